@@ -1,0 +1,25 @@
+# One static library per folder of sim/: orrery_component(name SOURCES ... PUBLIC ... PRIVATE ...)
+# makes target orrery_<name> with the alias orrery::<name>. PUBLIC libraries appear in headers,
+# PRIVATE ones only in sources.
+
+add_library(orrery_flags INTERFACE)
+target_include_directories(orrery_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(orrery_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion -Werror
+  -ffp-contract=off)
+# Third-party headers of this list are templates that -Wmaybe-uninitialized misreads at -O2 and above.
+target_compile_options(orrery_flags INTERFACE
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+foreach(sanitizer IN LISTS ORRERY_SANITIZE)
+  target_compile_options(orrery_flags INTERFACE -fsanitize=${sanitizer} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(orrery_flags INTERFACE -fsanitize=${sanitizer})
+endforeach()
+
+function(orrery_component name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(orrery_${name} STATIC ${ARG_SOURCES})
+  add_library(orrery::${name} ALIAS orrery_${name})
+  target_link_libraries(orrery_${name} PUBLIC ${ARG_PUBLIC} PRIVATE orrery_flags ${ARG_PRIVATE})
+  target_include_directories(orrery_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+endfunction()

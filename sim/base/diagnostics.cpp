@@ -1,0 +1,114 @@
+#include "sim/base/diagnostics.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace orrery {
+
+namespace {
+
+std::string_view severity_word(Severity severity) {
+  switch (severity) {
+    case Severity::error:
+      return "error";
+    case Severity::warning:
+      return "warning";
+    case Severity::note:
+      return "note";
+  }
+  return "error";
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitution = diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitution});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+void Diagnostics::error(SourceLocation where,
+                        std::string_view key,
+                        std::string_view message,
+                        std::string_view allowed) {
+  add({Severity::error,
+       std::move(where),
+       std::string(key),
+       std::string(message),
+       std::string(allowed)});
+}
+
+void Diagnostics::warning(SourceLocation where,
+                          std::string_view key,
+                          std::string_view message,
+                          std::string_view allowed) {
+  add({Severity::warning,
+       std::move(where),
+       std::string(key),
+       std::string(message),
+       std::string(allowed)});
+}
+
+void Diagnostics::add(Diagnostic diagnostic) {
+  if (diagnostic.severity == Severity::error) {
+    ++errors_;
+  }
+  all_.push_back(std::move(diagnostic));
+}
+
+std::string to_string(const Diagnostic& diagnostic) {
+  std::string text = diagnostic.where.file;
+  if (diagnostic.where.line > 0) {
+    text += fmt::format(":{}:{}", diagnostic.where.line, std::max(diagnostic.where.column, 1));
+  }
+  if (!text.empty()) {
+    text += ": ";
+  }
+  text += fmt::format("{}: ", severity_word(diagnostic.severity));
+  if (!diagnostic.key.empty()) {
+    text += fmt::format("{}: ", diagnostic.key);
+  }
+  text += diagnostic.message;
+  if (!diagnostic.allowed.empty()) {
+    text += fmt::format(" ({})", diagnostic.allowed);
+  }
+  return text;
+}
+
+std::string to_string(const Diagnostics& diagnostics) {
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    text += to_string(diagnostic);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string_view nearest_name(std::string_view word,
+                              const std::vector<std::string_view>& candidates) {
+  std::string_view best;
+  std::size_t best_distance = 0;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    const std::size_t limit = std::max<std::size_t>(2, std::max(word.size(), candidate.size()) / 3);
+    if (distance <= limit && (best.empty() || distance < best_distance)) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace orrery

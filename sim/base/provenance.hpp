@@ -1,0 +1,83 @@
+#pragma once
+
+// How far can this number be trusted? Coefficients that cannot exist without their source.
+//
+// symbol    | meaning                                      | unit | origin
+// ----------|----------------------------------------------|------|----------------------------
+// value     | the coefficient                              | Q    | profile or scenario
+// kind      | measured, published, datasheet, assumed, given | -  | stated beside the value
+// citation  | profile id, paper, vendor page or reason     | -    | stated beside the value
+// residual  | relative error of the fit that gave it       | 1    | fit, 0 when not a fit
+// range     | valid range of the fit's input, lo < hi      | input's unit | fit, unset: any
+//
+// `given` means the scenario itself states the value; `assumed` needs a reason in the citation.
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace orrery {
+
+enum class SourceKind { measured, published, datasheet, assumed, given };
+
+inline constexpr std::size_t kSourceKindCount = 5;
+inline constexpr std::array<std::string_view, kSourceKindCount> kSourceKindNames = {
+    "measured", "published", "datasheet", "assumed", "given"};
+
+[[nodiscard]] constexpr std::string_view to_string(SourceKind kind) {
+  return kSourceKindNames[static_cast<std::size_t>(kind)];
+}
+
+struct Source {
+  SourceKind kind;
+  std::string citation;
+};
+
+struct ValidRange {
+  double lo = 0.0;
+  double hi = 0.0;
+
+  [[nodiscard]] constexpr bool contains(double x) const {
+    return x >= lo && x <= hi;
+  }
+};
+
+template <typename Q>
+class Coefficient {
+ public:
+  Coefficient(Q value, Source source) : value_(value), source_(std::move(source)) {}
+
+  Coefficient(Q value, Source source, double residual, std::optional<ValidRange> range)
+      : value_(value), source_(std::move(source)), residual_(residual), range_(range) {}
+
+  [[nodiscard]] Q value() const {
+    return value_;
+  }
+
+  [[nodiscard]] const Source& source() const {
+    return source_;
+  }
+
+  [[nodiscard]] SourceKind kind() const {
+    return source_.kind;
+  }
+
+  [[nodiscard]] double residual() const {
+    return residual_;
+  }
+
+  [[nodiscard]] const std::optional<ValidRange>& range() const {
+    return range_;
+  }
+
+ private:
+  Q value_;
+  Source source_;
+  double residual_ = 0.0;
+  std::optional<ValidRange> range_;
+};
+
+}  // namespace orrery
