@@ -1,0 +1,42 @@
+#pragma once
+
+// How many bytes does one micro-batch leave behind on a rank until its backward has run?
+//
+//   one GPT layer, b sequences, 16-bit, with dropout:  s b h (34 + 5 a s / h)        (t = 1)
+//   tensor + sequence parallel:                        s b h (34 + 5 a s / h) / t
+//   tensor without sequence parallel:                  s b h (10 + 24 / t + 5 a s / (h t))
+//   selective recompute drops 5 a s / h; full keeps the layer input 2 s b h
+//
+// (Korthikanti et al. 2022, eqs. 1-6) is the special case of an unfused attention with dropout and
+// a GELU MLP of f = 4 h; the general count adds up what each operation's backward needs. Fused
+// attention keeps no score matrix but the softmax statistics (4 bytes per row and head).
+//
+// symbol | meaning                                       | unit  | origin
+// -------|-----------------------------------------------|-------|---------
+// layer  | activations of one layer and micro-batch      | bytes | computed
+// embedding, head | the same for the first and last stage | bytes | computed
+// working | largest transient of one layer's backward (full recompute: the layer's own activations)
+
+#include "sim/model/transformer_ops.hpp"
+
+namespace orrery::model {
+
+struct ActivationOptions {
+  OpOptions ops;
+  Recompute recompute = Recompute::none;
+  bool dropout = false;  // masks of one byte per element are kept (GPT-3-era recipes)
+};
+
+[[nodiscard]] Bytes layer_activation_bytes(const ModelSpec& model,
+                                           const ActivationOptions& options,
+                                           std::int64_t layer);
+[[nodiscard]] Bytes embedding_activation_bytes(const ModelSpec& model,
+                                               const ActivationOptions& options);
+[[nodiscard]] Bytes head_activation_bytes(const ModelSpec& model, const ActivationOptions& options);
+
+// Extra bytes that exist only while one layer's backward runs.
+[[nodiscard]] Bytes layer_working_bytes(const ModelSpec& model,
+                                        const ActivationOptions& options,
+                                        std::int64_t layer);
+
+}  // namespace orrery::model

@@ -1,0 +1,81 @@
+#pragma once
+
+// What is trained? The dimensions of a transformer, dense or mixture of experts.
+//
+// symbol | meaning                                      | unit     | origin
+// -------|----------------------------------------------|----------|---------------------------
+// L      | num_layers: transformer layers               | layers   | published, or the scenario
+// h      | hidden_size: width of the residual stream    | elements | published, or the scenario
+// a      | num_attention_heads: query heads             | heads    | published, or the scenario
+// g      | num_query_groups: key/value heads (GQA)      | heads    | default a
+// d      | head_dim: width of one head                  | elements | default h / a
+// f      | ffn_hidden_size: inner width of the dense MLP | elements | default 4 h
+// V      | vocab_size: rows of the embedding table      | tokens   | published, or the scenario
+// s      | sequence_length: tokens of one sequence      | tokens   | scenario
+//
+// Counts are per model, never per rank: shards are the business of layout/. All fields are (set);
+// `resolve` fills the defaults, so that later stages never meet a zero.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace orrery::model {
+
+enum class Activation { gelu, swiglu, squared_relu, relu };
+enum class Norm { layer_norm, rms_norm };
+enum class PositionEmbedding { none, learned, rotary, alibi };
+
+// Mixture of experts in the layers from `dense_layers` on.
+struct MoeSpec {
+  std::int64_t num_experts = 0;      // routed experts per MoE layer
+  std::int64_t top_k = 0;            // experts a token is sent to
+  std::int64_t ffn_hidden_size = 0;  // inner width of one routed expert
+  std::int64_t shared_experts = 0;   // always-on experts of the same inner width
+  std::int64_t dense_layers = 0;  // leading layers with a dense MLP of the model's ffn_hidden_size
+  double capacity_factor = 0.0;   // 0: dropless; else rows per expert <= factor * average
+  double imbalance = 1.0;         // rows of the busiest rank / average, >= 1
+};
+
+// Multi-head latent attention (DeepSeek-V2/V3).
+struct MlaSpec {
+  std::int64_t q_lora_rank = 0;  // 0: queries are projected directly
+  std::int64_t kv_lora_rank = 0;
+  std::int64_t qk_nope_head_dim = 0;
+  std::int64_t qk_rope_head_dim = 0;
+  std::int64_t v_head_dim = 0;
+};
+
+struct ModelSpec {
+  std::string name;
+  std::int64_t num_layers = 0;
+  std::int64_t hidden_size = 0;
+  std::int64_t num_attention_heads = 0;
+  std::int64_t num_query_groups = 0;  // 0: num_attention_heads
+  std::int64_t head_dim = 0;          // 0: hidden_size / num_attention_heads
+  std::int64_t ffn_hidden_size = 0;   // 0: 4 * hidden_size
+  std::int64_t vocab_size = 0;
+  std::int64_t sequence_length = 0;
+  bool tie_embeddings = false;
+  Activation activation = Activation::swiglu;
+  Norm norm = Norm::rms_norm;
+  PositionEmbedding position = PositionEmbedding::rotary;
+  std::int64_t max_positions = 0;  // rows of a learned position table, 0: sequence_length
+  bool linear_bias = false;        // biases in every linear layer (GPT-3, BLOOM, OPT)
+  bool qkv_bias = false;           // bias in the QKV projection only (Qwen2.5)
+  bool embedding_norm = false;     // extra LayerNorm after the embedding (BLOOM)
+  bool causal = true;
+  std::optional<MoeSpec> moe;
+  std::optional<MlaSpec> mla;
+  std::int64_t mtp_layers = 0;  // multi-token-prediction modules after the last layer
+
+  [[nodiscard]] bool gated_mlp() const {
+    return activation == Activation::swiglu;
+  }
+
+  [[nodiscard]] bool is_moe_layer(std::int64_t layer) const {
+    return moe.has_value() && layer >= moe->dense_layers;
+  }
+};
+
+}  // namespace orrery::model

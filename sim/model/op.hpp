@@ -1,0 +1,104 @@
+#pragma once
+
+// What work does one rank do? Operations with shapes, FLOP counts and byte counts, no seconds.
+//
+// A pass (forward or backward of one layer, of the embedding or of the head, for one micro-batch on
+// one rank) is a list of operations in the order in which the rank runs them. Shapes are those of
+// the rank's own shard: tensor, context and expert parallelism are already applied.
+//
+// FLOP of a GEMM: 2 m n k batch. FLOP of attention: see AttentionOp. Bytes of a memory-bound
+// operation are those that must cross the HBM interface once: read + written.
+//
+// Sizes of collectives follow NCCL's convention without ambiguity: bytes_per_rank_in is what one
+// rank contributes, bytes_total is the whole logical buffer (all-reduce: in == total; all-gather:
+// total = n * in; reduce-scatter: in == total of the result before scattering, so in = total;
+// all-to-all: in = what one rank sends in all, total = n * in).
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sim/base/units.hpp"
+
+namespace orrery::model {
+
+enum class Dtype { fp32, tf32, bf16, fp16, fp8, fp4 };
+
+[[nodiscard]] Bytes bytes_per_element(Dtype dtype);
+
+// Which matrix product of a linear layer: forward, input gradient or weight gradient.
+enum class GemmRole { fprop, dgrad, wgrad };
+
+struct GemmOp {
+  std::string_view
+      name;  // "qkv", "attention_output", "mlp_up", "mlp_down", "logits", "router", ...
+  GemmRole role = GemmRole::fprop;
+  std::int64_t m = 0;      // rows: tokens for fprop and dgrad
+  std::int64_t n = 0;      // columns of the result
+  std::int64_t k = 0;      // reduced dimension
+  std::int64_t batch = 1;  // independent products of this shape (grouped GEMM: experts on the rank)
+  Dtype dtype = Dtype::bf16;
+  bool grouped = false;      // rows differ between the products of the batch (MoE experts)
+  bool accumulates = false;  // wgrad added into an fp32 main gradient
+};
+
+// Scaled dot-product attention of one rank: `heads` query heads of `query_groups` groups.
+//   FLOP forward = 2 * sequences * heads * s_q * s_kv * (d_qk + d_v) * (1/2 if causal)
+//   FLOP backward = 2.5 x forward for a fused kernel (5 products for 2), 2 x for the unfused one
+struct AttentionOp {
+  std::int64_t sequences = 0;  // micro-batch
+  std::int64_t heads = 0;
+  std::int64_t query_groups = 0;
+  std::int64_t query_length = 0;
+  std::int64_t key_length = 0;
+  std::int64_t head_dim_qk = 0;
+  std::int64_t head_dim_v = 0;
+  bool causal = true;
+  bool backward = false;
+  Dtype dtype = Dtype::bf16;
+};
+
+// Norms, activations, residuals, rotary, embedding, cross-entropy, casts, permutations.
+struct MemoryOp {
+  std::string_view name;
+  Bytes read;
+  Bytes written;
+  int kernels = 1;  // launches in an unfused implementation
+};
+
+// What a communication of a layer is for; the group it runs in follows from the axis.
+enum class CommAxis { tensor, context, expert, expert_tensor, data, pipeline };
+enum class CollectiveKind {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  broadcast,
+  send_receive
+};
+
+struct CollectiveOp {
+  std::string_view name;
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  CommAxis axis = CommAxis::tensor;
+  Bytes bytes_per_rank_in;
+  Bytes bytes_total;
+  Dtype dtype = Dtype::bf16;
+};
+
+using Op = std::variant<GemmOp, AttentionOp, MemoryOp, CollectiveOp>;
+
+struct PassOp {
+  Op op;
+  bool recomputed = false;  // belongs to a recomputation: booked as recompute, not as compute
+};
+
+using Pass = std::vector<PassOp>;
+
+[[nodiscard]] Flop flop_count(const GemmOp& op);
+[[nodiscard]] Flop flop_count(const AttentionOp& op);
+// 0 for memory-bound operations and collectives: model FLOP counts leave them out by convention.
+[[nodiscard]] Flop flop_count(const Op& op);
+
+}  // namespace orrery::model

@@ -1,0 +1,51 @@
+#pragma once
+
+// How many parameters does the model have, in all and per token, and on one rank's shard?
+//
+//   dense layer = QKV (h (a + 2 g) d + biases) + output (a d h) + MLP (2 or 3 h f) + norms
+//   MoE layer   = attention + router h E + E experts + shared experts
+//   total       = embedding V h (once when tied, else twice) + L layers + final norm (+ MTP)
+//   active      = total - the routed experts a token is not sent to
+//
+// symbol | meaning                          | unit       | origin
+// -------|----------------------------------|------------|-------------------
+// total  | all parameters (MTP apart)       | parameters | computed
+// active | parameters a token passes through | parameters | computed
+//
+// Published counts are the test: e.g. DeepSeek-V3 671B in all and 37B active (arXiv 2412.19437).
+
+#include <cstdint>
+
+#include "sim/model/model_spec.hpp"
+#include "sim/model/transformer_ops.hpp"
+
+namespace orrery::model {
+
+struct ParameterCounts {
+  std::int64_t embedding = 0;  // input table (and positions)
+  std::int64_t head = 0;       // output table, 0 when tied
+  std::int64_t layers = 0;     // all transformer layers
+  std::int64_t final_norm = 0;
+  std::int64_t mtp = 0;    // multi-token-prediction modules, not in total
+  std::int64_t total = 0;  // embedding + head + layers + final_norm
+  std::int64_t active = 0;
+};
+
+[[nodiscard]] ParameterCounts count_parameters(const ModelSpec& model);
+
+// Parameters of one rank's shard of a layer: dense part (split by tensor) and routed experts (split
+// by expert and expert_tensor); apart, because their data-parallel groups differ.
+struct ShardParameters {
+  double dense = 0.0;
+  double expert = 0.0;
+};
+
+[[nodiscard]] ShardParameters layer_shard_parameters(const ModelSpec& model,
+                                                     const ShardContext& shard,
+                                                     std::int64_t layer);
+[[nodiscard]] ShardParameters embedding_shard_parameters(const ModelSpec& model,
+                                                         const ShardContext& shard);
+[[nodiscard]] ShardParameters head_shard_parameters(const ModelSpec& model,
+                                                    const ShardContext& shard);
+
+}  // namespace orrery::model

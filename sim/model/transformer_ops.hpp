@@ -1,0 +1,83 @@
+#pragma once
+
+// Which operations does one rank run for one layer, the embedding or the loss, and in which order?
+//
+// The shard context says how the axes split a layer; shapes follow from it:
+//   T = b s / c tokens of a micro-batch on one rank (c = context degree)
+//   QKV columns (a d + 2 g d) / t, MLP columns f / t (x2 when gated), vocabulary V / t
+// With sequence parallelism norms, residuals and dropout work on T / t tokens, and the pair
+// all-gather + reduce-scatter takes the place of the all-reduce (same volume).
+//
+// symbol | meaning                                    | unit      | origin
+// -------|--------------------------------------------|-----------|--------------------
+// b      | micro_batch: sequences of one micro-batch  | sequences | scenario
+// t      | tensor degree                              | ranks     | layout
+// c      | context degree                             | ranks     | layout
+// e, et  | expert and expert-tensor degree            | ranks     | layout
+//
+// Source: Korthikanti et al. 2022 (arXiv 2205.05198) for tensor and sequence parallelism and for
+// selective recomputation; Narayanan et al. 2021 (arXiv 2104.04473).
+
+#include <cstdint>
+
+#include "sim/model/model_spec.hpp"
+#include "sim/model/op.hpp"
+
+namespace orrery::model {
+
+enum class Recompute { none, selective, full };
+
+struct ShardContext {
+  std::int64_t micro_batch = 1;
+  std::int64_t tensor = 1;
+  bool sequence_parallel = false;
+  std::int64_t context = 1;
+  std::int64_t expert = 1;
+  std::int64_t expert_tensor = 1;
+};
+
+struct PrecisionSpec {
+  Dtype compute = Dtype::bf16;          // GEMM operands of the linear layers of a transformer layer
+  Dtype activation = Dtype::bf16;       // residual stream, attention, logits GEMM
+  Dtype parameter = Dtype::bf16;        // the copy that is multiplied and gathered
+  Dtype gradient = Dtype::fp32;         // accumulated and reduced gradients
+  Bytes optimizer_bytes = bytes(12.0);  // per parameter: fp32 master + two fp32 moments (Adam)
+};
+
+// How the attention core is computed: fused kernels keep no score matrix.
+enum class AttentionKernel { fused, unfused };
+
+struct OpOptions {
+  ShardContext shard;
+  PrecisionSpec precision;
+  AttentionKernel attention = AttentionKernel::fused;
+};
+
+// The passes of one part of the model for one micro-batch on one rank. backward_input and
+// backward_weight are apart, so that schedules may split them; a full backward runs
+// backward_input and backward_weight of each operation interleaved, which costs the same.
+struct LayerPasses {
+  Pass forward;
+  Pass backward_input;
+  Pass backward_weight;
+};
+
+// Layer `layer` (0-based: MoE models may begin with dense layers).
+[[nodiscard]] LayerPasses layer_passes(const ModelSpec& model,
+                                       const OpOptions& options,
+                                       std::int64_t layer);
+
+// Embedding look-up (and its gradient) on the first stage.
+[[nodiscard]] LayerPasses embedding_passes(const ModelSpec& model, const OpOptions& options);
+
+// Final norm, logits GEMM and cross-entropy on the last stage.
+[[nodiscard]] LayerPasses head_passes(const ModelSpec& model, const OpOptions& options);
+
+// The operations that must run again before the backward of a layer, every one marked `recomputed`:
+// none: empty; selective: the attention core; full: the whole forward pass of the layer.
+[[nodiscard]] Pass recompute_pass(const ModelSpec& model,
+                                  const OpOptions& options,
+                                  std::int64_t layer,
+                                  Recompute policy);
+
+}  // namespace orrery::model
