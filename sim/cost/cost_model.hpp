@@ -1,0 +1,86 @@
+#pragma once
+
+// How long does each operation, collective and transfer take on this GPU, stack and network?
+//
+// One value that gathers the three profiles; all member functions are const and pure. The formulas
+// live in gemm.hpp, attention.hpp, memory_bound.hpp, collective.hpp and transfer.hpp; this class
+// only dispatches on the kind of operation and the axis of a collective.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cost/cost.hpp"
+#include "sim/hardware/cluster_spec.hpp"
+#include "sim/hardware/gpu_profile.hpp"
+#include "sim/hardware/software_profile.hpp"
+#include "sim/layout/placement.hpp"
+#include "sim/model/op.hpp"
+
+namespace orrery::cost {
+
+// The placements of the groups that a layer's collectives use, by CommAxis.
+struct Placements {
+  layout::GroupPlacement tensor;
+  layout::GroupPlacement context;
+  layout::GroupPlacement expert;
+  layout::GroupPlacement expert_tensor;
+  layout::GroupPlacement data;  // the group over which gradients are reduced (data x context)
+  layout::GroupPlacement expert_data;
+  layout::GroupPlacement shard;    // ZeRO/FSDP shard group
+  layout::GroupPlacement replica;  // HSDP replicas
+};
+
+class CostModel {
+ public:
+  CostModel(hardware::GpuProfile gpu,
+            hardware::SoftwareProfile software,
+            hardware::ClusterSpec cluster);
+
+  [[nodiscard]] Cost gemm(const model::GemmOp& op) const;
+  [[nodiscard]] Cost attention(const model::AttentionOp& op) const;
+  [[nodiscard]] Cost memory_bound(const model::MemoryOp& op) const;
+
+  // A collective over a group, all of its groups running at once (sharing_node).
+  [[nodiscard]] Cost collective(model::CollectiveKind kind,
+                                Bytes bytes_per_rank_in,
+                                Bytes bytes_total,
+                                model::Dtype dtype,
+                                const layout::GroupPlacement& group) const;
+
+  // One point-to-point message of the pipeline.
+  [[nodiscard]] Cost send_receive(Bytes bytes, const layout::HopPlacement& hop) const;
+
+  // Any operation of a pass; collectives find their group by axis.
+  [[nodiscard]] Cost operation(const model::Op& op, const Placements& placements) const;
+
+  // Optimizer step over `parameters` parameters held by the rank.
+  [[nodiscard]] Cost optimizer_step(double parameters) const;
+
+  // Why a collective takes what it takes: algorithm, protocol and the terms, for `explain`.
+  [[nodiscard]] std::string explain_collective(model::CollectiveKind kind,
+                                               Bytes bytes_per_rank_in,
+                                               Bytes bytes_total,
+                                               model::Dtype dtype,
+                                               const layout::GroupPlacement& group) const;
+
+  [[nodiscard]] const hardware::GpuProfile& gpu() const {
+    return gpu_;
+  }
+
+  [[nodiscard]] const hardware::SoftwareProfile& software() const {
+    return software_;
+  }
+
+  [[nodiscard]] const hardware::ClusterSpec& cluster() const {
+    return cluster_;
+  }
+
+ private:
+  hardware::GpuProfile gpu_;
+  hardware::SoftwareProfile software_;
+  hardware::ClusterSpec cluster_;
+};
+
+}  // namespace orrery::cost

@@ -1,0 +1,77 @@
+#pragma once
+
+// How fast is one GPU, and who says so? Coefficients with provenance, read from a profile file.
+//
+//   GEMM time      = overhead + F / rate(dtype) * shape penalty + bytes / memory rate
+//   (cost/gemm.hpp) memory-bound   = overhead + bytes / (hbm_bandwidth * memory_efficiency) fused
+//   attention = F / (rate / (1 + half_length / s))                    (cost/attention.hpp)
+//
+// symbol            | meaning                                            | unit   | origin
+// ------------------|----------------------------------------------------|--------|----------
+// peak              | dense peak of a data type, without sparsity        | FLOP/s | datasheet
+// sustained         | large-GEMM rate in a power-limited steady state    | FLOP/s |
+// published/measured half_depth (k0)   | reduced dimension at which a GEMM reaches half rate |
+// elements | fit, may be 0 hbm_bandwidth     | memory bandwidth                                   |
+// byte/s | datasheet memory_efficiency | share of it that streaming kernels reach           | 1 |
+// published/measured launch_latency    | GPU-side gap between dependent kernels             | s |
+// published/measured nvlink_bandwidth  | per GPU and direction; absent: no NVLink           |
+// byte/s | datasheet nccl_*            | channel speeds of NCCL's topology search           | GB/s
+// | NCCL source
+//
+// Rates that differ from the datasheet peak are the point: predictions use `sustained`.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/provenance.hpp"
+#include "sim/base/units.hpp"
+#include "sim/model/op.hpp"
+
+namespace orrery::hardware {
+
+enum class GpuArch { volta, ampere, ada, hopper, blackwell };
+
+struct GemmRate {
+  model::Dtype dtype;
+  Coefficient<FlopPerSecond> peak;       // datasheet, dense
+  Coefficient<FlopPerSecond> sustained;  // what large GEMMs reach in steady state
+  Coefficient<double> half_depth;        // k0 in elements: penalty 1 + k0 / K
+};
+
+struct AttentionRate {
+  Coefficient<FlopPerSecond> forward;   // asymptotic, long causal sequences
+  Coefficient<FlopPerSecond> backward;  // asymptotic, counted with 2.5 x forward FLOP
+  Coefficient<double> half_length;      // s0: rate = asymptote / (1 + s0 / s)
+};
+
+struct NvlinkProfile {
+  Coefficient<BytesPerSecond> bandwidth;  // per GPU, one direction
+  Coefficient<BytesPerSecond>
+      nccl_ring_bandwidth;  // NCCL's C * bwIntra: plateau of a ring inside the domain
+  bool nvls = false;        // NVSwitch reductions (Hopper and later)
+};
+
+struct GpuProfile {
+  std::string name;       // key in scenarios, e.g. "h100-sxm-80gb"
+  std::string full_name;  // vendor's name
+  std::string file;       // where it was read from
+  GpuArch arch = GpuArch::hopper;
+  std::int64_t sm_count = 0;
+  Coefficient<Bytes> memory;
+  Coefficient<BytesPerSecond> hbm_bandwidth;
+  Coefficient<double> memory_efficiency;
+  Coefficient<Seconds> launch_latency;
+  std::vector<GemmRate> gemm;  // one per supported data type
+  AttentionRate attention;     // fused kernels in 16-bit
+  std::optional<NvlinkProfile> nvlink;
+  Coefficient<BytesPerSecond> host_bandwidth;  // pinned copy GPU -> host, one direction
+  Coefficient<double> power_watts;             // board power limit
+
+  // The entry of a data type, or nullptr when the GPU has no such unit.
+  [[nodiscard]] const GemmRate* find_gemm(model::Dtype dtype) const;
+};
+
+}  // namespace orrery::hardware

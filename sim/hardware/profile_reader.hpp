@@ -1,0 +1,45 @@
+#pragma once
+
+// Where do the coefficients come from? Finds and reads profile files into typed profiles.
+//
+// A profile is found by name in the profile directories (`scenarios/profiles/gpu/<name>.yaml`,
+// `.../software/<name>.yaml`, looked for beside the scenario, above the program, in the installed
+// share folder and in $ORRERY_PROFILES), or by the path of a file. Every coefficient must state
+// value and source; a missing one is an error with file, line, column and key. A name that is not
+// found is an error that lists the names that are.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/hardware/gpu_profile.hpp"
+#include "sim/hardware/software_profile.hpp"
+
+namespace orrery::hardware {
+
+struct ProfileSearch {
+  std::vector<std::filesystem::path> directories;  // in order of preference
+};
+
+// The standard directories for a scenario file (may be empty) and the running program.
+[[nodiscard]] ProfileSearch default_search(const std::filesystem::path& scenario_file);
+
+[[nodiscard]] std::vector<std::string> list_gpu_profiles(const ProfileSearch& search);
+[[nodiscard]] std::vector<std::string> list_software_profiles(const ProfileSearch& search);
+
+// `where` and `key` place the diagnostic when the name is unknown.
+[[nodiscard]] std::optional<GpuProfile> load_gpu_profile(std::string_view name_or_path,
+                                                         const ProfileSearch& search,
+                                                         const SourceLocation& where,
+                                                         std::string_view key,
+                                                         Diagnostics& diagnostics);
+[[nodiscard]] std::optional<SoftwareProfile> load_software_profile(std::string_view name_or_path,
+                                                                   const ProfileSearch& search,
+                                                                   const SourceLocation& where,
+                                                                   std::string_view key,
+                                                                   Diagnostics& diagnostics);
+
+}  // namespace orrery::hardware

@@ -1,0 +1,67 @@
+#pragma once
+
+// What does the training stack do with the hardware? A handful of physical coefficients per stack.
+//
+// symbol                  | meaning                                                     | unit
+// ------------------------|-------------------------------------------------------------|------
+// gemm_efficiency         | GEMM rate in this stack / the GPU's sustained library rate  | 1
+// memory_efficiency       | the same for memory-bound kernels                           | 1
+// attention_efficiency    | the same for fused attention                                | 1
+// kernel_gap              | idle time between two kernels of a layer                    | s
+// host_layer_time         | host time to launch one layer forward; a floor of the pass  | s
+// score_passes            | memory passes over the s^2 scores, unfused attention        | 1
+// collective_efficiency   | bus bandwidth / what NCCL's model gives (NVLink, network)   | 1
+// collective_overhead     | extra time per collective, host and stream hand-over        | s
+// tensor_exposed          | share of tensor-parallel communication not hidden           | 1
+// communication_slowdown  | how much overlapped communication slows the compute it hides behind | 1
+// optimizer_traffic       | bytes moved per parameter of the optimizer step             | byte
+// fixed_step_time         | host work once per step                                     | s
+// jitter_per_doubling     | slowest-of-N growth of the step per doubling beyond 8 GPUs  | 1
+// memory_overhead         | context, NCCL buffers, workspace                            | byte
+// fragmentation           | share of the allocated bytes lost to the allocator          | 1
+//
+// Every coefficient carries its source; `assumed` needs a reason. Shared by all runs of one stack.
+
+#include <string>
+
+#include "sim/base/provenance.hpp"
+#include "sim/base/units.hpp"
+
+namespace orrery::hardware {
+
+enum class AttentionImplementation { fused, unfused };
+enum class GradientReduction { per_step, per_micro_batch };
+enum class PipelineTransfer { latency, rendezvous_fused };  // schedule::P2pMode by name
+
+struct SoftwareProfile {
+  std::string name;
+  std::string version;
+  std::string file;
+  Coefficient<double> gemm_efficiency;
+  Coefficient<double> memory_efficiency;
+  Coefficient<double> attention_efficiency;
+  Coefficient<Seconds> kernel_gap;
+  Coefficient<Seconds> host_layer_time;
+  Coefficient<double> score_passes;
+  Coefficient<double> nvlink_efficiency;
+  Coefficient<double> network_efficiency;
+  Coefficient<Seconds> collective_overhead;
+  Coefficient<double> tensor_exposed;
+  Coefficient<double> communication_slowdown;
+  Coefficient<Bytes> loss_bytes_per_logit;
+  Coefficient<Bytes> optimizer_traffic;
+  Coefficient<Seconds> fixed_step_time;
+  Coefficient<double> jitter_per_doubling;
+  Coefficient<Bytes> memory_overhead;
+  Coefficient<double> fragmentation;
+  AttentionImplementation attention = AttentionImplementation::fused;
+  bool dropout = false;  // keeps dropout masks (recipes of the GPT-3 era)
+  GradientReduction gradient_reduction = GradientReduction::per_step;
+  PipelineTransfer plain_1f1b_transfer = PipelineTransfer::rendezvous_fused;
+  PipelineTransfer interleaved_transfer = PipelineTransfer::latency;
+  bool can_overlap_gradients = true;
+  bool can_overlap_parameters = true;
+  std::int64_t gather_prefetch = 1;  // FSDP: layers gathered ahead of the one that computes
+};
+
+}  // namespace orrery::hardware

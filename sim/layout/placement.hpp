@@ -1,0 +1,103 @@
+#pragma once
+
+// Which ranks talk to one another, and over which wires? Ranks, groups and where they lie.
+//
+//   rank = sum over axes of coordinate[axis] * stride[axis]; strides follow `order`, fastest first
+//   node = rank / gpus_per_node, NVLink domain = rank / nvlink_domain
+//
+// symbol          | meaning                                         | unit  | origin
+// ----------------|-------------------------------------------------|-------|---------
+// ranks           | members of the group                            | ranks | computed
+// nodes           | hosts the group touches                         | nodes | computed
+// ranks_per_node  | members on one host (smallest over the hosts)   | ranks | computed
+// domains         | NVLink domains the group touches                | -     | computed
+// sharing_node    | groups of the same axis that use one host's NICs at the same time | groups |
+// computed tier            | lowest network tier whose switch holds the group; tier_nodes.size() =
+// core | - | computed
+//
+// All groups of one axis are congruent under the rank map except at uneven borders; the placement
+// reported is that of the worst group (most domains, highest tier).
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/ids.hpp"
+#include "sim/layout/layout_spec.hpp"
+
+namespace orrery::layout {
+
+// Logical groups. expert and expert_data are the sub-groups of tensor x context x data that MoE
+// layers use; shard is the part of the data group over which ZeRO/FSDP states are split, replica
+// the group of ranks that hold the same shard (HSDP, sharded ZeRO-1).
+enum class GroupKind {
+  tensor,
+  context,
+  pipeline,
+  data,
+  data_context,
+  expert,
+  expert_tensor,
+  expert_data,
+  shard,
+  replica
+};
+
+struct GroupPlacement {
+  std::int64_t ranks = 1;
+  std::int64_t nodes = 1;
+  std::int64_t ranks_per_node = 1;
+  std::int64_t domains = 1;
+  std::int64_t ranks_per_domain = 1;
+  std::int64_t sharing_node = 1;
+  std::size_t tier = 0;
+
+  [[nodiscard]] bool inside_nvlink_domain() const {
+    return domains == 1;
+  }
+
+  [[nodiscard]] bool inside_node() const {
+    return nodes == 1;
+  }
+};
+
+struct RankCoordinates {
+  std::int64_t tensor = 0;
+  std::int64_t context = 0;
+  std::int64_t pipeline = 0;
+  std::int64_t data = 0;
+};
+
+class RankMap {
+ public:
+  explicit RankMap(const Layout& layout);
+
+  [[nodiscard]] RankId rank(const RankCoordinates& at) const;
+  [[nodiscard]] RankCoordinates coordinates(RankId rank) const;
+  // Ranks of the group of `kind` that holds `member`, ascending.
+  [[nodiscard]] std::vector<RankId> group(GroupKind kind, RankId member) const;
+
+ private:
+  Layout layout_;
+  std::array<std::int64_t, kAxisCount> stride_{};
+};
+
+[[nodiscard]] GroupPlacement place_group(const RankMap& map,
+                                         const Layout& layout,
+                                         GroupKind kind,
+                                         const ClusterShape& cluster);
+
+// One hop of the pipeline, from device `from` to the next (the wrap from last to first included).
+struct HopPlacement {
+  bool same_domain = true;
+  bool same_node = true;
+  std::int64_t sharing_node = 1;  // ranks of one node that send at the same time
+  std::size_t tier = 0;
+};
+
+[[nodiscard]] HopPlacement place_hop(const RankMap& map,
+                                     const Layout& layout,
+                                     std::int64_t from,
+                                     const ClusterShape& cluster);
+
+}  // namespace orrery::layout
