@@ -1,0 +1,39 @@
+#pragma once
+
+// Which layers does each pipeline device run, and where do the embedding and the loss sit?
+//
+//   auto: L layers over p v virtual stages. When p v divides L + 2 the embedding and the loss take
+//   a slot each (126 layers, 16 x 4 stages: 128 slots, two each, one layer on the first and last);
+//   otherwise the layers are spread evenly, and a remainder goes one each to the middle stages,
+//   away from the first and the last, which already carry the embedding and the loss.
+//
+// symbol | meaning                     | unit   | origin
+// -------|-----------------------------|--------|----------
+// L      | num_layers                  | layers | model
+// p, v   | pipeline, virtual_stages    | -      | layout
+//
+// Placement: loop (stage g on device g mod p, chunk g / p) or vee (chunk 0 down, chunk 1 back up).
+// Source: Llama 3 (arXiv 2407.21783, section 3.3.2: one layer less on the first and last stage);
+// Megatron-LM's account_for_embedding_in_pipeline_split.
+
+#include <optional>
+#include <vector>
+
+#include "sim/layout/layout_spec.hpp"
+
+namespace orrery::layout {
+
+struct StagePlan {
+  std::vector<std::vector<ChunkLayers>> stages;  // [pipeline device][chunk]
+  std::optional<LayoutProblem> problem;          // set when the layers cannot be split as asked
+};
+
+[[nodiscard]] StagePlan plan_stages(const LayoutSpec& spec,
+                                    const model::ModelSpec& model,
+                                    bool vee);
+
+// Layers per virtual stage, in pipeline order, by the `auto` rule. Needs num_layers >= stages.
+[[nodiscard]] std::vector<std::int64_t> balanced_stage_layers(std::int64_t num_layers,
+                                                              std::int64_t stages);
+
+}  // namespace orrery::layout
