@@ -24,6 +24,19 @@ namespace {
   fail(path, fmt::format("cannot {}: {}", action, std::strerror(errno)));
 }
 
+void write_all(int descriptor, std::string_view content, const std::filesystem::path& target) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written < 0) {
+      fail_errno(target, "write");
+    }
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
 // Closes and, unless released, removes the temporary file on every way out.
 class TemporaryFile {
  public:
@@ -47,16 +60,7 @@ class TemporaryFile {
   }
 
   void write(std::string_view content, const std::filesystem::path& target) {
-    while (!content.empty()) {
-      const ssize_t written = ::write(descriptor_, content.data(), content.size());
-      if (written < 0 && errno == EINTR) {
-        continue;
-      }
-      if (written < 0) {
-        fail_errno(target, "write");
-      }
-      content.remove_prefix(static_cast<std::size_t>(written));
-    }
+    write_all(descriptor_, content, target);
   }
 
   void commit(const std::filesystem::path& target, mode_t mode) {
@@ -91,6 +95,22 @@ mode_t mode_for(const std::filesystem::path& path) {
   return kDefault & ~mask;
 }
 
+void write_to_device(const std::filesystem::path& path, std::string_view content) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    fail_errno(path, "open");
+  }
+  try {
+    write_all(descriptor, content, path);
+  } catch (...) {
+    ::close(descriptor);
+    throw;
+  }
+  if (::close(descriptor) != 0) {
+    fail_errno(path, "write");
+  }
+}
+
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes) {
@@ -122,12 +142,25 @@ std::string read_file(const std::filesystem::path& path, std::size_t max_bytes) 
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
-  if (std::filesystem::is_directory(path)) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) {
     fail(path, "is a directory, cannot be written as a file");
   }
-  TemporaryFile temporary(path);
-  temporary.write(content, path);
-  temporary.commit(path, mode_for(path));
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    write_to_device(path, content);
+    return;
+  }
+  std::filesystem::path target = path;
+  if (std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))) {
+    target = std::filesystem::weakly_canonical(path, error);
+    if (error) {
+      fail(path, error.message());
+    }
+  }
+  TemporaryFile temporary(target);
+  temporary.write(content, target);
+  temporary.commit(target, mode_for(target));
 }
 
 }  // namespace orrery

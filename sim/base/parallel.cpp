@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 #else
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #endif
@@ -55,6 +56,9 @@ void for_each_chunk(std::int64_t chunks,
 void for_each_chunk(std::int64_t chunks,
                     int threads,
                     const std::function<void(std::int64_t)>& run_chunk) {
+  // Without it oneTBB ignores requests above the number of cores, and says so on stderr.
+  const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
+                                          static_cast<std::size_t>(threads));
   oneapi::tbb::task_arena arena(threads);
   arena.execute([&] { oneapi::tbb::parallel_for(std::int64_t{0}, chunks, run_chunk); });
 }

@@ -47,7 +47,7 @@ inline constexpr SimTime kForever{INT64_MAX};
 // Nearest nanosecond, ties to even; values beyond +-292 years saturate.
 [[nodiscard]] inline SimTime to_sim_time(Seconds value) {
   const double ns = in_seconds(value) / kNano;
-  constexpr double kLimit = 9.2e18;
+  constexpr double kLimit = 0x1.0p63;
   if (!(ns < kLimit)) {
     return kForever;
   }
