@@ -1,0 +1,203 @@
+#include "sim/engine/replay.hpp"
+
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+
+namespace orrery::engine {
+
+namespace {
+
+// What an event of the event-driven pass means; the order of ties cannot change the result.
+enum Priority : std::uint8_t {
+  kTaskEnds = 0,
+  kEdgeArrives = 1,
+};
+
+void check_durations(const TaskGraph& graph, std::span<const SimTime> durations) {
+  ORRERY_CHECK(durations.size() == graph.task_count(),
+               "{} durations for {} tasks",
+               durations.size(),
+               graph.task_count());
+}
+
+// The sign bit survives a bitwise or: one check at the end stands for one per task.
+void check_signs(std::int64_t all_durations) {
+  ORRERY_CHECK(all_durations >= 0, "a task has a negative duration");
+}
+
+}  // namespace
+
+void pack_durations(const TaskGraph& graph,
+                    std::span<const SimTime> durations,
+                    std::vector<SimTime>& out) {
+  check_durations(graph, durations);
+  const std::span<const std::int32_t> tasks = graph.tasks_of_nodes();
+  out.resize(tasks.size());
+  for (std::size_t node = 0; node < tasks.size(); ++node) {
+    out[node] = tasks[node] == TaskGraph::kHidden
+                    ? SimTime{}
+                    : durations[static_cast<std::size_t>(tasks[node])];
+  }
+}
+
+void pack_delays(const TaskGraph& graph,
+                 std::span<const SimTime> delays,
+                 std::vector<SimTime>& out) {
+  ORRERY_CHECK(delays.size() >= graph.delay_count(),
+               "{} delays for a graph that uses {}",
+               delays.size(),
+               graph.delay_count());
+  out.resize(delays.size() + 1);
+  out[0] = SimTime{};
+  for (std::size_t i = 0; i < delays.size(); ++i) {
+    ORRERY_CHECK(delays[i].ns >= 0, "delay {} is negative: {} ns", i, delays[i].ns);
+    out[i + 1] = delays[i];
+  }
+}
+
+SimTime replay_packed(const TaskGraph& graph,
+                      std::span<const SimTime> durations,
+                      std::span<const SimTime> delays,
+                      std::span<SimTime> end) {
+  const std::span<const PackedNode> nodes = graph.nodes();
+  ORRERY_CHECK(durations.size() == nodes.size() && end.size() == nodes.size(),
+               "{} durations and {} ends for {} nodes",
+               durations.size(),
+               end.size(),
+               nodes.size());
+  ORRERY_CHECK(delays.size() > graph.delay_count() && delays[0] == SimTime{},
+               "{} packed delays for a graph that uses {}, or the first is not zero",
+               delays.size(),
+               graph.delay_count());
+  std::int64_t makespan = 0;
+  std::int64_t signs = 0;
+  end[0] = SimTime{};
+  for (std::size_t i = 1; i < nodes.size(); ++i) {
+    const PackedNode node = nodes[i];
+    const std::int64_t start =
+        std::max(end[node.plain].ns, end[node.delayed].ns + delays[node.delay].ns);
+    const std::int64_t finish = start + durations[i].ns;
+    end[i].ns = finish;
+    signs |= durations[i].ns;
+    makespan = std::max(makespan, finish);
+  }
+  check_signs(signs);
+  return {makespan};
+}
+
+void replay_linear(const TaskGraph& graph,
+                   std::span<const SimTime> durations,
+                   std::span<const SimTime> delays,
+                   Timing& out) {
+  check_durations(graph, durations);
+  pack_delays(graph, delays, out.delay_table);
+  const std::span<const PackedNode> nodes = graph.nodes();
+  const std::span<const std::int32_t> tasks = graph.tasks_of_nodes();
+  out.start.resize(durations.size());
+  out.end.resize(durations.size());
+  out.node_end.resize(nodes.size());
+  const std::span<SimTime> end = out.node_end;
+  const std::span<const SimTime> delay_table = out.delay_table;
+  std::int64_t makespan = 0;
+  std::int64_t signs = 0;
+  end[0] = SimTime{};
+  for (std::size_t i = 1; i < nodes.size(); ++i) {
+    const PackedNode node = nodes[i];
+    const SimTime start = std::max(end[node.plain], end[node.delayed] + delay_table[node.delay]);
+    if (tasks[i] == TaskGraph::kHidden) {
+      end[i] = start;
+      continue;
+    }
+    const auto task = static_cast<std::size_t>(tasks[i]);
+    const SimTime finish = start + durations[task];
+    end[i] = finish;
+    out.start[task] = start;
+    out.end[task] = finish;
+    signs |= durations[task].ns;
+    makespan = std::max(makespan, finish.ns);
+  }
+  check_signs(signs);
+  out.makespan = {makespan};
+}
+
+void replay_events(const TaskGraph& graph,
+                   std::span<const SimTime> durations,
+                   std::span<const SimTime> delays,
+                   Timing& out) {
+  EventReplay(graph).run(durations, delays, out);
+}
+
+EventReplay::EventReplay(const TaskGraph& graph)
+    : graph_(graph),
+      successor_begin_(graph.task_count() + 1, 0),
+      predecessor_count_(graph.task_count()) {
+  const auto tasks = static_cast<std::uint32_t>(graph.task_count());
+  for (std::uint32_t task = 0; task < tasks; ++task) {
+    const auto predecessors = graph.predecessors({static_cast<std::int32_t>(task)});
+    predecessor_count_[task] = static_cast<std::uint32_t>(predecessors.size());
+    for (const Predecessor& before : predecessors) {
+      ++successor_begin_[before.task.index() + 1];
+    }
+  }
+  for (std::size_t task = 0; task < tasks; ++task) {
+    successor_begin_[task + 1] += successor_begin_[task];
+  }
+  successors_.resize(successor_begin_[tasks]);
+  std::vector<std::uint32_t> cursor(successor_begin_.begin(), successor_begin_.end() - 1);
+  for (std::uint32_t task = 0; task < tasks; ++task) {
+    for (const Predecessor& before : graph.predecessors({static_cast<std::int32_t>(task)})) {
+      successors_[cursor[before.task.index()]++] = {task,
+                                                    static_cast<std::uint32_t>(before.delay + 1)};
+    }
+  }
+}
+
+void EventReplay::run(std::span<const SimTime> durations,
+                      std::span<const SimTime> delays,
+                      Timing& out) {
+  check_durations(graph_, durations);
+  pack_delays(graph_, delays, out.delay_table);
+  out.start.resize(durations.size());
+  out.end.resize(durations.size());
+  out.makespan = SimTime{};
+  missing_ = predecessor_count_;
+  queue_.clear();
+  const auto tasks = static_cast<std::uint32_t>(durations.size());
+  for (std::uint32_t task = 0; task < tasks; ++task) {
+    if (missing_[task] == 0) {
+      begin_task(task, durations, out);
+    }
+  }
+  while (!queue_.empty()) {
+    const Event event = queue_.pop();
+    if (event.priority == kEdgeArrives) {
+      arrive(event.payload, durations, out);
+      continue;
+    }
+    out.makespan = event.time;
+    for (std::uint32_t i = successor_begin_[event.payload]; i < successor_begin_[event.payload + 1];
+         ++i) {
+      const Successor successor = successors_[i];
+      if (out.delay_table[successor.delay] == SimTime{}) {
+        arrive(successor.task, durations, out);
+      } else {
+        queue_.push(event.time + out.delay_table[successor.delay], kEdgeArrives, successor.task);
+      }
+    }
+  }
+}
+
+void EventReplay::begin_task(std::uint32_t task, std::span<const SimTime> durations, Timing& out) {
+  out.start[task] = queue_.now();
+  out.end[task] = queue_.now() + durations[task];
+  queue_.push(out.end[task], kTaskEnds, task);
+}
+
+void EventReplay::arrive(std::uint32_t task, std::span<const SimTime> durations, Timing& out) {
+  if (--missing_[task] == 0) {
+    begin_task(task, durations, out);
+  }
+}
+
+}  // namespace orrery::engine
