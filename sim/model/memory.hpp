@@ -10,6 +10,10 @@
 // (Korthikanti et al. 2022, eqs. 1-6) is the special case of an unfused attention with dropout and
 // a GELU MLP of f = 4 h; the general count adds up what each operation's backward needs. Fused
 // attention keeps no score matrix but the softmax statistics (4 bytes per row and head).
+// Assumptions: statistics of norms are left out (as in the source); with sequence parallelism the
+// gathered input of a linear layer is not kept but gathered again; FP8 linear layers keep the FP8
+// copy of their input; routing weights of MoE are applied before the down projection, so the
+// experts' outputs are not kept; the head keeps its logits in fp32: 4 s b h (1 + V / h) / t.
 //
 // symbol | meaning                                       | unit  | origin
 // -------|-----------------------------------------------|-------|---------
@@ -24,7 +28,7 @@ namespace orrery::model {
 struct ActivationOptions {
   OpOptions ops;
   Recompute recompute = Recompute::none;
-  bool dropout = false;  // masks of one byte per element are kept (GPT-3-era recipes)
+  bool dropout = false;  // masks of one byte per element are kept; ops.dropout implies it
 };
 
 [[nodiscard]] Bytes layer_activation_bytes(const ModelSpec& model,
@@ -38,5 +42,8 @@ struct ActivationOptions {
 [[nodiscard]] Bytes layer_working_bytes(const ModelSpec& model,
                                         const ActivationOptions& options,
                                         std::int64_t layer);
+
+// Extra bytes while the head's backward runs: the gradient of the logits.
+[[nodiscard]] Bytes head_working_bytes(const ModelSpec& model, const ActivationOptions& options);
 
 }  // namespace orrery::model

@@ -5,7 +5,7 @@
 //   dense layer = QKV (h (a + 2 g) d + biases) + output (a d h) + MLP (2 or 3 h f) + norms
 //   MoE layer   = attention + router h E + E experts + shared experts
 //   total       = embedding V h (once when tied, else twice) + L layers + final norm (+ MTP)
-//   active      = total - the routed experts a token is not sent to
+//   active      = total - the routed experts a token is not sent to (embedding table included)
 //
 // symbol | meaning                          | unit       | origin
 // -------|----------------------------------|------------|-------------------
@@ -33,6 +33,14 @@ struct ParameterCounts {
 
 [[nodiscard]] ParameterCounts count_parameters(const ModelSpec& model);
 
+// Parameters of one layer (0-based); `active` leaves out the experts a token is not sent to.
+struct LayerParameters {
+  std::int64_t total = 0;
+  std::int64_t active = 0;
+};
+
+[[nodiscard]] LayerParameters count_layer_parameters(const ModelSpec& model, std::int64_t layer);
+
 // Parameters of one rank's shard of a layer: dense part (split by tensor) and routed experts (split
 // by expert and expert_tensor); apart, because their data-parallel groups differ.
 struct ShardParameters {
@@ -45,7 +53,13 @@ struct ShardParameters {
                                                      std::int64_t layer);
 [[nodiscard]] ShardParameters embedding_shard_parameters(const ModelSpec& model,
                                                          const ShardContext& shard);
+// Final norm, output table (nothing when tied) and multi-token-prediction modules.
 [[nodiscard]] ShardParameters head_shard_parameters(const ModelSpec& model,
                                                     const ShardContext& shard);
+
+// The copy of the input table that a last stage apart from the first one holds: for tied embeddings
+// and for multi-token prediction; 0 otherwise. Its gradient is summed over first and last stage.
+[[nodiscard]] double shared_table_shard_parameters(const ModelSpec& model,
+                                                   const ShardContext& shard);
 
 }  // namespace orrery::model

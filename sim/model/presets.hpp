@@ -21,7 +21,8 @@ struct ModelPreset {
 [[nodiscard]] std::span<const ModelPreset> model_presets();
 [[nodiscard]] std::optional<ModelSpec> find_model_preset(std::string_view name);
 
-// Fills the defaulted fields (query groups, head_dim, ffn, positions).
+// Fills the defaulted fields (query groups, head_dim, ffn, positions). With multi-head latent
+// attention head_dim is the width of a query head, qk_nope + qk_rope.
 [[nodiscard]] ModelSpec resolve(ModelSpec spec);
 
 }  // namespace orrery::model

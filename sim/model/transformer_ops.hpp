@@ -15,6 +15,15 @@
 // c      | context degree                             | ranks     | layout
 // e, et  | expert and expert-tensor degree            | ranks     | layout
 //
+// Shards that do not divide evenly are rounded up (padding). Key/value heads are copied when there
+// are fewer of them than tensor ranks. Collectives appear only for degrees above one.
+//
+// Assumptions. Context parallelism gathers K and V (all-gather form; its backward gathers again and
+// scatters their gradients). FP8: the linear layers of transformer layers multiply in FP8, their
+// inputs and output gradients are cast and transposed for each micro-batch; weights are cast once
+// per step and so are no operation of a micro-batch; gathers stay in the activation type. MoE
+// passes are those of the rank with the most rows (imbalance).
+//
 // Source: Korthikanti et al. 2022 (arXiv 2205.05198) for tensor and sequence parallelism and for
 // selective recomputation; Narayanan et al. 2021 (arXiv 2104.04473).
 
@@ -26,6 +35,10 @@
 namespace orrery::model {
 
 enum class Recompute { none, selective, full };
+
+// How the scale of an FP8 tensor is found. `tensorwise` needs its maximum before the cast (one more
+// read); `delayed` uses the maxima of earlier steps, `block` scales inside the casting kernel.
+enum class Fp8Scaling { delayed, tensorwise, block };
 
 struct ShardContext {
   std::int64_t micro_batch = 1;
@@ -42,6 +55,7 @@ struct PrecisionSpec {
   Dtype parameter = Dtype::bf16;        // the copy that is multiplied and gathered
   Dtype gradient = Dtype::fp32;         // accumulated and reduced gradients
   Bytes optimizer_bytes = bytes(12.0);  // per parameter: fp32 master + two fp32 moments (Adam)
+  Fp8Scaling fp8_scaling = Fp8Scaling::delayed;  // without effect unless compute is fp8 or fp4
 };
 
 // How the attention core is computed: fused kernels keep no score matrix.
@@ -51,6 +65,7 @@ struct OpOptions {
   ShardContext shard;
   PrecisionSpec precision;
   AttentionKernel attention = AttentionKernel::fused;
+  bool dropout = false;  // dropout kernels run (GPT-3-era recipes)
 };
 
 // The passes of one part of the model for one micro-batch on one rank. backward_input and
@@ -70,7 +85,9 @@ struct LayerPasses {
 // Embedding look-up (and its gradient) on the first stage.
 [[nodiscard]] LayerPasses embedding_passes(const ModelSpec& model, const OpOptions& options);
 
-// Final norm, logits GEMM and cross-entropy on the last stage.
+// Final norm, logits GEMM and cross-entropy on the last stage, followed by the multi-token
+// prediction modules (norms, projection 2 h -> h, one layer, the shared head again) if there are
+// any.
 [[nodiscard]] LayerPasses head_passes(const ModelSpec& model, const OpOptions& options);
 
 // The operations that must run again before the backward of a layer, every one marked `recomputed`:

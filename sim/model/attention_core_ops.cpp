@@ -1,0 +1,151 @@
+// softmax(Q K^T) V as one fused kernel, or as two batched products with passes over the scores.
+
+#include "sim/model/layer_blocks.hpp"
+
+namespace orrery::model {
+
+namespace {
+
+double score_elements(const ShardDims& dims) {
+  return product(dims.sequences, dims.heads, dims.query_length, dims.key_length);
+}
+
+// Bytes of all keys and values with `heads` heads each.
+double key_value_bytes(const ShardDims& dims, std::int64_t heads) {
+  return product(dims.sequences, dims.key_length, heads, dims.head_dim_qk + dims.head_dim_v) *
+         dims.element_bytes;
+}
+
+AttentionOp fused_attention(const LayerContext& context, bool backward) {
+  const ShardDims& dims = context.dims;
+  return {.sequences = dims.sequences,
+          .heads = dims.heads,
+          .query_groups = dims.groups,
+          .query_length = dims.query_length,
+          .key_length = dims.key_length,
+          .head_dim_qk = dims.head_dim_qk,
+          .head_dim_v = dims.head_dim_v,
+          .causal = context.model.causal,
+          .backward = backward,
+          .dtype = context.activation()};
+}
+
+// One product per sequence and head: m x k times k x n.
+GemmOp batched_product(const LayerContext& context,
+                       std::string_view name,
+                       GemmRole role,
+                       std::int64_t m,
+                       std::int64_t n,
+                       std::int64_t k) {
+  return {.name = name,
+          .role = role,
+          .m = m,
+          .n = n,
+          .k = k,
+          .batch = context.dims.sequences * context.dims.heads,
+          .dtype = context.activation()};
+}
+
+void unfused_forward(Pass& pass, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  const double scores = score_elements(dims);
+  const double size = scores * dims.element_bytes;
+  if (dims.groups < dims.heads) {
+    add_memory(pass,
+               "key_value_repeat",
+               key_value_bytes(dims, dims.groups),
+               key_value_bytes(dims, dims.heads));
+  }
+  add_gemm(pass,
+           batched_product(context,
+                           "attention_scores",
+                           GemmRole::fprop,
+                           dims.query_length,
+                           dims.key_length,
+                           dims.head_dim_qk));
+  add_memory(pass, "softmax", size, size);  // scale, mask and softmax in one kernel
+  if (context.options.dropout) {
+    add_memory(pass, "attention_dropout", size, size + scores);
+  }
+  add_gemm(pass,
+           batched_product(context,
+                           "attention_context",
+                           GemmRole::fprop,
+                           dims.query_length,
+                           dims.head_dim_v,
+                           dims.key_length));
+}
+
+void unfused_backward(Pass& pass, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  const double scores = score_elements(dims);
+  const double size = scores * dims.element_bytes;
+  const std::int64_t queries = dims.query_length;
+  const std::int64_t keys = dims.key_length;
+  const auto add = [&](std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k) {
+    add_gemm(pass, batched_product(context, name, GemmRole::dgrad, m, n, k));
+  };
+  add("attention_context", queries, keys, dims.head_dim_v);  // dP = dO V^T
+  add("attention_context", keys, dims.head_dim_v, queries);  // dV = P^T dO
+  if (context.options.dropout) {
+    add_memory(pass, "attention_dropout_backward", size + scores, size);
+  }
+  add_memory(pass, "softmax_backward", 2.0 * size, size);
+  add("attention_scores", queries, dims.head_dim_qk, keys);  // dQ = dS K
+  add("attention_scores", keys, dims.head_dim_qk, queries);  // dK = dS^T Q
+  if (dims.groups < dims.heads) {
+    add_memory(pass,
+               "key_value_repeat_backward",
+               key_value_bytes(dims, dims.heads),
+               key_value_bytes(dims, dims.groups));
+  }
+}
+
+CollectiveShape key_value_collective(const LayerContext& context,
+                                     std::string_view name,
+                                     CollectiveKind kind) {
+  const ShardDims& dims = context.dims;
+  return {.name = name,
+          .kind = kind,
+          .axis = CommAxis::context,
+          .elements_total =
+              product(dims.context, dims.tokens, dims.groups, dims.head_dim_qk + dims.head_dim_v),
+          .ranks = dims.context,
+          .dtype = context.activation()};
+}
+
+}  // namespace
+
+void attention_core_forward(Pass& pass, const LayerContext& context) {
+  if (context.options.attention == AttentionKernel::fused) {
+    pass.push_back({.op = fused_attention(context, false)});
+  } else {
+    unfused_forward(pass, context);
+  }
+}
+
+void attention_core_backward(Pass& pass, const LayerContext& context) {
+  if (context.options.attention == AttentionKernel::fused) {
+    pass.push_back({.op = fused_attention(context, true)});
+  } else {
+    unfused_backward(pass, context);
+  }
+}
+
+void context_gather_forward(Pass& pass, const LayerContext& context) {
+  add_collective(pass,
+                 key_value_collective(context, "context_all_gather", CollectiveKind::all_gather));
+}
+
+void context_gather_backward_begin(Pass& pass, const LayerContext& context) {
+  add_collective(
+      pass, key_value_collective(context, "context_all_gather_again", CollectiveKind::all_gather));
+}
+
+void context_gather_backward_end(Pass& pass, const LayerContext& context) {
+  add_collective(
+      pass,
+      key_value_collective(context, "context_reduce_scatter", CollectiveKind::reduce_scatter));
+}
+
+}  // namespace orrery::model

@@ -1,0 +1,71 @@
+// The attention block with multi-head or grouped-query attention: norm, QKV, rotary embedding,
+// core, output projection, residual.
+
+#include "sim/model/layer_blocks.hpp"
+
+namespace orrery::model {
+
+namespace {
+
+LinearLayer qkv_linear(const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  return {.name = "qkv",
+          .tokens = dims.tokens,
+          .outputs = (dims.heads + dims.groups) * dims.head_dim_qk + dims.groups * dims.head_dim_v,
+          .inputs = dims.hidden,
+          .bias = context.model.linear_bias || context.model.qkv_bias};
+}
+
+LinearLayer output_linear(const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  return {.name = "attention_output",
+          .tokens = dims.tokens,
+          .outputs = dims.hidden,
+          .inputs = dims.heads * dims.head_dim_v,
+          .bias = context.model.linear_bias};
+}
+
+// The rotation of queries and keys, forward or backward: both are read and written once.
+void add_rotary(Pass& pass, std::string_view name, const LayerContext& context) {
+  if (context.model.position == PositionEmbedding::rotary) {
+    const ShardDims& dims = context.dims;
+    const double size =
+        product(dims.tokens, dims.heads + dims.groups, dims.head_dim_qk) * dims.element_bytes;
+    add_memory(pass, name, size, size, 2);
+  }
+}
+
+}  // namespace
+
+void attention_forward(Pass& pass, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  const PrecisionSpec& precision = context.options.precision;
+  add_norm_forward(pass, "attention_norm", dims, dims.hidden);
+  begin_tensor_forward(pass, dims, dims.hidden, context.activation());
+  add_linear_forward(pass, qkv_linear(context), precision);
+  add_rotary(pass, "rotary", context);
+  context_gather_forward(pass, context);
+  attention_core_forward(pass, context);
+  add_linear_forward(pass, output_linear(context), precision);
+  end_tensor_forward(pass, dims, dims.hidden, context.activation());
+  add_residual_forward(pass, dims, context.options.dropout);
+}
+
+void attention_backward(LayerPasses& passes, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  const PrecisionSpec& precision = context.options.precision;
+  Pass& input = passes.backward_input;
+  add_residual_backward(input, dims, context.options.dropout);
+  end_tensor_backward(input, dims, dims.hidden, context.activation());
+  add_linear_backward(passes, output_linear(context), precision);
+  context_gather_backward_begin(input, context);
+  attention_core_backward(input, context);
+  context_gather_backward_end(input, context);
+  add_rotary(input, "rotary_backward", context);
+  gather_input_again(input, dims, dims.hidden, context.activation());
+  add_linear_backward(passes, qkv_linear(context), precision);
+  begin_tensor_backward(input, dims, dims.hidden, context.activation());
+  add_norm_backward(input, "attention_norm_backward", dims, dims.hidden);
+}
+
+}  // namespace orrery::model

@@ -1,0 +1,75 @@
+#include "sim/model/flops.hpp"
+
+#include <algorithm>
+
+#include "sim/model/parameters.hpp"
+#include "sim/model/shard_dims.hpp"
+
+namespace orrery::model {
+
+namespace {
+
+constexpr double kTrainingFactor = 6.0;  // 2 per parameter forward, 4 backward
+constexpr double kForwardFactor = 2.0;
+
+// Forward FLOP of one layer's attention core per token: 2 T a (d_qk + d_v), or half.
+double attention_forward(const ModelSpec& model, FlopConvention convention) {
+  const double full = product(2,
+                              model.sequence_length,
+                              model.num_attention_heads,
+                              query_head_dim(model) + value_head_dim(model));
+  switch (convention) {
+    case FlopConvention::palm:
+      return full;
+    case FlopConvention::palm_causal:
+      return full / 2.0;
+    case FlopConvention::six_nd:
+      return 0.0;
+  }
+  return 0.0;  // not reached: every enumerator returns above
+}
+
+double mtp_multiplied_parameters(const ModelSpec& model) {
+  const double layer = product(count_layer_parameters(model, model.num_layers).active);
+  const double projection = product(2, model.hidden_size, model.hidden_size);
+  const double head = product(model.vocab_size, model.hidden_size);
+  return product(model.mtp_layers) * (layer + projection + head);
+}
+
+}  // namespace
+
+double multiplied_parameters(const ModelSpec& model) {
+  const ParameterCounts counts = count_parameters(model);
+  const double table = product(model.vocab_size, model.hidden_size);
+  const double looked_up = product(counts.embedding) - (model.tie_embeddings ? table : 0.0);
+  return product(counts.active) - looked_up + mtp_multiplied_parameters(model);
+}
+
+Flop model_flop_per_token(const ModelSpec& model, FlopConvention convention) {
+  if (convention == FlopConvention::six_nd) {
+    return flop(kTrainingFactor * product(count_parameters(model).active));
+  }
+  const double attention = kTrainingFactor / kForwardFactor *
+                           product(model.num_layers + model.mtp_layers) *
+                           attention_forward(model, convention);
+  return flop(kTrainingFactor * multiplied_parameters(model) + attention);
+}
+
+Flop hardware_flop_per_token(const ModelSpec& model,
+                             FlopConvention convention,
+                             Recompute policy,
+                             std::int64_t recomputed_layers) {
+  const std::int64_t layers = std::clamp<std::int64_t>(recomputed_layers, 0, model.num_layers);
+  double extra = 0.0;
+  if (policy != Recompute::none) {
+    extra += product(layers) * attention_forward(model, convention);
+  }
+  if (policy == Recompute::full) {
+    for (std::int64_t layer = 0; layer < layers; ++layer) {
+      extra += kForwardFactor * product(count_layer_parameters(model, layer).active);
+    }
+  }
+  return model_flop_per_token(model, convention) + flop(extra);
+}
+
+}  // namespace orrery::model

@@ -1,0 +1,48 @@
+#pragma once
+
+// Which operations does each block of a layer append? Attention (MHA and GQA, or latent), then a
+// dense MLP or a mixture of experts. Backward functions append in the order in which they run, so a
+// layer's backward calls its blocks in reverse. Used inside model/ only.
+
+#include "sim/model/pass_builder.hpp"
+#include "sim/model/shard_dims.hpp"
+#include "sim/model/transformer_ops.hpp"
+
+namespace orrery::model {
+
+struct LayerContext {
+  const ModelSpec& model;
+  const OpOptions& options;
+  ShardDims dims;
+
+  [[nodiscard]] Dtype activation() const {
+    return options.precision.activation;
+  }
+};
+
+// softmax(Q K^T) V alone: what selective recomputation runs again.
+void attention_core_forward(Pass& pass, const LayerContext& context);
+void attention_core_backward(Pass& pass, const LayerContext& context);
+
+// The collectives of K and V over the context ranks around the core.
+void context_gather_forward(Pass& pass, const LayerContext& context);
+void context_gather_backward_begin(Pass& pass, const LayerContext& context);
+void context_gather_backward_end(Pass& pass, const LayerContext& context);
+
+void attention_forward(Pass& pass, const LayerContext& context);
+void attention_backward(LayerPasses& passes, const LayerContext& context);
+
+void latent_attention_forward(Pass& pass, const LayerContext& context);
+void latent_attention_backward(LayerPasses& passes, const LayerContext& context);
+
+void dense_mlp_forward(Pass& pass, const LayerContext& context);
+void dense_mlp_backward(LayerPasses& passes, const LayerContext& context);
+
+void moe_forward(Pass& pass, const LayerContext& context);
+void moe_backward(LayerPasses& passes, const LayerContext& context);
+
+// The non-linear function between the two projections of an MLP with `rows` x `width` results.
+void activation_forward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width);
+void activation_backward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width);
+
+}  // namespace orrery::model

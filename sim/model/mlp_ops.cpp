@@ -1,0 +1,68 @@
+// The dense MLP block: norm, up projection (gate and up together), activation, down projection,
+// residual.
+
+#include "sim/model/layer_blocks.hpp"
+
+namespace orrery::model {
+
+namespace {
+
+LinearLayer up_linear(const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  return {.name = "mlp_up",
+          .tokens = dims.tokens,
+          .outputs = dims.activation_inputs * dims.ffn,
+          .inputs = dims.hidden,
+          .bias = context.model.linear_bias};
+}
+
+LinearLayer down_linear(const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  return {.name = "mlp_down",
+          .tokens = dims.tokens,
+          .outputs = dims.hidden,
+          .inputs = dims.ffn,
+          .bias = context.model.linear_bias};
+}
+
+}  // namespace
+
+void activation_forward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width) {
+  const double size = rows * product(width) * dims.element_bytes;
+  add_memory(pass, "activation", product(dims.activation_inputs) * size, size);
+}
+
+// Reads the inputs and the output's gradient, writes the inputs' gradients.
+void activation_backward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width) {
+  const double size = rows * product(width) * dims.element_bytes;
+  const double inputs = product(dims.activation_inputs) * size;
+  add_memory(pass, "activation_backward", inputs + size, inputs);
+}
+
+void dense_mlp_forward(Pass& pass, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  const PrecisionSpec& precision = context.options.precision;
+  add_norm_forward(pass, "mlp_norm", dims, dims.hidden);
+  begin_tensor_forward(pass, dims, dims.hidden, context.activation());
+  add_linear_forward(pass, up_linear(context), precision);
+  activation_forward(pass, dims, product(dims.tokens), dims.ffn);
+  add_linear_forward(pass, down_linear(context), precision);
+  end_tensor_forward(pass, dims, dims.hidden, context.activation());
+  add_residual_forward(pass, dims, context.options.dropout);
+}
+
+void dense_mlp_backward(LayerPasses& passes, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  const PrecisionSpec& precision = context.options.precision;
+  Pass& input = passes.backward_input;
+  add_residual_backward(input, dims, context.options.dropout);
+  end_tensor_backward(input, dims, dims.hidden, context.activation());
+  add_linear_backward(passes, down_linear(context), precision);
+  activation_backward(input, dims, product(dims.tokens), dims.ffn);
+  gather_input_again(input, dims, dims.hidden, context.activation());
+  add_linear_backward(passes, up_linear(context), precision);
+  begin_tensor_backward(input, dims, dims.hidden, context.activation());
+  add_norm_backward(input, "mlp_norm_backward", dims, dims.hidden);
+}
+
+}  // namespace orrery::model

@@ -1,0 +1,253 @@
+// The mixture-of-experts block: norm, router, permutation, all-to-all dispatch, grouped experts,
+// all-to-all combine, shared experts, residual.
+//
+// A rank sends the top_k copies of the tokens it routes; the busiest rank receives `imbalance`
+// times the average, and its sizes are the ones counted. With sequence parallelism the dispatched
+// rows are then gathered over the expert-tensor ranks and the results scattered back; without it
+// the expert-tensor ranks route the same tokens and sum their results, and ranks that split the
+// tokens of a tensor group gather them at the end.
+
+#include "sim/model/layer_blocks.hpp"
+
+namespace orrery::model {
+
+namespace {
+
+constexpr double kProbabilityBytes = 4.0;  // routing probabilities are kept in fp32
+constexpr int kRouterKernels = 3;          // softmax, top-k, map of the choices
+
+LinearLayer router_linear(const LayerContext& context) {
+  return {.name = "router",
+          .tokens = context.dims.local_tokens,
+          .outputs = context.model.moe->num_experts,
+          .inputs = context.dims.hidden,
+          .full_precision = true};
+}
+
+LinearLayer expert_up(const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  return {.name = "expert_up",
+          .tokens = dims.rows_per_expert,
+          .outputs = dims.activation_inputs * dims.expert_ffn,
+          .inputs = dims.hidden,
+          .batch = dims.experts,
+          .bias = context.model.linear_bias};
+}
+
+LinearLayer expert_down(const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  return {.name = "expert_down",
+          .tokens = dims.rows_per_expert,
+          .outputs = dims.hidden,
+          .inputs = dims.expert_ffn,
+          .batch = dims.experts,
+          .bias = context.model.linear_bias};
+}
+
+LinearLayer shared_up(const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  return {.name = "shared_expert_up",
+          .tokens = dims.tokens,
+          .outputs = dims.activation_inputs * dims.shared_ffn,
+          .inputs = dims.hidden,
+          .bias = context.model.linear_bias};
+}
+
+LinearLayer shared_down(const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  return {.name = "shared_expert_down",
+          .tokens = dims.tokens,
+          .outputs = dims.hidden,
+          .inputs = dims.shared_ffn,
+          .bias = context.model.linear_bias};
+}
+
+double routed_bytes(const LayerContext& context) {
+  return product(context.dims.routed_tokens, context.dims.hidden) * context.dims.element_bytes;
+}
+
+double copied_bytes(const LayerContext& context) {
+  return routed_bytes(context) * product(context.model.moe->top_k);
+}
+
+double probability_bytes(const LayerContext& context) {
+  return product(context.dims.local_tokens, context.model.moe->num_experts) * kProbabilityBytes;
+}
+
+void add_all_to_all(Pass& pass, std::string_view name, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  const double sent = product(dims.routed_tokens, context.model.moe->top_k, dims.hidden);
+  add_collective(pass,
+                 {.name = name,
+                  .kind = CollectiveKind::all_to_all,
+                  .axis = CommAxis::expert,
+                  .elements_total = sent * dims.row_imbalance * product(dims.expert),
+                  .ranks = dims.expert,
+                  .dtype = context.activation()});
+}
+
+// Rows arrive ordered by sender and must be ordered by expert, and back.
+void add_sort(Pass& pass, std::string_view name, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  if (dims.expert > 1 && dims.experts > 1) {
+    const double size = product(dims.expert_rows, dims.hidden) * dims.element_bytes;
+    add_memory(pass, name, size, size);
+  }
+}
+
+void add_expert_tensor(Pass& pass,
+                       std::string_view name,
+                       CollectiveKind kind,
+                       const LayerContext& context,
+                       double rows) {
+  const ShardDims& dims = context.dims;
+  add_collective(pass,
+                 {.name = name,
+                  .kind = kind,
+                  .axis = CommAxis::expert_tensor,
+                  .elements_total = rows * product(dims.hidden),
+                  .ranks = dims.expert_tensor,
+                  .dtype = context.activation()});
+}
+
+// Without sequence parallelism and with fewer expert-tensor than tensor ranks the routed tokens are
+// a part of the rank's tokens: the whole is gathered (forward result, backward gradient).
+void add_token_gather(Pass& pass, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  if (!dims.sequence_parallel && dims.expert_tensor < dims.tensor) {
+    add_collective(pass,
+                   {.name = "expert_token_all_gather",
+                    .kind = CollectiveKind::all_gather,
+                    .elements_total = product(dims.tokens, dims.hidden),
+                    .ranks = dims.tensor,
+                    .dtype = context.activation()});
+  }
+}
+
+void shared_forward(Pass& pass, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  if (dims.shared_ffn == 0) {
+    return;
+  }
+  begin_tensor_forward(pass, dims, dims.hidden, context.activation());
+  add_linear_forward(pass, shared_up(context), context.options.precision);
+  activation_forward(pass, dims, product(dims.tokens), dims.shared_ffn);
+  add_linear_forward(pass, shared_down(context), context.options.precision);
+  end_tensor_forward(pass, dims, dims.hidden, context.activation());
+}
+
+void shared_backward(LayerPasses& passes, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  if (dims.shared_ffn == 0) {
+    return;
+  }
+  Pass& input = passes.backward_input;
+  end_tensor_backward(input, dims, dims.hidden, context.activation());
+  add_linear_backward(passes, shared_down(context), context.options.precision);
+  activation_backward(input, dims, product(dims.tokens), dims.shared_ffn);
+  gather_input_again(input, dims, dims.hidden, context.activation());
+  add_linear_backward(passes, shared_up(context), context.options.precision);
+  begin_tensor_backward(input, dims, dims.hidden, context.activation());
+}
+
+void routed_forward(Pass& pass, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  const PrecisionSpec& precision = context.options.precision;
+  const bool gather = dims.sequence_parallel;
+  add_memory(pass, "permute", routed_bytes(context), copied_bytes(context));
+  add_all_to_all(pass, "expert_dispatch", context);
+  if (gather) {
+    add_expert_tensor(
+        pass, "expert_all_gather", CollectiveKind::all_gather, context, product(dims.expert_rows));
+  }
+  add_sort(pass, "expert_sort", context);
+  add_linear_forward(pass, expert_up(context), precision);
+  activation_forward(pass, dims, product(dims.expert_rows), dims.expert_ffn);
+  add_linear_forward(pass, expert_down(context), precision);
+  add_sort(pass, "expert_unsort", context);
+  if (gather) {
+    add_expert_tensor(pass,
+                      "expert_reduce_scatter",
+                      CollectiveKind::reduce_scatter,
+                      context,
+                      product(dims.expert_rows));
+  }
+  add_all_to_all(pass, "expert_combine", context);
+  add_memory(pass, "unpermute", copied_bytes(context), routed_bytes(context));
+  if (!gather) {
+    add_expert_tensor(pass,
+                      "expert_all_reduce",
+                      CollectiveKind::all_reduce,
+                      context,
+                      product(dims.routed_tokens));
+  }
+  add_token_gather(pass, context);
+}
+
+void routed_backward(LayerPasses& passes, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  const PrecisionSpec& precision = context.options.precision;
+  const bool gather = dims.sequence_parallel;
+  Pass& input = passes.backward_input;
+  add_memory(input, "unpermute_backward", routed_bytes(context), copied_bytes(context));
+  add_all_to_all(input, "expert_combine_backward", context);
+  if (gather) {
+    add_expert_tensor(input,
+                      "expert_all_gather_backward",
+                      CollectiveKind::all_gather,
+                      context,
+                      product(dims.expert_rows));
+  }
+  add_sort(input, "expert_unsort_backward", context);
+  add_linear_backward(passes, expert_down(context), precision);
+  activation_backward(input, dims, product(dims.expert_rows), dims.expert_ffn);
+  add_linear_backward(passes, expert_up(context), precision);
+  add_sort(input, "expert_sort_backward", context);
+  if (gather) {
+    add_expert_tensor(input,
+                      "expert_reduce_scatter_backward",
+                      CollectiveKind::reduce_scatter,
+                      context,
+                      product(dims.expert_rows));
+  }
+  add_all_to_all(input, "expert_dispatch_backward", context);
+  add_memory(input, "permute_backward", copied_bytes(context), routed_bytes(context));
+  if (!gather) {
+    add_expert_tensor(input,
+                      "expert_all_reduce_backward",
+                      CollectiveKind::all_reduce,
+                      context,
+                      product(dims.routed_tokens));
+  }
+  add_token_gather(input, context);
+}
+
+}  // namespace
+
+void moe_forward(Pass& pass, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  const double probabilities = probability_bytes(context);
+  add_norm_forward(pass, "mlp_norm", dims, dims.hidden);
+  add_linear_forward(pass, router_linear(context), context.options.precision);
+  add_memory(pass, "router_top_k", probabilities, probabilities, kRouterKernels);
+  routed_forward(pass, context);
+  shared_forward(pass, context);
+  add_residual_forward(pass, dims, context.options.dropout);
+}
+
+void moe_backward(LayerPasses& passes, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  const double probabilities = probability_bytes(context);
+  add_residual_backward(passes.backward_input, dims, context.options.dropout);
+  shared_backward(passes, context);
+  routed_backward(passes, context);
+  add_memory(passes.backward_input,
+             "router_top_k_backward",
+             2.0 * probabilities,
+             probabilities,
+             kRouterKernels);
+  add_linear_backward(passes, router_linear(context), context.options.precision);
+  add_norm_backward(passes.backward_input, "mlp_norm_backward", dims, dims.hidden);
+}
+
+}  // namespace orrery::model

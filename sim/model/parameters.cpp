@@ -1,0 +1,190 @@
+#include "sim/model/parameters.hpp"
+
+#include "sim/base/check.hpp"
+#include "sim/model/shard_dims.hpp"
+
+namespace orrery::model {
+
+namespace {
+
+// How one group of parameters is spread: over tensor ranks, expert ranks, or copied on each.
+struct Spread {
+  double tensor_split = 0.0;
+  double expert = 0.0;
+  double copied = 0.0;
+  double key_value = 0.0;  // split over min(t, g) ranks
+};
+
+double norm_parameters(const ModelSpec& model, std::int64_t width) {
+  return product(model.norm == Norm::layer_norm ? 2 : 1, width);
+}
+
+// Weights of a linear layer split by columns, its bias split with them.
+double column_linear(std::int64_t inputs, std::int64_t outputs, bool bias) {
+  return product(inputs, outputs) + (bias ? product(outputs) : 0.0);
+}
+
+void add_attention(Spread& spread, const ModelSpec& model) {
+  const std::int64_t hidden = model.hidden_size;
+  const std::int64_t width = query_head_dim(model);
+  const bool bias = model.linear_bias || model.qkv_bias;
+  spread.tensor_split += column_linear(hidden, model.num_attention_heads * width, bias);
+  spread.key_value += column_linear(hidden, 2 * query_groups(model) * width, bias);
+  spread.tensor_split += product(model.num_attention_heads, width, hidden);
+  spread.copied += norm_parameters(model, hidden) + (model.linear_bias ? product(hidden) : 0.0);
+}
+
+// Down projections and the norms of the latents are copied on every tensor rank.
+void add_latent_attention(Spread& spread, const ModelSpec& model) {
+  const MlaSpec& mla = *model.mla;
+  const std::int64_t heads = model.num_attention_heads;
+  const std::int64_t query_columns = heads * query_head_dim(model);
+  if (mla.q_lora_rank > 0) {
+    spread.copied += product(model.hidden_size, mla.q_lora_rank);
+    spread.copied += norm_parameters(model, mla.q_lora_rank);
+    spread.tensor_split += product(mla.q_lora_rank, query_columns);
+  } else {
+    spread.tensor_split += product(model.hidden_size, query_columns);
+  }
+  spread.copied += product(model.hidden_size, mla.kv_lora_rank + mla.qk_rope_head_dim);
+  spread.copied += norm_parameters(model, mla.kv_lora_rank);
+  spread.tensor_split += product(mla.kv_lora_rank, heads, mla.qk_nope_head_dim + mla.v_head_dim);
+  spread.tensor_split += product(heads, mla.v_head_dim, model.hidden_size);
+  spread.copied += norm_parameters(model, model.hidden_size);
+}
+
+struct MlpParameters {
+  double split = 0.0;   // both projections and the bias of the first
+  double copied = 0.0;  // bias of the second
+};
+
+MlpParameters mlp_parameters(const ModelSpec& model, std::int64_t width) {
+  const std::int64_t columns = (model.gated_mlp() ? 2 : 1) * width;
+  return {.split = column_linear(model.hidden_size, columns, model.linear_bias) +
+                   product(width, model.hidden_size),
+          .copied = model.linear_bias ? product(model.hidden_size) : 0.0};
+}
+
+// `experts`: all of them, or the ones a token is sent to.
+void add_moe(Spread& spread, const ModelSpec& model, std::int64_t experts) {
+  const MoeSpec& moe = *model.moe;
+  const MlpParameters expert = mlp_parameters(model, moe.ffn_hidden_size);
+  spread.copied += product(model.hidden_size, moe.num_experts);
+  spread.expert += product(experts) * (expert.split + expert.copied);
+  if (moe.shared_experts > 0) {
+    const MlpParameters shared = mlp_parameters(model, moe.shared_experts * moe.ffn_hidden_size);
+    spread.tensor_split += shared.split;
+    spread.copied += shared.copied;
+  }
+}
+
+Spread layer_spread(const ModelSpec& model, std::int64_t layer, bool only_active) {
+  Spread spread;
+  if (model.mla) {
+    add_latent_attention(spread, model);
+  } else {
+    add_attention(spread, model);
+  }
+  spread.copied += norm_parameters(model, model.hidden_size);  // before the MLP
+  if (model.is_moe_layer(layer)) {
+    add_moe(spread, model, only_active ? model.moe->top_k : model.moe->num_experts);
+  } else {
+    const MlpParameters mlp = mlp_parameters(model, dense_ffn(model));
+    spread.tensor_split += mlp.split;
+    spread.copied += mlp.copied;
+  }
+  return spread;
+}
+
+std::int64_t sum(const Spread& spread) {
+  return static_cast<std::int64_t>(spread.tensor_split + spread.expert + spread.copied +
+                                   spread.key_value);
+}
+
+double mtp_edge_parameters(const ModelSpec& model) {
+  return product(2, model.hidden_size, model.hidden_size);  // projection 2 h -> h
+}
+
+// Norms of the embedding, of the hidden state and before the shared head.
+double mtp_norm_parameters(const ModelSpec& model) {
+  return 3.0 * norm_parameters(model, model.hidden_size);
+}
+
+ShardParameters shard(const Spread& spread, const ModelSpec& model, const ShardContext& context) {
+  // Experts of a row shard differ only in their bias, which is counted with the split weights.
+  const double key_value_ranks = product(std::min(context.tensor, query_groups(model)));
+  return {.dense = spread.tensor_split / product(context.tensor) +
+                   spread.key_value / key_value_ranks + spread.copied,
+          .expert = spread.expert / product(context.expert, context.expert_tensor)};
+}
+
+}  // namespace
+
+LayerParameters count_layer_parameters(const ModelSpec& model, std::int64_t layer) {
+  return {.total = sum(layer_spread(model, layer, false)),
+          .active = sum(layer_spread(model, layer, true))};
+}
+
+ParameterCounts count_parameters(const ModelSpec& model) {
+  ParameterCounts counts;
+  const std::int64_t table = model.vocab_size * model.hidden_size;
+  counts.embedding = table + position_rows(model) * model.hidden_size;
+  if (model.embedding_norm) {
+    counts.embedding += static_cast<std::int64_t>(norm_parameters(model, model.hidden_size));
+  }
+  counts.head = model.tie_embeddings ? 0 : table;
+  counts.final_norm = static_cast<std::int64_t>(norm_parameters(model, model.hidden_size));
+  std::int64_t unsent = 0;
+  for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
+    const LayerParameters parameters = count_layer_parameters(model, layer);
+    counts.layers += parameters.total;
+    unsent += parameters.total - parameters.active;
+  }
+  const double mtp_edge = mtp_edge_parameters(model) + mtp_norm_parameters(model);
+  counts.mtp = model.mtp_layers * (count_layer_parameters(model, model.num_layers).total +
+                                   static_cast<std::int64_t>(mtp_edge));
+  counts.total = counts.embedding + counts.head + counts.layers + counts.final_norm;
+  counts.active = counts.total - unsent;
+  return counts;
+}
+
+ShardParameters layer_shard_parameters(const ModelSpec& model,
+                                       const ShardContext& shard_context,
+                                       std::int64_t layer) {
+  return shard(layer_spread(model, layer, false), model, shard_context);
+}
+
+ShardParameters embedding_shard_parameters(const ModelSpec& model,
+                                           const ShardContext& shard_context) {
+  const std::int64_t rows = divide_rounding_up(model.vocab_size, shard_context.tensor);
+  double dense = product(rows + position_rows(model), model.hidden_size);
+  if (model.embedding_norm) {
+    dense += norm_parameters(model, model.hidden_size);
+  }
+  return {.dense = dense};
+}
+
+ShardParameters head_shard_parameters(const ModelSpec& model, const ShardContext& shard_context) {
+  ShardParameters result{.dense = norm_parameters(model, model.hidden_size)};
+  if (!model.tie_embeddings) {
+    const std::int64_t rows = divide_rounding_up(model.vocab_size, shard_context.tensor);
+    result.dense += product(rows, model.hidden_size);
+  }
+  if (model.mtp_layers > 0) {
+    const ShardParameters layer = layer_shard_parameters(model, shard_context, model.num_layers);
+    const double modules = product(model.mtp_layers);
+    result.dense += modules * (layer.dense + mtp_norm_parameters(model) +
+                               mtp_edge_parameters(model) / product(shard_context.tensor));
+    result.expert += modules * layer.expert;
+  }
+  return result;
+}
+
+double shared_table_shard_parameters(const ModelSpec& model, const ShardContext& shard_context) {
+  if (!model.tie_embeddings && model.mtp_layers == 0) {
+    return 0.0;
+  }
+  return product(divide_rounding_up(model.vocab_size, shard_context.tensor), model.hidden_size);
+}
+
+}  // namespace orrery::model

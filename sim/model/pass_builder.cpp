@@ -1,0 +1,178 @@
+#include "sim/model/pass_builder.hpp"
+
+namespace orrery::model {
+
+namespace {
+
+bool multiplies_low(const LinearLayer& linear, const PrecisionSpec& precision) {
+  return !linear.full_precision &&
+         bytes_per_element(precision.compute) < bytes_per_element(precision.activation);
+}
+
+Dtype linear_dtype(const LinearLayer& linear, const PrecisionSpec& precision) {
+  return linear.full_precision ? precision.activation : precision.compute;
+}
+
+// Cast of a tensor to the low precision, as it is and transposed (the second product of its use
+// needs the other major order). Tensorwise scaling first reads the tensor for its maximum.
+void add_cast(Pass& pass, double elements, const PrecisionSpec& precision) {
+  const double wide = in_bytes(bytes_per_element(precision.activation));
+  const double narrow = in_bytes(bytes_per_element(precision.compute));
+  if (precision.fp8_scaling == Fp8Scaling::tensorwise) {
+    add_memory(pass, "fp8_amax", elements * wide, 0.0);
+  }
+  add_memory(pass, "fp8_cast_transpose", elements * wide, 2.0 * elements * narrow);
+}
+
+}  // namespace
+
+void add_gemm(Pass& pass, const GemmOp& gemm) {
+  pass.push_back({.op = gemm});
+}
+
+void add_memory(
+    Pass& pass, std::string_view name, double bytes_read, double bytes_written, int kernels) {
+  pass.push_back({.op = MemoryOp{.name = name,
+                                 .read = bytes(bytes_read),
+                                 .written = bytes(bytes_written),
+                                 .kernels = kernels}});
+}
+
+void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision) {
+  if (multiplies_low(linear, precision)) {
+    add_cast(pass, product(linear.tokens, linear.inputs, linear.batch), precision);
+  }
+  add_gemm(pass,
+           {.name = linear.name,
+            .role = GemmRole::fprop,
+            .m = linear.tokens,
+            .n = linear.outputs,
+            .k = linear.inputs,
+            .batch = linear.batch,
+            .dtype = linear_dtype(linear, precision),
+            .grouped = linear.batch > 1});
+}
+
+void add_linear_backward(LayerPasses& passes,
+                         const LinearLayer& linear,
+                         const PrecisionSpec& precision) {
+  const double gradient_elements = product(linear.tokens, linear.outputs, linear.batch);
+  if (multiplies_low(linear, precision)) {
+    add_cast(passes.backward_input, gradient_elements, precision);
+  }
+  GemmOp gemm{.name = linear.name,
+              .role = GemmRole::dgrad,
+              .m = linear.tokens,
+              .n = linear.inputs,
+              .k = linear.outputs,
+              .batch = linear.batch,
+              .dtype = linear_dtype(linear, precision),
+              .grouped = linear.batch > 1};
+  add_gemm(passes.backward_input, gemm);
+  gemm.role = GemmRole::wgrad;
+  gemm.m = linear.outputs;
+  gemm.n = linear.inputs;
+  gemm.k = linear.tokens;
+  gemm.accumulates = precision.gradient == Dtype::fp32;
+  add_gemm(passes.backward_weight, gemm);
+  if (linear.bias) {
+    const double wide = in_bytes(bytes_per_element(precision.activation));
+    const double sum = in_bytes(bytes_per_element(precision.gradient));
+    add_memory(passes.backward_weight,
+               "bias_gradient",
+               gradient_elements * wide,
+               product(linear.outputs, linear.batch) * sum);
+  }
+}
+
+void add_collective(Pass& pass, const CollectiveShape& shape) {
+  if (shape.ranks <= 1) {
+    return;
+  }
+  const Bytes total = shape.elements_total * bytes_per_element(shape.dtype);
+  const bool one_part =
+      shape.kind == CollectiveKind::all_gather || shape.kind == CollectiveKind::all_to_all;
+  pass.push_back(
+      {.op = CollectiveOp{.name = shape.name,
+                          .kind = shape.kind,
+                          .axis = shape.axis,
+                          .bytes_per_rank_in = one_part ? total / product(shape.ranks) : total,
+                          .bytes_total = total,
+                          .dtype = shape.dtype}});
+}
+
+void begin_tensor_forward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
+  if (dims.sequence_parallel) {
+    add_collective(pass,
+                   {.name = "tensor_all_gather",
+                    .kind = CollectiveKind::all_gather,
+                    .elements_total = product(dims.tokens, width),
+                    .ranks = dims.tensor,
+                    .dtype = dtype});
+  }
+}
+
+void end_tensor_forward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
+  const bool scatter = dims.sequence_parallel;
+  add_collective(pass,
+                 {.name = scatter ? "tensor_reduce_scatter" : "tensor_all_reduce",
+                  .kind = scatter ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
+                  .elements_total = product(dims.tokens, width),
+                  .ranks = dims.tensor,
+                  .dtype = dtype});
+}
+
+void end_tensor_backward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
+  begin_tensor_forward(pass, dims, width, dtype);  // the gradient of a reduce-scatter: a gather
+}
+
+void gather_input_again(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
+  if (dims.sequence_parallel) {
+    add_collective(pass,
+                   {.name = "tensor_all_gather_again",
+                    .kind = CollectiveKind::all_gather,
+                    .elements_total = product(dims.tokens, width),
+                    .ranks = dims.tensor,
+                    .dtype = dtype});
+  }
+}
+
+void begin_tensor_backward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
+  end_tensor_forward(pass, dims, width, dtype);  // the sum of the ranks' input gradients
+}
+
+void add_norm_forward(Pass& pass,
+                      std::string_view name,
+                      const ShardDims& dims,
+                      std::int64_t width) {
+  const double size = product(dims.local_tokens, width) * dims.element_bytes;
+  add_memory(pass, name, size, size);
+}
+
+void add_norm_backward(Pass& pass,
+                       std::string_view name,
+                       const ShardDims& dims,
+                       std::int64_t width) {
+  const double size = product(dims.local_tokens, width) * dims.element_bytes;
+  add_memory(pass, name, 2.0 * size, size);
+}
+
+void add_residual_forward(Pass& pass, const ShardDims& dims, bool dropout) {
+  const double elements = product(dims.local_tokens, dims.hidden);
+  const double size = elements * dims.element_bytes;
+  add_memory(pass,
+             dropout ? "dropout_residual_add" : "residual_add",
+             2.0 * size,
+             dropout ? size + elements : size);
+}
+
+void add_residual_backward(Pass& pass, const ShardDims& dims, bool dropout) {
+  const double elements = product(dims.local_tokens, dims.hidden);
+  const double size = elements * dims.element_bytes;
+  if (dropout) {
+    add_memory(pass, "dropout_backward", size + elements, size);
+  }
+  add_memory(pass, "residual_gradient_add", 2.0 * size, size);
+}
+
+}  // namespace orrery::model

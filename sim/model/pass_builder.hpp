@@ -1,0 +1,76 @@
+#pragma once
+
+// How is an operation appended to a pass? Linear layers with their three products, memory-bound
+// operations, collectives, and the pairs of collectives around a tensor-parallel region.
+//
+//   fprop  Y[m, n]  = X[m, k] W[k, n]      2 m n k FLOP
+//   dgrad  dX[m, k] = dY[m, n] W^T         2 m n k
+//   wgrad  dW[n, k] = dY^T X               2 m n k
+//
+// A tensor-parallel region begins before a column-parallel linear layer and ends after a
+// row-parallel one:
+//   pass     | begin                             | end
+//   forward  | SP: all-gather X; else nothing    | SP: reduce-scatter Y; else all-reduce Y
+//   backward | SP: all-gather X again (wgrad) and| SP: all-gather dY; else nothing
+//            | reduce-scatter dX; else all-reduce|
+//
+// Used inside model/ only.
+
+#include <string_view>
+
+#include "sim/model/shard_dims.hpp"
+#include "sim/model/transformer_ops.hpp"
+
+namespace orrery::model {
+
+struct LinearLayer {
+  std::string_view name;
+  std::int64_t tokens = 0;  // m: rows of one product
+  std::int64_t outputs = 0;
+  std::int64_t inputs = 0;
+  std::int64_t batch = 1;       // products: experts on the rank
+  bool bias = false;            // its gradient is a reduction over the rows
+  bool full_precision = false;  // in the activation type even if layers multiply in FP8
+};
+
+void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision);
+void add_linear_backward(LayerPasses& passes,
+                         const LinearLayer& linear,
+                         const PrecisionSpec& precision);
+
+void add_gemm(Pass& pass, const GemmOp& gemm);
+
+// Bytes are counted once per crossing of the HBM interface.
+void add_memory(
+    Pass& pass, std::string_view name, double bytes_read, double bytes_written, int kernels = 1);
+
+struct CollectiveShape {
+  std::string_view name;
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  CommAxis axis = CommAxis::tensor;
+  double elements_total = 0.0;  // of the whole logical buffer
+  std::int64_t ranks = 1;       // a group of one adds nothing
+  Dtype dtype = Dtype::bf16;
+};
+
+void add_collective(Pass& pass, const CollectiveShape& shape);
+
+// `width`: elements per token that cross the border of the region.
+void begin_tensor_forward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype);
+void end_tensor_forward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype);
+void end_tensor_backward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype);
+void gather_input_again(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype);
+void begin_tensor_backward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype);
+
+// Norm over `width` elements of `tokens` tokens; the backward reads input and output gradient.
+void add_norm_forward(Pass& pass, std::string_view name, const ShardDims& dims, std::int64_t width);
+void add_norm_backward(Pass& pass,
+                       std::string_view name,
+                       const ShardDims& dims,
+                       std::int64_t width);
+
+// Residual addition on the local tokens, with the dropout of the branch when there is one.
+void add_residual_forward(Pass& pass, const ShardDims& dims, bool dropout);
+void add_residual_backward(Pass& pass, const ShardDims& dims, bool dropout);
+
+}  // namespace orrery::model

@@ -1,0 +1,76 @@
+#pragma once
+
+// What are a rank's own sizes? The model's dimensions divided by the degrees of the shard context.
+//
+// symbol       | meaning                                                 | unit     | origin
+// -------------|---------------------------------------------------------|----------|---------
+// tokens       | T = b s / c                                             | tokens   | computed
+// local_tokens | T / t with sequence parallelism, else T                 | tokens   | computed
+// heads        | a / t query heads                                       | heads    | computed
+// groups       | max(1, g / t) key/value heads                           | heads    | computed
+// ffn          | f / t                                                   | elements | computed
+// vocab        | V / t rows of the embedding and output tables           | tokens   | computed
+// experts      | E / e routed experts                                    | experts  | computed
+// expert_rows  | T k et / t, times the imbalance, rounded up per expert  | rows     | computed
+// expert_ffn   | f_expert / et                                           | elements | computed
+//
+// expert_rows follows from conservation: T k rows of width f_expert are shared by the t ranks of a
+// tensor group, and each row lies on et ranks. Used inside model/ only.
+
+#include <cstdint>
+
+#include "sim/model/transformer_ops.hpp"
+
+namespace orrery::model {
+
+// The product of counts as a double: byte and FLOP counts exceed no range in doubles.
+template <typename... Numbers>
+[[nodiscard]] constexpr double product(Numbers... numbers) {
+  return (static_cast<double>(numbers) * ...);
+}
+
+[[nodiscard]] constexpr std::int64_t divide_rounding_up(std::int64_t value, std::int64_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
+
+struct ShardDims {
+  std::int64_t hidden = 0;
+  std::int64_t tokens = 0;
+  std::int64_t local_tokens = 0;
+  std::int64_t sequences = 0;
+  std::int64_t query_length = 0;
+  std::int64_t key_length = 0;
+  std::int64_t heads = 0;
+  std::int64_t groups = 0;
+  std::int64_t head_dim_qk = 0;
+  std::int64_t head_dim_v = 0;
+  std::int64_t ffn = 0;
+  std::int64_t vocab = 0;
+  std::int64_t experts = 0;
+  std::int64_t rows_per_expert = 0;
+  std::int64_t expert_rows = 0;
+  std::int64_t expert_ffn = 0;
+  std::int64_t shared_ffn = 0;
+  std::int64_t routed_tokens = 0;      // tokens this rank sends to experts, before top_k copies
+  double row_imbalance = 1.0;          // rows of the busiest rank / average
+  std::int64_t activation_inputs = 1;  // columns of the up projection per inner element: 2 if gated
+  double element_bytes = 2.0;          // of the activation type
+  double linear_input_bytes = 2.0;     // of the type in which linear layers multiply
+  std::int64_t tensor = 1;
+  std::int64_t context = 1;
+  std::int64_t expert = 1;
+  std::int64_t expert_tensor = 1;
+  bool sequence_parallel = false;  // and the tensor degree is above one
+  bool low_precision = false;  // linear layers multiply in fewer bytes than the activations have
+};
+
+[[nodiscard]] ShardDims shard_dims(const ModelSpec& model, const OpOptions& options);
+
+// Defaults of fields that a scenario may leave out (0); the same rules as resolve().
+[[nodiscard]] std::int64_t query_groups(const ModelSpec& model);
+[[nodiscard]] std::int64_t query_head_dim(const ModelSpec& model);
+[[nodiscard]] std::int64_t value_head_dim(const ModelSpec& model);
+[[nodiscard]] std::int64_t dense_ffn(const ModelSpec& model);
+[[nodiscard]] std::int64_t position_rows(const ModelSpec& model);  // 0: no learned positions
+
+}  // namespace orrery::model
