@@ -1,0 +1,27 @@
+#pragma once
+
+// Where does the number end and the unit begin, and is the number written correctly? The grammar
+// shared by all scalar parsers: -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?  Internal to yaml/.
+
+#include <string>
+#include <string_view>
+
+namespace orrery::yaml {
+
+struct NumberText {
+  std::string_view number;  // the matched prefix
+  std::string_view rest;    // what follows, after at most one space
+  std::string problem;      // what is wrong with the number or what follows directly; else empty
+};
+
+[[nodiscard]] NumberText split_number(std::string_view text);
+
+// The double nearest to a text that split_number accepted; `problem` when it is out of range.
+struct NumberValue {
+  double value = 0.0;
+  std::string problem;
+};
+
+[[nodiscard]] NumberValue number_value(std::string_view number);
+
+}  // namespace orrery::yaml
