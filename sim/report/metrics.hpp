@@ -1,0 +1,114 @@
+#pragma once
+
+// Which numbers does the program report, under which names and in which units? One registry.
+//
+// A number that appears in the terminal, in JSON, in CSV or in an expectation comes from here. The
+// registry gives each metric its name, dimension, JSON key (unit in the key), one-line meaning and
+// the convention it follows.
+//
+// symbol   | meaning                                                      | unit | origin
+// ---------|--------------------------------------------------------------|------|---------
+// value    | point value: the step model's answer, or the mean of trials  | base units | computed
+// p10..p90 | quantiles over Monte-Carlo trials, absent when deterministic | base units | computed
+// ci95     | 95 % confidence interval of the median                       | base units | computed
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::report {
+
+enum class Dimension {
+  time,  // seconds
+  bytes,
+  dollars,
+  dollars_per_token,
+  fraction,
+  count,
+  tokens_per_second,
+  gpu_hours,
+  date,    // seconds since 1970-01-01T00:00Z
+  energy,  // kilowatt-hours
+  steps,
+  tokens,
+};
+
+enum class MetricId {
+  step_time,
+  tokens_per_second,
+  tokens_per_second_per_gpu,
+  tflops_per_gpu,
+  mfu,
+  mfu_causal,
+  mfu_6nd,
+  hfu,
+  bubble_fraction,
+  exposed_communication_fraction,
+  peak_memory,
+  memory_headroom,
+  finish_time,
+  finish_date,
+  steps_done,
+  tokens_trained,
+  goodput,
+  ettr,
+  cost,
+  cost_per_million_tokens,
+  gpu_hours,
+  failures,
+  mtbf,
+  lost_work,
+  checkpoint_interval,
+  checkpoint_stall,
+  checkpoint_durable,
+  energy,
+  count_
+};
+
+inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(MetricId::count_);
+
+struct MetricInfo {
+  MetricId id;
+  std::string_view name;      // "step_time"
+  std::string_view json_key;  // "step_time_s"
+  Dimension dimension;
+  bool stochastic;           // varies over trials: an expectation needs a quantile or mean
+  std::string_view meaning;  // one line, with the convention
+};
+
+[[nodiscard]] std::span<const MetricInfo> metric_registry();
+[[nodiscard]] const MetricInfo& info(MetricId id);
+[[nodiscard]] const MetricInfo* find_metric(std::string_view name);
+
+// A metric's value in base units (seconds, bytes, dollars, fraction), with its distribution.
+struct MetricValue {
+  MetricId id;
+  double value = 0.0;
+  std::vector<double> sorted_trials;  // ascending; empty when deterministic
+
+  // Quantile by linear interpolation between order statistics (Hyndman-Fan type 7).
+  [[nodiscard]] double quantile(double q) const;
+  // 95 % interval of a quantile from binomial order statistics; {value, value} when deterministic.
+  [[nodiscard]] std::array<double, 2> quantile_interval(double q) const;
+  // 95 % interval of the mean.
+  [[nodiscard]] std::array<double, 2> mean_interval() const;
+};
+
+class MetricSet {
+ public:
+  void set(MetricValue value);
+  // nullptr when the scenario does not produce it (no run, no price, ...).
+  [[nodiscard]] const MetricValue* find(MetricId id) const;
+
+ private:
+  std::array<std::optional<MetricValue>, kMetricCount> values_;
+};
+
+// Text in the metric's natural unit for people: "6.21 s", "41.3 %", "$41.2M", "2024-05-25 03:10".
+[[nodiscard]] std::string format_value(Dimension dimension, double value);
+
+}  // namespace orrery::report

@@ -1,0 +1,52 @@
+#pragma once
+
+// What did the user ask? A scenario file as typed specs: no YAML is left behind this door.
+//
+// Scenario only gathers the specs of the stages (each lives with the stage that consumes it).
+// `locations` remembers where every key stood, so that rules found later (divisibility, schedule,
+// expectations) still point at file, line and column. Presets are resolved: `model` holds numbers.
+//
+// Source: the format `orrery/1` of docs/scenario-reference.md, generated from the same key table.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/hardware/cluster_spec.hpp"
+#include "sim/layout/layout_spec.hpp"
+#include "sim/model/model_spec.hpp"
+#include "sim/run/run_spec.hpp"
+#include "sim/step/step_spec.hpp"
+
+namespace orrery::scenario {
+
+// One line of `expect:`, unparsed; report/ gives it its meaning.
+struct ExpectationText {
+  std::string text;
+  bool decide_point = false;  // `decide: point`: judge the point estimate, not its interval
+  SourceLocation where;
+};
+
+struct Scenario {
+  std::string file;
+  std::string sha256;  // of the file's bytes
+  std::string name;
+  std::string model_preset;  // empty when spelled out
+  model::ModelSpec model;
+  hardware::ClusterSpec cluster;
+  layout::LayoutSpec layout;
+  layout::BatchSpec batch;
+  step::StepSpec step;
+  std::string software = "megatron-core";  // profile name or path
+  std::optional<run::RunSpec> run;         // absent: only the step is asked for (no `training:`)
+  std::vector<ExpectationText> expect;
+  std::map<std::string, SourceLocation, std::less<>> locations;  // dotted key -> place of the value
+
+  // Place of the key, of the nearest enclosing mapping when the key is absent, or of the file.
+  [[nodiscard]] SourceLocation where(std::string_view key) const;
+};
+
+}  // namespace orrery::scenario

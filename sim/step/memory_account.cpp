@@ -1,0 +1,153 @@
+#include "sim/step/memory_account.hpp"
+
+#include <algorithm>
+
+#include "sim/layout/sharding.hpp"
+#include "sim/model/memory.hpp"
+#include "sim/step/stage_costs.hpp"
+
+namespace orrery::step {
+
+namespace {
+
+using layout::Sharding;
+
+hardware::GradientReduction reduction(const StepInput& input, const cost::CostModel& costs) {
+  return input.spec.reduction.value_or(costs.software().gradient_reduction);
+}
+
+model::ActivationOptions activation_options(const StepInput& input,
+                                            const cost::CostModel& costs,
+                                            model::Recompute policy) {
+  return {
+      .ops = op_options(input, costs), .recompute = policy, .dropout = costs.software().dropout};
+}
+
+struct ChunkBytes {
+  Bytes kept;     // per micro-batch in flight
+  Bytes working;  // while one of its layers runs backward
+};
+
+ChunkBytes chunk_bytes(const StepInput& input,
+                       const cost::CostModel& costs,
+                       const layout::ChunkLayers& part) {
+  ChunkBytes sum;
+  const RecomputeSpec& recompute = input.spec.recompute;
+  for (std::int64_t i = 0; i < part.num_layers; ++i) {
+    model::Recompute policy = recompute.policy;
+    if (recompute.layers) {
+      policy = i < *recompute.layers ? model::Recompute::full : model::Recompute::none;
+    }
+    const model::ActivationOptions options = activation_options(input, costs, policy);
+    const std::int64_t layer = part.first_layer + i;
+    sum.kept += model::layer_activation_bytes(input.model, options, layer);
+    sum.working = std::max(sum.working, model::layer_working_bytes(input.model, options, layer));
+  }
+  const model::ActivationOptions ends = activation_options(input, costs, model::Recompute::none);
+  if (part.has_embedding) {
+    sum.kept += model::embedding_activation_bytes(input.model, ends);
+  }
+  if (part.has_head) {
+    sum.kept += model::head_activation_bytes(input.model, ends);
+  }
+  return sum;
+}
+
+// Greatest sum of activations and working memory along the list of one device.
+void walk_list(const std::vector<schedule::PipelineOp>& list,
+               const std::vector<ChunkBytes>& chunks,
+               StageMemory& memory) {
+  Bytes live;
+  for (const schedule::PipelineOp& op : list) {
+    const ChunkBytes& chunk = chunks[static_cast<std::size_t>(op.chunk)];
+    const bool forward = op.kind == schedule::OpKind::forward;
+    if (forward) {
+      live += chunk.kept;
+    }
+    const Bytes working = forward ? Bytes{} : chunk.working;
+    if (live + working > memory.activations + memory.working) {
+      memory.activations = live;
+      memory.working = working;
+    }
+    if (op.kind == schedule::OpKind::backward || op.kind == schedule::OpKind::backward_weight) {
+      live -= chunk.kept;
+    }
+  }
+}
+
+// Gathered parameters of ZeRO-3 (the layer that runs and those fetched ahead) and one reduction
+// bucket in flight.
+Bytes communication_bytes(const StepInput& input,
+                          const cost::CostModel& costs,
+                          std::int64_t device,
+                          const std::vector<int>& buckets) {
+  if (input.layout.data * input.layout.context <= 1) {
+    return {};
+  }
+  const model::PrecisionSpec& precision = input.spec.precision;
+  double largest = 0.0;
+  for (std::int64_t c = 0; c < input.layout.virtual_stages; ++c) {
+    const model::ShardParameters held =
+        layout::chunk_shard_parameters(input.model, input.layout, device, c);
+    largest = std::max(
+        largest,
+        (held.dense + held.expert) / static_cast<double>(buckets[static_cast<std::size_t>(c)]));
+  }
+  const bool gathers =
+      input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
+  if (!gathers) {
+    return {};  // reduced in place in the gradient buffer
+  }
+  const double ahead = static_cast<double>(costs.software().gather_prefetch) + 1.0;
+  return model::bytes_per_element(precision.parameter) * (largest * ahead) +
+         model::bytes_per_element(precision.gradient) * largest;
+}
+
+}  // namespace
+
+std::vector<StageMemory> memory_account(const StepInput& input,
+                                        const cost::CostModel& costs,
+                                        const schedule::Schedule& schedule,
+                                        const std::vector<std::vector<int>>& buckets) {
+  std::vector<StageMemory> stages;
+  const bool sharded_while_accumulating =
+      reduction(input, costs) == hardware::GradientReduction::per_micro_batch;
+  for (std::int64_t d = 0; d < input.layout.pipeline; ++d) {
+    const auto index = static_cast<std::size_t>(d);
+    const layout::StateBytes states =
+        layout::state_bytes(layout::stage_shard_parameters(input.model, input.layout, d),
+                            input.spec.precision,
+                            input.layout,
+                            sharded_while_accumulating);
+    StageMemory memory;
+    memory.parameters = states.parameters;
+    memory.gradients = states.gradients;
+    memory.optimizer = states.optimizer;
+    std::vector<ChunkBytes> chunks;
+    for (const layout::ChunkLayers& part : input.layout.stages[index]) {
+      chunks.push_back(chunk_bytes(input, costs, part));
+    }
+    walk_list(schedule.lists[index], chunks, memory);
+    memory.communication = communication_bytes(input, costs, d, buckets[index]);
+    const double fragmentation = costs.software().fragmentation.value();
+    memory.overhead = memory.peak() * fragmentation + costs.software().memory_overhead.value();
+    memory.limit = costs.gpu().memory.value();
+    stages.push_back(memory);
+  }
+  return stages;
+}
+
+Feasibility judge(const std::vector<StageMemory>& stages) {
+  Feasibility result;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const Bytes headroom = stages[i].limit - stages[i].peak();
+    if (i == 0 || headroom < result.headroom) {
+      result.headroom = headroom;
+      result.worst_stage = static_cast<std::int64_t>(i);
+    }
+  }
+  result.fits = !(result.headroom < Bytes{});
+  return result;
+}
+
+}  // namespace orrery::step

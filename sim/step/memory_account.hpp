@@ -1,0 +1,37 @@
+#pragma once
+
+// Does it fit? Peak memory of one GPU of each pipeline device, while its list of operations runs.
+//
+//   peak = states + max over the list of (activations in flight + working) + communication +
+//   overhead overhead = memory_overhead + fragmentation * (everything else)
+//
+// symbol        | meaning                                                   | unit | origin
+// --------------|-----------------------------------------------------------|------|-------------
+// states        | parameters, gradients, optimizer of the rank's shard      | byte |
+// layout/sharding activations   | kept from a chunk's forward to its (weight) backward      | byte
+// | model/memory working       | transient of the layer that runs (recomputation)          | byte |
+// model/memory communication | gathered parameters (ZeRO-3), reduction bucket            | byte |
+// this file overhead      | context, libraries, allocator                             | byte |
+// software profile
+//
+// The walk follows the schedule's own list, so uneven stages and early or late releases count as
+// they are. A split backward releases at its weight gradient: an upper bound, since only part of
+// the activations is needed after the input gradient.
+
+#include <vector>
+
+#include "sim/cost/cost_model.hpp"
+#include "sim/schedule/schedule.hpp"
+#include "sim/step/step_result.hpp"
+#include "sim/step/step_simulator.hpp"
+
+namespace orrery::step {
+
+[[nodiscard]] std::vector<StageMemory> memory_account(const StepInput& input,
+                                                      const cost::CostModel& costs,
+                                                      const schedule::Schedule& schedule,
+                                                      const std::vector<std::vector<int>>& buckets);
+
+[[nodiscard]] Feasibility judge(const std::vector<StageMemory>& stages);
+
+}  // namespace orrery::step

@@ -1,0 +1,405 @@
+#include "sim/step/stage_costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/layout/sharding.hpp"
+#include "sim/model/parameters.hpp"
+
+namespace orrery::step {
+
+namespace {
+
+using layout::Sharding;
+using model::CollectiveKind;
+
+// Host time of a pass relative to the forward: the backward launches about 1.4 times as many
+// kernels.
+constexpr double kHostBackward = 1.4;
+constexpr double kGpusOfOneNode = 8.0;
+
+StepCategory exposed_category(model::CommAxis axis) {
+  switch (axis) {
+    case model::CommAxis::tensor:
+      return StepCategory::exposed_tensor;
+    case model::CommAxis::context:
+      return StepCategory::exposed_context;
+    case model::CommAxis::expert:
+    case model::CommAxis::expert_tensor:
+      return StepCategory::exposed_expert;
+    case model::CommAxis::data:
+      return StepCategory::exposed_data;
+    case model::CommAxis::pipeline:
+      return StepCategory::exposed_pipeline;
+  }
+  return StepCategory::exposed_tensor;
+}
+
+// Everything the passes are costed with; one per call of stage_costs.
+struct Costing {
+  const StepInput& input;
+  const cost::CostModel& costs;
+  model::OpOptions options;
+  cost::Placements places;
+  double tensor_exposed = 1.0;
+};
+
+Costing make_costing(const StepInput& input, const cost::CostModel& costs) {
+  const double exposed = input.spec.overlap.tensor ? costs.software().tensor_exposed.value() : 1.0;
+  return {input, costs, op_options(input, costs), placements(input), exposed};
+}
+
+Parts cost_pass(const Costing& costing, const model::Pass& pass) {
+  Parts parts;
+  for (const model::PassOp& entry : pass) {
+    const cost::Cost cost = costing.costs.operation(entry.op, costing.places);
+    if (const auto* collective = std::get_if<model::CollectiveOp>(&entry.op)) {
+      const double share =
+          collective->axis == model::CommAxis::tensor ? costing.tensor_exposed : 1.0;
+      parts.add(exposed_category(collective->axis), cost, share);
+    } else {
+      parts.add(entry.recomputed ? StepCategory::recompute : StepCategory::compute, cost);
+    }
+  }
+  return parts;
+}
+
+// A pass cannot run faster than the host launches it; the rest is launch gap.
+void apply_host_floor(Parts& parts, const Costing& costing, double relative_host_time) {
+  const auto& host = costing.costs.software().host_layer_time;
+  const Seconds missing = host.value() * relative_host_time - parts.total();
+  if (missing > Seconds{}) {
+    cost::Cost gap = cost::term(missing, host.kind());
+    gap.gap = missing;
+    parts.add(StepCategory::launch_gap, gap);
+  }
+}
+
+struct LayerCosts {
+  Parts forward;
+  Parts recompute;
+  Parts backward_input;
+  Parts backward_weight;
+};
+
+LayerCosts cost_layer(const Costing& costing, std::int64_t layer, model::Recompute policy) {
+  const model::ModelSpec& model = costing.input.model;
+  const model::LayerPasses passes = model::layer_passes(model, costing.options, layer);
+  LayerCosts costs;
+  costs.forward = cost_pass(costing, passes.forward);
+  costs.backward_input = cost_pass(costing, passes.backward_input);
+  costs.backward_weight = cost_pass(costing, passes.backward_weight);
+  costs.recompute =
+      cost_pass(costing, model::recompute_pass(model, costing.options, layer, policy));
+  apply_host_floor(costs.forward, costing, 1.0);
+  // Input and weight gradients share the launches of the backward.
+  apply_host_floor(costs.backward_input, costing, kHostBackward / 2.0);
+  apply_host_floor(costs.backward_weight, costing, kHostBackward / 2.0);
+  if (policy == model::Recompute::full) {
+    apply_host_floor(costs.recompute, costing, 1.0);
+  }
+  return costs;
+}
+
+LayerCosts cost_ends(const Costing& costing, const model::LayerPasses& passes) {
+  LayerCosts costs;
+  costs.forward = cost_pass(costing, passes.forward);
+  costs.backward_input = cost_pass(costing, passes.backward_input);
+  costs.backward_weight = cost_pass(costing, passes.backward_weight);
+  return costs;
+}
+
+void add_layer(BucketCosts& bucket, const LayerCosts& layer, double count) {
+  bucket.forward.add(layer.forward, count);
+  bucket.backward.add(layer.recompute, count);
+  bucket.backward.add(layer.backward_input, count);
+  bucket.backward.add(layer.backward_weight, count);
+  bucket.backward_input.add(layer.recompute, count);
+  bucket.backward_input.add(layer.backward_input, count);
+  bucket.backward_weight.add(layer.backward_weight, count);
+}
+
+// Costs by kind of layer: [moe][recomputed in full]; only what occurs is costed.
+class LayerCostTable {
+ public:
+  explicit LayerCostTable(const Costing& costing) : costing_(costing) {}
+
+  const LayerCosts& get(std::int64_t layer, model::Recompute policy) {
+    const std::size_t kind = costing_.input.model.is_moe_layer(layer) ? 1 : 0;
+    const auto which = static_cast<std::size_t>(policy);
+    auto& slot = table_[kind][which];
+    if (!known_[kind][which]) {
+      slot = cost_layer(costing_, layer, policy);
+      known_[kind][which] = true;
+    }
+    return slot;
+  }
+
+ private:
+  static constexpr std::size_t kPolicies = 3;
+  const Costing& costing_;
+  std::array<std::array<LayerCosts, kPolicies>, 2> table_{};
+  std::array<std::array<bool, kPolicies>, 2> known_{};
+};
+
+model::Recompute policy_of_layer(const RecomputeSpec& spec, std::int64_t index_in_chunk) {
+  if (!spec.layers) {
+    return spec.policy;
+  }
+  return index_in_chunk < *spec.layers ? model::Recompute::full : model::Recompute::none;
+}
+
+// --- data-parallel communication -----------------------------------------------------------------
+
+Bytes scaled(Bytes per_parameter, double parameters) {
+  return per_parameter * parameters;
+}
+
+void add_reduction(Parts& parts,
+                   const Costing& costing,
+                   double parameters,
+                   const layout::GroupPlacement& whole,
+                   bool expert) {
+  const Sharding sharding = costing.input.layout.sharding;
+  const model::Dtype dtype = costing.input.spec.precision.gradient;
+  const Bytes size = scaled(model::bytes_per_element(dtype), parameters);
+  if (parameters <= 0.0 || whole.ranks <= 1) {
+    return;
+  }
+  if (sharding == Sharding::none) {
+    parts.add(StepCategory::exposed_data,
+              costing.costs.collective(CollectiveKind::all_reduce, size, size, dtype, whole));
+    return;
+  }
+  const layout::GroupPlacement& shard = expert ? whole : costing.places.shard;
+  parts.add(StepCategory::exposed_data,
+            costing.costs.collective(CollectiveKind::reduce_scatter, size, size, dtype, shard));
+  if (!expert && costing.places.replica.ranks > 1) {
+    const Bytes piece = size / static_cast<double>(shard.ranks);
+    parts.add(StepCategory::exposed_data,
+              costing.costs.collective(
+                  CollectiveKind::all_reduce, piece, piece, dtype, costing.places.replica));
+  }
+}
+
+void add_gather(Parts& parts,
+                const Costing& costing,
+                double parameters,
+                const layout::GroupPlacement& group) {
+  if (parameters <= 0.0 || group.ranks <= 1 || costing.input.layout.sharding == Sharding::none) {
+    return;
+  }
+  const model::Dtype dtype = costing.input.spec.precision.parameter;
+  const Bytes total = scaled(model::bytes_per_element(dtype), parameters);
+  parts.add(StepCategory::exposed_data,
+            costing.costs.collective(CollectiveKind::all_gather,
+                                     total / static_cast<double>(group.ranks),
+                                     total,
+                                     dtype,
+                                     group));
+}
+
+// --- chunks and devices --------------------------------------------------------------------------
+
+// Layers [first, last) of bucket b when `layers` layers are cut into `buckets` groups.
+std::pair<std::int64_t, std::int64_t> bucket_range(std::int64_t layers, int buckets, int b) {
+  return {layers * b / buckets, layers * (b + 1) / buckets};
+}
+
+ChunkCosts cost_chunk(const Costing& costing,
+                      LayerCostTable& layers,
+                      const layout::ChunkLayers& part,
+                      int bucket_count) {
+  const model::ModelSpec& model = costing.input.model;
+  const model::ShardContext& shard = costing.options.shard;
+  ChunkCosts chunk;
+  chunk.buckets.resize(static_cast<std::size_t>(bucket_count));
+  for (int b = 0; b < bucket_count; ++b) {
+    BucketCosts& bucket = chunk.buckets[static_cast<std::size_t>(b)];
+    model::ShardParameters held;
+    const auto add_parameters = [&held](const model::ShardParameters& more) {
+      held.dense += more.dense;
+      held.expert += more.expert;
+    };
+    const auto [begin, end] = bucket_range(part.num_layers, bucket_count, b);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t layer = part.first_layer + i;
+      add_layer(bucket, layers.get(layer, policy_of_layer(costing.input.spec.recompute, i)), 1.0);
+      add_parameters(model::layer_shard_parameters(model, shard, layer));
+    }
+    if (part.has_embedding && b == 0) {
+      add_layer(bucket, cost_ends(costing, model::embedding_passes(model, costing.options)), 1.0);
+      add_parameters(model::embedding_shard_parameters(model, shard));
+    }
+    if (part.has_head && b == bucket_count - 1) {
+      add_layer(bucket, cost_ends(costing, model::head_passes(model, costing.options)), 1.0);
+      add_parameters(model::head_shard_parameters(model, shard));
+    }
+    bucket.parameters = held.dense + held.expert;
+    add_reduction(bucket.gradient_reduce, costing, held.dense, costing.places.data, false);
+    add_reduction(bucket.gradient_reduce, costing, held.expert, costing.places.expert_data, true);
+    add_gather(bucket.parameter_gather, costing, held.dense, costing.places.shard);
+    add_gather(bucket.parameter_gather, costing, held.expert, costing.places.expert_data);
+  }
+  return chunk;
+}
+
+Parts cost_optimizer(const Costing& costing, const model::ShardParameters& stage) {
+  const layout::Layout& layout = costing.input.layout;
+  const bool sharded = layout.sharding != Sharding::none;
+  const double dense_ranks = sharded ? static_cast<double>(layout.shard_group) : 1.0;
+  const double expert_ranks =
+      sharded ? static_cast<double>(std::min(layout.expert_data, layout.shard_group)) : 1.0;
+  Parts parts;
+  parts.add(StepCategory::optimizer,
+            costing.costs.optimizer_step(stage.dense / dense_ranks + stage.expert / expert_ranks));
+  const auto& fixed = costing.costs.software().fixed_step_time;
+  parts.add(StepCategory::launch_gap, cost::term(fixed.value(), fixed.kind()));
+  return parts;
+}
+
+// All ranks wait for the slowest: a share of the busy time, growing with their number.
+void apply_jitter(Parts& parts, const Costing& costing) {
+  const auto& jitter = costing.costs.software().jitter_per_doubling;
+  const double nodes = static_cast<double>(costing.input.layout.gpus) / kGpusOfOneNode;
+  if (nodes > 1.0 && jitter.value() > 0.0) {
+    parts.add(StepCategory::idle,
+              cost::term(parts.total() * (jitter.value() * std::log2(nodes)), jitter.kind()));
+  }
+}
+
+void apply_jitter(DeviceCosts& device, const Costing& costing) {
+  for (ChunkCosts& chunk : device.chunks) {
+    for (BucketCosts& bucket : chunk.buckets) {
+      for (Parts* parts :
+           {&bucket.forward, &bucket.backward, &bucket.backward_input, &bucket.backward_weight}) {
+        apply_jitter(*parts, costing);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Seconds Parts::total() const {
+  Seconds sum;
+  for (const Seconds part : by_category) {
+    sum += part;
+  }
+  return sum;
+}
+
+void Parts::add(StepCategory category, const cost::Cost& cost, double share) {
+  const bool busy = category == StepCategory::compute || category == StepCategory::recompute;
+  const Seconds gap = busy ? cost.gap : Seconds{};
+  by_category[static_cast<std::size_t>(category)] += (cost.time - gap) * share;
+  by_category[static_cast<std::size_t>(StepCategory::launch_gap)] += gap * share;
+  for (std::size_t i = 0; i < kSourceKindCount; ++i) {
+    by_source[i] += cost.by_source[i] * share;
+  }
+  extrapolated += cost.extrapolated * share;
+}
+
+void Parts::add(const Parts& other, double count) {
+  for (std::size_t i = 0; i < kStepCategories; ++i) {
+    by_category[i] += other.by_category[i] * count;
+  }
+  for (std::size_t i = 0; i < kSourceKindCount; ++i) {
+    by_source[i] += other.by_source[i] * count;
+  }
+  extrapolated += other.extrapolated * count;
+}
+
+model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs) {
+  return {.shard = layout::shard_context(input.layout),
+          .precision = input.spec.precision,
+          .attention = costs.software().attention == hardware::AttentionImplementation::fused
+                           ? model::AttentionKernel::fused
+                           : model::AttentionKernel::unfused};
+}
+
+cost::Placements placements(const StepInput& input) {
+  const layout::RankMap map(input.layout);
+  const auto place = [&](layout::GroupKind kind) {
+    return layout::place_group(map, input.layout, kind, input.cluster);
+  };
+  cost::Placements places;
+  places.tensor = place(layout::GroupKind::tensor);
+  places.context = place(layout::GroupKind::context);
+  places.data = place(layout::GroupKind::data_context);
+  places.shard = place(layout::GroupKind::shard);
+  places.replica = place(layout::GroupKind::replica);
+  if (input.model.moe) {
+    places.expert = place(layout::GroupKind::expert);
+    places.expert_tensor = place(layout::GroupKind::expert_tensor);
+    places.expert_data = place(layout::GroupKind::expert_data);
+  }
+  return places;
+}
+
+std::vector<std::vector<int>> buckets_per_chunk(const StepInput& input) {
+  const model::ShardContext shard = layout::shard_context(input.layout);
+  std::vector<std::vector<int>> result;
+  for (const auto& device : input.layout.stages) {
+    std::vector<int> counts;
+    for (const layout::ChunkLayers& chunk : device) {
+      auto count = std::max<std::int64_t>(1, chunk.num_layers);
+      if (input.spec.bucket && chunk.num_layers > 0) {
+        const model::ShardParameters layer =
+            model::layer_shard_parameters(input.model, shard, chunk.first_layer);
+        const Bytes size = model::bytes_per_element(input.spec.precision.gradient) *
+                           (layer.dense + layer.expert) * static_cast<double>(chunk.num_layers);
+        const auto wanted = static_cast<std::int64_t>(std::ceil(size / *input.spec.bucket));
+        count = std::clamp<std::int64_t>(wanted, 1, chunk.num_layers);
+      }
+      counts.push_back(static_cast<int>(count));
+    }
+    result.push_back(std::move(counts));
+  }
+  return result;
+}
+
+StageCosts stage_costs(const StepInput& input,
+                       const cost::CostModel& costs,
+                       const std::vector<std::vector<int>>& buckets) {
+  const Costing costing = make_costing(input, costs);
+  LayerCostTable layers(costing);
+  StageCosts result;
+  const layout::RankMap map(input.layout);
+  const double tokens = static_cast<double>(input.layout.micro_batch) *
+                        static_cast<double>(input.model.sequence_length) /
+                        static_cast<double>(input.layout.context);
+  // Sequence parallelism leaves each rank its own slice; without it, Megatron scatters the message
+  // over the tensor group and gathers it behind the wire.
+  const Bytes message = model::bytes_per_element(input.spec.precision.activation) *
+                        (tokens * static_cast<double>(input.model.hidden_size) /
+                         static_cast<double>(input.layout.tensor));
+  for (std::int64_t d = 0; d < input.layout.pipeline; ++d) {
+    const auto index = static_cast<std::size_t>(d);
+    DeviceCosts device;
+    for (std::size_t c = 0; c < input.layout.stages[index].size(); ++c) {
+      device.chunks.push_back(
+          cost_chunk(costing, layers, input.layout.stages[index][c], buckets[index][c]));
+    }
+    device.optimizer =
+        cost_optimizer(costing, layout::stage_shard_parameters(input.model, input.layout, d));
+    apply_jitter(device, costing);
+    result.devices.push_back(std::move(device));
+    Parts forward;
+    Parts backward;
+    if (input.layout.pipeline > 1) {
+      const std::int64_t before = (d + input.layout.pipeline - 1) % input.layout.pipeline;
+      forward.add(
+          StepCategory::exposed_pipeline,
+          costs.send_receive(message, layout::place_hop(map, input.layout, d, input.cluster)));
+      backward.add(
+          StepCategory::exposed_pipeline,
+          costs.send_receive(message, layout::place_hop(map, input.layout, before, input.cluster)));
+    }
+    result.send_forward.push_back(forward);
+    result.send_backward.push_back(backward);
+  }
+  return result;
+}
+
+}  // namespace orrery::step

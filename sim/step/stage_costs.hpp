@@ -1,0 +1,84 @@
+#pragma once
+
+// How long does each task of the step graph take, and what is it made of?
+//
+//   forward(chunk)  = embedding? + sum of layers + head?
+//   backward(chunk) = recomputation + input gradients + weight gradients
+//   layer pass      = max(sum of its operations, host time to launch them)
+//
+// symbol   | meaning                                                      | unit | origin
+// ---------|--------------------------------------------------------------|------|----------------
+// Parts    | time of a task by category of the step ledger                | s    | cost/
+// bucket   | group of layers with its own data-parallel communication     | -    | bucket size
+// host     | software.host_layer_time, x 1.4 backward, x 1 recomputation  | s    | software profile
+// jitter   | software.jitter_per_doubling * log2(GPUs / 8), share of busy time in which all ranks
+// but the
+//          | slowest wait; booked as idle                                 | 1    | software profile
+//
+// Layers of one kind cost the same, so at most two kinds are costed (dense, mixture of experts).
+// Source of the host floor: vTrain single-node rows (measured-runs data): a layer pass never takes
+// less than a time that depends on neither micro-batch nor tensor degree.
+
+#include <array>
+#include <vector>
+
+#include "sim/cost/cost_model.hpp"
+#include "sim/step/step_result.hpp"
+#include "sim/step/step_simulator.hpp"
+
+namespace orrery::step {
+
+struct Parts {
+  std::array<Seconds, kStepCategories> by_category{};
+  std::array<Seconds, kSourceKindCount> by_source{};
+  Seconds extrapolated;
+
+  [[nodiscard]] Seconds total() const;
+  void add(StepCategory category, const cost::Cost& cost, double share = 1.0);
+  void add(const Parts& other, double count = 1.0);
+};
+
+// Costs of one bucket (group of layers) of a chunk.
+struct BucketCosts {
+  Parts forward;
+  Parts backward;        // full: recomputation, input and weight gradients
+  Parts backward_input;  // with recomputation, for schedules that split the backward
+  Parts backward_weight;
+  Parts gradient_reduce;  // all in exposed_data; how much is exposed the graph decides
+  Parts parameter_gather;
+  double parameters = 0.0;  // of the rank's shard of the model, before ZeRO
+};
+
+struct ChunkCosts {
+  std::vector<BucketCosts> buckets;  // in forward order
+};
+
+struct DeviceCosts {
+  std::vector<ChunkCosts> chunks;
+  Parts optimizer;
+};
+
+struct StageCosts {
+  std::vector<DeviceCosts> devices;
+  std::vector<Parts> send_forward;   // by device: message to the next device
+  std::vector<Parts> send_backward;  // by device: message to the previous device
+};
+
+// The number of communication buckets of every chunk: one per layer, or by spec.bucket bytes.
+[[nodiscard]] std::vector<std::vector<int>> buckets_per_chunk(const StepInput& input);
+
+[[nodiscard]] StageCosts stage_costs(const StepInput& input,
+                                     const cost::CostModel& costs,
+                                     const std::vector<std::vector<int>>& buckets);
+
+// The operations of one step on one GPU of the busiest device, merged by name.
+[[nodiscard]] std::vector<OperationShare> operation_account(const StepInput& input,
+                                                            const cost::CostModel& costs);
+
+// The placements of all groups a layer's collectives use.
+[[nodiscard]] cost::Placements placements(const StepInput& input);
+
+// Options of the operation lists that follow from layout, precision and software.
+[[nodiscard]] model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs);
+
+}  // namespace orrery::step

@@ -1,0 +1,124 @@
+#pragma once
+
+// How long is one step, where do its GPU-seconds go, and does it fit in memory?
+//
+//   ledger: sum over categories == gpus * step_time, exactly (integer nanoseconds)
+//
+// symbol        | meaning                                                     | unit | origin
+// --------------|-------------------------------------------------------------|------|---------
+// step_time     | end of the last task of the executed graph                  | ns   | computed
+// ledger        | GPU-time of the whole job by category                       | GPU ns | computed
+// stage_ledgers | the same for the GPUs of one pipeline device                | GPU ns | computed
+// memory        | peak bytes of one GPU of each pipeline device, by term      | byte | computed
+// by_source     | GPU-time by the kind of source it rests on                  | GPU s | computed
+// slices        | executed tasks with start and end: the timeline             | ns   | computed
+//
+// Attribution of waiting: until the compute of the producer (or of the last peer) is done it is
+// bubble (pipeline) or idle (collective); from then until the message or the collective is usable
+// it is exposed communication. Symmetric ranks collapse: one timeline per pipeline device.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/ledger.hpp"
+#include "sim/base/provenance.hpp"
+#include "sim/base/sim_time.hpp"
+#include "sim/base/units.hpp"
+#include "sim/schedule/step_graph.hpp"
+
+namespace orrery::step {
+
+enum class StepCategory : std::uint8_t {
+  compute,
+  recompute,
+  launch_gap,
+  data_stall,
+  offload,
+  exposed_tensor,
+  exposed_context,
+  exposed_expert,
+  exposed_pipeline,
+  exposed_data,
+  bubble,
+  optimizer,
+  idle,
+  count_
+};
+
+inline constexpr std::size_t kStepCategories = static_cast<std::size_t>(StepCategory::count_);
+
+inline constexpr std::array<std::string_view, kStepCategories> kStepCategoryNames = {
+    "compute",
+    "recompute",
+    "launch_gap",
+    "data_stall",
+    "offload",
+    "exposed_tensor",
+    "exposed_context",
+    "exposed_expert",
+    "exposed_pipeline",
+    "exposed_data",
+    "bubble",
+    "optimizer",
+    "idle"};
+
+[[nodiscard]] constexpr std::string_view to_string(StepCategory category) {
+  return kStepCategoryNames[static_cast<std::size_t>(category)];
+}
+
+using StepLedger = Ledger<StepCategory>;
+
+// One executed task on the timeline of a pipeline device.
+struct Slice {
+  schedule::StepTask task;
+  SimTime start;
+  SimTime end;
+};
+
+// Peak memory of one GPU of a pipeline device. All terms are at the moment of the peak.
+struct StageMemory {
+  Bytes parameters;
+  Bytes gradients;
+  Bytes optimizer;
+  Bytes activations;    // micro-batches in flight
+  Bytes working;        // transient of the layer that runs: recomputation, logits
+  Bytes communication;  // gathered parameters and reduction buckets
+  Bytes overhead;       // context, libraries, allocator fragmentation
+  Bytes limit;          // memory of the GPU
+
+  [[nodiscard]] Bytes peak() const {
+    return parameters + gradients + optimizer + activations + working + communication + overhead;
+  }
+};
+
+struct Feasibility {
+  bool fits = true;
+  std::int64_t worst_stage = 0;
+  Bytes headroom;  // negative: short by that much on the worst stage
+};
+
+// One line of the account of a stage's work per micro-batch, for `explain`.
+struct OperationShare {
+  std::string name;   // "mlp_up fprop", "attention backward", "all_reduce tensor", ...
+  Seconds time;       // per step and GPU of the busiest stage
+  double flop = 0.0;  // per step and GPU
+};
+
+struct StepResult {
+  SimTime step_time;
+  std::int64_t gpus = 1;
+  StepLedger ledger;
+  std::vector<StepLedger> stage_ledgers;
+  std::vector<StageMemory> memory;
+  Feasibility feasibility;
+  std::array<Seconds, kSourceKindCount> by_source{};
+  Seconds extrapolated;
+  bool given = false;  // the scenario stated the step time; there is no ledger detail
+  std::vector<Slice> slices;
+  std::vector<OperationShare> operations;
+};
+
+}  // namespace orrery::step

@@ -1,0 +1,45 @@
+#pragma once
+
+// What is one optimizer step, beyond model and layout? Recomputation, overlap and precision.
+//
+// symbol     | meaning                                                       | unit | origin
+// -----------|---------------------------------------------------------------|------|---------
+// precision  | data types of compute, parameters, gradients, optimizer       | -    | scenario
+// recompute  | what is computed twice to save memory                         | -    | scenario
+// overlap    | which communication may hide behind compute                   | -    | scenario
+// bucket     | bytes of one data-parallel communication                      | byte | scenario
+// given_time | step time stated by the scenario; the step model is not used  | s    | scenario
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/base/units.hpp"
+#include "sim/hardware/software_profile.hpp"
+#include "sim/layout/layout_spec.hpp"
+#include "sim/model/transformer_ops.hpp"
+#include "sim/schedule/schedule_spec.hpp"
+
+namespace orrery::step {
+
+struct RecomputeSpec {
+  model::Recompute policy = model::Recompute::none;
+  std::optional<std::int64_t> layers;  // full recomputation in only that many layers of each chunk
+};
+
+struct OverlapSpec {
+  bool data = true;      // gradient reduction and parameter gather behind compute
+  bool tensor = false;   // tensor-parallel collectives behind their GEMMs
+  bool pipeline = true;  // interleaved schedules: send and receive behind compute
+};
+
+struct StepSpec {
+  model::PrecisionSpec precision;
+  RecomputeSpec recompute;
+  OverlapSpec overlap;
+  schedule::ScheduleKind schedule = schedule::ScheduleKind::none;
+  std::optional<Bytes> bucket;                           // absent: one bucket per layer
+  std::optional<hardware::GradientReduction> reduction;  // absent: as the software profile says
+  std::optional<Seconds> given_time;
+};
+
+}  // namespace orrery::step
