@@ -1,0 +1,43 @@
+#pragma once
+
+// What are the rules of the house? One function per rule; each returns all offences of a tree.
+//
+// The reasons stand in CONTRIBUTING.md and docs/decisions/. Product means sim/, calibrate/, gui/
+// and kernels/; tests are held to the looser limits that their rule states.
+
+#include "tests/repo/tree.hpp"
+
+namespace orrery::repo {
+
+// Layering: which folder of sim/ may include or link which (layering_rules.cpp has the table).
+[[nodiscard]] Offences includes_against_the_arrows(const Tree& tree);
+[[nodiscard]] Offences links_against_the_arrows(const Tree& tree);
+[[nodiscard]] Offences foreign_includes(const Tree& tree);  // CUDA, Qt, Eigen, yaml-cpp in sim/
+[[nodiscard]] Offences includes_not_from_root(const Tree& tree);
+[[nodiscard]] Offences sources_without_target(const Tree& tree);
+[[nodiscard]] Offences gathered_sources(const Tree& tree);  // file(GLOB) in CMake
+
+// Shape: sizes and the head of a file.
+[[nodiscard]] Offences long_files(const Tree& tree);      // > 500 lines
+[[nodiscard]] Offences long_functions(const Tree& tree);  // > 70 lines, tests > 120
+[[nodiscard]] Offences long_lines(const Tree& tree);      // > 100 columns
+[[nodiscard]] Offences headers_without_prologue(const Tree& tree);
+[[nodiscard]] Offences namespaces_off_folder(const Tree& tree);
+
+// Code of sim/.
+[[nodiscard]] Offences scale_literals(const Tree& tree);
+[[nodiscard]] Offences foreign_randomness(const Tree& tree);
+[[nodiscard]] Offences clocks(const Tree& tree);
+[[nodiscard]] Offences mutable_globals(const Tree& tree);
+[[nodiscard]] Offences using_namespace_in_headers(const Tree& tree);
+
+// Text: documents, scenarios, scripts.
+[[nodiscard]] Offences unfinished_words(const Tree& tree);
+[[nodiscard]] Offences machine_paths(const Tree& tree);
+[[nodiscard]] Offences scenarios_without_expectation(const Tree& tree);
+[[nodiscard]] Offences scenarios_without_modeline(const Tree& tree);
+[[nodiscard]] Offences broken_links(const Tree& tree);
+[[nodiscard]] Offences missing_documents(const Tree& tree);
+[[nodiscard]] Offences unready_scripts(const Tree& tree);
+
+}  // namespace orrery::repo
