@@ -17,7 +17,8 @@
 // failure before completion at the same nanosecond).
 //
 // Structure: a 4-ary implicit heap. Time, tie-break and payload are compared as one word, and the
-// four children of a node share one 64-byte cache line, so a level of the heap costs one line.
+// four children of a node share one 64-byte cache line, so a level of the heap costs one line; the
+// least child is selected without branches, and the lines of a large heap are fetched ahead.
 // Slots behind the last event hold the greatest key: a node with fewer than four children needs no
 // special case. Events cannot be cancelled; keep a generation number and ignore the stale event.
 //
@@ -32,6 +33,7 @@
 //     const Event event = queue.pop();
 //   }
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -171,6 +173,7 @@ class EventQueue {
   static constexpr std::size_t kArity = 4;
   static constexpr std::size_t kRoot = kArity - 1;
   static constexpr std::size_t kSmallestCapacity = 4 * kArity;
+  static constexpr std::size_t kPrefetchFrom = std::size_t{1} << 15;  // 512 KiB of events
 
   Key make_key(SimTime time, std::uint8_t priority, std::uint32_t payload, SimTime earliest) {
     const std::uint64_t sequence = next_sequence_++;
@@ -215,22 +218,77 @@ class EventQueue {
     slots[slot] = key;
   }
 
-  // Lets `key` sink from the root, whose event has already been read. The least child is found
-  // without branches (their outcome would be random); the one loop branch is mostly taken.
+  struct Candidate {
+    Key key = 0;
+    std::size_t slot = 0;
+  };
+
+  // A selection by arithmetic: compilers turn part of `second ? b : a` into a branch.
+  static Candidate lesser(Candidate a, Candidate b) {
+    const auto second = static_cast<std::uint64_t>(b.key < a.key);
+    const std::uint64_t mask = 0 - second;
+    const auto low = [](Key key) { return static_cast<std::uint64_t>(key); };
+    const auto high = [](Key key) { return static_cast<std::uint64_t>(key >> detail::kWordBits); };
+    const std::uint64_t least_low = low(a.key) ^ ((low(a.key) ^ low(b.key)) & mask);
+    const std::uint64_t least_high = high(a.key) ^ ((high(a.key) ^ high(b.key)) & mask);
+    return {(Key{least_high} << detail::kWordBits) | least_low,
+            a.slot + ((b.slot - a.slot) & mask)};
+  }
+
+  // Without branches, whose outcome would be random.
+  static Candidate least_sibling(const Key* slots, std::size_t first) {
+    return lesser(lesser({slots[first], first}, {slots[first + 1], first + 1}),
+                  lesser({slots[first + 2], first + 2}, {slots[first + 3], first + 3}));
+  }
+
+  // Lets `key` sink from the root, whose event has already been read.
   void sift_down(Key key) {
+    if (end_ <= kArity + kArity) {
+      sift_down_to_children(key);
+    } else if (end_ <= kPrefetchFrom) {
+      sift_down_from_root<false>(key);
+    } else {
+      sift_down_from_root<true>(key);
+    }
+  }
+
+  // A handful of pending timers expire in a pattern that branches predict, and a predicted branch
+  // does not wait for the compares as a selection does.
+  void sift_down_to_children(Key key) {
+    Key* const slots = slots_.data();
+    std::size_t least = kRoot;
+    Key least_key = key;
+    for (std::size_t child = kArity; child < end_; ++child) {
+      if (slots[child] < least_key) {
+        least_key = slots[child];
+        least = child;
+      }
+    }
+    slots[kRoot] = least_key;
+    if (least != kRoot) {
+      slots[least] = key;
+    }
+  }
+
+  // The loop branch is mostly taken: a new event is seldom among the next. In a heap that does not
+  // fit the cache, all grandchildren are fetched while the least child is still being found.
+  template <bool kPrefetch>
+  [[gnu::noinline]] void sift_down_from_root(Key key) {
     Key* const slots = slots_.data();
     std::size_t slot = kRoot;
     for (std::size_t child = kArity; child < end_; child = kArity * slot - 2 * kArity) {
-      const std::size_t left = child + static_cast<std::size_t>(slots[child + 1] < slots[child]);
-      const std::size_t right =
-          child + 2 + static_cast<std::size_t>(slots[child + 3] < slots[child + 2]);
-      const std::size_t right_is_less = static_cast<std::size_t>(slots[right] < slots[left]);
-      const std::size_t least = left + (right - left) * right_is_less;
-      if (key < slots[least]) {
+      if constexpr (kPrefetch) {
+        const Key* const grandchildren = slots + std::min(kArity * child - 2 * kArity, end_);
+        for (std::size_t group = 0; group < kArity; ++group) {
+          __builtin_prefetch(grandchildren + group * kArity);
+        }
+      }
+      const Candidate least = least_sibling(slots, child);
+      if (key < least.key) {
         break;
       }
-      slots[slot] = slots[least];
-      slot = least;
+      slots[slot] = least.key;
+      slot = least.slot;
     }
     slots[slot] = key;
   }

@@ -21,11 +21,6 @@ void check_durations(const TaskGraph& graph, std::span<const SimTime> durations)
                graph.task_count());
 }
 
-// The sign bit survives a bitwise or: one check at the end stands for one per task.
-void check_signs(std::int64_t all_durations) {
-  ORRERY_CHECK(all_durations >= 0, "a task has a negative duration");
-}
-
 }  // namespace
 
 void pack_durations(const TaskGraph& graph,
@@ -34,11 +29,16 @@ void pack_durations(const TaskGraph& graph,
   check_durations(graph, durations);
   const std::span<const std::int32_t> tasks = graph.tasks_of_nodes();
   out.resize(tasks.size());
+  std::int64_t signs = 0;  // the sign bit survives a bitwise or: one check instead of one per task
   for (std::size_t node = 0; node < tasks.size(); ++node) {
-    out[node] = tasks[node] == TaskGraph::kHidden
-                    ? SimTime{}
-                    : durations[static_cast<std::size_t>(tasks[node])];
+    SimTime duration;
+    if (tasks[node] != TaskGraph::kHidden) {
+      duration = durations[static_cast<std::size_t>(tasks[node])];
+    }
+    out[node] = duration;
+    signs |= duration.ns;
   }
+  ORRERY_CHECK(signs >= 0, "a task has a negative duration");
 }
 
 void pack_delays(const TaskGraph& graph,
@@ -70,55 +70,40 @@ SimTime replay_packed(const TaskGraph& graph,
                "{} packed delays for a graph that uses {}, or the first is not zero",
                delays.size(),
                graph.delay_count());
-  std::int64_t makespan = 0;
-  std::int64_t signs = 0;
   end[0] = SimTime{};
   for (std::size_t i = 1; i < nodes.size(); ++i) {
-    const PackedNode node = nodes[i];
-    const std::int64_t start =
-        std::max(end[node.plain].ns, end[node.delayed].ns + delays[node.delay].ns);
-    const std::int64_t finish = start + durations[i].ns;
-    end[i].ns = finish;
-    signs |= durations[i].ns;
-    makespan = std::max(makespan, finish);
+    const PackedNode& node = nodes[i];
+    end[i] = std::max(end[node.plain], end[node.delayed] + delays[node.delay]) + durations[i];
   }
-  check_signs(signs);
-  return {makespan};
+  SimTime makespan;
+  for (const std::uint32_t node : graph.last_nodes()) {
+    makespan = std::max(makespan, end[node]);
+  }
+  return makespan;
 }
 
 void replay_linear(const TaskGraph& graph,
                    std::span<const SimTime> durations,
                    std::span<const SimTime> delays,
                    Timing& out) {
-  check_durations(graph, durations);
-  pack_delays(graph, delays, out.delay_table);
-  const std::span<const PackedNode> nodes = graph.nodes();
+  Timing::Packed& packed = out.packed;
+  pack_durations(graph, durations, packed.durations);
+  pack_delays(graph, delays, packed.delays);
+  packed.end.resize(graph.nodes().size());
+  out.makespan = replay_packed(graph, packed.durations, packed.delays, packed.end);
   const std::span<const std::int32_t> tasks = graph.tasks_of_nodes();
   out.start.resize(durations.size());
   out.end.resize(durations.size());
-  out.node_end.resize(nodes.size());
-  const std::span<SimTime> end = out.node_end;
-  const std::span<const SimTime> delay_table = out.delay_table;
-  std::int64_t makespan = 0;
-  std::int64_t signs = 0;
-  end[0] = SimTime{};
-  for (std::size_t i = 1; i < nodes.size(); ++i) {
-    const PackedNode node = nodes[i];
-    const SimTime start = std::max(end[node.plain], end[node.delayed] + delay_table[node.delay]);
-    if (tasks[i] == TaskGraph::kHidden) {
-      end[i] = start;
-      continue;
+  for (std::size_t node = 1; node < tasks.size(); ++node) {
+    if (tasks[node] != TaskGraph::kHidden) {
+      out.end[static_cast<std::size_t>(tasks[node])] = packed.end[node];
     }
-    const auto task = static_cast<std::size_t>(tasks[i]);
-    const SimTime finish = start + durations[task];
-    end[i] = finish;
-    out.start[task] = start;
-    out.end[task] = finish;
-    signs |= durations[task].ns;
-    makespan = std::max(makespan, finish.ns);
   }
-  check_signs(signs);
-  out.makespan = {makespan};
+  // A loop of its own: tasks of different resources often lie a power of two apart, and with every
+  // array in one loop they would evict each other from the cache.
+  for (std::size_t task = 0; task < durations.size(); ++task) {
+    out.start[task] = out.end[task] - durations[task];
+  }
 }
 
 void replay_events(const TaskGraph& graph,
@@ -157,7 +142,7 @@ void EventReplay::run(std::span<const SimTime> durations,
                       std::span<const SimTime> delays,
                       Timing& out) {
   check_durations(graph_, durations);
-  pack_delays(graph_, delays, out.delay_table);
+  pack_delays(graph_, delays, out.packed.delays);
   out.start.resize(durations.size());
   out.end.resize(durations.size());
   out.makespan = SimTime{};
@@ -179,10 +164,10 @@ void EventReplay::run(std::span<const SimTime> durations,
     for (std::uint32_t i = successor_begin_[event.payload]; i < successor_begin_[event.payload + 1];
          ++i) {
       const Successor successor = successors_[i];
-      if (out.delay_table[successor.delay] == SimTime{}) {
+      if (out.packed.delays[successor.delay] == SimTime{}) {
         arrive(successor.task, durations, out);
       } else {
-        queue_.push(event.time + out.delay_table[successor.delay], kEdgeArrives, successor.task);
+        queue_.push(event.time + out.packed.delays[successor.delay], kEdgeArrives, successor.task);
       }
     }
   }

@@ -36,8 +36,14 @@ struct Timing {
   std::vector<SimTime> end;
   SimTime makespan;
 
-  std::vector<SimTime> node_end;     // working memory of replay_linear: ends in packed order
-  std::vector<SimTime> delay_table;  // working memory: zero, then the delays
+  // Working memory of the passes: their inputs and ends in the order of the nodes.
+  struct Packed {
+    std::vector<SimTime> durations;
+    std::vector<SimTime> delays;  // zero, then the delays
+    std::vector<SimTime> end;
+  };
+
+  Packed packed;
 };
 
 // Evaluates the graph in one linear pass. Aborts when a span has the wrong size or an entry < 0.
@@ -54,7 +60,7 @@ void replay_events(const TaskGraph& graph,
 
 // The bare linear pass, for many replays of one large graph: everything in the order of the nodes
 // of the packed form, 20 bytes read and 8 written per task. Returns the makespan.
-//   durations  by node; entries of hidden nodes must be zero (pack_durations sees to it)
+//   durations  by node, >= 0; those of hidden nodes are zero (pack_durations sees to both)
 //   delays     entry 0 is zero, entry i + 1 is the delay of index i (pack_delays)
 //   end        by node (computed)
 SimTime replay_packed(const TaskGraph& graph,
@@ -81,7 +87,7 @@ class EventReplay {
  private:
   struct Successor {
     std::uint32_t task = 0;
-    std::uint32_t delay = 0;  // index into delay_table: 0 stands for no delay
+    std::uint32_t delay = 0;  // index into the packed delays: 0 for none
   };
 
   void begin_task(std::uint32_t task, std::span<const SimTime> durations, Timing& out);

@@ -105,6 +105,7 @@ std::variant<TaskGraph, DependencyCycle> GraphBuilder::finish() && {
   }
   graph.resource_ = std::move(resource_);
   graph.pack(order);
+  graph.collect_last_nodes();
   return graph;
 }
 
@@ -218,6 +219,20 @@ void TaskGraph::pack(std::span<const std::int32_t> order) {
 void TaskGraph::append_node(const PackedNode& node, std::int32_t task) {
   nodes_.push_back(node);
   task_of_node_.push_back(task);
+}
+
+void TaskGraph::collect_last_nodes() {
+  std::vector<bool> is_awaited(nodes_.size(), false);
+  is_awaited[0] = true;
+  for (const PackedNode& node : nodes_) {
+    is_awaited[node.plain] = true;
+    is_awaited[node.delayed] = true;
+  }
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+    if (!is_awaited[node]) {
+      last_nodes_.push_back(node);
+    }
+  }
 }
 
 }  // namespace orrery::engine

@@ -107,14 +107,21 @@ class TaskGraph {
     return task_of_node_;
   }
 
+  // The nodes that no other waits for: the latest of them is the latest of all.
+  [[nodiscard]] std::span<const std::uint32_t> last_nodes() const {
+    return last_nodes_;
+  }
+
  private:
   friend class GraphBuilder;
 
   void pack(std::span<const std::int32_t> order);
   void append_node(const PackedNode& node, std::int32_t task);
+  void collect_last_nodes();
 
   std::vector<PackedNode> nodes_;
   std::vector<std::int32_t> task_of_node_;
+  std::vector<std::uint32_t> last_nodes_;
   std::vector<std::int32_t> resource_;
   std::vector<std::uint32_t> predecessor_begin_;
   std::vector<Predecessor> predecessors_;

@@ -203,11 +203,11 @@ TEST(Replay, ReusesItsBuffers) {
   replay_linear(graph, durations, {}, timing);
   const SimTime* const start = timing.start.data();
   const SimTime* const end = timing.end.data();
-  const SimTime* const node_end = timing.node_end.data();
+  const SimTime* const node_end = timing.packed.end.data();
   replay_linear(graph, durations, {}, timing);
   EXPECT_EQ(timing.start.data(), start);
   EXPECT_EQ(timing.end.data(), end);
-  EXPECT_EQ(timing.node_end.data(), node_end);
+  EXPECT_EQ(timing.packed.end.data(), node_end);
   EXPECT_EQ(timing.makespan.ns, 50);
 }
 
