@@ -14,7 +14,8 @@
 // nics_per_node    | NICs of one host                                        | NICs   | scenario
 // tiers            | switch levels, lowest first                             | -      | scenario
 // oversubscription | downlink / uplink capacity of a tier, 1 = none          | 1      | scenario
-// latency          | one-way latency added by crossing the tier              | s      | scenario
+// latency          | one-way latency added by crossing the tier; a message   | s      | scenario
+//                  | pays every tier from the lowest up to the one it needs  |        |
 
 #include <cstdint>
 #include <optional>
@@ -59,6 +60,10 @@ struct NetworkPreset {
 
 [[nodiscard]] std::span<const NetworkPreset> network_presets();
 [[nodiscard]] const NetworkPreset* find_network_preset(std::string_view name);
+
+// Why the job cannot run on this network (NICs missing on several nodes, tiers out of order, a
+// negative rate), or nothing. One sentence with its numbers.
+[[nodiscard]] std::optional<std::string> network_problem(const ClusterSpec& cluster);
 
 // nvlink_domain is 1 on GPUs without NVLink.
 [[nodiscard]] layout::ClusterShape cluster_shape(const ClusterSpec& cluster, bool has_nvlink);

@@ -2,25 +2,32 @@
 
 // How fast is one GPU, and who says so? Coefficients with provenance, read from a profile file.
 //
-//   GEMM time      = overhead + F / rate(dtype) * shape penalty + bytes / memory rate
-//   (cost/gemm.hpp) memory-bound   = overhead + bytes / (hbm_bandwidth * memory_efficiency) fused
-//   attention = F / (rate / (1 + half_length / s))                    (cost/attention.hpp)
+//   GEMM time     = overhead + F / (sustained(dtype) / (1 + half_depth / K)) + bytes / memory rate
+//   memory-bound  = overhead + bytes / (hbm_bandwidth * memory_efficiency)
+//   attention     = F / (rate / (1 + half_length / s))
 //
-// symbol            | meaning                                            | unit   | origin
-// ------------------|----------------------------------------------------|--------|----------
-// peak              | dense peak of a data type, without sparsity        | FLOP/s | datasheet
-// sustained         | large-GEMM rate in a power-limited steady state    | FLOP/s |
-// published/measured half_depth (k0)   | reduced dimension at which a GEMM reaches half rate |
-// elements | fit, may be 0 hbm_bandwidth     | memory bandwidth                                   |
-// byte/s | datasheet memory_efficiency | share of it that streaming kernels reach           | 1 |
-// published/measured launch_latency    | GPU-side gap between dependent kernels             | s |
-// published/measured nvlink_bandwidth  | per GPU and direction; absent: no NVLink           |
-// byte/s | datasheet nccl_*            | channel speeds of NCCL's topology search           | GB/s
-// | NCCL source
+// symbol             | meaning                                           | unit   | origin
+// -------------------|---------------------------------------------------|--------|-------------------
+// peak               | dense peak of a data type, without sparsity       | FLOP/s | datasheet
+// sustained          | limit of large GEMMs (K -> infinity) in a         | FLOP/s |
+// published/measured
+//                    | power-limited steady state                        |        |
+// half_depth (k0)    | reduced dimension K at which a GEMM reaches half  | 1      | fit, may be 0
+// hbm_bandwidth      | memory bandwidth                                  | byte/s | datasheet
+// memory_efficiency  | share of it that streaming kernels reach          | 1      |
+// published/measured launch_latency     | GPU-side gap between dependent kernels            | s |
+// published/measured nvlink.bandwidth   | per GPU, one direction; absent: no NVLink         |
+// byte/s | datasheet nccl_ring_bandwidth| links x per-link speed of NCCL's topology search  |
+// byte/s | NCCL source pcie_bandwidth     | GPU to GPU in one host without NVLink, one way    |
+// byte/s | NCCL source host_bandwidth     | pinned copy between GPU and host, one direction   |
+// byte/s | published/measured memory             | bytes the driver shows, not the nominal size |
+// byte   | published
 //
-// Rates that differ from the datasheet peak are the point: predictions use `sustained`.
+// Rates that differ from the datasheet peak are the point: predictions use `sustained`. A kernel
+// that runs between memory-bound ones can exceed it a little, up to the burst rate; that is the
+// business of the stack's gemm_efficiency (software_profile.hpp). A data type without an entry is
+// one the GPU has no fast unit for.
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -68,6 +75,7 @@ struct GpuProfile {
   AttentionRate attention;     // fused kernels in 16-bit
   std::optional<NvlinkProfile> nvlink;
   Coefficient<BytesPerSecond> host_bandwidth;  // pinned copy GPU -> host, one direction
+  Coefficient<BytesPerSecond> pcie_bandwidth;  // GPU -> GPU of one host where there is no NVLink
   Coefficient<double> power_watts;             // board power limit
 
   // The entry of a data type, or nullptr when the GPU has no such unit.

@@ -4,16 +4,23 @@
 //
 // symbol                  | meaning                                                     | unit
 // ------------------------|-------------------------------------------------------------|------
-// gemm_efficiency         | GEMM rate in this stack / the GPU's sustained library rate  | 1
+// gemm_efficiency         | GEMM rate in this stack / the GPU's sustained library rate; | 1
+//                         | above 1 where GEMMs alternate with light work and the clock |
+//                         | stays above that of a pure GEMM soak (up to the burst rate) |
 // memory_efficiency       | the same for memory-bound kernels                           | 1
-// attention_efficiency    | the same for fused attention                                | 1
-// kernel_gap              | idle time between two kernels of a layer                    | s
+// attention_efficiency    | the same for attention: fused kernels, or the products of   | 1
+//                         | unfused attention against the GPU's fused rate              |
+// kernel_gap              | idle time between two kernels of a layer, beyond the GPU's  | s
+//                         | own launch_latency                                          |
 // host_layer_time         | host time to launch one layer forward; a floor of the pass  | s
 // score_passes            | memory passes over the s^2 scores, unfused attention        | 1
-// collective_efficiency   | bus bandwidth / what NCCL's model gives (NVLink, network)   | 1
+// nvlink_efficiency       | bus bandwidth / what NCCL's model gives, inside the NVLink  | 1
+//                         | domain; network_efficiency: the same between nodes          |
 // collective_overhead     | extra time per collective, host and stream hand-over        | s
+// transfer_overhead       | the same per pipeline message                               | s
 // tensor_exposed          | share of tensor-parallel communication not hidden           | 1
-// communication_slowdown  | how much overlapped communication slows the compute it hides behind | 1
+// communication_slowdown  | overlap is not free: added time / the shorter of the two    | 1
+// loss_bytes_per_logit    | memory traffic of cross-entropy, forward and backward       | byte
 // optimizer_traffic       | bytes moved per parameter of the optimizer step             | byte
 // fixed_step_time         | host work once per step                                     | s
 // jitter_per_doubling     | slowest-of-N growth of the step per doubling beyond 8 GPUs  | 1
@@ -22,6 +29,7 @@
 //
 // Every coefficient carries its source; `assumed` needs a reason. Shared by all runs of one stack.
 
+#include <cstdint>
 #include <string>
 
 #include "sim/base/provenance.hpp"
@@ -42,10 +50,11 @@ struct SoftwareProfile {
   Coefficient<double> attention_efficiency;
   Coefficient<Seconds> kernel_gap;
   Coefficient<Seconds> host_layer_time;
-  Coefficient<double> score_passes;
+  Coefficient<double> score_passes;  // 0 with fused attention
   Coefficient<double> nvlink_efficiency;
   Coefficient<double> network_efficiency;
   Coefficient<Seconds> collective_overhead;
+  Coefficient<Seconds> transfer_overhead;
   Coefficient<double> tensor_exposed;
   Coefficient<double> communication_slowdown;
   Coefficient<Bytes> loss_bytes_per_logit;

@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sim/hardware/coefficient_reader.hpp"
+#include "sim/hardware/profile_document.hpp"
+
+namespace orrery::hardware {
+
+namespace {
+
+using model::Dtype;
+using yaml::above;
+using yaml::at_least;
+using yaml::Choice;
+using yaml::MappingReader;
+namespace kind = yaml::kind;
+
+constexpr std::array<Choice<bool>, 1> kFormats = {{{kGpuFormat, true}}};
+constexpr std::array<Choice<GpuArch>, 5> kArchitectures = {{{"volta", GpuArch::volta},
+                                                            {"ampere", GpuArch::ampere},
+                                                            {"ada", GpuArch::ada},
+                                                            {"hopper", GpuArch::hopper},
+                                                            {"blackwell", GpuArch::blackwell}}};
+constexpr std::array<Choice<Dtype>, 6> kDtypes = {{{"fp32", Dtype::fp32},
+                                                   {"tf32", Dtype::tf32},
+                                                   {"bf16", Dtype::bf16},
+                                                   {"fp16", Dtype::fp16},
+                                                   {"fp8", Dtype::fp8},
+                                                   {"fp4", Dtype::fp4}}};
+
+const yaml::Range<double> kShare = {0.0, 1.0, true};  // above 0, at most 1
+const yaml::Range<BytesPerSecond> kPositiveBandwidth = above(BytesPerSecond{});
+const yaml::Range<FlopPerSecond> kPositiveRate = above(FlopPerSecond{});
+
+std::optional<GemmRate> read_gemm_rate(MappingReader reader, Dtype dtype) {
+  auto peak = read_coefficient<kind::FlopRate>(reader, "peak", kPositiveRate);
+  auto sustained = read_coefficient<kind::FlopRate>(reader, "sustained", kPositiveRate);
+  auto half_depth = read_coefficient<kind::Number>(reader, "half_depth", at_least(0.0));
+  reader.finish();
+  if (!peak || !sustained || !half_depth) {
+    return std::nullopt;
+  }
+  if (sustained->value() > peak->value()) {
+    reader.error("sustained",
+                 "is above the peak of the data type",
+                 "at most " + kind::FlopRate::format(peak->value()));
+  }
+  return GemmRate{dtype, std::move(*peak), std::move(*sustained), std::move(*half_depth)};
+}
+
+std::vector<GemmRate> read_gemm(MappingReader& root) {
+  std::vector<GemmRate> rates;
+  std::optional<MappingReader> section = root.require_mapping("gemm");
+  if (!section) {
+    return rates;
+  }
+  bool any = false;
+  for (const Choice<Dtype>& dtype : kDtypes) {
+    std::optional<MappingReader> entry = section->optional_mapping(dtype.name);
+    if (!entry) {
+      continue;
+    }
+    any = true;
+    std::optional<GemmRate> rate = read_gemm_rate(std::move(*entry), dtype.value);
+    if (rate) {
+      rates.push_back(std::move(*rate));
+    }
+  }
+  if (!any) {
+    root.error("gemm", "has no data type", "at least one of fp32, tf32, bf16, fp16, fp8, fp4");
+  }
+  section->finish();
+  return rates;
+}
+
+FlopPerSecond fastest_16_bit(const std::vector<GemmRate>& gemm) {
+  FlopPerSecond fastest;
+  for (const GemmRate& rate : gemm) {
+    if (rate.dtype == Dtype::bf16 || rate.dtype == Dtype::fp16) {
+      fastest = std::max(fastest, rate.peak.value());
+    }
+  }
+  return fastest;
+}
+
+std::optional<AttentionRate> read_attention(MappingReader& root,
+                                            const std::vector<GemmRate>& gemm) {
+  std::optional<MappingReader> section = root.require_mapping("attention");
+  if (!section) {
+    return std::nullopt;
+  }
+  auto forward = read_coefficient<kind::FlopRate>(*section, "forward", kPositiveRate);
+  auto backward = read_coefficient<kind::FlopRate>(*section, "backward", kPositiveRate);
+  auto half_length = read_coefficient<kind::Number>(*section, "half_length", at_least(0.0));
+  section->finish();
+  if (!forward || !backward || !half_length) {
+    return std::nullopt;
+  }
+  const FlopPerSecond limit = fastest_16_bit(gemm);
+  for (const auto& [key, rate] :
+       {std::pair{"forward", forward->value()}, std::pair{"backward", backward->value()}}) {
+    if (limit > FlopPerSecond{} && rate > limit) {
+      section->error(key, "is above the 16-bit peak", "at most " + kind::FlopRate::format(limit));
+    }
+  }
+  return AttentionRate{std::move(*forward), std::move(*backward), std::move(*half_length)};
+}
+
+// Absent section: the GPU has no NVLink.
+std::optional<NvlinkProfile> read_nvlink(MappingReader& root, std::optional<GpuArch> arch) {
+  std::optional<MappingReader> section = root.optional_mapping("nvlink");
+  if (!section) {
+    return std::nullopt;
+  }
+  auto bandwidth = read_coefficient<kind::Bandwidth>(*section, "bandwidth", kPositiveBandwidth);
+  auto ring =
+      read_coefficient<kind::Bandwidth>(*section, "nccl_ring_bandwidth", kPositiveBandwidth);
+  const std::optional<bool> nvls = section->require<kind::Boolean>("nvls");
+  section->finish();
+  if (!bandwidth || !ring || !nvls) {
+    return std::nullopt;
+  }
+  if (ring->value() > bandwidth->value()) {
+    section->error("nccl_ring_bandwidth",
+                   "is above the link rate",
+                   "at most " + kind::Bandwidth::format(bandwidth->value()));
+  }
+  if (*nvls && arch && *arch < GpuArch::hopper) {
+    section->error("nvls", "needs switches that reduce, which came with hopper", "false");
+  }
+  return NvlinkProfile{std::move(*bandwidth), std::move(*ring), *nvls};
+}
+
+// The scalar coefficients of the top level.
+struct TopLevel {
+  std::optional<Coefficient<Bytes>> memory;
+  std::optional<Coefficient<BytesPerSecond>> hbm_bandwidth;
+  std::optional<Coefficient<double>> memory_efficiency;
+  std::optional<Coefficient<Seconds>> launch_latency;
+  std::optional<Coefficient<BytesPerSecond>> host_bandwidth;
+  std::optional<Coefficient<BytesPerSecond>> pcie_bandwidth;
+  std::optional<Coefficient<double>> power_watts;
+
+  [[nodiscard]] bool complete() const {
+    return memory && hbm_bandwidth && memory_efficiency && launch_latency && host_bandwidth &&
+           pcie_bandwidth && power_watts;
+  }
+};
+
+TopLevel read_top_level(MappingReader& root) {
+  TopLevel top;
+  top.memory = read_coefficient<kind::Size>(root, "memory", above(Bytes{}));
+  top.hbm_bandwidth = read_coefficient<kind::Bandwidth>(root, "hbm_bandwidth", kPositiveBandwidth);
+  top.memory_efficiency = read_coefficient<kind::Number>(root, "memory_efficiency", kShare);
+  top.launch_latency = read_coefficient<kind::Time>(root, "launch_latency");
+  top.host_bandwidth =
+      read_coefficient<kind::Bandwidth>(root, "host_bandwidth", kPositiveBandwidth);
+  top.pcie_bandwidth =
+      read_coefficient<kind::Bandwidth>(root, "pcie_bandwidth", kPositiveBandwidth);
+  top.power_watts = read_coefficient<kind::Number>(root, "power_watts", above(0.0));
+  return top;
+}
+
+std::optional<GpuProfile> read_keys(MappingReader& reader) {
+  std::optional<std::string> name = reader.require_text("name");
+  std::optional<std::string> full_name = reader.require_text("full_name");
+  const std::optional<GpuArch> arch = reader.require_choice("arch", kArchitectures);
+  const auto sm_count = reader.require<kind::Count>("sm_count", at_least<std::int64_t>(1));
+  TopLevel top = read_top_level(reader);
+  std::vector<GemmRate> gemm = read_gemm(reader);
+  std::optional<AttentionRate> attention = read_attention(reader, gemm);
+  std::optional<NvlinkProfile> nvlink = read_nvlink(reader, arch);
+  reader.finish();
+  if (!name || !full_name || !arch || !sm_count || !top.complete() || !attention) {
+    return std::nullopt;
+  }
+  return GpuProfile{.name = std::move(*name),
+                    .full_name = std::move(*full_name),
+                    .file = {},
+                    .arch = *arch,
+                    .sm_count = *sm_count,
+                    .memory = std::move(*top.memory),
+                    .hbm_bandwidth = std::move(*top.hbm_bandwidth),
+                    .memory_efficiency = std::move(*top.memory_efficiency),
+                    .launch_latency = std::move(*top.launch_latency),
+                    .gemm = std::move(gemm),
+                    .attention = std::move(*attention),
+                    .nvlink = std::move(nvlink),
+                    .host_bandwidth = std::move(*top.host_bandwidth),
+                    .pcie_bandwidth = std::move(*top.pcie_bandwidth),
+                    .power_watts = std::move(*top.power_watts)};
+}
+
+}  // namespace
+
+std::optional<GpuProfile> read_gpu_document(const yaml::Value& root,
+                                            const std::string& file,
+                                            Diagnostics& diagnostics) {
+  Diagnostics problems;
+  MappingReader reader(root, problems);
+  const bool known_format = reader.require_choice("format", kFormats).has_value();
+  std::optional<GpuProfile> profile;
+  if (known_format) {  // a file of another kind would only raise a flood of unknown keys
+    profile = read_keys(reader);
+  }
+  for (const Diagnostic& problem : problems.all()) {
+    diagnostics.add(problem);
+  }
+  if (problems.has_errors() || !profile) {
+    return std::nullopt;
+  }
+  profile->file = file;
+  return profile;
+}
+
+}  // namespace orrery::hardware

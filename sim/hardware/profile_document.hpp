@@ -1,0 +1,30 @@
+#pragma once
+
+// What does a parsed profile document hold? From a YAML tree to a typed profile, every problem
+// reported with its place. Internal to hardware/: profile_reader.hpp finds and loads the files.
+//
+// Beside the keys, rules of physics are checked: a sustained rate above the peak, an NCCL plateau
+// above the link rate or an efficiency outside its range is an error of the file, not a result.
+
+#include <optional>
+#include <string>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/hardware/gpu_profile.hpp"
+#include "sim/hardware/software_profile.hpp"
+#include "sim/yaml/document.hpp"
+
+namespace orrery::hardware {
+
+inline constexpr std::string_view kGpuFormat = "orrery-gpu/1";
+inline constexpr std::string_view kSoftwareFormat = "orrery-software/1";
+
+// Nothing when the document has at least one error.
+[[nodiscard]] std::optional<GpuProfile> read_gpu_document(const yaml::Value& root,
+                                                          const std::string& file,
+                                                          Diagnostics& diagnostics);
+[[nodiscard]] std::optional<SoftwareProfile> read_software_document(const yaml::Value& root,
+                                                                    const std::string& file,
+                                                                    Diagnostics& diagnostics);
+
+}  // namespace orrery::hardware

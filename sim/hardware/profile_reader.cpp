@@ -1,0 +1,289 @@
+#include "sim/hardware/profile_reader.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <set>
+#include <system_error>
+
+#include "sim/hardware/profile_document.hpp"
+#include "sim/yaml/document.hpp"
+
+namespace orrery::hardware {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// One kind of profile: its folder below a profile directory, its word in messages.
+struct ProfileKind {
+  std::string_view folder;
+  std::string_view word;
+};
+
+constexpr ProfileKind kGpu = {"gpu", "GPU"};
+constexpr ProfileKind kSoftware = {"software", "software"};
+constexpr std::string_view kExtension = ".yaml";
+constexpr std::size_t kMaxSuggestions = 3;
+
+bool directory_exists(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+bool file_exists(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error) && !fs::is_directory(path, error);
+}
+
+bool holds_profiles(const fs::path& directory) {
+  return directory_exists(directory / kGpu.folder) ||
+         directory_exists(directory / kSoftware.folder);
+}
+
+void add_directory(ProfileSearch& search, const fs::path& directory) {
+  const fs::path normal = directory.lexically_normal();
+  const auto& known = search.directories;
+  if (holds_profiles(normal) && std::find(known.begin(), known.end(), normal) == known.end()) {
+    search.directories.push_back(normal);
+  }
+}
+
+void add_environment(ProfileSearch& search) {
+  const char* value = std::getenv("ORRERY_PROFILES");
+  std::string_view rest = value == nullptr ? std::string_view() : std::string_view(value);
+  while (!rest.empty()) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    if (colon > 0) {
+      add_directory(search, fs::path(rest.substr(0, colon)));
+    }
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+}
+
+// scenarios/profiles and profiles in the folder of the scenario and in every folder above it.
+void add_ancestors(ProfileSearch& search, const fs::path& scenario_file) {
+  std::error_code error;
+  fs::path folder = scenario_file.empty() ? fs::current_path(error)
+                                          : fs::absolute(scenario_file, error).parent_path();
+  folder = folder.lexically_normal();
+  while (!folder.empty()) {
+    add_directory(search, folder / "profiles");
+    add_directory(search, folder / "scenarios" / "profiles");
+    if (folder == folder.root_path()) {
+      break;
+    }
+    folder = folder.parent_path();
+  }
+}
+
+// The source tree above build/<preset>/bin, then the share folder of an installation.
+void add_program(ProfileSearch& search) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error || program.empty()) {
+    return;
+  }
+  const fs::path bin = program.parent_path();
+  add_directory(search, bin / ".." / ".." / ".." / "scenarios" / "profiles");
+  add_directory(search, bin / ".." / "share" / "orrery" / "profiles");
+}
+
+// How a file is called in messages: below the working directory without the way to it.
+std::string shown_name(const fs::path& path) {
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  const fs::path relative = error ? fs::path() : path.lexically_relative(here);
+  return relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();
+}
+
+std::vector<std::string> list_profiles(const ProfileSearch& search, const ProfileKind& kind) {
+  std::set<std::string> names;
+  for (const fs::path& directory : search.directories) {
+    std::error_code error;
+    for (fs::directory_iterator entry(directory / kind.folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->path().extension() == kExtension && file_exists(entry->path())) {
+        names.insert(entry->path().stem().string());
+      }
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += text.empty() ? "" : ", ";
+    text += name;
+  }
+  return text;
+}
+
+// Mistyped names by edit distance, shortened ones (h100) by their beginning.
+std::string suggestion(std::string_view word, const std::vector<std::string>& names) {
+  const std::string_view near =
+      nearest_name(word, std::vector<std::string_view>(names.begin(), names.end()));
+  if (!near.empty()) {
+    return fmt::format(", did you mean `{}`?", near);
+  }
+  std::string text;
+  std::size_t count = 0;
+  for (const std::string& name : names) {
+    if (!word.empty() && name.compare(0, word.size(), word) == 0 && count < kMaxSuggestions) {
+      text += fmt::format("{}`{}`", count == 0 ? ", did you mean " : " or ", name);
+      ++count;
+    }
+  }
+  return count == 0 ? text : text + "?";
+}
+
+void report_unknown(std::string_view name,
+                    const ProfileKind& kind,
+                    const ProfileSearch& search,
+                    const SourceLocation& where,
+                    std::string_view key,
+                    Diagnostics& diagnostics) {
+  const std::vector<std::string> names = list_profiles(search, kind);
+  if (names.empty()) {
+    diagnostics.error(where,
+                      key,
+                      fmt::format("no {} profiles were found", kind.word),
+                      "set ORRERY_PROFILES to a folder that holds gpu/ and software/");
+    return;
+  }
+  diagnostics.error(where,
+                    key,
+                    fmt::format("{} is not a known {} profile{}",
+                                yaml::display(name),
+                                kind.word,
+                                suggestion(name, names)),
+                    "known: " + join(names) + ", or the path of a file");
+}
+
+struct Found {
+  fs::path path;
+  bool by_name = false;
+};
+
+// A path is taken beside the scenario first, then from the working directory.
+std::optional<Found> find_path(const fs::path& path, const SourceLocation& where) {
+  const fs::path beside = fs::path(where.file).parent_path() / path;
+  for (const fs::path& candidate : {beside, path}) {
+    if (file_exists(candidate)) {
+      return Found{candidate.lexically_normal(), false};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Found> find_profile(std::string_view name,
+                                  const ProfileKind& kind,
+                                  const ProfileSearch& search,
+                                  const SourceLocation& where,
+                                  std::string_view key,
+                                  Diagnostics& diagnostics) {
+  const fs::path path(name);
+  if (path.has_parent_path() || path.extension() == kExtension || path.extension() == ".yml") {
+    std::optional<Found> found = find_path(path, where);
+    if (!found) {
+      diagnostics.error(where,
+                        key,
+                        fmt::format("there is no file {}", yaml::display(name)),
+                        fmt::format("the name of a {} profile or the path of a file", kind.word));
+    }
+    return found;
+  }
+  for (const fs::path& directory : search.directories) {
+    const fs::path candidate = directory / kind.folder / (std::string(name) + ".yaml");
+    if (!name.empty() && file_exists(candidate)) {
+      return Found{candidate, true};
+    }
+  }
+  report_unknown(name, kind, search, where, key, diagnostics);
+  return std::nullopt;
+}
+
+// A profile found by name must carry that name: reports print it, and a copy that kept the old one
+// would be mistaken for its original.
+void report_name(std::string_view wanted,
+                 const std::string& actual,
+                 const yaml::Value& root,
+                 Diagnostics& diagnostics) {
+  SourceLocation where = root.where;
+  for (const yaml::Entry& entry : root.entries) {
+    where = entry.key == "name" ? entry.value.where : where;
+  }
+  diagnostics.error(
+      where,
+      "name",
+      fmt::format("is {} in the file of {}", yaml::display(actual), yaml::display(wanted)),
+      fmt::format("name: {}", wanted));
+}
+
+template <typename Profile>
+std::optional<Profile> load(
+    std::string_view name,
+    const ProfileKind& kind,
+    const ProfileSearch& search,
+    const SourceLocation& where,
+    std::string_view key,
+    Diagnostics& diagnostics,
+    const std::function<std::optional<Profile>(
+        const yaml::Value&, const std::string&, Diagnostics&)>& read_document) {
+  const std::optional<Found> found = find_profile(name, kind, search, where, key, diagnostics);
+  if (!found) {
+    return std::nullopt;
+  }
+  const std::string shown = shown_name(found->path);
+  const std::optional<yaml::Value> root =
+      yaml::parse_file(found->path, yaml::Limits{}, diagnostics, shown);
+  if (!root) {
+    return std::nullopt;
+  }
+  std::optional<Profile> profile = read_document(*root, shown, diagnostics);
+  if (profile && found->by_name && profile->name != name) {
+    report_name(name, profile->name, *root, diagnostics);
+    return std::nullopt;
+  }
+  return profile;
+}
+
+}  // namespace
+
+ProfileSearch default_search(const fs::path& scenario_file) {
+  ProfileSearch search;
+  add_environment(search);
+  add_ancestors(search, scenario_file);
+  add_program(search);
+  return search;
+}
+
+std::vector<std::string> list_gpu_profiles(const ProfileSearch& search) {
+  return list_profiles(search, kGpu);
+}
+
+std::vector<std::string> list_software_profiles(const ProfileSearch& search) {
+  return list_profiles(search, kSoftware);
+}
+
+std::optional<GpuProfile> load_gpu_profile(std::string_view name_or_path,
+                                           const ProfileSearch& search,
+                                           const SourceLocation& where,
+                                           std::string_view key,
+                                           Diagnostics& diagnostics) {
+  return load<GpuProfile>(name_or_path, kGpu, search, where, key, diagnostics, read_gpu_document);
+}
+
+std::optional<SoftwareProfile> load_software_profile(std::string_view name_or_path,
+                                                     const ProfileSearch& search,
+                                                     const SourceLocation& where,
+                                                     std::string_view key,
+                                                     Diagnostics& diagnostics) {
+  return load<SoftwareProfile>(
+      name_or_path, kSoftware, search, where, key, diagnostics, read_software_document);
+}
+
+}  // namespace orrery::hardware

@@ -1,0 +1,191 @@
+#include <array>
+#include <utility>
+
+#include "sim/hardware/coefficient_reader.hpp"
+#include "sim/hardware/profile_document.hpp"
+
+namespace orrery::hardware {
+
+namespace {
+
+using yaml::at_least;
+using yaml::Choice;
+using yaml::MappingReader;
+namespace kind = yaml::kind;
+
+constexpr std::array<Choice<bool>, 1> kFormats = {{{kSoftwareFormat, true}}};
+constexpr std::array<Choice<AttentionImplementation>, 2> kAttention = {
+    {{"fused", AttentionImplementation::fused}, {"unfused", AttentionImplementation::unfused}}};
+constexpr std::array<Choice<GradientReduction>, 2> kReduction = {
+    {{"per_step", GradientReduction::per_step},
+     {"per_micro_batch", GradientReduction::per_micro_batch}}};
+constexpr std::array<Choice<PipelineTransfer>, 2> kTransfer = {
+    {{"latency", PipelineTransfer::latency},
+     {"rendezvous_fused", PipelineTransfer::rendezvous_fused}}};
+
+// Against a sustained rate: a stack may run a little above it, never twice as fast.
+const yaml::Range<double> kRelative = {0.0, 1.6, true};
+const yaml::Range<double> kShare = {0.0, 1.0, true};         // above 0, at most 1
+const yaml::Range<double> kShareOrNone = {0.0, 1.0, false};  // 0 to 1
+
+using Number = std::optional<Coefficient<double>>;
+using Time = std::optional<Coefficient<Seconds>>;
+using Size = std::optional<Coefficient<Bytes>>;
+
+struct Rates {
+  Number gemm, memory, attention, nvlink, network;
+  Number tensor_exposed, communication_slowdown, jitter, fragmentation, score_passes;
+  Time kernel_gap, host_layer, collective, transfer, fixed_step;
+  Size loss, optimizer, memory_overhead;
+
+  [[nodiscard]] bool complete() const {
+    return gemm && memory && attention && nvlink && network && tensor_exposed &&
+           communication_slowdown && jitter && fragmentation && score_passes && kernel_gap &&
+           host_layer && collective && transfer && fixed_step && loss && optimizer &&
+           memory_overhead;
+  }
+};
+
+// Fused kernels keep the scores on chip, so the key would have no effect and may be left out.
+Number read_score_passes(MappingReader& root, std::optional<AttentionImplementation> attention) {
+  if (attention != AttentionImplementation::fused) {
+    return read_coefficient<kind::Number>(root, "score_passes", at_least(0.0));
+  }
+  if (root.has("score_passes")) {
+    root.allow("score_passes");
+    root.diagnostics().warning(root.where("score_passes"),
+                               root.path_of("score_passes"),
+                               "has no effect with fused attention",
+                               "leave it out, or attention: unfused");
+  }
+  return Coefficient<double>(0.0, {SourceKind::assumed, "fused kernels keep the scores on chip"});
+}
+
+Rates read_rates(MappingReader& root, std::optional<AttentionImplementation> attention) {
+  Rates rates;
+  rates.gemm = read_coefficient<kind::Number>(root, "gemm_efficiency", kRelative);
+  rates.memory = read_coefficient<kind::Number>(root, "memory_efficiency", kRelative);
+  rates.attention = read_coefficient<kind::Number>(root, "attention_efficiency", kRelative);
+  rates.score_passes = read_score_passes(root, attention);
+  rates.kernel_gap = read_coefficient<kind::Time>(root, "kernel_gap");
+  rates.host_layer = read_coefficient<kind::Time>(root, "host_layer_time");
+  rates.nvlink = read_coefficient<kind::Number>(root, "nvlink_efficiency", kRelative);
+  rates.network = read_coefficient<kind::Number>(root, "network_efficiency", kShare);
+  rates.collective = read_coefficient<kind::Time>(root, "collective_overhead");
+  rates.transfer = read_coefficient<kind::Time>(root, "transfer_overhead");
+  rates.tensor_exposed = read_coefficient<kind::Number>(root, "tensor_exposed", kShareOrNone);
+  rates.communication_slowdown =
+      read_coefficient<kind::Number>(root, "communication_slowdown", kShareOrNone);
+  rates.loss = read_coefficient<kind::Size>(root, "loss_bytes_per_logit");
+  rates.optimizer = read_coefficient<kind::Size>(root, "optimizer_traffic");
+  rates.fixed_step = read_coefficient<kind::Time>(root, "fixed_step_time");
+  rates.jitter = read_coefficient<kind::Number>(root, "jitter_per_doubling", kShareOrNone);
+  rates.memory_overhead = read_coefficient<kind::Size>(root, "memory_overhead");
+  rates.fragmentation = read_coefficient<kind::Number>(root, "fragmentation", kShareOrNone);
+  return rates;
+}
+
+// Keys that may be left out: SoftwareProfile holds their defaults.
+struct Switches {
+  std::optional<bool> dropout;
+  std::optional<GradientReduction> gradient_reduction;
+  std::optional<PipelineTransfer> plain_1f1b_transfer;
+  std::optional<PipelineTransfer> interleaved_transfer;
+  std::optional<bool> can_overlap_gradients;
+  std::optional<bool> can_overlap_parameters;
+  std::optional<std::int64_t> gather_prefetch;
+};
+
+Switches read_switches(MappingReader& root) {
+  Switches switches;
+  switches.dropout = root.optional<kind::Boolean>("dropout");
+  switches.gradient_reduction = root.optional_choice("gradient_reduction", kReduction);
+  switches.plain_1f1b_transfer = root.optional_choice("plain_1f1b_transfer", kTransfer);
+  switches.interleaved_transfer = root.optional_choice("interleaved_transfer", kTransfer);
+  switches.can_overlap_gradients = root.optional<kind::Boolean>("can_overlap_gradients");
+  switches.can_overlap_parameters = root.optional<kind::Boolean>("can_overlap_parameters");
+  switches.gather_prefetch =
+      root.optional<kind::Count>("gather_prefetch", at_least<std::int64_t>(0));
+  return switches;
+}
+
+template <typename T>
+void override_with(T& target, const std::optional<T>& given) {
+  target = given.value_or(target);
+}
+
+void apply(const Switches& switches, SoftwareProfile& profile) {
+  override_with(profile.dropout, switches.dropout);
+  override_with(profile.gradient_reduction, switches.gradient_reduction);
+  override_with(profile.plain_1f1b_transfer, switches.plain_1f1b_transfer);
+  override_with(profile.interleaved_transfer, switches.interleaved_transfer);
+  override_with(profile.can_overlap_gradients, switches.can_overlap_gradients);
+  override_with(profile.can_overlap_parameters, switches.can_overlap_parameters);
+  override_with(profile.gather_prefetch, switches.gather_prefetch);
+}
+
+SoftwareProfile make_profile(Rates rates) {
+  return SoftwareProfile{.name = {},
+                         .version = {},
+                         .file = {},
+                         .gemm_efficiency = std::move(*rates.gemm),
+                         .memory_efficiency = std::move(*rates.memory),
+                         .attention_efficiency = std::move(*rates.attention),
+                         .kernel_gap = std::move(*rates.kernel_gap),
+                         .host_layer_time = std::move(*rates.host_layer),
+                         .score_passes = std::move(*rates.score_passes),
+                         .nvlink_efficiency = std::move(*rates.nvlink),
+                         .network_efficiency = std::move(*rates.network),
+                         .collective_overhead = std::move(*rates.collective),
+                         .transfer_overhead = std::move(*rates.transfer),
+                         .tensor_exposed = std::move(*rates.tensor_exposed),
+                         .communication_slowdown = std::move(*rates.communication_slowdown),
+                         .loss_bytes_per_logit = std::move(*rates.loss),
+                         .optimizer_traffic = std::move(*rates.optimizer),
+                         .fixed_step_time = std::move(*rates.fixed_step),
+                         .jitter_per_doubling = std::move(*rates.jitter),
+                         .memory_overhead = std::move(*rates.memory_overhead),
+                         .fragmentation = std::move(*rates.fragmentation)};
+}
+
+std::optional<SoftwareProfile> read_keys(MappingReader& reader) {
+  std::optional<std::string> name = reader.require_text("name");
+  std::optional<std::string> version = reader.require_text("version");
+  const auto attention = reader.require_choice("attention", kAttention);
+  Rates rates = read_rates(reader, attention);
+  const Switches switches = read_switches(reader);
+  reader.finish();
+  if (!name || !version || !attention || !rates.complete()) {
+    return std::nullopt;
+  }
+  SoftwareProfile profile = make_profile(std::move(rates));
+  profile.name = std::move(*name);
+  profile.version = std::move(*version);
+  profile.attention = *attention;
+  apply(switches, profile);
+  return profile;
+}
+
+}  // namespace
+
+std::optional<SoftwareProfile> read_software_document(const yaml::Value& root,
+                                                      const std::string& file,
+                                                      Diagnostics& diagnostics) {
+  Diagnostics problems;
+  MappingReader reader(root, problems);
+  const bool known_format = reader.require_choice("format", kFormats).has_value();
+  std::optional<SoftwareProfile> profile;
+  if (known_format) {  // a file of another kind would only raise a flood of unknown keys
+    profile = read_keys(reader);
+  }
+  for (const Diagnostic& problem : problems.all()) {
+    diagnostics.add(problem);
+  }
+  if (problems.has_errors() || !profile) {
+    return std::nullopt;
+  }
+  profile->file = file;
+  return profile;
+}
+
+}  // namespace orrery::hardware
