@@ -1,6 +1,7 @@
 #include "sim/model/parameters.hpp"
 
-#include "sim/base/check.hpp"
+#include <algorithm>
+
 #include "sim/model/shard_dims.hpp"
 
 namespace orrery::model {
@@ -111,7 +112,7 @@ double mtp_norm_parameters(const ModelSpec& model) {
 }
 
 ShardParameters shard(const Spread& spread, const ModelSpec& model, const ShardContext& context) {
-  // Experts of a row shard differ only in their bias, which is counted with the split weights.
+  // The bias of an expert's second projection counts as split like its weights.
   const double key_value_ranks = product(std::min(context.tensor, query_groups(model)));
   return {.dense = spread.tensor_split / product(context.tensor) +
                    spread.key_value / key_value_ranks + spread.copied,

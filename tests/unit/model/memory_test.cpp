@@ -1,0 +1,125 @@
+#include "sim/model/memory.hpp"
+
+#include "tests/unit/model/model_test_support.hpp"
+
+namespace orrery::model {
+namespace {
+
+double layer_bytes(const ModelSpec& model, const ActivationOptions& options) {
+  return in_bytes(layer_activation_bytes(model, options, 0));
+}
+
+// Llama layer, fused attention, per token in 16 bits: norm inputs 2 x 2h, projection inputs 2 x 2h,
+// Q and output 2 x 2h, K and V 2 x 2 g d, gate and up 2 x 2f, down input 2f, statistics 4 a.
+TEST(LayerActivations, GroupedQueriesAndGatedMlp) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  const double per_token = 12.0 * 4096.0 + 4.0 * 1024.0 + 6.0 * 14336.0 + 4.0 * 32.0;
+  EXPECT_DOUBLE_EQ(layer_bytes(model, ActivationOptions{}), 8192.0 * per_token);
+}
+
+// FP8: projection inputs take 1 byte; the attention output is kept in 16 bits for the fused
+// backward and once more in FP8 for its projection.
+TEST(LayerActivations, Fp8KeepsOneByteInputs) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  ActivationOptions options;
+  options.ops.precision.compute = Dtype::fp8;
+  const double per_token =
+      (4.0 + 2.0 + 2.0 + 3.0) * 4096.0 + 4.0 * 1024.0 + 5.0 * 14336.0 + 4.0 * 32.0;
+  EXPECT_DOUBLE_EQ(layer_bytes(model, options), 8192.0 * per_token);
+}
+
+// Latent attention (V3, dense layer), per token: norm inputs and projection inputs 8 h, latents of
+// q (1,536) and kv (512) before and behind their norms 2 + 2, shared rotary key 2 x 64, Q and K
+// 2 x 192 each and V and output 2 x 128 each for 128 heads, MLP 6 f, statistics 4 x 128.
+TEST(LayerActivations, LatentAttention) {
+  const ModelSpec model = preset_spec("deepseek-v3");
+  const double per_token = 8.0 * 7168.0 + 4.0 * (1536.0 + 512.0) + 2.0 * 64.0 +
+                           128.0 * (4.0 * 192.0 + 4.0 * 128.0) + 6.0 * 18432.0 + 4.0 * 128.0;
+  EXPECT_DOUBLE_EQ(layer_bytes(model, ActivationOptions{}), 4096.0 * per_token);
+}
+
+// Mixtral: the MLP keeps the router's input and probabilities (4 bytes x 8), and for each of the
+// two copies of a token the expert's input, gate, up and down input.
+TEST(LayerActivations, ExpertsKeepTheirRows) {
+  const ModelSpec model = preset_spec("mixtral-8x7b");
+  const double attention = 6.0 * 4096.0 + 4.0 * 1024.0 + 4.0 * 32.0 + 2.0 * 4096.0;
+  const double experts = 2.0 * (2.0 * 4096.0 + 6.0 * 14336.0);
+  const double mlp = 2.0 * 4096.0 + 2.0 * 4096.0 + 4.0 * 8.0 + experts;
+  EXPECT_DOUBLE_EQ(layer_bytes(model, ActivationOptions{}), 32768.0 * (attention + mlp));
+}
+
+// One of 8 expert ranks keeps the same number of rows; an imbalance of 1.5 half as many more.
+TEST(LayerActivations, ImbalanceGrowsTheExpertRows) {
+  ModelSpec model = preset_spec("mixtral-8x7b");
+  ActivationOptions options;
+  options.ops.shard.expert = 8;
+  const double even = layer_bytes(model, options);
+  EXPECT_DOUBLE_EQ(even, layer_bytes(model, ActivationOptions{}));
+  model.moe->imbalance = 1.5;
+  EXPECT_DOUBLE_EQ(layer_bytes(model, options) - even, 32768.0 * (2.0 * 4096.0 + 6.0 * 14336.0));
+}
+
+TEST(LayerActivations, ContextParallelismDividesFusedLayers) {
+  const ModelSpec model = preset_spec("llama3-405b");
+  ActivationOptions options;
+  const double whole = layer_bytes(model, options);
+  options.ops.shard.context = 4;
+  EXPECT_DOUBLE_EQ(4.0 * layer_bytes(model, options), whole);
+}
+
+TEST(LayerActivations, RecomputePoliciesAreOrdered) {
+  for (const ModelPreset& preset : model_presets()) {
+    ActivationOptions options;
+    options.ops.attention = AttentionKernel::unfused;
+    const double none = layer_bytes(preset.spec, options);
+    options.recompute = Recompute::selective;
+    const double selective = layer_bytes(preset.spec, options);
+    options.recompute = Recompute::full;
+    const double full = layer_bytes(preset.spec, options);
+    EXPECT_GT(none, selective) << preset.name;
+    EXPECT_GT(selective, full) << preset.name;
+  }
+}
+
+// What recomputation saves comes back while one layer's backward runs.
+TEST(WorkingBytes, RecomputedActivationsComeBack) {
+  const ModelSpec model = preset_spec("llama3-70b");
+  ActivationOptions options;
+  const Bytes kept = layer_activation_bytes(model, options, 0);
+  const Bytes working = layer_working_bytes(model, options, 0);
+  options.recompute = Recompute::full;
+  EXPECT_EQ(layer_activation_bytes(model, options, 0) + layer_working_bytes(model, options, 0),
+            kept + working);
+}
+
+// Gradients of gate, up and down input, 6 f, and of the residual stream before and after, 4 h.
+TEST(WorkingBytes, WidestGradientsOfADenseLayer) {
+  const ModelSpec model = preset_spec("llama3-70b");
+  EXPECT_DOUBLE_EQ(in_bytes(layer_working_bytes(model, ActivationOptions{}, 0)),
+                   8192.0 * (6.0 * 28672.0 + 4.0 * 8192.0));
+  EXPECT_DOUBLE_EQ(in_bytes(head_working_bytes(model, ActivationOptions{})),
+                   8192.0 * 128256.0 * 2.0);
+}
+
+TEST(EmbeddingActivations, NormInputAndDropoutMask) {
+  ActivationOptions options;
+  options.dropout = true;
+  EXPECT_EQ(in_bytes(embedding_activation_bytes(preset_spec("bloom-176b"), options)),
+            2048.0 * 14336.0 * 3.0);
+  EXPECT_EQ(in_bytes(embedding_activation_bytes(preset_spec("llama3-8b"), ActivationOptions{})),
+            0.0);
+}
+
+// The MTP module of V3 keeps, beside its layer and head, both norms' inputs and the projection's.
+TEST(HeadActivations, MultiTokenPredictionAddsAModule) {
+  ModelSpec model = preset_spec("deepseek-v3");
+  const ActivationOptions options;
+  const double with_module = in_bytes(head_activation_bytes(model, options));
+  const double layer = in_bytes(layer_activation_bytes(model, options, 60));
+  model.mtp_layers = 0;
+  const double head = in_bytes(head_activation_bytes(model, options));
+  EXPECT_DOUBLE_EQ(with_module, 2.0 * head + layer + 4096.0 * 8.0 * 7168.0);
+}
+
+}  // namespace
+}  // namespace orrery::model

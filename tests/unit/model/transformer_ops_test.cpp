@@ -1,0 +1,390 @@
+#include "sim/model/transformer_ops.hpp"
+
+#include <string>
+#include <utility>
+
+#include "sim/model/parameters.hpp"
+#include "tests/unit/model/model_test_support.hpp"
+
+namespace orrery::model {
+namespace {
+
+constexpr std::uint64_t kSeed = 20261121;
+constexpr int kRandomModels = 40;
+
+OpOptions tensor_options(std::int64_t tensor, bool sequence_parallel) {
+  OpOptions options;
+  options.shard.tensor = tensor;
+  options.shard.sequence_parallel = sequence_parallel;
+  return options;
+}
+
+// Weights that a dense layer multiplies with: h (a + 2 g) d + a d h + (2 or 3) h f.
+double multiplied_weights(const ModelSpec& model) {
+  const double h = static_cast<double>(model.hidden_size);
+  const double d = static_cast<double>(model.head_dim);
+  const double queries = static_cast<double>(model.num_attention_heads) * d;
+  const double keys = static_cast<double>(model.num_query_groups) * d;
+  const double mlp = (model.gated_mlp() ? 3.0 : 2.0) * static_cast<double>(model.ffn_hidden_size);
+  return h * (2.0 * queries + 2.0 * keys + mlp);
+}
+
+// Forward: 2 per weight and token, and 2 s^2 a 2d per sequence for attention, halved when causal.
+TEST(LayerPasses, ForwardFlopIsTwoPerWeightAndToken) {
+  RandomStream random(kSeed, 1, Purpose::property_test);
+  for (int trial = 0; trial < kRandomModels; ++trial) {
+    const ModelSpec model = random_dense_model(random);
+    OpOptions options;
+    options.shard.micro_batch = static_cast<std::int64_t>(1 + random.uniform_int(4));
+    const double sequences = static_cast<double>(options.shard.micro_batch);
+    const double s = static_cast<double>(model.sequence_length);
+    const LayerPasses passes = layer_passes(model, options, 0);
+    EXPECT_DOUBLE_EQ(gemm_flop(passes.forward), 2.0 * multiplied_weights(model) * sequences * s)
+        << "seed " << kSeed << " trial " << trial;
+    EXPECT_DOUBLE_EQ(
+        attention_flop(passes.forward),
+        2.0 * sequences * s * s * static_cast<double>(model.num_attention_heads * model.head_dim))
+        << "seed " << kSeed << " trial " << trial;
+  }
+}
+
+TEST(LayerPasses, EachHalfOfTheBackwardCostsAForward) {
+  RandomStream random(kSeed, 2, Purpose::property_test);
+  for (int trial = 0; trial < kRandomModels; ++trial) {
+    const bool moe = random.uniform_int(2) == 0;
+    const ModelSpec model = moe ? random_moe_model(random) : random_dense_model(random);
+    const LayerPasses passes = layer_passes(model, OpOptions{}, 0);
+    const double forward = gemm_flop(passes.forward);
+    EXPECT_DOUBLE_EQ(gemm_flop(passes.backward_input), forward) << "trial " << trial;
+    EXPECT_DOUBLE_EQ(gemm_flop(passes.backward_weight), forward) << "trial " << trial;
+    EXPECT_DOUBLE_EQ(attention_flop(passes.backward_input), 2.5 * attention_flop(passes.forward))
+        << "trial " << trial;
+  }
+}
+
+// Every rank of a t x c group runs the same shapes: t c times a shard is the unsharded layer. With
+// sequence parallelism the router is split too, so that this holds for mixtures of experts.
+TEST(LayerPasses, ShardsAddUpToTheWholeLayer) {
+  RandomStream random(kSeed, 3, Purpose::property_test);
+  for (int trial = 0; trial < kRandomModels; ++trial) {
+    const bool moe = random.uniform_int(2) == 0;
+    const ModelSpec model = moe ? random_moe_model(random) : random_dense_model(random);
+    OpOptions options;
+    options.shard.tensor = std::int64_t{1} << random.uniform_int(4);
+    options.shard.context = std::int64_t{1} << random.uniform_int(3);
+    options.shard.sequence_parallel = moe || random.uniform_int(2) == 0;
+    options.shard.micro_batch = 8;
+    OpOptions alone = options;
+    alone.shard = ShardContext{.micro_batch = 8};
+    if (moe) {
+      options.shard.expert = std::int64_t{1} << random.uniform_int(4);
+      options.shard.expert_tensor = options.shard.tensor > 1 ? 2 : 1;
+    }
+    const double ranks = static_cast<double>(options.shard.tensor * options.shard.context);
+    const LayerPasses whole = layer_passes(model, alone, 0);
+    const LayerPasses part = layer_passes(model, options, 0);
+    const std::string where = "seed " + std::to_string(kSeed) + " trial " + std::to_string(trial);
+    EXPECT_DOUBLE_EQ(ranks * all_flop(part.forward), all_flop(whole.forward)) << where;
+    EXPECT_DOUBLE_EQ(ranks * all_flop(part.backward_input), all_flop(whole.backward_input))
+        << where;
+    EXPECT_DOUBLE_EQ(ranks * all_flop(part.backward_weight), all_flop(whole.backward_weight))
+        << where;
+    const LayerPasses head = head_passes(model, options);
+    const LayerPasses whole_head = head_passes(model, alone);
+    EXPECT_DOUBLE_EQ(ranks * all_flop(head.forward), all_flop(whole_head.forward)) << where;
+  }
+}
+
+TEST(LayerPasses, LatentAttentionShardsAddUpWithSequenceParallelism) {
+  const ModelSpec model = preset_spec("deepseek-v3");
+  const double whole = all_flop(layer_passes(model, OpOptions{}, 0).forward);
+  const double part = all_flop(layer_passes(model, tensor_options(8, true), 0).forward);
+  EXPECT_DOUBLE_EQ(8.0 * part, whole);
+}
+
+// DeepSeek-V3: forward GEMM FLOP of a layer = 2 T * (its active parameters without norms).
+TEST(LayerPasses, MixtureOfExpertsRunsItsActiveParameters) {
+  const ModelSpec model = preset_spec("deepseek-v3");
+  const double norms = 2.0 * 7168.0 + 1536.0 + 512.0;
+  for (const std::int64_t layer : {0, 3}) {
+    const double active = static_cast<double>(count_layer_parameters(model, layer).active) - norms;
+    EXPECT_DOUBLE_EQ(gemm_flop(layer_passes(model, OpOptions{}, layer).forward),
+                     2.0 * 4096.0 * active)
+        << "layer " << layer;
+  }
+}
+
+// Llama 3 70B, TP 8: T = 8,192, QKV (64 + 16) * 128 / 8 = 1,280, MLP 2 * 28,672 / 8 = 7,168.
+TEST(LayerPasses, GemmShapesOfATensorShard) {
+  const LayerPasses passes = layer_passes(preset_spec("llama3-70b"), tensor_options(8, true), 0);
+  const auto expect_shape =
+      [](const std::optional<GemmOp>& gemm, std::int64_t m, std::int64_t n, std::int64_t k) {
+        ASSERT_TRUE(gemm.has_value());
+        EXPECT_EQ(gemm->m, m);
+        EXPECT_EQ(gemm->n, n);
+        EXPECT_EQ(gemm->k, k);
+      };
+  expect_shape(find_gemm(passes.forward, "qkv"), 8192, 1280, 8192);
+  expect_shape(find_gemm(passes.forward, "attention_output"), 8192, 8192, 1024);
+  expect_shape(find_gemm(passes.forward, "mlp_up"), 8192, 7168, 8192);
+  expect_shape(find_gemm(passes.forward, "mlp_down"), 8192, 8192, 3584);
+  expect_shape(find_gemm(passes.backward_input, "mlp_up", GemmRole::dgrad), 8192, 8192, 7168);
+  expect_shape(find_gemm(passes.backward_weight, "mlp_up", GemmRole::wgrad), 7168, 8192, 8192);
+  EXPECT_TRUE(find_gemm(passes.backward_weight, "qkv", GemmRole::wgrad)->accumulates);
+}
+
+// Without sequence parallelism: two all-reduces of T h per direction (Megatron's f and g).
+TEST(Collectives, TensorParallelismReducesTwicePerDirection) {
+  const LayerPasses passes = layer_passes(preset_spec("gpt3-175b"), tensor_options(8, false), 0);
+  for (const Pass* pass : {&passes.forward, &passes.backward_input}) {
+    const std::vector<CollectiveOp> found = collectives(*pass);
+    ASSERT_EQ(found.size(), 2U);
+    for (const CollectiveOp& collective : found) {
+      EXPECT_EQ(collective.kind, CollectiveKind::all_reduce);
+      EXPECT_EQ(in_bytes(collective.bytes_total), 2048.0 * 12288.0 * 2.0);
+      EXPECT_EQ(collective.bytes_per_rank_in, collective.bytes_total);
+    }
+  }
+  EXPECT_TRUE(collectives(passes.backward_weight).empty());
+}
+
+// With it: two gather + scatter pairs per direction, and two gathers of the inputs for the weight
+// gradients. A gather contributes 1/t of the buffer, a scatter the whole of it.
+TEST(Collectives, SequenceParallelismGathersAndScatters) {
+  const LayerPasses passes = layer_passes(preset_spec("gpt3-175b"), tensor_options(8, true), 0);
+  const auto count = [](const Pass& pass, CollectiveKind kind) {
+    int found = 0;
+    for (const CollectiveOp& collective : collectives(pass)) {
+      const double share = collective.bytes_per_rank_in / collective.bytes_total;
+      EXPECT_EQ(share, collective.kind == CollectiveKind::all_gather ? 0.125 : 1.0);
+      EXPECT_EQ(in_bytes(collective.bytes_total), 2048.0 * 12288.0 * 2.0);
+      found += collective.kind == kind ? 1 : 0;
+    }
+    return found;
+  };
+  EXPECT_EQ(count(passes.forward, CollectiveKind::all_gather), 2);
+  EXPECT_EQ(count(passes.forward, CollectiveKind::reduce_scatter), 2);
+  EXPECT_EQ(count(passes.backward_input, CollectiveKind::all_gather), 4);
+  EXPECT_EQ(count(passes.backward_input, CollectiveKind::reduce_scatter), 2);
+}
+
+TEST(Collectives, OneRankCommunicatesNothing) {
+  for (const char* name : {"llama3-8b", "deepseek-v3", "bloom-176b"}) {
+    const ModelSpec model = preset_spec(name);
+    for (const LayerPasses& passes : {layer_passes(model, OpOptions{}, model.num_layers - 1),
+                                      embedding_passes(model, OpOptions{}),
+                                      head_passes(model, OpOptions{})}) {
+      EXPECT_TRUE(collectives(passes.forward).empty()) << name;
+      EXPECT_TRUE(collectives(passes.backward_input).empty()) << name;
+      EXPECT_TRUE(collectives(passes.backward_weight).empty()) << name;
+    }
+  }
+}
+
+// Llama 3 8B, CP 4: K and V of 2,048 local tokens, 8 heads of 128 each, in 16 bits.
+TEST(Collectives, ContextParallelismGathersKeysAndValues) {
+  OpOptions options;
+  options.shard.context = 4;
+  const LayerPasses passes = layer_passes(preset_spec("llama3-8b"), options, 0);
+  const std::vector<CollectiveOp> forward = collectives(passes.forward);
+  ASSERT_EQ(forward.size(), 1U);
+  EXPECT_EQ(forward[0].axis, CommAxis::context);
+  EXPECT_EQ(in_bytes(forward[0].bytes_per_rank_in), 2048.0 * 2.0 * 1024.0 * 2.0);
+  EXPECT_EQ(forward[0].bytes_total, 4.0 * forward[0].bytes_per_rank_in);
+  const std::vector<CollectiveOp> backward = collectives(passes.backward_input);
+  ASSERT_EQ(backward.size(), 2U);
+  EXPECT_EQ(backward[0].kind, CollectiveKind::all_gather);
+  EXPECT_EQ(backward[1].kind, CollectiveKind::reduce_scatter);
+}
+
+// DeepSeek-V3, EP 64, 4,096 tokens: 8 copies of 7,168 elements in 16 bits leave each rank, twice
+// per direction.
+TEST(Collectives, ExpertsExchangeTopKCopies) {
+  OpOptions options;
+  options.shard.expert = 64;
+  const LayerPasses passes = layer_passes(preset_spec("deepseek-v3"), options, 3);
+  for (const Pass* pass : {&passes.forward, &passes.backward_input}) {
+    const std::vector<CollectiveOp> found = collectives(*pass);
+    ASSERT_EQ(found.size(), 2U);
+    for (const CollectiveOp& collective : found) {
+      EXPECT_EQ(collective.kind, CollectiveKind::all_to_all);
+      EXPECT_EQ(collective.axis, CommAxis::expert);
+      EXPECT_EQ(in_bytes(collective.bytes_per_rank_in), 4096.0 * 8.0 * 7168.0 * 2.0);
+      EXPECT_EQ(collective.bytes_total, 64.0 * collective.bytes_per_rank_in);
+    }
+  }
+  EXPECT_TRUE(collectives(layer_passes(preset_spec("deepseek-v3"), options, 0).forward).empty())
+      << "the first three layers are dense";
+}
+
+// TP 8 with SP, ETP 2, EP 4: a rank routes T / 8 tokens; the pair of ETP ranks gathers 2 T k / 8.
+TEST(Collectives, ExpertTensorRanksGatherTheirRows) {
+  OpOptions options = tensor_options(8, true);
+  options.shard.expert = 4;
+  options.shard.expert_tensor = 2;
+  const ModelSpec model = preset_spec("mixtral-8x7b");
+  const double rows = 2.0 * 32768.0 * 2.0 / 8.0;
+  int gathers = 0;
+  for (const CollectiveOp& collective : collectives(layer_passes(model, options, 0).forward)) {
+    if (collective.axis == CommAxis::expert_tensor) {
+      ++gathers;
+      EXPECT_EQ(in_bytes(collective.bytes_total), rows * 4096.0 * 2.0);
+    } else if (collective.axis == CommAxis::expert) {
+      EXPECT_EQ(in_bytes(collective.bytes_per_rank_in), rows / 2.0 * 4096.0 * 2.0);
+    }
+  }
+  EXPECT_EQ(gathers, 2);
+}
+
+// Full recompute runs the forward once more: (1 + 2 + 1) / 3 of the FLOP with two-product
+// attention.
+TEST(RecomputePass, FullIsOneMoreForward) {
+  const ModelSpec model = preset_spec("gpt3-175b");
+  OpOptions options = tensor_options(8, true);
+  options.attention = AttentionKernel::unfused;
+  const LayerPasses passes = layer_passes(model, options, 0);
+  const Pass again = recompute_pass(model, options, 0, Recompute::full);
+  ASSERT_EQ(again.size(), passes.forward.size());
+  for (const PassOp& op : again) {
+    EXPECT_TRUE(op.recomputed);
+  }
+  const double once =
+      all_flop(passes.forward) + all_flop(passes.backward_input) + all_flop(passes.backward_weight);
+  EXPECT_DOUBLE_EQ((once + all_flop(again)) / once, 4.0 / 3.0);
+}
+
+TEST(RecomputePass, SelectiveIsTheAttentionCore) {
+  const ModelSpec model = preset_spec("gpt3-175b");
+  OpOptions options;
+  const Pass fused = recompute_pass(model, options, 0, Recompute::selective);
+  ASSERT_EQ(fused.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<AttentionOp>(fused[0].op));
+  EXPECT_TRUE(fused[0].recomputed);
+  options.attention = AttentionKernel::unfused;
+  const Pass unfused = recompute_pass(model, options, 0, Recompute::selective);
+  ASSERT_EQ(unfused.size(), 3U);  // scores, softmax, context
+  // 4 s^2 h: the whole square, no causal saving.
+  EXPECT_DOUBLE_EQ(all_flop(unfused), 4.0 * 2048.0 * 2048.0 * 12288.0);
+  EXPECT_TRUE(recompute_pass(model, options, 0, Recompute::none).empty());
+}
+
+// Two products forward, four backward; softmax and dropout pass over a s^2 scores.
+TEST(UnfusedAttention, BackwardCostsTwiceTheForward) {
+  const ModelSpec model = preset_spec("gpt3-175b");
+  OpOptions options;
+  options.attention = AttentionKernel::unfused;
+  options.dropout = true;
+  const LayerPasses passes = layer_passes(model, options, 0);
+  EXPECT_EQ(attention_flop(passes.forward), 0.0);
+  EXPECT_DOUBLE_EQ(gemm_flop(passes.backward_input) + gemm_flop(passes.backward_weight),
+                   2.0 * gemm_flop(passes.forward));
+  const double scores = 96.0 * 2048.0 * 2048.0;
+  const std::optional<MemoryOp> softmax = find_memory(passes.forward, "softmax");
+  ASSERT_TRUE(softmax.has_value());
+  EXPECT_EQ(in_bytes(softmax->read), 2.0 * scores);
+  const std::optional<MemoryOp> dropout = find_memory(passes.forward, "attention_dropout");
+  ASSERT_TRUE(dropout.has_value());
+  EXPECT_EQ(in_bytes(dropout->written), 3.0 * scores);
+}
+
+// FP8: linear layers multiply in FP8, attention and logits do not; each GEMM's input is cast and
+// transposed (2 bytes read, 2 written per element), and tensorwise scaling reads it once more.
+TEST(Fp8, LinearLayersOnly) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  OpOptions options;
+  options.precision.compute = Dtype::fp8;
+  const LayerPasses passes = layer_passes(model, options, 0);
+  EXPECT_EQ(find_gemm(passes.forward, "qkv")->dtype, Dtype::fp8);
+  EXPECT_EQ(find_gemm(passes.backward_weight, "mlp_down", GemmRole::wgrad)->dtype, Dtype::fp8);
+  EXPECT_EQ(find_gemm(head_passes(model, options).forward, "logits")->dtype, Dtype::bf16);
+  for (const PassOp& op : passes.forward) {
+    if (const auto* attention = std::get_if<AttentionOp>(&op.op)) {
+      EXPECT_EQ(attention->dtype, Dtype::bf16);
+    }
+  }
+  const std::optional<MemoryOp> cast = find_memory(passes.forward, "fp8_cast_transpose");
+  ASSERT_TRUE(cast.has_value());
+  EXPECT_EQ(in_bytes(cast->read), 8192.0 * 4096.0 * 2.0);
+  EXPECT_EQ(in_bytes(cast->written), 8192.0 * 4096.0 * 2.0);
+  EXPECT_FALSE(find_memory(passes.forward, "fp8_amax").has_value());
+  options.precision.fp8_scaling = Fp8Scaling::tensorwise;
+  EXPECT_TRUE(find_memory(layer_passes(model, options, 0).forward, "fp8_amax").has_value());
+}
+
+TEST(Fp8, RouterStaysInTheActivationType) {
+  OpOptions options;
+  options.precision.compute = Dtype::fp8;
+  const LayerPasses passes = layer_passes(preset_spec("mixtral-8x7b"), options, 0);
+  EXPECT_EQ(find_gemm(passes.forward, "router")->dtype, Dtype::bf16);
+  EXPECT_EQ(find_gemm(passes.forward, "expert_up")->dtype, Dtype::fp8);
+  EXPECT_TRUE(find_gemm(passes.forward, "expert_up")->grouped);
+}
+
+// Logits 2 T V h / t; loss 16 bytes per logit; three all-reduces of one fp32 number per token.
+TEST(HeadPasses, LogitsAndLossOverASplitVocabulary) {
+  const LayerPasses passes = head_passes(preset_spec("bloom-176b"), tensor_options(4, false));
+  const double logits = 2048.0 * 250880.0 / 4.0;
+  EXPECT_DOUBLE_EQ(all_flop(passes.forward), 2.0 * logits * 14336.0);
+  const std::optional<MemoryOp> forward = find_memory(passes.forward, "cross_entropy");
+  const std::optional<MemoryOp> backward =
+      find_memory(passes.backward_input, "cross_entropy_backward");
+  ASSERT_TRUE(forward.has_value() && backward.has_value());
+  EXPECT_EQ(in_bytes(forward->read + forward->written + backward->read + backward->written),
+            16.0 * logits);
+  int small = 0;
+  for (const CollectiveOp& collective : collectives(passes.forward)) {
+    small += in_bytes(collective.bytes_total) == 4.0 * 2048.0 ? 1 : 0;
+  }
+  EXPECT_EQ(small, 3);
+}
+
+// DeepSeek-V3: one MTP module adds its projection (4 T h^2), one layer and the head once more.
+TEST(HeadPasses, MultiTokenPredictionAddsALayerAndAHead) {
+  ModelSpec model = preset_spec("deepseek-v3");
+  const double with_module = all_flop(head_passes(model, OpOptions{}).forward);
+  const double layer = all_flop(layer_passes(model, OpOptions{}, 60).forward);
+  model.mtp_layers = 0;
+  const double head = all_flop(head_passes(model, OpOptions{}).forward);
+  EXPECT_DOUBLE_EQ(with_module, 2.0 * head + layer + 4.0 * 4096.0 * 7168.0 * 7168.0);
+}
+
+TEST(EmbeddingPasses, SumTheVocabularyShards) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  const LayerPasses plain = embedding_passes(model, tensor_options(8, false));
+  ASSERT_EQ(collectives(plain.forward).size(), 1U);
+  EXPECT_EQ(collectives(plain.forward)[0].kind, CollectiveKind::all_reduce);
+  EXPECT_TRUE(collectives(plain.backward_input).empty());
+  const LayerPasses scattered = embedding_passes(model, tensor_options(8, true));
+  EXPECT_EQ(collectives(scattered.forward)[0].kind, CollectiveKind::reduce_scatter);
+  EXPECT_EQ(collectives(scattered.backward_input)[0].kind, CollectiveKind::all_gather);
+}
+
+TEST(EmbeddingPasses, NormAndPositionsWhereTheModelHasThem) {
+  const LayerPasses bloom = embedding_passes(preset_spec("bloom-176b"), OpOptions{});
+  EXPECT_TRUE(find_memory(bloom.forward, "embedding_norm").has_value());
+  EXPECT_FALSE(find_memory(bloom.forward, "position_add").has_value());
+  const LayerPasses gpt = embedding_passes(preset_spec("gpt3-175b"), OpOptions{});
+  EXPECT_TRUE(find_memory(gpt.forward, "position_add").has_value());
+}
+
+// Norms and residuals work on T / t tokens with sequence parallelism, on all T without.
+TEST(MemoryOps, SequenceParallelismSplitsNorms) {
+  const ModelSpec model = preset_spec("gpt3-175b");
+  const double whole = 2048.0 * 12288.0 * 2.0;
+  const auto norm_read = [&](bool sequence_parallel) {
+    const OpOptions options = tensor_options(8, sequence_parallel);
+    return in_bytes(find_memory(layer_passes(model, options, 0).forward, "mlp_norm")->read);
+  };
+  EXPECT_EQ(norm_read(false), whole);
+  EXPECT_EQ(norm_read(true), whole / 8.0);
+}
+
+TEST(MemoryOps, BiasGradientsWhereThereAreBiases) {
+  const LayerPasses gpt = layer_passes(preset_spec("gpt3-175b"), OpOptions{}, 0);
+  EXPECT_TRUE(find_memory(gpt.backward_weight, "bias_gradient").has_value());
+  const LayerPasses llama = layer_passes(preset_spec("llama3-8b"), OpOptions{}, 0);
+  EXPECT_FALSE(find_memory(llama.backward_weight, "bias_gradient").has_value());
+}
+
+}  // namespace
+}  // namespace orrery::model
