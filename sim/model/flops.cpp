@@ -65,9 +65,10 @@ Flop hardware_flop_per_token(const ModelSpec& model,
     extra += product(layers) * attention_forward(model, convention);
   }
   if (policy == Recompute::full) {
-    for (std::int64_t layer = 0; layer < layers; ++layer) {
-      extra += kForwardFactor * product(count_layer_parameters(model, layer).active);
-    }
+    const std::int64_t dense = std::min(layers, count_dense_layers(model));
+    const LayerParameters first = count_layer_parameters(model, 0);
+    const LayerParameters last = count_layer_parameters(model, model.num_layers - 1);
+    extra += kForwardFactor * (product(dense, first.active) + product(layers - dense, last.active));
   }
   return model_flop_per_token(model, convention) + flop(extra);
 }

@@ -121,6 +121,10 @@ ShardParameters shard(const Spread& spread, const ModelSpec& model, const ShardC
 
 }  // namespace
 
+std::int64_t count_dense_layers(const ModelSpec& model) {
+  return model.moe ? std::min(model.moe->dense_layers, model.num_layers) : model.num_layers;
+}
+
 LayerParameters count_layer_parameters(const ModelSpec& model, std::int64_t layer) {
   return {.total = sum(layer_spread(model, layer, false)),
           .active = sum(layer_spread(model, layer, true))};
@@ -135,11 +139,16 @@ ParameterCounts count_parameters(const ModelSpec& model) {
   }
   counts.head = model.tie_embeddings ? 0 : table;
   counts.final_norm = static_cast<std::int64_t>(norm_parameters(model, model.hidden_size));
+  const std::int64_t dense_layers = count_dense_layers(model);
+  const std::int64_t moe_layers = model.num_layers - dense_layers;
   std::int64_t unsent = 0;
-  for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
-    const LayerParameters parameters = count_layer_parameters(model, layer);
-    counts.layers += parameters.total;
-    unsent += parameters.total - parameters.active;
+  if (dense_layers > 0) {
+    counts.layers += dense_layers * count_layer_parameters(model, 0).total;
+  }
+  if (moe_layers > 0) {
+    const LayerParameters layer = count_layer_parameters(model, dense_layers);
+    counts.layers += moe_layers * layer.total;
+    unsent = moe_layers * (layer.total - layer.active);
   }
   const double mtp_edge = mtp_edge_parameters(model) + mtp_norm_parameters(model);
   counts.mtp = model.mtp_layers * (count_layer_parameters(model, model.num_layers).total +

@@ -33,6 +33,10 @@ struct ParameterCounts {
 
 [[nodiscard]] ParameterCounts count_parameters(const ModelSpec& model);
 
+// Layers with a dense MLP: all, or the leading ones of a mixture of experts. Layers of one kind are
+// alike in every respect.
+[[nodiscard]] std::int64_t count_dense_layers(const ModelSpec& model);
+
 // Parameters of one layer (0-based); `active` leaves out the experts a token is not sent to.
 struct LayerParameters {
   std::int64_t total = 0;
