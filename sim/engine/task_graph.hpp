@@ -20,7 +20,8 @@
 // Packed form, for the linear pass of replay.hpp: nodes in topological order (Kahn's algorithm,
 // first in first out: level by level, so predecessors are recent and neighbours independent), each
 // with one predecessor without a delay and one with a delay. A task with more predecessors is
-// preceded by hidden joins: nodes of zero duration that no caller sees.
+// preceded by hidden joins: nodes of zero duration that no caller sees. Where n tasks wait for the
+// same m, add a task without resource and duration between them: n + m edges in place of n m.
 //
 // Assumption: the order of the tasks of a resource is static; no choice is made at run time.
 // Complexity of finish(): O(tasks + edges) time and memory. Source: A. B. Kahn, "Topological

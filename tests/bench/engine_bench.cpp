@@ -8,6 +8,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <queue>
@@ -52,6 +53,7 @@ class DelayTable {
 };
 
 struct ReplaceTop {
+  static constexpr std::size_t kEventBytes = sizeof(engine::detail::EventKey);
   EventQueue queue;
 
   void hold(DelayTable& delays) {
@@ -61,6 +63,7 @@ struct ReplaceTop {
 };
 
 struct PopPush {
+  static constexpr std::size_t kEventBytes = sizeof(engine::detail::EventKey);
   EventQueue queue;
 
   void hold(DelayTable& delays) {
@@ -80,6 +83,8 @@ struct PlainEvent {
 };
 
 struct StandardQueue {
+  static constexpr std::size_t kEventBytes = sizeof(PlainEvent);
+
   struct Queue : std::priority_queue<PlainEvent, std::vector<PlainEvent>, std::greater<>> {
     std::uint64_t sequence = 0;
 
@@ -113,7 +118,7 @@ void hold(benchmark::State& state) {
   for (std::size_t i = 0; i < 2 * pending; ++i) {
     subject.hold(delays);  // until the heap has the shape of the steady state
   }
-  PointerChase chase(pending * sizeof(engine::detail::EventKey));
+  PointerChase chase(pending * Subject::kEventBytes);
   compare_with_limit(
       state,
       [&] {

@@ -135,6 +135,28 @@ TEST(EventQueue, EqualsThePriorityQueueOnRandomHistories) {
   }
 }
 
+// Large enough for the path that fetches ahead; fills, holds and drains.
+TEST(EventQueue, EqualsThePriorityQueueWithManyPendingEvents) {
+  RandomStream random(1, 6, Purpose::property_test);
+  EventQueue queue;
+  ReferenceQueue reference;
+  constexpr int kPending = 50'000;
+  for (int i = 0; i < kPending; ++i) {
+    const Event event = random_event(random, {});
+    queue.push(event.time, event.priority, event.payload);
+    reference.push(event);
+  }
+  for (int i = 0; i < kPending; ++i) {
+    const Event event = random_event(random, queue.top().time);
+    ASSERT_EQ(queue.replace_top(event.time, event.priority, event.payload), reference.pop());
+    reference.push(event);
+  }
+  while (!reference.empty()) {
+    ASSERT_EQ(queue.pop(), reference.pop());
+  }
+  EXPECT_TRUE(queue.empty());
+}
+
 TEST(EventQueue, ReplaceTopEqualsPopThenPush) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
