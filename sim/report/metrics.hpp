@@ -6,6 +6,8 @@
 // registry gives each metric its name, dimension, JSON key (unit in the key), one-line meaning and
 // the convention it follows.
 //
+// Quantiles and their intervals are those of run/distribution.hpp.
+//
 // symbol   | meaning                                                      | unit | origin
 // ---------|--------------------------------------------------------------|------|---------
 // value    | point value: the step model's answer, or the mean of trials  | base units | computed
@@ -20,28 +22,27 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/run/distribution.hpp"
+
 namespace orrery::report {
 
 enum class Dimension {
   time,  // seconds
   bytes,
   dollars,
-  dollars_per_token,
   fraction,
-  count,
+  count,  // plain numbers: failures, steps, tokens, GPU-hours
   tokens_per_second,
-  gpu_hours,
-  date,    // seconds since 1970-01-01T00:00Z
-  energy,  // kilowatt-hours
-  steps,
-  tokens,
+  flop_rate,  // FLOP/s
+  date,       // seconds since 1970-01-01T00:00Z
+  energy,     // kilowatt-hours
 };
 
 enum class MetricId {
   step_time,
   tokens_per_second,
   tokens_per_second_per_gpu,
-  tflops_per_gpu,
+  model_flops_per_gpu,
   mfu,
   mfu_causal,
   mfu_6nd,
@@ -84,18 +85,12 @@ struct MetricInfo {
 [[nodiscard]] const MetricInfo& info(MetricId id);
 [[nodiscard]] const MetricInfo* find_metric(std::string_view name);
 
-// A metric's value in base units (seconds, bytes, dollars, fraction), with its distribution.
+// A metric's value in base units (seconds, bytes, dollars, fraction), with its distribution over
+// trials when it varies; `value` is then the mean.
 struct MetricValue {
-  MetricId id;
+  MetricId id = MetricId::step_time;
   double value = 0.0;
-  std::vector<double> sorted_trials;  // ascending; empty when deterministic
-
-  // Quantile by linear interpolation between order statistics (Hyndman-Fan type 7).
-  [[nodiscard]] double quantile(double q) const;
-  // 95 % interval of a quantile from binomial order statistics; {value, value} when deterministic.
-  [[nodiscard]] std::array<double, 2> quantile_interval(double q) const;
-  // 95 % interval of the mean.
-  [[nodiscard]] std::array<double, 2> mean_interval() const;
+  std::optional<run::Distribution> trials;
 };
 
 class MetricSet {

@@ -32,13 +32,9 @@ ChunkBytes chunk_bytes(const StepInput& input,
                        const cost::CostModel& costs,
                        const layout::ChunkLayers& part) {
   ChunkBytes sum;
-  const RecomputeSpec& recompute = input.spec.recompute;
   for (std::int64_t i = 0; i < part.num_layers; ++i) {
-    model::Recompute policy = recompute.policy;
-    if (recompute.layers) {
-      policy = i < *recompute.layers ? model::Recompute::full : model::Recompute::none;
-    }
-    const model::ActivationOptions options = activation_options(input, costs, policy);
+    const model::ActivationOptions options =
+        activation_options(input, costs, recompute_policy(input.spec.recompute, i));
     const std::int64_t layer = part.first_layer + i;
     sum.kept += model::layer_activation_bytes(input.model, options, layer);
     sum.working = std::max(sum.working, model::layer_working_bytes(input.model, options, layer));

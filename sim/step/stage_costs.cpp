@@ -142,13 +142,6 @@ class LayerCostTable {
   std::array<std::array<bool, kPolicies>, 2> known_{};
 };
 
-model::Recompute policy_of_layer(const RecomputeSpec& spec, std::int64_t index_in_chunk) {
-  if (!spec.layers) {
-    return spec.policy;
-  }
-  return index_in_chunk < *spec.layers ? model::Recompute::full : model::Recompute::none;
-}
-
 // --- data-parallel communication -----------------------------------------------------------------
 
 Bytes scaled(Bytes per_parameter, double parameters) {
@@ -224,7 +217,7 @@ ChunkCosts cost_chunk(const Costing& costing,
     const auto [begin, end] = bucket_range(part.num_layers, bucket_count, b);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t layer = part.first_layer + i;
-      add_layer(bucket, layers.get(layer, policy_of_layer(costing.input.spec.recompute, i)), 1.0);
+      add_layer(bucket, layers.get(layer, recompute_policy(costing.input.spec.recompute, i)), 1.0);
       add_parameters(model::layer_shard_parameters(model, shard, layer));
     }
     if (part.has_embedding && b == 0) {
@@ -280,6 +273,13 @@ void apply_jitter(DeviceCosts& device, const Costing& costing) {
 }
 
 }  // namespace
+
+model::Recompute recompute_policy(const RecomputeSpec& spec, std::int64_t index_in_chunk) {
+  if (!spec.layers) {
+    return spec.policy;
+  }
+  return index_in_chunk < *spec.layers ? model::Recompute::full : model::Recompute::none;
+}
 
 Seconds Parts::total() const {
   Seconds sum;

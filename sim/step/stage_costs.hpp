@@ -71,9 +71,14 @@ struct StageCosts {
                                      const cost::CostModel& costs,
                                      const std::vector<std::vector<int>>& buckets);
 
-// The operations of one step on one GPU of the busiest device, merged by name.
+// The operations of one step on one GPU of a pipeline device, merged by name, longest first.
 [[nodiscard]] std::vector<OperationShare> operation_account(const StepInput& input,
-                                                            const cost::CostModel& costs);
+                                                            const cost::CostModel& costs,
+                                                            std::int64_t device);
+
+// What is recomputed in the layer at this place of its chunk.
+[[nodiscard]] model::Recompute recompute_policy(const RecomputeSpec& spec,
+                                                std::int64_t index_in_chunk);
 
 // The placements of all groups a layer's collectives use.
 [[nodiscard]] cost::Placements placements(const StepInput& input);

@@ -1,0 +1,50 @@
+#pragma once
+
+// What is the answer to this scenario? The one entry point: Scenario -> Evaluation.
+//
+//   profiles -> layout -> step (or the given step time) -> run plan -> Monte Carlo -> metrics,
+//   levers, expectations
+//
+// Problems of the scenario that only show across stages (divisibility, schedule, run, expectation
+// syntax) become diagnostics at the file, line and column of their key; then there is no
+// Evaluation. "Does not fit in memory" is an answer: Evaluation::feasible. Bit-identical for any
+// thread count.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/hardware/profile_reader.hpp"
+#include "sim/report/evaluation.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::evaluate {
+
+struct EvaluateOptions {
+  int threads = 0;                     // 0: all cores
+  std::optional<std::int64_t> trials;  // replaces simulation.trials
+  std::optional<std::uint64_t> seed;   // replaces simulation.seed
+  bool timelines = false;              // keep the step's slices and the intervals of one trial
+  std::uint32_t timeline_trial = 0;
+  bool operations = false;  // keep the account by operation
+  bool levers = true;
+  std::optional<hardware::ProfileSearch> search;  // default: hardware::default_search
+  std::stop_token stop = {};
+  std::function<void(std::int64_t done, std::int64_t all)> progress = {};
+};
+
+// Nothing when `diagnostics` holds an error. Throws Error(interrupted) after a stop request.
+[[nodiscard]] std::optional<report::Evaluation> evaluate(const scenario::Scenario& scenario,
+                                                         const EvaluateOptions& options,
+                                                         Diagnostics& diagnostics);
+
+// How one metric came about: formula, inputs, coefficients with their sources, ledger rows.
+// Nothing when there is no such metric.
+[[nodiscard]] std::optional<std::string> explain(const scenario::Scenario& scenario,
+                                                 const report::Evaluation& evaluation,
+                                                 std::string_view metric,
+                                                 Diagnostics& diagnostics);
+
+}  // namespace orrery::evaluate

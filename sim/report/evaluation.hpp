@@ -1,0 +1,75 @@
+#pragma once
+
+// What is the whole answer to one scenario? Every stage's product, ready to be shown.
+//
+// The terminal, JSON, CSV, traces, the GUI and expectations read this struct and recompute nothing.
+//
+// field        | meaning                                                          | origin
+// -------------|------------------------------------------------------------------|--------------
+// echo         | what was asked, resolved: model, layout, hardware, software      | (set)
+// step         | one step: time, ledger, memory, timeline                         | step/
+// run          | distributions over trials; absent without `training:`            | run/
+// timeline     | the intervals of trial 0 of the run                              | run/
+// metrics      | the registry's values                                            | report/
+// levers       | what a better something would be worth                           | evaluate/
+// expectations | verdicts of `expect:`                                            | report/
+// feasible     | fits in memory; `reasons` says why not                           | step/
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/layout/layout_spec.hpp"
+#include "sim/model/model_spec.hpp"
+#include "sim/model/parameters.hpp"
+#include "sim/report/expect.hpp"
+#include "sim/report/metrics.hpp"
+#include "sim/run/monte_carlo.hpp"
+#include "sim/run/run_plan.hpp"
+#include "sim/run/run_timeline.hpp"
+#include "sim/step/step_result.hpp"
+
+namespace orrery::report {
+
+struct ScenarioEcho {
+  std::string name;
+  std::string file;
+  std::string sha256;
+  std::string model_name;
+  model::ModelSpec model;
+  model::ParameterCounts parameters;
+  layout::Layout layout;
+  std::string schedule;
+  std::string precision;
+  std::string gpu;          // full name
+  std::string gpu_profile;  // name of the profile
+  std::string software;     // profile name
+  std::string software_version;
+  std::int64_t nodes = 1;
+  std::int64_t gpus_per_node = 1;
+  std::int64_t global_batch = 0;  // sequences
+};
+
+// "one minute less recovery is worth $..., one point of MFU $..."
+struct Lever {
+  std::string change;
+  Seconds finish_delta;  // negative: earlier; at a fixed window: 0
+  Dollars cost_delta;    // negative: cheaper for the same work
+};
+
+struct Evaluation {
+  ScenarioEcho echo;
+  bool feasible = true;
+  std::vector<std::string> reasons;
+  step::StepResult step;
+  std::optional<run::RunPlan> plan;
+  std::optional<run::MonteCarloResult> run;
+  run::RunTimeline timeline;
+  MetricSet metrics;
+  std::vector<Lever> levers;
+  std::vector<ExpectationResult> expectations;
+  Diagnostics diagnostics;  // warnings
+};
+
+}  // namespace orrery::report

@@ -1,0 +1,239 @@
+#include "sim/report/metrics.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "sim/base/check.hpp"
+#include "sim/base/format.hpp"
+#include "sim/base/units.hpp"
+
+namespace orrery::report {
+
+namespace {
+
+constexpr std::array<MetricInfo, kMetricCount> kRegistry = {{
+    {MetricId::step_time,
+     "step_time",
+     "step_time_s",
+     Dimension::time,
+     false,
+     "one optimizer step without failures"},
+    {MetricId::tokens_per_second,
+     "tokens_per_second",
+     "tokens_per_second",
+     Dimension::tokens_per_second,
+     false,
+     "tokens of one step / step_time, whole job"},
+    {MetricId::tokens_per_second_per_gpu,
+     "tokens_per_second_per_gpu",
+     "tokens_per_second_per_gpu",
+     Dimension::tokens_per_second,
+     false,
+     "tokens_per_second / GPUs of the job"},
+    {MetricId::model_flops_per_gpu,
+     "model_flops_per_gpu",
+     "model_flops_per_gpu_flop_per_s",
+     Dimension::flop_rate,
+     false,
+     "model FLOP by the PaLM convention / step_time / GPUs"},
+    {MetricId::mfu,
+     "mfu",
+     "mfu",
+     Dimension::fraction,
+     false,
+     "PaLM: (6 N + 12 L H Q T) per token over the dense peak of the precision"},
+    {MetricId::mfu_causal,
+     "mfu_causal",
+     "mfu_causal",
+     Dimension::fraction,
+     false,
+     "as mfu with half the attention FLOP (causal mask)"},
+    {MetricId::mfu_6nd,
+     "mfu_6nd",
+     "mfu_6nd",
+     Dimension::fraction,
+     false,
+     "6 N per token, attention left out"},
+    {MetricId::hfu,
+     "hfu",
+     "hfu",
+     Dimension::fraction,
+     false,
+     "as mfu with the recomputed FLOP counted too"},
+    {MetricId::bubble_fraction,
+     "bubble_fraction",
+     "bubble_fraction",
+     Dimension::fraction,
+     false,
+     "share of GPU time that waits for other stages' compute (idle / total)"},
+    {MetricId::exposed_communication_fraction,
+     "exposed_communication_fraction",
+     "exposed_communication_fraction",
+     Dimension::fraction,
+     false,
+     "share of GPU time in communication that nothing hides"},
+    {MetricId::peak_memory,
+     "peak_memory",
+     "peak_memory_bytes",
+     Dimension::bytes,
+     false,
+     "largest peak of one GPU over the pipeline stages"},
+    {MetricId::memory_headroom,
+     "memory_headroom",
+     "memory_headroom_bytes",
+     Dimension::bytes,
+     false,
+     "memory of the GPU minus peak_memory on the worst stage; negative: does not fit"},
+    {MetricId::finish_time,
+     "finish_time",
+     "finish_time_s",
+     Dimension::time,
+     true,
+     "wall time from start to the end of the run"},
+    {MetricId::finish_date,
+     "finish_date",
+     "finish_date_unix_s",
+     Dimension::date,
+     true,
+     "training.start + finish_time"},
+    {MetricId::steps_done,
+     "steps_done",
+     "steps_done",
+     Dimension::count,
+     true,
+     "optimizer steps completed and kept"},
+    {MetricId::tokens_trained,
+     "tokens_trained",
+     "tokens_trained",
+     Dimension::count,
+     true,
+     "steps_done x tokens of one step"},
+    {MetricId::goodput,
+     "goodput",
+     "goodput",
+     Dimension::fraction,
+     true,
+     "productive GPU time / GPU time of the job (spares apart)"},
+    {MetricId::ettr,
+     "ettr",
+     "ettr",
+     Dimension::fraction,
+     true,
+     "effective training time ratio: productive / (job time - evaluation - planned maintenance)"},
+    {MetricId::cost,
+     "cost",
+     "cost_usd",
+     Dimension::dollars,
+     true,
+     "billed GPU time x price, spares included when billed"},
+    {MetricId::cost_per_million_tokens,
+     "cost_per_million_tokens",
+     "cost_per_million_tokens_usd",
+     Dimension::dollars,
+     true,
+     "cost / tokens_trained x 10^6"},
+    {MetricId::gpu_hours,
+     "gpu_hours",
+     "gpu_hours",
+     Dimension::count,
+     true,
+     "allocated GPU time, spares included"},
+    {MetricId::failures,
+     "failures",
+     "failures",
+     Dimension::count,
+     true,
+     "failures that struck the job"},
+    {MetricId::mtbf,
+     "mtbf",
+     "mtbf_s",
+     Dimension::time,
+     false,
+     "mean time between failures of the job, from the stated rates"},
+    {MetricId::lost_work,
+     "lost_work",
+     "lost_work_s",
+     Dimension::time,
+     true,
+     "training time thrown away because no checkpoint protected it, per run"},
+    {MetricId::checkpoint_interval,
+     "checkpoint_interval",
+     "checkpoint_interval_s",
+     Dimension::time,
+     false,
+     "training time between two saves"},
+    {MetricId::checkpoint_stall,
+     "checkpoint_stall",
+     "checkpoint_stall_s",
+     Dimension::time,
+     false,
+     "training blocked by one save"},
+    {MetricId::checkpoint_durable,
+     "checkpoint_durable",
+     "checkpoint_durable_s",
+     Dimension::time,
+     false,
+     "begin of a save until it protects"},
+    {MetricId::energy,
+     "energy",
+     "energy_kwh",
+     Dimension::energy,
+     true,
+     "GPU board power limit x allocated GPU time; hosts, network and cooling apart"},
+}};
+
+}  // namespace
+
+std::span<const MetricInfo> metric_registry() {
+  return kRegistry;
+}
+
+const MetricInfo& info(MetricId id) {
+  const MetricInfo& found = kRegistry[static_cast<std::size_t>(id)];
+  ORRERY_CHECK(found.id == id, "the metric registry is not in the order of MetricId");
+  return found;
+}
+
+const MetricInfo* find_metric(std::string_view name) {
+  for (const MetricInfo& metric : kRegistry) {
+    if (metric.name == name) {
+      return &metric;
+    }
+  }
+  return nullptr;
+}
+
+void MetricSet::set(MetricValue value) {
+  values_[static_cast<std::size_t>(value.id)] = std::move(value);
+}
+
+const MetricValue* MetricSet::find(MetricId id) const {
+  const auto& slot = values_[static_cast<std::size_t>(id)];
+  return slot ? &*slot : nullptr;
+}
+
+std::string format_value(Dimension dimension, double value) {
+  switch (dimension) {
+    case Dimension::time:
+      return format_time(seconds(value));
+    case Dimension::bytes:
+      return format_bytes_binary(bytes(value));
+    case Dimension::dollars:
+      return format_money(dollars(value));
+    case Dimension::fraction:
+      return format_percent(value);
+    case Dimension::count:
+      return format_count(value);
+    case Dimension::tokens_per_second:
+      return format_count(value) + " tokens/s";
+    case Dimension::flop_rate:
+      return format_flop_rate(flop_per_second(value));
+    case Dimension::date:
+      return format_date_time(static_cast<std::int64_t>(std::llround(value)));
+    case Dimension::energy:
+      return format_count(value) + " kWh";
+  }
+  return {};
+}
+
+}  // namespace orrery::report

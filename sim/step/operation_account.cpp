@@ -1,0 +1,106 @@
+// The account of operations for `explain`: what one GPU of the busiest device computes per step.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "sim/step/stage_costs.hpp"
+
+namespace orrery::step {
+
+namespace {
+
+std::string_view role_name(model::GemmRole role) {
+  switch (role) {
+    case model::GemmRole::fprop:
+      return "fprop";
+    case model::GemmRole::dgrad:
+      return "dgrad";
+    case model::GemmRole::wgrad:
+      return "wgrad";
+  }
+  return {};
+}
+
+std::string describe(const model::PassOp& entry) {
+  std::string name;
+  if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op)) {
+    name = fmt::format("{} {} gemm", gemm->name, role_name(gemm->role));
+  } else if (const auto* attention = std::get_if<model::AttentionOp>(&entry.op)) {
+    name = attention->backward ? "attention backward" : "attention forward";
+  } else if (const auto* memory = std::get_if<model::MemoryOp>(&entry.op)) {
+    name = std::string(memory->name);
+  } else {
+    name = fmt::format("{} collective", std::get<model::CollectiveOp>(entry.op).name);
+  }
+  return entry.recomputed ? name + " (recomputed)" : name;
+}
+
+class Account {
+ public:
+  Account(const StepInput& input, const cost::CostModel& costs)
+      : costs_(costs), places_(placements(input)) {}
+
+  void add(const model::Pass& pass, double count) {
+    for (const model::PassOp& entry : pass) {
+      OperationShare& line = lines_[describe(entry)];
+      line.time += costs_.operation(entry.op, places_).time * count;
+      line.flop += in_flop(model::flop_count(entry.op)) * count;
+      line.count += count;
+    }
+  }
+
+  void add(const model::LayerPasses& passes, double count) {
+    add(passes.forward, count);
+    add(passes.backward_input, count);
+    add(passes.backward_weight, count);
+  }
+
+  [[nodiscard]] std::vector<OperationShare> lines() const {
+    std::vector<OperationShare> sorted;
+    for (const auto& [name, line] : lines_) {
+      sorted.push_back(line);
+      sorted.back().name = name;
+    }
+    std::stable_sort(
+        sorted.begin(), sorted.end(), [](const OperationShare& a, const OperationShare& b) {
+          return a.time > b.time;
+        });
+    return sorted;
+  }
+
+ private:
+  const cost::CostModel& costs_;
+  cost::Placements places_;
+  std::map<std::string, OperationShare> lines_;
+};
+
+}  // namespace
+
+std::vector<OperationShare> operation_account(const StepInput& input,
+                                              const cost::CostModel& costs,
+                                              std::int64_t device) {
+  Account account(input, costs);
+  const model::OpOptions options = op_options(input, costs);
+  const auto times = static_cast<double>(input.layout.micro_batches);
+  for (const layout::ChunkLayers& chunk : input.layout.stages[static_cast<std::size_t>(device)]) {
+    for (std::int64_t i = 0; i < chunk.num_layers; ++i) {
+      const std::int64_t layer = chunk.first_layer + i;
+      account.add(model::layer_passes(input.model, options, layer), times);
+      account.add(model::recompute_pass(
+                      input.model, options, layer, recompute_policy(input.spec.recompute, i)),
+                  times);
+    }
+    if (chunk.has_embedding) {
+      account.add(model::embedding_passes(input.model, options), times);
+    }
+    if (chunk.has_head) {
+      account.add(model::head_passes(input.model, options), times);
+    }
+  }
+  return account.lines();
+}
+
+}  // namespace orrery::step
