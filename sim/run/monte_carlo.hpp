@@ -1,0 +1,70 @@
+#pragma once
+
+// When is the run done, what does it cost and what is lost, as distributions over many trials?
+//
+// symbol     | meaning                                                    | unit   | origin
+// -----------|------------------------------------------------------------|--------|---------
+// wall       | time from the first step to the end of the run             | s      | trials
+// steps      | steps done and kept                                        | steps  | trials
+// tokens     | tokens of these steps                                      | tokens | trials
+// cost       | price of the billed GPUs over the wall time                | $      | trials
+// goodput    | see run_result.hpp                                         | 1      | trials
+// lost_work  | GPU time of work that failures took                        | GPU s  | trials
+// ledger_sum | ledgers of all trials added up, exact                      | GPU ns | trials
+//
+// Trial r draws from the streams (seed, r, purpose) and writes slot r; the slots are reduced in
+// order. So the result is bit-identical for any number of threads, and trial r alone can be run
+// again. Trials that gave up are in the distributions with what they reached: their wall time is a
+// lower bound. Look at `finished` first.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "sim/run/distribution.hpp"
+#include "sim/run/run_plan.hpp"
+#include "sim/run/run_result.hpp"
+
+namespace orrery::run {
+
+struct MonteCarloOptions {
+  int threads = 0;  // 0: all cores
+  bool event_by_event = false;
+  std::stop_token stop = {};
+
+  // Trials done so far, of all trials; called by one thread at a time, not in order of trials.
+  std::function<void(std::int64_t done, std::int64_t all)> progress = {};
+};
+
+struct MonteCarloResult {
+  std::int64_t trials = 0;
+  std::int64_t finished = 0;          // trials that reached their target or window
+  std::optional<StopReason> gave_up;  // of the first trial that did not
+  Distribution wall;
+  Distribution steps;
+  Distribution tokens;
+  Distribution cost;
+  Distribution goodput;
+  Distribution ettr;
+  Distribution failures;
+  Distribution checkpoints;
+  Distribution lost_work;
+  Distribution nodes_in_repair;
+  RunLedger ledger_sum;
+  std::vector<double> failures_by_cause;  // mean per trial, by index into RunPlan::causes
+
+  // Mean GPU time of one category per trial.
+  [[nodiscard]] Seconds mean_gpu_time(RunCategory category) const {
+    return ledger_sum.gpu_time(category) / static_cast<double>(trials);
+  }
+
+  friend bool operator==(const MonteCarloResult&, const MonteCarloResult&) = default;
+};
+
+// All trials of the plan's simulation spec, or nothing when a stop was requested before the end.
+[[nodiscard]] std::optional<MonteCarloResult> simulate(const RunPlan& plan,
+                                                       const MonteCarloOptions& options = {});
+
+}  // namespace orrery::run

@@ -1,0 +1,441 @@
+#include "sim/run/run_plan.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/run/theory.hpp"
+
+namespace orrery::run {
+
+namespace {
+
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;  // doubles hold such counts exactly
+
+// Collects findings under the keys of the scenario.
+class Findings {
+ public:
+  explicit Findings(std::vector<RunProblem>& problems) : problems_(problems) {}
+
+  // Notes an error unless `holds`; returns `holds`.
+  bool require(bool holds, std::string_view key, std::string message, std::string allowed = {}) {
+    if (!holds) {
+      add(Severity::error, key, std::move(message), std::move(allowed));
+      sound_ = false;
+    }
+    return holds;
+  }
+
+  void warn(std::string_view key, std::string message) {
+    add(Severity::warning, key, std::move(message), {});
+  }
+
+  [[nodiscard]] bool sound() const {
+    return sound_;
+  }
+
+ private:
+  void add(Severity severity, std::string_view key, std::string message, std::string allowed) {
+    problems_.push_back({severity, std::string(key), std::move(message), std::move(allowed)});
+  }
+
+  std::vector<RunProblem>& problems_;
+  bool sound_ = true;
+};
+
+template <typename Preset>
+std::string names_of(std::span<const Preset> presets) {
+  std::string names;
+  for (const Preset& preset : presets) {
+    names += names.empty() ? "" : ", ";
+    names += preset.name;
+  }
+  return names;
+}
+
+bool in_range(Seconds value) {
+  return value >= Seconds{} && value <= to_seconds(kLongestTime);
+}
+
+bool is_rate(PerSecond rate) {
+  return std::isfinite(in_per_second(rate)) && rate >= PerSecond{};
+}
+
+bool is_positive(double value) {
+  return std::isfinite(value) && value > 0.0;
+}
+
+void check_step(const StepInput& step, Findings& findings) {
+  findings.require(step.step_time > SimTime{} && step.step_time <= kLongestTime,
+                   "step.time",
+                   "a step must take between 1 ns and 73 years");
+  findings.require(
+      step.nodes >= 1 && step.gpus == step.nodes * step.gpus_per_node,
+      "cluster.nodes",
+      fmt::format(
+          "{} nodes of {} GPUs are not {} GPUs", step.nodes, step.gpus_per_node, step.gpus));
+}
+
+FailureSpec with_preset(const FailureSpec& spec, Findings& findings) {
+  FailureSpec result = spec;
+  if (spec.preset.empty()) {
+    return result;
+  }
+  const FailurePreset* preset = find_failure_preset(spec.preset);
+  if (!findings.require(preset != nullptr,
+                        "failures.preset",
+                        fmt::format("no preset named {}", spec.preset),
+                        names_of(failure_presets()))) {
+    return result;
+  }
+  const FailureSpec& base = preset->spec;
+  result.node_rate = spec.node_rate ? spec.node_rate : base.node_rate;
+  result.job_rate = spec.job_rate ? spec.job_rate : base.job_rate;
+  result.causes = spec.causes.empty() ? base.causes : spec.causes;
+  result.maintenance = spec.maintenance ? spec.maintenance : base.maintenance;
+  result.unitemised_per_day =
+      spec.unitemised_per_day ? spec.unitemised_per_day : base.unitemised_per_day;
+  return result;
+}
+
+void check_stages(const RecoveryStages& stages, std::string_view key, Findings& findings) {
+  for (std::size_t i = 0; i < kRecoveryStageCount; ++i) {
+    if (stages[i]) {
+      const std::optional<std::string> problem = problem_of(*stages[i]);
+      findings.require(
+          !problem, fmt::format("{}.{}", key, kRecoveryStageNames[i]), problem.value_or(""));
+    }
+  }
+}
+
+// The job's stages: stated, else from the preset, else (load) computed, else none.
+std::array<Duration, kRecoveryStageCount> job_recovery(const RecoverySpec& spec,
+                                                       Seconds load,
+                                                       Findings& findings) {
+  const RecoveryPreset* preset = nullptr;
+  if (!spec.preset.empty()) {
+    preset = find_recovery_preset(spec.preset);
+    findings.require(preset != nullptr,
+                     "recovery.preset",
+                     fmt::format("no preset named {}", spec.preset),
+                     names_of(recovery_presets()));
+  }
+  check_stages(spec.stages, "recovery", findings);
+  std::array<Duration, kRecoveryStageCount> stages;
+  stages[index_of(RecoveryStage::load)] = fixed(load);
+  for (std::size_t i = 0; i < kRecoveryStageCount; ++i) {
+    if (spec.stages[i]) {
+      stages[i] = *spec.stages[i];
+    } else if (preset != nullptr && preset->stages[i]) {
+      stages[i] = *preset->stages[i];
+    }
+  }
+  return stages;
+}
+
+PlannedCause plan_cause(const FailureCause& cause,
+                        const std::array<Duration, kRecoveryStageCount>& recovery) {
+  PlannedCause planned;
+  planned.name = cause.name;
+  planned.category = cause.category;
+  planned.takes_node = cause.takes_node.value_or(takes_node_by_default(cause.category));
+  planned.recovery = recovery;
+  for (std::size_t i = 0; i < kRecoveryStageCount; ++i) {
+    if (cause.recovery[i]) {
+      planned.recovery[i] = *cause.recovery[i];
+    }
+  }
+  return planned;
+}
+
+void plan_failures(const FailureSpec& spec,
+                   const std::array<Duration, kRecoveryStageCount>& recovery,
+                   RunPlan& plan,
+                   Findings& findings) {
+  const PerSecond node_rate = spec.node_rate.value_or(PerSecond{});
+  const PerSecond job_rate = spec.job_rate.value_or(PerSecond{});
+  findings.require(is_rate(node_rate), "failures.node_rate", "the rate must not be negative");
+  findings.require(is_rate(job_rate), "failures.job_rate", "the rate must not be negative");
+  std::vector<FailureCause> causes = spec.causes;
+  if (causes.empty()) {
+    causes.push_back({"node failure", FailureCategory::host, 1.0, std::nullopt, {}});
+  }
+  double weights = 0.0;
+  for (const FailureCause& cause : causes) {
+    findings.require(std::isfinite(cause.weight) && cause.weight >= 0.0,
+                     "failures.causes",
+                     fmt::format("the weight of {} must not be negative", cause.name));
+    check_stages(cause.recovery, "failures.causes", findings);
+    weights += cause.weight;
+  }
+  findings.require(is_positive(weights), "failures.causes", "no cause has a positive weight");
+  const PerSecond node_process = static_cast<double>(plan.step.nodes) * node_rate;
+  const PerSecond total = node_process + job_rate;
+  if (!findings.sound()) {
+    return;
+  }
+  if (total > PerSecond{}) {
+    plan.mtbf = 1.0 / total;
+  }
+  const double node_share = total > PerSecond{} ? node_process / total : 1.0;
+  double cumulative = 0.0;
+  for (const FailureCause& cause : causes) {
+    cumulative += node_share * (cause.weight / weights);
+    plan.causes.push_back(plan_cause(cause, recovery));
+    plan.causes.back().cumulative = cumulative;
+  }
+  plan.causes.push_back(
+      plan_cause({"job-level software", FailureCategory::software, 1.0, false, {}}, recovery));
+  plan.causes.back().cumulative = 1.0;
+}
+
+// The stall and the durable time of a save.
+void plan_saves(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
+  findings.require(is_positive(in_bytes_per_second(spec.storage.write)),
+                   "checkpoint.storage.write",
+                   "the rate must be positive");
+  findings.require(is_positive(in_bytes_per_second(spec.storage.read)),
+                   "checkpoint.storage.read",
+                   "the rate must be positive");
+  findings.require(is_positive(in_bytes_per_second(spec.device_to_host)),
+                   "checkpoint.device_to_host",
+                   "the rate must be positive");
+  findings.require(std::isfinite(in_bytes(spec.bytes_per_parameter)) &&
+                       spec.bytes_per_parameter >= Bytes{} && plan.step.parameters >= 0.0,
+                   "checkpoint.bytes_per_parameter",
+                   "the size must not be negative");
+  if (!findings.sound()) {
+    return;
+  }
+  plan.checkpoint_mode = spec.mode;
+  plan.checkpoint_size = plan.step.parameters * spec.bytes_per_parameter;
+  const Seconds write = plan.checkpoint_size / spec.storage.write;
+  Seconds stall = spec.stall.value_or(write);
+  Seconds durable = stall;
+  if (spec.mode == CheckpointMode::async) {
+    const Bytes per_gpu = plan.checkpoint_size / static_cast<double>(plan.step.gpus);
+    stall = spec.stall.value_or(per_gpu / spec.device_to_host);
+    durable = spec.durable.value_or(stall + write);
+    findings.require(
+        durable >= stall, "checkpoint.durable", "a save cannot protect before its stall is over");
+  } else {
+    findings.require(!spec.durable || !spec.stall || *spec.durable == stall,
+                     "checkpoint.durable",
+                     "a synchronous save protects when its stall is over");
+    stall = spec.stall ? stall : spec.durable.value_or(stall);
+    durable = stall;
+  }
+  findings.require(in_range(stall) && in_range(durable),
+                   "checkpoint.stall",
+                   "a save must take between 0 s and 73 years");
+  plan.stall = bounded_time(stall);
+  plan.durable = bounded_time(durable);
+  plan.final_save = spec.final_save;
+}
+
+// Whole steps nearest to `interval`, at least `least`.
+std::int64_t to_steps(Seconds interval, SimTime step_time, std::int64_t least) {
+  const double steps =
+      std::nearbyint(std::min(interval, to_seconds(kLongestTime)) / to_seconds(step_time));
+  return std::max(least, static_cast<std::int64_t>(steps));
+}
+
+void plan_interval(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
+  const SimTime step_time = plan.step.step_time;
+  if (const auto* steps = std::get_if<StepsInterval>(&spec.interval)) {
+    if (findings.require(steps->steps >= 1, "checkpoint.interval", "must be at least 1 step")) {
+      plan.checkpoint_steps = steps->steps;
+    }
+  } else if (const auto* time = std::get_if<TimeInterval>(&spec.interval)) {
+    if (findings.require(in_range(time->value) && time->value > Seconds{},
+                         "checkpoint.interval",
+                         "must be positive and below 73 years")) {
+      plan.checkpoint_steps = to_steps(time->value, step_time, 1);
+    }
+  } else if (plan.mtbf) {
+    std::int64_t least = 1;
+    if (spec.mode == CheckpointMode::async) {
+      least = std::max(least, (plan.durable.ns + step_time.ns - 1) / step_time.ns);
+    }
+    plan.checkpoint_steps =
+        to_steps(optimal_interval({to_seconds(plan.stall), *plan.mtbf}), step_time, least);
+  }
+  const std::int64_t most = kLongestTime.ns / step_time.ns;
+  if (plan.checkpoint_steps && *plan.checkpoint_steps > most) {
+    plan.checkpoint_steps.reset();  // later than any run can last
+  }
+  if (plan.checkpoint_steps && spec.mode == CheckpointMode::async &&
+      to_seconds(plan.durable) >
+          static_cast<double>(*plan.checkpoint_steps) * to_seconds(step_time) +
+              to_seconds(plan.stall)) {
+    findings.warn("checkpoint.interval",
+                  fmt::format("a save takes {:.3g} s until it is durable, longer than the interval "
+                              "of {} steps: saves will wait for one another",
+                              in_seconds(to_seconds(plan.durable)),
+                              *plan.checkpoint_steps));
+  }
+}
+
+void plan_evaluation(const std::optional<EvaluationSpec>& spec, RunPlan& plan, Findings& findings) {
+  if (!spec) {
+    return;
+  }
+  findings.require(spec->every_steps >= 1 && spec->every_steps <= kMostSteps,
+                   "evaluation.every",
+                   "must be between 1 step and 2^53 steps");
+  findings.require(
+      in_range(spec->duration), "evaluation.duration", "must be between 0 s and 73 years");
+  plan.evaluation_steps = spec->every_steps;
+  plan.evaluation_time = bounded_time(spec->duration);
+}
+
+void plan_stops(const FailureSpec& spec, RunPlan& plan, Findings& findings) {
+  if (spec.maintenance && spec.maintenance->rate > PerSecond{}) {
+    plan.maintenance = {bounded_time(1.0 / spec.maintenance->rate),
+                        bounded_time(spec.maintenance->stall)};
+    findings.require(
+        in_range(spec.maintenance->stall) && plan.maintenance.stall < plan.maintenance.period,
+        "failures.maintenance",
+        "a planned stop must be shorter than the time between two of them");
+  } else if (spec.maintenance) {
+    findings.require(
+        is_rate(spec.maintenance->rate), "failures.maintenance", "the rate must not be negative");
+  }
+  if (spec.unitemised_per_day && *spec.unitemised_per_day != Seconds{}) {
+    plan.unitemised = {bounded_time(days(1.0)), bounded_time(*spec.unitemised_per_day)};
+    findings.require(
+        in_range(*spec.unitemised_per_day) && plan.unitemised.stall < plan.unitemised.period,
+        "failures.unitemised",
+        "must be less than a day per day");
+  }
+}
+
+// Without failures: periodic saves before the last step, one waited for at the end, evaluations,
+// and the share of time that planned and unitemised stops take.
+Seconds fault_free_wall(const RunPlan& plan, double steps) {
+  const auto times = [](double done, std::optional<std::int64_t> every) {
+    return every ? std::floor(done / static_cast<double>(*every)) : 0.0;
+  };
+  Seconds busy = steps * to_seconds(plan.step.step_time) +
+                 times(steps - 1.0, plan.checkpoint_steps) * to_seconds(plan.stall) +
+                 times(steps, plan.evaluation_steps) * to_seconds(plan.evaluation_time);
+  if (plan.final_save) {
+    busy += to_seconds(plan.durable);
+  }
+  double stopped = 0.0;
+  for (const PeriodicStop& stop : {plan.maintenance, plan.unitemised}) {
+    stopped += stop.period == kForever ? 0.0 : to_seconds(stop.stall) / to_seconds(stop.period);
+  }
+  return busy / std::max(1.0 - stopped, kMilli);
+}
+
+void plan_target(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
+  const int stated = static_cast<int>(spec.duration.has_value()) +
+                     static_cast<int>(spec.tokens.has_value()) +
+                     static_cast<int>(spec.steps.has_value());
+  if (!findings.require(stated == 1,
+                        "training",
+                        fmt::format("{} of duration, tokens and steps are stated", stated),
+                        "exactly one")) {
+    return;
+  }
+  if (spec.duration) {
+    findings.require(*spec.duration > Seconds{} && in_range(*spec.duration),
+                     "training.duration",
+                     "must be positive and below 73 years");
+    plan.end = bounded_time(*spec.duration);
+    plan.fault_free_wall = plan.end;
+    return;
+  }
+  double steps = static_cast<double>(spec.steps.value_or(0));
+  if (spec.tokens) {
+    findings.require(plan.step.tokens_per_step > Tokens{} && *spec.tokens > Tokens{},
+                     "training.tokens",
+                     "the tokens of the run and of a step must be positive");
+    constexpr double kRounding = 1e-9;  // a quotient that is whole but for its last digits
+    steps = std::ceil(*spec.tokens / plan.step.tokens_per_step * (1.0 - kRounding));
+  }
+  if (!findings.require(steps >= 1.0 && steps <= static_cast<double>(kMostSteps),
+                        spec.tokens ? "training.tokens" : "training.steps",
+                        "must be at least one step and at most 2^53 steps")) {
+    return;
+  }
+  plan.target_steps = static_cast<std::int64_t>(steps);
+  const Seconds wall = fault_free_wall(plan, steps);
+  plan.fault_free_wall = bounded_time(wall);
+  constexpr double kHorizonFactor = 10.0;
+  plan.end = bounded_time(kHorizonFactor * wall + days(30.0));
+  if (plan.simulation.max_wall) {
+    findings.require(*plan.simulation.max_wall > Seconds{} && in_range(*plan.simulation.max_wall),
+                     "simulation.max_wall",
+                     "must be positive and below 73 years");
+    plan.end = bounded_time(*plan.simulation.max_wall);
+  }
+}
+
+void plan_resources(const RunSpec& spec, RunPlan& plan, Findings& findings) {
+  constexpr std::int64_t kMostSpares = std::int64_t{1} << 30;
+  findings.require(spec.capacity.spares >= 0 && spec.capacity.spares <= kMostSpares,
+                   "capacity.spares",
+                   "must be between 0 and 2^30");
+  const std::optional<std::string> repair = problem_of(spec.capacity.repair_time);
+  findings.require(!repair, "capacity.repair_time", repair.value_or(""));
+  findings.require(
+      !spec.prices.gpu_hour || (*spec.prices.gpu_hour >= DollarsPerSecond{} &&
+                                std::isfinite(in_dollars_per_hour(*spec.prices.gpu_hour))),
+      "prices.gpu_hour",
+      "the price must not be negative");
+  constexpr std::int64_t kMostTrials = std::int64_t{1} << 31;
+  findings.require(spec.simulation.trials >= 1 && spec.simulation.trials <= kMostTrials,
+                   "simulation.trials",
+                   "must be between 1 and 2^31");
+  plan.spares = spec.capacity.spares;
+  plan.repair_time = spec.capacity.repair_time;
+  plan.prices = spec.prices;
+  plan.simulation = spec.simulation;
+}
+
+}  // namespace
+
+SimTime bounded_time(Seconds value) {
+  return std::clamp(to_sim_time(value), SimTime{}, kLongestTime);
+}
+
+std::optional<RunPlan> resolve_run(const RunSpec& spec,
+                                   const StepInput& step,
+                                   std::vector<RunProblem>& problems) {
+  Findings findings(problems);
+  RunPlan plan;
+  plan.step = step;
+  check_step(step, findings);
+  plan_resources(spec, plan, findings);
+  const FailureSpec failures = with_preset(spec.failures, findings);
+  plan_saves(spec.checkpoint, plan, findings);
+  const Seconds load =
+      findings.sound() ? plan.checkpoint_size / spec.checkpoint.storage.read : Seconds{};
+  plan_failures(failures, job_recovery(spec.recovery, load, findings), plan, findings);
+  plan_evaluation(spec.evaluation, plan, findings);
+  plan_stops(failures, plan, findings);
+  if (findings.sound()) {
+    plan_interval(spec.checkpoint, plan, findings);
+    plan_target(spec.training, plan, findings);
+  }
+  return findings.sound() ? std::optional<RunPlan>(std::move(plan)) : std::nullopt;
+}
+
+Seconds mean_recovery_time(const RunPlan& plan) {
+  Seconds total;
+  double before = 0.0;
+  for (const PlannedCause& cause : plan.causes) {
+    Seconds stages;
+    for (const Duration& stage : cause.recovery) {
+      stages += mean(stage);
+    }
+    total += (cause.cumulative - before) * stages;
+    before = cause.cumulative;
+  }
+  return total;
+}
+
+}  // namespace orrery::run

@@ -1,0 +1,81 @@
+#pragma once
+
+// What does the scenario say about the run as a whole? The specs that the run stage consumes.
+//
+// symbol       | meaning                                                    | unit    | origin
+// -------------|------------------------------------------------------------|---------|---------
+// duration     | wall-clock window; the answer is what was done in it       | s       | scenario
+// tokens,steps | target; the answer is when it is reached                   | tok, -  | scenario
+// spares       | nodes held ready beside those the job runs on              | nodes   | scenario
+// repair_time  | from taking a node out until it is back in the pool        | s       | scenario
+// gpu_hour     | price of one GPU over time                                 | $/s     | scenario
+// step_time    | one optimizer step without any failure                     | ns      | step stage
+//
+// Exactly one of duration, tokens and steps is stated.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/base/sim_time.hpp"
+#include "sim/base/units.hpp"
+#include "sim/run/checkpoint_spec.hpp"
+#include "sim/run/duration.hpp"
+#include "sim/run/failure_spec.hpp"
+#include "sim/run/recovery_spec.hpp"
+
+namespace orrery::run {
+
+struct TrainingSpec {
+  std::optional<Seconds> duration;
+  std::optional<Tokens> tokens;
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> start;  // seconds since 1970-01-01T00:00Z; only dates depend on it
+};
+
+struct EvaluationSpec {
+  std::int64_t every_steps = 1;
+  Seconds duration;
+};
+
+struct CapacitySpec {
+  std::int64_t spares = 0;
+  Duration repair_time = fixed(days(2.0));  // assumed when the scenario is silent
+};
+
+struct PriceSpec {
+  std::optional<DollarsPerSecond> gpu_hour;  // per GPU
+  std::string as_of;                         // date of the price, as printed
+  bool bill_spares = true;  // spares and nodes in repair cost as much as the others
+};
+
+struct SimulationSpec {
+  std::int64_t trials = 1000;
+  std::uint64_t seed = 1;
+  int threads = 0;  // 0: all cores; the results do not depend on it
+  std::optional<Seconds>
+      max_wall;  // gives up there; default: 10 times the fault-free run + 30 days
+};
+
+struct RunSpec {
+  TrainingSpec training;
+  std::optional<EvaluationSpec> evaluation;
+  FailureSpec failures;
+  CheckpointSpec checkpoint;
+  RecoverySpec recovery;
+  CapacitySpec capacity;
+  PriceSpec prices;
+  SimulationSpec simulation;
+};
+
+// What the step stage found, as plain numbers.
+struct StepInput {
+  SimTime step_time;
+  Tokens tokens_per_step;
+  std::int64_t gpus = 1;
+  std::int64_t nodes = 1;
+  std::int64_t gpus_per_node = 1;  // gpus = nodes * gpus_per_node
+  double parameters = 0.0;         // total, for the size of a checkpoint
+};
+
+}  // namespace orrery::run

@@ -1,0 +1,74 @@
+#pragma once
+
+// What happened when? The intervals of one trial, for drawing and for checking the ledger.
+//
+// symbol | meaning                                                    | unit | origin
+// -------|------------------------------------------------------------|------|-----------------
+// begin  | start of the interval                                      | ns   | simulated
+// end    | its end; a failure has begin == end                        | ns   | simulated
+// kind   | what the job did                                           | -    | simulated
+// cause  | index into RunPlan::causes for failures and recoveries     | -    | simulated, or -1
+//
+// Intervals of the job tile the wall time without gap or overlap; failures are marks between them.
+// Training that a later failure took is relabelled lost_training.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/sim_time.hpp"
+
+namespace orrery::run {
+
+enum class RunActivity : std::uint8_t {
+  training,
+  lost_training,
+  checkpoint,
+  evaluation,
+  planned_maintenance,
+  unitemised,
+  detection,
+  diagnosis,
+  waiting_for_capacity,
+  scheduling,
+  communicator_init,
+  load,
+  warm_up,
+  failure,
+};
+
+inline constexpr std::size_t kRunActivityCount = 14;
+
+[[nodiscard]] std::string_view to_string(RunActivity activity);
+
+struct RunInterval {
+  SimTime begin;
+  SimTime end;
+  RunActivity kind = RunActivity::training;
+  std::int32_t cause = -1;
+
+  friend bool operator==(const RunInterval&, const RunInterval&) = default;
+};
+
+class RunTimeline {
+ public:
+  void add(RunInterval interval) {
+    intervals_.push_back(interval);
+  }
+
+  // Relabels the latest `lost` of training time; it ends where the latest interval ends.
+  void mark_lost(SimTime lost);
+
+  void clear() {
+    intervals_.clear();
+  }
+
+  [[nodiscard]] const std::vector<RunInterval>& intervals() const {
+    return intervals_;
+  }
+
+ private:
+  std::vector<RunInterval> intervals_;
+};
+
+}  // namespace orrery::run

@@ -1,0 +1,164 @@
+#include "sim/run/theory.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/poisson.hpp>
+#include <boost/math/special_functions/binomial.hpp>
+#include <boost/math/special_functions/lambert_w.hpp>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "sim/base/check.hpp"
+
+namespace orrery::run {
+
+namespace {
+
+// Both quantiles round a real-valued root; these step to the least integer with cdf >= q.
+template <typename Law>
+std::int64_t least_with_cdf(const Law& law, double q, double largest) {
+  double k = std::floor(boost::math::quantile(law, q));
+  while (k < largest && boost::math::cdf(law, k) < q) {
+    k += 1.0;
+  }
+  while (k > 0.0 && boost::math::cdf(law, k - 1.0) >= q) {
+    k -= 1.0;
+  }
+  return static_cast<std::int64_t>(k);
+}
+
+void check_cost(const CheckpointCost& cost) {
+  ORRERY_CHECK(cost.mtbf > Seconds{} && cost.checkpoint >= Seconds{},
+               "a checkpoint of {} s and an MTBF of {} s have no optimal interval",
+               in_seconds(cost.checkpoint),
+               in_seconds(cost.mtbf));
+}
+
+Seconds geometric_mean(Seconds a, Seconds b) {
+  return seconds(std::sqrt(in_seconds(a) * in_seconds(b)));
+}
+
+}  // namespace
+
+Seconds young_interval(const CheckpointCost& cost) {
+  check_cost(cost);
+  return geometric_mean(2.0 * cost.checkpoint, cost.mtbf);
+}
+
+Seconds daly_first_order_interval(const CheckpointCost& cost) {
+  return young_interval(cost) - cost.checkpoint;
+}
+
+Seconds daly_higher_order_interval(const CheckpointCost& cost) {
+  const double half_ratio = cost.checkpoint / (2.0 * cost.mtbf);
+  if (half_ratio >= 1.0) {
+    return cost.mtbf;
+  }
+  return young_interval(cost) * (1.0 + std::sqrt(half_ratio) / 3.0 + half_ratio / 9.0) -
+         cost.checkpoint;
+}
+
+Seconds optimal_interval(const CheckpointCost& cost) {
+  check_cost(cost);
+  const double c = cost.checkpoint / cost.mtbf;
+  if (c == 0.0) {
+    return {};
+  }
+  // u = tau / M solves -ln(1 - u) - u = c. Near the branch point of W0 (small c) its argument has
+  // lost the digits that matter, so the series gives the start there; two Newton steps restore
+  // them.
+  constexpr double kSeriesBelow = 1e-4;
+  double u = c < kSeriesBelow ? std::sqrt(2.0 * c) - 2.0 * c / 3.0
+                              : 1.0 + boost::math::lambert_w0(-std::exp(-c - 1.0));
+  constexpr int kNewtonSteps = 2;
+  constexpr double kLargestSafe = 0.999;  // above, W0 itself is exact to the last digit
+  for (int i = 0; i < kNewtonSteps && u < kLargestSafe; ++i) {
+    u -= (-std::log1p(-u) - u - c) * (1.0 - u) / u;
+  }
+  return u * cost.mtbf;
+}
+
+double first_order_waste(const CheckpointCost& cost, Seconds interval, Seconds restart) {
+  check_cost(cost);
+  return cost.checkpoint / interval + (0.5 * interval + restart) / cost.mtbf;
+}
+
+Seconds daly_run_time(const DalyRun& run) {
+  return run.mtbf * std::exp(run.restart / run.mtbf) *
+         std::expm1((run.interval + run.checkpoint) / run.mtbf) * (run.useful / run.interval);
+}
+
+double expected_ettr(const EttrInput& input) {
+  const double lost = input.nodes * (input.node_rate * (input.restart + 0.5 * input.interval));
+  return (1.0 - lost) / (1.0 + input.write / input.interval);
+}
+
+Seconds job_mtbf(double nodes, PerSecond node_rate, PerSecond job_rate) {
+  return 1.0 / (nodes * node_rate + job_rate);
+}
+
+TwoLevelOptimum two_level_optimum(const TwoLevelInput& input) {
+  const double p = input.near_recoverable;
+  ORRERY_CHECK(p > 0.0 && p < 1.0, "share {} of failures survived by level 1 must be in (0, 1)", p);
+  TwoLevelOptimum result;
+  result.near_interval = geometric_mean(2.0 * input.near_checkpoint, input.mtbf / p);
+  result.far_interval = geometric_mean(2.0 * input.far_checkpoint, input.mtbf / (1.0 - p));
+  result.waste = input.near_checkpoint / result.near_interval +
+                 input.far_checkpoint / result.far_interval +
+                 0.5 * (p * result.near_interval + (1.0 - p) * result.far_interval) / input.mtbf;
+  return result;
+}
+
+std::int64_t poisson_quantile(double mean, double q) {
+  ORRERY_CHECK(mean >= 0.0 && q > 0.0 && q < 1.0, "no Poisson quantile at mean {}, q {}", mean, q);
+  if (mean == 0.0) {
+    return 0;
+  }
+  return least_with_cdf(boost::math::poisson_distribution<double>(mean), q, HUGE_VAL);
+}
+
+std::int64_t binomial_quantile(std::int64_t n, double p, double q) {
+  ORRERY_CHECK(n >= 0 && p >= 0.0 && p <= 1.0 && q > 0.0 && q < 1.0,
+               "no binomial quantile at n {}, p {}, q {}",
+               n,
+               p,
+               q);
+  const double trials = static_cast<double>(n);
+  return least_with_cdf(boost::math::binomial_distribution<double>(trials, p), q, trials);
+}
+
+RepairLoad nodes_in_repair(PerSecond failures_taking_a_node, Seconds mean_repair) {
+  constexpr double kNinetyNine = 0.99;
+  RepairLoad load;
+  load.mean = failures_taking_a_node * mean_repair;
+  load.p99 = poisson_quantile(load.mean, kNinetyNine);
+  return load;
+}
+
+double replica_survival(std::int64_t machines, std::int64_t group, std::int64_t lost) {
+  ORRERY_CHECK(group >= 1 && machines % group == 0 && lost >= 0 && lost <= machines,
+               "{} machines in groups of {} cannot lose {}",
+               machines,
+               group,
+               lost);
+  const auto choose = [](std::int64_t n, std::int64_t k) {
+    return boost::math::binomial_coefficient<double>(static_cast<unsigned>(n),
+                                                     static_cast<unsigned>(k));
+  };
+  const auto terms = static_cast<std::size_t>(lost) + 1;
+  std::vector<double> ways(terms, 0.0);  // [k]: losses of k machines that leave every group alive
+  ways[0] = 1.0;
+  for (std::int64_t g = 0; g < machines / group; ++g) {
+    std::vector<double> next(terms, 0.0);
+    for (std::size_t k = 0; k < terms; ++k) {
+      for (std::int64_t i = 0; i < group && i <= static_cast<std::int64_t>(k); ++i) {
+        next[k] += ways[k - static_cast<std::size_t>(i)] * choose(group, i);
+      }
+    }
+    ways = std::move(next);
+  }
+  return ways.back() / choose(machines, lost);
+}
+
+}  // namespace orrery::run

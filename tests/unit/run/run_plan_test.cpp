@@ -1,0 +1,279 @@
+#include "sim/run/run_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "sim/run/theory.hpp"
+#include "tests/unit/run/run_fixture.hpp"
+
+namespace orrery::run {
+namespace {
+
+using testing::fail_every;
+using testing::plan_of;
+using testing::saving_spec;
+using testing::steps_of;
+
+// 16,384 H100 and a model of 405e9 parameters.
+StepInput llama_step() {
+  StepInput step = steps_of(seconds(6.2208), 2048, 8);
+  step.tokens_per_step = tokens(2048.0 * 8192.0);
+  step.parameters = 405e9;
+  return step;
+}
+
+RunSpec llama_spec() {
+  RunSpec spec;
+  spec.training.duration = days(54.0);
+  spec.failures.preset = "llama3-2024";
+  spec.checkpoint.mode = CheckpointMode::async;
+  spec.recovery.preset = "megascale-2024";
+  spec.capacity.spares = 16;
+  return spec;
+}
+
+std::vector<RunProblem> problems_of(const RunSpec& spec, const StepInput& step) {
+  std::vector<RunProblem> problems;
+  const std::optional<RunPlan> plan = resolve_run(spec, step, problems);
+  const bool has_error = std::any_of(problems.begin(), problems.end(), [](const RunProblem& p) {
+    return p.severity == Severity::error;
+  });
+  EXPECT_EQ(plan.has_value(), !has_error);
+  return problems;
+}
+
+void expect_error(const RunSpec& spec, const std::string& key, const std::string& message) {
+  const std::vector<RunProblem> problems = problems_of(spec, steps_of(seconds(1.0)));
+  ASSERT_EQ(problems.size(), 1U) << message;
+  EXPECT_EQ(problems[0].key, key);
+  EXPECT_EQ(problems[0].message, message);
+}
+
+TEST(RunPlan, Llama3FailuresGiveAnMtbfOf3Hours) {
+  const RunPlan plan = plan_of(llama_spec(), llama_step());
+  // 54 * 24 / 419 = 3.09307875895 (llama3_mtbf).
+  EXPECT_NEAR(in_hours(*plan.mtbf), 3.09307875895, 1e-9);
+  EXPECT_NEAR(days(54.0) / *plan.mtbf, 419.0, 1e-9);
+  const FailurePreset* preset = find_failure_preset("llama3-2024");
+  ASSERT_NE(preset, nullptr);
+  // llama3_node_rate, llama3_mtbf_per_1000 (hours), per GPU.
+  EXPECT_NEAR(in_per_thousand_node_days(*preset->spec.node_rate), 3.78870081019, 1e-9);
+  EXPECT_NEAR(in_hours(job_mtbf(125.0, *preset->spec.node_rate)), 50.6770023866, 1e-7);
+}
+
+TEST(RunPlan, Llama3CausesAddUpToThePublishedCounts) {
+  const FailureSpec& spec = find_failure_preset("llama3-2024")->spec;
+  double all = 0.0;
+  double gpu = 0.0;
+  for (const FailureCause& cause : spec.causes) {
+    all += cause.weight;
+    gpu += cause.category == FailureCategory::gpu ? cause.weight : 0.0;
+  }
+  EXPECT_EQ(all, 419.0);
+  EXPECT_NEAR(gpu / all, 0.639618138425, 1e-9);  // llama3_gpu_share_by_count
+  // llama3_interruptions: 466 with the planned ones.
+  EXPECT_NEAR(all + 54.0 * in_per_day(spec.maintenance->rate), 466.0, 1e-9);
+}
+
+TEST(RunPlan, CauseSharesAreCumulativeAndEndAtOne) {
+  RunSpec spec = llama_spec();
+  spec.failures.job_rate = per_day(419.0 / 54.0);  // as often as all nodes together
+  const RunPlan plan = plan_of(spec, llama_step());
+  ASSERT_EQ(plan.causes.size(), 19U);
+  EXPECT_NEAR(plan.causes[0].cumulative, 0.5 * 148.0 / 419.0, 1e-12);
+  EXPECT_NEAR(plan.causes[17].cumulative, 0.5, 1e-12);
+  EXPECT_EQ(plan.causes[18].cumulative, 1.0);
+  EXPECT_FALSE(plan.causes[18].takes_node);
+}
+
+TEST(RunPlan, HardwareTakesItsNodeAndSoftwareDoesNot) {
+  const RunPlan plan = plan_of(llama_spec(), llama_step());
+  for (const PlannedCause& cause : plan.causes) {
+    const bool soft = cause.category == FailureCategory::software ||
+                      cause.category == FailureCategory::dependency ||
+                      cause.category == FailureCategory::unknown;
+    EXPECT_EQ(cause.takes_node, !soft) << cause.name;
+  }
+}
+
+TEST(RunPlan, CheckpointOfLlama405BWritesIn2Point8Seconds) {
+  const RunPlan plan = plan_of(llama_spec(), llama_step());
+  EXPECT_NEAR(in_terabytes(plan.checkpoint_size), 5.67, 1e-9);
+  // 5.67 TB / 16,384 / 20 GB/s = 17.3 ms blocked; 5.67 TB at 2 TB/s more until it protects.
+  const double stall = 5.67e12 / 16384.0 / 20e9;
+  EXPECT_NEAR(in_seconds(to_seconds(plan.stall)), stall, 1e-9);
+  EXPECT_NEAR(in_seconds(to_seconds(plan.durable)), stall + 2.835, 1e-9);
+  const double load = in_seconds(mean(plan.causes[0].recovery[index_of(RecoveryStage::load)]));
+  EXPECT_NEAR(load, 2.835, 1e-9);
+}
+
+TEST(RunPlan, BloomCheckpointHasThePublishedSize) {
+  StepInput step = steps_of(seconds(105.22), 48, 8);
+  step.parameters = 176e9;
+  RunSpec spec = saving_spec(10, 100, {});
+  spec.checkpoint.stall.reset();
+  spec.checkpoint.storage.write = gigabytes_per_second(61.6);
+  const RunPlan plan = plan_of(spec, step);
+  EXPECT_NEAR(in_gibibytes(plan.checkpoint_size), 2294.77882385, 0.01);  // bloom_ckpt_bytes
+  EXPECT_EQ(plan.stall, to_sim_time(seconds(40.0)));                     // bloom_ckpt_bandwidth
+}
+
+TEST(RunPlan, AutomaticIntervalIsTheOptimumInWholeSteps) {
+  RunSpec spec = saving_spec(10000, 1, minutes(5.0));
+  spec.checkpoint.interval = AutoInterval{};
+  fail_every(spec, minutes(360.0));
+  // 56.7140 min = 3402.84 s: 34 steps of 100 s, 1 step of an hour.
+  EXPECT_EQ(plan_of(spec, steps_of(seconds(100.0))).checkpoint_steps, 34);
+  EXPECT_EQ(plan_of(spec, steps_of(hours(1.0))).checkpoint_steps, 1);
+}
+
+TEST(RunPlan, AutomaticAsynchronousIntervalIsAtLeastTheDurableTime) {
+  RunSpec spec = saving_spec(10000, 1, milliseconds(1.0));
+  spec.checkpoint.interval = AutoInterval{};
+  spec.checkpoint.mode = CheckpointMode::async;
+  spec.checkpoint.durable = seconds(250.0);
+  fail_every(spec, hours(3.0));
+  // sqrt(2 * 0.001 * 10800) = 4.6 s < 250 s: 3 steps of 100 s.
+  EXPECT_EQ(plan_of(spec, steps_of(seconds(100.0))).checkpoint_steps, 3);
+}
+
+TEST(RunPlan, AutomaticIntervalWithoutFailuresSavesOnlyAtTheEnd) {
+  RunSpec spec = saving_spec(10000, 1, seconds(1.0));
+  spec.checkpoint.interval = AutoInterval{};
+  EXPECT_FALSE(plan_of(spec, steps_of(seconds(100.0))).checkpoint_steps.has_value());
+}
+
+TEST(RunPlan, FixedTimeIsRoundedToWholeSteps) {
+  RunSpec spec = saving_spec(10, 1, seconds(1.0));
+  spec.checkpoint.interval = TimeInterval{seconds(610.0)};
+  EXPECT_EQ(plan_of(spec, steps_of(seconds(100.0))).checkpoint_steps, 6);
+  spec.checkpoint.interval = TimeInterval{seconds(1.0)};
+  EXPECT_EQ(plan_of(spec, steps_of(seconds(100.0))).checkpoint_steps, 1);
+}
+
+TEST(RunPlan, TokensBecomeStepsRoundedUp) {
+  RunSpec spec = saving_spec(1, 1, seconds(1.0));
+  spec.training.steps.reset();
+  spec.training.tokens = tokens(10000.0);
+  EXPECT_EQ(plan_of(spec, steps_of(seconds(1.0))).target_steps, 10);
+  spec.training.tokens = tokens(10001.0);
+  EXPECT_EQ(plan_of(spec, steps_of(seconds(1.0))).target_steps, 11);
+}
+
+TEST(RunPlan, StatedFieldsOverrideThePreset) {
+  RunSpec spec = llama_spec();
+  spec.failures.node_rate = per_thousand_node_days(6.5);
+  spec.recovery.stages[index_of(RecoveryStage::detect)] = fixed(seconds(1.0));
+  const RunPlan plan = plan_of(spec, llama_step());
+  EXPECT_NEAR(in_hours(*plan.mtbf), 1.802885, 1e-6);  // 24 / (2048 * 0.0065)
+  // 1 s + 5 min + 2.02 min + 30 s + 2.835 s + 1.09 min.
+  EXPECT_NEAR(
+      in_seconds(mean_recovery_time(plan)), 1.0 + 300.0 + 121.2 + 30.0 + 2.835 + 65.4, 1e-9);
+}
+
+TEST(RunPlan, FaultFreeWallCountsSavesEvaluationsAndTheFinalSave) {
+  RunSpec spec = saving_spec(12, 4, seconds(10.0));
+  spec.evaluation = EvaluationSpec{6, seconds(7.0)};
+  EXPECT_EQ(plan_of(spec, steps_of(seconds(100.0))).fault_free_wall, to_sim_time(seconds(1244.0)));
+}
+
+TEST(RunPlan, EveryPresetResolvesAndNamesItsSource) {
+  for (const FailurePreset& failures : failure_presets()) {
+    for (const RecoveryPreset& recovery : recovery_presets()) {
+      RunSpec spec = saving_spec(10, 1, seconds(1.0));
+      spec.failures.preset = failures.name;
+      spec.recovery.preset = recovery.name;
+      EXPECT_TRUE(problems_of(spec, steps_of(seconds(1.0))).empty());
+      EXPECT_FALSE(failures.source.empty());
+      EXPECT_FALSE(recovery.source.empty());
+    }
+  }
+}
+
+TEST(RunPlan, PublishedRatesAreThePresets) {
+  const auto rate = [](std::string_view name) {
+    return in_per_thousand_node_days(*find_failure_preset(name)->spec.node_rate);
+  };
+  EXPECT_NEAR(rate("rsc1-2024"), 6.50, 1e-9);
+  EXPECT_NEAR(rate("rsc2-2024"), 2.34, 1e-9);
+  EXPECT_NEAR(rate("bloom-2022"), 3.0, 0.03);
+  EXPECT_NEAR(rate("opt-2022"), 14.1, 0.02);
+  // opt_mtbf_all: 60 * 24 / 105.
+  EXPECT_NEAR(in_hours(job_mtbf(124.0, *find_failure_preset("opt-2022")->spec.node_rate)),
+              13.7142857143,
+              1e-9);
+}
+
+TEST(RunPlan, WrongSpecsAreNamed) {
+  const RunSpec good = saving_spec(10, 1, seconds(1.0));
+  RunSpec spec = good;
+  spec.training.duration = days(1.0);
+  expect_error(spec, "training", "2 of duration, tokens and steps are stated");
+  spec = good;
+  spec.training.steps = 0;
+  expect_error(spec, "training.steps", "must be at least one step and at most 2^53 steps");
+  spec = good;
+  spec.failures.preset = "llama4";
+  expect_error(spec, "failures.preset", "no preset named llama4");
+  spec = good;
+  spec.recovery.preset = "fast";
+  expect_error(spec, "recovery.preset", "no preset named fast");
+  spec = good;
+  spec.failures.node_rate = per_second(-1.0);
+  expect_error(spec, "failures.node_rate", "the rate must not be negative");
+  spec = good;
+  spec.checkpoint.interval = StepsInterval{0};
+  expect_error(spec, "checkpoint.interval", "must be at least 1 step");
+  spec = good;
+  spec.recovery.stages[0] = UniformDuration{seconds(2.0), seconds(1.0)};
+  expect_error(spec, "recovery.detect", "the lower bound lies above the upper bound");
+  spec = good;
+  spec.checkpoint.mode = CheckpointMode::async;
+  spec.checkpoint.durable = seconds(0.5);
+  expect_error(spec, "checkpoint.durable", "a save cannot protect before its stall is over");
+  spec = good;
+  spec.capacity.spares = -1;
+  expect_error(spec, "capacity.spares", "must be between 0 and 2^30");
+  spec = good;
+  spec.simulation.trials = 0;
+  expect_error(spec, "simulation.trials", "must be between 1 and 2^31");
+}
+
+TEST(RunPlan, SavesLongerThanTheIntervalAreAWarning) {
+  RunSpec spec = saving_spec(10, 1, seconds(1.0));
+  spec.checkpoint.mode = CheckpointMode::async;
+  spec.checkpoint.durable = seconds(500.0);
+  const std::vector<RunProblem> problems = problems_of(spec, steps_of(seconds(100.0)));
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].severity, Severity::warning);
+}
+
+TEST(DurationLaws, SampleMeansMeetTheirClosedForms) {
+  // Standard error of 200,000 draws; the lognormal has mean/median 10.5 like a published run.
+  const double sigma = std::sqrt(2.0 * std::log(2334.0 / 222.0));
+  EXPECT_NEAR(sigma, 2.169, 0.001);  // wr-olmo-hybrid
+  const LognormalDuration heavy{seconds(222.0), sigma};
+  EXPECT_NEAR(in_seconds(mean(heavy)), 2334.0, 1e-6);
+  const std::vector<Duration> laws = {ExponentialDuration{seconds(5.0)},
+                                      LognormalDuration{seconds(3.0), 0.7},
+                                      UniformDuration{seconds(2.0), seconds(8.0)}};
+  constexpr int kDraws = 200000;
+  for (const Duration& law : laws) {
+    RandomStream stream(7, 0, Purpose::property_test);
+    double sum = 0.0;
+    double squares = 0.0;
+    for (int i = 0; i < kDraws; ++i) {
+      const double draw = in_seconds(sample(law, stream));
+      sum += draw;
+      squares += draw * draw;
+    }
+    const double average = sum / kDraws;
+    const double error = std::sqrt((squares / kDraws - average * average) / kDraws);
+    EXPECT_NEAR(average, in_seconds(mean(law)), 4.0 * error);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::run
