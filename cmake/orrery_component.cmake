@@ -16,6 +16,10 @@ foreach(sanitizer IN LISTS ORRERY_SANITIZE)
   target_link_options(orrery_flags INTERFACE -fsanitize=${sanitizer})
 endforeach()
 
+if(ORRERY_FUZZ)
+  target_compile_options(orrery_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 function(orrery_component name)
   cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(orrery_${name} STATIC ${ARG_SOURCES})

@@ -11,6 +11,7 @@ namespace orrery::yaml {
 namespace {
 
 constexpr std::string_view kMergeKey = "<<";
+constexpr std::string_view kStandardTags = "tag:yaml.org,2002:";  // written !! in a file
 
 }  // namespace
 
@@ -27,6 +28,11 @@ TreeBuilder::TreeBuilder(std::string_view text,
 
 SourceLocation TreeBuilder::locate(Mark mark) const {
   return lines_.location(file_, mark.line, mark.column);
+}
+
+bool TreeBuilder::is_indented_by_tab(Mark mark) const {
+  const std::string_view line = text_.substr(lines_.offset(mark.line, 0));
+  return line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
 }
 
 void TreeBuilder::problem(const SourceLocation& where,
@@ -78,9 +84,12 @@ void TreeBuilder::refuse_key(const SourceLocation& where) {
 
 void TreeBuilder::refuse_tag(std::string_view tag, const SourceLocation& where) {
   if (!tag.empty()) {
+    const std::string written = tag.starts_with(kStandardTags)
+                                    ? "!!" + std::string(tag.substr(kStandardTags.size()))
+                                    : std::string(tag);
     problem(where,
             path(),
-            fmt::format("tag {} is not accepted", display(tag)),
+            fmt::format("tag {} is not accepted", display(written)),
             "remove it; the key decides the type");
   }
 }
@@ -202,9 +211,6 @@ void TreeBuilder::begin_collection(Value::Kind kind,
                                    std::string_view tag,
                                    std::size_t anchor) {
   SourceLocation where = locate(mark);
-  if (wants_key()) {
-    refuse_key(where);
-  }
   refuse_tag(tag, where);
   count_nodes(1, where);
   if (static_cast<int>(frames_.size()) >= limits_.max_depth) {
@@ -214,6 +220,7 @@ void TreeBuilder::begin_collection(Value::Kind kind,
   frame.value.kind = kind;
   frame.value.where = std::move(where);
   frame.anchor = anchor;
+  frame.stands_as_key = wants_key();
   frames_.push_back(std::move(frame));
 }
 
@@ -237,6 +244,10 @@ void TreeBuilder::end_mapping() {
 void TreeBuilder::end_collection() {
   Frame frame = std::move(frames_.back());
   frames_.pop_back();
+  // Refused at its end only: an unclosed bracket looks like a key too, and has a better message.
+  if (frame.stands_as_key) {
+    refuse_key(frame.value.where);
+  }
   frame.weight.height += 1;
   complete(std::move(frame.value), frame.weight, frame.anchor);
 }

@@ -54,6 +54,9 @@ class TreeBuilder {
 
   [[nodiscard]] SourceLocation locate(Mark mark) const;
 
+  // Whether a tab is among the blanks that the line of this mark begins with.
+  [[nodiscard]] bool is_indented_by_tab(Mark mark) const;
+
  private:
   // Cost of a subtree: what copying it would need.
   struct Weight {
@@ -66,6 +69,7 @@ class TreeBuilder {
     Value value;
     Weight weight;
     std::size_t anchor = 0;
+    bool stands_as_key = false;
     std::optional<std::string> key;  // mapping: the key whose value comes next
     SourceLocation key_where;
   };

@@ -1,0 +1,13 @@
+#pragma once
+
+// What must hold for any text given to the YAML reader? Runs parse(), the mapping reader and every
+// scalar parser on it and aborts (ORRERY_CHECK) when a promise of their headers is broken. Shared
+// by the libFuzzer target and by the test that replays its corpus.
+
+#include <string_view>
+
+namespace orrery::yaml {
+
+void exercise(std::string_view text);
+
+}  // namespace orrery::yaml

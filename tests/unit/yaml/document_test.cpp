@@ -1,0 +1,222 @@
+#include "sim/yaml/document.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+
+namespace orrery::yaml {
+namespace {
+
+std::optional<Value> parse_text(std::string_view text, Diagnostics& diagnostics) {
+  return parse(text, "a.yaml", Limits{}, diagnostics);
+}
+
+// The tree, or a null value after a test failure.
+Value parsed(std::string_view text) {
+  Diagnostics diagnostics;
+  auto value = parse_text(text, diagnostics);
+  EXPECT_EQ(to_string(diagnostics), "");
+  return value.value_or(Value{});
+}
+
+std::string errors(std::string_view text) {
+  Diagnostics diagnostics;
+  EXPECT_FALSE(parse_text(text, diagnostics).has_value());
+  return to_string(diagnostics);
+}
+
+std::string at(const SourceLocation& where) {
+  return where.file + ":" + std::to_string(where.line) + ":" + std::to_string(where.column);
+}
+
+TEST(Document, KeepsScalarsAsTheyAreWritten) {
+  const Value root =
+      parsed("a: no\nb: 010\nc: 1e3\nd: 'yes'\ne: \"x\\ty\"\nf: 2024-04-01T00:00Z\n");
+  ASSERT_EQ(root.entries.size(), 6U);
+  EXPECT_EQ(root.entries[0].value.text, "no");
+  EXPECT_EQ(root.entries[1].value.text, "010");
+  EXPECT_EQ(root.entries[2].value.text, "1e3");
+  EXPECT_EQ(root.entries[3].value.text, "yes");
+  EXPECT_TRUE(root.entries[3].value.quoted);
+  EXPECT_EQ(root.entries[4].value.text, "x\ty");
+  EXPECT_EQ(root.entries[5].value.text, "2024-04-01T00:00Z");
+  EXPECT_FALSE(root.entries[5].value.quoted);
+}
+
+TEST(Document, PlacesKeysAndValuesOneBased) {
+  const Value root = parsed("a: 1\nlist:\n  - x\n  - {k: v}\n");
+  EXPECT_EQ(at(root.where), "a.yaml:1:1");
+  EXPECT_EQ(at(root.entries[0].key_where), "a.yaml:1:1");
+  EXPECT_EQ(at(root.entries[0].value.where), "a.yaml:1:4");
+  const Value& list = root.entries[1].value;
+  EXPECT_EQ(at(list.where), "a.yaml:3:3");
+  EXPECT_EQ(at(list.items[0].where), "a.yaml:3:5");
+  EXPECT_EQ(at(list.items[1].where), "a.yaml:4:5");
+  EXPECT_EQ(at(list.items[1].entries[0].value.where), "a.yaml:4:9");
+}
+
+TEST(Document, CountsColumnsInCharactersNotBytes) {
+  const Value root = parsed("[\xC3\xA9\xC3\xA9, x]\n");  // two letters of two bytes each
+  EXPECT_EQ(at(root.items[1].where), "a.yaml:1:6");
+}
+
+TEST(Document, IgnoresAByteOrderMarkAndCarriageReturns) {
+  const Value root = parsed(
+      "\xEF\xBB\xBF"
+      "a: 1\r\nb: 2\r\n");
+  ASSERT_EQ(root.entries.size(), 2U);
+  EXPECT_EQ(at(root.entries[0].key_where), "a.yaml:1:1");
+  EXPECT_EQ(root.entries[0].value.text, "1");
+  EXPECT_EQ(at(root.entries[1].value.where), "a.yaml:2:4");
+}
+
+TEST(Document, PlacesAnEmptyValueAtItsKey) {
+  const Value root = parsed("a:\nb: ~\n");
+  EXPECT_EQ(root.entries[0].value.kind, Value::Kind::null);
+  EXPECT_EQ(at(root.entries[0].value.where), "a.yaml:1:1");
+  EXPECT_EQ(root.entries[1].value.kind, Value::Kind::null);
+  EXPECT_EQ(at(root.entries[1].value.where), "a.yaml:2:4");
+}
+
+TEST(Document, ExpandsAliasesToCopiesThatPointAtTheAnchor) {
+  const Value root = parsed("a: &x {k: [1, 2]}\nb: *x\n");
+  ASSERT_EQ(root.entries.size(), 2U);
+  const Value& copy = root.entries[1].value;
+  ASSERT_EQ(copy.kind, Value::Kind::mapping);
+  EXPECT_EQ(copy.entries[0].value.items[1].text, "2");
+  EXPECT_EQ(at(copy.where), "a.yaml:1:4");
+}
+
+TEST(Document, ReadsMultiLineText) {
+  const Value root = parsed("a: |\n  x\n  y\nb: >-\n  p\n  q\n");
+  EXPECT_EQ(root.entries[0].value.text, "x\ny\n");
+  EXPECT_EQ(root.entries[1].value.text, "p q");
+}
+
+TEST(Document, NamesBothLinesOfADuplicateKey) {
+  EXPECT_EQ(errors("layout:\n  tp: 1\n  pp: 2\n  tp: 3\n  'tp': 4\n"),
+            "a.yaml:4:3: error: layout.tp: duplicate key, first given in line 2 (give it once)\n"
+            "a.yaml:5:3: error: layout.tp: duplicate key, first given in line 2 (give it once)\n");
+}
+
+TEST(Document, ReportsAllProblemsInTheOrderOfTheFile) {
+  EXPECT_EQ(errors("a: 1\nb: !!int 5\na: 2\nc: {<<: 3}\n"),
+            "a.yaml:2:4: error: b: tag `!!int` is not accepted (remove it; the "
+            "key decides the type)\n"
+            "a.yaml:3:1: error: a: duplicate key, first given in line 1 (give it once)\n"
+            "a.yaml:4:5: error: c.<<: merge keys are not accepted (write the keys out, or use an "
+            "alias for the whole value)\n");
+}
+
+TEST(Document, RefusesMergeKeysUnlessQuoted) {
+  EXPECT_NE(errors("a: &x {k: 1}\nb: {<<: *x}\n").find("merge keys"), std::string::npos);
+  EXPECT_EQ(parsed("'<<': 1\n").entries[0].key, "<<");
+}
+
+TEST(Document, RefusesKeysThatAreNoText) {
+  for (const char* text : {"[1]: 2\n",
+                           "? {a: 1}\n: 2\n",
+                           "~: 1\n",
+                           "null: 1\n",
+                           ": 1\n",
+                           "'': 1\n",
+                           "a: &x k\n*x : 1\n"}) {
+    EXPECT_NE(errors(text).find("a key must be plain text"), std::string::npos) << text;
+  }
+}
+
+TEST(Document, RefusesASecondDocumentAndStrayText) {
+  EXPECT_EQ(errors("a: 1\n---\nb: 2\n"),
+            "a.yaml:2:1: error: a second document, or text after the end of the first (one per "
+            "file)\n");
+  EXPECT_EQ(errors("{a: 1} b\n"),
+            "a.yaml:1:8: error: a second document, or text after the end of the first (one per "
+            "file)\n");
+  EXPECT_EQ(parsed("%YAML 1.2\n---\na: 1\n...\n").entries.size(), 1U);
+}
+
+TEST(Document, RefusesAnEmptyDocument) {
+  for (const char* text : {"", "\n\n", "# only a comment\n", "---\n", "~\n", "\xEF\xBB\xBF"}) {
+    EXPECT_EQ(errors(text),
+              "a.yaml:1:1: error: the document is empty (a mapping of keys to values)\n")
+        << text;
+  }
+}
+
+TEST(Document, ExplainsSyntaxErrorsWithOneDiagnostic) {
+  EXPECT_EQ(errors("a: b: c\n"),
+            "a.yaml:1:5: error: a `:` where no key can be (one `key: value` per line, no deeper "
+            "than its neighbours; quotes around text that holds `: `)\n");
+  EXPECT_EQ(errors("a: @x\n"),
+            "a.yaml:1:4: error: a character that no value can begin with (quotes around the "
+            "text)\n");
+  EXPECT_EQ(errors("a: *x\n"),
+            "a.yaml:1:4: error: an alias of an anchor that is not defined above (quotes around "
+            "text that begins with `*`)\n");
+  EXPECT_EQ(errors("a: 1\n- b\n"),
+            "a.yaml:2:1: error: this does not continue the mapping above (`key: value` with the "
+            "same indentation as the other keys)\n");
+}
+
+TEST(Document, PlacesAMissingBracketAtTheLastValueThatWasRead) {
+  EXPECT_EQ(errors("a: [1, 2\nb: 3\n"),
+            "a.yaml:1:8: error: a comma or the closing `]` is missing after this ([a, b])\n");
+  EXPECT_EQ(errors("a: {b: \"x\"y}\n"),
+            "a.yaml:1:8: error: a comma or the closing `}` is missing after this ({a: 1, b: 2})\n");
+}
+
+TEST(Document, SaysThatABracketIsMissingEvenWhereItLooksLikeAKey) {
+  EXPECT_EQ(errors("{a: 1\n"),
+            "a.yaml:1:5: error: a comma or the closing `}` is missing after this ({a: 1, b: 2})\n");
+  EXPECT_EQ(errors("[x, 2\n"),
+            "a.yaml:1:5: error: a comma or the closing `]` is missing after this ([a, b])\n");
+}
+
+// The parser library takes the end of the file for the closing quote: without care, b would be a
+// part of a's text.
+TEST(Document, RefusesAQuoteThatIsNotClosed) {
+  for (const char* text : {"a: \"x\nb: 1\n", "a: 'x\nb: 1\n", "a: \"x", "a: 'x\n\n"}) {
+    EXPECT_EQ(errors(text),
+              "a.yaml:1:1: error: a quote opened after this is not closed (\"...\" or '...')\n")
+        << text;
+  }
+  EXPECT_EQ(parsed("a: \"x\n  b: 1\"\nc: 2\n").entries.size(), 2U);
+}
+
+TEST(Document, ReadsFilesAndShowsTheGivenName) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / "orrery_document_test.yaml";
+  write_file_atomically(path, "a: 1\na: 2\n");
+  Diagnostics diagnostics;
+  EXPECT_FALSE(parse_file(path, Limits{}, diagnostics, "shown.yaml").has_value());
+  EXPECT_EQ(to_string(diagnostics),
+            "shown.yaml:2:1: error: a: duplicate key, first given in line 1 (give it once)\n");
+  Diagnostics too_large;
+  EXPECT_FALSE(parse_file(path, Limits{.max_bytes = 5}, too_large, "s.yaml").has_value());
+  EXPECT_EQ(to_string(too_large), "s.yaml: error: the file is too large (at most 5 bytes)\n");
+  std::filesystem::remove(path);
+}
+
+TEST(Document, ThrowsWhenTheFileIsMissing) {
+  Diagnostics diagnostics;
+  try {
+    static_cast<void>(parse_file("/nonexistent/a.yaml", Limits{}, diagnostics));
+    FAIL() << "no exception";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+  }
+}
+
+TEST(Display, EscapesControlCharactersAndCutsLongText) {
+  EXPECT_EQ(display("a\nb\x1B"), "`a\\x0Ab\\x1B`");
+  EXPECT_EQ(display("\xFF"), "`\\xFF`");
+  EXPECT_EQ(display(std::string(41, 'x')), "`" + std::string(40, 'x') + "...`");
+  EXPECT_EQ(display(std::string(40, 'x')), "`" + std::string(40, 'x') + "`");
+}
+
+}  // namespace
+}  // namespace orrery::yaml
