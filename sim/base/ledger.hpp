@@ -56,7 +56,7 @@ class Ledger {
 
   // Fraction of the total, 0 when the ledger is empty.
   [[nodiscard]] double share(Category category) const {
-    const double all = static_cast<double>(total());
+    const auto all = static_cast<double>(total());
     return all > 0.0 ? static_cast<double>(gpu_nanoseconds(category)) / all : 0.0;
   }
 

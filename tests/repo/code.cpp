@@ -215,16 +215,12 @@ class Outliner {
       const Token& token = tokens_[at_];
       parentheses_ += token.text == "(" ? 1 : 0;
       parentheses_ -= token.text == ")" ? 1 : 0;
-      if (parentheses_ > 0 || token.kind != TokenKind::symbol) {
-        head_.push_back(token);
-      } else if (token.text == "{") {
+      const bool structural = parentheses_ == 0 && token.kind == TokenKind::symbol;
+      if (structural && token.text == "{") {
         open();
-      } else if (token.text == "}") {
-        head_.clear();
-        if (!scopes_.empty()) {
-          scopes_.pop_back();
-        }
-      } else if (token.text == ";") {
+      } else if (structural && token.text == "}") {
+        close();
+      } else if (structural && token.text == ";") {
         end_statement();
       } else {
         head_.push_back(token);
@@ -234,6 +230,13 @@ class Outliner {
   }
 
  private:
+  void close() {
+    head_.clear();
+    if (!scopes_.empty()) {
+      scopes_.pop_back();
+    }
+  }
+
   void open() {
     const ScopeKind kind = kind_of(head_);
     if (kind == ScopeKind::name_space || kind == ScopeKind::record) {

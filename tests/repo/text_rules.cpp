@@ -166,7 +166,7 @@ Offences scenarios_without_modeline(const Tree& tree) {
 }
 
 Offences broken_links(const Tree& tree) {
-  static const std::regex link("\\]\\(<?([^)> ]+)>?[^)]*\\)");
+  static const std::regex link(R"(\]\(<?([^)> ]+)>?[^)]*\))");
   static const std::regex inline_code("`[^`]*`");
   Offences offences;
   for (const SourceFile& file : tree.files) {

@@ -92,7 +92,7 @@ TEST(Documents, AMissingDocumentIsCaught) {
                    {"CONTRIBUTING.md", "scripts/test\n"},
                    {"CHANGELOG.md", "### Accuracy\n### Features\n"},
                    {"docs/architecture.md", ""},
-                   {"docs/scenario.schema.json", "{\"$schema\": \"\"}"},
+                   {"docs/scenario.schema.json", R"({"$schema": ""})"},
                    {"sim/README.md", "scenario.yaml\n"}}};
   expect_offences(missing_documents(tree),
                   {"README.md:1: does not name scripts/test",

@@ -20,6 +20,7 @@ constexpr int kDraws = 200000;
 std::vector<double> sample(std::uint32_t trial, const std::function<double(RandomStream&)>& draw) {
   RandomStream stream(kSeed, trial, Purpose::property_test);
   std::vector<double> values;
+  values.reserve(kDraws);
   for (int i = 0; i < kDraws; ++i) {
     values.push_back(draw(stream));
   }
@@ -120,6 +121,7 @@ TEST(Lognormal, MedianMeanAndSpreadOfTheLogarithm) {
   expect_probability(fraction_above(x, median), 0.5);
   expect_within_four_sigma(moment(x, 0.0, 1), mean, std::sqrt(variance / kDraws));
   std::vector<double> logs;
+  logs.reserve(x.size());
   for (const double value : x) {
     logs.push_back(std::log(value / median));
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <limits>
 
@@ -28,14 +29,14 @@ TEST(Ledger, DoesNotDependOnTheOrderOfBooking) {
   constexpr std::uint64_t kSeed = 7;
   RandomStream random(kSeed, 0, Purpose::property_test);
   Ledger<Use> forward;
-  Ledger<Use> halves[2];
+  std::array<Ledger<Use>, 2> halves;
   Int128 sum = 0;
-  for (int i = 0; i < 1000; ++i) {
+  for (std::size_t i = 0; i < 1000; ++i) {
     const auto use = static_cast<Use>(random.uniform_int(Ledger<Use>::kCategories));
     const auto gpus = static_cast<std::int64_t>(random.uniform_int(20000));
     const SimTime wall{static_cast<std::int64_t>(random.next_u64() >> 2U)};
     forward.book(use, gpus, wall);
-    halves[i % 2].book(use, gpus, wall);
+    halves.at(i % 2).book(use, gpus, wall);
     sum += static_cast<Int128>(gpus) * wall.ns;
   }
   Ledger<Use> backward = halves[1];

@@ -38,6 +38,7 @@ const std::array<KnownAnswer, 3> kKnownAnswers = {{
 
 std::vector<double> uniforms(RandomStream stream, int n) {
   std::vector<double> draws;
+  draws.reserve(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) {
     draws.push_back(stream.uniform01());
   }
