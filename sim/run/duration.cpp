@@ -28,6 +28,26 @@ struct MeanOf {
   }
 };
 
+struct ScaledBy {
+  double factor;
+
+  Duration operator()(const FixedDuration& law) const {
+    return FixedDuration{law.value * factor};
+  }
+
+  Duration operator()(const ExponentialDuration& law) const {
+    return ExponentialDuration{law.mean * factor};
+  }
+
+  Duration operator()(const LognormalDuration& law) const {
+    return LognormalDuration{law.median * factor, law.sigma};
+  }
+
+  Duration operator()(const UniformDuration& law) const {
+    return UniformDuration{law.low * factor, law.high * factor};
+  }
+};
+
 struct Draw {
   RandomStream& stream;
 
@@ -80,6 +100,10 @@ struct ProblemOf {
 
 Seconds mean(const Duration& duration) {
   return std::visit(MeanOf{}, duration);
+}
+
+Duration scaled(const Duration& duration, double factor) {
+  return std::visit(ScaledBy{factor}, duration);
 }
 
 Seconds sample(const Duration& duration, RandomStream& stream) {

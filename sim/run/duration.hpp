@@ -53,6 +53,9 @@ using Duration =
 
 [[nodiscard]] Seconds mean(const Duration& duration);
 
+// The same law with all its times multiplied by `factor` >= 0; its shape stays.
+[[nodiscard]] Duration scaled(const Duration& duration, double factor);
+
 // One draw; a fixed duration takes nothing from the stream.
 [[nodiscard]] Seconds sample(const Duration& duration, RandomStream& stream);
 

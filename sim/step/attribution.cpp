@@ -13,7 +13,7 @@ using schedule::Stream;
 using schedule::TaskKind;
 
 bool is_compute(const StepTask& task) {
-  return task.stream == Stream::compute;
+  return task.stream == Stream::compute && task.kind != TaskKind::join;
 }
 
 StepCategory own_nature(const StepTask& task) {

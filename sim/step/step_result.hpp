@@ -105,6 +105,7 @@ struct OperationShare {
   std::string name;   // "mlp_up fprop", "attention backward", "all_reduce tensor", ...
   Seconds time;       // per step and GPU of the busiest stage
   double flop = 0.0;  // per step and GPU
+  double count = 0.0;  // how often it runs per step
 };
 
 struct StepResult {

@@ -66,7 +66,9 @@ std::variant<schedule::Schedule, StepProblem> make_schedule(const StepInput& inp
       .kind = input.spec.schedule,
       .devices = static_cast<int>(input.layout.pipeline),
       .chunks = static_cast<int>(input.layout.virtual_stages),
-      .micro_batches = static_cast<int>(input.layout.micro_batches)};
+      .micro_batches = static_cast<int>(input.layout.micro_batches),
+      .group_size = std::nullopt,
+      .backward_order = std::nullopt};
   auto made = schedule::generate(request);
   if (auto* refusal = std::get_if<schedule::ScheduleRefusal>(&made)) {
     return StepProblem{"layout.schedule", refusal->message, refusal->allowed};

@@ -1,0 +1,186 @@
+#include "sim/evaluate/evaluate.hpp"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "sim/base/check.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/format.hpp"
+#include "sim/cost/cost_model.hpp"
+#include "sim/evaluate/fill_metrics.hpp"
+#include "sim/evaluate/levers.hpp"
+#include "sim/evaluate/resolve.hpp"
+#include "sim/run/run_simulator.hpp"
+#include "sim/schedule/schedule.hpp"
+#include "sim/step/step_simulator.hpp"
+
+namespace orrery::evaluate {
+
+namespace {
+
+using report::Evaluation;
+
+report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolved& resolved) {
+  report::ScenarioEcho echo;
+  echo.name = scenario.name;
+  echo.file = scenario.file;
+  echo.sha256 = scenario.sha256;
+  echo.model_name = scenario.model_preset.empty() ? scenario.model.name : scenario.model_preset;
+  echo.model = scenario.model;
+  echo.parameters = model::count_parameters(scenario.model);
+  echo.layout = resolved.layout;
+  echo.schedule = std::string(schedule::to_string(scenario.step.schedule));
+  echo.precision = scenario.precision_name;
+  echo.gpu = resolved.costs.gpu().full_name;
+  echo.gpu_profile = resolved.costs.gpu().name;
+  echo.software = resolved.costs.software().name;
+  echo.software_version = resolved.costs.software().version;
+  echo.nodes = scenario.cluster.nodes;
+  echo.gpus_per_node = scenario.cluster.gpus_per_node;
+  echo.global_batch = scenario.batch.global;
+  return echo;
+}
+
+// A stated step time replaces the model's; what it is made of is then unknown.
+void apply_given_time(step::StepResult& result, Seconds given) {
+  result.given = true;
+  result.step_time = to_sim_time(given);
+  result.ledger = {};
+  result.ledger.book(step::StepCategory::compute, result.gpus, result.step_time);
+  result.stage_ledgers.clear();
+  result.slices.clear();
+  result.operations.clear();
+  result.by_source = {};
+  result.by_source[static_cast<std::size_t>(SourceKind::given)] =
+      to_seconds(result.step_time) * static_cast<double>(result.gpus);
+  result.extrapolated = {};
+}
+
+bool run_step(const scenario::Scenario& scenario,
+              const Resolved& resolved,
+              const EvaluateOptions& options,
+              Evaluation& evaluation,
+              Diagnostics& diagnostics) {
+  const step::StepInput input = step_input(scenario, resolved);
+  auto outcome = step::simulate_step(
+      input, resolved.costs, {.timeline = options.timelines, .operations = options.operations});
+  if (const auto* problem = std::get_if<step::StepProblem>(&outcome)) {
+    diagnostics.error(
+        scenario.where(problem->key), problem->key, problem->message, problem->allowed);
+    return false;
+  }
+  evaluation.step = std::get<step::StepResult>(std::move(outcome));
+  if (scenario.step.given_time) {
+    apply_given_time(evaluation.step, *scenario.step.given_time);
+  }
+  const step::Feasibility& fit = evaluation.step.feasibility;
+  evaluation.feasible = fit.fits;
+  if (!fit.fits) {
+    evaluation.reasons.push_back(
+        fmt::format("pipeline stage {} needs {}, the GPU has {}: short by {}",
+                    fit.worst_stage,
+                    format_bytes_binary(worst_peak(evaluation.step)),
+                    format_bytes_binary(evaluation.step.memory.front().limit),
+                    format_bytes_binary(-fit.headroom)));
+  }
+  return true;
+}
+
+bool run_whole(const scenario::Scenario& scenario,
+               const Resolved& resolved,
+               const EvaluateOptions& options,
+               Evaluation& evaluation,
+               Diagnostics& diagnostics) {
+  run::RunSpec spec = *scenario.run;
+  spec.simulation.trials = options.trials.value_or(spec.simulation.trials);
+  spec.simulation.seed = options.seed.value_or(spec.simulation.seed);
+  const run::StepInput step = {.step_time = evaluation.step.step_time,
+                               .tokens_per_step = tokens_per_step(scenario),
+                               .gpus = evaluation.step.gpus,
+                               .nodes = scenario.cluster.nodes,
+                               .gpus_per_node = scenario.cluster.gpus_per_node,
+                               .parameters = static_cast<double>(evaluation.echo.parameters.total +
+                                                                 evaluation.echo.parameters.mtp)};
+  std::vector<run::RunProblem> problems;
+  evaluation.plan = run::resolve_run(spec, step, problems);
+  for (const run::RunProblem& problem : problems) {
+    diagnostics.add({.severity = problem.severity,
+                     .where = scenario.where(problem.key),
+                     .key = problem.key,
+                     .message = problem.message,
+                     .allowed = problem.allowed});
+  }
+  if (!evaluation.plan) {
+    return false;
+  }
+  evaluation.run = run::simulate(
+      *evaluation.plan,
+      {.threads = options.threads, .stop = options.stop, .progress = options.progress});
+  if (!evaluation.run) {
+    throw Error(ErrorKind::interrupted, "interrupted");
+  }
+  if (options.timelines) {
+    run::RunSimulator simulator(*evaluation.plan);
+    (void)simulator.run({.trial = options.timeline_trial, .timeline = &evaluation.timeline});
+  }
+  fill_run_metrics(resolved.costs.gpu(), spec.training.start, evaluation);
+  if (options.levers) {
+    evaluation.levers = find_levers(evaluation, {.threads = options.threads, .stop = options.stop});
+  }
+  return true;
+}
+
+bool judge_expectations(const scenario::Scenario& scenario,
+                        Evaluation& evaluation,
+                        Diagnostics& diagnostics) {
+  bool valid = true;
+  for (std::size_t i = 0; i < scenario.expect.size(); ++i) {
+    const scenario::ExpectationText& line = scenario.expect[i];
+    auto parsed = report::parse_expectation(line.text);
+    if (const auto* error = std::get_if<report::ExpectError>(&parsed)) {
+      diagnostics.error(line.where,
+                        fmt::format("expect[{}]", i),
+                        fmt::format("{} in `{}`", error->message, line.text),
+                        error->allowed);
+      valid = false;
+      continue;
+    }
+    report::ExpectationResult result =
+        report::judge_expectation(std::get<report::ExpectNode>(parsed),
+                                  {.metrics = evaluation.metrics,
+                                   .fits_memory = evaluation.feasible,
+                                   .decide_point = line.decide_point});
+    result.text = line.text;
+    result.where = line.where;
+    evaluation.expectations.push_back(std::move(result));
+  }
+  return valid;
+}
+
+}  // namespace
+
+std::optional<Evaluation> evaluate(const scenario::Scenario& scenario,
+                                   const EvaluateOptions& options,
+                                   Diagnostics& diagnostics) {
+  const std::optional<Resolved> resolved = resolve(scenario, options.search, diagnostics);
+  if (!resolved) {
+    return std::nullopt;
+  }
+  Evaluation evaluation;
+  evaluation.echo = make_echo(scenario, *resolved);
+  if (!run_step(scenario, *resolved, options, evaluation, diagnostics)) {
+    return std::nullopt;
+  }
+  fill_step_metrics(scenario, resolved->costs.gpu(), evaluation);
+  if (scenario.run && !run_whole(scenario, *resolved, options, evaluation, diagnostics)) {
+    return std::nullopt;
+  }
+  if (!judge_expectations(scenario, evaluation, diagnostics)) {
+    return std::nullopt;
+  }
+  evaluation.diagnostics = diagnostics;
+  return evaluation;
+}
+
+}  // namespace orrery::evaluate

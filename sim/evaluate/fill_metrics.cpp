@@ -1,0 +1,184 @@
+#include "sim/evaluate/fill_metrics.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "sim/model/flops.hpp"
+
+namespace orrery::evaluate {
+
+namespace {
+
+using report::MetricId;
+using step::StepCategory;
+
+constexpr double kWattsPerKilowatt = kKilo;
+
+void set(report::Evaluation& evaluation, MetricId id, double value) {
+  evaluation.metrics.set({.id = id, .value = value, .trials = std::nullopt});
+}
+
+void set(report::Evaluation& evaluation, MetricId id, run::Distribution trials) {
+  const double mean = trials.mean();
+  evaluation.metrics.set({.id = id, .value = mean, .trials = std::move(trials)});
+}
+
+template <typename Function>
+run::Distribution map(const run::Distribution& from, Function function) {
+  std::vector<double> values;
+  values.reserve(from.sorted().size());
+  for (const double value : from.sorted()) {
+    values.push_back(function(value));
+  }
+  return run::Distribution(std::move(values));
+}
+
+// Either the cost or the tokens of a run are the same in every trial (a window or a target), so the
+// quotient of the sorted values is that of the trials.
+run::Distribution quotient(const run::Distribution& cost, const run::Distribution& tokens) {
+  std::vector<double> values;
+  const std::size_t n = cost.sorted().size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const double done = tokens.sorted()[n - 1 - i];
+    values.push_back(done > 0.0 ? cost.sorted()[i] / done : 0.0);
+  }
+  return run::Distribution(std::move(values));
+}
+
+std::int64_t recomputed_layers(const scenario::Scenario& scenario, const layout::Layout& layout) {
+  if (!scenario.step.recompute.layers) {
+    return scenario.model.num_layers;
+  }
+  std::int64_t sum = 0;
+  for (const auto& device : layout.stages) {
+    for (const layout::ChunkLayers& chunk : device) {
+      sum += std::min(*scenario.step.recompute.layers, chunk.num_layers);
+    }
+  }
+  return sum;
+}
+
+void fill_utilisation(const scenario::Scenario& scenario,
+                      const hardware::GpuProfile& gpu,
+                      TokensPerSecond rate,
+                      report::Evaluation& evaluation) {
+  const auto gpus = static_cast<double>(evaluation.step.gpus);
+  const FlopPerSecond peak = dense_peak(gpu, scenario.step.precision.compute) * gpus;
+  const auto share = [&](Flop per_token) {
+    return per_token * in_tokens_per_second(rate) * per_second(1.0) / peak;
+  };
+  const auto model_flop = [&](model::FlopConvention convention) {
+    return model::model_flop_per_token(scenario.model, convention);
+  };
+  const model::Recompute policy =
+      scenario.step.recompute.layers ? model::Recompute::full : scenario.step.recompute.policy;
+  const double mfu = share(model_flop(model::FlopConvention::palm));
+  set(evaluation, MetricId::mfu, mfu);
+  set(evaluation, MetricId::mfu_causal, share(model_flop(model::FlopConvention::palm_causal)));
+  set(evaluation, MetricId::mfu_6nd, share(model_flop(model::FlopConvention::six_nd)));
+  set(evaluation,
+      MetricId::hfu,
+      share(model::hardware_flop_per_token(scenario.model,
+                                           model::FlopConvention::palm,
+                                           policy,
+                                           recomputed_layers(scenario, evaluation.echo.layout))));
+  set(evaluation, MetricId::model_flops_per_gpu, in_flop_per_second(peak * (mfu / gpus)));
+}
+
+}  // namespace
+
+Tokens tokens_per_step(const scenario::Scenario& scenario) {
+  return tokens(static_cast<double>(scenario.batch.global) *
+                static_cast<double>(scenario.model.sequence_length));
+}
+
+FlopPerSecond dense_peak(const hardware::GpuProfile& gpu, model::Dtype compute) {
+  const hardware::GemmRate* rate = gpu.find_gemm(compute);
+  if (rate == nullptr) {
+    rate = gpu.find_gemm(model::Dtype::bf16);
+  }
+  return rate != nullptr ? rate->peak.value() : gpu.gemm.front().peak.value();
+}
+
+void fill_step_metrics(const scenario::Scenario& scenario,
+                       const hardware::GpuProfile& gpu,
+                       report::Evaluation& evaluation) {
+  const step::StepResult& step = evaluation.step;
+  const Seconds time = to_seconds(step.step_time);
+  const TokensPerSecond rate = tokens_per_step(scenario) / time;
+  set(evaluation, MetricId::step_time, in_seconds(time));
+  set(evaluation, MetricId::tokens_per_second, in_tokens_per_second(rate));
+  set(evaluation,
+      MetricId::tokens_per_second_per_gpu,
+      in_tokens_per_second(rate) / static_cast<double>(step.gpus));
+  fill_utilisation(scenario, gpu, rate, evaluation);
+  if (!step.given) {
+    set(evaluation, MetricId::bubble_fraction, step.ledger.share(StepCategory::bubble));
+    double exposed = 0.0;
+    for (const StepCategory category : {StepCategory::exposed_tensor,
+                                        StepCategory::exposed_context,
+                                        StepCategory::exposed_expert,
+                                        StepCategory::exposed_pipeline,
+                                        StepCategory::exposed_data}) {
+      exposed += step.ledger.share(category);
+    }
+    set(evaluation, MetricId::exposed_communication_fraction, exposed);
+  }
+  if (!step.memory.empty()) {
+    Bytes peak;
+    for (const step::StageMemory& stage : step.memory) {
+      peak = std::max(peak, stage.peak());
+    }
+    set(evaluation, MetricId::peak_memory, in_bytes(peak));
+    set(evaluation, MetricId::memory_headroom, in_bytes(step.feasibility.headroom));
+  }
+}
+
+void fill_run_metrics(const hardware::GpuProfile& gpu,
+                      std::optional<std::int64_t> start,
+                      report::Evaluation& evaluation) {
+  const run::RunPlan& plan = *evaluation.plan;
+  const run::MonteCarloResult& run = *evaluation.run;
+  set(evaluation, MetricId::finish_time, run.wall);
+  if (start) {
+    const auto origin = static_cast<double>(*start);
+    set(evaluation, MetricId::finish_date, map(run.wall, [origin](double wall) {
+          return origin + wall;
+        }));
+  }
+  set(evaluation, MetricId::steps_done, run.steps);
+  set(evaluation, MetricId::tokens_trained, run.tokens);
+  set(evaluation, MetricId::goodput, run.goodput);
+  set(evaluation, MetricId::ettr, run.ettr);
+  set(evaluation, MetricId::failures, run.failures);
+  const auto gpus = static_cast<double>(plan.job_gpus());
+  set(evaluation, MetricId::lost_work, map(run.lost_work, [gpus](double gpu_seconds) {
+        return gpu_seconds / gpus;
+      }));
+  const auto allocated = static_cast<double>(plan.allocated_gpus());
+  const auto hours_of = [allocated](double wall) { return in_hours(seconds(wall)) * allocated; };
+  set(evaluation, MetricId::gpu_hours, map(run.wall, hours_of));
+  const double kilowatts = gpu.power_watts.value() / kWattsPerKilowatt;
+  set(evaluation, MetricId::energy, map(run.wall, [&](double wall) {
+        return hours_of(wall) * kilowatts;
+      }));
+  if (plan.prices.gpu_hour) {
+    set(evaluation, MetricId::cost, run.cost);
+    set(evaluation,
+        MetricId::cost_per_million_tokens,
+        map(quotient(run.cost, run.tokens), [](double per_token) { return per_token * kMega; }));
+  }
+  if (plan.mtbf) {
+    set(evaluation, MetricId::mtbf, in_seconds(*plan.mtbf));
+  }
+  if (plan.checkpoint_steps) {
+    set(evaluation,
+        MetricId::checkpoint_interval,
+        in_seconds(to_seconds(plan.step.step_time) * static_cast<double>(*plan.checkpoint_steps)));
+    set(evaluation, MetricId::checkpoint_stall, in_seconds(to_seconds(plan.stall)));
+    set(evaluation, MetricId::checkpoint_durable, in_seconds(to_seconds(plan.durable)));
+  }
+}
+
+}  // namespace orrery::evaluate

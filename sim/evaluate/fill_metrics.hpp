@@ -1,0 +1,35 @@
+#pragma once
+
+// Which value does each metric of the registry have? The one place where metrics are computed.
+//
+//   mfu = FLOP per token (convention) * tokens per second / (GPUs * dense peak of the precision)
+//   goodput, cost, finish time: distributions over the trials of the run
+//
+// symbol          | meaning                                            | unit    | origin
+// ----------------|----------------------------------------------------|---------|-------------
+// FLOP per token  | 6 N + 12 L H Q T and variants (model/flops.hpp)    | FLOP    | model
+// tokens per step | global batch * sequence length                     | tokens  | scenario
+// peak            | datasheet, dense, of the compute precision         | FLOP/s  | GPU profile
+
+#include "sim/hardware/gpu_profile.hpp"
+#include "sim/report/evaluation.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::evaluate {
+
+[[nodiscard]] Tokens tokens_per_step(const scenario::Scenario& scenario);
+
+// Dense peak of the precision that the GEMMs of the layers run in; of 16-bit when the GPU has no
+// entry for it.
+[[nodiscard]] FlopPerSecond dense_peak(const hardware::GpuProfile& gpu, model::Dtype compute);
+
+void fill_step_metrics(const scenario::Scenario& scenario,
+                       const hardware::GpuProfile& gpu,
+                       report::Evaluation& evaluation);
+
+// Needs evaluation.plan and evaluation.run. `start`: seconds since 1970-01-01T00:00Z, for dates.
+void fill_run_metrics(const hardware::GpuProfile& gpu,
+                      std::optional<std::int64_t> start,
+                      report::Evaluation& evaluation);
+
+}  // namespace orrery::evaluate

@@ -1,0 +1,141 @@
+#include "sim/evaluate/levers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "sim/run/monte_carlo.hpp"
+
+namespace orrery::evaluate {
+
+namespace {
+
+using report::MetricId;
+using run::RunPlan;
+
+constexpr double kOnePoint = 0.01;
+constexpr double kFewerFailures = 0.9;
+
+// A change of the plan and how it reads in a sentence.
+struct Change {
+  std::string text;
+  std::function<void(RunPlan&)> apply;
+};
+
+struct Outcome {
+  double wall = 0.0;
+  double tokens = 0.0;
+  double cost = 0.0;
+};
+
+std::optional<Outcome> outcome(const RunPlan& plan, const LeverOptions& options) {
+  const auto run = run::simulate(plan, {.threads = options.threads, .stop = options.stop});
+  if (!run || run->finished < run->trials) {
+    return std::nullopt;
+  }
+  return Outcome{run->wall.mean(), run->tokens.mean(), run->cost.mean()};
+}
+
+// Checkpoints keep their distance in time: a shorter step means more steps between saves.
+void scale_step(RunPlan& plan, double factor) {
+  const Seconds faster = to_seconds(plan.step.step_time) * factor;
+  plan.step.step_time = std::max(SimTime{1}, to_sim_time(faster));
+  if (plan.checkpoint_steps) {
+    const double steps = std::round(static_cast<double>(*plan.checkpoint_steps) / factor);
+    plan.checkpoint_steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+  }
+}
+
+// Takes `less` from the longest stage of every cause's recovery.
+void shorten_recovery(RunPlan& plan, Seconds less) {
+  for (run::PlannedCause& cause : plan.causes) {
+    auto longest = std::max_element(
+        cause.recovery.begin(),
+        cause.recovery.end(),
+        [](const run::Duration& a, const run::Duration& b) { return run::mean(a) < run::mean(b); });
+    const Seconds before = run::mean(*longest);
+    *longest = run::scaled(*longest, std::max(0.0, (before - less) / before));
+  }
+}
+
+void fewer_failures(RunPlan& plan) {
+  plan.mtbf = *plan.mtbf / kFewerFailures;
+}
+
+double metric(const report::Evaluation& evaluation, MetricId id) {
+  const report::MetricValue* value = evaluation.metrics.find(id);
+  return value != nullptr ? value->value : 0.0;
+}
+
+std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
+  std::vector<Change> changes;
+  const double mfu = metric(evaluation, MetricId::mfu);
+  if (mfu > 0.0) {
+    changes.push_back({"one point of MFU more",
+                       [mfu](RunPlan& plan) { scale_step(plan, mfu / (mfu + kOnePoint)); }});
+  }
+  const double exposed = metric(evaluation, MetricId::exposed_communication_fraction);
+  if (exposed > 0.0) {
+    changes.push_back({"hiding all exposed communication",
+                       [exposed](RunPlan& plan) { scale_step(plan, 1.0 - exposed); }});
+  }
+  const double bubble = metric(evaluation, MetricId::bubble_fraction);
+  if (bubble > 0.0) {
+    changes.push_back(
+        {"a pipeline without bubble", [bubble](RunPlan& plan) { scale_step(plan, 1.0 - bubble); }});
+  }
+  const RunPlan& plan = *evaluation.plan;
+  if (plan.mtbf) {
+    changes.push_back({"one minute less recovery per failure",
+                       [](RunPlan& changed) { shorten_recovery(changed, minutes(1.0)); }});
+    changes.push_back({"10 % fewer failures", fewer_failures});
+  }
+  if (plan.checkpoint_steps && plan.stall > SimTime{}) {
+    changes.push_back({"checkpoints without stall", [](RunPlan& changed) {
+                         changed.stall = SimTime{};
+                         if (changed.checkpoint_mode == run::CheckpointMode::sync) {
+                           changed.durable = SimTime{};
+                         }
+                       }});
+  }
+  if (evaluation.run->ledger_sum.share(run::RunCategory::waiting_for_capacity) > kMilli) {
+    changes.push_back({"twice as many spare nodes", [](RunPlan& changed) {
+                         changed.spares = std::max<std::int64_t>(1, 2 * changed.spares);
+                       }});
+  }
+  return changes;
+}
+
+}  // namespace
+
+std::vector<report::Lever> find_levers(const report::Evaluation& evaluation,
+                                       const LeverOptions& options) {
+  std::vector<report::Lever> levers;
+  RunPlan base = *evaluation.plan;
+  base.simulation.trials = std::min(base.simulation.trials, options.trials);
+  const std::optional<Outcome> before = outcome(base, options);
+  if (!before || before->tokens <= 0.0) {
+    return levers;
+  }
+  for (const Change& change : possible_changes(evaluation)) {
+    RunPlan changed = base;
+    change.apply(changed);
+    const std::optional<Outcome> after = outcome(changed, options);
+    if (!after || after->tokens <= 0.0) {
+      continue;
+    }
+    const double same_work = before->tokens / after->tokens;
+    levers.push_back({.change = change.text,
+                      .finish_delta = seconds(after->wall * same_work - before->wall),
+                      .cost_delta = dollars(after->cost * same_work - before->cost)});
+  }
+  std::stable_sort(
+      levers.begin(), levers.end(), [](const report::Lever& a, const report::Lever& b) {
+        return std::pair(a.cost_delta, a.finish_delta) < std::pair(b.cost_delta, b.finish_delta);
+      });
+  return levers;
+}
+
+}  // namespace orrery::evaluate

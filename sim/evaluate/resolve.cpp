@@ -1,0 +1,105 @@
+#include "sim/evaluate/resolve.hpp"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/schedule/schedule.hpp"
+
+namespace orrery::evaluate {
+
+namespace {
+
+std::string_view dtype_name(model::Dtype dtype) {
+  switch (dtype) {
+    case model::Dtype::fp32:
+      return "fp32";
+    case model::Dtype::tf32:
+      return "tf32";
+    case model::Dtype::bf16:
+      return "bf16";
+    case model::Dtype::fp16:
+      return "fp16";
+    case model::Dtype::fp8:
+      return "fp8";
+    case model::Dtype::fp4:
+      return "fp4";
+  }
+  return {};
+}
+
+void check_precision(const scenario::Scenario& scenario,
+                     const hardware::GpuProfile& gpu,
+                     Diagnostics& diagnostics) {
+  const model::Dtype compute = scenario.step.precision.compute;
+  if (gpu.find_gemm(compute) != nullptr) {
+    return;
+  }
+  std::vector<std::string_view> supported;
+  for (const hardware::GemmRate& rate : gpu.gemm) {
+    supported.push_back(dtype_name(rate.dtype));
+  }
+  diagnostics.error(scenario.where("precision"),
+                    "precision",
+                    fmt::format("{} has no {} rate", gpu.name, dtype_name(compute)),
+                    fmt::format("{}", fmt::join(supported, ", ")));
+}
+
+bool turns_at_the_end(schedule::ScheduleKind kind) {
+  return kind == schedule::ScheduleKind::zb_v || kind == schedule::ScheduleKind::dualpipev;
+}
+
+}  // namespace
+
+std::optional<Resolved> resolve(const scenario::Scenario& scenario,
+                                const std::optional<hardware::ProfileSearch>& search,
+                                Diagnostics& diagnostics) {
+  const hardware::ProfileSearch where = search ? *search : hardware::default_search(scenario.file);
+  auto gpu = hardware::load_gpu_profile(
+      scenario.cluster.gpu, where, scenario.where("cluster.gpu"), "cluster.gpu", diagnostics);
+  auto software = hardware::load_software_profile(
+      scenario.software, where, scenario.where("software"), "software", diagnostics);
+  if (!gpu || !software) {
+    return std::nullopt;
+  }
+  check_precision(scenario, *gpu, diagnostics);
+  const layout::ClusterShape cluster =
+      hardware::cluster_shape(scenario.cluster, gpu->nvlink.has_value());
+  auto resolved = layout::resolve_layout(scenario.layout,
+                                         scenario.batch,
+                                         scenario.model,
+                                         cluster,
+                                         turns_at_the_end(scenario.step.schedule));
+  if (const auto* problems = std::get_if<std::vector<layout::LayoutProblem>>(&resolved)) {
+    for (const layout::LayoutProblem& problem : *problems) {
+      diagnostics.error(scenario.where(problem.key), problem.key, problem.message, problem.allowed);
+    }
+  }
+  if (diagnostics.has_errors()) {
+    return std::nullopt;
+  }
+  return Resolved{cost::CostModel(*std::move(gpu), *std::move(software), scenario.cluster),
+                  cluster,
+                  std::get<layout::Layout>(std::move(resolved))};
+}
+
+step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& resolved) {
+  return {.model = scenario.model,
+          .layout = resolved.layout,
+          .cluster = resolved.cluster,
+          .spec = scenario.step};
+}
+
+Bytes worst_peak(const step::StepResult& result) {
+  Bytes peak;
+  for (const step::StageMemory& stage : result.memory) {
+    peak = std::max(peak, stage.peak());
+  }
+  return peak;
+}
+
+}  // namespace orrery::evaluate

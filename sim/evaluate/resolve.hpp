@@ -1,0 +1,35 @@
+#pragma once
+
+// Which layout, on which hardware, with which software? The scenario's names and rules, resolved.
+//
+// Loads the profiles, resolves the layout against cluster and model, and builds the cost model. All
+// broken rules become diagnostics at the key that caused them.
+
+#include <optional>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/cost/cost_model.hpp"
+#include "sim/hardware/profile_reader.hpp"
+#include "sim/layout/layout_spec.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/step/step_simulator.hpp"
+
+namespace orrery::evaluate {
+
+struct Resolved {
+  cost::CostModel costs;
+  layout::ClusterShape cluster;
+  layout::Layout layout;
+};
+
+[[nodiscard]] std::optional<Resolved> resolve(const scenario::Scenario& scenario,
+                                              const std::optional<hardware::ProfileSearch>& search,
+                                              Diagnostics& diagnostics);
+
+[[nodiscard]] step::StepInput step_input(const scenario::Scenario& scenario,
+                                         const Resolved& resolved);
+
+// Largest peak over the pipeline stages.
+[[nodiscard]] Bytes worst_peak(const step::StepResult& result);
+
+}  // namespace orrery::evaluate
