@@ -30,6 +30,7 @@ struct Placements {
   layout::GroupPlacement expert_data;
   layout::GroupPlacement shard;    // ZeRO/FSDP shard group
   layout::GroupPlacement replica;  // HSDP replicas
+  layout::GroupPlacement pipeline;
 };
 
 class CostModel {

@@ -1,0 +1,123 @@
+#pragma once
+
+// How long does a collective over a placed group take? NCCL's choice of algorithm (nccl_model.hpp),
+// timed with the rates that published measurements reach.
+//
+//   time = call + latency + fill * S / (S + S_fill) + S / (algorithm bandwidth * stack efficiency)
+//
+// symbol    | meaning                                                        | unit   | origin
+// ----------|----------------------------------------------------------------|--------|----------
+// S         | larger of a rank's send and receive buffer (NCCL's nBytes)     | byte   | caller
+// call      | launch of the kernel and meeting of the ranks                  | s      | published
+// latency   | NCCL's latency of the chosen algorithm and protocol            | s      | NCCL
+// fill      | filling the pipeline of chunks, 2.7 * latency, Simple only     | s      | fit
+// S_fill    | size at which chunks have grown to half their limit: 24 MiB    | byte   | fit
+// bandwidth | NCCL's table, NVLink-SHARP as measured, and never above what   | byte/s | NCCL,
+//           | the NICs of one node carry                                     |        | published
+// sharing   | sibling groups that use one node's NICs at the same time       | -      | placement
+//
+//   NIC rate of one group on one node = min(k, NICs, NICs / sharing) * rate * 0.92 / taper
+//   taper of a ring over blocks of a tier = max(1, product of oversubscription / nodes in a block)
+//   all-to-all = max(bytes over NVLink / link rate, bytes over NICs / NIC rate), root-sum-square
+//   with the latency of its messages
+//
+// k is the number of NICs next to the group's ranks of a node. A ring crosses a block's uplink once
+// however many of its nodes lie in the block, so a taper hurts it only when the sibling rings of
+// the block ask for more than the uplink has; an all-to-all sends most of its bytes across.
+//
+// Assumptions: groups of one axis run at once and share NICs evenly; full-duplex links; ranks map
+// to the nearest NIC. Breaks for tuner plugins (AWS), SHARP switches and TCP transports (give their
+// latency as tier latency). Valid range and measured errors: docs/collectives.md.
+// Sources: NVIDIA/nccl v2.28.9; nccl-tests logs in tests/published/collective_measurements.yaml.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sim/cost/cost.hpp"
+#include "sim/cost/nccl_model.hpp"
+#include "sim/hardware/cluster_spec.hpp"
+#include "sim/hardware/gpu_profile.hpp"
+#include "sim/hardware/software_profile.hpp"
+#include "sim/layout/placement.hpp"
+#include "sim/model/op.hpp"
+
+namespace orrery::cost {
+
+// The wires of one group on one node.
+struct GroupFabric {
+  NcclGraph graph;
+  BytesPerSecond link;  // one GPU to the others of its node, one direction
+  BytesPerSecond nics;  // this group's share of a node's NICs, before any taper
+  double ring_taper = 1.0;
+  double scatter_taper = 1.0;
+  SourceKind link_source = SourceKind::datasheet;
+  SourceKind nic_source = SourceKind::given;
+};
+
+// Wires of a group, from its placement. `ranks` >= 2.
+[[nodiscard]] GroupFabric group_fabric(const layout::GroupPlacement& group,
+                                       const hardware::GpuProfile& gpu,
+                                       const hardware::ClusterSpec& cluster);
+
+// What one collective takes and why; times before the stack's own overhead and efficiency.
+struct CollectiveTime {
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  Seconds call;
+  Seconds latency;
+  Seconds fill;
+  Seconds transfer;
+  BytesPerSecond bandwidth;  // algorithm bandwidth of the transfer
+  std::string_view limit;    // what bounds the transfer
+  std::string_view reason;   // why this algorithm and protocol
+  Seconds nccl_time;         // what NCCL's own table expects; 0 for direct exchanges
+  bool crosses_nodes = false;
+  bool extrapolated = false;  // outside the sizes and groups that were measured
+
+  [[nodiscard]] Seconds total() const {
+    return call + latency + fill + transfer;
+  }
+};
+
+// `bytes_per_rank_in` and `bytes_total` as in model/op.hpp. A group of one rank takes no time.
+[[nodiscard]] CollectiveTime collective_time(model::CollectiveKind kind,
+                                             Bytes bytes_per_rank_in,
+                                             Bytes bytes_total,
+                                             model::Dtype dtype,
+                                             const layout::GroupPlacement& group,
+                                             const hardware::GpuProfile& gpu,
+                                             const hardware::ClusterSpec& cluster);
+
+// The same with the stack's efficiency and overhead, booked by source.
+[[nodiscard]] Cost collective_cost(model::CollectiveKind kind,
+                                   Bytes bytes_per_rank_in,
+                                   Bytes bytes_total,
+                                   model::Dtype dtype,
+                                   const layout::GroupPlacement& group,
+                                   const hardware::GpuProfile& gpu,
+                                   const hardware::SoftwareProfile& software,
+                                   const hardware::ClusterSpec& cluster);
+
+// Bus bandwidth over algorithm bandwidth as nccl-tests defines it: 2(n-1)/n, (n-1)/n or 1.
+[[nodiscard]] double bus_factor(model::CollectiveKind kind, std::int64_t ranks);
+
+// NCCL's nBytes, the size column of nccl-tests.
+[[nodiscard]] Bytes nccl_bytes(model::CollectiveKind kind,
+                               Bytes bytes_per_rank_in,
+                               Bytes bytes_total);
+
+// Product of the oversubscription of the tiers below `tier`: what a flow that leaves every block on
+// its way gets less.
+[[nodiscard]] double full_taper(const hardware::NetworkSpec& network, std::size_t tier);
+
+// One-way latency of the tiers up to and including `tier`.
+[[nodiscard]] Seconds tier_latency(const hardware::NetworkSpec& network, std::size_t tier);
+
+// NICs next to one GPU times their number of GPUs, at most what the node has.
+[[nodiscard]] BytesPerSecond node_nic_rate(std::int64_t ranks_on_node,
+                                           std::int64_t sharing,
+                                           std::int64_t hosts_per_node,
+                                           const hardware::ClusterSpec& cluster);
+
+}  // namespace orrery::cost

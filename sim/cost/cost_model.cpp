@@ -1,0 +1,95 @@
+#include "sim/cost/cost_model.hpp"
+
+#include <utility>
+
+#include "sim/cost/attention.hpp"
+#include "sim/cost/collective.hpp"
+#include "sim/cost/gemm.hpp"
+#include "sim/cost/memory_bound.hpp"
+#include "sim/cost/transfer.hpp"
+
+namespace orrery::cost {
+
+namespace {
+
+const layout::GroupPlacement& placement_of(model::CommAxis axis, const Placements& placements) {
+  switch (axis) {
+    case model::CommAxis::tensor:
+      return placements.tensor;
+    case model::CommAxis::context:
+      return placements.context;
+    case model::CommAxis::expert:
+      return placements.expert;
+    case model::CommAxis::expert_tensor:
+      return placements.expert_tensor;
+    case model::CommAxis::data:
+      return placements.data;
+    case model::CommAxis::pipeline:
+      break;
+  }
+  return placements.pipeline;
+}
+
+struct OperationVisitor {
+  const CostModel& model;
+  const Placements& placements;
+
+  Cost operator()(const model::GemmOp& op) const {
+    return model.gemm(op);
+  }
+
+  Cost operator()(const model::AttentionOp& op) const {
+    return model.attention(op);
+  }
+
+  Cost operator()(const model::MemoryOp& op) const {
+    return model.memory_bound(op);
+  }
+
+  Cost operator()(const model::CollectiveOp& op) const {
+    return model.collective(
+        op.kind, op.bytes_per_rank_in, op.bytes_total, op.dtype, placement_of(op.axis, placements));
+  }
+};
+
+}  // namespace
+
+CostModel::CostModel(hardware::GpuProfile gpu,
+                     hardware::SoftwareProfile software,
+                     hardware::ClusterSpec cluster)
+    : gpu_(std::move(gpu)), software_(std::move(software)), cluster_(std::move(cluster)) {}
+
+Cost CostModel::gemm(const model::GemmOp& op) const {
+  return gemm_cost(op, gpu_, software_);
+}
+
+Cost CostModel::attention(const model::AttentionOp& op) const {
+  return attention_cost(op, gpu_, software_);
+}
+
+Cost CostModel::memory_bound(const model::MemoryOp& op) const {
+  return memory_bound_cost(op, gpu_, software_);
+}
+
+Cost CostModel::collective(model::CollectiveKind kind,
+                           Bytes bytes_per_rank_in,
+                           Bytes bytes_total,
+                           model::Dtype dtype,
+                           const layout::GroupPlacement& group) const {
+  return collective_cost(
+      kind, bytes_per_rank_in, bytes_total, dtype, group, gpu_, software_, cluster_);
+}
+
+Cost CostModel::send_receive(Bytes bytes, const layout::HopPlacement& hop) const {
+  return transfer_cost(bytes, hop, gpu_, software_, cluster_);
+}
+
+Cost CostModel::operation(const model::Op& op, const Placements& placements) const {
+  return std::visit(OperationVisitor{*this, placements}, op);
+}
+
+Cost CostModel::optimizer_step(double parameters) const {
+  return optimizer_cost(parameters, gpu_, software_);
+}
+
+}  // namespace orrery::cost

@@ -1,0 +1,54 @@
+#pragma once
+
+// How long does one point-to-point message take, or a copy between GPU and host?
+//
+//   message = call + latency + bytes / (rate * stack efficiency)
+//   over NVLink:      rate = link rate * direct_wire_share
+//   over PCIe:        rate = pinned copy rate * 0.82
+//   over the network: rate = min(NICs beside the GPU, NICs of the node / senders) * nic_rate * 0.86
+//                     / oversubscription of the tiers crossed
+//   host copy         = bytes / host_bandwidth
+//
+// symbol  | meaning                                                       | unit   | origin
+// --------|---------------------------------------------------------------|--------|-----------
+// call    | launch of the kernel on both sides                            | s      | published
+// latency | 4 us inside a node; 22.4 us + tier latencies across           | s      | NCCL
+// senders | ranks of one node that send at the same time                  | ranks  | placement
+// 0.86    | share of a NIC's line rate of one message stream              | 1      | published
+//
+// Published: send/receive on 8-GPU H100 hosts with 50 GB/s per GPU 42-43 GB/s and 40-53 us between
+// nodes (EFA); NCCL's Simple base and network latencies are 8.4 and 14 us. A pipeline's hop is one
+// such message per micro-batch. Assumption: all senders of a node leave through the tiers crossed.
+// Source: collective_measurements.yaml (smol playbook rows), nccl v2.28.9 tuning.cc.
+
+#include "sim/cost/cost.hpp"
+#include "sim/hardware/cluster_spec.hpp"
+#include "sim/hardware/gpu_profile.hpp"
+#include "sim/hardware/software_profile.hpp"
+#include "sim/layout/placement.hpp"
+
+namespace orrery::cost {
+
+struct TransferTime {
+  Seconds latency;  // call included
+  Seconds transfer;
+  BytesPerSecond bandwidth;
+  bool crosses_nodes = false;
+};
+
+[[nodiscard]] TransferTime transfer_time(Bytes bytes,
+                                         const layout::HopPlacement& hop,
+                                         const hardware::GpuProfile& gpu,
+                                         const hardware::ClusterSpec& cluster);
+
+// The same with the stack's efficiency and overhead, booked by source.
+[[nodiscard]] Cost transfer_cost(Bytes bytes,
+                                 const layout::HopPlacement& hop,
+                                 const hardware::GpuProfile& gpu,
+                                 const hardware::SoftwareProfile& software,
+                                 const hardware::ClusterSpec& cluster);
+
+// Pinned copy between GPU and host memory, one direction: offload, checkpoint snapshots.
+[[nodiscard]] Cost host_copy_cost(Bytes bytes, const hardware::GpuProfile& gpu);
+
+}  // namespace orrery::cost
