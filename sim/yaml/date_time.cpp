@@ -37,7 +37,9 @@ std::string shape_problem(std::string_view text) {
   if (matches(text, "0000-00-00T00:00") || matches(text, "0000-00-00T00:00:00")) {
     return "does not end in Z";
   }
-  if (matches(text.substr(0, 19), "0000-00-00 00:00Z") || matches(text, "0000-00-00 00:00")) {
+  constexpr std::size_t kDayLength = 10;
+  if (text.size() > kDayLength && text[kDayLength] == ' ' &&
+      matches(text.substr(0, kDayLength), "0000-00-00")) {
     return "has a space where a T is needed";
   }
   constexpr std::size_t kMinuteLength = 16;

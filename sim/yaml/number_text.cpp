@@ -122,7 +122,7 @@ NumberValue number_value(std::string_view number) {
   double value = 0.0;
   const auto result = std::from_chars(number.data(), number.data() + number.size(), value);
   if (result.ec == std::errc::result_out_of_range || !std::isfinite(value)) {
-    return {0.0, "is outside the range of a double (1e-307 to 1e308)"};
+    return {0.0, "is outside the range of a double"};
   }
   return {value == 0.0 ? 0.0 : value, {}};  // -0 becomes 0
 }

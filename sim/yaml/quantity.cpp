@@ -45,7 +45,7 @@ constexpr std::array kByteUnits = {Unit{"B", 1.0},
                                    Unit{"GiB", kGibi},
                                    Unit{"TiB", kTebi},
                                    Unit{"PiB", kTebi* kKibi}};
-constexpr std::array kByteHints = {Hint{"KB", "write `kB` for 1000 bytes or `KiB` for 1024"},
+constexpr std::array kByteHints = {Hint{"KB", "write `kB` (decimal) or `KiB` (binary)"},
                                    Hint{"K", "write `kB` or `KiB`"},
                                    Hint{"M", "write `MB` or `MiB`"},
                                    Hint{"G", "write `GB` or `GiB`"},

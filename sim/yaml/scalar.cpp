@@ -54,7 +54,7 @@ struct Decimal {
 };
 
 Decimal take_apart(std::string_view number) {
-  constexpr std::int64_t kHuge = 1'000'000'000;  // beyond any exponent that can matter
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int32_t>::max();  // any larger: the same
   Decimal decimal;
   decimal.negative = number.starts_with('-');
   bool fraction = false;

@@ -3,7 +3,7 @@
 // What does this scalar mean? Exact rules from text to numbers, quantities, money and dates.
 //
 // kind            | accepted                                       | refused
-// ----------------|------------------------------------------------|---------------------------------
+// ----------------|------------------------------------------------|-------------------------------
 // count           | 8, -3, 15.6T (k M B T), 15e12                  | 010, 0x8, 1_000, 1.5, nan, -0
 // number          | 0.38, -2, 1e3                                  | 01, .5, +1, 1e999, nan, inf
 // bool            | true, false                                    | yes, no, on, off, True, 1

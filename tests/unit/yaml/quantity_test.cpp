@@ -33,7 +33,7 @@ TEST(ParseBytes, RefusesBareNumbersAndMisspeltUnits) {
             "`80 Gib` has the unknown unit `Gib`: did you mean `GiB`?");
   EXPECT_EQ(refusal(parse_bytes("80gb")), "`80gb` has the unknown unit `gb`: did you mean `GB`?");
   EXPECT_EQ(refusal(parse_bytes("80KB")),
-            "`80KB` has the unknown unit `KB`: write `kB` for 1000 bytes or `KiB` for 1024");
+            "`80KB` has the unknown unit `KB`: write `kB` (decimal) or `KiB` (binary)");
   EXPECT_EQ(refusal(parse_bytes("80Gb")),
             "`80Gb` has the unknown unit `Gb`: a lower-case b is bits; write `GB` or `GiB`");
   EXPECT_EQ(refusal(parse_bytes("80G")), "`80G` has the unknown unit `G`: write `GB` or `GiB`");

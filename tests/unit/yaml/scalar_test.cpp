@@ -90,10 +90,8 @@ TEST(ParseNumber, FollowsTheGrammarOfJson) {
 }
 
 TEST(ParseNumber, RefusesWhatIsNoFiniteDecimal) {
-  EXPECT_EQ(refusal(parse_number("1e999")),
-            "`1e999` is outside the range of a double (1e-307 to 1e308)");
-  EXPECT_EQ(refusal(parse_number("1e-999")),
-            "`1e-999` is outside the range of a double (1e-307 to 1e308)");
+  EXPECT_EQ(refusal(parse_number("1e999")), "`1e999` is outside the range of a double");
+  EXPECT_EQ(refusal(parse_number("1e-999")), "`1e-999` is outside the range of a double");
   for (const char* text : {"nan", ".nan", ".NaN", "inf", "-inf", ".inf", "-.inf", "Infinity"}) {
     EXPECT_NE(refusal(parse_number(text)).find("is not a finite number"), std::string::npos)
         << text;
