@@ -10,7 +10,7 @@ target_compile_options(orrery_flags INTERFACE
 # g++ 12 misreads inlined library templates at -O2 and above: -Wmaybe-uninitialized in third-party
 # headers, -Wrestrict in "literal" + std::string (GCC bug 105651).
 target_compile_options(orrery_flags INTERFACE
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-restrict>)
+  "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-restrict>")
 foreach(sanitizer IN LISTS ORRERY_SANITIZE)
   target_compile_options(orrery_flags INTERFACE -fsanitize=${sanitizer} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
