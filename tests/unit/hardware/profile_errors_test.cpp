@@ -1,0 +1,183 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "tests/unit/hardware/profile_files.hpp"
+
+namespace orrery::hardware {
+namespace {
+
+const SourceLocation kWhere = {"scenario.yaml", 7, 8};
+
+// Messages of the document, without the path of the temporary file.
+std::string gpu_errors(const std::string& text) {
+  const ProfileFolder folder;
+  const std::string file = folder.write("gpu/tiny.yaml", text).string();
+  Diagnostics diagnostics;
+  const auto profile =
+      load_gpu_profile("tiny", folder.search(), kWhere, "cluster.gpu", diagnostics);
+  EXPECT_EQ(profile.has_value(), !diagnostics.has_errors());
+  std::string messages = to_string(diagnostics);
+  for (std::size_t at = messages.find(file); at != std::string::npos; at = messages.find(file)) {
+    messages.replace(at, file.size(), "tiny.yaml");
+  }
+  return messages;
+}
+
+std::string gpu_errors(std::string_view from, std::string_view to) {
+  return gpu_errors(replaced(kTinyGpu, from, to));
+}
+
+TEST(ProfileErrors, TheTinyProfileIsValidAndCarriesItsSources) {
+  const ProfileFolder folder;
+  folder.write("gpu/tiny.yaml", kTinyGpu);
+  Diagnostics diagnostics;
+  const auto profile =
+      load_gpu_profile("tiny", folder.search(), kWhere, "cluster.gpu", diagnostics);
+  EXPECT_EQ(to_string(diagnostics), "");
+  ASSERT_TRUE(profile.has_value());
+  const GemmRate* bf16 = profile->find_gemm(model::Dtype::bf16);
+  ASSERT_NE(bf16, nullptr);
+  EXPECT_EQ(bf16->sustained.kind(), SourceKind::published);
+  EXPECT_EQ(bf16->sustained.source().citation, "paper");
+  EXPECT_DOUBLE_EQ(bf16->sustained.residual(), 0.02);
+  ASSERT_TRUE(bf16->half_depth.range().has_value());
+  EXPECT_TRUE(bf16->half_depth.range()->contains(8192.0));
+  EXPECT_FALSE(bf16->half_depth.range()->contains(256.0));
+  EXPECT_DOUBLE_EQ(in_gibibytes(profile->memory.value()), 8.0);
+}
+
+TEST(ProfileErrors, AValueWithoutItsSourceIsRefused) {
+  EXPECT_EQ(gpu_errors("{value: 8GiB, source: datasheet, citation: sheet}", "8GiB"),
+            "tiny.yaml:6:9: error: memory: is a bare value without its source (write {value: 0.9, "
+            "source: assumed, citation: why})\n");
+  EXPECT_EQ(gpu_errors("{value: 8GiB, source: datasheet, citation: sheet}",
+                       "{value: 8GiB, citation: sheet}"),
+            "tiny.yaml:6:9: error: memory.source: is required but missing (a name such as "
+            "measured)\n");
+  EXPECT_EQ(gpu_errors("{value: 8GiB, source: datasheet, citation: sheet}",
+                       "{value: 8GiB, source: datasheet}"),
+            "tiny.yaml:6:9: error: memory.citation: is required but missing (a text such as "
+            "`abc`)\n");
+}
+
+TEST(ProfileErrors, AProfileCannotSayGiven) {
+  EXPECT_EQ(gpu_errors("{value: 8GiB, source: datasheet", "{value: 8GiB, source: given"),
+            "tiny.yaml:6:31: error: memory.source: `given` is not known (allowed: measured, "
+            "published, datasheet, assumed)\n");
+}
+
+TEST(ProfileErrors, UnknownKeysAreErrorsWithTheNearestName) {
+  EXPECT_EQ(gpu_errors("sm_count: 10\n", "sm_count: 10\nboost_clock: 2\n"),
+            "tiny.yaml:6:1: error: boost_clock: unknown key (allowed: format, name, full_name, "
+            "arch, sm_count, memory, hbm_bandwidth, memory_efficiency, launch_latency, "
+            "host_bandwidth, pcie_bandwidth, power_watts, gemm, attention, nvlink)\n");
+  EXPECT_EQ(gpu_errors("half_depth: {value: 100", "half_dept: {value: 100"),
+            "tiny.yaml:19:5: error: gemm.bf16.half_depth: is required but missing (a coefficient "
+            "such as {value: 0.9, source: assumed, citation: why})\n"
+            "tiny.yaml:21:5: error: gemm.bf16.half_dept: unknown key (did you mean "
+            "`half_depth`?)\n");
+  EXPECT_EQ(gpu_errors("residual: 2%", "residuals: 2%"),
+            "tiny.yaml:20:71: error: gemm.bf16.sustained.residuals: unknown key (did you mean "
+            "`residual`?)\n");
+}
+
+TEST(ProfileErrors, AMissingCoefficientIsNamedWithItsPath) {
+  EXPECT_EQ(
+      gpu_errors("  forward: {value: 70TFLOP/s, source: published, citation: paper}\n", ""),
+      "tiny.yaml:23:3: error: attention.forward: is required but missing (a coefficient such as "
+      "{value: 0.9, source: assumed, citation: why})\n");
+}
+
+TEST(ProfileErrors, ABareNumberNeedsItsUnit) {
+  EXPECT_EQ(gpu_errors("value: 500GB/s", "value: 500"),
+            "tiny.yaml:7:24: error: hbm_bandwidth.value: `500` has no unit (bits in Mbps Gbps Tbps "
+            "or bytes in MB/s GB/s TB/s and GiB/s, such as 400Gbps or 3.35TB/s)\n");
+}
+
+TEST(ProfileErrors, ASustainedRateAboveThePeakIsRefused) {
+  EXPECT_EQ(gpu_errors("value: 80TFLOP/s", "value: 120TFLOP/s"),
+            "tiny.yaml:20:16: error: gemm.bf16.sustained: is above the peak of the data type (at "
+            "most 100 TFLOP/s)\n");
+}
+
+TEST(ProfileErrors, ARingAboveTheLinkRateIsRefused) {
+  EXPECT_EQ(gpu_errors("value: 80GB/s", "value: 101GB/s"),
+            "tiny.yaml:15:24: error: nvlink.nccl_ring_bandwidth: is above the link rate (at most "
+            "100 GB/s)\n");
+}
+
+TEST(ProfileErrors, ReducingSwitchesCameWithHopper) {
+  EXPECT_EQ(gpu_errors("nvls: false", "nvls: true"),
+            "tiny.yaml:16:9: error: nvlink.nvls: needs switches that reduce, which came with "
+            "hopper (false)\n");
+}
+
+TEST(ProfileErrors, AttentionAboveThe16BitPeakIsRefused) {
+  EXPECT_EQ(gpu_errors("value: 70TFLOP/s", "value: 170TFLOP/s"),
+            "tiny.yaml:23:12: error: attention.forward: is above the 16-bit peak (at most "
+            "100 TFLOP/s)\n");
+}
+
+TEST(ProfileErrors, ARangeNeedsTwoNumbersInOrder) {
+  const std::string expected =
+      "tiny.yaml:21:73: error: gemm.bf16.half_depth.range: needs two numbers, the lower one first "
+      "(such as [1024, 16384])\n";
+  EXPECT_EQ(gpu_errors("[512, 8192]", "[8192, 512]"), expected);
+  EXPECT_EQ(gpu_errors("[512, 8192]", "[512]"), expected);
+}
+
+TEST(ProfileErrors, AFileOfAnotherKindGivesOneMessage) {
+  EXPECT_EQ(gpu_errors("format: orrery-gpu/1", "format: orrery-software/1"),
+            "tiny.yaml:1:9: error: format: `orrery-software/1` is not known (allowed: "
+            "orrery-gpu/1)\n");
+}
+
+TEST(ProfileErrors, AllProblemsAreReportedAtOnce) {
+  std::string text = replaced(kTinyGpu, "value: 80TFLOP/s", "value: 120TFLOP/s");
+  text = replaced(text, "arch: ampere", "arch: amper");
+  text = replaced(text, "sm_count: 10", "sm_count: 0");
+  const std::string messages = gpu_errors(text);
+  EXPECT_EQ(std::count(messages.begin(), messages.end(), '\n'), 3) << messages;
+}
+
+TEST(ProfileErrors, AGpuWithoutAnyDataTypeIsRefused) {
+  const std::size_t begin = kTinyGpu.find("gemm:");
+  const std::size_t end = kTinyGpu.find("attention:");
+  const std::string messages =
+      gpu_errors(kTinyGpu.substr(0, begin) + "gemm: {}\n" + kTinyGpu.substr(end));
+  EXPECT_EQ(messages,
+            "tiny.yaml:17:7: error: gemm: has no data type (at least one of fp32, tf32, bf16, "
+            "fp16, fp8, fp4)\n");
+}
+
+// Software: score_passes belongs to unfused attention only.
+TEST(ProfileErrors, ScorePassesFollowTheAttentionImplementation) {
+  const std::filesystem::path source = std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" /
+                                       "profiles" / "software" / "megatron-lm.yaml";
+  std::ifstream stream(source);
+  std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  const ProfileFolder folder;
+  folder.write("software/megatron-lm.yaml",
+               replaced(text, "attention: unfused", "attention: fused"));
+  Diagnostics diagnostics;
+  const auto fused =
+      load_software_profile("megatron-lm", folder.search(), kWhere, "software", diagnostics);
+  ASSERT_TRUE(fused.has_value()) << to_string(diagnostics);
+  ASSERT_EQ(diagnostics.all().size(), 1U);
+  EXPECT_EQ(diagnostics.all()[0].severity, Severity::warning);
+  EXPECT_EQ(diagnostics.all()[0].key, "score_passes");
+  EXPECT_EQ(diagnostics.all()[0].message, "has no effect with fused attention");
+  EXPECT_DOUBLE_EQ(fused->score_passes.value(), 0.0);
+
+  folder.write("software/megatron-lm.yaml", replaced(text, "score_passes:", "score_pases:"));
+  Diagnostics missing;
+  EXPECT_FALSE(load_software_profile("megatron-lm", folder.search(), kWhere, "software", missing)
+                   .has_value());
+  EXPECT_NE(to_string(missing).find("error: score_passes: is required but missing"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery::hardware

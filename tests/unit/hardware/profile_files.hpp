@@ -1,0 +1,93 @@
+#pragma once
+
+// Temporary profile directories and small valid documents for the tests of hardware/.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "sim/hardware/profile_reader.hpp"
+
+namespace orrery::hardware {
+
+// A profile directory that lives as long as the test; its path is <temporary>/profiles.
+class ProfileFolder {
+ public:
+  ProfileFolder() {
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    root_ = std::filesystem::temp_directory_path() /
+            (std::string("orrery-") + test->test_suite_name() + "-" + test->name() + "-" +
+             std::to_string(getpid()));
+    std::filesystem::create_directories(path() / "gpu");
+    std::filesystem::create_directories(path() / "software");
+  }
+
+  ~ProfileFolder() {
+    std::error_code error;
+    std::filesystem::remove_all(root_, error);
+  }
+
+  ProfileFolder(const ProfileFolder&) = delete;
+  ProfileFolder& operator=(const ProfileFolder&) = delete;
+
+  [[nodiscard]] std::filesystem::path root() const {
+    return root_;
+  }
+
+  [[nodiscard]] std::filesystem::path path() const {
+    return root_ / "profiles";
+  }
+
+  [[nodiscard]] ProfileSearch search() const {
+    return {{path()}};
+  }
+
+  // Returns the path of the file.
+  std::filesystem::path write(std::string_view relative, std::string_view text) const {
+    const std::filesystem::path file = path() / relative;
+    std::ofstream(file) << text;
+    return file;
+  }
+
+ private:
+  std::filesystem::path root_;
+};
+
+inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << "the document does not hold: " << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+inline const std::string kTinyGpu = R"(format: orrery-gpu/1
+name: tiny
+full_name: Tiny GPU
+arch: ampere
+sm_count: 10
+memory: {value: 8GiB, source: datasheet, citation: sheet}
+hbm_bandwidth: {value: 500GB/s, source: datasheet, citation: sheet}
+memory_efficiency: {value: 0.9, source: assumed, citation: why}
+launch_latency: {value: 2us, source: assumed, citation: why}
+host_bandwidth: {value: 20GB/s, source: assumed, citation: why}
+pcie_bandwidth: {value: 12GB/s, source: assumed, citation: why}
+power_watts: {value: 200, source: datasheet, citation: sheet}
+nvlink:
+  bandwidth: {value: 100GB/s, source: datasheet, citation: sheet}
+  nccl_ring_bandwidth: {value: 80GB/s, source: published, citation: NCCL}
+  nvls: false
+gemm:
+  bf16:
+    peak: {value: 100TFLOP/s, source: datasheet, citation: sheet}
+    sustained: {value: 80TFLOP/s, source: published, citation: paper, residual: 2%}
+    half_depth: {value: 100, source: published, citation: paper, range: [512, 8192]}
+attention:
+  forward: {value: 70TFLOP/s, source: published, citation: paper}
+  backward: {value: 60TFLOP/s, source: published, citation: paper}
+  half_length: {value: 300, source: published, citation: paper}
+)";
+
+}  // namespace orrery::hardware

@@ -1,0 +1,218 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "sim/hardware/profile_reader.hpp"
+
+namespace orrery::hardware {
+namespace {
+
+const SourceLocation kWhere = {"test.yaml", 1, 1};
+
+ProfileSearch shipped() {
+  return {{std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"}};
+}
+
+GpuProfile gpu(const std::string& name) {
+  Diagnostics diagnostics;
+  std::optional<GpuProfile> profile =
+      load_gpu_profile(name, shipped(), kWhere, "cluster.gpu", diagnostics);
+  EXPECT_EQ(to_string(diagnostics), "") << name;
+  EXPECT_TRUE(profile.has_value()) << name;
+  return std::move(profile).value();
+}
+
+SoftwareProfile software(const std::string& name) {
+  Diagnostics diagnostics;
+  std::optional<SoftwareProfile> profile =
+      load_software_profile(name, shipped(), kWhere, "software", diagnostics);
+  EXPECT_EQ(to_string(diagnostics), "") << name;
+  EXPECT_TRUE(profile.has_value()) << name;
+  return std::move(profile).value();
+}
+
+TEST(ShippedProfiles, AllPromisedNamesAreThere) {
+  EXPECT_EQ(list_gpu_profiles(shipped()),
+            (std::vector<std::string>{"a100-sxm-40gb",
+                                      "a100-sxm-80gb",
+                                      "b200-sxm",
+                                      "gb200",
+                                      "h100-sxm-80gb",
+                                      "h100-sxm-96gb-500w",
+                                      "h200-sxm",
+                                      "h800-sxm",
+                                      "l4",
+                                      "rtx-4090",
+                                      "rtx-a6000",
+                                      "v100-sxm-16gb",
+                                      "v100-sxm-32gb"}));
+  EXPECT_EQ(list_software_profiles(shipped()),
+            (std::vector<std::string>{"internevo",
+                                      "llm-foundry-fsdp",
+                                      "megatron-core",
+                                      "megatron-core-no-overlap",
+                                      "megatron-deepspeed",
+                                      "megatron-deepspeed-vtrain",
+                                      "megatron-lm",
+                                      "meta-llama3",
+                                      "nemo",
+                                      "nemo-mlperf",
+                                      "pytorch-ddp",
+                                      "torchtitan-fsdp2"}));
+}
+
+TEST(ShippedProfiles, EveryGpuIsWithinPhysicalBounds) {
+  for (const std::string& name : list_gpu_profiles(shipped())) {
+    SCOPED_TRACE(name);
+    const GpuProfile profile = gpu(name);
+    EXPECT_EQ(profile.name, name);
+    EXPECT_GE(profile.sm_count, 50);
+    EXPECT_GE(in_gibibytes(profile.memory.value()), 15.0);
+    EXPECT_LE(in_gibibytes(profile.memory.value()), 288.0);
+    EXPECT_GE(in_gigabytes_per_second(profile.hbm_bandwidth.value()), 300.0);
+    EXPECT_LE(in_terabytes_per_second(profile.hbm_bandwidth.value()), 8.0);
+    EXPECT_GE(profile.memory_efficiency.value(), 0.6);
+    EXPECT_LE(profile.memory_efficiency.value(), 0.95);
+    EXPECT_GE(in_microseconds(profile.launch_latency.value()), 1.0);
+    EXPECT_LE(in_microseconds(profile.launch_latency.value()), 5.0);
+    EXPECT_NE(profile.find_gemm(model::Dtype::fp16), nullptr);
+    EXPECT_NE(profile.find_gemm(model::Dtype::fp32), nullptr);
+    for (const GemmRate& rate : profile.gemm) {
+      const double share = rate.sustained.value() / rate.peak.value();
+      EXPECT_GE(share, 0.3);
+      EXPECT_LE(share, 1.0);
+      EXPECT_LE(rate.half_depth.value(), 1000.0);
+    }
+    const GemmRate& half = *profile.find_gemm(model::Dtype::fp16);
+    EXPECT_LE(profile.attention.forward.value(), half.peak.value());
+    EXPECT_LE(profile.attention.backward.value(), profile.attention.forward.value());
+    EXPECT_GE(profile.attention.half_length.value(), 100.0);
+    EXPECT_LE(profile.attention.half_length.value(), 2000.0);
+    if (profile.nvlink) {
+      EXPECT_GT(profile.nvlink->bandwidth.value(), profile.pcie_bandwidth.value());
+    }
+  }
+}
+
+TEST(ShippedProfiles, EverySoftwareProfileIsWithinPhysicalBounds) {
+  for (const std::string& name : list_software_profiles(shipped())) {
+    SCOPED_TRACE(name);
+    const SoftwareProfile profile = software(name);
+    EXPECT_EQ(profile.name, name);
+    EXPECT_FALSE(profile.version.empty());
+    EXPECT_GE(profile.gemm_efficiency.value(), 0.5);
+    EXPECT_LE(profile.gemm_efficiency.value(), 1.15);
+    EXPECT_LE(in_microseconds(profile.kernel_gap.value()), 25.0);
+    EXPECT_LE(in_milliseconds(profile.host_layer_time.value()), 1.0);
+    EXPECT_LE(in_seconds(profile.fixed_step_time.value()), 0.5);
+    EXPECT_LE(profile.jitter_per_doubling.value(), 0.03);
+    EXPECT_LE(in_gibibytes(profile.memory_overhead.value()), 4.0);
+    EXPECT_EQ(profile.score_passes.value() > 0.0,
+              profile.attention == AttentionImplementation::unfused);
+  }
+}
+
+// No stack may run GEMMs above the best burst that was ever read on the card it is used with.
+TEST(ShippedProfiles, StackTimesSustainedStaysBelowTheBurstRate) {
+  struct Pair {
+    const char* stack;
+    const char* gpu;
+    double burst_tflops;
+  };
+
+  const std::array pairs = {Pair{"megatron-lm", "a100-sxm-80gb", 280.0},
+                            Pair{"megatron-deepspeed", "a100-sxm-80gb", 280.0},
+                            Pair{"internevo", "a100-sxm-80gb", 280.0},
+                            Pair{"llm-foundry-fsdp", "a100-sxm-40gb", 280.0},
+                            Pair{"llm-foundry-fsdp", "h100-sxm-80gb", 794.5},
+                            Pair{"nemo", "h100-sxm-80gb", 794.5},
+                            Pair{"nemo-mlperf", "h100-sxm-80gb", 794.5},
+                            Pair{"meta-llama3", "h100-sxm-80gb", 794.5},
+                            Pair{"torchtitan-fsdp2", "h100-sxm-96gb-500w", 794.5},
+                            Pair{"megatron-core-no-overlap", "b200-sxm", 1745.0},
+                            Pair{"pytorch-ddp", "rtx-a6000", 154.8}};
+  for (const Pair& pair : pairs) {
+    const GpuProfile card = gpu(pair.gpu);
+    const GemmRate& bf16 = *card.find_gemm(model::Dtype::bf16);
+    const double rate = software(pair.stack).gemm_efficiency.value() *
+                        in_teraflop_per_second(bf16.sustained.value());
+    EXPECT_LE(rate, pair.burst_tflops) << pair.stack << " on " << pair.gpu;
+  }
+}
+
+// 989.5 TFLOP/s / 3.35 TB/s = 295.4 FLOP/byte.
+TEST(ShippedProfiles, H100BalanceIs295FlopPerByte) {
+  const GpuProfile h100 = gpu("h100-sxm-80gb");
+  const GemmRate& bf16 = *h100.find_gemm(model::Dtype::bf16);
+  const double flop_per_byte =
+      in_flop_per_second(bf16.peak.value()) / in_bytes_per_second(h100.hbm_bandwidth.value());
+  EXPECT_NEAR(flop_per_byte, 295.4, 0.05);
+  EXPECT_EQ(bf16.peak.kind(), SourceKind::datasheet);
+}
+
+// NCCL's topology search: links x per-link speed.
+TEST(ShippedProfiles, NvlinkFiguresAreThoseOfTheGenerations) {
+  struct Link {
+    const char* gpu;
+    double bandwidth;
+    double ring;
+  };
+
+  const std::array links = {Link{"v100-sxm-32gb", 150.0, 6 * 20.0},
+                            Link{"a100-sxm-80gb", 300.0, 12 * 20.0},
+                            Link{"h100-sxm-80gb", 450.0, 18 * 20.6},
+                            Link{"h200-sxm", 450.0, 18 * 20.6},
+                            Link{"h800-sxm", 200.0, 8 * 20.6},
+                            Link{"b200-sxm", 900.0, 18 * 40.1},
+                            Link{"gb200", 900.0, 18 * 40.1}};
+  for (const Link& link : links) {
+    SCOPED_TRACE(link.gpu);
+    const GpuProfile profile = gpu(link.gpu);
+    ASSERT_TRUE(profile.nvlink.has_value());
+    EXPECT_NEAR(in_gigabytes_per_second(profile.nvlink->bandwidth.value()), link.bandwidth, 1e-6);
+    EXPECT_NEAR(
+        in_gigabytes_per_second(profile.nvlink->nccl_ring_bandwidth.value()), link.ring, 1e-6);
+    EXPECT_EQ(profile.nvlink->nvls, profile.arch >= GpuArch::hopper);
+  }
+  for (const char* name : {"rtx-a6000", "rtx-4090", "l4"}) {
+    EXPECT_FALSE(gpu(name).nvlink.has_value()) << name;
+  }
+}
+
+TEST(ShippedProfiles, UnitsThatACardLacksHaveNoRate) {
+  EXPECT_EQ(gpu("v100-sxm-32gb").find_gemm(model::Dtype::bf16), nullptr);
+  EXPECT_EQ(gpu("a100-sxm-80gb").find_gemm(model::Dtype::fp8), nullptr);
+  EXPECT_NE(gpu("h100-sxm-80gb").find_gemm(model::Dtype::fp8), nullptr);
+  EXPECT_EQ(gpu("h100-sxm-80gb").find_gemm(model::Dtype::fp4), nullptr);
+  EXPECT_NE(gpu("b200-sxm").find_gemm(model::Dtype::fp4), nullptr);
+}
+
+// The attention coefficients reproduce the published points they were fitted to:
+// rate(s) = asymptote / (1 + half_length / s). cuDNN 9.19, H200, causal, bf16.
+TEST(ShippedProfiles, H200AttentionReproducesItsSource) {
+  struct Point {
+    double sequence;
+    double forward;
+    double backward;
+  };
+
+  const std::array points = {Point{2048, 484, 370},
+                             Point{4096, 591, 474},
+                             Point{8192, 644, 541},
+                             Point{16384, 673, 579},
+                             Point{32768, 688, 581}};
+  const AttentionRate attention = gpu("h200-sxm").attention;
+  for (const Point& point : points) {
+    const double shape = 1.0 / (1.0 + attention.half_length.value() / point.sequence);
+    EXPECT_NEAR(
+        in_teraflop_per_second(attention.forward.value()) * shape / point.forward, 1.0, 0.05);
+    EXPECT_NEAR(
+        in_teraflop_per_second(attention.backward.value()) * shape / point.backward, 1.0, 0.07);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::hardware
