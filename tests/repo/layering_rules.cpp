@@ -29,7 +29,8 @@ const Arrows& arrows() {
       // A profile speaks of operations and groups, so it shares their words, not their code.
       {"hardware", {"base", "yaml", "model/op.hpp", "layout/layout_spec.hpp"}},
       {"cost", {"base", "model", "layout", "hardware"}},
-      {"schedule", {"base", "model", "layout"}},
+      // A step graph is a task graph with roles; durations and replay stay out of reach.
+      {"schedule", {"base", "engine/task_graph.hpp", "model", "layout"}},
       {"step", {"base", "engine", "model", "layout", "hardware", "cost", "schedule"}},
       {"run", {"base", "engine", "hardware", "*_result.hpp"}},
       // Expectations read values with units by the same parser as scenarios.
