@@ -152,6 +152,14 @@ TEST(ProfileErrors, AGpuWithoutAnyDataTypeIsRefused) {
             "fp16, fp8, fp4)\n");
 }
 
+// A file cut off anywhere is refused with a message, never read as a smaller profile. (The last
+// character is the final line break, without which the document is still whole.)
+TEST(ProfileErrors, ATruncatedFileIsNeverAccepted) {
+  for (std::size_t size = 0; size + 2 < kTinyGpu.size(); size += 7) {
+    EXPECT_NE(gpu_errors(kTinyGpu.substr(0, size)), "") << "cut at " << size;
+  }
+}
+
 // Software: score_passes belongs to unfused attention only.
 TEST(ProfileErrors, ScorePassesFollowTheAttentionImplementation) {
   const std::filesystem::path source = std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" /
