@@ -7,7 +7,7 @@
 //   attention     = F / (rate / (1 + half_length / s))
 //
 // symbol             | meaning                                           | unit   | origin
-// -------------------|---------------------------------------------------|--------|-------------------
+// -------------------|---------------------------------------------------|--------|----------------
 // peak               | dense peak of a data type, without sparsity       | FLOP/s | datasheet
 // sustained          | limit of large GEMMs (K -> infinity) in a         | FLOP/s |
 // published/measured
