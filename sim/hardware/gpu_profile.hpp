@@ -6,22 +6,19 @@
 //   memory-bound  = overhead + bytes / (hbm_bandwidth * memory_efficiency)
 //   attention     = F / (rate / (1 + half_length / s))
 //
-// symbol             | meaning                                           | unit   | origin
-// -------------------|---------------------------------------------------|--------|----------------
-// peak               | dense peak of a data type, without sparsity       | FLOP/s | datasheet
-// sustained          | limit of large GEMMs (K -> infinity) in a         | FLOP/s |
-// published/measured
-//                    | power-limited steady state                        |        |
-// half_depth (k0)    | reduced dimension K at which a GEMM reaches half  | 1      | fit, may be 0
-// hbm_bandwidth      | memory bandwidth                                  | byte/s | datasheet
-// memory_efficiency  | share of it that streaming kernels reach          | 1      |
-// published/measured launch_latency     | GPU-side gap between dependent kernels            | s |
-// published/measured nvlink.bandwidth   | per GPU, one direction; absent: no NVLink         |
-// byte/s | datasheet nccl_ring_bandwidth| links x per-link speed of NCCL's topology search  |
-// byte/s | NCCL source pcie_bandwidth     | GPU to GPU in one host without NVLink, one way    |
-// byte/s | NCCL source host_bandwidth     | pinned copy between GPU and host, one direction   |
-// byte/s | published/measured memory             | bytes the driver shows, not the nominal size |
-// byte   | published
+// symbol              | meaning                                | unit   | origin
+// --------------------|----------------------------------------|--------|--------------------
+// peak                | dense peak of a data type, no sparsity | FLOP/s | datasheet
+// sustained           | limit of large GEMMs, power-limited    | FLOP/s | published, measured
+// half_depth          | K at which a GEMM reaches half, k0     | 1      | fit, may be 0
+// hbm_bandwidth       | memory bandwidth                       | byte/s | datasheet
+// memory_efficiency   | share of it that streaming kernels get | 1      | published, measured
+// launch_latency      | gap between dependent kernels          | s      | published, measured
+// nvlink.bandwidth    | per GPU, one way; absent: no NVLink    | byte/s | datasheet
+// nccl_ring_bandwidth | links x speed of NCCL's search         | byte/s | NCCL source
+// pcie_bandwidth      | GPU to GPU without NVLink, one way     | byte/s | NCCL source
+// host_bandwidth      | pinned copy GPU - host, one way        | byte/s | published, measured
+// memory              | bytes the driver shows, not nominal    | byte   | published
 //
 // Rates that differ from the datasheet peak are the point: predictions use `sustained`. A kernel
 // that runs between memory-bound ones can exceed it a little, up to the burst rate; that is the
