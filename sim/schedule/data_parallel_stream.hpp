@@ -1,0 +1,86 @@
+#pragma once
+
+// Which gathers and reductions does a device issue, and when? The data-parallel stream of one
+// device, written while its list is walked.
+//
+// symbol  | meaning                                                        | unit | origin
+// --------|----------------------------------------------------------------|------|-----------
+// use     | a compute task, or part of one, that needs one bucket gathered | -    | list
+// j, P    | number of a use, prefetch (0 without overlap)                  | -    | options
+//
+// Per use, gather j may start once use j - P - 1 has ended: its memory is free again. In the stream
+// it stands behind the reductions which that use released.
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "sim/schedule/task_writer.hpp"
+
+namespace orrery::schedule {
+
+class DataParallelStream {
+ public:
+  // `buckets`: by chunk of this device. Schedule and options must outlive the stream.
+  DataParallelStream(const Schedule& schedule,
+                     const DataParallelComm& comm,
+                     int device,
+                     std::vector<int> buckets,
+                     TaskWriter& writer);
+
+  // Must the operation at this place of the list run bucket by bucket?
+  [[nodiscard]] bool splits(std::size_t place) const;
+
+  [[nodiscard]] int buckets(int chunk) const {
+    return buckets_[static_cast<std::size_t>(chunk)];
+  }
+
+  // Issues the gathers of time zero.
+  void start();
+
+  // The compute task `task` is (a bucket of) the operation at `place`: lets it wait for its
+  // gathers.
+  void begin(TaskId task, std::size_t place, int bucket);
+
+  // ... and issues what its end releases.
+  void end(TaskId task, std::size_t place, int bucket);
+
+  // Issues what waits for the end of the last compute task.
+  void finish(TaskId last);
+
+  // The last reduction, if there is any; those before it end earlier.
+  [[nodiscard]] std::optional<TaskId> last_reduction() const {
+    return last_reduction_;
+  }
+
+ private:
+  struct Use {
+    int chunk = 0;
+    int bucket = 0;
+    int micro_batch = 0;
+  };
+
+  void note_list();
+  void issue_step_gathers();
+  void issue_next_gather(const TaskId* after);
+  void reduce(TaskId after, int chunk, int bucket, int micro_batch);
+  void reduce_chunk(TaskId after, int chunk, int micro_batch);
+  [[nodiscard]] bool releases(std::size_t place) const;
+
+  const std::vector<PipelineOp>& list_;
+  const DataParallelComm& comm_;
+  int device_;
+  std::vector<int> buckets_;
+  TaskWriter& writer_;
+  std::vector<std::size_t> first_use_;     // by chunk: place of its first forward
+  std::vector<std::size_t> last_release_;  // by chunk: place that completes its gradients
+  std::vector<int> release_order_;         // chunks by last_release_
+  std::vector<int> use_order_;             // chunks by first_use_
+  std::vector<Use> uses_;                  // gathers per use
+  std::size_t uses_begun_ = 0;
+  std::vector<TaskId> gathers_;                    // per use: by use, as far as issued
+  std::vector<std::vector<TaskId>> step_gathers_;  // per step: by chunk and bucket
+  std::optional<TaskId> last_reduction_;
+};
+
+}  // namespace orrery::schedule
