@@ -9,10 +9,10 @@
 // ----------|----------------------------------------------------------------|--------|----------
 // F         | op.hpp: causal counts half, backward counts 2.5 x forward      | FLOP   | operation
 // asymptote | rate on long sequences, forward and backward apart             | FLOP/s | profile
-// attention_efficiency | rate in this stack / the profile's                  | 1      | stack
+// (stack)   | attention_efficiency: rate in this stack / the profile's       | 1      | stack
 // s         | keys that a query row runs over                                | -      | operation
-// s0'       | half length: s0 causal; s0 / 3 full; times 1.4 backward        | -      | profile,
-// fit head      | (d / 128)^0.3 below 128 per head, d the larger head dimension  | 1      | fit
+// s0'       | half length: s0 causal; s0 / 3 full; times 1.4 backward        | -      | profile
+// head      | (d / 128)^0.3 below 128 per head, d the larger head dimension  | 1      | fit
 // occupancy | share of the last wave: query tiles of 128 rows over the SMs   | 1      | computed
 // bytes     | Q, K, V, O read or written once (and their gradients)          | byte   | operation
 //

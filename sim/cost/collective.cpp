@@ -64,13 +64,13 @@ void add_tapers(const layout::GroupPlacement& group,
 void add_links(const hardware::GpuProfile& gpu, GroupFabric& fabric) {
   if (fabric.graph.nvlink && gpu.nvlink) {
     fabric.link = gpu.nvlink->bandwidth.value();
-    fabric.graph.intra = gpu.nvlink->nccl_ring_bandwidth.value();
+    fabric.graph.intra = gpu.nvlink->nccl_ring_bandwidth.value() * ring_wire_share(gpu.arch);
     fabric.link_source = gpu.nvlink->nccl_ring_bandwidth.kind();
     return;
   }
-  fabric.link = gpu.host_bandwidth.value() * kPcieShare;
+  fabric.link = gpu.pcie_bandwidth.value() * kPcieShare;
   fabric.graph.intra = fabric.link;
-  fabric.link_source = weaker(gpu.host_bandwidth.kind(), SourceKind::published);
+  fabric.link_source = weaker(gpu.pcie_bandwidth.kind(), SourceKind::published);
 }
 
 struct Rate {
@@ -344,7 +344,7 @@ Cost collective_cost(CollectiveKind kind,
   const bool has_ring = gpu.nvlink.has_value() && time.limit != "PCIe";
   const SourceKind wire = by_nics    ? SourceKind::published
                           : has_ring ? gpu.nvlink->nccl_ring_bandwidth.kind()
-                                     : gpu.host_bandwidth.kind();
+                                     : gpu.pcie_bandwidth.kind();
   const Seconds transfer = time.transfer / efficiency.value();
   const SourceKind published = SourceKind::published;
   Cost cost = term(transfer, weaker(weaker(wire, published), efficiency.kind()));

@@ -62,11 +62,23 @@ double rows_per_group(const model::GemmOp& op) {
   return std::max(as_double(op.role == model::GemmRole::wgrad ? op.k : op.m), 1.0);
 }
 
+// Share of the memory time that comes on top of compute.
+double exposed_memory(const model::GemmOp& op) {
+  if (is_attention_product(op)) {
+    return 0.0;
+  }
+  return op.grouped ? kExposedMemoryGrouped : kExposedMemory;
+}
+
 bool outside(const std::optional<ValidRange>& range, double value) {
   return range.has_value() && !range->contains(value);
 }
 
 }  // namespace
+
+bool is_attention_product(const model::GemmOp& op) {
+  return !op.grouped && (op.name == "attention_scores" || op.name == "attention_context");
+}
 
 Bytes gemm_bytes(const model::GemmOp& op) {
   const double m = as_double(op.m);
@@ -117,11 +129,18 @@ GemmTime gemm_time(const model::GemmOp& op,
   if (op.m <= 0 || op.n <= 0 || op.k <= 0 || op.batch <= 0) {
     return time;
   }
-  const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, time.substituted_dtype);
-  time.wave_penalty = std::sqrt(wave_ratio(op, gpu.sm_count));
+  time.memory = gemm_bytes(op) / memory_rate(gpu, software);
   if (op.n % kAlignment != 0 || op.k % kAlignment != 0) {
     time.alignment_penalty = kMisaligned;
   }
+  if (is_attention_product(op)) {
+    const double efficiency = software.attention_efficiency.value();
+    time.compute = model::flop_count(op) / (gpu.attention.forward.value() * efficiency) *
+                   time.alignment_penalty;
+    return time;
+  }
+  const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, time.substituted_dtype);
+  time.wave_penalty = std::sqrt(wave_ratio(op, gpu.sm_count));
   if (op.grouped) {
     time.row_penalty = 1.0 + kGroupedRows / rows_per_group(op);
   }
@@ -129,7 +148,6 @@ GemmTime gemm_time(const model::GemmOp& op,
   const double penalty = depth * time.wave_penalty * time.alignment_penalty * time.row_penalty;
   time.compute =
       model::flop_count(op) / (rate.sustained.value() * software.gemm_efficiency.value()) * penalty;
-  time.memory = gemm_bytes(op) / memory_rate(gpu, software);
   return time;
 }
 
@@ -139,22 +157,24 @@ Cost gemm_cost(const model::GemmOp& op,
   const GemmTime time = gemm_time(op, gpu, software);
   bool substituted = false;
   const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, substituted);
-  const SourceKind memory_kind = memory_source(gpu, software);
-  const double exposed = op.grouped ? kExposedMemoryGrouped : kExposedMemory;
-  const Seconds hidden_form = time.compute + time.memory * exposed;
+  const bool attention = is_attention_product(op);
+  const SourceKind kind =
+      attention ? weaker(gpu.attention.forward.kind(), software.attention_efficiency.kind())
+                : weaker(weaker(rate.sustained.kind(), rate.half_depth.kind()),
+                         software.gemm_efficiency.kind());
+  const Seconds beside = time.memory * exposed_memory(op);
   Cost cost;
-  if (hidden_form >= time.memory) {
-    const SourceKind kind = weaker(weaker(rate.sustained.kind(), rate.half_depth.kind()),
-                                   software.gemm_efficiency.kind());
+  if (time.compute + beside >= time.memory) {
     cost = term(time.compute, kind);
-    cost += term(time.memory * exposed, memory_kind);
+    cost += term(beside, memory_source(gpu, software));
   } else {
-    cost = term(time.memory, memory_kind);
+    cost = term(time.memory, memory_source(gpu, software));
   }
   cost += kernel_gap(gpu, software, 1.0);
-  const double product = in_flop(model::flop_count(op)) / as_double(std::max(op.batch, {1}));
-  if (substituted || outside(rate.sustained.range(), product) ||
-      outside(rate.half_depth.range(), as_double(op.k))) {
+  const double batch = as_double(std::max<std::int64_t>(op.batch, 1));
+  const bool measured = !outside(rate.sustained.range(), in_flop(model::flop_count(op)) / batch) &&
+                        !outside(rate.half_depth.range(), as_double(op.k));
+  if (!attention && (substituted || !measured)) {
     cost.extrapolated = cost.time;
   }
   return cost;

@@ -2,20 +2,21 @@
 
 // Which share of a wire do NCCL's kernels reach? Published shares, one place for all of them.
 //
-// symbol             | meaning                                                        | unit |
-// origin
-// -------------------|----------------------------------------------------------------|------|-------
-// kNicShare          | rate of one NIC in a collective / its line rate: 46 of 50 GB/s | 1    | [1]
-// kPcieShare         | rate between GPUs over PCIe / the pinned copy rate             | 1    | [2]
-// nvls_wire_share    | all-reduce bytes over an NVLink that the switches sum / rate   | 1    | [3]
-// direct_wire_share  | all-to-all and messages over NVLink / link rate                | 1    | [4]
-// ring_channels      | parallel rings inside a node                                   | -    | [5]
-// kNetworkHop        | NIC to NIC latency of a message, Simple protocol               | s    | [5]
+// symbol            | meaning                                                       | unit | source
+// ------------------|---------------------------------------------------------------|------|-------
+// kNicShare         | rate of one NIC in a collective / its line rate               | 1    | [1]
+// kPcieShare        | rate between GPUs over PCIe / pcie_bandwidth of the profile   | 1    | [2]
+// nvls_wire_share   | all-reduce bytes over an NVLink that the switches sum / rate  | 1    | [3]
+// direct_wire_share | all-to-all and messages over NVLink / link rate               | 1    | [4]
+// ring_wire_share   | plateau of a ring / links x speed of NCCL's topology search   | 1    | [5]
+// ring_channels     | parallel rings inside a node                                  | -    | [6]
+// kNetworkHop       | NIC to NIC latency of a message, Simple protocol              | s    | [6]
 //
-// [1] NCCL maintainers' rule, nccl-tests issues 119, 130, 212 and 290 (46-48 GB/s per 400G NIC, 24
-// per 200G, 12 per 100G). [2] all-to-all over PCIe Gen5 hosts, 45.7 of 55.6 GB/s (nvbandwidth).
-// [3] 8 H100 or H200: 275 of 450 GB/s, 8 B200: 483 of 900 GB/s (ml-engineering, Azure). [4] 8 H100
-// 342 of 450, B300 and NVL72 615-685 of 900, 8 A100 send/receive 195 of 300. [5] nccl v2.28.9.
+// [1] NCCL maintainers' rule, nccl-tests issues 119, 130, 212 and 290: 46-48 GB/s per 400G NIC.
+// [2] All-to-all over PCIe Gen5 hosts, 45.7 of 48 GB/s. [3] 8 H100 or H200: 275 of 450 GB/s, 8
+// B200: 483 of 900 GB/s (ml-engineering, Azure). [4] 8 H100 342 of 450, B300 and NVL72 615-685 of
+// 900, 8 A100 send/receive 195 of 300. [5] 8 H200 361-367 of 370.8 GB/s, 8 A100 231.6 of 240, 8
+// B200 673-682 of 721.8 (ml-engineering, Azure); Volta as Ampere. [6] NVIDIA/nccl v2.28.9.
 
 #include "sim/base/units.hpp"
 #include "sim/hardware/gpu_profile.hpp"
@@ -23,7 +24,7 @@
 namespace orrery::cost {
 
 inline constexpr double kNicShare = 0.92;
-inline constexpr double kPcieShare = 0.82;
+inline constexpr double kPcieShare = 0.95;
 inline constexpr Seconds kNetworkHop = microseconds(14.0);
 
 [[nodiscard]] constexpr double nvls_wire_share(hardware::GpuArch arch) {
@@ -41,6 +42,17 @@ inline constexpr Seconds kNetworkHop = microseconds(14.0);
       break;
   }
   return 0.75;
+}
+
+[[nodiscard]] constexpr double ring_wire_share(hardware::GpuArch arch) {
+  switch (arch) {
+    case hardware::GpuArch::hopper:
+      return 0.985;
+    case hardware::GpuArch::blackwell:
+      return 0.94;
+    default:
+      return 0.965;
+  }
 }
 
 [[nodiscard]] constexpr double ring_channels(hardware::GpuArch arch, bool nvlink) {

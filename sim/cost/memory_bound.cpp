@@ -33,10 +33,8 @@ SourceKind memory_source(const hardware::GpuProfile& gpu,
 Cost kernel_gap(const hardware::GpuProfile& gpu,
                 const hardware::SoftwareProfile& software,
                 double kernels) {
-  const bool stack = software.kernel_gap.value() > gpu.launch_latency.value();
-  const Seconds gap = stack ? software.kernel_gap.value() : gpu.launch_latency.value();
-  const SourceKind kind = stack ? software.kernel_gap.kind() : gpu.launch_latency.kind();
-  Cost cost = term(gap * kernels, kind);
+  Cost cost = term(gpu.launch_latency.value() * kernels, gpu.launch_latency.kind());
+  cost += term(software.kernel_gap.value() * kernels, software.kernel_gap.kind());
   cost.gap = cost.time;
   return cost;
 }

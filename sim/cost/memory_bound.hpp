@@ -2,22 +2,24 @@
 
 // How long does a kernel take that only moves bytes: norms, activations, casts, the optimizer?
 //
-//   time = kernels * gap + bytes / (hbm_bandwidth * memory_efficiency(GPU) *
-//   memory_efficiency(stack)) gap  = max(launch_latency of the GPU, kernel_gap of the stack)
-//   optimizer step = gap + parameters * optimizer_traffic / the same rate
+//   time = kernels * gap + bytes / rate
+//   gap  = launch_latency of the GPU + kernel_gap of the stack
+//   rate = hbm_bandwidth * memory_efficiency of the GPU * memory_efficiency of the stack
+//   optimizer step = gap + parameters * optimizer_traffic / rate
 //
-// symbol             | meaning                                                  | unit   | origin
-// -------------------|----------------------------------------------------------|--------|---------
-// bytes              | read + written, each once                                | byte   |
-// operation kernels            | launches of the unfused implementation                   | - |
-// operation hbm_bandwidth      | datasheet rate of the memory                             | byte/s
-// | profile memory_efficiency  | share that streaming kernels reach; the stack's share of that | 1
-// | profiles optimizer_traffic  | bytes moved per parameter of the optimizer step          | byte
-// | stack
+// symbol            | meaning                                                | unit   | origin
+// ------------------|--------------------------------------------------------|--------|----------
+// bytes             | read + written, each once                              | byte   | operation
+// kernels           | launches of the unfused implementation                 | -      | operation
+// hbm_bandwidth     | rate of the memory                                     | byte/s | profile
+// memory_efficiency | GPU: share that streaming kernels reach                | 1      | profile
+//                   | stack: share of that its own kernels reach             | 1      | stack
+// launch_latency    | GPU-side gap between dependent kernels                 | s      | profile
+// kernel_gap        | what the stack adds to it                              | s      | stack
+// optimizer_traffic | bytes moved per parameter of the optimizer step        | byte   | stack
 //
-// A stack cannot launch faster than its GPU, hence the larger of the two gaps, not their sum.
 // Range: 0.25 MiB and above; smaller kernels are all gap. Cache reuse between kernels is left out.
-// Source: calibration against norm kernels of cuDNN 9.19 and 9.22 (kernel_measurements.yaml).
+// Source: norm kernels of cuDNN 9.19 and 9.22, tests/published/kernel_measurements.yaml.
 
 #include "sim/cost/cost.hpp"
 #include "sim/hardware/gpu_profile.hpp"

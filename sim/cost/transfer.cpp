@@ -21,7 +21,7 @@ TransferTime transfer_time(Bytes bytes,
                            const hardware::GpuProfile& gpu,
                            const hardware::ClusterSpec& cluster) {
   TransferTime time;
-  const BytesPerSecond pcie = gpu.host_bandwidth.value() * kPcieShare;
+  const BytesPerSecond pcie = gpu.pcie_bandwidth.value() * kPcieShare;
   if (hop.same_domain && gpu.nvlink) {
     time.bandwidth = gpu.nvlink->bandwidth.value() * direct_wire_share(gpu.arch);
     time.latency = kCall + kNodeLatency;
@@ -54,12 +54,12 @@ Cost transfer_cost(Bytes bytes,
   if (!time.crosses_nodes) {
     wire = weaker(
         wire,
-        hop.same_domain && gpu.nvlink ? gpu.nvlink->bandwidth.kind() : gpu.host_bandwidth.kind());
+        hop.same_domain && gpu.nvlink ? gpu.nvlink->bandwidth.kind() : gpu.pcie_bandwidth.kind());
   }
   Cost cost = term(time.transfer / efficiency.value(), weaker(wire, efficiency.kind()));
   cost += term(time.latency, SourceKind::published);
-  const Seconds overhead = software.collective_overhead.value();
-  cost += term(overhead, software.collective_overhead.kind());
+  const Seconds overhead = software.transfer_overhead.value();
+  cost += term(overhead, software.transfer_overhead.kind());
   cost.gap = overhead;
   return cost;
 }

@@ -4,7 +4,7 @@
 //
 //   message = call + latency + bytes / (rate * stack efficiency)
 //   over NVLink:      rate = link rate * direct_wire_share
-//   over PCIe:        rate = pinned copy rate * 0.82
+//   over PCIe:        rate = pcie_bandwidth * 0.95
 //   over the network: rate = min(NICs beside the GPU, NICs of the node / senders) * nic_rate * 0.86
 //                     / oversubscription of the tiers crossed
 //   host copy         = bytes / host_bandwidth
