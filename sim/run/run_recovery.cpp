@@ -97,7 +97,7 @@ void RunSimulator::strike(std::int32_t cause, double thinning) {
     return;
   }
   cause_ = cause;
-  begin_stage(Action::detect);
+  begin_stages(Action::detect);
 }
 
 // Back to the last durable checkpoint: everything trained since then is lost work.
@@ -106,8 +106,8 @@ void RunSimulator::roll_back() {
   if (action_ == Action::train) {
     lost += now_ - action_begin_;
   }
-  result_.ledger.book(RunCategory::productive, plan_.job_gpus(), SimTime{} - lost);
-  result_.ledger.book(RunCategory::lost_work, plan_.job_gpus(), lost);
+  spent(RunCategory::productive) -= lost;
+  spent(RunCategory::lost_work) += lost;
   if (options_.timeline != nullptr) {
     options_.timeline->mark_lost(lost);
   }
@@ -115,29 +115,26 @@ void RunSimulator::roll_back() {
   steps_ = saved_steps_ = durable_steps_;
   if (next_evaluation_ > steps_ && evaluation_ != kNever) {
     next_evaluation_ = (steps_ / evaluation_ + 1) * evaluation_;
+    plan_ahead();
   }
 }
 
-void RunSimulator::begin_stage(Action action) {
-  const std::size_t stage = index_of(stage_of(action));
-  const Duration& law = plan_.causes[static_cast<std::size_t>(cause_)].recovery[stage];
-  begin(action, bounded_time(sample(law, stage_[stage])));
-}
-
-RecoveryStage RunSimulator::stage_of(Action action) {
-  switch (action) {
-    case Action::detect:
-      return RecoveryStage::detect;
-    case Action::diagnose:
-      return RecoveryStage::diagnose;
-    case Action::reschedule:
-      return RecoveryStage::reschedule;
-    case Action::communicator_init:
-      return RecoveryStage::communicator_init;
-    case Action::load:
-      return RecoveryStage::load;
-    default:
-      return RecoveryStage::warm_up;
+// `first` or the next stage that takes time. Diagnosis and warm-up are begun in any case: more than
+// the next stage follows from their end.
+void RunSimulator::begin_stages(Action first) {
+  Action action = first;
+  while (true) {
+    const auto stage = static_cast<std::size_t>(action) - static_cast<std::size_t>(Action::detect);
+    const Stage& planned = stages_[static_cast<std::size_t>(cause_)][stage];
+    const SimTime length =
+        planned.law == nullptr ? planned.length : bounded_time(sample(*planned.law, stage_[stage]));
+    if (length > SimTime{} || action == Action::diagnose || action == Action::warm_up) {
+      action_ = action;
+      action_begin_ = now_;
+      action_end_ = now_ + length;
+      return;
+    }
+    action = static_cast<Action>(static_cast<int>(action) + 1);
   }
 }
 
@@ -150,7 +147,7 @@ void RunSimulator::replace_nodes() {
   job_nodes_ += moved;
   idle_spares_ -= moved;
   if (job_nodes_ == plan_.step.nodes) {
-    begin_stage(Action::reschedule);
+    begin_stages(Action::reschedule);
   } else {
     action_ = Action::wait;
     action_begin_ = now_;
@@ -179,15 +176,8 @@ void RunSimulator::node_returns() {
   action_begin_ = now_;
   ++job_nodes_;
   if (job_nodes_ == plan_.step.nodes) {
-    begin_stage(Action::reschedule);
+    begin_stages(Action::reschedule);
   }
-}
-
-// Training goes on; planned stops that fell due meanwhile were done in the shadow of the recovery.
-void RunSimulator::resume() {
-  next_maintenance_ = next_maintenance();
-  cause_ = -1;
-  next_action();
 }
 
 }  // namespace orrery::run

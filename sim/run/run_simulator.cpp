@@ -23,9 +23,9 @@ constexpr std::array<ActionBooking, 13> kBooking = {{
     {RunCategory::evaluation, RunActivity::evaluation},
     {RunCategory::planned_maintenance, RunActivity::planned_maintenance},
     {RunCategory::unitemised, RunActivity::unitemised},
+    {RunCategory::waiting_for_capacity, RunActivity::waiting_for_capacity},
     {RunCategory::detection, RunActivity::detection},
     {RunCategory::diagnosis, RunActivity::diagnosis},
-    {RunCategory::waiting_for_capacity, RunActivity::waiting_for_capacity},
     {RunCategory::restart_scheduling, RunActivity::scheduling},
     {RunCategory::restart_communicator, RunActivity::communicator_init},
     {RunCategory::restart_load, RunActivity::load},
@@ -58,6 +58,8 @@ RunSimulator::RunSimulator(const RunPlan& plan)
       checkpoint_(plan.checkpoint_steps.value_or(kNever)),
       evaluation_(plan.evaluation_steps.value_or(kNever)),
       longest_(plan.end.ns / plan.step.step_time.ns + 1),
+      stall_(plan.stall),
+      asynchronous_(plan.checkpoint_mode == CheckpointMode::async),
       failure_time_(plan.simulation.seed, 0, Purpose::failure_time),
       failure_cause_(plan.simulation.seed, 0, Purpose::failure_cause),
       repair_(plan.simulation.seed, 0, Purpose::repair),
@@ -66,15 +68,14 @@ RunSimulator::RunSimulator(const RunPlan& plan)
                "a plan with steps of {} ns and its end at {} ns was not made by resolve_run",
                step_time_.ns,
                plan.end.ns);
-}
-
-RunResult RunSimulator::run(const TrialOptions& options) {
-  reset(options);
-  next_action();
-  while (!over_) {
-    advance();
+  for (const PlannedCause& cause : plan.causes) {
+    std::array<Stage, kRecoveryStageCount>& stages = stages_.emplace_back();
+    for (std::size_t i = 0; i < kRecoveryStageCount; ++i) {
+      const auto* known = std::get_if<FixedDuration>(&cause.recovery[i]);
+      stages[i] = known != nullptr ? Stage{bounded_time(known->value), nullptr}
+                                   : Stage{SimTime{}, &cause.recovery[i]};
+    }
   }
-  return result();
 }
 
 void RunSimulator::reset(const TrialOptions& options) {
@@ -84,10 +85,11 @@ void RunSimulator::reset(const TrialOptions& options) {
   action_ = Action::train;
   action_steps_ = 0;
   durable_at_ = kForever;
-  steps_ = saved_steps_ = durable_steps_ = 0;
+  steps_ = saved_steps_ = durable_steps_ = checkpoints_ = 0;
   next_evaluation_ = evaluation_;
   next_maintenance_ = plan_.maintenance.period;
   next_unitemised_ = plan_.unitemised.period;
+  plan_ahead();
   job_nodes_ = plan_.step.nodes;
   idle_spares_ = plan_.spares;
   in_repair_ = broken_ = 0;
@@ -95,6 +97,7 @@ void RunSimulator::reset(const TrialOptions& options) {
   fruitless_failures_ = 0;
   scripted_ = 0;
   over_ = false;
+  spent_.fill(SimTime{});
   result_ = RunResult{};
   result_.failures_by_cause.assign(plan_.causes.size(), 0);
   const std::uint64_t seed = plan_.simulation.seed;
@@ -108,29 +111,7 @@ void RunSimulator::reset(const TrialOptions& options) {
   next_event_ = queue_.top();
 }
 
-// One event: the save in flight, the job's own action, or the first of the queue.
-void RunSimulator::advance() {
-  const SimTime interrupt = next_event_.time;
-  if (durable_at_ <= action_end_ && durable_at_ <= interrupt) {
-    now_ = durable_at_;
-    durable_at_ = kForever;
-    save_is_durable(saved_steps_);
-    return;
-  }
-  if (action_end_ < interrupt ||
-      (action_end_ == interrupt && next_event_.priority != kRepairDone)) {
-    now_ = action_end_;
-    complete_action();
-    return;
-  }
-  now_ = interrupt;
-  handle_event();
-  if (!over_) {
-    next_event_ = queue_.top();
-  }
-}
-
-void RunSimulator::begin(Action action, SimTime length) {
+inline void RunSimulator::begin(Action action, SimTime length) {
   action_ = action;
   action_begin_ = now_;
   action_end_ = now_ + length;
@@ -142,25 +123,84 @@ std::int64_t RunSimulator::steps_until(SimTime time) const {
   return wait <= step_time_.ns ? 1 : (wait + step_time_.ns - 1) / step_time_.ns;
 }
 
-void RunSimulator::begin_training() {
-  std::int64_t steps = std::min({longest_, target_ - steps_, next_evaluation_ - steps_});
-  const std::int64_t until_due = checkpoint_ - (steps_ - saved_steps_);
-  steps = std::min(
-      steps, durable_at_ == kForever ? until_due : std::max(until_due, steps_until(durable_at_)));
-  const SimTime stop = std::min(next_maintenance_, next_unitemised_);
-  if (now_ + times(steps, step_time_) > stop) {
-    steps = std::min(steps, steps_until(stop));
+inline void RunSimulator::begin_training() {
+  std::int64_t until_save = saved_steps_ + checkpoint_ - steps_;
+  if (durable_at_ != kForever) {
+    until_save = std::max(until_save, steps_until(durable_at_));
+  }
+  std::int64_t steps = std::min(std::min(longest_, next_special_ - steps_), until_save);
+  if (now_ + times(steps, step_time_) > next_stop_) {
+    steps = std::min(steps, steps_until(next_stop_));
   }
   action_steps_ = steps;
   begin(Action::train, times(steps, step_time_));
 }
 
-void RunSimulator::begin_save() {
+inline void RunSimulator::begin_save() {
   saved_steps_ = steps_;
-  if (plan_.checkpoint_mode == CheckpointMode::async) {
+  if (asynchronous_) {
     durable_at_ = now_ + plan_.durable;
   }
-  begin(Action::save, plan_.stall);
+  begin(Action::save, stall_);
+}
+
+// What the job does next, at a step boundary.
+inline void RunSimulator::next_action() {
+  if (!options_.event_by_event && steps_ == saved_steps_) {
+    skip_cycles();
+  }
+  if (steps_ == next_special_ || now_ >= next_stop_) [[unlikely]] {
+    special_action();
+  } else if (steps_ >= saved_steps_ + checkpoint_ && durable_at_ == kForever) {
+    begin_save();
+  } else {
+    begin_training();
+  }
+}
+
+// One event: the save in flight, the job's own action, or the first of the queue. Training and
+// saves are by far the most frequent ones and kept apart from the others.
+inline void RunSimulator::advance() {
+  const SimTime interrupt = next_event_.time;
+  if (durable_at_ <= action_end_ && durable_at_ <= interrupt) {
+    now_ = durable_at_;
+    durable_at_ = kForever;
+    save_is_durable(saved_steps_);
+    return;
+  }
+  if (action_end_ > interrupt ||
+      (action_end_ == interrupt && next_event_.priority == kRepairDone)) {
+    now_ = interrupt;
+    handle_event();
+    if (!over_) {
+      next_event_ = queue_.top();
+    }
+    return;
+  }
+  now_ = action_end_;
+  if (action_ == Action::train) {
+    spent(RunCategory::productive) += now_ - action_begin_;
+    record();
+    steps_ += action_steps_;
+  } else if (action_ == Action::save) {
+    spent(RunCategory::checkpoint_stall) += stall_;
+    record();
+    if (!asynchronous_) {
+      save_is_durable(steps_);
+    }
+  } else if (!complete_other_action()) {
+    return;
+  }
+  next_action();
+}
+
+RunResult RunSimulator::run(const TrialOptions& options) {
+  reset(options);
+  next_action();
+  while (!over_) {
+    advance();
+  }
+  return result();
 }
 
 // Waits for the save in flight, then saves the present state unless that was it.
@@ -189,48 +229,49 @@ bool RunSimulator::begin_stop() {
       return true;
     }
     next_maintenance_ = next_maintenance();
+    plan_ahead();
     begin(Action::planned_stop, plan_.maintenance.stall);
     return true;
   }
   if (next_unitemised_ <= now_) {
     next_unitemised_ += plan_.unitemised.period;
+    plan_ahead();
     begin(Action::unitemised_stop, plan_.unitemised.stall);
     return true;
   }
   return false;
 }
 
-// What the job does next, at a step boundary.
-void RunSimulator::next_action() {
-  if (!options_.event_by_event && steps_ == saved_steps_) {
-    skip_cycles();
-  }
+// At the target, at the step of an evaluation, or when a stop is due: all that can come next, in
+// order.
+void RunSimulator::special_action() {
   if (steps_ == target_) {
     if (plan_.final_save && durable_steps_ != steps_) {
       begin_blocking_save();
       return;
     }
-  } else if (steps_ - saved_steps_ >= checkpoint_ && durable_at_ == kForever) {
+  } else if (steps_ >= saved_steps_ + checkpoint_ && durable_at_ == kForever) {
     begin_save();
     return;
   }
   if (steps_ == next_evaluation_) {
     begin(Action::evaluate, plan_.evaluation_time);
-    return;
-  }
-  if (steps_ == target_) {
+  } else if (steps_ == target_) {
     stop(StopReason::target_reached);
-    return;
-  }
-  if (!begin_stop()) {
+  } else if (!begin_stop()) {
     begin_training();
   }
 }
 
+// After any change of the agenda: what the frequent path compares with.
+void RunSimulator::plan_ahead() {
+  next_special_ = std::min(target_, next_evaluation_);
+  next_stop_ = std::min(next_maintenance_, next_unitemised_);
+}
+
 bool RunSimulator::is_skippable() const {
   return checkpoint_ != kNever && checkpoint_ <= longest_ &&
-         (plan_.checkpoint_mode == CheckpointMode::sync ||
-          plan_.durable <= times(checkpoint_, step_time_) + plan_.stall);
+         (!asynchronous_ || plan_.durable <= times(checkpoint_, step_time_) + stall_);
 }
 
 // Right after a save: whole cycles of training and save that end before anything else can happen.
@@ -238,8 +279,8 @@ void RunSimulator::skip_cycles() {
   if (!is_skippable()) {
     return;
   }
-  const SimTime limit = std::min({next_event_.time, next_maintenance_, next_unitemised_});
-  const SimTime cycle = times(checkpoint_, step_time_) + plan_.stall;
+  const SimTime limit = std::min(next_event_.time, next_stop_);
+  const SimTime cycle = times(checkpoint_, step_time_) + stall_;
   if (limit - now_ <= cycle) {
     return;
   }
@@ -249,9 +290,8 @@ void RunSimulator::skip_cycles() {
   if (cycles <= 0) {
     return;
   }
-  const std::int64_t gpus = plan_.job_gpus();
-  result_.ledger.book(RunCategory::productive, gpus, times(cycles * checkpoint_, step_time_));
-  result_.ledger.book(RunCategory::checkpoint_stall, gpus, times(cycles, plan_.stall));
+  spent(RunCategory::productive) += times(cycles * checkpoint_, step_time_);
+  spent(RunCategory::checkpoint_stall) += times(cycles, stall_);
   now_ += times(cycles, cycle);
   steps_ += cycles * checkpoint_;
   if (durable_at_ != kForever) {  // the save in flight ended within the first cycle
@@ -260,69 +300,59 @@ void RunSimulator::skip_cycles() {
   }
   saved_steps_ = steps_;
   if (cycles > 1) {
-    result_.checkpoints += cycles - 2;
+    checkpoints_ += cycles - 2;
     save_is_durable(steps_ - checkpoint_);
   }
-  const SimTime last_durable = now_ - plan_.stall + plan_.durable;
-  if (plan_.checkpoint_mode == CheckpointMode::sync || last_durable <= now_) {
+  const SimTime last_durable = now_ - stall_ + plan_.durable;
+  if (last_durable <= now_) {  // always so for a synchronous save
     save_is_durable(steps_);
   } else {
     durable_at_ = last_durable;
   }
 }
 
-void RunSimulator::complete_training() {
-  book_action();
-  steps_ += action_steps_;
-  next_action();
-}
-
-void RunSimulator::complete_action() {
-  if (action_ == Action::train) {
-    complete_training();
-    return;
-  }
+// Returns whether the job stands at a step boundary, free to go on.
+bool RunSimulator::complete_other_action() {
   book_action();
   switch (action_) {
-    case Action::save:
-      if (plan_.checkpoint_mode == CheckpointMode::sync) {
-        save_is_durable(steps_);
-      }
-      break;
     case Action::blocking_save:
       saved_steps_ = steps_;
       if (durable_steps_ != steps_) {
         save_is_durable(steps_);
       }
-      break;
+      return true;
     case Action::evaluate:
       next_evaluation_ += evaluation_;
-      break;
+      plan_ahead();
+      return true;
     case Action::detect:
-      return begin_stage(Action::diagnose);
+      begin_stages(Action::diagnose);
+      return false;
     case Action::diagnose:
-      return replace_nodes();
+      replace_nodes();
+      return false;
     case Action::reschedule:
-      return begin_stage(Action::communicator_init);
+      begin_stages(Action::communicator_init);
+      return false;
     case Action::communicator_init:
-      return begin_stage(Action::load);
+      begin_stages(Action::load);
+      return false;
     case Action::load:
-      return begin_stage(Action::warm_up);
-    case Action::warm_up:
-      return resume();
+      begin_stages(Action::warm_up);
+      return false;
+    case Action::warm_up:  // planned stops due meanwhile were done in the shadow of the recovery
+      next_maintenance_ = std::max(next_maintenance_, next_maintenance());
+      plan_ahead();
+      cause_ = -1;
+      return true;
     case Action::train:
+    case Action::save:
     case Action::planned_stop:
     case Action::unitemised_stop:
     case Action::wait:
       break;
   }
-  next_action();
-}
-
-void RunSimulator::save_is_durable(std::int64_t steps) {
-  durable_steps_ = steps;
-  fruitless_failures_ = 0;
-  ++result_.checkpoints;
+  return true;
 }
 
 void RunSimulator::stop(StopReason reason) {
@@ -333,6 +363,9 @@ void RunSimulator::stop(StopReason reason) {
 // The cells are complete; closes the books and checks them.
 RunResult RunSimulator::result() {
   settle_pool();
+  for (std::size_t i = 0; i < spent_.size(); ++i) {
+    result_.ledger.book(static_cast<RunCategory>(i), plan_.job_gpus(), spent_[i]);
+  }
   const Int128 wall = now_.ns;
   const Int128 allocated = wall * plan_.allocated_gpus();
   ORRERY_CHECK(result_.ledger.total() == allocated,
@@ -349,6 +382,7 @@ RunResult RunSimulator::result() {
                step_time_.ns);
   result_.wall = now_;
   result_.steps_done = steps_;
+  result_.checkpoints = checkpoints_;
   result_.nodes_in_repair = in_repair_;
   const auto gpu_time = [&](RunCategory category) { return result_.ledger.gpu_time(category); };
   const Seconds job = static_cast<double>(plan_.job_gpus()) * to_seconds(now_);
@@ -364,13 +398,23 @@ RunResult RunSimulator::result() {
   return std::move(result_);
 }
 
+// Time of the whole job is added up as such and multiplied by its GPUs at the end; only while it
+// waits are nodes missing.
 void RunSimulator::book_action() {
-  const ActionBooking& booking = kBooking[static_cast<std::size_t>(action_)];
-  result_.ledger.book(
-      booking.category, job_nodes_ * plan_.step.gpus_per_node, now_ - action_begin_);
-  if (options_.timeline != nullptr && now_ > action_begin_) {
-    const std::int32_t cause = action_ >= Action::detect ? cause_ : -1;
-    options_.timeline->add({action_begin_, now_, booking.activity, cause});
+  const RunCategory category = kBooking[static_cast<std::size_t>(action_)].category;
+  if (action_ == Action::wait) {
+    result_.ledger.book(category, job_nodes_ * plan_.step.gpus_per_node, now_ - action_begin_);
+  } else {
+    spent(category) += now_ - action_begin_;
+  }
+  record();
+}
+
+void RunSimulator::record_action() const {
+  if (now_ > action_begin_) {
+    const RunActivity activity = kBooking[static_cast<std::size_t>(action_)].activity;
+    const std::int32_t cause = action_ >= Action::wait ? cause_ : -1;
+    options_.timeline->add({action_begin_, now_, activity, cause});
   }
 }
 

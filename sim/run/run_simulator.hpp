@@ -35,6 +35,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "sim/base/random.hpp"
 #include "sim/engine/event_queue.hpp"
@@ -73,9 +74,9 @@ class RunSimulator {
     evaluate,
     planned_stop,
     unitemised_stop,
-    detect,
+    wait,    // for nodes
+    detect,  // from here on in the order of RecoveryStage
     diagnose,
-    wait,
     reschedule,
     communicator_init,
     load,
@@ -85,39 +86,60 @@ class RunSimulator {
   // Order at the same nanosecond; the job's own action comes between repair and failure.
   enum EventPriority : std::uint8_t { kRepairDone, kFailure, kEndOfRun };
 
-  static constexpr std::int64_t kNever = INT64_MAX;
+  // A stage of a recovery: its fixed length, or the law to draw it from.
+  struct Stage {
+    SimTime length;
+    const Duration* law = nullptr;
+  };
+
+  static constexpr std::int64_t kNever = std::int64_t{1} << 62;
   static constexpr std::int64_t kHopelessFailures = 10'000;
 
   void reset(const TrialOptions& options);
   void advance();
   void begin(Action action, SimTime length);
-  void begin_stage(Action action);
+  void next_action();
+  void special_action();
   void begin_training();
   void begin_save();
   void begin_blocking_save();
   bool begin_stop();
-  void next_action();
+  void begin_stages(Action first);
   void skip_cycles();
-  void complete_action();
-  void complete_training();
-  void save_is_durable(std::int64_t steps);
-  void resume();
+  [[nodiscard]] bool complete_other_action();
+  void plan_ahead();
   void handle_event();
   void strike(std::int32_t cause, double thinning);
-  void strike_while_waiting(double thinning);
   void roll_back();
   void send_to_repair(std::int64_t nodes);
   void replace_nodes();
   void node_returns();
   void schedule_failure(bool replaces_top);
   void book_action();
+  void record_action() const;
   void settle_pool();
   void stop(StopReason reason);
-  [[nodiscard]] static RecoveryStage stage_of(Action action);
   [[nodiscard]] SimTime next_maintenance() const;
   [[nodiscard]] bool is_skippable() const;
   [[nodiscard]] std::int64_t steps_until(SimTime time) const;
   [[nodiscard]] RunResult result();
+
+  SimTime& spent(RunCategory category) {
+    return spent_[static_cast<std::size_t>(category)];
+  }
+
+  // Notes the action that ends now; one predictable branch without a timeline.
+  void record() const {
+    if (options_.timeline != nullptr) [[unlikely]] {
+      record_action();
+    }
+  }
+
+  void save_is_durable(std::int64_t steps) {
+    durable_steps_ = steps;
+    fruitless_failures_ = 0;
+    ++checkpoints_;
+  }
 
   const RunPlan& plan_;
   const SimTime step_time_;
@@ -125,6 +147,9 @@ class RunSimulator {
   const std::int64_t checkpoint_;  // steps between saves, or a number never reached
   const std::int64_t evaluation_;  // steps between evaluations, or a number never reached
   const std::int64_t longest_;     // steps of one training action, bounded by the end of the run
+  const SimTime stall_;
+  const bool asynchronous_;
+  std::vector<std::array<Stage, kRecoveryStageCount>> stages_;  // by cause
   TrialOptions options_;
   engine::EventQueue queue_;  // what can interrupt the job: failure, repairs, the end
   engine::Event next_event_;  // its first event
@@ -139,9 +164,13 @@ class RunSimulator {
   std::int64_t saved_steps_ = 0;      // state of the latest save begun
   std::int64_t durable_steps_ = 0;    // state of the latest durable save
   std::int64_t next_evaluation_ = 0;  // step of the first evaluation not done yet
-  SimTime tail_;                      // training of an unfinished step when the run ends
+  std::int64_t next_special_ = 0;     // step of the next evaluation or of the target
+  std::int64_t checkpoints_ = 0;      // durable ones
+  std::array<SimTime, RunLedger::kCategories> spent_{};  // by the whole job, all nodes present
+  SimTime tail_;  // training of an unfinished step when the run ends
   SimTime next_maintenance_;
   SimTime next_unitemised_;
+  SimTime next_stop_;  // the earlier of the two
 
   std::int64_t job_nodes_ = 0;
   std::int64_t idle_spares_ = 0;

@@ -1,0 +1,166 @@
+// Random runs: the simulator against a naive second implementation, and its invariants.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/run/reference_run.hpp"
+#include "tests/unit/run/run_fixture.hpp"
+
+namespace orrery::run {
+namespace {
+
+using testing::plan_of;
+using testing::ReferenceResult;
+using testing::ReferenceRun;
+using testing::steps_of;
+
+constexpr std::uint64_t kSeed = 20261121;
+
+// Draws with readable ranges.
+class Dice {
+ public:
+  explicit Dice(std::uint32_t round) : stream_(kSeed, round, Purpose::property_test) {}
+
+  std::int64_t whole(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(
+                     stream_.uniform_int(static_cast<std::uint64_t>(high - low + 1)));
+  }
+
+  // Whole seconds most of the time, so that events coincide often.
+  Seconds time(std::int64_t low, std::int64_t high) {
+    const double fraction = stream_.uniform01() < 0.7 ? 0.0 : stream_.uniform01();
+    return seconds(static_cast<double>(whole(low, high)) + fraction);
+  }
+
+  bool chance(double probability) {
+    return stream_.uniform01() < probability;
+  }
+
+ private:
+  RandomStream stream_;
+};
+
+Duration any_duration(Dice& dice) {
+  switch (dice.whole(0, 3)) {
+    case 0:
+      return fixed(dice.time(0, 60));
+    case 1:
+      return ExponentialDuration{dice.time(1, 60)};
+    case 2:
+      return LognormalDuration{dice.time(1, 60), 1.0};
+    default:
+      return UniformDuration{seconds(0.0), dice.time(1, 100)};
+  }
+}
+
+RunSpec any_spec(Dice& dice) {
+  RunSpec spec;
+  if (dice.chance(0.5)) {
+    spec.training.steps = dice.whole(1, 300);
+  } else {
+    spec.training.duration = dice.time(1, 5000);
+  }
+  if (dice.chance(0.9)) {
+    spec.checkpoint.interval = StepsInterval{dice.whole(1, 20)};
+  }
+  spec.checkpoint.mode = dice.chance(0.5) ? CheckpointMode::async : CheckpointMode::sync;
+  spec.checkpoint.stall = dice.time(0, 20);
+  if (spec.checkpoint.mode == CheckpointMode::async) {
+    spec.checkpoint.durable = *spec.checkpoint.stall + dice.time(0, 150);
+  }
+  spec.checkpoint.final_save = dice.chance(0.7);
+  if (dice.chance(0.5)) {
+    spec.evaluation = EvaluationSpec{dice.whole(1, 30), dice.time(0, 40)};
+  }
+  if (dice.chance(0.5)) {
+    const Seconds period = dice.time(60, 900);
+    spec.failures.maintenance = MaintenanceSpec{1.0 / period, dice.time(0, 50)};
+  }
+  if (dice.chance(0.3)) {
+    spec.failures.unitemised_per_day = hours(2.0);
+  }
+  for (auto& stage : spec.recovery.stages) {
+    stage = fixed(dice.time(0, 10));
+  }
+  return spec;
+}
+
+void expect_equal(const RunPlan& plan, const RunResult& result, const ReferenceResult& reference) {
+  EXPECT_EQ(result.wall.ns, reference.wall);
+  EXPECT_EQ(result.steps_done, reference.steps);
+  EXPECT_EQ(result.checkpoints, reference.saves);
+  EXPECT_EQ(result.failures, reference.failures);
+  for (std::size_t i = 0; i < RunLedger::kCategories; ++i) {
+    const auto category = static_cast<RunCategory>(i);
+    const auto found = reference.ns.find(category);
+    const Int128 expected = found == reference.ns.end() ? 0 : found->second;
+    EXPECT_TRUE(result.ledger.gpu_nanoseconds(category) == expected * plan.job_gpus())
+        << to_string(category);
+  }
+}
+
+TEST(RunProperty, AgreesWithANaiveSimulationToTheNanosecond) {
+  constexpr std::uint32_t kRounds = 3000;
+  std::int64_t failures_in_all = 0;
+  for (std::uint32_t round = 0; round < kRounds && !::testing::Test::HasFailure(); ++round) {
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " + std::to_string(round));
+    Dice dice(round);
+    const RunPlan plan = plan_of(any_spec(dice), steps_of(dice.time(1, 20)));
+    const auto software = static_cast<std::int32_t>(plan.causes.size()) - 1;
+    std::vector<ScriptedFailure> failures;
+    SimTime at;
+    for (std::int64_t i = dice.whole(0, 30); i > 0; --i) {
+      at += to_sim_time(dice.time(1, 400));
+      failures.push_back({at, software});
+    }
+    RunSimulator simulator(plan);
+    const RunResult fast = simulator.run({.failures = failures});
+    const RunResult slow = simulator.run({.event_by_event = true, .failures = failures});
+    expect_equal(plan, fast, ReferenceRun(plan, failures).run());
+    EXPECT_EQ(fast, slow);
+    failures_in_all += fast.failures;
+  }
+  EXPECT_GT(failures_in_all, 10 * kRounds / 2);
+}
+
+// Random failures, laws, spares and repairs. The simulator itself checks that the ledger adds up to
+// the allocated GPU time; here the timeline must tell the same story.
+TEST(RunProperty, LedgerTimelineAndFastForwardAgreeOnRandomRuns) {
+  constexpr std::uint32_t kRounds = 2000;
+  for (std::uint32_t round = 0; round < kRounds && !::testing::Test::HasFailure(); ++round) {
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " + std::to_string(round));
+    Dice dice(round + kRounds * 10);
+    RunSpec spec = any_spec(dice);
+    const std::int64_t nodes = dice.whole(1, 6);
+    spec.failures.node_rate = 1.0 / dice.time(100, 5000) / static_cast<double>(nodes);
+    spec.failures.job_rate = dice.chance(0.5) ? 1.0 / dice.time(100, 5000) : PerSecond{};
+    for (auto& stage : spec.recovery.stages) {
+      stage = any_duration(dice);
+    }
+    spec.capacity.spares = dice.whole(0, 3);
+    spec.capacity.repair_time = any_duration(dice);
+    spec.simulation.seed = round;
+    const RunPlan plan = plan_of(spec, steps_of(dice.time(1, 20), nodes, dice.whole(1, 8)));
+    RunSimulator simulator(plan);
+    RunTimeline timeline;
+    const RunResult fast = simulator.run({.trial = round});
+    const RunResult slow = simulator.run({.trial = round, .timeline = &timeline});
+    EXPECT_EQ(fast, slow);
+    Int128 productive = 0;
+    SimTime end;
+    for (const RunInterval& interval : timeline.intervals()) {
+      EXPECT_EQ(interval.begin, end);
+      end = interval.end;
+      if (interval.kind == RunActivity::training) {
+        productive += interval.end.ns - interval.begin.ns;
+      }
+    }
+    EXPECT_EQ(end, fast.wall);
+    EXPECT_TRUE(productive * plan.job_gpus() ==
+                fast.ledger.gpu_nanoseconds(RunCategory::productive));
+  }
+}
+
+}  // namespace
+}  // namespace orrery::run
