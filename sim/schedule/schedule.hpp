@@ -68,8 +68,8 @@ struct ScheduleRequest {
   int devices = 1;
   int chunks = 1;
   int micro_batches = 1;
-  std::optional<int> group_size;                // interleaved kinds: N; absent: p
-  std::optional<BackwardOrder> backward_order;  // gpipe: fifo, looped_bfs: lifo when absent
+  std::optional<int> group_size = {};                // interleaved kinds: N; absent: p
+  std::optional<BackwardOrder> backward_order = {};  // gpipe: fifo, looped_bfs: lifo when absent
 };
 
 // Why a schedule does not exist for these numbers.

@@ -93,9 +93,9 @@ struct DataParallelComm {
 };
 
 struct StepGraphOptions {
-  P2pMode p2p = P2pMode::none;            // one that applies to the schedule
-  std::vector<std::vector<int>> buckets;  // [device][chunk], >= 1; empty: 1 everywhere
-  DataParallelComm comm;
+  P2pMode p2p = P2pMode::none;                 // one that applies to the schedule
+  std::vector<std::vector<int>> buckets = {};  // [device][chunk], >= 1; empty: 1 everywhere
+  DataParallelComm comm = {};
   bool optimizer = false;  // false: the step ends with the last tasks
 };
 
