@@ -10,7 +10,7 @@ namespace orrery::cost {
 namespace {
 
 constexpr double kFullHalfLength = 1.0 / 3.0;  // of the causal one
-constexpr double kBackwardHalfLength = 1.4;
+constexpr double kBackwardHalfLength = 1.2;
 constexpr double kHeadDim = 128.0;
 constexpr double kHeadExponent = 0.3;
 constexpr double kQueryTile = 128.0;

@@ -11,14 +11,15 @@
 // asymptote | rate on long sequences, forward and backward apart             | FLOP/s | profile
 // (stack)   | attention_efficiency: rate in this stack / the profile's       | 1      | stack
 // s         | keys that a query row runs over                                | -      | operation
-// s0'       | half length: s0 causal; s0 / 3 full; times 1.4 backward        | -      | profile
+// s0'       | half length: s0 causal; s0 / 3 full; times 1.2 backward        | -      | profile
 // head      | (d / 128)^0.3 below 128 per head, d the larger head dimension  | 1      | fit
 // occupancy | share of the last wave: query tiles of 128 rows over the SMs   | 1      | computed
 // bytes     | Q, K, V, O read or written once (and their gradients)          | byte   | operation
 //
-// Fit (relative errors, bf16, head dimension 128): H200 cuDNN 9.19 forward 0.8 %, backward 2.2 %;
-// GB200 cuDNN 9.22 2.6 % and 4.5 %; H100 FlashAttention-3 1.4 % and 0.7 %. The causal half length
-// is 2.7 to 3.7 times the full one on all of them. 8-bit inputs use the 16-bit rates, flagged as
+// Reached on the shipped profiles (bf16, head dimension 128, mean absolute error of the rate): H200
+// cuDNN 9.19 forward 2 %, backward 4 %; GB200 cuDNN 9.22 3 % and 8 %; H100 FlashAttention-3 3 % and
+// 6 %. Fits on each of them give a causal half length of 2.7 to 3.7 times the full one, and a
+// backward one of 1.1 to 1.4 times the forward one. 8-bit inputs use the 16-bit rates, flagged as
 // extrapolated: their backward is no faster (H200). Unfused attention arrives as GemmOp and
 // MemoryOp instead. Range: s >= 512, head dimension 64 to 256.
 // Source: tests/published/kernel_measurements.yaml.

@@ -24,7 +24,7 @@ struct ClusterShapeText {
   std::int64_t gpus_per_node = 8;
   double nic_gigabits = 400.0;
   std::int64_t nics_per_node = 8;
-  Seconds latency;  // of the lowest tier
+  Seconds latency = {};  // of the lowest tier
 };
 
 [[nodiscard]] hardware::ClusterSpec cluster(const ClusterShapeText& shape);

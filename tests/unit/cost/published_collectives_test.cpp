@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -36,8 +38,8 @@ constexpr std::array<Words, 13> kNetworks = {{{"TCPXO", 200.0, 8, 40.0},
                                               {"8x400G EFA", 400.0, 8, 15.0},
                                               {"4x100G EFA", 100.0, 4, 15.0},
                                               {"EFA, p5en", 400.0, 8, 15.0},
-                                              {"8x400G", 400.0, 8, 0.0},
                                               {"4x or 8x400G", 400.0, 4, 0.0},
+                                              {"8x400G", 400.0, 8, 0.0},
                                               {"between racks", 400.0, 4, 0.0},
                                               {"RDMA NICs", 800.0, 4, 0.0},
                                               {"200G", 200.0, 1, 0.0},
@@ -210,7 +212,28 @@ TEST(PublishedCollectives, ErrorsStayWithinWhatTheModelReaches) {
   }
   std::cout << "from 64 MiB, " << skipped << " rows skipped\n" << large.text();
   std::cout << "all sizes\n" << sweep.text();
-  EXPECT_GT(large.overall().n, 100U);
+  EXPECT_EQ(large.overall().n, 167U);
+  EXPECT_EQ(sweep.overall().n, 243U);
+  EXPECT_LE(large.overall().mape, 0.085);
+  EXPECT_LE(large.overall().median, 0.025);
+  EXPECT_LE(std::abs(large.overall().bias), 0.05);
+  EXPECT_LE(large.mape_of_groups(), 0.07);
+  EXPECT_LE(sweep.overall().mape, 0.14);
+  EXPECT_LE(sweep.overall().median, 0.06);
+  // Hosts with NVSwitch, and pairs of them over RDMA, without a vendor's tuner.
+  for (const char* log : {"azure_nd_a100_v4_1n_ar",
+                          "azure_nd_h100_v5_1n_ar",
+                          "azure_nd_h200_v5_1n_ar",
+                          "stas_h200_1n_ar",
+                          "h100_1n_ar_i290",
+                          "h100_2n_ar_i294",
+                          "nebius_2n_ar",
+                          "oci_b300_16r_ar",
+                          "pcie_16r_2n_roce_a2a"}) {
+    EXPECT_GE(large.of(log).n, 1U) << log;
+    EXPECT_LE(large.of(log).mape, 0.03) << log;
+  }
+  EXPECT_LE(large.of("h200_2n_roce400_ar").mape, 0.06);
 }
 
 }  // namespace

@@ -1,0 +1,204 @@
+#include "sim/cost/collective.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/cost/cost_model.hpp"
+#include "tests/unit/cost/cost_fixture.hpp"
+
+namespace orrery::cost {
+namespace {
+
+using model::CollectiveKind;
+using model::Dtype;
+
+double bus_gigabytes(CollectiveKind kind,
+                     Bytes size,
+                     const layout::GroupPlacement& group,
+                     const hardware::GpuProfile& gpu,
+                     const hardware::ClusterSpec& cluster,
+                     Dtype dtype = Dtype::bf16) {
+  const Seconds time = collective_time(kind, size, size, dtype, group, gpu, cluster).total();
+  return in_gigabytes_per_second(size / time) * bus_factor(kind, group.ranks);
+}
+
+// Published plateaus (nccl-tests logs, see docs/collectives.md).
+TEST(Collective, ReachesThePublishedPlateausOfOneHost) {
+  const auto one = testing::cluster({});
+  const auto eight = testing::group(8, 1);
+  const Bytes large = gibibytes(8.0);
+  const auto all_reduce = CollectiveKind::all_reduce;
+  EXPECT_NEAR(bus_gigabytes(all_reduce, large, eight, testing::gpu_profile("h100-sxm-80gb"), one),
+              478.0,
+              8.0);
+  auto h200 = testing::gpu_profile("h200-sxm");
+  EXPECT_NEAR(bus_gigabytes(all_reduce, large, eight, h200, one), 480.0, 8.0);
+  h200.nvlink->nvls = false;
+  EXPECT_NEAR(bus_gigabytes(all_reduce, large, eight, h200, one), 367.0, 4.0);
+  EXPECT_NEAR(bus_gigabytes(all_reduce, large, eight, testing::gpu_profile("a100-sxm-80gb"), one),
+              232.0,
+              4.0);
+  EXPECT_NEAR(
+      bus_gigabytes(all_reduce, large, eight, testing::gpu_profile("b200-sxm"), one), 842.0, 10.0);
+  EXPECT_NEAR(
+      bus_gigabytes(
+          CollectiveKind::all_to_all, large, eight, testing::gpu_profile("h100-sxm-80gb"), one),
+      342.0,
+      8.0);
+}
+
+TEST(Collective, ReachesThePublishedPlateausAcrossHosts) {
+  const auto h100 = testing::gpu_profile("h100-sxm-80gb");
+  const auto two = testing::cluster({.nodes = 2});
+  const auto four = testing::cluster({.nodes = 4});
+  const Bytes large = gibibytes(8.0);
+  EXPECT_NEAR(bus_gigabytes(CollectiveKind::all_reduce, large, testing::group(16, 2), h100, two),
+              455.,
+              15.);
+  EXPECT_NEAR(bus_gigabytes(CollectiveKind::all_reduce, large, testing::group(32, 4), h100, four),
+              348.0,
+              20.0);
+  EXPECT_NEAR(
+      bus_gigabytes(CollectiveKind::all_to_all, large, testing::group(16, 2), h100, two), 83., 5.);
+}
+
+TEST(Collective, AGroupOfOneTakesNoTime) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  const auto time = collective_time(CollectiveKind::all_reduce,
+                                    gibibytes(1.0),
+                                    gibibytes(1.0),
+                                    Dtype::bf16,
+                                    testing::group(1, 1),
+                                    gpu,
+                                    testing::cluster({}));
+  EXPECT_EQ(time.total(), Seconds());
+}
+
+// 8 groups with one rank on each host, 8 NICs: one NIC each; one such group alone has no more.
+TEST(Collective, SiblingGroupsShareTheNicsOfAHost) {
+  const auto cluster = testing::cluster({.nodes = 4});
+  const double one = in_gigabytes_per_second(node_nic_rate(1, 8, 1, cluster));
+  EXPECT_DOUBLE_EQ(one, 46.0);
+  EXPECT_DOUBLE_EQ(in_gigabytes_per_second(node_nic_rate(1, 1, 1, cluster)), one);
+  EXPECT_DOUBLE_EQ(in_gigabytes_per_second(node_nic_rate(8, 1, 1, cluster)), 8.0 * one);
+  const auto few = testing::cluster({.nodes = 4, .nics_per_node = 4});
+  EXPECT_DOUBLE_EQ(in_gigabytes_per_second(node_nic_rate(1, 8, 1, few)), 0.5 * one);
+  EXPECT_DOUBLE_EQ(in_gigabytes_per_second(node_nic_rate(8, 1, 1, few)), 4.0 * one);
+}
+
+// With all groups of a host at work, k ranks per host and g / k siblings, each ring has k NICs.
+TEST(Collective, MoreRanksOnAHostMeanMoreNicsForTheRing) {
+  const auto gpu = testing::gpu_profile("a100-sxm-80gb");
+  const auto cluster = testing::cluster({.nodes = 8, .nic_gigabits = 200.0});
+  double before = 0.0;
+  for (const std::int64_t per_node : {1, 2, 4, 8}) {
+    auto group = testing::group(8 * per_node, 8);
+    group.sharing_node = 8 / per_node;
+    const double bus =
+        bus_gigabytes(CollectiveKind::all_gather, gibibytes(8.0), group, gpu, cluster);
+    const double expected = 23.0 * static_cast<double>(per_node);
+    EXPECT_NEAR(bus, expected, 0.06 * expected) << per_node;
+    EXPECT_GT(bus, before);
+    before = bus;
+  }
+}
+
+hardware::ClusterSpec pods() {
+  auto cluster = testing::cluster({.nodes = 64});
+  cluster.network.tiers = {{"pod", 8, 7.0, Seconds()}, {"core", 64, 1.0, microseconds(3.0)}};
+  return cluster;
+}
+
+// 8 pods of 8 hosts, 7:1 above a pod. A ring over all 64 hosts leaves a pod once per ring, and 8
+// hosts of the pod share the work of the crossing: 7 / 8 < 1, no loss. One host in each pod:
+// loss 7.
+TEST(Collective, OversubscriptionHurtsARingOnlyWhenFewOfItsHostsShareAnUplink) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  auto wide = testing::group(512, 64);
+  wide.tier = 1;
+  EXPECT_DOUBLE_EQ(group_fabric(wide, gpu, pods()).ring_taper, 1.0);
+  auto thin = testing::group(64, 8);
+  thin.tier = 1;
+  EXPECT_DOUBLE_EQ(group_fabric(thin, gpu, pods()).ring_taper, 7.0);
+  auto inside = thin;
+  inside.tier = 0;
+  EXPECT_DOUBLE_EQ(group_fabric(inside, gpu, pods()).ring_taper, 1.0);
+}
+
+// Of 64 hosts 56 lie in other pods: 7 * (1 - 8/64) = 6.125 of the uplink's share.
+TEST(Collective, AllToAllSendsMostOfItsBytesThroughTheTaper) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  auto wide = testing::group(512, 64);
+  wide.tier = 1;
+  EXPECT_DOUBLE_EQ(group_fabric(wide, gpu, pods()).scatter_taper, 6.125);
+}
+
+TEST(Collective, TierLatencyIsPaid) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  auto group = testing::group(512, 64);
+  group.tier = 1;
+  EXPECT_DOUBLE_EQ(in_microseconds(group_fabric(group, gpu, pods()).graph.inter_latency), 3.0);
+}
+
+TEST(Collective, AHostWithoutNvlinkTalksPcie) {
+  auto gpu = testing::gpu_profile("rtx-a6000");
+  ASSERT_FALSE(gpu.nvlink.has_value());
+  layout::GroupPlacement pair = testing::group(2, 1);
+  pair.domains = 2;
+  pair.ranks_per_domain = 1;
+  const auto cluster = testing::cluster({.gpus_per_node = 2});
+  const auto time = collective_time(
+      CollectiveKind::all_reduce, gibibytes(1.0), gibibytes(1.0), Dtype::bf16, pair, gpu, cluster);
+  EXPECT_EQ(time.limit, "PCIe");
+  EXPECT_FALSE(time.crosses_nodes);
+  // 2(n-1)/n = 1 for a pair: the bus is the PCIe link.
+  EXPECT_NEAR(in_gigabytes_per_second(time.bandwidth),
+              0.95 * in_gigabytes_per_second(gpu.pcie_bandwidth.value()),
+              1e-6);
+}
+
+TEST(Collective, StackEfficiencyStretchesTheTransferAndOverheadIsAGap) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  const auto cluster = testing::cluster({});
+  auto stack = testing::neutral_stack();
+  const auto cost = [&] {
+    return collective_cost(CollectiveKind::all_reduce,
+                           gibibytes(1.0),
+                           gibibytes(1.0),
+                           Dtype::bf16,
+                           testing::group(8, 1),
+                           gpu,
+                           stack,
+                           cluster);
+  };
+  const Cost ideal = cost();
+  stack.nvlink_efficiency = {0.5, {SourceKind::assumed, "half"}};
+  stack.collective_overhead = {microseconds(10.0), {SourceKind::assumed, "host"}};
+  const Cost real = cost();
+  const Seconds transfer = gibibytes(1.0) / gigabytes_per_second(0.61 * 450.0);
+  EXPECT_NEAR(in_microseconds(real.time - ideal.time), in_microseconds(transfer) + 10.0, 1e-6);
+  EXPECT_EQ(real.gap, microseconds(10.0));
+  EXPECT_GT(real.by_source[static_cast<std::size_t>(SourceKind::assumed)], transfer);
+  Seconds sum;
+  for (const Seconds part : real.by_source) {
+    sum += part;
+  }
+  EXPECT_NEAR(in_seconds(sum), in_seconds(real.time), 1e-12);
+}
+
+TEST(Collective, ExplainNamesAlgorithmTermsAndTheTable) {
+  const CostModel costs(testing::gpu_profile("h100-sxm-80gb"),
+                        testing::neutral_stack(),
+                        testing::cluster({.nodes = 2}));
+  const std::string text = costs.explain_collective(CollectiveKind::all_reduce,
+                                                    gibibytes(1.0),
+                                                    gibibytes(1.0),
+                                                    Dtype::bf16,
+                                                    testing::group(16, 2));
+  EXPECT_NE(text.find("all-reduce of 1024.000 MiB over 16 ranks on 2 hosts"), std::string::npos);
+  EXPECT_NE(text.find("NVLSTree with Simple"), std::string::npos);
+  EXPECT_NE(text.find("NCCL 2.28.9 expects:"), std::string::npos);
+  EXPECT_NE(text.find("LL128"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery::cost

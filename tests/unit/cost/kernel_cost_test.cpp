@@ -1,0 +1,215 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "sim/base/random.hpp"
+#include "sim/cost/attention.hpp"
+#include "sim/cost/cost_model.hpp"
+#include "sim/cost/gemm.hpp"
+#include "sim/cost/memory_bound.hpp"
+#include "sim/cost/transfer.hpp"
+#include "tests/unit/cost/cost_fixture.hpp"
+
+namespace orrery::cost {
+namespace {
+
+using model::Dtype;
+
+model::GemmOp gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1) {
+  model::GemmOp op;
+  op.name = "mlp_up";
+  op.m = m;
+  op.n = n;
+  op.k = k;
+  op.batch = batch;
+  return op;
+}
+
+TEST(Cost, WeakerSourceFollowsTheDocumentedOrder) {
+  const std::vector<SourceKind> order = {SourceKind::assumed,
+                                         SourceKind::datasheet,
+                                         SourceKind::published,
+                                         SourceKind::measured,
+                                         SourceKind::given};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t j = 0; j < order.size(); ++j) {
+      EXPECT_EQ(weaker(order[i], order[j]), order[std::min(i, j)]);
+    }
+  }
+}
+
+// 4096^3 in bf16: 3 * 4096^2 * 2 bytes; an accumulated weight gradient reads and writes fp32.
+TEST(Gemm, BytesCountEachOperandOnce) {
+  const double square = 4096.0 * 4096.0;
+  EXPECT_DOUBLE_EQ(in_bytes(gemm_bytes(gemm(4096, 4096, 4096))), 6.0 * square);
+  model::GemmOp wgrad = gemm(4096, 4096, 4096);
+  wgrad.accumulates = true;
+  EXPECT_DOUBLE_EQ(in_bytes(gemm_bytes(wgrad)), 12.0 * square);
+}
+
+// 132 SMs, 256 x 128 tiles: 8192 x 8192 has 2048 tiles = 15.515 waves, 16 whole: 16 * 132 / 2048.
+TEST(Gemm, WaveRatioIsWholeWavesOverNeededTiles) {
+  EXPECT_NEAR(wave_ratio(gemm(8192, 8192, 8192), 132), 16.0 * 132.0 / 2048.0, 1e-12);
+}
+
+TEST(Gemm, TimeOfALargeProductIsFlopOverTheSustainedRateWithItsPenalties) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  const auto stack = testing::neutral_stack();
+  const model::GemmOp op = gemm(8192, 8192, 8192);
+  const hardware::GemmRate& rate = *gpu.find_gemm(Dtype::bf16);
+  const double compute =
+      2.0 * 8192.0 * 8192.0 * 8192.0 / in_flop_per_second(rate.sustained.value()) *
+      (1.0 + rate.half_depth.value() / 8192.0) * std::sqrt(16.0 * 132.0 / 2048.0);
+  const GemmTime time = gemm_time(op, gpu, stack);
+  EXPECT_NEAR(in_seconds(time.compute), compute, 1e-12);
+  const Cost cost = gemm_cost(op, gpu, stack);
+  EXPECT_NEAR(in_seconds(cost.time),
+              compute + 0.25 * in_seconds(time.memory) + in_seconds(gpu.launch_latency.value()),
+              1e-12);
+  EXPECT_EQ(cost.gap, gpu.launch_latency.value());
+}
+
+// One row: 2 k n FLOP on k n elements of 2 bytes is 1 FLOP per byte, far below the balance of 295.
+TEST(Gemm, AThinProductIsBoundByMemory) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  const auto stack = testing::neutral_stack();
+  const model::GemmOp op = gemm(1, 16384, 16384);
+  const Seconds floor = gemm_bytes(op) / memory_rate(gpu, stack);
+  EXPECT_NEAR(in_seconds(gemm_cost(op, gpu, stack).time),
+              in_seconds(floor + gpu.launch_latency.value()),
+              1e-12);
+}
+
+TEST(Gemm, AMissingUnitIsReplacedByAWiderTypeAndFlagged) {
+  const auto gpu = testing::gpu_profile("a100-sxm-80gb");
+  const auto stack = testing::neutral_stack();
+  ASSERT_EQ(gpu.find_gemm(Dtype::fp8), nullptr);
+  model::GemmOp op = gemm(4096, 4096, 4096);
+  op.dtype = Dtype::fp8;
+  const Cost cost = gemm_cost(op, gpu, stack);
+  EXPECT_EQ(cost.extrapolated, cost.time);
+  EXPECT_NEAR(
+      gemm_time(op, gpu, stack).compute / gemm_time(gemm(4096, 4096, 4096), gpu, stack).compute,
+      1.0,
+      1e-12);
+}
+
+TEST(Gemm, MisalignedDimensionsAndFewRowsPerExpertCost) {
+  const auto gpu = testing::gpu_profile("a100-sxm-80gb");
+  const auto stack = testing::neutral_stack();
+  EXPECT_DOUBLE_EQ(gemm_time(gemm(4096, 4096, 4100), gpu, stack).alignment_penalty, 1.3);
+  EXPECT_DOUBLE_EQ(gemm_time(gemm(4096, 4096, 4104), gpu, stack).alignment_penalty, 1.0);
+  model::GemmOp experts = gemm(152, 4096, 4096, 8);
+  experts.grouped = true;
+  EXPECT_DOUBLE_EQ(gemm_time(experts, gpu, stack).row_penalty, 1.25);
+}
+
+TEST(Gemm, MoreWorkNeverTakesLessTimeByMoreThanAWave) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  const auto stack = testing::neutral_stack();
+  constexpr std::uint64_t kSeed = 20261121;
+  RandomStream random(kSeed, 0, Purpose::property_test);
+  for (int i = 0; i < 2000; ++i) {
+    const auto pick = [&random] {
+      return 64 * (1 + static_cast<std::int64_t>(random.uniform_int(256)));
+    };
+    const model::GemmOp small = gemm(pick(), pick(), pick());
+    const model::GemmOp doubled = gemm(small.m, small.n, 2 * small.k);
+    EXPECT_GT(gemm_cost(doubled, gpu, stack).time, gemm_cost(small, gpu, stack).time)
+        << "seed " << kSeed << " case " << i;
+    const Cost cost = gemm_cost(small, gpu, stack);
+    Seconds sum;
+    for (const Seconds part : cost.by_source) {
+      sum += part;
+    }
+    EXPECT_NEAR(in_seconds(sum), in_seconds(cost.time), 1e-12);
+    // Never above the peak of the data sheet, never above the memory's rate.
+    EXPECT_LE(model::flop_count(small) / cost.time, gpu.find_gemm(Dtype::bf16)->peak.value());
+  }
+}
+
+TEST(Attention, RateHalvesAtTheHalfLength) {
+  const auto gpu = testing::gpu_profile("h200-sxm");
+  const auto stack = testing::neutral_stack();
+  model::AttentionOp op;
+  op.sequences = 8;
+  op.heads = op.query_groups = 64;
+  op.head_dim_qk = op.head_dim_v = 128;
+  op.query_length = op.key_length = static_cast<std::int64_t>(gpu.attention.half_length.value());
+  EXPECT_NEAR(attention_rate(op, gpu, stack) / gpu.attention.forward.value(), 0.5, 1e-12);
+  op.causal = false;
+  EXPECT_NEAR(attention_rate(op, gpu, stack) / gpu.attention.forward.value(), 0.75, 1e-12);
+}
+
+TEST(Attention, FewTilesLeaveSmsIdle) {
+  const auto gpu = testing::gpu_profile("h200-sxm");
+  const auto stack = testing::neutral_stack();
+  model::AttentionOp op;
+  op.sequences = 1;
+  op.heads = op.query_groups = 2;
+  op.head_dim_qk = op.head_dim_v = 128;
+  op.query_length = op.key_length = 4096;  // 64 tiles on 132 SMs
+  model::AttentionOp full = op;
+  full.heads = full.query_groups = 64;
+  EXPECT_NEAR(
+      attention_rate(op, gpu, stack) / attention_rate(full, gpu, stack), 64.0 / 132.0, 1e-12);
+}
+
+TEST(MemoryBound, TimeIsGapsAndBytesOverTheReachedRate) {
+  const auto gpu = testing::gpu_profile("a100-sxm-80gb");
+  auto stack = testing::neutral_stack();
+  stack.memory_efficiency = {0.5, {SourceKind::assumed, "eager"}};
+  stack.kernel_gap = {microseconds(3.0), {SourceKind::assumed, "python"}};
+  const model::MemoryOp op{
+      .name = "norm", .read = mebibytes(64.0), .written = mebibytes(64.0), .kernels = 4};
+  const Cost cost = memory_bound_cost(op, gpu, stack);
+  const Seconds gaps = (gpu.launch_latency.value() + microseconds(3.0)) * 4.0;
+  const Seconds bytes_time =
+      mebibytes(128.0) / (gpu.hbm_bandwidth.value() * gpu.memory_efficiency.value() * 0.5);
+  EXPECT_NEAR(in_seconds(cost.time), in_seconds(gaps + bytes_time), 1e-12);
+  EXPECT_NEAR(in_seconds(cost.gap), in_seconds(gaps), 1e-15);
+}
+
+TEST(MemoryBound, OptimizerMovesItsTrafficPerParameter) {
+  const auto gpu = testing::gpu_profile("a100-sxm-80gb");
+  const auto stack = testing::neutral_stack();
+  const double billion = kGiga;
+  const Seconds moved = bytes(30.0 * billion) / memory_rate(gpu, stack);
+  EXPECT_NEAR(in_seconds(optimizer_cost(billion, gpu, stack).time),
+              in_seconds(moved + gpu.launch_latency.value()),
+              1e-12);
+}
+
+TEST(Transfer, MessagesTakeTheFastestWireBetweenTheirRanks) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  const auto cluster = testing::cluster({.nodes = 4});
+  const Bytes size = gibibytes(1.0);
+  const auto rate = [&](const layout::HopPlacement& hop) {
+    return in_gigabytes_per_second(transfer_time(size, hop, gpu, cluster).bandwidth);
+  };
+  EXPECT_NEAR(rate({.same_domain = true, .same_node = true}), 0.75 * 450.0, 1e-9);
+  const layout::HopPlacement away{
+      .same_domain = false, .same_node = false, .sharing_node = 8, .tier = 0};
+  EXPECT_NEAR(rate(away), 0.86 * 50.0, 1e-9);  // published: 42-43 GB/s between p5 hosts
+}
+
+TEST(CostModel, DispatchesEveryKindOfOperation) {
+  const CostModel costs(
+      testing::gpu_profile("h100-sxm-80gb"), testing::neutral_stack(), testing::cluster({}));
+  Placements places;
+  places.tensor = testing::group(8, 1);
+  const model::GemmOp product = gemm(4096, 4096, 4096);
+  EXPECT_EQ(costs.operation(product, places).time, costs.gemm(product).time);
+  model::CollectiveOp reduce;
+  reduce.kind = model::CollectiveKind::all_reduce;
+  reduce.axis = model::CommAxis::tensor;
+  reduce.bytes_per_rank_in = reduce.bytes_total = mebibytes(128.0);
+  EXPECT_GT(costs.operation(reduce, places).time, Seconds());
+  reduce.axis = model::CommAxis::context;  // a group of one
+  EXPECT_EQ(costs.operation(reduce, places).time, Seconds());
+}
+
+}  // namespace
+}  // namespace orrery::cost
