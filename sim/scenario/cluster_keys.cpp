@@ -1,0 +1,159 @@
+// Keys of `cluster`: GPUs, nodes and the network between them.
+
+#include "sim/hardware/cluster_spec.hpp"
+#include "sim/scenario/key_makers.hpp"
+#include "sim/scenario/key_table.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using hardware::NetworkSpec;
+using hardware::NetworkTier;
+using yaml::between;
+namespace kind = yaml::kind;
+
+constexpr std::int64_t kMostNodes = 1'000'000;
+constexpr std::int64_t kMostGpusPerNode = 1024;
+
+NetworkTier& last_tier(Draft& draft) {
+  return draft.scenario.cluster.network.tiers.back();
+}
+
+std::vector<std::string> network_names() {
+  std::vector<std::string> names;
+  for (const hardware::NetworkPreset& preset : hardware::network_presets()) {
+    names.emplace_back(preset.name);
+  }
+  return names;
+}
+
+void add_machines(std::vector<Key>& keys) {
+  keys.push_back(section_key({.path = "cluster",
+                              .meaning = "Which machines the job runs on; spares come on top "
+                                         "(capacity.spares).",
+                              .example = "{gpu: h100-sxm-80gb, nodes: 8}",
+                              .required = true}));
+  keys.push_back(
+      text_key({.path = "cluster.gpu",
+                .meaning = "A GPU profile: a name that `orrery list` shows, or the path of a file.",
+                .example = "h100-sxm-80gb",
+                .required = true},
+               [](Draft& draft, const std::string& value) { draft.scenario.cluster.gpu = value; }));
+  keys.push_back(
+      value_key<kind::Count>({.path = "cluster.nodes",
+                              .aliases = {"num_nodes"},
+                              .note = "gpus / gpus_per_node; one of nodes and gpus is required",
+                              .meaning = "Hosts that the job runs on.",
+                              .example = "2048"},
+                             between<std::int64_t>(1, kMostNodes),
+                             [](Draft& draft, const std::int64_t& value) { draft.nodes = value; }));
+  keys.push_back(
+      value_key<kind::Count>({.path = "cluster.gpus",
+                              .aliases = {"count", "num_gpus", "world_size"},
+                              .note = "nodes x gpus_per_node",
+                              .meaning = "GPUs of all nodes, as another way to give the nodes.",
+                              .example = "16384"},
+                             between<std::int64_t>(1, kMostNodes * kMostGpusPerNode),
+                             [](Draft& draft, const std::int64_t& value) { draft.gpus = value; }));
+  keys.push_back(value_key<kind::Count>({.path = "cluster.gpus_per_node",
+                                         .aliases = {"num_gpus_per_node"},
+                                         .fallback = "8",
+                                         .meaning = "GPUs of one host.",
+                                         .example = "4"},
+                                        between<std::int64_t>(1, kMostGpusPerNode),
+                                        [](Draft& draft, const std::int64_t& value) {
+                                          draft.scenario.cluster.gpus_per_node = value;
+                                        }));
+}
+
+void add_network(std::vector<Key>& keys) {
+  keys.push_back(section_key({.path = "cluster.network",
+                              .note = "none: only a single node can do without",
+                              .meaning = "A preset, or nic_rate and nics_per_node; keys beside a "
+                                         "preset replace its own.",
+                              .example = "{nic_rate: 200Gbps, nics_per_node: 8}"}));
+  keys.push_back(name_key({.path = "cluster.network.preset",
+                           .note = "the network is spelled out",
+                           .meaning = "A published network; `orrery list` shows their sources.",
+                           .example = "infiniband-400g"},
+                          network_names(),
+                          [](Draft& draft, const std::string& name) {
+                            draft.scenario.cluster.network =
+                                hardware::find_network_preset(name)->spec;
+                          }));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "cluster.network.nvlink_domain",
+       .note = "the preset's; else gpus_per_node where the GPU has NVLink, else 1",
+       .meaning = "GPUs that reach one another over NVLink, in one host or in a rack.",
+       .example = "72"},
+      between<std::int64_t>(1, 65'536),
+      [](Draft& draft, const std::int64_t& value) {
+        draft.scenario.cluster.network.nvlink_domain = value;
+      }));
+  keys.push_back(value_key<kind::Bandwidth>({.path = "cluster.network.nic_rate",
+                                             .note = "the preset's; required without one",
+                                             .meaning = "Line rate of one NIC in one direction.",
+                                             .example = "200Gbps"},
+                                            {},
+                                            [](Draft& draft, const BytesPerSecond& value) {
+                                              draft.scenario.cluster.network.nic_rate = value;
+                                            }));
+  keys.push_back(value_key<kind::Count>({.path = "cluster.network.nics_per_node",
+                                         .note = "the preset's; required without one",
+                                         .meaning = "NICs of one host that the job uses.",
+                                         .example = "4"},
+                                        between<std::int64_t>(0, kMostGpusPerNode),
+                                        [](Draft& draft, const std::int64_t& value) {
+                                          draft.scenario.cluster.network.nics_per_node = value;
+                                        }));
+}
+
+void add_tiers(std::vector<Key>& keys) {
+  Key tiers = list_key({.path = "cluster.network.tiers",
+                        .note = "the preset's; else one switch above all nodes",
+                        .meaning = "Switch levels, the lowest first.",
+                        .example = "[{name: leaf, nodes: 32}, {name: spine, nodes: 256}]"},
+                       [](Draft& draft) { draft.scenario.cluster.network.tiers.emplace_back(); });
+  tiers.begin_list = [](Reading& reading) { reading.draft.scenario.cluster.network.tiers.clear(); };
+  keys.push_back(std::move(tiers));
+  keys.push_back(
+      text_key({.path = "cluster.network.tiers[].name",
+                .meaning = "What reports call the level.",
+                .example = "leaf",
+                .required = true},
+               [](Draft& draft, const std::string& value) { last_tier(draft).name = value; }));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "cluster.network.tiers[].nodes",
+       .meaning = "Nodes below one switch block of the level; more than the level below.",
+       .example = "32",
+       .required = true},
+      between<std::int64_t>(1, kMostNodes * kMostGpusPerNode),
+      [](Draft& draft, const std::int64_t& value) { last_tier(draft).nodes = value; }));
+  keys.push_back(value_key<kind::Number>(
+      {.path = "cluster.network.tiers[].oversubscription",
+       .fallback = "1",
+       .meaning = "Capacity towards the nodes / capacity towards the next level.",
+       .example = "7"},
+      between(1.0, 1000.0),
+      [](Draft& draft, const double& value) { last_tier(draft).oversubscription = value; }));
+  keys.push_back(value_key<kind::Time>(
+      {.path = "cluster.network.tiers[].latency",
+       .fallback = "0",
+       .meaning = "One-way latency that crossing the level adds.",
+       .example = "2us"},
+      yaml::at_most(seconds(1.0)),
+      [](Draft& draft, const Seconds& value) { last_tier(draft).latency = value; }));
+}
+
+}  // namespace
+
+std::vector<Key> cluster_keys() {
+  std::vector<Key> keys;
+  add_machines(keys);
+  add_network(keys);
+  add_tiers(keys);
+  return keys;
+}
+
+}  // namespace orrery::scenario

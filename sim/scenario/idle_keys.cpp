@@ -1,0 +1,250 @@
+// Keys that are right but have no effect in this scenario: nothing is parsed but inert in silence.
+
+#include <fmt/core.h>
+
+#include <string_view>
+#include <variant>
+
+#include "sim/run/recovery_spec.hpp"
+#include "sim/scenario/rules.hpp"
+#include "sim/yaml/reader.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using schedule::ScheduleKind;
+
+class IdleKeys {
+ public:
+  explicit IdleKeys(Reading& reading) : reading_(reading) {}
+
+  [[nodiscard]] bool stated(std::string_view key) const {
+    return reading_.draft.stated(key);
+  }
+
+  // Warns when the key is stated.
+  void add(std::string_view key, std::string_view reason) {
+    if (stated(key)) {
+      reading_.diagnostics.warning(
+          reading_.draft.scenario.where(key), key, fmt::format("has no effect: {}", reason));
+    }
+  }
+
+  // The specs, for the conditions.
+  [[nodiscard]] const Scenario& scenario() const {
+    return reading_.draft.scenario;
+  }
+
+  [[nodiscard]] const run::RunSpec& run() const {
+    return reading_.draft.run;
+  }
+
+  [[nodiscard]] bool broken(std::string_view section) const {
+    return is_broken(reading_.diagnostics, section);
+  }
+
+ private:
+  Reading& reading_;
+};
+
+void check_model(IdleKeys& idle) {
+  const model::ModelSpec& model = idle.scenario().model;
+  if (idle.broken("model")) {
+    return;
+  }
+  if (model.position != model::PositionEmbedding::learned) {
+    idle.add("model.max_positions", "only learned positions have a table");
+  }
+  if (model.mla) {
+    idle.add("model.head_dim", "latent attention states its own widths");
+    idle.add("model.num_query_groups", "latent attention has no key and value heads to share");
+  }
+  if (model.linear_bias) {
+    idle.add("model.qkv_bias", "linear_bias gives every linear layer a bias");
+  }
+  if (model.moe && model.moe->dense_layers == 0) {
+    idle.add("model.ffn_hidden_size", "every layer has experts");
+  }
+}
+
+// Data-parallel degree where the file tells it: the number of ranks that reduce gradients.
+std::int64_t gradient_ranks(const Scenario& scenario) {
+  const layout::LayoutSpec& layout = scenario.layout;
+  const std::int64_t gpus = scenario.cluster.nodes * scenario.cluster.gpus_per_node;
+  const std::int64_t model_gpus = layout.tensor * layout.context * layout.pipeline;
+  return layout.data.value_or(gpus / model_gpus) * layout.context;
+}
+
+void check_layout(IdleKeys& idle) {
+  if (idle.broken("layout") || idle.broken("model") || idle.broken("cluster")) {
+    return;
+  }
+  const layout::LayoutSpec& layout = idle.scenario().layout;
+  const model::ModelSpec& model = idle.scenario().model;
+  if (layout.tensor == 1 && layout.sequence_parallel) {
+    idle.add("layout.sequence_parallel", "tensor is 1");
+  }
+  if (layout.sharding == layout::Sharding::none) {
+    idle.add("layout.shard_group", "sharding is none");
+  } else if (gradient_ranks(idle.scenario()) == 1) {
+    idle.add("layout.sharding", "one rank holds every shard (data x context is 1)");
+  }
+  if (!model.moe && layout.expert_tensor.value_or(1) != 1) {
+    idle.add("layout.expert_tensor", "the model is dense");
+  }
+  if (model.moe && layout.expert == 1) {
+    idle.add("model.moe.imbalance", "layout.expert is 1: one rank holds all experts");
+    idle.add("model.moe.capacity", "layout.expert is 1: one rank holds all experts");
+  } else if (model.moe && model.moe->capacity_factor >= model.moe->imbalance) {
+    idle.add("model.moe.capacity", "no rank gets that many rows (model.moe.imbalance)");
+  }
+}
+
+void check_step(IdleKeys& idle) {
+  if (idle.broken("layout") || idle.broken("overlap") || idle.broken("cluster")) {
+    return;
+  }
+  const Scenario& scenario = idle.scenario();
+  if (gradient_ranks(scenario) == 1) {
+    constexpr std::string_view kAlone = "no rank shares its gradients (data x context is 1)";
+    idle.add("overlap.data", kAlone);
+    idle.add("overlap.bucket", kAlone);
+    idle.add("overlap.reduction", kAlone);
+  }
+  if (scenario.layout.tensor == 1) {
+    idle.add("overlap.tensor", "tensor is 1");
+  }
+  if (scenario.layout.pipeline == 1) {
+    idle.add("overlap.pipeline", "pipeline is 1");
+  } else if (scenario.step.schedule == ScheduleKind::one_f_one_b) {
+    idle.add("overlap.pipeline", "the software profile says how 1f1b transfers");
+  }
+  if (idle.stated("precision.optimizer.state_bytes")) {
+    idle.add("precision.optimizer.name", "state_bytes replaces it");
+  }
+}
+
+void check_given_step(IdleKeys& idle) {
+  if (!idle.scenario().step.given_time) {
+    return;
+  }
+  for (const std::string_view key : {"overlap.data", "overlap.tensor", "overlap.pipeline"}) {
+    idle.add(key, "step.time gives the time of a step");
+  }
+}
+
+void check_network(IdleKeys& idle) {
+  if (idle.broken("cluster") || idle.scenario().cluster.nodes > 1) {
+    return;
+  }
+  for (const std::string_view key :
+       {"cluster.network.nic_rate", "cluster.network.nics_per_node", "cluster.network.tiers"}) {
+    idle.add(key, "one node needs no network");
+  }
+}
+
+// Whether anything can fail; a preset that has rates counts.
+bool can_fail(const run::FailureSpec& failures) {
+  const run::FailurePreset* preset = run::find_failure_preset(failures.preset);
+  const auto positive = [](const std::optional<PerSecond>& stated,
+                           const std::optional<PerSecond>& otherwise) {
+    return stated.value_or(otherwise.value_or(PerSecond{})) > PerSecond{};
+  };
+  const run::FailureSpec base = preset == nullptr ? run::FailureSpec{} : preset->spec;
+  return positive(failures.node_rate, base.node_rate) || positive(failures.job_rate, base.job_rate);
+}
+
+bool nodes_can_fail(const run::FailureSpec& failures) {
+  run::FailureSpec nodes_only = failures;
+  nodes_only.job_rate = PerSecond{};
+  return can_fail(nodes_only);
+}
+
+bool load_is_given(const run::RecoverySpec& recovery) {
+  const std::size_t load = run::index_of(run::RecoveryStage::load);
+  const run::RecoveryPreset* preset = run::find_recovery_preset(recovery.preset);
+  return recovery.stages[load].has_value() ||
+         (preset != nullptr && preset->stages[load].has_value());
+}
+
+void check_checkpoint(IdleKeys& idle, bool fails) {
+  const run::CheckpointSpec& checkpoint = idle.run().checkpoint;
+  const bool async = checkpoint.mode == run::CheckpointMode::async;
+  const bool save_is_given = async ? checkpoint.durable.has_value()
+                                   : checkpoint.stall.has_value() || checkpoint.durable.has_value();
+  const bool stall_is_given = checkpoint.stall.has_value();
+  const bool load_idle = !fails || load_is_given(idle.run().recovery);
+  if (save_is_given) {
+    idle.add("checkpoint.storage.write", "the time of a save is given");
+  }
+  if (!fails) {
+    idle.add("checkpoint.storage.read", "nothing fails, so nothing is loaded");
+  } else if (load_idle) {
+    idle.add("checkpoint.storage.read", "the time of a load is given");
+  }
+  if (!async) {
+    idle.add("checkpoint.device_to_host", "a synchronous save goes straight to the storage");
+  } else if (stall_is_given) {
+    idle.add("checkpoint.device_to_host", "the stall is given");
+  }
+  if (save_is_given && load_idle && (!async || stall_is_given)) {
+    idle.add("checkpoint.bytes_per_parameter", "the times of saves and loads are given");
+  }
+}
+
+void check_run(IdleKeys& idle) {
+  if (!idle.stated("training")) {
+    for (const std::string_view section :
+         {"evaluation", "failures", "checkpoint", "recovery", "capacity", "prices", "simulation"}) {
+      idle.add(section, "there is no `training`, so no run");
+    }
+    return;
+  }
+  for (const std::string_view section : {"training", "failures", "recovery", "checkpoint"}) {
+    if (idle.broken(section)) {
+      return;
+    }
+  }
+  const bool fails = can_fail(idle.run().failures);
+  if (!fails) {
+    constexpr std::string_view kNothingFails = "nothing fails in this scenario";
+    idle.add("recovery", kNothingFails);
+    idle.add("failures.causes", kNothingFails);
+    if (idle.run().capacity.spares > 0) {
+      idle.add("capacity.spares", "no node is ever replaced; the spares only cost");
+    }
+    idle.add("capacity.repair_time", kNothingFails);
+    if (std::holds_alternative<run::AutoInterval>(idle.run().checkpoint.interval)) {
+      idle.add("checkpoint.interval", "auto follows the failures, and nothing fails");
+    }
+  } else if (!nodes_can_fail(idle.run().failures)) {
+    idle.add("failures.causes", "they share node_rate, which is 0");
+  }
+  check_checkpoint(idle, fails);
+  if (idle.run().training.duration) {
+    idle.add("simulation.max_wall", "training.duration is the window");
+    idle.add("checkpoint.final_save", "training.duration has no target to reach");
+  }
+  if (idle.run().capacity.spares == 0) {
+    idle.add("prices.bill_spares", "there are no spares");
+  }
+  if (!idle.run().prices.gpu_hour) {
+    idle.add("prices.as_of", "there is no price");
+    idle.add("prices.bill_spares", "there is no price");
+  }
+}
+
+}  // namespace
+
+void warn_about_idle_keys(Reading& reading) {
+  IdleKeys idle(reading);
+  check_model(idle);
+  check_network(idle);
+  check_layout(idle);
+  check_step(idle);
+  check_given_step(idle);
+  check_run(idle);
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,367 @@
+#include "sim/scenario/key_makers.hpp"
+
+#include <fmt/core.h>
+
+#include "sim/base/check.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+namespace kind = yaml::kind;
+
+constexpr std::string_view kPositive = "(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?";
+
+// A number without sign followed by one of the units (alternatives of a regular expression). A bare
+// zero needs no unit.
+std::string with_unit(std::string_view units) {
+  return fmt::format("^({} ?({})|0(\\.0+)?)$", kPositive, units);
+}
+
+template <typename K>
+std::string range_text(const yaml::Range<typename K::Type>& range) {
+  const std::string min = range.min ? K::format(*range.min) : "";
+  const std::string max = range.max ? K::format(*range.max) : "";
+  const std::string_view lower = range.min_exclusive ? "above " : "at least ";
+  if (range.min && range.max) {
+    return range.min_exclusive ? fmt::format("above {}, at most {}", min, max)
+                               : fmt::format("{} to {}", min, max);
+  }
+  if (range.min) {
+    return fmt::format("{}{}", lower, min);
+  }
+  return range.max ? "at most " + max : "";
+}
+
+}  // namespace
+
+std::string_view Key::parent() const {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string::npos ? std::string_view() : std::string_view(path).substr(0, dot);
+}
+
+std::string_view Key::name() const {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string::npos ? std::string_view(path) : std::string_view(path).substr(dot + 1);
+}
+
+Key key_of(KeyText text) {
+  ORRERY_CHECK(!text.meaning.empty(), "the key {} has no meaning", text.path);
+  Key key;
+  key.path = std::move(text.path);
+  key.aliases = std::move(text.aliases);
+  key.required = text.required;
+  key.fallback = std::move(text.fallback);
+  key.note = std::move(text.note);
+  key.meaning = std::move(text.meaning);
+  key.example = std::move(text.example);
+  return key;
+}
+
+template <>
+std::string pattern_of<kind::Count>() {
+  return fmt::format("^-?{} ?[kMBT]?$", kPositive);
+}
+
+template <>
+std::string pattern_of<kind::Number>() {
+  return fmt::format("^-?{}$", kPositive);
+}
+
+template <>
+std::string pattern_of<kind::Boolean>() {
+  return {};
+}
+
+template <>
+std::string pattern_of<kind::Size>() {
+  return with_unit("B|kB|[MGTP]B|[KMGTP]iB");
+}
+
+template <>
+std::string pattern_of<kind::Time>() {
+  return with_unit("ns|us|ms|s|min|h|d");
+}
+
+template <>
+std::string pattern_of<kind::Bandwidth>() {
+  return with_unit("[kMGT]?bps|[MGT]bit/s|[kMGTP]?B/s|[KMGT]iB/s");
+}
+
+template <>
+std::string pattern_of<kind::EventRate>() {
+  return with_unit("/(s|min|h|d)");
+}
+
+template <>
+std::string pattern_of<kind::PriceRate>() {
+  return fmt::format("^(\\${} ?[kMBT]?/(s|min|h|d)|0)$", kPositive);
+}
+
+template <>
+std::string pattern_of<kind::Date>() {
+  return "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?Z)?$";
+}
+
+template <>
+std::string pattern_of<kind::StepsOrDuration>() {
+  return fmt::format("^({0} ?[kMBT]? ?steps?|{0} ?(ns|us|ms|s|min|h|d))$", kPositive);
+}
+
+namespace {
+
+template <typename K>
+Form quantity_form(const yaml::Range<typename K::Type>& range) {
+  Form form;
+  form.name = K::kWhat;
+  form.example = K::kExample;
+  form.pattern = pattern_of<K>();
+  if constexpr (!std::is_same_v<K, kind::StepsOrDuration>) {
+    form.range = range_text<K>(range);
+  }
+  return form;
+}
+
+// Bare numbers carry their bounds into the schema.
+template <typename K>
+Form number_form(const yaml::Range<typename K::Type>& range, FormKind form_kind) {
+  Form form = quantity_form<K>(range);
+  form.kind = form_kind;
+  if (range.min) {
+    form.min = static_cast<double>(*range.min);
+  }
+  if (range.max) {
+    form.max = static_cast<double>(*range.max);
+  }
+  form.min_exclusive = range.min_exclusive;
+  return form;
+}
+
+}  // namespace
+
+#define ORRERY_QUANTITY_FORM(K)                                \
+  template <>                                                  \
+  Form form_of<kind::K>(const yaml::Range<kind::K::Type>& r) { \
+    return quantity_form<kind::K>(r);                          \
+  }
+
+ORRERY_QUANTITY_FORM(Size)
+ORRERY_QUANTITY_FORM(Time)
+ORRERY_QUANTITY_FORM(Bandwidth)
+ORRERY_QUANTITY_FORM(EventRate)
+ORRERY_QUANTITY_FORM(PriceRate)
+ORRERY_QUANTITY_FORM(Date)
+ORRERY_QUANTITY_FORM(StepsOrDuration)
+
+#undef ORRERY_QUANTITY_FORM
+
+template <>
+Form form_of<kind::Count>(const yaml::Range<std::int64_t>& range) {
+  return number_form<kind::Count>(range, FormKind::integer);
+}
+
+template <>
+Form form_of<kind::Number>(const yaml::Range<double>& range) {
+  return number_form<kind::Number>(range, FormKind::number);
+}
+
+template <>
+Form form_of<kind::Boolean>(const yaml::Range<bool>&) {
+  Form form;
+  form.kind = FormKind::boolean;
+  form.name = kind::Boolean::kWhat;
+  form.example = kind::Boolean::kExample;
+  return form;
+}
+
+Form words_form(std::vector<std::string> words) {
+  Form form;
+  form.kind = FormKind::words;
+  form.name = "a name";
+  form.example = words.front();
+  form.words = std::move(words);
+  return form;
+}
+
+Form text_form() {
+  Form form;
+  form.name = "a text";
+  return form;
+}
+
+Key name_key(KeyText text,
+             std::vector<std::string> names,
+             std::function<void(Draft&, const std::string&)> store) {
+  Key key = key_of(std::move(text));
+  key.forms = {words_form(names)};
+  key.read = [names = std::move(names), store = std::move(store)](
+                 const yaml::Value& value, const std::string& path, Reading& reading) {
+    const std::vector<std::string_view> words(names.begin(), names.end());
+    if (const auto index = yaml::read_word(value, path, words, reading.diagnostics)) {
+      store(reading.draft, names[*index]);
+    }
+  };
+  return key;
+}
+
+Key text_key(KeyText text, std::function<void(Draft&, const std::string&)> store) {
+  Key key = key_of(std::move(text));
+  key.forms = {text_form()};
+  key.read = [store = std::move(store), example = key.example](
+                 const yaml::Value& value, const std::string& path, Reading& reading) {
+    const std::string* read = yaml::read_text(value, path, "a text", example, reading.diagnostics);
+    if (read != nullptr && read->empty()) {
+      yaml::report(
+          reading.diagnostics, value.where, path, "is an empty text", "at least one character");
+    } else if (read != nullptr) {
+      store(reading.draft, *read);
+    }
+  };
+  return key;
+}
+
+Key section_key(KeyText text, std::function<void(Draft&)> begin) {
+  Key key = key_of(std::move(text));
+  key.mapping = true;
+  if (begin) {
+    key.begin = [begin = std::move(begin)](Reading& reading) { begin(reading.draft); };
+  }
+  return key;
+}
+
+Key list_key(KeyText text, std::function<void(Draft&)> begin) {
+  Key key = section_key(std::move(text), std::move(begin));
+  key.list = true;
+  return key;
+}
+
+namespace {
+
+// Simulated time holds 73 years between two events (run/run_plan.hpp).
+const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
+
+// The law that exactly these parameters make, or nothing.
+std::optional<run::Duration> law_of(const DurationDraft& draft) {
+  const bool lognormal = draft.median || draft.sigma;
+  const bool uniform = draft.low || draft.high;
+  if (draft.mean && !lognormal && !uniform) {
+    return run::ExponentialDuration{*draft.mean};
+  }
+  if (draft.median && draft.sigma && !draft.mean && !uniform) {
+    return run::LognormalDuration{*draft.median, *draft.sigma};
+  }
+  if (draft.low && draft.high && !draft.mean && !lognormal) {
+    return run::UniformDuration{*draft.low, *draft.high};
+  }
+  return std::nullopt;
+}
+
+bool has_errors_below(const Diagnostics& diagnostics, const std::string& path) {
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    if (diagnostic.severity == Severity::error && diagnostic.key.starts_with(path + ".")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Key law_key(const std::string& path,
+            std::string_view name,
+            std::string meaning,
+            std::optional<Seconds> DurationDraft::*member) {
+  Key key = value_key<kind::Time>(
+      {.path = fmt::format("{}.{}", path, name), .meaning = std::move(meaning), .example = "30min"},
+      kSpan,
+      [member](Draft& draft, const Seconds& value) { draft.duration.*member = value; });
+  key.folded = true;
+  return key;
+}
+
+}  // namespace
+
+void add_duration_keys(std::vector<Key>& keys,
+                       KeyText text,
+                       const std::function<void(Draft&, const run::Duration&)>& store) {
+  const std::string path = text.path;
+  Key key =
+      value_key<kind::Time>(std::move(text), kSpan, [store](Draft& draft, const Seconds& value) {
+        store(draft, run::fixed(value));
+      });
+  key.mapping = true;
+  key.begin = [](Reading& reading) { reading.draft.duration = {}; };
+  key.end = [store](const yaml::Value& value, const std::string& where, Reading& reading) {
+    const std::optional<run::Duration> law = law_of(reading.draft.duration);
+    if (has_errors_below(reading.diagnostics, where)) {
+      return;
+    }
+    if (!law) {
+      yaml::report(reading.diagnostics,
+                   value.where,
+                   where,
+                   "does not name one law",
+                   "a time, {mean}, {median, sigma} or {low, high}");
+      return;
+    }
+    if (const auto problem = run::problem_of(*law)) {
+      yaml::report(reading.diagnostics, value.where, where, *problem);
+      return;
+    }
+    store(reading.draft, *law);
+  };
+  keys.push_back(std::move(key));
+  keys.push_back(law_key(path, "mean", "Exponential law: its mean.", &DurationDraft::mean));
+  keys.push_back(law_key(path, "median", "Lognormal law: its median.", &DurationDraft::median));
+  Key sigma = value_key<kind::Number>(
+      {.path = path + ".sigma",
+       .meaning = "Lognormal law: standard deviation of the logarithm.",
+       .example = "1.5"},
+      yaml::between(0.0, 10.0),
+      [](Draft& draft, const double& value) { draft.duration.sigma = value; });
+  sigma.folded = true;
+  keys.push_back(std::move(sigma));
+  keys.push_back(law_key(path, "low", "Uniform law: the shortest.", &DurationDraft::low));
+  keys.push_back(law_key(path, "high", "Uniform law: the longest.", &DurationDraft::high));
+}
+
+void add_recovery_keys(std::vector<Key>& keys,
+                       const std::string& path,
+                       const std::function<run::RecoveryStages&(Draft&)>& stages) {
+  struct Stage {
+    run::RecoveryStage stage;
+    std::string_view note;
+    std::string_view meaning;
+    std::string_view example;
+  };
+
+  constexpr std::string_view kNone = "the preset's, else no time";
+  const std::array<Stage, run::kRecoveryStageCount> rows = {{
+      {run::RecoveryStage::detect, kNone, "Until the job is known to be dead.", "5min"},
+      {run::RecoveryStage::diagnose, kNone, "Until the cause and the node are known.", "5min"},
+      {run::RecoveryStage::reschedule,
+       kNone,
+       "Stop, clean up, place and launch on the new set of nodes.",
+       "2min"},
+      {run::RecoveryStage::communicator_init,
+       kNone,
+       "Rendezvous and creation of the communicators.",
+       "30s"},
+      {run::RecoveryStage::load,
+       "the preset's, else the size of the checkpoint / checkpoint.storage.read",
+       "Reading the checkpoint.",
+       "2min"},
+      {run::RecoveryStage::warm_up, kNone, "Slow first steps, data loader, compilation.", "1min"},
+  }};
+  for (const Stage& row : rows) {
+    const std::size_t index = run::index_of(row.stage);
+    add_duration_keys(keys,
+                      {.path = fmt::format("{}.{}", path, run::kRecoveryStageNames[index]),
+                       .note = std::string(row.note),
+                       .meaning = std::string(row.meaning),
+                       .example = std::string(row.example)},
+                      [stages, index](Draft& draft, const run::Duration& value) {
+                        stages(draft)[index] = value;
+                      });
+  }
+}
+
+}  // namespace orrery::scenario

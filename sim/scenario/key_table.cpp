@@ -1,0 +1,93 @@
+#include "sim/scenario/key_table.hpp"
+
+#include <utility>
+
+#include "sim/scenario/key_makers.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+void append(std::vector<Key>& keys, std::vector<Key> more) {
+  for (Key& key : more) {
+    keys.push_back(std::move(key));
+  }
+}
+
+// `format` is checked before anything else (load.cpp): the other rows belong to this format.
+std::vector<Key> head_keys() {
+  std::vector<Key> keys;
+  keys.push_back(name_key({.path = "format",
+                           .meaning = "Format and version of the file.",
+                           .example = std::string(kFormat),
+                           .required = true},
+                          {std::string(kFormat)},
+                          [](Draft&, const std::string&) {}));
+  keys.push_back(
+      text_key({.path = "name",
+                .note = "the name of the file",
+                .meaning = "What reports call the scenario.",
+                .example = "Llama 3 70B, 64 H100"},
+               [](Draft& draft, const std::string& value) { draft.scenario.name = value; }));
+  return keys;
+}
+
+std::vector<Key> expect_keys() {
+  std::vector<Key> keys;
+  Key expect = text_key(
+      {.path = "expect",
+       .note = "nothing is checked",
+       .meaning = "What `orrery check` asserts, one expression per item: "
+                  "`operand cmp value`, joined by and, or, not; or a mapping "
+                  "{text, decide}.",
+       .example = "[\"mfu >= 0.38\", \"p10(goodput) >= 0.90\", fits_memory]"},
+      [](Draft& draft, const std::string& value) { draft.scenario.expect.back().text = value; });
+  expect.list = true;
+  expect.mapping = true;
+  expect.begin = [](Reading& reading) { reading.draft.scenario.expect.emplace_back(); };
+  keys.push_back(std::move(expect));
+  keys.push_back(text_key(
+      {.path = "expect[].text",
+       .meaning = "The expression.",
+       .example = "p50(cost) <= $46.1M",
+       .required = true},
+      [](Draft& draft, const std::string& value) { draft.scenario.expect.back().text = value; }));
+  keys.push_back(choice_key<bool>(
+      {.path = "expect[].decide",
+       .fallback = "interval",
+       .meaning = "interval: undecided, and failed, when the confidence interval of a stochastic "
+                  "metric straddles the bound; point: its point estimate decides.",
+       .example = "point"},
+      {{"interval", false}, {"point", true}},
+      [](Draft& draft, bool value) { draft.scenario.expect.back().decide_point = value; }));
+  return keys;
+}
+
+}  // namespace
+
+const std::vector<Key>& key_table() {
+  static const std::vector<Key> table = [] {
+    std::vector<Key> keys = head_keys();
+    append(keys, model_keys());
+    append(keys, cluster_keys());
+    append(keys, layout_keys());
+    append(keys, step_keys());
+    append(keys, run_keys());
+    append(keys, failure_keys());
+    append(keys, expect_keys());
+    return keys;
+  }();
+  return table;
+}
+
+std::vector<const Key*> children_of(std::string_view parent) {
+  std::vector<const Key*> children;
+  for (const Key& key : key_table()) {
+    if (key.parent() == parent) {
+      children.push_back(&key);
+    }
+  }
+  return children;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,30 @@
+#pragma once
+
+// Which keys does a scenario have? All of them, in the order in which they are read and described.
+//
+// A preset stands before the keys that override it. Internal to scenario/.
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sim/scenario/key.hpp"
+
+namespace orrery::scenario {
+
+inline constexpr std::string_view kFormat = "orrery/1";
+
+[[nodiscard]] const std::vector<Key>& key_table();
+
+// The rows directly below `parent` ("" for the top level), in table order.
+[[nodiscard]] std::vector<const Key*> children_of(std::string_view parent);
+
+// The rows of one part of the format, for key_table().
+[[nodiscard]] std::vector<Key> model_keys();
+[[nodiscard]] std::vector<Key> cluster_keys();
+[[nodiscard]] std::vector<Key> layout_keys();
+[[nodiscard]] std::vector<Key> step_keys();
+[[nodiscard]] std::vector<Key> run_keys();
+[[nodiscard]] std::vector<Key> failure_keys();
+
+}  // namespace orrery::scenario

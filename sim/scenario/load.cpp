@@ -1,0 +1,80 @@
+#include "sim/scenario/load.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <tuple>
+#include <vector>
+
+#include "sim/base/file.hpp"
+#include "sim/scenario/key_table.hpp"
+#include "sim/scenario/read_keys.hpp"
+#include "sim/scenario/rules.hpp"
+#include "sim/yaml/document.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+// A file of another format is refused as a whole: its other keys mean something else.
+bool has_other_format(const yaml::Value& root, Diagnostics& diagnostics) {
+  for (const yaml::Entry& entry : root.entries) {
+    if (entry.key == "format" && !yaml::is_word(entry.value, kFormat)) {
+      const std::vector<std::string_view> words = {kFormat};
+      return !yaml::read_word(entry.value, "format", words, diagnostics);
+    }
+  }
+  return false;
+}
+
+// In the order of the file, whatever found them.
+void add_sorted(const Diagnostics& found, Diagnostics& diagnostics) {
+  std::vector<Diagnostic> sorted = found.all();
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return std::tie(a.where.line, a.where.column) < std::tie(b.where.line, b.where.column);
+  });
+  for (Diagnostic& diagnostic : sorted) {
+    diagnostics.add(std::move(diagnostic));
+  }
+}
+
+void finish(Reading& reading) {
+  finish_model(reading);
+  finish_cluster(reading);
+  finish_layout(reading);
+  finish_step(reading);
+  finish_run(reading);
+  warn_about_idle_keys(reading);
+}
+
+}  // namespace
+
+std::optional<Scenario> load_text(std::string_view text,
+                                  const std::string& file_name,
+                                  Diagnostics& diagnostics) {
+  const std::optional<yaml::Value> root = yaml::parse(text, file_name, yaml::Limits{}, diagnostics);
+  if (!root || has_other_format(*root, diagnostics)) {
+    return std::nullopt;
+  }
+  Draft draft;
+  draft.scenario.file = file_name;
+  draft.scenario.sha256 = sha256_hex(text);
+  draft.scenario.name = std::filesystem::path(file_name).stem().string();
+  Diagnostics found;
+  Reading reading{draft, found};
+  read_keys(*root, reading);
+  finish(reading);
+  add_sorted(found, diagnostics);
+  return found.has_errors() ? std::nullopt : std::optional(std::move(draft.scenario));
+}
+
+std::optional<Scenario> load_file(const std::filesystem::path& path, Diagnostics& diagnostics) {
+  const yaml::Limits limits;
+  std::error_code unknown;
+  if (std::filesystem::file_size(path, unknown) > limits.max_bytes && !unknown) {
+    static_cast<void>(yaml::parse_file(path, limits, diagnostics));  // says that it is too large
+    return std::nullopt;
+  }
+  return load_text(read_file(path, limits.max_bytes), path.string(), diagnostics);
+}
+
+}  // namespace orrery::scenario

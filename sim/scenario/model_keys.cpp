@@ -1,0 +1,372 @@
+// Keys of `model`: a preset, dimensions that replace it, mixture of experts, latent attention.
+
+#include "sim/model/presets.hpp"
+#include "sim/scenario/key_makers.hpp"
+#include "sim/scenario/key_table.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using model::Activation;
+using model::MlaSpec;
+using model::ModelSpec;
+using model::MoeSpec;
+using model::Norm;
+using model::PositionEmbedding;
+using yaml::between;
+namespace kind = yaml::kind;
+
+// Far above any model, and low enough that products of two dimensions stay exact.
+constexpr std::int64_t kMostLayers = 10'000;
+constexpr std::int64_t kWidest = std::int64_t{1} << 24U;
+constexpr std::int64_t kLongest = std::int64_t{1} << 30U;
+
+constexpr std::string_view kOfPreset = "the preset's; required without one";
+
+Key dimension(KeyText text, std::int64_t least, std::int64_t most, std::int64_t ModelSpec::*field) {
+  return value_key<kind::Count>(
+      std::move(text),
+      between<std::int64_t>(least, most),
+      [field](Draft& draft, const std::int64_t& value) { draft.scenario.model.*field = value; });
+}
+
+Key flag(KeyText text, bool ModelSpec::*field) {
+  return value_key<kind::Boolean>(std::move(text), {}, [field](Draft& draft, const bool& value) {
+    draft.scenario.model.*field = value;
+  });
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const model::ModelPreset& preset : model::model_presets()) {
+    names.emplace_back(preset.name);
+  }
+  return names;
+}
+
+void take_preset(Draft& draft, const std::string& name) {
+  const std::optional<ModelSpec> spec = model::find_model_preset(name);
+  draft.scenario.model_preset = name;
+  draft.preset = *spec;
+  draft.scenario.model = *spec;
+}
+
+void add_names(std::vector<Key>& keys) {
+  keys.push_back(section_key({.path = "model",
+                              .meaning = "What is trained: a preset, dimensions, or a preset with "
+                                         "dimensions that replace some of its own.",
+                              .example = "{preset: llama3-8b}",
+                              .required = true}));
+  keys.push_back(name_key({.path = "model.preset",
+                           .note = "the dimensions are spelled out",
+                           .meaning = "A published model; `orrery list` shows their sources.",
+                           .example = "llama3-405b"},
+                          preset_names(),
+                          take_preset));
+  keys.push_back(
+      text_key({.path = "model.name",
+                .note = "the preset's name, else `custom`",
+                .meaning = "What reports call the model.",
+                .example = "our 13B"},
+               [](Draft& draft, const std::string& value) { draft.scenario.model.name = value; }));
+}
+
+void add_dimensions(std::vector<Key>& keys) {
+  const std::string of_preset(kOfPreset);
+  keys.push_back(dimension({.path = "model.num_layers",
+                            .aliases = {"layers", "num_hidden_layers", "num_blocks"},
+                            .note = of_preset,
+                            .meaning = "Transformer layers.",
+                            .example = "32"},
+                           1,
+                           kMostLayers,
+                           &ModelSpec::num_layers));
+  keys.push_back(dimension({.path = "model.hidden_size",
+                            .aliases = {"hidden"},
+                            .note = of_preset,
+                            .meaning = "Width of the residual stream.",
+                            .example = "4096"},
+                           1,
+                           kWidest,
+                           &ModelSpec::hidden_size));
+  keys.push_back(dimension({.path = "model.num_attention_heads",
+                            .aliases = {"heads", "attn_heads"},
+                            .note = of_preset,
+                            .meaning = "Query heads.",
+                            .example = "32"},
+                           1,
+                           kWidest,
+                           &ModelSpec::num_attention_heads));
+  keys.push_back(
+      dimension({.path = "model.num_query_groups",
+                 .aliases = {"kv_heads", "num_key_value_heads"},
+                 .note = "the preset's; else one per query head",
+                 .meaning = "Key and value heads (grouped-query attention); divides the query "
+                            "heads.",
+                 .example = "8"},
+                1,
+                kWidest,
+                &ModelSpec::num_query_groups));
+  keys.push_back(dimension({.path = "model.head_dim",
+                            .aliases = {"kv_channels"},
+                            .note = "the preset's; else hidden_size / num_attention_heads",
+                            .meaning = "Width of one head.",
+                            .example = "128"},
+                           1,
+                           kWidest,
+                           &ModelSpec::head_dim));
+  keys.push_back(dimension({.path = "model.ffn_hidden_size",
+                            .aliases = {"ffn_hidden", "intermediate_size"},
+                            .note = "the preset's; else 4 x hidden_size",
+                            .meaning = "Inner width of the dense MLP.",
+                            .example = "14336"},
+                           1,
+                           kWidest,
+                           &ModelSpec::ffn_hidden_size));
+  keys.push_back(dimension({.path = "model.vocab_size",
+                            .aliases = {"vocab"},
+                            .note = of_preset,
+                            .meaning = "Rows of the embedding table, padding included.",
+                            .example = "128256"},
+                           1,
+                           kWidest,
+                           &ModelSpec::vocab_size));
+  keys.push_back(dimension({.path = "model.sequence_length",
+                            .aliases = {"seq_len", "seq_length", "seq"},
+                            .note = of_preset,
+                            .meaning = "Tokens of one sequence.",
+                            .example = "8192"},
+                           1,
+                           kLongest,
+                           &ModelSpec::sequence_length));
+}
+
+void add_blocks(std::vector<Key>& keys) {
+  keys.push_back(choice_key<Activation>(
+      {.path = "model.activation",
+       .note = "the preset's; else swiglu",
+       .meaning = "Activation of the MLP; swiglu has a gate, a third matrix.",
+       .example = "gelu"},
+      {{"swiglu", Activation::swiglu},
+       {"gelu", Activation::gelu},
+       {"squared_relu", Activation::squared_relu},
+       {"relu", Activation::relu}},
+      [](Draft& draft, Activation value) { draft.activation = value; }));
+  keys.push_back(value_key<kind::Boolean>(
+      {.path = "model.gated_mlp",
+       .aliases = {"gated", "gated_linear_unit", "swiglu"},
+       .note = "follows from the activation",
+       .meaning = "Another way to say it: true is swiglu; false is gelu where it would be swiglu.",
+       .example = "true"},
+      {},
+      [](Draft& draft, const bool& value) { draft.gated_mlp = value; }));
+  keys.push_back(flag({.path = "model.tie_embeddings",
+                       .aliases = {"tied_embeddings", "tie_word_embeddings"},
+                       .note = "the preset's; else false",
+                       .meaning = "One table for embedding and output.",
+                       .example = "true"},
+                      &ModelSpec::tie_embeddings));
+  keys.push_back(
+      choice_key<Norm>({.path = "model.norm",
+                        .aliases = {"normalization"},
+                        .note = "the preset's; else rms_norm",
+                        .meaning = "Normalisation; layer_norm has a bias.",
+                        .example = "layer_norm"},
+                       {{"rms_norm", Norm::rms_norm}, {"layer_norm", Norm::layer_norm}},
+                       [](Draft& draft, Norm value) { draft.scenario.model.norm = value; }));
+  keys.push_back(choice_key<PositionEmbedding>(
+      {.path = "model.position",
+       .aliases = {"position_embedding"},
+       .note = "the preset's; else rotary",
+       .meaning = "How positions enter: a table (learned), rotation of queries and keys, a bias of "
+                  "the scores (alibi).",
+       .example = "learned"},
+      {{"rotary", PositionEmbedding::rotary},
+       {"learned", PositionEmbedding::learned},
+       {"alibi", PositionEmbedding::alibi},
+       {"none", PositionEmbedding::none}},
+      [](Draft& draft, PositionEmbedding value) { draft.scenario.model.position = value; }));
+  keys.push_back(dimension({.path = "model.max_positions",
+                            .aliases = {"max_position_embeddings"},
+                            .note = "the preset's; else, and at least, sequence_length",
+                            .meaning = "Rows of a learned position table.",
+                            .example = "4096"},
+                           1,
+                           kLongest,
+                           &ModelSpec::max_positions));
+  keys.push_back(flag({.path = "model.linear_bias",
+                       .note = "the preset's; else false",
+                       .meaning = "Biases in every linear layer (GPT-3, OPT, BLOOM).",
+                       .example = "true"},
+                      &ModelSpec::linear_bias));
+  keys.push_back(flag({.path = "model.qkv_bias",
+                       .note = "the preset's; else false",
+                       .meaning = "Bias in the query, key and value projection only (Qwen2.5).",
+                       .example = "true"},
+                      &ModelSpec::qkv_bias));
+  keys.push_back(flag({.path = "model.embedding_norm",
+                       .note = "the preset's; else false",
+                       .meaning = "A norm after the embedding (BLOOM).",
+                       .example = "true"},
+                      &ModelSpec::embedding_norm));
+  keys.push_back(flag({.path = "model.causal",
+                       .note = "the preset's; else true",
+                       .meaning = "Attention looks back only, which halves its work.",
+                       .example = "false"},
+                      &ModelSpec::causal));
+}
+
+MoeSpec& moe(Draft& draft) {
+  std::optional<MoeSpec>& spec = draft.scenario.model.moe;
+  return spec ? *spec : spec.emplace();
+}
+
+Key moe_count(KeyText text, std::int64_t least, std::int64_t most, std::int64_t MoeSpec::*field) {
+  return value_key<kind::Count>(
+      std::move(text),
+      between<std::int64_t>(least, most),
+      [field](Draft& draft, const std::int64_t& value) { moe(draft).*field = value; });
+}
+
+void add_moe(std::vector<Key>& keys) {
+  constexpr std::int64_t kMostExperts = 65'536;
+  const std::string of_preset(kOfPreset);
+  keys.push_back(section_key({.path = "model.moe",
+                              .note = "the preset's; else a dense model",
+                              .meaning = "Mixture of experts in the layers from dense_layers on.",
+                              .example = "{num_experts: 64, top_k: 8, ffn_hidden_size: 2048}"},
+                             [](Draft& draft) { static_cast<void>(moe(draft)); }));
+  keys.push_back(moe_count({.path = "model.moe.num_experts",
+                            .aliases = {"num_moe_experts", "n_routed_experts", "num_local_experts"},
+                            .note = of_preset,
+                            .meaning = "Routed experts of a layer.",
+                            .example = "64"},
+                           1,
+                           kMostExperts,
+                           &MoeSpec::num_experts));
+  keys.push_back(moe_count({.path = "model.moe.top_k",
+                            .aliases = {"moe_router_topk", "num_experts_per_tok"},
+                            .note = of_preset,
+                            .meaning = "Experts that a token is sent to.",
+                            .example = "8"},
+                           1,
+                           kMostExperts,
+                           &MoeSpec::top_k));
+  keys.push_back(moe_count({.path = "model.moe.ffn_hidden_size",
+                            .aliases = {"moe_ffn_hidden_size", "moe_intermediate_size"},
+                            .note = of_preset,
+                            .meaning = "Inner width of one expert.",
+                            .example = "2048"},
+                           1,
+                           kWidest,
+                           &MoeSpec::ffn_hidden_size));
+  keys.push_back(moe_count({.path = "model.moe.shared",
+                            .aliases = {"shared_experts", "n_shared_experts"},
+                            .note = "the preset's; else 0",
+                            .meaning = "Experts of the same width that every token passes.",
+                            .example = "1"},
+                           0,
+                           kMostExperts,
+                           &MoeSpec::shared_experts));
+  keys.push_back(moe_count({.path = "model.moe.dense_layers",
+                            .aliases = {"first_k_dense_replace"},
+                            .note = "the preset's; else 0",
+                            .meaning = "Leading layers with a dense MLP.",
+                            .example = "3"},
+                           0,
+                           kMostLayers,
+                           &MoeSpec::dense_layers));
+  keys.push_back(value_key<kind::Number>(
+      {.path = "model.moe.capacity",
+       .aliases = {"capacity_factor"},
+       .note = "the preset's; else 0",
+       .meaning = "Rows per expert are at most this times the average, the rest are dropped; 0 "
+                  "drops none.",
+       .example = "1.25"},
+      between(0.0, 1000.0),
+      [](Draft& draft, const double& value) { moe(draft).capacity_factor = value; }));
+  keys.push_back(value_key<kind::Number>(
+      {.path = "model.moe.imbalance",
+       .note = "the preset's; else 1",
+       .meaning = "Rows of the busiest expert-parallel rank / average.",
+       .example = "1.2"},
+      between(1.0, 1000.0),
+      [](Draft& draft, const double& value) { moe(draft).imbalance = value; }));
+}
+
+MlaSpec& mla(Draft& draft) {
+  std::optional<MlaSpec>& spec = draft.scenario.model.mla;
+  return spec ? *spec : spec.emplace();
+}
+
+Key mla_width(KeyText text, std::int64_t least, std::int64_t MlaSpec::*field) {
+  return value_key<kind::Count>(
+      std::move(text),
+      between<std::int64_t>(least, kWidest),
+      [field](Draft& draft, const std::int64_t& value) { mla(draft).*field = value; });
+}
+
+void add_latent_attention(std::vector<Key>& keys) {
+  const std::string of_preset(kOfPreset);
+  keys.push_back(section_key({.path = "model.mla",
+                              .note = "the preset's; else none",
+                              .meaning = "Multi-head latent attention (DeepSeek-V2, V3).",
+                              .example = "{kv_lora_rank: 512, qk_nope_head_dim: 128, "
+                                         "qk_rope_head_dim: 64, v_head_dim: 128}"},
+                             [](Draft& draft) { static_cast<void>(mla(draft)); }));
+  keys.push_back(mla_width({.path = "model.mla.q_lora_rank",
+                            .note = "the preset's; else 0",
+                            .meaning = "Width of the compressed query; 0 projects it directly.",
+                            .example = "1536"},
+                           0,
+                           &MlaSpec::q_lora_rank));
+  keys.push_back(mla_width({.path = "model.mla.kv_lora_rank",
+                            .note = of_preset,
+                            .meaning = "Width of the compressed key and value.",
+                            .example = "512"},
+                           1,
+                           &MlaSpec::kv_lora_rank));
+  keys.push_back(mla_width({.path = "model.mla.qk_nope_head_dim",
+                            .aliases = {"qk_head_dim"},
+                            .note = of_preset,
+                            .meaning = "Width of a query head without rotation.",
+                            .example = "128"},
+                           1,
+                           &MlaSpec::qk_nope_head_dim));
+  keys.push_back(mla_width({.path = "model.mla.qk_rope_head_dim",
+                            .aliases = {"qk_pos_emb_head_dim"},
+                            .note = of_preset,
+                            .meaning = "Width of its rotated part.",
+                            .example = "64"},
+                           1,
+                           &MlaSpec::qk_rope_head_dim));
+  keys.push_back(mla_width({.path = "model.mla.v_head_dim",
+                            .note = of_preset,
+                            .meaning = "Width of a value head.",
+                            .example = "128"},
+                           1,
+                           &MlaSpec::v_head_dim));
+  keys.push_back(dimension({.path = "model.mtp",
+                            .aliases = {"mtp_layers", "mtp_num_layers", "num_nextn_predict_layers"},
+                            .note = "the preset's; else 0",
+                            .meaning = "Multi-token-prediction modules after the last layer.",
+                            .example = "1"},
+                           0,
+                           64,
+                           &ModelSpec::mtp_layers));
+}
+
+}  // namespace
+
+std::vector<Key> model_keys() {
+  std::vector<Key> keys;
+  add_names(keys);
+  add_dimensions(keys);
+  add_blocks(keys);
+  add_moe(keys);
+  add_latent_attention(keys);
+  return keys;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,16 @@
+#pragma once
+
+// What does the mapping at the root of the file say? Walks it along the key table.
+//
+// Stores every value through its row and remembers where it stood. Unknown, missing and repeated
+// keys become diagnostics. Rules that look at several keys follow in rules.hpp. Internal to
+// scenario/.
+
+#include "sim/scenario/key.hpp"
+#include "sim/yaml/document.hpp"
+
+namespace orrery::scenario {
+
+void read_keys(const yaml::Value& root, Reading& reading);
+
+}  // namespace orrery::scenario

@@ -1,0 +1,250 @@
+#include "sim/scenario/rules.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/hardware/cluster_spec.hpp"
+#include "sim/yaml/reader.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using model::Dtype;
+using schedule::ScheduleKind;
+
+void error(Reading& reading,
+           std::string_view key,
+           std::string_view message,
+           std::string_view allowed = {}) {
+  yaml::report(reading.diagnostics, reading.draft.scenario.where(key), key, message, allowed);
+}
+
+// Chunks per device that a schedule runs.
+enum class Chunks { one, two, two_or_more, any };
+
+Chunks chunks_of(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::interleaved:
+    case ScheduleKind::interleaved_combined:
+      return Chunks::two_or_more;
+    case ScheduleKind::zb_v:
+    case ScheduleKind::dualpipe:
+    case ScheduleKind::dualpipev:
+      return Chunks::two;
+    case ScheduleKind::looped_bfs:
+      return Chunks::any;
+    case ScheduleKind::none:
+    case ScheduleKind::gpipe:
+    case ScheduleKind::one_f_one_b:
+    case ScheduleKind::zb_h1:
+    case ScheduleKind::zb_h2:
+    case ScheduleKind::eager_1f1b:
+      break;
+  }
+  return Chunks::one;
+}
+
+void check_schedule(Reading& reading) {
+  const layout::LayoutSpec& layout = reading.draft.scenario.layout;
+  const ScheduleKind kind = reading.draft.scenario.step.schedule;
+  const std::string_view name = schedule::to_string(kind);
+  const std::int64_t chunks = layout.virtual_stages;
+  if (kind == ScheduleKind::none && layout.pipeline > 1) {
+    error(reading,
+          "layout.schedule",
+          fmt::format("a pipeline of {} devices needs a schedule", layout.pipeline),
+          chunks > 1 ? "such as interleaved" : "such as 1f1b");
+    return;
+  }
+  switch (chunks_of(kind)) {
+    case Chunks::one:
+      if (chunks > 1) {
+        error(reading,
+              "layout.virtual_stages",
+              fmt::format("schedule {} runs one chunk per device, not {}", name, chunks),
+              "1, or schedule: interleaved");
+      }
+      break;
+    case Chunks::two:
+      if (chunks != 2) {
+        error(reading,
+              "layout.virtual_stages",
+              fmt::format("schedule {} runs two chunks per device, not {}", name, chunks),
+              "2");
+      }
+      break;
+    case Chunks::two_or_more:
+      if (chunks < 2) {
+        error(reading,
+              "layout.virtual_stages",
+              fmt::format("schedule {} needs at least two chunks per device, not {}", name, chunks),
+              "2 or more, or schedule: 1f1b");
+      }
+      break;
+    case Chunks::any:
+      break;
+  }
+}
+
+// The expert groups are cut from tensor x context x data with tensor fastest and data slowest.
+void check_expert_order(Reading& reading) {
+  const Draft& draft = reading.draft;
+  if (draft.expert_in_order && draft.scenario.layout.expert > 1 &&
+      !(draft.expert_after_tensor_and_context && draft.expert_before_data)) {
+    error(reading,
+          "layout.order",
+          "places ep elsewhere than between cp and dp, but expert groups are cut from tensor x "
+          "context x data with tensor fastest and data slowest",
+          "[tp, cp, ep, dp, pp]");
+  }
+}
+
+void check_training_target(Reading& reading) {
+  constexpr std::array<std::string_view, 3> kTargets = {
+      "training.duration", "training.tokens", "training.steps"};
+  std::string_view first;
+  for (const std::string_view target : kTargets) {
+    if (!reading.draft.stated(target)) {
+      continue;
+    }
+    if (!first.empty()) {
+      error(reading,
+            target,
+            fmt::format("is a second target beside {}", first),
+            "one of duration, tokens and steps");
+      return;
+    }
+    first = target;
+  }
+  if (first.empty()) {
+    error(reading, "training", "has no target", "one of duration, tokens and steps");
+  }
+}
+
+void check_checkpoint(Reading& reading) {
+  const run::CheckpointSpec& checkpoint = reading.draft.run.checkpoint;
+  if (!checkpoint.stall || !checkpoint.durable) {
+    return;
+  }
+  if (checkpoint.mode == run::CheckpointMode::sync && *checkpoint.durable != *checkpoint.stall) {
+    error(reading,
+          "checkpoint.durable",
+          "differs from the stall, but a synchronous save protects when its stall is over",
+          "the same as checkpoint.stall, or mode: async");
+  } else if (*checkpoint.durable < *checkpoint.stall) {
+    error(reading,
+          "checkpoint.durable",
+          "is below the stall: a save cannot protect before its stall is over",
+          "at least checkpoint.stall");
+  }
+}
+
+void check_causes(Reading& reading) {
+  const std::vector<run::FailureCause>& causes = reading.draft.run.failures.causes;
+  if (!causes.empty() && std::all_of(causes.begin(), causes.end(), [](const auto& cause) {
+        return cause.weight == 0.0;
+      })) {
+    error(reading, "failures.causes", "no cause has a weight above 0");
+  }
+}
+
+}  // namespace
+
+bool is_broken(const Diagnostics& diagnostics, std::string_view key) {
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    const std::string_view found = diagnostic.key;
+    const bool below =
+        found.starts_with(key) &&
+        (found.size() == key.size() || found[key.size()] == '.' || found[key.size()] == '[');
+    if (diagnostic.severity == Severity::error && below) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void finish_cluster(Reading& reading) {
+  Draft& draft = reading.draft;
+  if (is_broken(reading.diagnostics, "cluster") || !draft.stated("cluster")) {
+    return;
+  }
+  hardware::ClusterSpec& cluster = draft.scenario.cluster;
+  if (draft.nodes.has_value() == draft.gpus.has_value()) {
+    error(reading,
+          draft.nodes ? "cluster.gpus" : "cluster",
+          draft.nodes ? "says again what cluster.nodes says" : "needs its size",
+          "one of nodes and gpus");
+    return;
+  }
+  if (draft.gpus && *draft.gpus % cluster.gpus_per_node != 0) {
+    error(reading,
+          "cluster.gpus",
+          fmt::format("gpus_per_node = {} does not divide {} (remainder {})",
+                      cluster.gpus_per_node,
+                      *draft.gpus,
+                      *draft.gpus % cluster.gpus_per_node));
+    return;
+  }
+  cluster.nodes = draft.nodes ? *draft.nodes : *draft.gpus / cluster.gpus_per_node;
+  const bool preset = !cluster.network.preset.empty();
+  for (const std::string_view key : {"cluster.network.nic_rate", "cluster.network.nics_per_node"}) {
+    if (cluster.nodes > 1 && !preset && !draft.stated(key)) {
+      error(reading,
+            key,
+            fmt::format("is required for {} nodes", cluster.nodes),
+            "a value, or network: {preset: infiniband-400g}");
+      return;
+    }
+  }
+  if (const auto problem = hardware::network_problem(cluster)) {
+    error(reading, "cluster.network", *problem);
+  }
+}
+
+void finish_layout(Reading& reading) {
+  if (is_broken(reading.diagnostics, "layout")) {
+    return;
+  }
+  check_schedule(reading);
+  check_expert_order(reading);
+}
+
+void finish_step(Reading& reading) {
+  const model::PrecisionSpec& precision = reading.draft.scenario.step.precision;
+  if (!is_broken(reading.diagnostics, "precision") && precision.gradient != Dtype::fp32 &&
+      precision.gradient != precision.activation) {
+    const bool half = precision.activation == Dtype::fp16;
+    error(reading,
+          "precision.gradient_dtype",
+          fmt::format(
+              "is {} where the activations are {}", half ? "bf16" : "fp16", half ? "fp16" : "bf16"),
+          half ? "fp32 or fp16" : "fp32 or bf16");
+  }
+}
+
+void finish_run(Reading& reading) {
+  Draft& draft = reading.draft;
+  if (draft.stated("training") && !is_broken(reading.diagnostics, "training")) {
+    check_training_target(reading);
+  }
+  if (!is_broken(reading.diagnostics, "checkpoint")) {
+    check_checkpoint(reading);
+  }
+  if (!is_broken(reading.diagnostics, "failures")) {
+    check_causes(reading);
+  }
+  // A checkpoint holds the 16-bit weights and the state of the optimizer.
+  if (!draft.stated("checkpoint.bytes_per_parameter")) {
+    constexpr double kWeights = 2.0;
+    draft.run.checkpoint.bytes_per_parameter =
+        bytes(kWeights) + draft.scenario.step.precision.optimizer_bytes;
+  }
+  if (draft.stated("training")) {
+    draft.scenario.run = draft.run;
+  }
+}
+
+}  // namespace orrery::scenario

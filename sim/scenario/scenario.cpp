@@ -1,0 +1,16 @@
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::scenario {
+
+SourceLocation Scenario::where(std::string_view key) const {
+  while (!key.empty()) {
+    if (const auto found = locations.find(key); found != locations.end()) {
+      return found->second;
+    }
+    const std::size_t cut = key.find_last_of(".[");
+    key = key.substr(0, cut == std::string_view::npos ? 0 : cut);
+  }
+  return {file, 0, 0};
+}
+
+}  // namespace orrery::scenario

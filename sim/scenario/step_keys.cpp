@@ -1,0 +1,231 @@
+// Keys of one optimizer step: `precision`, `recompute`, `overlap`, `software`, `step`.
+
+#include <array>
+
+#include "sim/scenario/key_makers.hpp"
+#include "sim/scenario/key_table.hpp"
+#include "sim/step/step_spec.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using hardware::GradientReduction;
+using model::Dtype;
+using model::Fp8Scaling;
+using model::PrecisionSpec;
+using model::Recompute;
+namespace kind = yaml::kind;
+
+enum class Recipe { bf16, fp16, fp8_delayed, fp8_tensorwise, fp8_block };
+
+const std::vector<yaml::Choice<Recipe>>& recipes() {
+  static const std::vector<yaml::Choice<Recipe>> choices = {
+      {"bf16", Recipe::bf16},
+      {"fp16", Recipe::fp16},
+      {"fp8-delayed", Recipe::fp8_delayed},
+      {"fp8-tensorwise", Recipe::fp8_tensorwise},
+      {"fp8-block", Recipe::fp8_block}};
+  return choices;
+}
+
+Fp8Scaling scaling_of(Recipe recipe) {
+  switch (recipe) {
+    case Recipe::fp8_tensorwise:
+      return Fp8Scaling::tensorwise;
+    case Recipe::fp8_block:
+      return Fp8Scaling::block;
+    case Recipe::bf16:
+    case Recipe::fp16:
+    case Recipe::fp8_delayed:
+      break;
+  }
+  return Fp8Scaling::delayed;
+}
+
+// FP8 is the type of the products of linear layers only; everything around them stays bf16.
+void take_recipe(Draft& draft, Recipe recipe) {
+  PrecisionSpec& precision = draft.scenario.step.precision;
+  const Dtype wide = recipe == Recipe::fp16 ? Dtype::fp16 : Dtype::bf16;
+  const bool plain = recipe == Recipe::bf16 || recipe == Recipe::fp16;
+  precision.compute = plain ? wide : Dtype::fp8;
+  precision.activation = wide;
+  precision.parameter = wide;
+  precision.fp8_scaling = scaling_of(recipe);
+}
+
+void add_precision(std::vector<Key>& keys) {
+  Key precision = choice_key<Recipe>(
+      {.path = "precision",
+       .fallback = "bf16",
+       .meaning =
+           "Data types by recipe. fp8-*: the linear layers of transformer layers multiply in "
+           "FP8, all else stays bf16; the suffix says how scales are found.",
+       .example = "fp8-delayed"},
+      recipes(),
+      take_recipe);
+  precision.mapping = true;
+  keys.push_back(std::move(precision));
+  keys.push_back(choice_key<Recipe>({.path = "precision.compute",
+                                     .fallback = "bf16",
+                                     .meaning = "The recipe, when other keys stand beside it.",
+                                     .example = "fp16"},
+                                    recipes(),
+                                    take_recipe));
+  keys.push_back(choice_key<Dtype>(
+      {.path = "precision.gradient_dtype",
+       .fallback = "fp32",
+       .meaning = "Type in which gradients are accumulated and reduced; a 16-bit type must be that "
+                  "of the activations.",
+       .example = "bf16"},
+      {{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}},
+      [](Draft& draft, Dtype value) { draft.scenario.step.precision.gradient = value; }));
+}
+
+// State of the optimizer per parameter, the fp32 master copy (4 bytes) included.
+struct Optimizer {
+  std::string_view name;
+  double state_bytes;
+};
+
+constexpr std::array<Optimizer, 6> kOptimizers = {{{"adam", 12.0},         // and two fp32 moments
+                                                   {"adamw", 12.0},        // the same
+                                                   {"adam-8bit", 6.0},     // two 8-bit moments
+                                                   {"lion", 8.0},          // one fp32 moment
+                                                   {"sgd-momentum", 8.0},  // one fp32 moment
+                                                   {"sgd", 4.0}}};         // none
+
+void add_optimizer(std::vector<Key>& keys) {
+  std::vector<yaml::Choice<double>> choices;
+  for (const Optimizer& optimizer : kOptimizers) {
+    choices.push_back({optimizer.name, optimizer.state_bytes});
+  }
+  keys.push_back(section_key({.path = "precision.optimizer",
+                              .note = "adam",
+                              .meaning = "What the optimizer keeps per parameter.",
+                              .example = "{name: adamw}"}));
+  keys.push_back(choice_key<double>(
+      {.path = "precision.optimizer.name",
+       .fallback = "adam",
+       .meaning = "State per parameter, fp32 master copy included: adam, adamw 12B; lion, "
+                  "sgd-momentum 8B; adam-8bit 6B; sgd 4B.",
+       .example = "lion"},
+      std::move(choices),
+      [](Draft& draft, double value) {
+        draft.scenario.step.precision.optimizer_bytes = bytes(value);
+      }));
+  keys.push_back(value_key<kind::Size>(
+      {.path = "precision.optimizer.state_bytes",
+       .note = "as the name says",
+       .meaning = "State per parameter, master copy included, in place of the name's.",
+       .example = "8B"},
+      yaml::at_most(bytes(1000.0)),
+      [](Draft& draft, const Bytes& value) {
+        draft.scenario.step.precision.optimizer_bytes = value;
+      }));
+}
+
+void add_recompute(std::vector<Key>& keys) {
+  Key recompute = choice_key<Recompute>(
+      {.path = "recompute",
+       .aliases = {"activation_recompute"},
+       .fallback = "none",
+       .meaning = "What is computed twice to save memory: the attention core (selective), whole "
+                  "layers (full), or whole layers in part of the chunk ({layers: N}).",
+       .example = "selective"},
+      {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}},
+      [](Draft& draft, Recompute value) { draft.scenario.step.recompute.policy = value; });
+  recompute.mapping = true;
+  keys.push_back(std::move(recompute));
+  keys.push_back(value_key<kind::Count>({.path = "recompute.layers",
+                                         .meaning = "Layers of each chunk that are recomputed in "
+                                                    "full.",
+                                         .example = "2",
+                                         .required = true},
+                                        yaml::between<std::int64_t>(1, 10'000),
+                                        [](Draft& draft, const std::int64_t& value) {
+                                          draft.scenario.step.recompute = {Recompute::full, value};
+                                        }));
+}
+
+Key overlap_flag(KeyText text, bool step::OverlapSpec::*field) {
+  return value_key<kind::Boolean>(std::move(text), {}, [field](Draft& draft, const bool& value) {
+    draft.scenario.step.overlap.*field = value;
+  });
+}
+
+void add_overlap(std::vector<Key>& keys) {
+  keys.push_back(section_key({.path = "overlap",
+                              .note = "data and pipeline",
+                              .meaning = "Which communication may hide behind compute, where the "
+                                         "software can do it.",
+                              .example = "{data: true, tensor: true}"}));
+  keys.push_back(overlap_flag({.path = "overlap.data",
+                               .fallback = "true",
+                               .meaning = "Gradient reduction and parameter gathering.",
+                               .example = "false"},
+                              &step::OverlapSpec::data));
+  keys.push_back(overlap_flag({.path = "overlap.tensor",
+                               .fallback = "false",
+                               .meaning = "Tensor-parallel collectives behind their products.",
+                               .example = "true"},
+                              &step::OverlapSpec::tensor));
+  keys.push_back(overlap_flag({.path = "overlap.pipeline",
+                               .fallback = "true",
+                               .meaning = "Sending and receiving of schedules other than 1f1b, "
+                                          "whose transfers the software profile describes.",
+                               .example = "false"},
+                              &step::OverlapSpec::pipeline));
+  keys.push_back(value_key<kind::Size>(
+      {.path = "overlap.bucket",
+       .note = "one bucket per layer",
+       .meaning = "Gradients of one data-parallel communication.",
+       .example = "25MiB"},
+      yaml::at_least(bytes(1.0)),
+      [](Draft& draft, const Bytes& value) { draft.scenario.step.bucket = value; }));
+  keys.push_back(choice_key<GradientReduction>(
+      {.path = "overlap.reduction",
+       .note = "as the software does it",
+       .meaning = "Gradients are reduced once per step or after every micro-batch.",
+       .example = "per_micro_batch"},
+      {{"per_step", GradientReduction::per_step},
+       {"per_micro_batch", GradientReduction::per_micro_batch}},
+      [](Draft& draft, GradientReduction value) { draft.scenario.step.reduction = value; }));
+}
+
+void add_software(std::vector<Key>& keys) {
+  keys.push_back(text_key(
+      {.path = "software",
+       .aliases = {"stack"},
+       .fallback = "megatron-core",
+       .meaning =
+           "Profile of the training stack: a name that `orrery list` shows, or the path of a "
+           "file.",
+       .example = "torchtitan-fsdp2"},
+      [](Draft& draft, const std::string& value) { draft.scenario.software = value; }));
+  keys.push_back(section_key({.path = "step",
+                              .note = "the step is simulated",
+                              .meaning = "A step that is given, not simulated.",
+                              .example = "{time: 105.22s}"}));
+  keys.push_back(value_key<kind::Time>(
+      {.path = "step.time",
+       .meaning = "Time of one optimizer step without failures; replaces the step model.",
+       .example = "105.22s",
+       .required = true},
+      yaml::above(Seconds{}),
+      [](Draft& draft, const Seconds& value) { draft.scenario.step.given_time = value; }));
+}
+
+}  // namespace
+
+std::vector<Key> step_keys() {
+  std::vector<Key> keys;
+  add_precision(keys);
+  add_optimizer(keys);
+  add_recompute(keys);
+  add_overlap(keys);
+  add_software(keys);
+  return keys;
+}
+
+}  // namespace orrery::scenario
