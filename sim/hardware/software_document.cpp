@@ -91,6 +91,7 @@ struct Switches {
   std::optional<GradientReduction> gradient_reduction;
   std::optional<PipelineTransfer> plain_1f1b_transfer;
   std::optional<PipelineTransfer> interleaved_transfer;
+  std::optional<bool> hides_tensor_backward;
   std::optional<bool> can_overlap_gradients;
   std::optional<bool> can_overlap_parameters;
   std::optional<std::int64_t> gather_prefetch;
@@ -102,6 +103,7 @@ Switches read_switches(MappingReader& root) {
   switches.gradient_reduction = root.optional_choice("gradient_reduction", kReduction);
   switches.plain_1f1b_transfer = root.optional_choice("plain_1f1b_transfer", kTransfer);
   switches.interleaved_transfer = root.optional_choice("interleaved_transfer", kTransfer);
+  switches.hides_tensor_backward = root.optional<kind::Boolean>("hides_tensor_backward");
   switches.can_overlap_gradients = root.optional<kind::Boolean>("can_overlap_gradients");
   switches.can_overlap_parameters = root.optional<kind::Boolean>("can_overlap_parameters");
   switches.gather_prefetch =
@@ -119,6 +121,7 @@ void apply(const Switches& switches, SoftwareProfile& profile) {
   override_with(profile.gradient_reduction, switches.gradient_reduction);
   override_with(profile.plain_1f1b_transfer, switches.plain_1f1b_transfer);
   override_with(profile.interleaved_transfer, switches.interleaved_transfer);
+  override_with(profile.hides_tensor_backward, switches.hides_tensor_backward);
   override_with(profile.can_overlap_gradients, switches.can_overlap_gradients);
   override_with(profile.can_overlap_parameters, switches.can_overlap_parameters);
   override_with(profile.gather_prefetch, switches.gather_prefetch);

@@ -68,6 +68,7 @@ struct SoftwareProfile {
   GradientReduction gradient_reduction = GradientReduction::per_step;
   PipelineTransfer plain_1f1b_transfer = PipelineTransfer::rendezvous_fused;
   PipelineTransfer interleaved_transfer = PipelineTransfer::latency;
+  bool hides_tensor_backward = false;  // backward collectives of a linear layer beside its GEMMs
   bool can_overlap_gradients = true;
   bool can_overlap_parameters = true;
   std::int64_t gather_prefetch = 1;  // FSDP: layers gathered ahead of the one that computes

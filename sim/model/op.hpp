@@ -78,6 +78,9 @@ enum class CollectiveKind {
   send_receive
 };
 
+// A GEMM that neither waits for the collective nor feeds it, so that both may run at once.
+enum class Beside { nothing, next_gemm, previous_gemm };
+
 struct CollectiveOp {
   std::string_view name;
   CollectiveKind kind = CollectiveKind::all_reduce;
@@ -85,6 +88,7 @@ struct CollectiveOp {
   Bytes bytes_per_rank_in;
   Bytes bytes_total;
   Dtype dtype = Dtype::bf16;
+  Beside beside = Beside::nothing;
 };
 
 using Op = std::variant<GemmOp, AttentionOp, MemoryOp, CollectiveOp>;

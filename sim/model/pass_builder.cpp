@@ -98,7 +98,8 @@ void add_collective(Pass& pass, const CollectiveShape& shape) {
                           .axis = shape.axis,
                           .bytes_per_rank_in = one_part ? total / product(shape.ranks) : total,
                           .bytes_total = total,
-                          .dtype = shape.dtype}});
+                          .dtype = shape.dtype,
+                          .beside = shape.beside}});
 }
 
 void begin_tensor_forward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
@@ -133,12 +134,17 @@ void gather_input_again(Pass& pass, const ShardDims& dims, std::int64_t width, D
                     .kind = CollectiveKind::all_gather,
                     .elements_total = product(dims.tokens, width),
                     .ranks = dims.tensor,
-                    .dtype = dtype});
+                    .dtype = dtype,
+                    .beside = Beside::next_gemm});
   }
 }
 
 void begin_tensor_backward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
+  const std::size_t before = pass.size();
   end_tensor_forward(pass, dims, width, dtype);  // the sum of the ranks' input gradients
+  if (pass.size() > before) {
+    std::get<CollectiveOp>(pass.back().op).beside = Beside::previous_gemm;
+  }
 }
 
 void add_norm_forward(Pass& pass,

@@ -13,6 +13,8 @@
 //   forward  | SP: all-gather X; else nothing    | SP: reduce-scatter Y; else all-reduce Y
 //   backward | SP: all-gather X again (wgrad) and| SP: all-gather dY; else nothing
 //            | reduce-scatter dX; else all-reduce|
+// In the backward the second gather of X is needed by wgrad only and may run beside dgrad; the
+// reduction of dX may run beside wgrad, which takes as long as the dgrad before it.
 //
 // Used inside model/ only.
 
@@ -51,6 +53,7 @@ struct CollectiveShape {
   double elements_total = 0.0;  // of the whole logical buffer
   std::int64_t ranks = 1;       // a group of one adds nothing
   Dtype dtype = Dtype::bf16;
+  Beside beside = Beside::nothing;
 };
 
 void add_collective(Pass& pass, const CollectiveShape& shape);

@@ -12,10 +12,6 @@ namespace {
 
 using layout::Sharding;
 
-hardware::GradientReduction reduction(const StepInput& input, const cost::CostModel& costs) {
-  return input.spec.reduction.value_or(costs.software().gradient_reduction);
-}
-
 model::ActivationOptions activation_options(const StepInput& input,
                                             const cost::CostModel& costs,
                                             model::Recompute policy) {
@@ -24,8 +20,9 @@ model::ActivationOptions activation_options(const StepInput& input,
 }
 
 struct ChunkBytes {
-  Bytes kept;     // per micro-batch in flight
-  Bytes working;  // while one of its layers runs backward
+  Bytes kept;       // per micro-batch in flight
+  Bytes working;    // while one of its layers runs backward
+  Bytes gradients;  // unsharded, of the chunk's parameters
 };
 
 ChunkBytes chunk_bytes(const StepInput& input,
@@ -49,24 +46,50 @@ ChunkBytes chunk_bytes(const StepInput& input,
   return sum;
 }
 
-// Greatest sum of activations and working memory along the list of one device.
+bool is_backward(const schedule::PipelineOp& op) {
+  return op.kind != schedule::OpKind::forward;
+}
+
+bool releases(const schedule::PipelineOp& op) {
+  return op.kind == schedule::OpKind::backward || op.kind == schedule::OpKind::backward_weight;
+}
+
+// Peak along the list of one device. With `transient_gradients` the whole gradients of a chunk live
+// from its first backward until its last has been reduced (sharded gradients, reduced once a step).
 void walk_list(const std::vector<schedule::PipelineOp>& list,
                const std::vector<ChunkBytes>& chunks,
+               bool transient_gradients,
                StageMemory& memory) {
-  Bytes live;
+  std::vector<std::int64_t> releases_left(chunks.size(), 0);
   for (const schedule::PipelineOp& op : list) {
-    const ChunkBytes& chunk = chunks[static_cast<std::size_t>(op.chunk)];
-    const bool forward = op.kind == schedule::OpKind::forward;
-    if (forward) {
-      live += chunk.kept;
+    releases_left[static_cast<std::size_t>(op.chunk)] += releases(op) ? 1 : 0;
+  }
+  std::vector<bool> has_gradients(chunks.size(), false);
+  const Bytes sharded = memory.gradients;
+  Bytes live;
+  Bytes gradients = sharded;
+  Bytes highest;
+  for (const schedule::PipelineOp& op : list) {
+    const auto c = static_cast<std::size_t>(op.chunk);
+    if (!is_backward(op)) {
+      live += chunks[c].kept;
+    } else if (transient_gradients && !has_gradients[c]) {
+      has_gradients[c] = true;
+      gradients += chunks[c].gradients;
     }
-    const Bytes working = forward ? Bytes{} : chunk.working;
-    if (live + working > memory.activations + memory.working) {
+    const Bytes working = is_backward(op) ? chunks[c].working : Bytes{};
+    if (live + working + gradients > highest) {
+      highest = live + working + gradients;
       memory.activations = live;
       memory.working = working;
+      memory.gradients = gradients;
     }
-    if (op.kind == schedule::OpKind::backward || op.kind == schedule::OpKind::backward_weight) {
-      live -= chunk.kept;
+    if (releases(op)) {
+      live -= chunks[c].kept;
+      --releases_left[c];
+      if (transient_gradients && releases_left[c] == 0) {
+        gradients -= chunks[c].gradients;
+      }
     }
   }
 }
@@ -106,24 +129,30 @@ std::vector<StageMemory> memory_account(const StepInput& input,
                                         const schedule::Schedule& schedule,
                                         const std::vector<std::vector<int>>& buckets) {
   std::vector<StageMemory> stages;
-  const bool sharded_while_accumulating =
-      reduction(input, costs) == hardware::GradientReduction::per_micro_batch;
+  const bool shards_gradients =
+      input.layout.sharding != Sharding::none && input.layout.sharding != Sharding::zero1;
+  const bool transient_gradients =
+      shards_gradients && gradient_reduction(input, costs) == hardware::GradientReduction::per_step;
   for (std::int64_t d = 0; d < input.layout.pipeline; ++d) {
     const auto index = static_cast<std::size_t>(d);
     const layout::StateBytes states =
         layout::state_bytes(layout::stage_shard_parameters(input.model, input.layout, d),
                             input.spec.precision,
                             input.layout,
-                            sharded_while_accumulating);
+                            shards_gradients);
     StageMemory memory;
     memory.parameters = states.parameters;
     memory.gradients = states.gradients;
     memory.optimizer = states.optimizer;
     std::vector<ChunkBytes> chunks;
-    for (const layout::ChunkLayers& part : input.layout.stages[index]) {
-      chunks.push_back(chunk_bytes(input, costs, part));
+    for (std::size_t c = 0; c < input.layout.stages[index].size(); ++c) {
+      chunks.push_back(chunk_bytes(input, costs, input.layout.stages[index][c]));
+      const model::ShardParameters held = layout::chunk_shard_parameters(
+          input.model, input.layout, d, static_cast<std::int64_t>(c));
+      chunks.back().gradients =
+          model::bytes_per_element(input.spec.precision.gradient) * (held.dense + held.expert);
     }
-    walk_list(schedule.lists[index], chunks, memory);
+    walk_list(schedule.lists[index], chunks, transient_gradients, memory);
     memory.communication = communication_bytes(input, costs, d, buckets[index]);
     const double fragmentation = costs.software().fragmentation.value();
     memory.overhead = memory.peak() * fragmentation + costs.software().memory_overhead.value();

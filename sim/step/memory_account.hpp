@@ -14,9 +14,11 @@
 // this file overhead      | context, libraries, allocator                             | byte |
 // software profile
 //
-// The walk follows the schedule's own list, so uneven stages and early or late releases count as
-// they are. A split backward releases at its weight gradient: an upper bound, since only part of
-// the activations is needed after the input gradient.
+// Gradients that are sharded but reduced once a step are whole from a chunk's first backward until
+// its last: a breadth-first order keeps few chunks in that state. The walk follows the schedule's
+// own list, so uneven stages and early or late releases count as they are. A split backward
+// releases at its weight gradient: an upper bound, since only part of the activations is needed
+// after the input gradient.
 
 #include <vector>
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
@@ -49,16 +50,51 @@ Costing make_costing(const StepInput& input, const cost::CostModel& costs) {
   return {input, costs, op_options(input, costs), placements(input), exposed};
 }
 
+// Time of the GEMM that a collective may run beside: the nearest one in its direction.
+Seconds neighbour_time(const Costing& costing, const model::Pass& pass, std::size_t at) {
+  const auto is_gemm = [](const model::PassOp& entry) {
+    return std::holds_alternative<model::GemmOp>(entry.op);
+  };
+  const auto here = pass.begin() + static_cast<std::ptrdiff_t>(at);
+  const model::GemmOp* gemm = nullptr;
+  if (std::get<model::CollectiveOp>(here->op).beside == model::Beside::next_gemm) {
+    const auto next = std::find_if(here, pass.end(), is_gemm);
+    gemm = next != pass.end() ? &std::get<model::GemmOp>(next->op) : nullptr;
+  } else {
+    const auto previous = std::find_if(std::make_reverse_iterator(here), pass.rend(), is_gemm);
+    gemm = previous != pass.rend() ? &std::get<model::GemmOp>(previous->op) : nullptr;
+  }
+  return gemm != nullptr ? costing.costs.gemm(*gemm).time : Seconds{};
+}
+
+// Share of a tensor-parallel collective that the compute stream waits for. What runs beside a GEMM
+// still takes SMs and memory bandwidth from it.
+double exposed_share(const Costing& costing,
+                     const model::Pass& pass,
+                     std::size_t at,
+                     Seconds time) {
+  const auto& op = std::get<model::CollectiveOp>(pass[at].op);
+  if (op.axis != model::CommAxis::tensor || time <= Seconds{}) {
+    return 1.0;
+  }
+  const hardware::SoftwareProfile& software = costing.costs.software();
+  if (op.beside != model::Beside::nothing && software.hides_tensor_backward) {
+    const Seconds hidden = std::min(time, neighbour_time(costing, pass, at));
+    const double slowdown = software.communication_slowdown.value();
+    return (time - hidden * (1.0 - slowdown)) / time;
+  }
+  return costing.tensor_exposed;
+}
+
 Parts cost_pass(const Costing& costing, const model::Pass& pass) {
   Parts parts;
-  for (const model::PassOp& entry : pass) {
-    const cost::Cost cost = costing.costs.operation(entry.op, costing.places);
-    if (const auto* collective = std::get_if<model::CollectiveOp>(&entry.op)) {
-      const double share =
-          collective->axis == model::CommAxis::tensor ? costing.tensor_exposed : 1.0;
-      parts.add(exposed_category(collective->axis), cost, share);
+  for (std::size_t i = 0; i < pass.size(); ++i) {
+    const cost::Cost cost = costing.costs.operation(pass[i].op, costing.places);
+    if (const auto* collective = std::get_if<model::CollectiveOp>(&pass[i].op)) {
+      parts.add(
+          exposed_category(collective->axis), cost, exposed_share(costing, pass, i, cost.time));
     } else {
-      parts.add(entry.recomputed ? StepCategory::recompute : StepCategory::compute, cost);
+      parts.add(pass[i].recomputed ? StepCategory::recompute : StepCategory::compute, cost);
     }
   }
   return parts;
@@ -273,6 +309,17 @@ void apply_jitter(DeviceCosts& device, const Costing& costing) {
 }
 
 }  // namespace
+
+hardware::GradientReduction gradient_reduction(const StepInput& input,
+                                               const cost::CostModel& costs) {
+  if (input.spec.reduction) {
+    return *input.spec.reduction;
+  }
+  const bool sharded_parameters =
+      input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
+  return sharded_parameters ? hardware::GradientReduction::per_micro_batch
+                            : costs.software().gradient_reduction;
+}
 
 model::Recompute recompute_policy(const RecomputeSpec& spec, std::int64_t index_in_chunk) {
   if (!spec.layers) {

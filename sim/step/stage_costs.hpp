@@ -76,6 +76,11 @@ struct StageCosts {
                                                             const cost::CostModel& costs,
                                                             std::int64_t device);
 
+// When gradients are reduced: as the scenario says; sharded parameters (FSDP) reduce as they go;
+// otherwise as the stack does.
+[[nodiscard]] hardware::GradientReduction gradient_reduction(const StepInput& input,
+                                                             const cost::CostModel& costs);
+
 // What is recomputed in the layer at this place of its chunk.
 [[nodiscard]] model::Recompute recompute_policy(const RecomputeSpec& spec,
                                                 std::int64_t index_in_chunk);

@@ -20,10 +20,6 @@ namespace {
 using layout::Sharding;
 using schedule::ScheduleKind;
 
-hardware::GradientReduction reduction(const StepInput& input, const cost::CostModel& costs) {
-  return input.spec.reduction.value_or(costs.software().gradient_reduction);
-}
-
 schedule::DataParallelComm data_parallel_comm(const StepInput& input,
                                               const cost::CostModel& costs) {
   schedule::DataParallelComm comm;
@@ -32,7 +28,7 @@ schedule::DataParallelComm data_parallel_comm(const StepInput& input,
   }
   const bool gathers_per_use =
       input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
-  comm.gradients = reduction(input, costs) == hardware::GradientReduction::per_micro_batch
+  comm.gradients = gradient_reduction(input, costs) == hardware::GradientReduction::per_micro_batch
                        ? schedule::GradientReduction::per_micro_batch
                        : schedule::GradientReduction::per_step;
   comm.overlap_gradients = input.spec.overlap.data && costs.software().can_overlap_gradients;
@@ -57,8 +53,10 @@ schedule::P2pMode p2p_mode(const StepInput& input, const cost::CostModel& costs)
     return named(costs.software().plain_1f1b_transfer);
   }
   // Without overlap the copy occupies the sender; with it only the latency is seen.
-  return input.spec.overlap.pipeline ? named(costs.software().interleaved_transfer)
-                                     : schedule::P2pMode::occupying;
+  const schedule::P2pMode wanted = named(costs.software().interleaved_transfer);
+  return input.spec.overlap.pipeline && schedule::p2p_mode_applies(wanted, input.spec.schedule)
+             ? wanted
+             : schedule::P2pMode::occupying;
 }
 
 std::variant<schedule::Schedule, StepProblem> make_schedule(const StepInput& input) {
