@@ -86,11 +86,11 @@ void DataParallelStream::start() {
   if (comm_.parameters == ParameterGather::per_step) {
     issue_step_gathers();
   }
-  const std::size_t prefetch = comm_.overlap_parameters ? index(std::max(comm_.prefetch, 0)) : 0;
-  const std::size_t ahead = std::min(prefetch, uses_.size());
-  for (std::size_t j = 0; j <= ahead; ++j) {
-    issue_next_gather(nullptr);
-  }
+  issue_gathers(1 + prefetch());
+}
+
+std::size_t DataParallelStream::prefetch() const {
+  return comm_.overlap_parameters ? index(std::max(comm_.prefetch, 0)) : 0;
 }
 
 void DataParallelStream::issue_step_gathers() {
@@ -111,19 +111,20 @@ void DataParallelStream::issue_step_gathers() {
   }
 }
 
-void DataParallelStream::issue_next_gather(const TaskId* after) {
-  if (gathers_.size() == uses_.size()) {
-    return;
-  }
-  const Use& use = uses_[gathers_.size()];
-  gathers_.push_back(writer_.add_collective({.kind = TaskKind::parameter_gather,
-                                             .stream = Stream::data_parallel_comm,
-                                             .device = static_cast<std::int16_t>(device_),
-                                             .chunk = static_cast<std::int16_t>(use.chunk),
-                                             .micro_batch = use.micro_batch,
-                                             .bucket = use.bucket}));
-  if (after != nullptr) {
-    writer_.add_edge(*after, gathers_.back());
+// Issues the gathers of the first `count` uses, as far as that is not done; they wait for what has
+// ended so far.
+void DataParallelStream::issue_gathers(std::size_t count) {
+  for (std::size_t j = gathers_.size(); j < std::min(count, uses_.size()); ++j) {
+    const Use& use = uses_[j];
+    gathers_.push_back(writer_.add_collective({.kind = TaskKind::parameter_gather,
+                                               .stream = Stream::data_parallel_comm,
+                                               .device = static_cast<std::int16_t>(device_),
+                                               .chunk = static_cast<std::int16_t>(use.chunk),
+                                               .micro_batch = use.micro_batch,
+                                               .bucket = use.bucket}));
+    if (last_ended_) {
+      writer_.add_edge(*last_ended_, gathers_.back());
+    }
   }
 }
 
@@ -132,6 +133,7 @@ void DataParallelStream::begin(TaskId task, std::size_t place, int bucket) {
   const std::size_t chunk = index(op.chunk);
   if (comm_.parameters == ParameterGather::per_use && op.kind != OpKind::backward_weight) {
     const std::size_t count = bucket == kWholeChunk ? index(buckets_[chunk]) : 1;
+    issue_gathers(uses_begun_ + count);  // a task that is not split needs more than are ahead
     for (std::size_t k = 0; k < count; ++k) {
       writer_.add_edge(gathers_[uses_begun_ + k], task);
     }
@@ -156,12 +158,8 @@ void DataParallelStream::end(TaskId task, std::size_t place, int bucket) {
       }
     }
   }
-  if (comm_.parameters == ParameterGather::per_use && op.kind != OpKind::backward_weight) {
-    const int count = bucket == kWholeChunk ? buckets(op.chunk) : 1;
-    for (int k = 0; k < count; ++k) {
-      issue_next_gather(&task);
-    }
-  }
+  last_ended_ = task;
+  issue_gathers(uses_begun_ + 1 + prefetch());
 }
 
 void DataParallelStream::finish(TaskId last) {

@@ -9,7 +9,9 @@
 // j, P    | number of a use, prefetch (0 without overlap)                  | -    | options
 //
 // Per use, gather j may start once use j - P - 1 has ended: its memory is free again. In the stream
-// it stands behind the reductions which that use released.
+// it stands behind the reductions which that use released. A task that is not split (an overlapped
+// step) needs all its buckets at once: those beyond the prefetch start when the task before it has
+// ended.
 
 #include <cstddef>
 #include <optional>
@@ -62,7 +64,8 @@ class DataParallelStream {
 
   void note_list();
   void issue_step_gathers();
-  void issue_next_gather(const TaskId* after);
+  void issue_gathers(std::size_t count);
+  [[nodiscard]] std::size_t prefetch() const;
   void reduce(TaskId after, int chunk, int bucket, int micro_batch);
   void reduce_chunk(TaskId after, int chunk, int micro_batch);
   [[nodiscard]] bool releases(std::size_t place) const;
@@ -80,6 +83,7 @@ class DataParallelStream {
   std::size_t uses_begun_ = 0;
   std::vector<TaskId> gathers_;                    // per use: by use, as far as issued
   std::vector<std::vector<TaskId>> step_gathers_;  // per step: by chunk and bucket
+  std::optional<TaskId> last_ended_;               // compute task
   std::optional<TaskId> last_reduction_;
 };
 
