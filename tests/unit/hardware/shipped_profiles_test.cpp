@@ -58,6 +58,7 @@ TEST(ShippedProfiles, AllPromisedNamesAreThere) {
                                       "megatron-deepspeed-vtrain",
                                       "megatron-lm",
                                       "meta-llama3",
+                                      "metaseq-fsdp",
                                       "nemo",
                                       "nemo-mlperf",
                                       "pytorch-ddp",
