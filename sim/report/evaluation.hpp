@@ -49,6 +49,8 @@ struct ScenarioEcho {
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;
   std::int64_t global_batch = 0;  // sequences
+  // How the distance of the checkpoints was chosen, for people; empty: nobody says.
+  std::string checkpoint_choice;
 };
 
 // "one minute less recovery is worth $..., one point of MFU $..."

@@ -58,6 +58,11 @@ struct ExpectError {
 
 enum class Verdict { pass, fail, undecided };
 
+[[nodiscard]] constexpr std::string_view to_string(Verdict verdict) {
+  constexpr std::string_view kNames[] = {"pass", "fail", "undecided"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
 struct ExpectationResult {
   std::string text;
   Verdict verdict = Verdict::fail;

@@ -300,7 +300,14 @@ class Parser {
   }
 
   [[nodiscard]] bool keyword_at(std::size_t i) const {
-    return text_.substr(i, 5) == " and " || text_.substr(i, 4) == " or ";
+    for (const std::string_view keyword : {" and", " or"}) {
+      const std::size_t end = i + keyword.size();
+      if (text_.substr(i, keyword.size()) == keyword &&
+          (end >= text_.size() || !is_word_character(text_[end]))) {
+        return true;
+      }
+    }
+    return false;
   }
 
   std::string_view text_;

@@ -1,0 +1,178 @@
+#include "sim/report/json_report.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "sim/report/ledger_rows.hpp"
+#include "sim/report/trust.hpp"
+
+namespace orrery::report {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kLowQuantile = 0.1;
+constexpr double kMedian = 0.5;
+constexpr double kHighQuantile = 0.9;
+
+// JSON has no infinity: a number that does not exist is null.
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json metric_json(const MetricValue& metric) {
+  Json out = {{"value", number(metric.value)}};
+  if (metric.trials) {
+    const run::Interval interval = metric.trials->ci95_of_quantile(kMedian);
+    out["p10"] = number(metric.trials->quantile(kLowQuantile));
+    out["p50"] = number(metric.trials->quantile(kMedian));
+    out["p90"] = number(metric.trials->quantile(kHighQuantile));
+    out["ci95"] = Json::array({number(interval.low), number(interval.high)});
+  }
+  return out;
+}
+
+Json metrics_json(const MetricSet& metrics) {
+  Json out = Json::object();
+  for (const MetricInfo& metric : metric_registry()) {
+    if (const MetricValue* value = metrics.find(metric.id)) {
+      out[std::string(metric.json_key)] = metric_json(*value);
+    }
+  }
+  return out;
+}
+
+Json ledger_json(const std::vector<LedgerRow>& rows) {
+  Json out = Json::array();
+  for (const LedgerRow& row : rows) {
+    Json line = {{"category", row.category},
+                 {"gpu_s", number(in_seconds(row.gpu_time))},
+                 {"share", number(row.share)}};
+    if (row.dollars) {
+      line["usd"] = number(in_dollars(*row.dollars));
+    }
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+Json memory_json(const std::vector<step::StageMemory>& stages) {
+  Json out = Json::array();
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    Json terms = Json::object();
+    for (const MemoryTerm& term : memory_terms(stages[i])) {
+      terms[std::string(term.name) + "_bytes"] = number(in_bytes(term.value));
+    }
+    out.push_back({{"stage", i},
+                   {"peak_bytes", number(in_bytes(stages[i].peak()))},
+                   {"limit_bytes", number(in_bytes(stages[i].limit))},
+                   {"terms", std::move(terms)}});
+  }
+  return out;
+}
+
+Json trust_json(const Trust& trust) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < kSourceKindCount; ++i) {
+    out[std::string(kSourceKindNames[i])] = number(trust.share[i]);
+  }
+  out["extrapolated"] = number(trust.extrapolated);
+  return out;
+}
+
+Json levers_json(const std::vector<Lever>& levers, bool priced) {
+  Json out = Json::array();
+  for (const Lever& lever : levers) {
+    Json line = {{"change", lever.change}, {"delta_s", number(in_seconds(lever.finish_delta))}};
+    if (priced) {
+      line["delta_usd"] = number(in_dollars(lever.cost_delta));
+    }
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+Json expectations_json(const std::vector<ExpectationResult>& results) {
+  Json out = Json::array();
+  for (const ExpectationResult& result : results) {
+    out.push_back({{"text", result.text},
+                   {"pass", result.passed()},
+                   {"verdict", to_string(result.verdict)},
+                   {"value", result.value ? number(*result.value) : Json(nullptr)},
+                   {"detail", result.detail},
+                   {"line", result.where.line}});
+  }
+  return out;
+}
+
+std::string_view severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::error:
+      return "error";
+    case Severity::warning:
+      return "warning";
+    case Severity::note:
+      return "note";
+  }
+  return {};
+}
+
+Json diagnostics_json(const Diagnostics& diagnostics) {
+  Json out = Json::array();
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    out.push_back({{"severity", severity_name(diagnostic.severity)},
+                   {"file", diagnostic.where.file},
+                   {"line", diagnostic.where.line},
+                   {"column", diagnostic.where.column},
+                   {"key", diagnostic.key},
+                   {"message", diagnostic.message},
+                   {"allowed", diagnostic.allowed}});
+  }
+  return out;
+}
+
+Json evaluation_json(const Evaluation& evaluation) {
+  const bool priced = evaluation.plan && evaluation.plan->prices.gpu_hour;
+  return {{"schema", kEvaluationSchema},
+          {"scenario",
+           {{"name", evaluation.echo.name},
+            {"file", evaluation.echo.file},
+            {"sha256", evaluation.echo.sha256}}},
+          {"feasible", evaluation.feasible},
+          {"reasons", evaluation.reasons},
+          {"metrics", metrics_json(evaluation.metrics)},
+          {"step_ledger", ledger_json(step_ledger_rows(evaluation))},
+          {"run_ledger", ledger_json(run_ledger_rows(evaluation))},
+          {"memory", memory_json(evaluation.step.memory)},
+          {"trust", trust_json(trust_of(evaluation.step))},
+          {"levers", levers_json(evaluation.levers, priced)},
+          {"expectations", expectations_json(evaluation.expectations)},
+          {"diagnostics", diagnostics_json(evaluation.diagnostics)}};
+}
+
+// Names of files need not be UTF-8, JSON must be.
+std::string text_of(const Json& json) {
+  constexpr int kIndent = 2;
+  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string to_json(const Evaluation& evaluation) {
+  return text_of(evaluation_json(evaluation));
+}
+
+std::string to_json(const std::vector<Evaluation>& evaluations) {
+  Json out = Json::array();
+  for (const Evaluation& evaluation : evaluations) {
+    out.push_back(evaluation_json(evaluation));
+  }
+  return text_of(out);
+}
+
+std::string to_json(const Diagnostics& diagnostics) {
+  return text_of(diagnostics_json(diagnostics));
+}
+
+}  // namespace orrery::report

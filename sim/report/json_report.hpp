@@ -1,0 +1,39 @@
+#pragma once
+
+// How does another program read the answer? The schema `orrery-evaluation/1` as JSON text.
+//
+// key          | meaning
+// -------------|-------------------------------------------------------------------------------
+// scenario     | name, file and SHA-256 of what was asked
+// feasible     | whether it fits in memory; `reasons` says why not
+// metrics      | by JSON key (unit in the key): value, and over trials p10, p50, p90 and ci95,
+//              | the 95 % confidence interval of the median
+// step_ledger  | GPU-seconds of one step by category, share, dollars
+// run_ledger   | the same of the run, as mean over the trials; empty without a run
+// memory       | peak of one GPU by pipeline stage, with its terms
+// trust        | shares of the step time by kind of source, and the extrapolated share
+// levers       | what a change is worth: seconds and dollars for the same work, negative is better
+// expectations | text, pass, verdict (pass, fail, undecided), value of the first comparison, detail
+// diagnostics  | warnings with file, line, column, key
+//
+// Numbers are finite and in base units; one that does not exist is null or left out. Dollars are
+// left out without a price.
+
+#include <string>
+
+#include "sim/report/evaluation.hpp"
+
+namespace orrery::report {
+
+inline constexpr std::string_view kEvaluationSchema = "orrery-evaluation/1";
+
+// Indented by two blanks, ends in a newline.
+[[nodiscard]] std::string to_json(const Evaluation& evaluation);
+
+// Several evaluations as one array, in the given order.
+[[nodiscard]] std::string to_json(const std::vector<Evaluation>& evaluations);
+
+// The list under "diagnostics" alone, for answers without an evaluation. Ends in a newline.
+[[nodiscard]] std::string to_json(const Diagnostics& diagnostics);
+
+}  // namespace orrery::report

@@ -1,0 +1,189 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/format.hpp"
+#include "sim/report/ledger_rows.hpp"
+#include "sim/report/text_sections.hpp"
+
+namespace orrery::report {
+
+namespace {
+
+constexpr NumberStyle kTrimmed = {.significant = 3, .trim = true};
+constexpr std::size_t kNameWidth = 24;
+constexpr std::size_t kValueWidth = 17;
+constexpr std::size_t kMarginWidth = 11;
+constexpr std::size_t kLabelWidth = 30;
+constexpr std::size_t kShareWidth = 7;
+constexpr std::size_t kHoursWidth = 16;
+constexpr std::size_t kDollarsWidth = 9;
+constexpr std::size_t kBarWidth = 24;
+constexpr std::size_t kMostRows = 8;
+constexpr double kLowQuantile = 0.1;
+constexpr double kMedian = 0.5;
+constexpr double kHighQuantile = 0.9;
+
+struct ShownMetric {
+  MetricId id;
+  std::string_view name;
+};
+
+constexpr ShownMetric kShown[] = {
+    {MetricId::finish_date, "finish date"},
+    {MetricId::finish_time, "time to finish"},
+    {MetricId::tokens_trained, "tokens trained"},
+    {MetricId::goodput, "goodput"},
+    {MetricId::cost, "cost"},
+    {MetricId::cost_per_million_tokens, "cost per million tokens"},
+    {MetricId::failures, "failures"},
+};
+
+// Four digits tell the quantiles of a run apart; dates need no seconds.
+std::string run_value(Dimension dimension, double value) {
+  constexpr NumberStyle kFour = {.significant = 4, .trim = false};
+  switch (dimension) {
+    case Dimension::date: {
+      // 2024-05-25T03:10Z, in the style of a sentence.
+      std::string text =
+          format_value(dimension, std::round(value / kSecondsPerMinute) * kSecondsPerMinute);
+      std::replace(text.begin(), text.end(), 'T', ' ');
+      text.erase(std::min(text.find('Z'), text.size()));
+      return text;
+    }
+    case Dimension::time:
+      return format_time(seconds(value), kFour);
+    case Dimension::dollars:
+      return format_money(dollars(value), kFour);
+    case Dimension::fraction:
+      return format_percent(value, kFour);
+    case Dimension::count:
+      return format_count(value, {.significant = 4, .trim = true});
+    default:
+      return format_value(dimension, value);
+  }
+}
+
+void add_distribution(TextPage& page, const ShownMetric& shown, const MetricValue& metric) {
+  const Dimension dimension = info(shown.id).dimension;
+  const auto text = [dimension](double value) { return run_value(dimension, value); };
+  std::string line = pad_right(shown.name, kNameWidth);
+  const run::Distribution& trials = *metric.trials;
+  if (trials.quantile(0.0) == trials.quantile(1.0)) {
+    line += pad_left("", kValueWidth) + pad_left(text(metric.value), kValueWidth) +
+            (trials.count() > 1 ? page.paint(Ink::faint, "   in every trial") : "");
+    page.line(line);
+    return;
+  }
+  const run::Interval interval = trials.ci95_of_quantile(kMedian);
+  line += pad_left(text(trials.quantile(kLowQuantile)), kValueWidth);
+  line += page.paint(Ink::strong, pad_left(text(trials.quantile(kMedian)), kValueWidth));
+  line += pad_left(text(trials.quantile(kHighQuantile)), kValueWidth);
+  const Dimension margin = dimension == Dimension::date ? Dimension::time : dimension;
+  line += "  " + pad_left(fmt::format("{} {}",
+                                      page.plus_minus(),
+                                      format_value(margin, (interval.high - interval.low) / 2.0)),
+                          kMarginWidth);
+  page.line(line);
+}
+
+void add_distributions(TextPage& page, const Evaluation& evaluation) {
+  if (evaluation.run->trials > 1) {
+    page.line(page.paint(Ink::faint,
+                         pad_right("", kNameWidth) + pad_left("P10", kValueWidth) +
+                             pad_left("P50", kValueWidth) + pad_left("P90", kValueWidth) + "  " +
+                             pad_left("P50 within", kMarginWidth)));
+  }
+  for (const ShownMetric& shown : kShown) {
+    const MetricValue* metric = evaluation.metrics.find(shown.id);
+    if (metric != nullptr && metric->trials) {
+      add_distribution(page, shown, *metric);
+    }
+  }
+}
+
+std::string run_head(const Evaluation& evaluation) {
+  const run::RunPlan& plan = *evaluation.plan;
+  const std::string goal =
+      plan.target_steps
+          ? fmt::format("{} steps", format_integer(*plan.target_steps))
+          : fmt::format("a window of {}", format_time(to_seconds(plan.end), kTrimmed));
+  std::string text = fmt::format("{}, {} spare node{}, {} trial{}, seed {}",
+                                 goal,
+                                 plan.spares,
+                                 plan.spares == 1 ? "" : "s",
+                                 format_integer(evaluation.run->trials),
+                                 evaluation.run->trials == 1 ? "" : "s",
+                                 plan.simulation.seed);
+  if (plan.prices.gpu_hour) {
+    text += fmt::format(", {} per GPU-hour", format_money(*plan.prices.gpu_hour * hours(1.0)));
+  }
+  return text;
+}
+
+void add_reliability(TextPage& page, const Evaluation& evaluation) {
+  const run::RunPlan& plan = *evaluation.plan;
+  std::string text = plan.mtbf
+                         ? fmt::format("one failure every {}", format_time(*plan.mtbf, kTrimmed))
+                         : std::string("nothing fails");
+  if (plan.checkpoint_steps) {
+    const Seconds interval =
+        to_seconds(plan.step.step_time) * static_cast<double>(*plan.checkpoint_steps);
+    text += fmt::format(
+        "; a checkpoint of {} every {} ({} steps) stops training {} and protects after {}",
+        format_bytes(plan.checkpoint_size),
+        format_time(interval, kTrimmed),
+        format_integer(*plan.checkpoint_steps),
+        format_time(to_seconds(plan.stall), kTrimmed),
+        format_time(to_seconds(plan.durable), kTrimmed));
+    if (!evaluation.echo.checkpoint_choice.empty()) {
+      text += fmt::format("; {}", printable(evaluation.echo.checkpoint_choice));
+    }
+  } else {
+    text += "; no checkpoints";
+  }
+  page.line(text);
+  const std::int64_t gave_up = evaluation.run->trials - evaluation.run->finished;
+  if (gave_up > 0) {
+    page.line(page.paint(
+        Ink::bad,
+        fmt::format("{} of {} trials gave up ({}): their times are lower bounds",
+                    format_integer(gave_up),
+                    format_integer(evaluation.run->trials),
+                    evaluation.run->gave_up ? to_string(*evaluation.run->gave_up) : "")));
+  }
+}
+
+std::string ledger_line(const TextPage& page, const LedgerRow& row) {
+  return pad_right(row.label, kLabelWidth) + pad_left(format_percent(row.share), kShareWidth) +
+         pad_left(format_count(in_hours(row.gpu_time)) + " GPU-hours", kHoursWidth) +
+         pad_left(row.dollars ? format_money(*row.dollars) : std::string(), kDollarsWidth) + "  " +
+         page.bar(row.share, kBarWidth);
+}
+
+void add_run_ledger(TextPage& page, const Evaluation& evaluation) {
+  const ShownRows shown = rows_to_show(run_ledger_rows(evaluation), kMostRows);
+  for (const LedgerRow& row : shown.rows) {
+    page.line(ledger_line(page, row));
+  }
+  if (!shown.rest_label.empty()) {
+    LedgerRow rest = shown.rest;
+    rest.label = shown.rest_label;
+    page.line(ledger_line(page, rest));
+  }
+}
+
+}  // namespace
+
+void add_run(TextPage& page, const Evaluation& evaluation) {
+  if (!evaluation.run) {
+    return;
+  }
+  page.section("THE RUN", run_head(evaluation));
+  add_distributions(page, evaluation);
+  add_reliability(page, evaluation);
+  add_run_ledger(page, evaluation);
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,26 @@
+#pragma once
+
+// Which sections does the screen of text_report.hpp have? Each adds itself to the page, or nothing
+// when the evaluation has no content for it. Internal to report/.
+
+#include "sim/report/evaluation.hpp"
+#include "sim/report/ledger_rows.hpp"
+#include "sim/report/text_page.hpp"
+
+namespace orrery::report {
+
+// The rows worth a line, largest first, without the empty ones; `rest` sums up the small ones.
+struct ShownRows {
+  std::vector<LedgerRow> rows;
+  std::string rest_label;  // empty: no rest
+  LedgerRow rest;
+};
+
+[[nodiscard]] ShownRows rows_to_show(std::vector<LedgerRow> rows, std::size_t most);
+
+void add_heading(TextPage& page, const Evaluation& evaluation);
+void add_memory(TextPage& page, const Evaluation& evaluation);
+void add_step(TextPage& page, const Evaluation& evaluation);
+void add_run(TextPage& page, const Evaluation& evaluation);
+
+}  // namespace orrery::report

@@ -1,0 +1,180 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "sim/base/format.hpp"
+#include "sim/report/ledger_rows.hpp"
+#include "sim/report/text_sections.hpp"
+
+namespace orrery::report {
+
+namespace {
+
+constexpr NumberStyle kTrimmed = {.significant = 3, .trim = true};
+constexpr std::size_t kLabelWidth = 33;
+constexpr std::size_t kShareWidth = 7;
+constexpr std::size_t kTimeWidth = 10;
+constexpr std::size_t kBarWidth = 34;
+constexpr std::size_t kMostRows = 6;
+
+// "tp8+sp pp16 vpp4 dp128 zero2": degrees of one are left out, apart from the three that all know.
+std::string layout_tag(const layout::Layout& layout) {
+  std::string tag = fmt::format("tp{}{}", layout.tensor, layout.sequence_parallel ? "+sp" : "");
+  const auto add = [&tag](std::string_view name, std::int64_t degree, std::int64_t silent) {
+    if (degree != silent) {
+      tag += fmt::format(" {}{}", name, degree);
+    }
+  };
+  add("cp", layout.context, 1);
+  add("pp", layout.pipeline, 0);
+  add("vpp", layout.virtual_stages, 1);
+  add("ep", layout.expert, 1);
+  add("etp", layout.expert_tensor, layout.expert > 1 ? layout.tensor : layout.expert_tensor);
+  add("dp", layout.data, 0);
+  switch (layout.sharding) {
+    case layout::Sharding::none:
+      return tag;
+    case layout::Sharding::zero1:
+      return tag + " zero1";
+    case layout::Sharding::zero2:
+      return tag + " zero2";
+    case layout::Sharding::zero3:
+      return tag + " zero3";
+    case layout::Sharding::hsdp:
+      return tag + fmt::format(" hsdp{}", layout.shard_group);
+  }
+  return tag;
+}
+
+std::string model_line(const ScenarioEcho& echo) {
+  const auto count = [](std::int64_t n) { return format_count(static_cast<double>(n)); };
+  std::string text =
+      fmt::format("{}, {} parameters", printable(echo.model_name), count(echo.parameters.total));
+  if (echo.parameters.active != echo.parameters.total) {
+    text += fmt::format(" ({} active per token)", count(echo.parameters.active));
+  }
+  return text + fmt::format(", sequences of {} tokens", format_integer(echo.model.sequence_length));
+}
+
+std::string layout_line(const ScenarioEcho& echo) {
+  const layout::Layout& layout = echo.layout;
+  std::string text = layout_tag(layout);
+  if (layout.pipeline > 1) {
+    text += fmt::format(", {} schedule", echo.schedule);
+  }
+  return text + fmt::format(", batch {} = {} replicas x {} micro-batches of {}",
+                            format_integer(echo.global_batch),
+                            layout.data,
+                            layout.micro_batches,
+                            layout.micro_batch);
+}
+
+std::optional<double> value_of(const Evaluation& evaluation, MetricId id) {
+  const MetricValue* metric = evaluation.metrics.find(id);
+  return metric != nullptr ? std::optional(metric->value) : std::nullopt;
+}
+
+std::string formatted(const Evaluation& evaluation, MetricId id) {
+  const std::optional<double> value = value_of(evaluation, id);
+  return value ? format_value(info(id).dimension, *value) : std::string();
+}
+
+void add_utilisation(TextPage& page, const Evaluation& evaluation, MetricId id, const char* name) {
+  if (value_of(evaluation, id)) {
+    page.line(fmt::format("{} {}  {}",
+                          page.paint(Ink::strong, name),
+                          page.paint(Ink::strong, pad_left(formatted(evaluation, id), 6)),
+                          page.paint(Ink::faint, info(id).meaning)),
+              13);
+  }
+}
+
+std::string ledger_line(const TextPage& page, std::string_view label, double share, Seconds time) {
+  return pad_right(label, kLabelWidth) + pad_left(format_percent(share), kShareWidth) +
+         pad_left(format_time(time), kTimeWidth) + "  " + page.bar(share, kBarWidth);
+}
+
+void add_step_ledger(TextPage& page, const Evaluation& evaluation) {
+  const auto gpus = static_cast<double>(evaluation.step.gpus);
+  const ShownRows shown = rows_to_show(step_ledger_rows(evaluation), kMostRows);
+  for (const LedgerRow& row : shown.rows) {
+    page.line(ledger_line(page, row.label, row.share, row.gpu_time / gpus));
+  }
+  if (!shown.rest_label.empty()) {
+    page.line(ledger_line(page, shown.rest_label, shown.rest.share, shown.rest.gpu_time / gpus));
+  }
+}
+
+}  // namespace
+
+void add_heading(TextPage& page, const Evaluation& evaluation) {
+  const ScenarioEcho& echo = evaluation.echo;
+  const auto field = [&page](std::string_view name, const std::string& text) {
+    page.title(page.paint(Ink::faint, pad_right(name, kPageIndent)) + text);
+  };
+  page.title(page.paint(Ink::strong, printable(echo.name)));
+  field("model", model_line(echo));
+  field("machine",
+        fmt::format("{} x {} in {} node{} of {}",
+                    format_integer(evaluation.step.gpus),
+                    printable(echo.gpu),
+                    format_integer(echo.nodes),
+                    echo.nodes == 1 ? "" : "s",
+                    echo.gpus_per_node));
+  field("layout", layout_line(echo));
+  field("software",
+        fmt::format("{}{}{}, {}",
+                    printable(echo.software),
+                    echo.software_version.empty() ? "" : " ",
+                    printable(echo.software_version),
+                    printable(echo.precision)));
+}
+
+void add_memory(TextPage& page, const Evaluation& evaluation) {
+  const std::vector<step::StageMemory>& memory = evaluation.step.memory;
+  if (memory.empty()) {
+    return;
+  }
+  const step::Feasibility& fit = evaluation.step.feasibility;
+  const step::StageMemory& worst = memory[static_cast<std::size_t>(fit.worst_stage)];
+  const std::string stage =
+      memory.size() == 1 ? std::string()
+                         : fmt::format(" on the fullest pipeline stage ({})", fit.worst_stage);
+  page.section(
+      "MEMORY",
+      fmt::format("{} {} of {} per GPU{}, {} {}",
+                  fit.fits ? page.paint(Ink::good, "fits:") : page.paint(Ink::bad, "DOES NOT FIT:"),
+                  format_bytes_binary(worst.peak()),
+                  format_bytes_binary(worst.limit),
+                  stage,
+                  format_bytes_binary(fit.fits ? fit.headroom : -fit.headroom),
+                  fit.fits ? "stay free" : "too much"));
+  std::string terms;
+  for (const MemoryTerm& term : memory_terms(worst)) {
+    if (term.value > Bytes{}) {
+      terms += fmt::format("{}{} {}",
+                           terms.empty() ? "" : " + ",
+                           term.name,
+                           format_number(in_gibibytes(term.value), kTrimmed));
+    }
+  }
+  page.line(page.paint(Ink::faint, terms + " GiB"));
+}
+
+void add_step(TextPage& page, const Evaluation& evaluation) {
+  std::string head = page.paint(Ink::strong, formatted(evaluation, MetricId::step_time));
+  if (evaluation.step.given) {
+    head += " as the scenario states it (not predicted)";
+  }
+  head += fmt::format(", {}, {} per GPU",
+                      formatted(evaluation, MetricId::tokens_per_second),
+                      formatted(evaluation, MetricId::tokens_per_second_per_gpu));
+  page.section("ONE STEP", head);
+  add_utilisation(page, evaluation, MetricId::mfu, "MFU");
+  add_utilisation(page, evaluation, MetricId::hfu, "HFU");
+  if (!evaluation.step.given) {
+    add_step_ledger(page, evaluation);
+  }
+}
+
+}  // namespace orrery::report
