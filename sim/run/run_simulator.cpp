@@ -285,8 +285,11 @@ void RunSimulator::skip_cycles() {
     return;
   }
   std::int64_t cycles = (limit.ns - now_.ns - 1) / cycle.ns;
-  cycles = std::min(
-      {cycles, (target_ - steps_ - 1) / checkpoint_, (next_evaluation_ - steps_) / checkpoint_});
+  // The step of an evaluation may end a cycle; the target may not, its save is waited for.
+  const std::int64_t room = next_special_ - steps_ - (next_special_ == target_ ? 1 : 0);
+  if (cycles > room / checkpoint_) {
+    cycles = room / checkpoint_;
+  }
   if (cycles <= 0) {
     return;
   }
@@ -341,8 +344,10 @@ bool RunSimulator::complete_other_action() {
       begin_stages(Action::warm_up);
       return false;
     case Action::warm_up:  // planned stops due meanwhile were done in the shadow of the recovery
-      next_maintenance_ = std::max(next_maintenance_, next_maintenance());
-      plan_ahead();
+      if (next_maintenance_ <= now_) {
+        next_maintenance_ = next_maintenance();
+        plan_ahead();
+      }
       cause_ = -1;
       return true;
     case Action::train:

@@ -272,6 +272,7 @@ TEST(DurationLaws, SampleMeansMeetTheirClosedForms) {
     const double average = sum / kDraws;
     const double error = std::sqrt((squares / kDraws - average * average) / kDraws);
     EXPECT_NEAR(average, in_seconds(mean(law)), 4.0 * error);
+    EXPECT_DOUBLE_EQ(in_seconds(mean(scaled(law, 0.25))), 0.25 * in_seconds(mean(law)));
   }
 }
 
