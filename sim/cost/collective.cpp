@@ -11,7 +11,6 @@ namespace orrery::cost {
 
 namespace {
 
-using hardware::GpuArch;
 using model::CollectiveKind;
 
 constexpr double kFillPerLatency = 2.7;

@@ -122,7 +122,7 @@ constexpr double kNetOverheadSimpleFactor = 3.0;
 constexpr double kRingSimplePlateau = 1.4;  // run-time correction of the ring's latency
 constexpr double kRingSimplePlateauBeforeAmpere = 1.9;
 constexpr double kRingSimplePlateauBytes = 64.0;  // per channel and rank
-constexpr double kNarrowTypePenalty = 1024.0;     // 8-bit rings beyond 8 ranks (enqueue.cc)
+constexpr double kNarrowTypePenalty = kKibi;      // 8-bit rings beyond 8 ranks (enqueue.cc)
 constexpr std::int64_t kNarrowTypeRingRanks = 8;
 
 struct Shape {

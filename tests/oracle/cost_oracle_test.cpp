@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+#include <utility>
+
 #include "sim/cost/collective.hpp"
 #include "sim/hardware/profile_reader.hpp"
 
@@ -106,7 +110,8 @@ TEST(CollectiveOracle, TwoLevelSendsLessOverTheNicsThanTheFlatRing) {
 TEST(CollectiveOracle, AllToAllIsBoundedByTheBytesThatLeaveTheHost) {
   const auto gpu = ring_only("a100-sxm-80gb");
   const double nic = 23.0 * kGiga;
-  for (const auto& [nodes, ceiling] : {std::pair{2, 1.875}, {4, 31.0 / 24.0}, {8, 63.0 / 56.0}}) {
+  for (const auto& [nodes, ceiling] :
+       {std::pair<std::int64_t, double>{2, 1.875}, {4, 31.0 / 24.0}, {8, 63.0 / 56.0}}) {
     const auto group = spread(8 * nodes, nodes);
     const double time = seconds_of(CollectiveKind::all_to_all, group, gpu, hosts(nodes));
     const double bus =

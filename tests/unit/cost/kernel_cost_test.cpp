@@ -10,6 +10,8 @@
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/memory_bound.hpp"
 #include "sim/cost/transfer.hpp"
+#include "sim/model/presets.hpp"
+#include "sim/model/transformer_ops.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 
 namespace orrery::cost {
@@ -128,6 +130,26 @@ TEST(Gemm, MoreWorkNeverTakesLessTimeByMoreThanAWave) {
     // Never above the peak of the data sheet, never above the memory's rate.
     EXPECT_LE(model::flop_count(small) / cost.time, gpu.find_gemm(Dtype::bf16)->peak.value());
   }
+}
+
+// The model names the products of unfused attention; the cost model knows them by these names.
+TEST(Gemm, EveryBatchedProductOfUnfusedAttentionIsRecognised) {
+  model::OpOptions options;
+  options.attention = model::AttentionKernel::unfused;
+  const auto gpt3 = model::find_model_preset("gpt3-175b");
+  ASSERT_TRUE(gpt3.has_value());
+  const model::LayerPasses passes = model::layer_passes(*gpt3, options, 0);
+  int products = 0;
+  for (const model::Pass* pass : {&passes.forward, &passes.backward_input}) {
+    for (const model::PassOp& entry : *pass) {
+      const auto* op = std::get_if<model::GemmOp>(&entry.op);
+      if (op != nullptr && op->batch > 1) {
+        EXPECT_TRUE(is_attention_product(*op)) << op->name;
+        ++products;
+      }
+    }
+  }
+  EXPECT_EQ(products, 6);  // 2 forward, 4 backward
 }
 
 TEST(Attention, RateHalvesAtTheHalfLength) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace orrery::cost {
 namespace {
 
@@ -170,9 +172,10 @@ TEST(NcclModel, PairsThatNcclRulesOutHaveNoEntry) {
 TEST(NcclModel, TimeNeverFallsWithSizeForOneEntry) {
   const NcclGraph graph = hosts_of_h100(4);
   Seconds before;
-  for (double size = 1.0; size < gibibytes(16.0) / bytes(1.0); size *= 2.0) {
+  for (int doubling = 0; doubling < 34; ++doubling) {
+    const Bytes size = bytes(std::ldexp(1.0, doubling));
     const Seconds now =
-        entry(CollectiveKind::all_gather, Algorithm::ring, Protocol::ll, bytes(size), graph).time;
+        entry(CollectiveKind::all_gather, Algorithm::ring, Protocol::ll, size, graph).time;
     EXPECT_GE(now, before);
     before = now;
   }
