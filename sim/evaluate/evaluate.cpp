@@ -31,7 +31,7 @@ report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolve
   echo.parameters = model::count_parameters(scenario.model);
   echo.layout = resolved.layout;
   echo.schedule = std::string(schedule::to_string(scenario.step.schedule));
-  echo.precision = scenario.precision_name;
+  echo.precision = precision_name(scenario.step.precision);
   echo.gpu = resolved.costs.gpu().full_name;
   echo.gpu_profile = resolved.costs.gpu().name;
   echo.software = resolved.costs.software().name;
@@ -93,6 +93,9 @@ bool run_whole(const scenario::Scenario& scenario,
                Evaluation& evaluation,
                Diagnostics& diagnostics) {
   run::RunSpec spec = *scenario.run;
+  if (!scenario.locations.contains("checkpoint")) {
+    spec.checkpoint.final_save = false;  // nothing is saved unless the scenario says so
+  }
   spec.simulation.trials = options.trials.value_or(spec.simulation.trials);
   spec.simulation.seed = options.seed.value_or(spec.simulation.seed);
   const run::StepInput step = {.step_time = evaluation.step.step_time,

@@ -94,6 +94,22 @@ step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& r
           .spec = scenario.step};
 }
 
+std::string precision_name(const model::PrecisionSpec& precision) {
+  std::string name(dtype_name(precision.compute));
+  if (precision.compute != model::Dtype::fp8) {
+    return name;
+  }
+  switch (precision.fp8_scaling) {
+    case model::Fp8Scaling::delayed:
+      return name + "-delayed";
+    case model::Fp8Scaling::tensorwise:
+      return name + "-tensorwise";
+    case model::Fp8Scaling::block:
+      return name + "-block";
+  }
+  return name;
+}
+
 Bytes worst_peak(const step::StepResult& result) {
   Bytes peak;
   for (const step::StageMemory& stage : result.memory) {

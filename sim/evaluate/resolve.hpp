@@ -6,6 +6,7 @@
 // broken rules become diagnostics at the key that caused them.
 
 #include <optional>
+#include <string>
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/cost/cost_model.hpp"
@@ -28,6 +29,9 @@ struct Resolved {
 
 [[nodiscard]] step::StepInput step_input(const scenario::Scenario& scenario,
                                          const Resolved& resolved);
+
+// The precision as scenarios name it: bf16, fp8-delayed, ...
+[[nodiscard]] std::string precision_name(const model::PrecisionSpec& precision);
 
 // Largest peak over the pipeline stages.
 [[nodiscard]] Bytes worst_peak(const step::StepResult& result);

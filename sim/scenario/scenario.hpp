@@ -40,7 +40,6 @@ struct Scenario {
   layout::LayoutSpec layout;
   layout::BatchSpec batch;
   step::StepSpec step;
-  std::string precision_name = "bf16";     // as written, for display
   std::string software = "megatron-core";  // profile name or path
   std::optional<run::RunSpec> run;         // absent: only the step is asked for (no `training:`)
   std::vector<ExpectationText> expect;

@@ -1,0 +1,173 @@
+#include "sim/evaluate/catalog.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+
+#include "sim/base/format.hpp"
+#include "sim/evaluate/fill_metrics.hpp"
+#include "sim/hardware/cluster_spec.hpp"
+#include "sim/model/presets.hpp"
+#include "sim/report/metrics.hpp"
+#include "sim/run/failure_spec.hpp"
+#include "sim/run/recovery_spec.hpp"
+#include "sim/schedule/schedule.hpp"
+
+namespace orrery::evaluate {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<CatalogKindInfo, 8> kKinds = {{
+    {CatalogKind::models, "models", "model presets, for model.preset"},
+    {CatalogKind::gpus, "gpus", "GPU profiles, for cluster.gpu"},
+    {CatalogKind::software, "software", "profiles of training stacks, for software"},
+    {CatalogKind::networks, "networks", "network presets, for cluster.network.preset"},
+    {CatalogKind::schedules, "schedules", "pipeline schedules, for layout.schedule"},
+    {CatalogKind::failures, "failures", "failure presets, for failures.preset"},
+    {CatalogKind::recovery, "recovery", "recovery presets, for recovery.preset"},
+    {CatalogKind::metrics, "metrics", "metrics, for expect, explain and JSON"},
+}};
+
+template <typename Preset>
+std::vector<CatalogEntry> preset_entries(std::span<const Preset> presets) {
+  std::vector<CatalogEntry> entries;
+  for (const Preset& preset : presets) {
+    entries.push_back(
+        {std::string(preset.name), std::string(preset.summary), std::string(preset.source)});
+  }
+  return entries;
+}
+
+CatalogEntry gpu_entry(const hardware::GpuProfile& gpu) {
+  std::string summary = fmt::format("{}: {}, {} memory bandwidth",
+                                    gpu.full_name,
+                                    format_bytes_binary(gpu.memory.value()),
+                                    format_bandwidth(gpu.hbm_bandwidth.value()));
+  if (!gpu.gemm.empty()) {
+    summary +=
+        fmt::format(", {} dense 16-bit", format_flop_rate(dense_peak(gpu, model::Dtype::bf16)));
+  }
+  if (gpu.nvlink) {
+    summary +=
+        fmt::format(", NVLink {} per direction", format_bandwidth(gpu.nvlink->bandwidth.value()));
+  }
+  return {gpu.name, std::move(summary), gpu.file};
+}
+
+CatalogEntry software_entry(const hardware::SoftwareProfile& software) {
+  const bool fused = software.attention == hardware::AttentionImplementation::fused;
+  return {software.name,
+          fmt::format("{}: GEMMs at {} of the GPU's sustained rate ({}), {} attention",
+                      software.version,
+                      format_percent(software.gemm_efficiency.value()),
+                      to_string(software.gemm_efficiency.kind()),
+                      fused ? "fused" : "unfused"),
+          software.file};
+}
+
+std::vector<CatalogEntry> gpu_entries(const hardware::ProfileSearch& search,
+                                      Diagnostics& diagnostics) {
+  std::vector<CatalogEntry> entries;
+  for (const std::string& name : hardware::list_gpu_profiles(search)) {
+    const auto gpu = hardware::load_gpu_profile(name, search, {}, "", diagnostics);
+    entries.push_back(gpu ? gpu_entry(*gpu) : CatalogEntry{name, "cannot be read", ""});
+  }
+  return entries;
+}
+
+std::vector<CatalogEntry> software_entries(const hardware::ProfileSearch& search,
+                                           Diagnostics& diagnostics) {
+  std::vector<CatalogEntry> entries;
+  for (const std::string& name : hardware::list_software_profiles(search)) {
+    const auto software = hardware::load_software_profile(name, search, {}, "", diagnostics);
+    entries.push_back(software ? software_entry(*software)
+                               : CatalogEntry{name, "cannot be read", ""});
+  }
+  return entries;
+}
+
+std::vector<CatalogEntry> schedule_entries() {
+  std::vector<CatalogEntry> entries;
+  for (const schedule::ScheduleFamily& family : schedule::schedule_families()) {
+    entries.push_back({std::string(family.name), std::string(family.summary), ""});
+  }
+  return entries;
+}
+
+std::vector<CatalogEntry> metric_entries() {
+  std::vector<CatalogEntry> entries;
+  for (const report::MetricInfo& metric : report::metric_registry()) {
+    entries.push_back(
+        {std::string(metric.name),
+         fmt::format("{}{}", metric.meaning, metric.stochastic ? " (varies over trials)" : ""),
+         std::string(metric.json_key)});
+  }
+  return entries;
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error) && !fs::is_directory(path, error);
+}
+
+// By the rules of the profile reader: a path beside the scenario or from here, or a known name.
+bool is_found(const std::string& name,
+              const scenario::Scenario& scenario,
+              const std::vector<std::string>& known) {
+  const fs::path path(name);
+  if (path.has_parent_path() || path.extension() == ".yaml" || path.extension() == ".yml") {
+    return is_file(fs::path(scenario.file).parent_path() / path) || is_file(path);
+  }
+  return std::find(known.begin(), known.end(), name) != known.end();
+}
+
+}  // namespace
+
+std::span<const CatalogKindInfo> catalog_kinds() {
+  return kKinds;
+}
+
+std::vector<CatalogEntry> catalog(CatalogKind kind,
+                                  const hardware::ProfileSearch& search,
+                                  Diagnostics& diagnostics) {
+  switch (kind) {
+    case CatalogKind::models:
+      return preset_entries(model::model_presets());
+    case CatalogKind::gpus:
+      return gpu_entries(search, diagnostics);
+    case CatalogKind::software:
+      return software_entries(search, diagnostics);
+    case CatalogKind::networks:
+      return preset_entries(hardware::network_presets());
+    case CatalogKind::schedules:
+      return schedule_entries();
+    case CatalogKind::failures:
+      return preset_entries(run::failure_presets());
+    case CatalogKind::recovery:
+      return preset_entries(run::recovery_presets());
+    case CatalogKind::metrics:
+      return metric_entries();
+  }
+  return {};
+}
+
+hardware::ProfileSearch profile_search(const fs::path& scenario_file,
+                                       const std::vector<fs::path>& extra) {
+  hardware::ProfileSearch search;
+  search.directories = extra;
+  const hardware::ProfileSearch standard = hardware::default_search(scenario_file);
+  search.directories.insert(
+      search.directories.end(), standard.directories.begin(), standard.directories.end());
+  return search;
+}
+
+bool lacks_profile(const scenario::Scenario& scenario, const hardware::ProfileSearch& search) {
+  return !is_found(scenario.cluster.gpu, scenario, hardware::list_gpu_profiles(search)) ||
+         !is_found(scenario.software, scenario, hardware::list_software_profiles(search));
+}
+
+}  // namespace orrery::evaluate

@@ -1,0 +1,59 @@
+#pragma once
+
+// Which names may a scenario use, and where do they come from? Lists for `orrery list` and the GUI.
+//
+// kind      | what is listed                                                    | origin
+// ----------|-------------------------------------------------------------------|-------------------
+// models    | model presets                                                     | model/presets.hpp
+// gpus      | GPU profiles found in the search directories                      | profile files
+// software  | profiles of training stacks found there                           | profile files
+// networks  | network presets                                                   | hardware/
+// schedules | pipeline schedules that can be generated                          | schedule/
+// failures  | failure presets                                                   | run/
+// recovery  | recovery presets                                                  | run/
+// metrics   | metrics of reports and expectations; origin is the key in JSON    | report/
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/hardware/profile_reader.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::evaluate {
+
+enum class CatalogKind { models, gpus, software, networks, schedules, failures, recovery, metrics };
+
+struct CatalogKindInfo {
+  CatalogKind kind;
+  std::string_view name;
+  std::string_view meaning;
+};
+
+struct CatalogEntry {
+  std::string name;
+  std::string summary;  // one line
+  std::string origin;   // publication, file or key; may be empty
+};
+
+[[nodiscard]] std::span<const CatalogKindInfo> catalog_kinds();
+
+// A profile with errors is listed by its name; what is wrong goes to `diagnostics`.
+[[nodiscard]] std::vector<CatalogEntry> catalog(CatalogKind kind,
+                                                const hardware::ProfileSearch& search,
+                                                Diagnostics& diagnostics);
+
+// `extra` first, then the standard directories for the scenario file (may be empty).
+[[nodiscard]] hardware::ProfileSearch profile_search(
+    const std::filesystem::path& scenario_file, const std::vector<std::filesystem::path>& extra);
+
+// True when the GPU or software profile that the scenario names is neither found by name nor a
+// file: that is the environment's fault, not the scenario's.
+[[nodiscard]] bool lacks_profile(const scenario::Scenario& scenario,
+                                 const hardware::ProfileSearch& search);
+
+}  // namespace orrery::evaluate
