@@ -73,14 +73,16 @@ std::optional<std::string> note_op(Progress& done, const PipelineOp& op, const s
 std::optional<std::string> find_list_fault(const Schedule& schedule,
                                            const std::vector<PipelineOp>& list) {
   const int m = schedule.micro_batches_per_chunk();
-  std::vector<Progress> progress(static_cast<std::size_t>(schedule.chunks * m));
+  std::vector<Progress> progress(static_cast<std::size_t>(schedule.chunks) *
+                                 static_cast<std::size_t>(m));
   for (const PipelineOp& op : list) {
     const std::string text = to_string(op, schedule.chunks);
     if (op.chunk < 0 || op.chunk >= schedule.chunks || op.micro_batch < 0 || op.micro_batch >= m) {
       return fmt::format(
           "{} does not exist: {} chunks of {} micro-batches", text, schedule.chunks, m);
     }
-    Progress& done = progress[static_cast<std::size_t>(op.chunk * m + op.micro_batch)];
+    Progress& done = progress[static_cast<std::size_t>(op.chunk) * static_cast<std::size_t>(m) +
+                              static_cast<std::size_t>(op.micro_batch)];
     if (auto fault = note_op(done, op, text)) {
       return fault;
     }

@@ -80,7 +80,7 @@ class StepGraphBuilder {
     if (const auto* cycle = std::get_if<engine::DependencyCycle>(&finished)) {
       return explain(*cycle);
     }
-    StepGraph& graph = std::get<StepGraph>(finished);
+    auto& graph = std::get<StepGraph>(finished);
     graph.last_tasks = std::move(last_tasks_);
     return std::move(graph);
   }

@@ -31,9 +31,11 @@ Transfers::Transfers(const Schedule& schedule, P2pMode mode, TaskWriter& writer)
 }
 
 std::size_t Transfers::index(Position at, std::int32_t micro_batch) const {
-  return static_cast<std::size_t>((at.device * schedule_.chunks + at.chunk) *
-                                      schedule_.micro_batches_per_chunk() +
-                                  micro_batch);
+  const auto chunk =
+      static_cast<std::size_t>(at.device) * static_cast<std::size_t>(schedule_.chunks) +
+      static_cast<std::size_t>(at.chunk);
+  return chunk * static_cast<std::size_t>(schedule_.micro_batches_per_chunk()) +
+         static_cast<std::size_t>(micro_batch);
 }
 
 void Transfers::note(int device, const PipelineOp& op, const OpTasks& tasks) {
