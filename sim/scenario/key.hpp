@@ -99,7 +99,7 @@ struct Key {
   std::string example;
   StoreValue read;
   std::function<void(Reading&)> begin_list;
-  std::function<void(Reading&)> begin;
+  std::function<void(const yaml::Value&, Reading&)> begin;
   StoreValue end;
 
   [[nodiscard]] std::string_view parent() const;  // "" for a key of the top level

@@ -95,7 +95,7 @@ std::string pattern_of<kind::EventRate>() {
 
 template <>
 std::string pattern_of<kind::PriceRate>() {
-  return fmt::format("^(\\${} ?[kMBT]?/(s|min|h|d)|0)$", kPositive);
+  return fmt::format("^(\\${} ?[kMBT]?/(s|min|h|d)|0( ?/(s|min|h|d))?)$", kPositive);
 }
 
 template <>
@@ -224,7 +224,9 @@ Key section_key(KeyText text, std::function<void(Draft&)> begin) {
   Key key = key_of(std::move(text));
   key.mapping = true;
   if (begin) {
-    key.begin = [begin = std::move(begin)](Reading& reading) { begin(reading.draft); };
+    key.begin = [begin = std::move(begin)](const yaml::Value&, Reading& reading) {
+      begin(reading.draft);
+    };
   }
   return key;
 }
@@ -288,7 +290,7 @@ void add_duration_keys(std::vector<Key>& keys,
         store(draft, run::fixed(value));
       });
   key.mapping = true;
-  key.begin = [](Reading& reading) { reading.draft.duration = {}; };
+  key.begin = [](const yaml::Value&, Reading& reading) { reading.draft.duration = {}; };
   key.end = [store](const yaml::Value& value, const std::string& where, Reading& reading) {
     const std::optional<run::Duration> law = law_of(reading.draft.duration);
     if (has_errors_below(reading.diagnostics, where)) {

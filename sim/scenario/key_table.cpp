@@ -44,7 +44,9 @@ std::vector<Key> expect_keys() {
       [](Draft& draft, const std::string& value) { draft.scenario.expect.back().text = value; });
   expect.list = true;
   expect.mapping = true;
-  expect.begin = [](Reading& reading) { reading.draft.scenario.expect.emplace_back(); };
+  expect.begin = [](const yaml::Value& value, Reading& reading) {
+    reading.draft.scenario.expect.push_back({{}, false, value.where});
+  };
   keys.push_back(std::move(expect));
   keys.push_back(text_key(
       {.path = "expect[].text",

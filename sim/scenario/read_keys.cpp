@@ -37,7 +37,7 @@ void read_one(const Value& value,
               const Key& key,
               Reading& reading) {
   if (key.begin) {
-    key.begin(reading);
+    key.begin(value, reading);
   }
   const bool as_mapping = key.mapping && (value.kind == Value::Kind::mapping || !key.read);
   if (!as_mapping) {

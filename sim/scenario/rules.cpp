@@ -188,6 +188,9 @@ void finish_cluster(Reading& reading) {
                       *draft.gpus % cluster.gpus_per_node));
     return;
   }
+  if (draft.gpus) {
+    draft.scenario.locations["cluster.nodes"] = draft.scenario.where("cluster.gpus");
+  }
   cluster.nodes = draft.nodes ? *draft.nodes : *draft.gpus / cluster.gpus_per_node;
   const bool preset = !cluster.network.preset.empty();
   for (const std::string_view key : {"cluster.network.nic_rate", "cluster.network.nics_per_node"}) {

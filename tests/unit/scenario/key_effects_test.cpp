@@ -1,0 +1,433 @@
+// Every key of the table reaches its field and no other: no key is parsed but inert.
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/key_table.hpp"
+#include "sim/scenario/load.hpp"
+#include "tests/unit/scenario/scenario_dump.hpp"
+#include "tests/unit/scenario/scenario_text.hpp"
+
+namespace orrery::scenario {
+namespace {
+
+using Pairs = ScenarioText::Pairs;
+
+struct Effect {
+  std::string key;        // row of the table
+  std::string value;      // a value other than the default
+  std::string changed;    // lines of the dump that differ
+  Pairs context = {};     // set before, in both versions
+  std::string path = {};  // where the value goes, when not at `key`
+};
+
+const Pairs kMoe = {{"model.moe.num_experts", "8"},
+                    {"model.moe.top_k", "2"},
+                    {"model.moe.ffn_hidden_size", "512"},
+                    {"model.moe.dense_layers", "1"},
+                    {"layout.expert", "4"}};
+const Pairs kMla = {{"model.mla.kv_lora_rank", "512"},
+                    {"model.mla.qk_nope_head_dim", "128"},
+                    {"model.mla.qk_rope_head_dim", "64"},
+                    {"model.mla.v_head_dim", "128"}};
+const Pairs kPreset = {{"cluster.network", "{preset: infiniband-400g}"}};
+const Pairs kPipeline = {{"layout.pipeline", "2"}, {"layout.schedule", "gpipe"}};
+const Pairs kEvaluation = {{"evaluation.every", "100 steps"}, {"evaluation.duration", "1min"}};
+const Pairs kMaintenance = {{"failures.maintenance.rate", "1/d"},
+                            {"failures.maintenance.stall", "1min"}};
+
+const std::vector<Effect>& model_effects() {
+  static const std::vector<Effect> effects = {
+      {"name", "other", "name = other"},
+      {"model.preset",
+       "llama3-8b",
+       "model_preset = llama3-8b; model.name = llama3-8b; model.num_layers = 32; "
+       "model.hidden_size = 4096; model.num_attention_heads = 32; model.num_query_groups = 8; "
+       "model.head_dim = 128; model.ffn_hidden_size = 14336; model.vocab_size = 128256; "
+       "model.sequence_length = 8192",
+       {},
+       "model"},
+      {"model.name", "ours", "model.name = ours"},
+      {"model.num_layers", "16", "model.num_layers = 16"},
+      {"model.hidden_size",
+       "2048",
+       "model.hidden_size = 2048; model.head_dim = 128; model.ffn_hidden_size = 8192"},
+      {"model.num_attention_heads",
+       "8",
+       "model.num_attention_heads = 8; model.num_query_groups = 8; model.head_dim = 128"},
+      {"model.num_query_groups", "4", "model.num_query_groups = 4"},
+      {"model.head_dim", "96", "model.head_dim = 96"},
+      {"model.ffn_hidden_size", "3072", "model.ffn_hidden_size = 3072"},
+      {"model.vocab_size", "50304", "model.vocab_size = 50304"},
+      {"model.sequence_length", "4k", "model.sequence_length = 4000"},
+      {"model.activation", "squared_relu", "model.activation = #2"},
+      {"model.gated_mlp", "false", "model.activation = #0"},
+      {"model.tie_embeddings", "true", "model.tie_embeddings = true"},
+      {"model.norm", "layer_norm", "model.norm = #0"},
+      {"model.position", "learned", "model.position = #1; model.max_positions = 2048"},
+      {"model.max_positions",
+       "4096",
+       "model.max_positions = 4096",
+       {{"model.position", "learned"}}},
+      {"model.linear_bias", "true", "model.linear_bias = true"},
+      {"model.qkv_bias", "true", "model.qkv_bias = true"},
+      {"model.embedding_norm", "true", "model.embedding_norm = true"},
+      {"model.causal", "false", "model.causal = false"},
+      {"model.mtp", "1", "model.mtp_layers = 1"},
+      {"model.moe.num_experts", "16", "model.moe.num_experts = 16", kMoe},
+      {"model.moe.top_k", "4", "model.moe.top_k = 4", kMoe},
+      {"model.moe.ffn_hidden_size", "768", "model.moe.ffn_hidden_size = 768", kMoe},
+      {"model.moe.shared", "1", "model.moe.shared_experts = 1", kMoe},
+      {"model.moe.dense_layers", "3", "model.moe.dense_layers = 3", kMoe},
+      {"model.moe.capacity", "1.25", "model.moe.capacity_factor = 1.25", kMoe},
+      {"model.moe.imbalance", "1.5", "model.moe.imbalance = 1.5", kMoe},
+      {"model.mla.q_lora_rank", "1536", "model.mla.q_lora_rank = 1536", kMla},
+      {"model.mla.kv_lora_rank", "256", "model.mla.kv_lora_rank = 256", kMla},
+      {"model.mla.qk_nope_head_dim",
+       "64",
+       "model.head_dim = 128; model.mla.qk_nope_head_dim = 64",
+       kMla},
+      {"model.mla.qk_rope_head_dim",
+       "32",
+       "model.head_dim = 160; model.mla.qk_rope_head_dim = 32",
+       kMla},
+      {"model.mla.v_head_dim", "192", "model.mla.v_head_dim = 192", kMla},
+  };
+  return effects;
+}
+
+const std::vector<Effect>& cluster_effects() {
+  static const std::vector<Effect> effects = {
+      {"cluster.gpu", "./our.yaml", "cluster.gpu = ./our.yaml"},
+      {"cluster.nodes", "4", "cluster.nodes = 4"},
+      {"cluster.gpus", "32", "cluster.nodes = 4", {{"cluster.nodes", ""}, {"cluster.gpus", "16"}}},
+      {"cluster.gpus_per_node", "4", "cluster.gpus_per_node = 4"},
+      {"cluster.network.preset",
+       "omnipath-100g-4",
+       "network.preset = omnipath-100g-4; network.nic_rate = 12.5 GB/s; network.nics_per_node = 4"},
+      {"cluster.network.nvlink_domain", "4", "network.nvlink_domain = 4"},
+      {"cluster.network.nic_rate", "25GB/s", "network.nic_rate = 25 GB/s"},
+      {"cluster.network.nics_per_node", "4", "network.nics_per_node = 4"},
+      {"cluster.network.tiers[].name",
+       "[{name: leaf, nodes: 32}]",
+       "tiers[0].name = leaf",
+       {{"cluster.network.tiers", "[{name: x, nodes: 32}]"}},
+       "cluster.network.tiers"},
+      {"cluster.network.tiers[].nodes",
+       "[{name: x, nodes: 64}]",
+       "tiers[0].nodes = 64",
+       {{"cluster.network.tiers", "[{name: x, nodes: 32}]"}},
+       "cluster.network.tiers"},
+      {"cluster.network.tiers[].oversubscription",
+       "[{name: x, nodes: 32, oversubscription: 7}]",
+       "tiers[0].oversubscription = 7",
+       {{"cluster.network.tiers", "[{name: x, nodes: 32}]"}},
+       "cluster.network.tiers"},
+      {"cluster.network.tiers[].latency",
+       "[{name: x, nodes: 32, latency: 1ms}]",
+       "tiers[0].latency = 0.001 s",
+       {{"cluster.network.tiers", "[{name: x, nodes: 32}]"}},
+       "cluster.network.tiers"},
+  };
+  return effects;
+}
+
+const std::vector<Effect>& layout_effects() {
+  static const std::vector<Effect> effects = {
+      {"layout.tensor", "8", "layout.tensor = 8"},
+      {"layout.sequence_parallel",
+       "true",
+       "layout.sequence_parallel = true",
+       {{"layout.tensor", "8"}}},
+      {"layout.context", "2", "layout.context = 2"},
+      {"layout.pipeline", "4", "layout.pipeline = 4", {{"layout.schedule", "1f1b"}}},
+      {"layout.virtual_stages",
+       "4",
+       "layout.virtual_stages = 4",
+       {{"layout.pipeline", "2"},
+        {"layout.schedule", "interleaved"},
+        {"layout.virtual_stages", "2"}}},
+      {"layout.expert", "8", "layout.expert = 8", kMoe},
+      {"layout.expert_tensor", "2", "layout.expert_tensor = 2", kMoe},
+      {"layout.data", "16", "layout.data = 16"},
+      {"layout.order", "[tp, cp, ep, pp, dp]", "layout.order = #0#1#2#3"},
+      {"layout.order", "[data, pipeline, context, tensor]", "layout.order = #3#2#1#0"},
+      {"layout.sharding", "zero2", "layout.sharding = #2"},
+      {"layout.shard_group", "8", "layout.shard_group = 8", {{"layout.sharding", "hsdp"}}},
+      {"layout.schedule", "1f1b", "step.schedule = #2", kPipeline},
+      {"layout.stage_layers", "[3, 5]", "layout.stage_layers = 3 5 ", kPipeline},
+      {"batch.global", "128", "batch.global = 128"},
+      {"batch.micro", "2", "batch.micro = 2"},
+  };
+  return effects;
+}
+
+const std::vector<Effect>& step_effects() {
+  static const std::vector<Effect> effects = {
+      {"precision", "fp16", "step.compute = #3; step.activation = #3; step.parameter = #3"},
+      {"precision", "fp8-delayed", "step.compute = #4"},
+      {"precision", "fp8-tensorwise", "step.compute = #4; step.fp8_scaling = #1"},
+      {"precision", "fp8-block", "step.compute = #4; step.fp8_scaling = #2"},
+      {"precision.compute", "fp8-block", "step.compute = #4; step.fp8_scaling = #2"},
+      {"precision.gradient_dtype", "bf16", "step.gradient = #2"},
+      {"precision.optimizer.name",
+       "lion",
+       "step.optimizer_bytes = 8 B; checkpoint.bytes_per_parameter = 10 B"},
+      {"precision.optimizer.state_bytes",
+       "6B",
+       "step.optimizer_bytes = 6 B; checkpoint.bytes_per_parameter = 8 B"},
+      {"recompute", "selective", "step.recompute.policy = #1"},
+      {"recompute.layers", "2", "step.recompute.policy = #2; step.recompute.layers = 2"},
+      {"overlap.data", "false", "step.overlap.data = false"},
+      {"overlap.tensor", "true", "step.overlap.tensor = true", {{"layout.tensor", "2"}}},
+      {"overlap.pipeline", "false", "step.overlap.pipeline = false", kPipeline},
+      {"overlap.bucket", "25MiB", "step.bucket = 26214400 B"},
+      {"overlap.reduction", "per_micro_batch", "step.reduction = #1"},
+      {"software", "nemo", "software = nemo"},
+      {"step.time", "105.22s", "step.given_time = 105.22 s"},
+      {"expect", "[fits_memory]", "expect = fits_memory; expect.decide_point = false"},
+      {"expect[].text",
+       "[{text: mfu >= 0.4}]",
+       "expect = mfu >= 0.4",
+       {{"expect", "[fits_memory]"}},
+       "expect"},
+      {"expect[].decide",
+       "[{text: fits_memory, decide: point}]",
+       "expect.decide_point = true",
+       {{"expect", "[fits_memory]"}},
+       "expect"},
+  };
+  return effects;
+}
+
+const std::vector<Effect>& run_effects() {
+  static const Pairs no_steps = {{"training", ""}, {"training.start", "2024-04-01"}};
+  static const std::vector<Effect> effects = {
+      {"training.duration",
+       "{duration: 54d}",
+       "training.duration = 4665600 s; training.steps = absent",
+       {},
+       "training"},
+      {"training.tokens",
+       "{tokens: 15.6T}",
+       "training.tokens = 15600000000000 tokens; training.steps = absent",
+       {},
+       "training"},
+      {"training.steps", "2k", "training.steps = 2000"},
+      // date -u -d 2024-04-01T00:00Z +%s
+      {"training.start", "2024-04-01T00:00Z", "training.start = 1711929600"},
+      {"evaluation.every", "1000 steps", "evaluation.every = 1000", kEvaluation},
+      {"evaluation.duration", "12min", "evaluation.duration = 720 s", kEvaluation},
+      {"checkpoint.interval", "100 steps", "checkpoint.interval = 100 steps"},
+      {"checkpoint.interval", "30min", "checkpoint.interval = 1800 s"},
+      {"checkpoint.mode", "async", "checkpoint.mode = #1"},
+      {"checkpoint.bytes_per_parameter", "9.6B", "checkpoint.bytes_per_parameter = 9.6 B"},
+      {"checkpoint.storage.write", "100GB/s", "checkpoint.write = 100 GB/s"},
+      {"checkpoint.storage.read", "200GB/s", "checkpoint.read = 200 GB/s"},
+      {"checkpoint.device_to_host",
+       "40GB/s",
+       "checkpoint.device_to_host = 40 GB/s",
+       {{"checkpoint.mode", "async"}}},
+      {"checkpoint.stall", "40s", "checkpoint.stall = 40 s"},
+      {"checkpoint.durable", "3min", "checkpoint.durable = 180 s"},
+      {"checkpoint.final_save", "false", "checkpoint.final_save = false"},
+      {"capacity.spares", "4", "capacity.spares = 4"},
+      {"capacity.repair_time", "3d", "capacity.repair_time = 259200 s"},
+      {"prices.gpu_hour", "$2.50/h", "prices.gpu_hour = 2.5 $/h"},
+      {"prices.as_of", "2026-11-01", "prices.as_of = 2026-11-01", {{"prices.gpu_hour", "$1/h"}}},
+      {"prices.bill_spares",
+       "false",
+       "prices.bill_spares = false",
+       {{"prices.gpu_hour", "$1/h"}, {"capacity.spares", "1"}}},
+      {"simulation.trials", "10k", "simulation.trials = 10000"},
+      {"simulation.seed", "7", "simulation.seed = 7"},
+      {"simulation.max_wall", "90d", "simulation.max_wall = 7776000 s"},
+  };
+  return effects;
+}
+
+Effect cause(const std::string& name, const std::string& value, const std::string& changed) {
+  return {"failures.causes[]." + name,
+          fmt::format("[{{name: x, {}: {}}}]", name, value),
+          changed,
+          {{"failures.causes", "[{name: x}]"}},
+          "failures.causes"};
+}
+
+const std::vector<Effect>& failure_effects() {
+  static const std::vector<Effect> effects = {
+      {"failures.preset", "llama3-2024", "failures.preset = llama3-2024"},
+      {"failures.node_rate", "0.0065/d", "failures.node_rate = 0.0065 /d"},
+      {"failures.job_rate", "0.5/d", "failures.job_rate = 0.5 /d"},
+      {"failures.causes[].name",
+       "[{name: y}]",
+       "failures.causes[0].name = y",
+       {{"failures.causes", "[{name: x}]"}},
+       "failures.causes"},
+      cause("category", "gpu", "failures.causes[0].category = #0"),
+      cause("weight", "148", "failures.causes[0].weight = 148"),
+      cause("takes_node", "true", "failures.causes[0].takes_node = true"),
+      {"failures.maintenance.rate", "0.87/d", "failures.maintenance.rate = 0.87 /d", kMaintenance},
+      {"failures.maintenance.stall", "10min", "failures.maintenance.stall = 600 s", kMaintenance},
+      {"failures.unitemised", "30min", "failures.unitemised = 1800 s"},
+      {"recovery.preset", "megascale-2024", "recovery.preset = megascale-2024"},
+  };
+  return effects;
+}
+
+std::vector<Effect> stated_effects() {
+  std::vector<Effect> all;
+  for (const auto* part : {&model_effects(),
+                           &cluster_effects(),
+                           &layout_effects(),
+                           &step_effects(),
+                           &run_effects(),
+                           &failure_effects()}) {
+    all.insert(all.end(), part->begin(), part->end());
+  }
+  return all;
+}
+
+bool has_law(const Key& key) {
+  const auto below = children_of(key.path);
+  return key.mapping && !below.empty() && below.front()->folded;
+}
+
+// Fixed times and the three laws of every key that takes a duration.
+std::vector<Effect> law_effects() {
+  const std::vector<std::pair<std::string, std::string>> laws = {
+      {"90s", "90 s"},
+      {"{mean: 1h}", "exponential 3600 s"},
+      {"{median: 30min, sigma: 1.5}", "lognormal 1800 s 1.5"},
+      {"{low: 5min, high: 20min}", "uniform 300 s 1200 s"}};
+  std::vector<Effect> effects;
+  for (const Key& key : key_table()) {
+    if (!has_law(key)) {
+      continue;
+    }
+    const std::string in_list = "failures.causes[].recovery.";
+    for (const auto& [value, shown] : laws) {
+      if (key.path.starts_with(in_list)) {
+        Effect effect =
+            cause("recovery",
+                  fmt::format("{{{}: {}}}", key.name(), value),
+                  fmt::format("failures.causes[0].recovery.{} = {}", key.name(), shown));
+        effect.key = key.path;
+        effects.push_back(effect);
+      } else {
+        effects.push_back({key.path, value, fmt::format("{} = {}", key.path, shown)});
+      }
+    }
+  }
+  return effects;
+}
+
+std::vector<Effect> all_effects() {
+  std::vector<Effect> all = stated_effects();
+  const std::vector<Effect> laws = law_effects();
+  all.insert(all.end(), laws.begin(), laws.end());
+  return all;
+}
+
+std::optional<Scenario> load(const ScenarioText& text) {
+  Diagnostics diagnostics;
+  auto scenario = load_text(text.yaml(), "test.yaml", diagnostics);
+  EXPECT_TRUE(scenario.has_value()) << to_string(diagnostics) << text.yaml();
+  return scenario;
+}
+
+ScenarioText in_context(const Effect& effect) {
+  ScenarioText text = base_text();
+  for (const auto& [key, value] : effect.context) {
+    text.set(key, value);
+  }
+  return text;
+}
+
+void set_effect(const Effect& effect, const std::string& key, ScenarioText& text) {
+  if (effect.key == "model.preset") {
+    text.set("model", "{preset: " + effect.value + "}");
+  } else if (effect.key == "cluster.network.preset") {
+    text.set("cluster.network", "{preset: " + effect.value + "}");
+  } else {
+    text.set(key, effect.value);
+  }
+}
+
+TEST(KeyEffects, EveryKeyChangesItsFieldAndNoOther) {
+  for (const Effect& effect : all_effects()) {
+    SCOPED_TRACE(effect.key + ": " + effect.value);
+    ScenarioText text = in_context(effect);
+    const auto before = load(text);
+    set_effect(effect, effect.path.empty() ? effect.key : effect.path, text);
+    const auto after = load(text);
+    ASSERT_TRUE(before && after);
+    EXPECT_EQ(difference(*before, *after), effect.changed);
+  }
+}
+
+TEST(KeyEffects, EveryAliasMeansTheSameAsItsKey) {
+  std::size_t aliases = 0;
+  for (const Effect& effect : stated_effects()) {
+    for (const Key& key : key_table()) {
+      if (key.path != effect.key || !effect.path.empty()) {
+        continue;
+      }
+      for (const std::string& alias : key.aliases) {
+        SCOPED_TRACE(key.path + " as " + alias);
+        ScenarioText text = in_context(effect);
+        const auto before = load(text);
+        text.set(key.path, "");
+        const std::string parent(key.parent());
+        set_effect(effect, parent.empty() ? alias : parent + "." + alias, text);
+        const auto after = load(text);
+        ASSERT_TRUE(before && after);
+        EXPECT_EQ(difference(*before, *after), effect.changed);
+        ++aliases;
+      }
+    }
+  }
+  EXPECT_GE(aliases, 50U);
+}
+
+TEST(KeyEffects, NoKeyOfTheTableIsLeftOut) {
+  std::set<std::string> tested = {"format"};  // has one value; load_test.cpp
+  for (const Effect& effect : all_effects()) {
+    tested.insert(effect.key);
+  }
+  for (const Key& key : key_table()) {
+    if (!key.forms.empty() && !key.folded) {
+      EXPECT_TRUE(tested.contains(key.path)) << key.path << " has no test of its effect";
+    }
+  }
+}
+
+// The default that the reference prints is the default that holds.
+TEST(KeyEffects, StatingTheDefaultChangesNothing) {
+  std::size_t defaults = 0;
+  for (const Effect& effect : stated_effects()) {
+    for (const Key& key : key_table()) {
+      if (key.path != effect.key || key.fallback.empty() || !effect.path.empty()) {
+        continue;
+      }
+      SCOPED_TRACE(key.path + ": " + key.fallback);
+      // The contexts of these two hold a pipeline, for which their defaults are wrong.
+      const bool plain = key.path == "layout.schedule" || key.path == "layout.virtual_stages";
+      ScenarioText text = plain ? base_text() : in_context(effect);
+      const auto before = load(text.set(key.path, ""));
+      const auto after = load(text.set(key.path, key.fallback));
+      ASSERT_TRUE(before && after);
+      EXPECT_EQ(difference(*before, *after), "");
+      EXPECT_EQ(difference(*after, *before), "");
+      ++defaults;
+    }
+  }
+  EXPECT_GE(defaults, 25U);
+}
+
+}  // namespace
+}  // namespace orrery::scenario

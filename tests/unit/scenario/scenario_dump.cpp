@@ -1,0 +1,279 @@
+#include "tests/unit/scenario/scenario_dump.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace orrery::scenario {
+
+namespace {
+
+// In base units (s, byte, 1/s ...), bits exact.
+template <typename T>
+std::string show(const T& value) {
+  if constexpr (std::is_same_v<T, Seconds>) {
+    return fmt::format("{} s", in_seconds(value));
+  } else if constexpr (std::is_same_v<T, Bytes>) {
+    return fmt::format("{} B", in_bytes(value));
+  } else if constexpr (std::is_same_v<T, BytesPerSecond>) {
+    return fmt::format("{} GB/s", in_gigabytes_per_second(value));
+  } else if constexpr (std::is_same_v<T, PerSecond>) {
+    return fmt::format("{:.12g} /d", in_per_day(value));
+  } else if constexpr (std::is_same_v<T, Tokens>) {
+    return fmt::format("{} tokens", in_tokens(value));
+  } else if constexpr (std::is_same_v<T, DollarsPerSecond>) {
+    return fmt::format("{:.12g} $/h", in_dollars_per_hour(value));
+  } else if constexpr (std::is_enum_v<T>) {
+    return fmt::format("#{}", static_cast<int>(value));
+  } else {
+    return fmt::format("{}", value);
+  }
+}
+
+std::string show_law(const run::Duration& duration) {
+  struct Visitor {
+    std::string operator()(const run::FixedDuration& d) const {
+      return show(d.value);
+    }
+
+    std::string operator()(const run::ExponentialDuration& d) const {
+      return "exponential " + show(d.mean);
+    }
+
+    std::string operator()(const run::LognormalDuration& d) const {
+      return fmt::format("lognormal {} {}", show(d.median), d.sigma);
+    }
+
+    std::string operator()(const run::UniformDuration& d) const {
+      return fmt::format("uniform {} {}", show(d.low), show(d.high));
+    }
+  };
+
+  return std::visit(Visitor{}, duration);
+}
+
+class Lines {
+ public:
+  template <typename T>
+  void add(const std::string& field, const T& value) {
+    lines_.push_back(field + " = " + show(value));
+  }
+
+  template <typename T>
+  void add(const std::string& field, const std::optional<T>& value) {
+    lines_.push_back(field + " = " + (value ? show(*value) : "absent"));
+  }
+
+  void law(const std::string& field, const std::optional<run::Duration>& value) {
+    lines_.push_back(field + " = " + (value ? show_law(*value) : "absent"));
+  }
+
+  void stages(const std::string& field, const run::RecoveryStages& stages) {
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      law(fmt::format("{}.{}", field, run::kRecoveryStageNames[i]), stages[i]);
+    }
+  }
+
+  std::vector<std::string> take() {
+    return std::move(lines_);
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+void dump_model(Lines& lines, const model::ModelSpec& model) {
+  lines.add("model.name", model.name);
+  lines.add("model.num_layers", model.num_layers);
+  lines.add("model.hidden_size", model.hidden_size);
+  lines.add("model.num_attention_heads", model.num_attention_heads);
+  lines.add("model.num_query_groups", model.num_query_groups);
+  lines.add("model.head_dim", model.head_dim);
+  lines.add("model.ffn_hidden_size", model.ffn_hidden_size);
+  lines.add("model.vocab_size", model.vocab_size);
+  lines.add("model.sequence_length", model.sequence_length);
+  lines.add("model.tie_embeddings", model.tie_embeddings);
+  lines.add("model.activation", model.activation);
+  lines.add("model.norm", model.norm);
+  lines.add("model.position", model.position);
+  lines.add("model.max_positions", model.max_positions);
+  lines.add("model.linear_bias", model.linear_bias);
+  lines.add("model.qkv_bias", model.qkv_bias);
+  lines.add("model.embedding_norm", model.embedding_norm);
+  lines.add("model.causal", model.causal);
+  lines.add("model.mtp_layers", model.mtp_layers);
+  if (model.moe) {
+    lines.add("model.moe.num_experts", model.moe->num_experts);
+    lines.add("model.moe.top_k", model.moe->top_k);
+    lines.add("model.moe.ffn_hidden_size", model.moe->ffn_hidden_size);
+    lines.add("model.moe.shared_experts", model.moe->shared_experts);
+    lines.add("model.moe.dense_layers", model.moe->dense_layers);
+    lines.add("model.moe.capacity_factor", model.moe->capacity_factor);
+    lines.add("model.moe.imbalance", model.moe->imbalance);
+  }
+  if (model.mla) {
+    lines.add("model.mla.q_lora_rank", model.mla->q_lora_rank);
+    lines.add("model.mla.kv_lora_rank", model.mla->kv_lora_rank);
+    lines.add("model.mla.qk_nope_head_dim", model.mla->qk_nope_head_dim);
+    lines.add("model.mla.qk_rope_head_dim", model.mla->qk_rope_head_dim);
+    lines.add("model.mla.v_head_dim", model.mla->v_head_dim);
+  }
+}
+
+void dump_cluster(Lines& lines, const hardware::ClusterSpec& cluster) {
+  lines.add("cluster.gpu", cluster.gpu);
+  lines.add("cluster.nodes", cluster.nodes);
+  lines.add("cluster.gpus_per_node", cluster.gpus_per_node);
+  lines.add("network.preset", cluster.network.preset);
+  lines.add("network.nvlink_domain", cluster.network.nvlink_domain);
+  lines.add("network.nic_rate", cluster.network.nic_rate);
+  lines.add("network.nics_per_node", cluster.network.nics_per_node);
+  for (std::size_t i = 0; i < cluster.network.tiers.size(); ++i) {
+    const hardware::NetworkTier& tier = cluster.network.tiers[i];
+    const std::string field = fmt::format("tiers[{}].", i);
+    lines.add(field + "name", tier.name);
+    lines.add(field + "nodes", tier.nodes);
+    lines.add(field + "oversubscription", tier.oversubscription);
+    lines.add(field + "latency", tier.latency);
+  }
+}
+
+void dump_layout(Lines& lines, const Scenario& scenario) {
+  const layout::LayoutSpec& layout = scenario.layout;
+  lines.add("layout.tensor", layout.tensor);
+  lines.add("layout.sequence_parallel", layout.sequence_parallel);
+  lines.add("layout.context", layout.context);
+  lines.add("layout.pipeline", layout.pipeline);
+  lines.add("layout.virtual_stages", layout.virtual_stages);
+  lines.add("layout.expert", layout.expert);
+  lines.add("layout.expert_tensor", layout.expert_tensor);
+  lines.add("layout.data", layout.data);
+  std::string order;
+  for (const layout::Axis axis : layout.order) {
+    order += show(axis);
+  }
+  lines.add("layout.order", order);
+  lines.add("layout.sharding", layout.sharding);
+  lines.add("layout.shard_group", layout.shard_group);
+  std::string layers;
+  for (const std::int64_t count : layout.stage_layers.value_or(std::vector<std::int64_t>{})) {
+    layers += fmt::format("{} ", count);
+  }
+  lines.add("layout.stage_layers", layout.stage_layers ? layers : "auto");
+  lines.add("batch.global", scenario.batch.global);
+  lines.add("batch.micro", scenario.batch.micro);
+}
+
+void dump_step(Lines& lines, const step::StepSpec& step) {
+  lines.add("step.compute", step.precision.compute);
+  lines.add("step.activation", step.precision.activation);
+  lines.add("step.parameter", step.precision.parameter);
+  lines.add("step.gradient", step.precision.gradient);
+  lines.add("step.optimizer_bytes", step.precision.optimizer_bytes);
+  lines.add("step.fp8_scaling", step.precision.fp8_scaling);
+  lines.add("step.recompute.policy", step.recompute.policy);
+  lines.add("step.recompute.layers", step.recompute.layers);
+  lines.add("step.overlap.data", step.overlap.data);
+  lines.add("step.overlap.tensor", step.overlap.tensor);
+  lines.add("step.overlap.pipeline", step.overlap.pipeline);
+  lines.add("step.schedule", step.schedule);
+  lines.add("step.bucket", step.bucket);
+  lines.add("step.reduction", step.reduction);
+  lines.add("step.given_time", step.given_time);
+}
+
+void dump_failures(Lines& lines, const run::FailureSpec& failures) {
+  lines.add("failures.preset", failures.preset);
+  lines.add("failures.node_rate", failures.node_rate);
+  lines.add("failures.job_rate", failures.job_rate);
+  for (std::size_t i = 0; i < failures.causes.size(); ++i) {
+    const run::FailureCause& cause = failures.causes[i];
+    const std::string field = fmt::format("failures.causes[{}].", i);
+    lines.add(field + "name", cause.name);
+    lines.add(field + "category", cause.category);
+    lines.add(field + "weight", cause.weight);
+    lines.add(field + "takes_node", cause.takes_node);
+    lines.stages(field + "recovery", cause.recovery);
+  }
+  if (failures.maintenance) {
+    lines.add("failures.maintenance.rate", failures.maintenance->rate);
+    lines.add("failures.maintenance.stall", failures.maintenance->stall);
+  }
+  lines.add("failures.unitemised", failures.unitemised_per_day);
+}
+
+std::string show_interval(const run::CheckpointInterval& interval) {
+  if (const auto* steps = std::get_if<run::StepsInterval>(&interval)) {
+    return fmt::format("{} steps", steps->steps);
+  }
+  const auto* time = std::get_if<run::TimeInterval>(&interval);
+  return time != nullptr ? show(time->value) : "auto";
+}
+
+void dump_run(Lines& lines, const run::RunSpec& run) {
+  lines.add("training.duration", run.training.duration);
+  lines.add("training.tokens", run.training.tokens);
+  lines.add("training.steps", run.training.steps);
+  lines.add("training.start", run.training.start);
+  if (run.evaluation) {
+    lines.add("evaluation.every", run.evaluation->every_steps);
+    lines.add("evaluation.duration", run.evaluation->duration);
+  }
+  dump_failures(lines, run.failures);
+  lines.add("checkpoint.interval", show_interval(run.checkpoint.interval));
+  lines.add("checkpoint.mode", run.checkpoint.mode);
+  lines.add("checkpoint.bytes_per_parameter", run.checkpoint.bytes_per_parameter);
+  lines.add("checkpoint.write", run.checkpoint.storage.write);
+  lines.add("checkpoint.read", run.checkpoint.storage.read);
+  lines.add("checkpoint.device_to_host", run.checkpoint.device_to_host);
+  lines.add("checkpoint.stall", run.checkpoint.stall);
+  lines.add("checkpoint.durable", run.checkpoint.durable);
+  lines.add("checkpoint.final_save", run.checkpoint.final_save);
+  lines.add("recovery.preset", run.recovery.preset);
+  lines.stages("recovery", run.recovery.stages);
+  lines.add("capacity.spares", run.capacity.spares);
+  lines.law("capacity.repair_time", run.capacity.repair_time);
+  lines.add("prices.gpu_hour", run.prices.gpu_hour);
+  lines.add("prices.as_of", run.prices.as_of);
+  lines.add("prices.bill_spares", run.prices.bill_spares);
+  lines.add("simulation.trials", run.simulation.trials);
+  lines.add("simulation.seed", run.simulation.seed);
+  lines.add("simulation.threads", run.simulation.threads);
+  lines.add("simulation.max_wall", run.simulation.max_wall);
+}
+
+}  // namespace
+
+std::vector<std::string> dump(const Scenario& scenario) {
+  Lines lines;
+  lines.add("name", scenario.name);
+  lines.add("model_preset", scenario.model_preset);
+  dump_model(lines, scenario.model);
+  dump_cluster(lines, scenario.cluster);
+  dump_layout(lines, scenario);
+  dump_step(lines, scenario.step);
+  lines.add("software", scenario.software);
+  if (scenario.run) {
+    dump_run(lines, *scenario.run);
+  }
+  for (const ExpectationText& expectation : scenario.expect) {
+    lines.add("expect", expectation.text);
+    lines.add("expect.decide_point", expectation.decide_point);
+  }
+  return lines.take();
+}
+
+std::string difference(const Scenario& before, const Scenario& after) {
+  const std::vector<std::string> old_lines = dump(before);
+  std::string changed;
+  for (const std::string& line : dump(after)) {
+    if (std::find(old_lines.begin(), old_lines.end(), line) == old_lines.end()) {
+      changed += (changed.empty() ? "" : "; ") + line;
+    }
+  }
+  return changed;
+}
+
+}  // namespace orrery::scenario
