@@ -49,8 +49,16 @@ void check_precision(const scenario::Scenario& scenario,
                     fmt::format("{}", fmt::join(supported, ", ")));
 }
 
-bool turns_at_the_end(schedule::ScheduleKind kind) {
-  return kind == schedule::ScheduleKind::zb_v || kind == schedule::ScheduleKind::dualpipev;
+layout::StagePlacement stage_placement(schedule::ScheduleKind kind) {
+  switch (kind) {
+    case schedule::ScheduleKind::zb_v:
+    case schedule::ScheduleKind::dualpipev:
+      return layout::StagePlacement::vee;
+    case schedule::ScheduleKind::dualpipe:
+      return layout::StagePlacement::bidirectional;
+    default:
+      return layout::StagePlacement::loop;
+  }
 }
 
 }  // namespace
@@ -73,7 +81,7 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
                                          scenario.batch,
                                          scenario.model,
                                          cluster,
-                                         turns_at_the_end(scenario.step.schedule));
+                                         stage_placement(scenario.step.schedule));
   if (const auto* problems = std::get_if<std::vector<layout::LayoutProblem>>(&resolved)) {
     for (const layout::LayoutProblem& problem : *problems) {
       diagnostics.error(scenario.where(problem.key), problem.key, problem.message, problem.allowed);

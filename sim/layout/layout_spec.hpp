@@ -33,6 +33,12 @@ enum class Axis { tensor, context, pipeline, data };
 
 inline constexpr std::size_t kAxisCount = 4;
 
+// How virtual stages lie on the pipeline devices.
+//   loop: stage g on device g mod p, chunk g / p
+//   vee: the second chunk runs back up, so that device 0 holds the first and the last stage
+//   bidirectional: p stages, each held twice: chunk 0 is stage d, chunk 1 is stage p - 1 - d
+enum class StagePlacement { loop, vee, bidirectional };
+
 // What is sharded over the data-parallel group (or over `shard_group` ranks of it).
 enum class Sharding { none, zero1, zero2, zero3, hsdp };
 
@@ -99,13 +105,12 @@ struct LayoutProblem {
   std::string allowed;  // nearest valid values
 };
 
-// All broken rules at once, or the layout. `vee` and bidirectional placements (two chunks that turn
-// at the last device) are a matter of the schedule: pass vee = true for them.
+// All broken rules at once, or the layout. The placement is a matter of the schedule.
 [[nodiscard]] std::variant<Layout, std::vector<LayoutProblem>> resolve_layout(
     const LayoutSpec& spec,
     const BatchSpec& batch,
     const model::ModelSpec& model,
     const ClusterShape& cluster,
-    bool vee = false);
+    StagePlacement placement = StagePlacement::loop);
 
 }  // namespace orrery::layout

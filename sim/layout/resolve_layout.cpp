@@ -237,7 +237,7 @@ std::variant<Layout, std::vector<LayoutProblem>> resolve_layout(const LayoutSpec
                                                                 const BatchSpec& batch,
                                                                 const model::ModelSpec& model,
                                                                 const ClusterShape& cluster,
-                                                                bool vee) {
+                                                                StagePlacement placement) {
   Problems problems;
   if (!check_positive(spec, batch, problems)) {
     return problems.take();
@@ -272,7 +272,7 @@ std::variant<Layout, std::vector<LayoutProblem>> resolve_layout(const LayoutSpec
                 .micro_batch = batch.micro,
                 .stages = {}};
   layout.shard_group = shard_group_size(spec, layout.data * layout.context, problems);
-  StagePlan plan = plan_stages(spec, model, vee);
+  StagePlan plan = plan_stages(spec, model, placement);
   if (plan.problem) {
     problems.add(plan.problem->key, plan.problem->message, plan.problem->allowed);
   }

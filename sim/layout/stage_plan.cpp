@@ -64,9 +64,12 @@ std::vector<std::int64_t> balanced_stage_layers(std::int64_t num_layers, std::in
   return layers;
 }
 
-StagePlan plan_stages(const LayoutSpec& spec, const model::ModelSpec& model, bool vee) {
+StagePlan plan_stages(const LayoutSpec& spec,
+                      const model::ModelSpec& model,
+                      StagePlacement placement) {
   StagePlan plan;
-  const std::int64_t stages = spec.pipeline * spec.virtual_stages;
+  const bool twice = placement == StagePlacement::bidirectional;
+  const std::int64_t stages = spec.pipeline * (twice ? 1 : spec.virtual_stages);
   if (spec.pipeline > 1 && stages > model.num_layers) {
     plan.problem =
         LayoutProblem{spec.virtual_stages > 1 ? "layout.virtual_stages" : "layout.pipeline",
@@ -90,18 +93,23 @@ StagePlan plan_stages(const LayoutSpec& spec, const model::ModelSpec& model, boo
   }
   plan.stages.resize(static_cast<std::size_t>(spec.pipeline),
                      std::vector<ChunkLayers>(static_cast<std::size_t>(spec.virtual_stages)));
+  const auto at = [&plan](std::int64_t device, std::int64_t chunk) -> ChunkLayers& {
+    return plan.stages[static_cast<std::size_t>(device)][static_cast<std::size_t>(chunk)];
+  };
   std::int64_t first = 0;
   for (std::int64_t g = 0; g < stages; ++g) {
     const std::int64_t chunk = g / spec.pipeline;
     const std::int64_t along = g % spec.pipeline;
-    const std::int64_t device = vee && chunk % 2 == 1 ? spec.pipeline - 1 - along : along;
-    const std::int64_t count = layers[static_cast<std::size_t>(g)];
-    plan.stages[static_cast<std::size_t>(device)][static_cast<std::size_t>(chunk)] = {
-        .first_layer = first,
-        .num_layers = count,
-        .has_embedding = g == 0,
-        .has_head = g == stages - 1};
-    first += count;
+    const bool back = placement == StagePlacement::vee && chunk % 2 == 1;
+    const ChunkLayers part = {.first_layer = first,
+                              .num_layers = layers[static_cast<std::size_t>(g)],
+                              .has_embedding = g == 0,
+                              .has_head = g == stages - 1};
+    at(back ? spec.pipeline - 1 - along : along, chunk) = part;
+    if (twice) {
+      at(spec.pipeline - 1 - g, 1) = part;
+    }
+    first += part.num_layers;
   }
   return plan;
 }

@@ -12,7 +12,8 @@
 // L      | num_layers                  | layers | model
 // p, v   | pipeline, virtual_stages    | -      | layout
 //
-// Placement: loop (stage g on device g mod p, chunk g / p) or vee (chunk 0 down, chunk 1 back up).
+// Placement: loop, vee or bidirectional (StagePlacement). A bidirectional plan has p stages, and
+// every layer stands on two devices.
 // Source: Llama 3 (arXiv 2407.21783, section 3.3.2: one layer less on the first and last stage);
 // Megatron-LM's account_for_embedding_in_pipeline_split.
 
@@ -30,7 +31,7 @@ struct StagePlan {
 
 [[nodiscard]] StagePlan plan_stages(const LayoutSpec& spec,
                                     const model::ModelSpec& model,
-                                    bool vee);
+                                    StagePlacement placement);
 
 // Layers per virtual stage, in pipeline order, by the `auto` rule. Needs num_layers >= stages.
 [[nodiscard]] std::vector<std::int64_t> balanced_stage_layers(std::int64_t num_layers,

@@ -175,11 +175,27 @@ TEST(StagePlan, VeeTurnsAtTheLastDevice) {
   spec.virtual_stages = 2;
   model::ModelSpec model = llama405();
   model.num_layers = 8;
-  const StagePlan plan = plan_stages(spec, model, true);
+  const StagePlan plan = plan_stages(spec, model, StagePlacement::vee);
   EXPECT_TRUE(plan.stages[0][0].has_embedding);
   EXPECT_TRUE(plan.stages[0][1].has_head);
   EXPECT_EQ(plan.stages[3][0].first_layer, 3);
   EXPECT_EQ(plan.stages[3][1].first_layer, 4);
+}
+
+TEST(StagePlan, BidirectionalHoldsEveryStageTwice) {
+  LayoutSpec spec;
+  spec.pipeline = 4;
+  spec.virtual_stages = 2;
+  model::ModelSpec model = llama405();
+  model.num_layers = 8;
+  const StagePlan plan = plan_stages(spec, model, StagePlacement::bidirectional);
+  for (std::size_t d = 0; d < 4; ++d) {
+    EXPECT_EQ(plan.stages[d][0].first_layer, plan.stages[3 - d][1].first_layer);
+    EXPECT_EQ(plan.stages[d][0].num_layers, 2);
+  }
+  EXPECT_TRUE(plan.stages[0][0].has_embedding);
+  EXPECT_TRUE(plan.stages[0][1].has_head);
+  EXPECT_TRUE(plan.stages[3][1].has_embedding);
 }
 
 }  // namespace
