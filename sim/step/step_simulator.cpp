@@ -60,12 +60,6 @@ schedule::P2pMode p2p_mode(const StepInput& input, const cost::CostModel& costs)
 }
 
 std::variant<schedule::Schedule, StepProblem> make_schedule(const StepInput& input) {
-  // Its chunks are two copies of one stage; the stages of a layout hold every layer once.
-  if (input.spec.schedule == ScheduleKind::dualpipe) {
-    return StepProblem{"layout.schedule",
-                       "dualpipe keeps every layer on two devices, a layout on one",
-                       "dualpipev, which has the same steps"};
-  }
   const schedule::ScheduleRequest request = {
       .kind = input.spec.schedule,
       .devices = static_cast<int>(input.layout.pipeline),
