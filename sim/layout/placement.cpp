@@ -55,9 +55,40 @@ Touch touch(const std::vector<RankId>& ranks, std::int64_t size) {
   return result;
 }
 
-GroupPlacement place_one(const std::vector<RankId>& ranks, const ClusterShape& cluster) {
+// The same for ranks at equal distances, without looking at each of them.
+Touch touch(const RankRun& run, std::int64_t size) {
+  const std::int64_t last = run.first + (run.count - 1) * run.stride;
+  if (run.first / size == last / size) {
+    return {1, run.count};
+  }
+  if (size % run.stride != 0) {
+    // Too far apart to share a block, or an uneven pattern: members in every full block vary.
+    if (run.stride >= size) {
+      return {run.count, 1};
+    }
+    Touch result{0, run.count};
+    for (std::int64_t i = 0; i < run.count;) {
+      const std::int64_t at = run.first + i * run.stride;
+      const std::int64_t left = (at / size + 1) * size - at;
+      const std::int64_t members = std::min((left + run.stride - 1) / run.stride, run.count - i);
+      result.smallest = std::min(result.smallest, members);
+      ++result.units;
+      i += members;
+    }
+    return result;
+  }
+  const std::int64_t in_block = size / run.stride;
+  const std::int64_t in_first = (size - run.first % size + run.stride - 1) / run.stride;
+  const std::int64_t in_last = last % size / run.stride + 1;
+  return {last / size - run.first / size + 1, std::min({in_block, in_first, in_last})};
+}
+
+template <typename Ranks>
+GroupPlacement place_one(const Ranks& ranks,
+                         std::int64_t first,
+                         std::int64_t last,
+                         const ClusterShape& cluster) {
   GroupPlacement placement;
-  placement.ranks = static_cast<std::int64_t>(ranks.size());
   const Touch nodes = touch(ranks, cluster.gpus_per_node);
   const Touch domains = touch(ranks, cluster.nvlink_domain);
   placement.nodes = nodes.units;
@@ -67,9 +98,26 @@ GroupPlacement place_one(const std::vector<RankId>& ranks, const ClusterShape& c
   const std::int64_t gpus_on_node = std::min(cluster.gpus_per_node, cluster.gpus);
   placement.sharing_node =
       nodes.units > 1 ? std::max<std::int64_t>(1, gpus_on_node / nodes.smallest) : 1;
-  placement.tier = tier_between(ranks.front().value / cluster.gpus_per_node,
-                                ranks.back().value / cluster.gpus_per_node,
-                                cluster);
+  placement.tier =
+      tier_between(first / cluster.gpus_per_node, last / cluster.gpus_per_node, cluster);
+  return placement;
+}
+
+GroupPlacement place_one(const RankMap& map,
+                         GroupKind kind,
+                         std::int64_t member,
+                         const ClusterShape& cluster) {
+  const RankId id{static_cast<std::int32_t>(member)};
+  GroupPlacement placement;
+  if (const std::optional<RankRun> run = map.run(kind, id)) {
+    const std::int64_t last = run->first + (run->count - 1) * run->stride;
+    placement = place_one(*run, run->first, last, cluster);
+    placement.ranks = run->count;
+  } else {
+    const std::vector<RankId> ranks = map.group(kind, id);
+    placement = place_one(ranks, ranks.front().value, ranks.back().value, cluster);
+    placement.ranks = static_cast<std::int64_t>(ranks.size());
+  }
   return placement;
 }
 
@@ -89,6 +137,25 @@ RankMap::RankMap(const Layout& layout) : layout_(layout) {
                "rank map covers {} ranks, the layout has {} GPUs",
                stride,
                layout.gpus);
+  find_digits();
+}
+
+// Tensor, context and data, where axes whose strides continue one another make one digit.
+void RankMap::find_digits() {
+  std::int64_t weight = 1;
+  for (const Axis axis : {Axis::tensor, Axis::context, Axis::data}) {
+    const std::int64_t size = degree(layout_, axis);
+    const std::int64_t stride = stride_[static_cast<std::size_t>(axis)];
+    if (size > 1) {
+      Digit* const before = digits_.empty() ? nullptr : &digits_.back();
+      if (before != nullptr && stride == before->stride * before->size) {
+        before->size *= size;
+      } else {
+        digits_.push_back({weight, size, stride});
+      }
+    }
+    weight *= size;
+  }
 }
 
 RankId RankMap::rank(const RankCoordinates& at) const {
@@ -106,64 +173,85 @@ RankCoordinates RankMap::coordinates(RankId rank) const {
   return {along(Axis::tensor), along(Axis::context), along(Axis::pipeline), along(Axis::data)};
 }
 
+// The members' positions on the pipeline device of `at`.
+RankRun RankMap::positions(GroupKind kind, const RankCoordinates& at) const {
+  const std::int64_t tensor = layout_.tensor;
+  const std::int64_t data_context = at.context + layout_.context * at.data;
+  const std::int64_t position = at.tensor + tensor * data_context;
+  const std::int64_t ranks = layout_.context * layout_.data;  // of data x context
+  const std::int64_t et = layout_.expert_tensor;
+  const std::int64_t experts = et * layout_.expert;
+  const std::int64_t shard = layout_.shard_group;
+  switch (kind) {
+    case GroupKind::tensor:
+      return {position - at.tensor, 1, tensor};
+    case GroupKind::context:
+      return {position - tensor * at.context, tensor, layout_.context};
+    case GroupKind::data:
+      return {at.tensor + tensor * at.context, tensor * layout_.context, layout_.data};
+    case GroupKind::data_context:
+      return {at.tensor, tensor, ranks};
+    case GroupKind::expert:
+      return {position / experts * experts + position % et, et, layout_.expert};
+    case GroupKind::expert_tensor:
+      return {position / et * et, 1, et};
+    case GroupKind::expert_data:
+      return {position % experts, experts, tensor * ranks / experts};
+    case GroupKind::shard:
+      return {at.tensor + tensor * (data_context / shard * shard), tensor, shard};
+    case GroupKind::replica:
+      return {at.tensor + tensor * (data_context % shard), tensor * shard, ranks / shard};
+    case GroupKind::pipeline:
+      break;
+  }
+  return {position, 1, 1};
+}
+
+std::int64_t RankMap::rank_at(std::int64_t position, std::int64_t device) const {
+  return rank({.tensor = position % layout_.tensor,
+               .context = position / layout_.tensor % layout_.context,
+               .pipeline = device,
+               .data = position / (layout_.tensor * layout_.context)})
+      .value;
+}
+
 std::vector<RankId> RankMap::group(GroupKind kind, RankId member) const {
   const RankCoordinates at = coordinates(member);
-  // Position of a rank among the tensor x context x data ranks of its pipeline device, tensor
-  // fastest: the order in which expert groups are cut.
-  const auto flat = [&](const RankCoordinates& c) {
-    return c.tensor + layout_.tensor * (c.context + layout_.context * c.data);
-  };
-  const auto data_context = [&](const RankCoordinates& c) {
-    return c.context + layout_.context * c.data;
-  };
-  const std::int64_t et = layout_.expert_tensor;
-  const std::int64_t expert_block = et * layout_.expert;
-  const auto is_member = [&](const RankCoordinates& c) {
-    switch (kind) {
-      case GroupKind::tensor:
-        return c.context == at.context && c.data == at.data;
-      case GroupKind::context:
-        return c.tensor == at.tensor && c.data == at.data;
-      case GroupKind::pipeline:
-        return c.tensor == at.tensor && c.context == at.context && c.data == at.data;
-      case GroupKind::data:
-        return c.tensor == at.tensor && c.context == at.context;
-      case GroupKind::data_context:
-        return c.tensor == at.tensor;
-      case GroupKind::expert:
-        return flat(c) / expert_block == flat(at) / expert_block && flat(c) % et == flat(at) % et;
-      case GroupKind::expert_tensor:
-        return flat(c) / et == flat(at) / et;
-      case GroupKind::expert_data:
-        return flat(c) % expert_block == flat(at) % expert_block;
-      case GroupKind::shard:
-        return c.tensor == at.tensor &&
-               data_context(c) / layout_.shard_group == data_context(at) / layout_.shard_group;
-      case GroupKind::replica:
-        return c.tensor == at.tensor &&
-               data_context(c) % layout_.shard_group == data_context(at) % layout_.shard_group;
-    }
-    return false;
-  };
   std::vector<RankId> ranks;
   if (kind == GroupKind::pipeline) {
     for (std::int64_t p = 0; p < layout_.pipeline; ++p) {
       ranks.push_back(rank({at.tensor, at.context, p, at.data}));
     }
-  } else {
-    for (std::int64_t d = 0; d < layout_.data; ++d) {
-      for (std::int64_t c = 0; c < layout_.context; ++c) {
-        for (std::int64_t t = 0; t < layout_.tensor; ++t) {
-          const RankCoordinates candidate = {t, c, at.pipeline, d};
-          if (is_member(candidate)) {
-            ranks.push_back(rank(candidate));
-          }
-        }
-      }
-    }
+    return ranks;
+  }
+  const RankRun run = positions(kind, at);
+  for (std::int64_t i = 0; i < run.count; ++i) {
+    const std::int64_t value = rank_at(run.first + i * run.stride, at.pipeline);
+    ranks.push_back({static_cast<std::int32_t>(value)});
   }
   std::sort(ranks.begin(), ranks.end());
   return ranks;
+}
+
+std::optional<RankRun> RankMap::run(GroupKind kind, RankId member) const {
+  const RankCoordinates at = coordinates(member);
+  if (kind == GroupKind::pipeline) {
+    const std::int64_t first = rank({at.tensor, at.context, 0, at.data}).value;
+    return RankRun{first, stride_[static_cast<std::size_t>(Axis::pipeline)], layout_.pipeline};
+  }
+  const RankRun run = positions(kind, at);
+  const std::int64_t first = rank_at(run.first, at.pipeline);
+  if (run.count == 1) {
+    return RankRun{first, 1, 1};
+  }
+  const std::int64_t last = run.first + (run.count - 1) * run.stride;
+  for (const Digit& digit : digits_) {
+    const std::int64_t block = digit.weight * digit.size;
+    if (run.stride % digit.weight == 0 && run.first / block == last / block) {
+      return RankRun{first, run.stride / digit.weight * digit.stride, run.count};
+    }
+  }
+  return std::nullopt;
 }
 
 GroupPlacement place_group(const RankMap& map,
@@ -172,11 +260,10 @@ GroupPlacement place_group(const RankMap& map,
                            const ClusterShape& cluster) {
   // Groups differ only by where they start against the borders of nodes and switch blocks; the
   // ranks of the first pipeline, of the last and of the middle meet every kind of border.
-  GroupPlacement worst = place_one(map.group(kind, RankId{0}), cluster);
+  GroupPlacement worst = place_one(map, kind, 0, cluster);
   const std::int64_t last = layout.gpus - 1;
   for (const std::int64_t probe : {last, last / 2, last / 3}) {
-    const GroupPlacement other =
-        place_one(map.group(kind, RankId{static_cast<std::int32_t>(probe)}), cluster);
+    const GroupPlacement other = place_one(map, kind, probe, cluster);
     if (worse(other, worst)) {
       worst = other;
     }

@@ -15,11 +15,15 @@
 // computed tier            | lowest network tier whose switch holds the group; tier_nodes.size() =
 // core | - | computed
 //
+// Every group but that of the pipeline is an arithmetic progression of positions on its pipeline
+// device, position = t + T (c + C d): tensor fastest, the order in which expert groups are cut.
+//
 // All groups of one axis are congruent under the rank map except at uneven borders; the placement
 // reported is that of the worst group (most domains, highest tier).
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/base/ids.hpp"
@@ -61,6 +65,13 @@ struct GroupPlacement {
   }
 };
 
+// Ranks at equal distances: first, first + stride, ...
+struct RankRun {
+  std::int64_t first = 0;
+  std::int64_t stride = 1;
+  std::int64_t count = 1;
+};
+
 struct RankCoordinates {
   std::int64_t tensor = 0;
   std::int64_t context = 0;
@@ -76,10 +87,25 @@ class RankMap {
   [[nodiscard]] RankCoordinates coordinates(RankId rank) const;
   // Ranks of the group of `kind` that holds `member`, ascending.
   [[nodiscard]] std::vector<RankId> group(GroupKind kind, RankId member) const;
+  // The same group when its ranks stand at equal distances, as they do unless `order` tears the
+  // axes apart that the group joins. O(1), where group() takes time and memory for every rank.
+  [[nodiscard]] std::optional<RankRun> run(GroupKind kind, RankId member) const;
 
  private:
+  // One digit of a position: positions that differ in it alone by one lie `stride` ranks apart.
+  struct Digit {
+    std::int64_t weight = 1;
+    std::int64_t size = 1;
+    std::int64_t stride = 1;
+  };
+
+  void find_digits();
+  [[nodiscard]] RankRun positions(GroupKind kind, const RankCoordinates& at) const;
+  [[nodiscard]] std::int64_t rank_at(std::int64_t position, std::int64_t device) const;
+
   Layout layout_;
   std::array<std::int64_t, kAxisCount> stride_{};
+  std::vector<Digit> digits_;
 };
 
 [[nodiscard]] GroupPlacement place_group(const RankMap& map,

@@ -12,8 +12,13 @@ using schedule::StepTask;
 using schedule::Stream;
 using schedule::TaskKind;
 
-bool is_compute(const StepTask& task) {
+// Does the task occupy its device: a pass, the optimizer, or a message that its sender copies?
+bool occupies(const StepTask& task) {
   return task.stream == Stream::compute && task.kind != TaskKind::join;
+}
+
+bool is_compute(const StepTask& task) {
+  return occupies(task) && task.kind != TaskKind::send_receive;
 }
 
 StepCategory own_nature(const StepTask& task) {
@@ -41,7 +46,7 @@ class Attribution {
     std::vector<SimTime> cursors(devices);
     for (std::size_t i = 0; i < input_.graph.tasks.size(); ++i) {
       const StepTask& task = input_.graph.tasks[i];
-      if (is_compute(task)) {
+      if (occupies(task)) {
         const auto d = static_cast<std::size_t>(task.device);
         const TaskId id{static_cast<std::int32_t>(i)};
         book_wait(ledgers[d], id, cursors[d], input_.timing.start[i]);

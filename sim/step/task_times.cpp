@@ -60,9 +60,11 @@ Parts chunk_parts(const ChunkCosts& chunk, TaskKind kind, std::int32_t bucket) {
   return sum;
 }
 
+// By the wire it takes: in a V, activations too go to the device before.
 const Parts& message_parts(const StageCosts& costs, const schedule::Message& message) {
   const auto from = static_cast<std::size_t>(message.from);
-  return message.gradient ? costs.send_backward[from] : costs.send_forward[from];
+  const bool to_next = message.to == (message.from + 1) % static_cast<int>(costs.devices.size());
+  return to_next ? costs.send_forward[from] : costs.send_backward[from];
 }
 
 Parts task_parts(const schedule::StepGraph& graph, const StageCosts& costs, const StepTask& task) {
