@@ -89,7 +89,8 @@ void add_causes(std::vector<Key>& keys) {
   keys.push_back(choice_key<FailureCategory>(
       {.path = "failures.causes[].category",
        .fallback = "unknown",
-       .meaning = "Row of the failure table; gpu, network and host take the node away.",
+       .meaning = "Row of the failure table; gpu, network, host and maintenance take the node "
+                  "away.",
        .example = "gpu"},
       std::move(categories),
       [](Draft& draft, FailureCategory value) { last_cause(draft).category = value; }));
@@ -111,9 +112,11 @@ void add_causes(std::vector<Key>& keys) {
                               .note = "as `recovery`",
                               .meaning = "Stages that last differently after this cause.",
                               .example = "{diagnose: 2h}"}));
-  add_recovery_keys(keys, "failures.causes[].recovery", [](Draft& draft) -> run::RecoveryStages& {
-    return last_cause(draft).recovery;
-  });
+  add_recovery_keys(
+      keys,
+      "failures.causes[].recovery",
+      "as `recovery`",
+      [](Draft& draft) -> run::RecoveryStages& { return last_cause(draft).recovery; });
 }
 
 void add_stops(std::vector<Key>& keys) {
@@ -162,7 +165,7 @@ void add_recovery(std::vector<Key>& keys) {
                 .example = "megascale-2024"},
                recovery_names(),
                [](Draft& draft, const std::string& name) { draft.run.recovery.preset = name; }));
-  add_recovery_keys(keys, "recovery", [](Draft& draft) -> run::RecoveryStages& {
+  add_recovery_keys(keys, "recovery", {}, [](Draft& draft) -> run::RecoveryStages& {
     return draft.run.recovery.stages;
   });
 }

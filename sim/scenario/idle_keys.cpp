@@ -226,12 +226,14 @@ void check_run(IdleKeys& idle) {
     idle.add("simulation.max_wall", "training.duration is the window");
     idle.add("checkpoint.final_save", "training.duration has no target to reach");
   }
-  if (idle.run().capacity.spares == 0) {
-    idle.add("prices.bill_spares", "there are no spares");
+  if (idle.broken("prices") || idle.broken("capacity")) {
+    return;
   }
   if (!idle.run().prices.gpu_hour) {
     idle.add("prices.as_of", "there is no price");
     idle.add("prices.bill_spares", "there is no price");
+  } else if (idle.run().capacity.spares == 0) {
+    idle.add("prices.bill_spares", "there are no spares");
   }
 }
 

@@ -327,6 +327,7 @@ void add_duration_keys(std::vector<Key>& keys,
 
 void add_recovery_keys(std::vector<Key>& keys,
                        const std::string& path,
+                       std::string_view note,
                        const std::function<run::RecoveryStages&(Draft&)>& stages) {
   struct Stage {
     run::RecoveryStage stage;
@@ -357,7 +358,7 @@ void add_recovery_keys(std::vector<Key>& keys,
     const std::size_t index = run::index_of(row.stage);
     add_duration_keys(keys,
                       {.path = fmt::format("{}.{}", path, run::kRecoveryStageNames[index]),
-                       .note = std::string(row.note),
+                       .note = std::string(note.empty() ? row.note : note),
                        .meaning = std::string(row.meaning),
                        .example = std::string(row.example)},
                       [stages, index](Draft& draft, const run::Duration& value) {

@@ -87,9 +87,11 @@ void add_duration_keys(std::vector<Key>& keys,
                        KeyText text,
                        const std::function<void(Draft&, const run::Duration&)>& store);
 
-// The six stages of a recovery below `path`, stored where `stages` points.
+// The six stages of a recovery below `path`, stored where `stages` points. `note` says what holds
+// without the key; empty: what holds for the job's recovery.
 void add_recovery_keys(std::vector<Key>& keys,
                        const std::string& path,
+                       std::string_view note,
                        const std::function<run::RecoveryStages&(Draft&)>& stages);
 
 }  // namespace orrery::scenario

@@ -40,8 +40,9 @@ std::vector<Key> expect_keys() {
        .meaning = "What `orrery check` asserts, one expression per item: "
                   "`operand cmp value`, joined by and, or, not; or a mapping "
                   "{text, decide}.",
-       .example = "[\"mfu >= 0.38\", \"p10(goodput) >= 0.90\", fits_memory]"},
+       .example = "mfu >= 0.38"},
       [](Draft& draft, const std::string& value) { draft.scenario.expect.back().text = value; });
+  expect.example = "[\"mfu >= 0.38\", \"p10(goodput) >= 0.90\", fits_memory]";  // of the list
   expect.list = true;
   expect.mapping = true;
   expect.begin = [](const yaml::Value& value, Reading& reading) {

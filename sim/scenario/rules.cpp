@@ -192,13 +192,19 @@ void finish_cluster(Reading& reading) {
     draft.scenario.locations["cluster.nodes"] = draft.scenario.where("cluster.gpus");
   }
   cluster.nodes = draft.nodes ? *draft.nodes : *draft.gpus / cluster.gpus_per_node;
-  const bool preset = !cluster.network.preset.empty();
+  if (cluster.nodes > 1 && !draft.stated("cluster.network")) {
+    error(reading,
+          "cluster.network",
+          fmt::format("is required for {} nodes", cluster.nodes),
+          "{preset: infiniband-400g}, or {nic_rate: 400Gbps, nics_per_node: 8}");
+    return;
+  }
   for (const std::string_view key : {"cluster.network.nic_rate", "cluster.network.nics_per_node"}) {
-    if (cluster.nodes > 1 && !preset && !draft.stated(key)) {
+    if (cluster.nodes > 1 && cluster.network.preset.empty() && !draft.stated(key)) {
       error(reading,
             key,
             fmt::format("is required for {} nodes", cluster.nodes),
-            "a value, or network: {preset: infiniband-400g}");
+            "a value, or a network preset");
       return;
     }
   }

@@ -13,6 +13,7 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/file.hpp"
+#include "sim/scenario/load.hpp"
 #include "sim/yaml/document.hpp"
 
 namespace orrery {
@@ -35,7 +36,17 @@ Diagnostics read_as_yaml(const fs::path& path, const std::string& name) {
   return diagnostics;
 }
 
-constexpr std::array kStages = {Stage{"yaml", read_as_yaml}};
+// Files with warnings only are accepted.
+Diagnostics read_as_scenario(const fs::path& path, const std::string& name) {
+  constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
+  Diagnostics diagnostics;
+  const auto scenario = scenario::load_text(read_file(path, kMaxBytes), name, diagnostics);
+  EXPECT_NE(scenario.has_value(), diagnostics.has_errors()) << name;
+  EXPECT_FALSE(diagnostics.all().empty()) << name << " has nothing to say";
+  return diagnostics;
+}
+
+constexpr std::array kStages = {Stage{"yaml", read_as_yaml}, Stage{"scenario", read_as_scenario}};
 
 std::vector<fs::path> files_with_extension(const fs::path& folder, std::string_view extension) {
   std::vector<fs::path> files;
