@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "sim/base/format.hpp"
 #include "sim/layout/sharding.hpp"
@@ -30,6 +32,21 @@ std::string coefficient_line(std::string_view name,
                              const Coefficient<Q>& c) {
   return fmt::format(
       "  {:<26} {:>16}  {:<9}  {}\n", name, value, to_string(c.kind()), c.source().citation);
+}
+
+// Every line four columns to the right, without empty lines.
+std::string indented(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    if (!line.empty()) {
+      out += out.empty() ? "" : "\n";
+      out += fmt::format("    {}", line);
+    }
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return out;
 }
 
 std::string plain(const Coefficient<double>& c) {
@@ -152,20 +169,20 @@ std::string communication_table(const step::StepInput& input, const cost::CostMo
   std::string text =
       "Collectives (algorithm, protocol and terms as NCCL's own model chooses them)\n";
   const cost::Placements places = step::placements(input);
-  const model::OpOptions options = step::op_options(input, costs);
   const model::LayerPasses passes =
-      model::layer_passes(input.model, options, input.model.num_layers - 1);
+      model::layer_passes(input.model, step::op_options(input, costs), input.model.num_layers - 1);
+  std::set<std::pair<std::string_view, double>> shown;
   for (const model::PassOp& entry : passes.forward) {
-    if (const auto* op = std::get_if<model::CollectiveOp>(&entry.op)) {
-      if (op->axis != model::CommAxis::tensor || places.tensor.ranks <= 1) {
-        continue;
-      }
-      text += fmt::format(
-          "  {} (tensor, per layer forward): {}\n",
-          op->name,
-          costs.explain_collective(
-              op->kind, op->bytes_per_rank_in, op->bytes_total, op->dtype, places.tensor));
+    const auto* op = std::get_if<model::CollectiveOp>(&entry.op);
+    if (op == nullptr || op->axis != model::CommAxis::tensor || places.tensor.ranks <= 1 ||
+        !shown.insert({op->name, in_bytes(op->bytes_total)}).second) {
+      continue;
     }
+    text += fmt::format(
+        "  {}, in every layer\n{}\n",
+        op->name,
+        indented(costs.explain_collective(
+            op->kind, op->bytes_per_rank_in, op->bytes_total, op->dtype, places.tensor)));
   }
   if (places.data.ranks > 1) {
     const model::ShardParameters held =
@@ -173,13 +190,14 @@ std::string communication_table(const step::StepInput& input, const cost::CostMo
     const model::Dtype dtype = input.spec.precision.gradient;
     const Bytes size = model::bytes_per_element(dtype) * (held.dense + held.expert);
     const bool sharded = input.layout.sharding != layout::Sharding::none;
-    text += fmt::format("  gradients of one chunk (data): {}\n",
-                        costs.explain_collective(sharded ? model::CollectiveKind::reduce_scatter
-                                                         : model::CollectiveKind::all_reduce,
-                                                 size,
-                                                 size,
-                                                 dtype,
-                                                 sharded ? places.shard : places.data));
+    text += fmt::format(
+        "  gradients of one chunk over the data-parallel group\n{}\n",
+        indented(costs.explain_collective(
+            sharded ? model::CollectiveKind::reduce_scatter : model::CollectiveKind::all_reduce,
+            size,
+            size,
+            dtype,
+            sharded ? places.shard : places.data)));
   }
   return text;
 }

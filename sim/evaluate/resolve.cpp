@@ -74,9 +74,16 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
   if (!gpu || !software) {
     return std::nullopt;
   }
-  check_precision(scenario, *gpu, diagnostics);
+  return resolve(scenario, *std::move(gpu), *std::move(software), diagnostics);
+}
+
+std::optional<Resolved> resolve(const scenario::Scenario& scenario,
+                                hardware::GpuProfile gpu,
+                                hardware::SoftwareProfile software,
+                                Diagnostics& diagnostics) {
+  check_precision(scenario, gpu, diagnostics);
   const layout::ClusterShape cluster =
-      hardware::cluster_shape(scenario.cluster, gpu->nvlink.has_value());
+      hardware::cluster_shape(scenario.cluster, gpu.nvlink.has_value());
   auto resolved = layout::resolve_layout(scenario.layout,
                                          scenario.batch,
                                          scenario.model,
@@ -90,7 +97,7 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
   if (diagnostics.has_errors()) {
     return std::nullopt;
   }
-  return Resolved{cost::CostModel(*std::move(gpu), *std::move(software), scenario.cluster),
+  return Resolved{cost::CostModel(std::move(gpu), std::move(software), scenario.cluster),
                   cluster,
                   std::get<layout::Layout>(std::move(resolved))};
 }

@@ -27,6 +27,12 @@ struct Resolved {
                                               const std::optional<hardware::ProfileSearch>& search,
                                               Diagnostics& diagnostics);
 
+// The same with profiles that are at hand; the names in the scenario are not looked at.
+[[nodiscard]] std::optional<Resolved> resolve(const scenario::Scenario& scenario,
+                                              hardware::GpuProfile gpu,
+                                              hardware::SoftwareProfile software,
+                                              Diagnostics& diagnostics);
+
 [[nodiscard]] step::StepInput step_input(const scenario::Scenario& scenario,
                                          const Resolved& resolved);
 
