@@ -1,0 +1,13 @@
+#pragma once
+
+// What must hold for any text given to the scenario reader? Runs load_text() on it and aborts
+// (ORRERY_CHECK) when a promise of load.hpp is broken. Shared by the libFuzzer target and by the
+// test that replays its corpus.
+
+#include <string_view>
+
+namespace orrery::scenario {
+
+void exercise(std::string_view text);
+
+}  // namespace orrery::scenario
