@@ -76,6 +76,9 @@ model::ShardParameters chunk_shard_parameters(const model::ModelSpec& model,
   }
   if (part.has_head) {
     add(model::head_shard_parameters(model, shard), 1.0);
+    if (!part.has_embedding && layout.pipeline > 1) {
+      sum.dense += model::shared_table_shard_parameters(model, shard);
+    }
   }
   return sum;
 }

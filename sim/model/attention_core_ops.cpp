@@ -6,6 +6,10 @@ namespace orrery::model {
 
 namespace {
 
+// Scale, mask, softmax and dropout as separate launches where a stack's traffic is given as a
+// whole.
+constexpr int kScoreKernels = 4;
+
 double score_elements(const ShardDims& dims) {
   return product(dims.sequences, dims.heads, dims.query_length, dims.key_length);
 }
@@ -63,9 +67,13 @@ void unfused_forward(Pass& pass, const LayerContext& context) {
                            dims.query_length,
                            dims.key_length,
                            dims.head_dim_qk));
-  add_memory(pass, "softmax", size, size);  // scale, mask and softmax in one kernel
-  if (context.options.dropout) {
-    add_memory(pass, "attention_dropout", size, size + scores);
+  if (const auto passes = context.options.score_passes) {
+    add_memory(pass, "softmax", 0.5 * *passes * size, 0.5 * *passes * size, kScoreKernels);
+  } else {
+    add_memory(pass, "softmax", size, size);  // scale, mask and softmax in one kernel
+    if (context.options.dropout) {
+      add_memory(pass, "attention_dropout", size, size + scores);
+    }
   }
   add_gemm(pass,
            batched_product(context,
@@ -87,10 +95,15 @@ void unfused_backward(Pass& pass, const LayerContext& context) {
   };
   add("attention_context", queries, keys, dims.head_dim_v);  // dP = dO V^T
   add("attention_context", keys, dims.head_dim_v, queries);  // dV = P^T dO
-  if (context.options.dropout) {
-    add_memory(pass, "attention_dropout_backward", size + scores, size);
+  if (const auto passes = context.options.score_passes) {
+    const double half = 0.5 * kBackwardScorePasses * *passes * size;
+    add_memory(pass, "softmax_backward", half, half, kScoreKernels);
+  } else {
+    if (context.options.dropout) {
+      add_memory(pass, "attention_dropout_backward", size + scores, size);
+    }
+    add_memory(pass, "softmax_backward", 2.0 * size, size);
   }
-  add_memory(pass, "softmax_backward", 2.0 * size, size);
   add("attention_scores", queries, dims.head_dim_qk, keys);  // dQ = dS K
   add("attention_scores", keys, dims.head_dim_qk, queries);  // dK = dS^T Q
   if (dims.groups < dims.heads) {

@@ -52,9 +52,19 @@ void lookup_backward(LayerPasses& passes, const LayerContext& context) {
              elements * sum);
 }
 
+// Traffic of the loss relative to the count of its operations: fp32 logits are written and read
+// once forward and read once backward beside the logits and their gradient.
+double loss_scale(const LayerContext& context) {
+  if (!context.options.loss_bytes_per_logit) {
+    return 1.0;
+  }
+  const double counted = 3.0 * kFp32Bytes + 2.0 * context.dims.element_bytes;
+  return in_bytes(*context.options.loss_bytes_per_logit) / counted;
+}
+
 void loss_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  const double logits = product(dims.tokens, dims.vocab);
+  const double logits = product(dims.tokens, dims.vocab) * loss_scale(context);
   add_memory(pass,
              "cross_entropy",
              logits * (dims.element_bytes + kFp32Bytes),
@@ -81,7 +91,7 @@ void head_forward(Pass& pass, const LayerContext& context) {
 
 void head_backward(LayerPasses& passes, const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  const double logits = product(dims.tokens, dims.vocab);
+  const double logits = product(dims.tokens, dims.vocab) * loss_scale(context);
   Pass& input = passes.backward_input;
   add_memory(input, "cross_entropy_backward", logits * kFp32Bytes, logits * dims.element_bytes);
   gather_input_again(input, dims, dims.hidden, context.activation());

@@ -28,6 +28,7 @@
 // selective recomputation; Narayanan et al. 2021 (arXiv 2104.04473).
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/model/model_spec.hpp"
 #include "sim/model/op.hpp"
@@ -66,7 +67,14 @@ struct OpOptions {
   PrecisionSpec precision;
   AttentionKernel attention = AttentionKernel::fused;
   bool dropout = false;  // dropout kernels run (GPT-3-era recipes)
+  // Measured traffic of a stack in place of the count of its operations; absent: as counted.
+  std::optional<double> score_passes;         // over the scores of unfused attention, forward
+  std::optional<Bytes> loss_bytes_per_logit;  // cross-entropy forward and backward together
 };
+
+// Passes over the scores in the backward of unfused attention, relative to the forward. Source: the
+// fit to published step times that gives the score_passes of the software profiles.
+inline constexpr double kBackwardScorePasses = 1.4;
 
 // The passes of one part of the model for one micro-batch on one rank. backward_input and
 // backward_weight are apart, so that schedules may split them; a full backward runs

@@ -42,6 +42,7 @@ ChunkBytes chunk_bytes(const StepInput& input,
   }
   if (part.has_head) {
     sum.kept += model::head_activation_bytes(input.model, ends);
+    sum.working = std::max(sum.working, model::head_working_bytes(input.model, ends));
   }
   return sum;
 }

@@ -287,6 +287,34 @@ Parts cost_optimizer(const Costing& costing, const model::ShardParameters& stage
   return parts;
 }
 
+// Tied tables (and those of multi-token prediction) stand on the first and the last stage: both sum
+// their gradients over the wire from the last device to the first.
+Parts cost_shared_table(const Costing& costing, const layout::RankMap& map, std::int64_t device) {
+  Parts parts;
+  const layout::Layout& layout = costing.input.layout;
+  const double table =
+      model::shared_table_shard_parameters(costing.input.model, costing.options.shard);
+  const bool holds = device == 0 || device == layout.pipeline - 1;
+  if (layout.pipeline <= 1 || !holds || table <= 0.0) {
+    return parts;
+  }
+  const layout::HopPlacement hop =
+      layout::place_hop(map, layout, layout.pipeline - 1, costing.input.cluster);
+  layout::GroupPlacement pair;
+  pair.ranks = 2;
+  pair.nodes = hop.same_node ? 1 : 2;
+  pair.ranks_per_node = hop.same_node ? 2 : 1;
+  pair.domains = hop.same_domain ? 1 : 2;
+  pair.ranks_per_domain = hop.same_domain ? 2 : 1;
+  pair.sharing_node = hop.sharing_node;
+  pair.tier = hop.tier;
+  const model::Dtype dtype = costing.input.spec.precision.gradient;
+  const Bytes size = scaled(model::bytes_per_element(dtype), table);
+  parts.add(StepCategory::exposed_data,
+            costing.costs.collective(CollectiveKind::all_reduce, size, size, dtype, pair));
+  return parts;
+}
+
 // All ranks wait for the slowest: a share of the busy time, growing with their number.
 void apply_jitter(Parts& parts, const Costing& costing) {
   const auto& jitter = costing.costs.software().jitter_per_doubling;
@@ -358,11 +386,17 @@ void Parts::add(const Parts& other, double count) {
 }
 
 model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs) {
-  return {.shard = layout::shard_context(input.layout),
-          .precision = input.spec.precision,
-          .attention = costs.software().attention == hardware::AttentionImplementation::fused
-                           ? model::AttentionKernel::fused
-                           : model::AttentionKernel::unfused};
+  const hardware::SoftwareProfile& software = costs.software();
+  model::OpOptions options;
+  options.shard = layout::shard_context(input.layout);
+  options.precision = input.spec.precision;
+  options.dropout = software.dropout;
+  options.loss_bytes_per_logit = software.loss_bytes_per_logit.value();
+  if (software.attention == hardware::AttentionImplementation::unfused) {
+    options.attention = model::AttentionKernel::unfused;
+    options.score_passes = software.score_passes.value();
+  }
+  return options;
 }
 
 cost::Placements placements(const StepInput& input) {
@@ -430,6 +464,7 @@ StageCosts stage_costs(const StepInput& input,
     }
     device.optimizer =
         cost_optimizer(costing, layout::stage_shard_parameters(input.model, input.layout, d));
+    device.optimizer.add(cost_shared_table(costing, map, d));
     apply_jitter(device, costing);
     result.devices.push_back(std::move(device));
     Parts forward;
