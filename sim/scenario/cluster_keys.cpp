@@ -135,7 +135,7 @@ void add_tiers(std::vector<Key>& keys) {
        .fallback = "1",
        .meaning = "Capacity towards the nodes / capacity towards the next level.",
        .example = "7"},
-      between(1.0, 1000.0),
+      between(1.0, 100.0),
       [](Draft& draft, const double& value) { last_tier(draft).oversubscription = value; }));
   keys.push_back(value_key<kind::Time>(
       {.path = "cluster.network.tiers[].latency",

@@ -161,12 +161,6 @@ void add_blocks(std::vector<Key>& keys) {
        .example = "true"},
       {},
       [](Draft& draft, const bool& value) { draft.gated_mlp = value; }));
-  keys.push_back(flag({.path = "model.tie_embeddings",
-                       .aliases = {"tied_embeddings", "tie_word_embeddings"},
-                       .note = "the preset's; else false",
-                       .meaning = "One table for embedding and output.",
-                       .example = "true"},
-                      &ModelSpec::tie_embeddings));
   keys.push_back(
       choice_key<Norm>({.path = "model.norm",
                         .aliases = {"normalization"},
@@ -195,6 +189,15 @@ void add_blocks(std::vector<Key>& keys) {
                            1,
                            kLongest,
                            &ModelSpec::max_positions));
+}
+
+void add_flags(std::vector<Key>& keys) {
+  keys.push_back(flag({.path = "model.tie_embeddings",
+                       .aliases = {"tied_embeddings", "tie_word_embeddings"},
+                       .note = "the preset's; else false",
+                       .meaning = "One table for embedding and output.",
+                       .example = "true"},
+                      &ModelSpec::tie_embeddings));
   keys.push_back(flag({.path = "model.linear_bias",
                        .note = "the preset's; else false",
                        .meaning = "Biases in every linear layer (GPT-3, OPT, BLOOM).",
@@ -284,14 +287,14 @@ void add_moe(std::vector<Key>& keys) {
        .meaning = "Rows per expert are at most this times the average, the rest are dropped; 0 "
                   "drops none.",
        .example = "1.25"},
-      between(0.0, 1000.0),
+      between(0.0, 100.0),
       [](Draft& draft, const double& value) { moe(draft).capacity_factor = value; }));
   keys.push_back(value_key<kind::Number>(
       {.path = "model.moe.imbalance",
        .note = "the preset's; else 1",
        .meaning = "Rows of the busiest expert-parallel rank / average.",
        .example = "1.2"},
-      between(1.0, 1000.0),
+      between(1.0, 100.0),
       [](Draft& draft, const double& value) { moe(draft).imbalance = value; }));
 }
 
@@ -364,6 +367,7 @@ std::vector<Key> model_keys() {
   add_names(keys);
   add_dimensions(keys);
   add_blocks(keys);
+  add_flags(keys);
   add_moe(keys);
   add_latent_attention(keys);
   return keys;

@@ -55,7 +55,7 @@ Keys of the type *a time or a law* take a fixed time, such as `5min`, or one of 
 | Mapping | Law |
 |---|---|
 | `{mean: 30min}` | exponential |
-| `{median: 30min, sigma: 1.5}` | lognormal; sigma is the standard deviation of the logarithm, 0 to 10 |
+| `{median: 30min, sigma: 1.5}` | lognormal; sigma: deviation of the logarithm, 0 to 10 |
 | `{low: 5min, high: 20min}` | uniform |
 )";
 

@@ -166,7 +166,7 @@ void add_checkpoint(std::vector<Key>& keys) {
        .note = "2B of weights and the state of precision.optimizer: 14B with adam",
        .meaning = "Size of a checkpoint per parameter.",
        .example = "14B"},
-      yaml::at_most(bytes(1000.0)),
+      yaml::at_most(bytes(100.0)),
       [](Draft& draft, const Bytes& value) { draft.run.checkpoint.bytes_per_parameter = value; }));
   keys.push_back(section_key({.path = "checkpoint.storage",
                               .note = "as its keys",

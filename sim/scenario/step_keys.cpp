@@ -119,7 +119,7 @@ void add_optimizer(std::vector<Key>& keys) {
        .note = "as the name says",
        .meaning = "State per parameter, master copy included, in place of the name's.",
        .example = "8B"},
-      yaml::at_most(bytes(1000.0)),
+      yaml::at_most(bytes(100.0)),
       [](Draft& draft, const Bytes& value) {
         draft.scenario.step.precision.optimizer_bytes = value;
       }));
