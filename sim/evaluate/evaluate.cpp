@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <utility>
+#include <variant>
 
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
@@ -87,6 +88,16 @@ bool run_step(const scenario::Scenario& scenario,
   return true;
 }
 
+// How the distance between checkpoints came about, for people.
+std::string checkpoint_choice(const run::CheckpointSpec& spec, const run::RunPlan& plan) {
+  if (!plan.checkpoint_steps) {
+    return {};
+  }
+  return std::holds_alternative<run::AutoInterval>(spec.interval)
+             ? "the best distance for this stall and failure rate, in whole steps"
+             : "at the distance that the scenario states";
+}
+
 bool run_whole(const scenario::Scenario& scenario,
                const Resolved& resolved,
                const EvaluateOptions& options,
@@ -95,6 +106,9 @@ bool run_whole(const scenario::Scenario& scenario,
   run::RunSpec spec = *scenario.run;
   if (!scenario.locations.contains("checkpoint")) {
     spec.checkpoint.final_save = false;  // nothing is saved unless the scenario says so
+  }
+  if (!scenario.locations.contains("checkpoint.device_to_host")) {
+    spec.checkpoint.device_to_host = resolved.costs.gpu().host_bandwidth.value();
   }
   spec.simulation.trials = options.trials.value_or(spec.simulation.trials);
   spec.simulation.seed = options.seed.value_or(spec.simulation.seed);
@@ -117,6 +131,7 @@ bool run_whole(const scenario::Scenario& scenario,
   if (!evaluation.plan) {
     return false;
   }
+  evaluation.echo.checkpoint_choice = checkpoint_choice(spec.checkpoint, *evaluation.plan);
   evaluation.run = run::simulate(
       *evaluation.plan,
       {.threads = options.threads, .stop = options.stop, .progress = options.progress});

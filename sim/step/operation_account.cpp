@@ -84,7 +84,7 @@ std::vector<OperationShare> operation_account(const StepInput& input,
                                               std::int64_t device) {
   Account account(input, costs);
   const model::OpOptions options = op_options(input, costs);
-  const auto times = static_cast<double>(input.layout.micro_batches);
+  const double times = micro_batches_per_chunk(input);
   for (const layout::ChunkLayers& chunk : input.layout.stages[static_cast<std::size_t>(device)]) {
     for (std::int64_t i = 0; i < chunk.num_layers; ++i) {
       const std::int64_t layer = chunk.first_layer + i;

@@ -6,13 +6,13 @@
 
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
+#include "sim/step/data_parallel_costs.hpp"
 
 namespace orrery::step {
 
 namespace {
 
 using layout::Sharding;
-using model::CollectiveKind;
 
 // Host time of a pass relative to the forward: the backward launches about 1.4 times as many
 // kernels.
@@ -35,15 +35,6 @@ StepCategory exposed_category(model::CommAxis axis) {
   }
   return StepCategory::exposed_tensor;
 }
-
-// Everything the passes are costed with; one per call of stage_costs.
-struct Costing {
-  const StepInput& input;
-  const cost::CostModel& costs;
-  model::OpOptions options;
-  cost::Placements places;
-  double tensor_exposed = 1.0;
-};
 
 Costing make_costing(const StepInput& input, const cost::CostModel& costs) {
   const double exposed = input.spec.overlap.tensor ? costs.software().tensor_exposed.value() : 1.0;
@@ -178,58 +169,6 @@ class LayerCostTable {
   std::array<std::array<bool, kPolicies>, 2> known_{};
 };
 
-// --- data-parallel communication -----------------------------------------------------------------
-
-Bytes scaled(Bytes per_parameter, double parameters) {
-  return per_parameter * parameters;
-}
-
-void add_reduction(Parts& parts,
-                   const Costing& costing,
-                   double parameters,
-                   const layout::GroupPlacement& whole,
-                   bool expert) {
-  const Sharding sharding = costing.input.layout.sharding;
-  const model::Dtype dtype = costing.input.spec.precision.gradient;
-  const Bytes size = scaled(model::bytes_per_element(dtype), parameters);
-  if (parameters <= 0.0 || whole.ranks <= 1) {
-    return;
-  }
-  if (sharding == Sharding::none) {
-    parts.add(StepCategory::exposed_data,
-              costing.costs.collective(CollectiveKind::all_reduce, size, size, dtype, whole));
-    return;
-  }
-  const layout::GroupPlacement& shard = expert ? whole : costing.places.shard;
-  parts.add(StepCategory::exposed_data,
-            costing.costs.collective(CollectiveKind::reduce_scatter, size, size, dtype, shard));
-  if (!expert && costing.places.replica.ranks > 1) {
-    const Bytes piece = size / static_cast<double>(shard.ranks);
-    parts.add(StepCategory::exposed_data,
-              costing.costs.collective(
-                  CollectiveKind::all_reduce, piece, piece, dtype, costing.places.replica));
-  }
-}
-
-void add_gather(Parts& parts,
-                const Costing& costing,
-                double parameters,
-                const layout::GroupPlacement& group) {
-  if (parameters <= 0.0 || group.ranks <= 1 || costing.input.layout.sharding == Sharding::none) {
-    return;
-  }
-  const model::Dtype dtype = costing.input.spec.precision.parameter;
-  const Bytes total = scaled(model::bytes_per_element(dtype), parameters);
-  parts.add(StepCategory::exposed_data,
-            costing.costs.collective(CollectiveKind::all_gather,
-                                     total / static_cast<double>(group.ranks),
-                                     total,
-                                     dtype,
-                                     group));
-}
-
-// --- chunks and devices --------------------------------------------------------------------------
-
 // Layers [first, last) of bucket b when `layers` layers are cut into `buckets` groups.
 std::pair<std::int64_t, std::int64_t> bucket_range(std::int64_t layers, int buckets, int b) {
   return {layers * b / buckets, layers * (b + 1) / buckets};
@@ -287,34 +226,6 @@ Parts cost_optimizer(const Costing& costing, const model::ShardParameters& stage
   return parts;
 }
 
-// Tied tables (and those of multi-token prediction) stand on the first and the last stage: both sum
-// their gradients over the wire from the last device to the first.
-Parts cost_shared_table(const Costing& costing, const layout::RankMap& map, std::int64_t device) {
-  Parts parts;
-  const layout::Layout& layout = costing.input.layout;
-  const double table =
-      model::shared_table_shard_parameters(costing.input.model, costing.options.shard);
-  const bool holds = device == 0 || device == layout.pipeline - 1;
-  if (layout.pipeline <= 1 || !holds || table <= 0.0) {
-    return parts;
-  }
-  const layout::HopPlacement hop =
-      layout::place_hop(map, layout, layout.pipeline - 1, costing.input.cluster);
-  layout::GroupPlacement pair;
-  pair.ranks = 2;
-  pair.nodes = hop.same_node ? 1 : 2;
-  pair.ranks_per_node = hop.same_node ? 2 : 1;
-  pair.domains = hop.same_domain ? 1 : 2;
-  pair.ranks_per_domain = hop.same_domain ? 2 : 1;
-  pair.sharing_node = hop.sharing_node;
-  pair.tier = hop.tier;
-  const model::Dtype dtype = costing.input.spec.precision.gradient;
-  const Bytes size = scaled(model::bytes_per_element(dtype), table);
-  parts.add(StepCategory::exposed_data,
-            costing.costs.collective(CollectiveKind::all_reduce, size, size, dtype, pair));
-  return parts;
-}
-
 // All ranks wait for the slowest: a share of the busy time, growing with their number.
 void apply_jitter(Parts& parts, const Costing& costing) {
   const auto& jitter = costing.costs.software().jitter_per_doubling;
@@ -337,6 +248,11 @@ void apply_jitter(DeviceCosts& device, const Costing& costing) {
 }
 
 }  // namespace
+
+double micro_batches_per_chunk(const StepInput& input) {
+  const auto all = static_cast<double>(input.layout.micro_batches);
+  return input.spec.schedule == schedule::ScheduleKind::dualpipe ? all / 2.0 : all;
+}
 
 hardware::GradientReduction gradient_reduction(const StepInput& input,
                                                const cost::CostModel& costs) {
@@ -464,7 +380,7 @@ StageCosts stage_costs(const StepInput& input,
     }
     device.optimizer =
         cost_optimizer(costing, layout::stage_shard_parameters(input.model, input.layout, d));
-    device.optimizer.add(cost_shared_table(costing, map, d));
+    device.optimizer.add(cost_copies(costing, map, d));
     apply_jitter(device, costing);
     result.devices.push_back(std::move(device));
     Parts forward;

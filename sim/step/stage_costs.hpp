@@ -76,6 +76,9 @@ struct StageCosts {
                                                             const cost::CostModel& costs,
                                                             std::int64_t device);
 
+// How often a chunk runs per step: once per micro-batch; with two directions each takes half.
+[[nodiscard]] double micro_batches_per_chunk(const StepInput& input);
+
 // When gradients are reduced: as the scenario says; sharded parameters (FSDP) reduce as they go;
 // otherwise as the stack does.
 [[nodiscard]] hardware::GradientReduction gradient_reduction(const StepInput& input,

@@ -76,7 +76,7 @@ std::variant<schedule::Schedule, StepProblem> make_schedule(const StepInput& inp
 
 // GPU time by source of the coefficients: busy parts as they are, waiting in the same proportions.
 void account_for_trust(StepResult& result, const StageCosts& costs, const StepInput& input) {
-  const auto micro_batches = static_cast<double>(input.layout.micro_batches);
+  const double micro_batches = micro_batches_per_chunk(input);
   Parts sum;
   for (const DeviceCosts& device : costs.devices) {
     for (const ChunkCosts& chunk : device.chunks) {

@@ -1,0 +1,45 @@
+#pragma once
+
+// What does it cost to keep replicas in step? Gradient reduction, parameter gather and the sums
+// over copies of the same parameters on two pipeline devices. Used inside step/ only.
+//
+//   no sharding: all-reduce of the gradients over data x context
+//   ZeRO, FSDP:  reduce-scatter over the shard group, all-reduce of the shard over the replicas
+//   gather:      all-gather of the parameters over the shard group
+//
+// symbol     | meaning                                         | unit       | origin
+// -----------|-------------------------------------------------|------------|-------------
+// parameters | of one bucket of the rank's shard of the model  | parameters | model, layout
+// whole      | group over which these parameters are replicated | -         | layout
+
+#include "sim/cost/cost_model.hpp"
+#include "sim/step/stage_costs.hpp"
+
+namespace orrery::step {
+
+// Everything the passes are costed with; one per call of stage_costs.
+struct Costing {
+  const StepInput& input;
+  const cost::CostModel& costs;
+  model::OpOptions options;
+  cost::Placements places;
+  double tensor_exposed = 1.0;
+};
+
+void add_reduction(Parts& parts,
+                   const Costing& costing,
+                   double parameters,
+                   const layout::GroupPlacement& whole,
+                   bool expert);
+
+void add_gather(Parts& parts,
+                const Costing& costing,
+                double parameters,
+                const layout::GroupPlacement& group);
+
+// Sums over the copies of tables and stages that stand on two pipeline devices.
+[[nodiscard]] Parts cost_copies(const Costing& costing,
+                                const layout::RankMap& map,
+                                std::int64_t device);
+
+}  // namespace orrery::step
