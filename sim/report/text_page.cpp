@@ -120,10 +120,13 @@ void TextPage::title(std::string_view text) {
   add_wrapped("", text, 0);
 }
 
+void TextPage::field(std::string_view name, std::string_view text) {
+  add_wrapped(pad_right(name, kPageIndent), text, 0);
+}
+
 void TextPage::section(std::string_view name, std::string_view first_line, bool apart) {
   text_ += apart ? "\n" : "";
-  const std::string before = paint(Ink::strong, name);
-  add_wrapped(pad_right(before, kPageIndent), first_line, 0);
+  field(paint(Ink::strong, name), first_line);
 }
 
 void TextPage::line(std::string_view text, std::size_t hanging) {

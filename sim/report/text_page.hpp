@@ -50,6 +50,9 @@ class TextPage {
   // A line without indent, wrapped.
   void title(std::string_view text);
 
+  // `name` in front of a line, wrapped; without a blank line before.
+  void field(std::string_view name, std::string_view text);
+
   // `name` in front of the first line of the section, after a blank line when `apart`.
   void section(std::string_view name, std::string_view first_line, bool apart = true);
 

@@ -65,23 +65,26 @@ void add_levers(TextPage& page, const Evaluation& evaluation) {
 
 void add_trust(TextPage& page, const Evaluation& evaluation) {
   const Trust trust = trust_of(evaluation.step);
-  std::string kinds;
+  std::vector<std::pair<double, std::string_view>> parts;
   for (std::size_t i = 0; i < kSourceKindCount; ++i) {
     if (trust.share[i] > 0.0) {
-      kinds += fmt::format("{}{} {}",
-                           kinds.empty() ? "" : ", ",
-                           format_percent(trust.share[i]),
-                           kSourceKindNames[i]);
+      parts.emplace_back(trust.share[i], kSourceKindNames[i]);
     }
+  }
+  std::stable_sort(
+      parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string kinds;
+  for (const auto& [share, kind] : parts) {
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", format_percent(share), kind);
   }
   if (kinds.empty()) {
     return;
   }
-  std::string text = fmt::format("the step time rests on figures {}", kinds);
+  std::string text = fmt::format("the step time rests on coefficients that are {}", kinds);
   if (trust.extrapolated > 0.0) {
     text += page.paint(
         Ink::warning,
-        fmt::format("; {} outside the range they hold for", format_percent(trust.extrapolated)));
+        fmt::format("; {} beyond their valid range", format_percent(trust.extrapolated)));
   }
   page.section("TRUST", text, false);
 }
@@ -142,6 +145,16 @@ void add_warnings(TextPage& page, const Evaluation& evaluation) {
 }
 
 }  // namespace
+
+std::string share_text(double share) {
+  constexpr double kSmallest = 0.0001;
+  constexpr double kTenth = 0.1;
+  constexpr double kPercent = 100.0;
+  if (share > 0.0 && share < kSmallest) {
+    return "<0.01%";
+  }
+  return fmt::format("{:.{}f}%", share * kPercent, share < kTenth ? 2 : 1);
+}
 
 ShownRows rows_to_show(std::vector<LedgerRow> rows, std::size_t most) {
   std::erase_if(rows, [](const LedgerRow& row) { return row.gpu_time <= Seconds{}; });

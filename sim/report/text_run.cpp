@@ -20,7 +20,7 @@ constexpr std::size_t kShareWidth = 7;
 constexpr std::size_t kHoursWidth = 16;
 constexpr std::size_t kDollarsWidth = 9;
 constexpr std::size_t kBarWidth = 24;
-constexpr std::size_t kMostRows = 8;
+constexpr std::size_t kMostRows = 7;
 constexpr double kLowQuantile = 0.1;
 constexpr double kMedian = 0.5;
 constexpr double kHighQuantile = 0.9;
@@ -95,9 +95,13 @@ void add_distributions(TextPage& page, const Evaluation& evaluation) {
                              pad_left("P50", kValueWidth) + pad_left("P90", kValueWidth) + "  " +
                              pad_left("P50 within", kMarginWidth)));
   }
+  const bool dated = evaluation.metrics.find(MetricId::finish_date) != nullptr;
+  const bool windowed = !evaluation.plan->target_steps;
   for (const ShownMetric& shown : kShown) {
     const MetricValue* metric = evaluation.metrics.find(shown.id);
-    if (metric != nullptr && metric->trials) {
+    // The head of the section tells the window already.
+    const bool known = shown.id == MetricId::finish_time && dated && windowed;
+    if (metric != nullptr && metric->trials && !known) {
       add_distribution(page, shown, *metric);
     }
   }
@@ -155,11 +159,25 @@ void add_reliability(TextPage& page, const Evaluation& evaluation) {
   }
 }
 
+std::string hours_text(Seconds gpu_time) {
+  constexpr double kSmallest = 0.01;
+  const double count = in_hours(gpu_time);
+  return (count > 0.0 && count < kSmallest ? "<0.01" : format_count(count)) + " GPU-hours";
+}
+
+std::string dollars_text(const std::optional<Dollars>& cost) {
+  constexpr double kCent = 0.01;
+  if (!cost) {
+    return {};
+  }
+  const double amount = in_dollars(*cost);
+  return amount > 0.0 && amount < kCent ? "<$0.01" : format_money(*cost);
+}
+
 std::string ledger_line(const TextPage& page, const LedgerRow& row) {
-  return pad_right(row.label, kLabelWidth) + pad_left(format_percent(row.share), kShareWidth) +
-         pad_left(format_count(in_hours(row.gpu_time)) + " GPU-hours", kHoursWidth) +
-         pad_left(row.dollars ? format_money(*row.dollars) : std::string(), kDollarsWidth) + "  " +
-         page.bar(row.share, kBarWidth);
+  return pad_right(row.label, kLabelWidth) + pad_left(share_text(row.share), kShareWidth) +
+         pad_left(hours_text(row.gpu_time), kHoursWidth) +
+         pad_left(dollars_text(row.dollars), kDollarsWidth) + "  " + page.bar(row.share, kBarWidth);
 }
 
 void add_run_ledger(TextPage& page, const Evaluation& evaluation) {

@@ -16,6 +16,9 @@ struct ShownRows {
   LedgerRow rest;
 };
 
+// A share for a column of shares: "62.1%", "3.19%", "<0.01%".
+[[nodiscard]] std::string share_text(double share);
+
 [[nodiscard]] ShownRows rows_to_show(std::vector<LedgerRow> rows, std::size_t most);
 
 void add_heading(TextPage& page, const Evaluation& evaluation);

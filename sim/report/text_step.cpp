@@ -10,7 +10,6 @@ namespace orrery::report {
 
 namespace {
 
-constexpr NumberStyle kTrimmed = {.significant = 3, .trim = true};
 constexpr std::size_t kLabelWidth = 33;
 constexpr std::size_t kShareWidth = 7;
 constexpr std::size_t kTimeWidth = 10;
@@ -60,9 +59,9 @@ std::string layout_line(const ScenarioEcho& echo) {
   const layout::Layout& layout = echo.layout;
   std::string text = layout_tag(layout);
   if (layout.pipeline > 1) {
-    text += fmt::format(", {} schedule", echo.schedule);
+    text += fmt::format(", {}", echo.schedule);
   }
-  return text + fmt::format(", batch {} = {} replicas x {} micro-batches of {}",
+  return text + fmt::format(", batch {} = {} x {} micro-batches of {}",
                             format_integer(echo.global_batch),
                             layout.data,
                             layout.micro_batches,
@@ -89,8 +88,16 @@ void add_utilisation(TextPage& page, const Evaluation& evaluation, MetricId id, 
   }
 }
 
+// One decimal from 1 GiB on, one digit below.
+std::string gibibyte_text(Bytes value) {
+  constexpr double kTen = 10.0;
+  const double gib = in_gibibytes(value);
+  const int digits = gib >= kTen ? 3 : (gib >= 1.0 ? 2 : 1);
+  return format_number(gib, {.significant = digits, .trim = true});
+}
+
 std::string ledger_line(const TextPage& page, std::string_view label, double share, Seconds time) {
-  return pad_right(label, kLabelWidth) + pad_left(format_percent(share), kShareWidth) +
+  return pad_right(label, kLabelWidth) + pad_left(share_text(share), kShareWidth) +
          pad_left(format_time(time), kTimeWidth) + "  " + page.bar(share, kBarWidth);
 }
 
@@ -110,7 +117,7 @@ void add_step_ledger(TextPage& page, const Evaluation& evaluation) {
 void add_heading(TextPage& page, const Evaluation& evaluation) {
   const ScenarioEcho& echo = evaluation.echo;
   const auto field = [&page](std::string_view name, const std::string& text) {
-    page.title(page.paint(Ink::faint, pad_right(name, kPageIndent)) + text);
+    page.field(page.paint(Ink::faint, name), text);
   };
   page.title(page.paint(Ink::strong, printable(echo.name)));
   field("model", model_line(echo));
@@ -122,12 +129,12 @@ void add_heading(TextPage& page, const Evaluation& evaluation) {
                     echo.nodes == 1 ? "" : "s",
                     echo.gpus_per_node));
   field("layout", layout_line(echo));
+  const std::string version = echo.software_version.empty()
+                                  ? std::string()
+                                  : fmt::format(" ({})", printable(echo.software_version));
   field("software",
-        fmt::format("{}{}{}, {}",
-                    printable(echo.software),
-                    echo.software_version.empty() ? "" : " ",
-                    printable(echo.software_version),
-                    printable(echo.precision)));
+        fmt::format(
+            "{}{}, precision {}", printable(echo.software), version, printable(echo.precision)));
 }
 
 void add_memory(TextPage& page, const Evaluation& evaluation) {
@@ -152,10 +159,8 @@ void add_memory(TextPage& page, const Evaluation& evaluation) {
   std::string terms;
   for (const MemoryTerm& term : memory_terms(worst)) {
     if (term.value > Bytes{}) {
-      terms += fmt::format("{}{} {}",
-                           terms.empty() ? "" : " + ",
-                           term.name,
-                           format_number(in_gibibytes(term.value), kTrimmed));
+      terms +=
+          fmt::format("{}{} {}", terms.empty() ? "" : " + ", term.name, gibibyte_text(term.value));
     }
   }
   page.line(page.paint(Ink::faint, terms + " GiB"));

@@ -1,0 +1,172 @@
+#include "sim/cli/cli.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Error.hpp>
+#include <CLI/Formatter.hpp>
+#include <csignal>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/base/error.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/output.hpp"
+
+namespace orrery::cli {
+
+namespace {
+
+constexpr std::string_view kSummary =
+    "Orrery simulates a whole large-scale training run: will it fit, how long is a step and why,\n"
+    "when does it finish, what does it cost, what is lost to failures.";
+
+constexpr std::string_view kFooter = R"(Examples:
+  orrery run scenarios/llama3-405b-16k.yaml
+  orrery run --json -o result.json scenarios/llama3-70b-64h100.yaml
+  orrery check --junit report.xml scenarios/*.yaml
+  orrery explain mfu scenarios/llama3-405b-16k.yaml
+  orrery export --format chrome-trace -o step.json scenarios/gpt3-175b-1024.yaml
+
+Exit codes: 0 ok, 1 expectation failed, 2 usage, 3 scenario or data invalid, 4 does not fit in
+memory (check), 5 device or profile missing, 6 input or output, 70 internal, 130 interrupted.)";
+
+// The message of a failed check stands on stderr already; what is left is the exit code.
+extern "C" void exit_as_internal(int /*signal*/) {
+  _exit(static_cast<int>(ExitCode::internal));
+}
+
+std::vector<std::string_view> command_names(const CLI::App& app,
+                                            std::vector<std::string>& storage) {
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    storage.push_back(command->get_name());
+  }
+  return {storage.begin(), storage.end()};
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string_view>& names) {
+  const std::string_view near = nearest_name(word, names);
+  return near.empty() ? std::string() : fmt::format(", did you mean `{}`?", near);
+}
+
+// A first word that is no command gets the nearest one.
+void check_command_word(const CLI::App& app, int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-' || argv[1][0] == '\0') {
+    return;
+  }
+  std::vector<std::string> storage;
+  const auto names = command_names(app, storage);
+  const std::string_view word = argv[1];
+  if (std::find(names.begin(), names.end(), word) != names.end()) {
+    return;
+  }
+  const std::string near = suggestion(word, names);
+  throw UsageError(
+      fmt::format("unknown command `{}`{}", word, near.empty() ? ", see orrery --help" : near));
+}
+
+// An argument that nobody wants; options get the nearest one.
+std::string unexpected_argument(const CLI::App& app, const CLI::ParseError& error) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const std::vector<std::string> rest = app.remaining(true);
+  if (rest.empty()) {
+    return error.what();
+  }
+  std::vector<std::string> storage;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      storage.push_back("--" + name);
+    }
+  }
+  const std::string word = rest.front().substr(0, rest.front().find('='));
+  const bool is_option = word.starts_with("-");
+  return fmt::format("unexpected {} `{}`{}",
+                     is_option ? "option" : "argument",
+                     word,
+                     is_option ? suggestion(word, {storage.begin(), storage.end()}) : "");
+}
+
+[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
+  const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const auto chosen = app.get_subcommands();
+  throw UsageError(fmt::format("{}{}",
+                               chosen.empty() ? "" : chosen.front()->get_name() + ": ",
+                               extra ? unexpected_argument(app, error) : error.what()));
+}
+
+ExitCode dispatch(int argc, const char* const* argv) {
+  CLI::App app(std::string(kSummary), "orrery");
+  Action action;
+  app.set_version_flag("--version", "orrery " ORRERY_VERSION);
+  app.require_subcommand(0, 1);
+  add_run_command(app, action);
+  add_check_command(app, action);
+  add_explain_command(app, action);
+  add_list_command(app, action);
+  add_schema_command(app, action);
+  add_export_command(app, action);
+  app.footer(std::string(kFooter));
+  check_command_word(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForVersion& version) {
+    deliver(fmt::format("{}\n", version.what()), std::nullopt);
+    return ExitCode::ok;
+  } catch (const CLI::Success&) {
+    deliver(app.help(), std::nullopt);
+    return ExitCode::ok;
+  } catch (const CLI::ParseError& error) {
+    refuse(app, error);
+  }
+  if (!action) {
+    message_block(app.help());
+    return ExitCode::usage;
+  }
+  return action();
+}
+
+ExitCode code_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::io:
+      return ExitCode::io;
+    case ErrorKind::device:
+      return ExitCode::device;
+    case ErrorKind::interrupted:
+      return ExitCode::interrupted;
+  }
+  return ExitCode::internal;
+}
+
+ExitCode run_guarded(int argc, const char* const* argv) {
+  try {
+    return dispatch(argc, argv);
+  } catch (const ClosedPipe&) {
+    return ExitCode::io;
+  } catch (const UsageError& error) {
+    message(error.what());
+    return ExitCode::usage;
+  } catch (const Error& error) {
+    message(error.what());
+    return code_of(error.kind());
+  } catch (const std::bad_alloc&) {
+    message("internal error: out of memory");
+  } catch (const std::exception& error) {
+    message(fmt::format("internal error: {}", error.what()));
+  }
+  return ExitCode::internal;
+}
+
+}  // namespace
+
+int run_cli(int argc, const char* const* argv) {
+  prepare_streams();
+  static_cast<void>(std::signal(SIGABRT, exit_as_internal));
+  return static_cast<int>(run_guarded(argc, argv));
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+// Which commands are there? Each adds itself to the parser and says what to do when it is chosen.
+//
+// command | answers
+// --------|-------------------------------------------------------------------------------------
+// run     | what does this training run take, and why: one screen, or JSON
+// check   | does it meet its `expect:` lines: for CI, with JUnit
+// explain | how did one number come about: formula, inputs, coefficients, sources
+// list    | which names may a scenario use
+// schema  | what may a scenario file say: JSON Schema, or the reference in Markdown
+// export  | the same for other programs: traces, tables, JSON
+
+#include <functional>
+
+#include "sim/cli/exit_code.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace orrery::cli {
+
+// What the chosen command does; empty when none was chosen.
+using Action = std::function<ExitCode()>;
+
+void add_run_command(CLI::App& app, Action& action);
+void add_check_command(CLI::App& app, Action& action);
+void add_explain_command(CLI::App& app, Action& action);
+void add_list_command(CLI::App& app, Action& action);
+void add_schema_command(CLI::App& app, Action& action);
+void add_export_command(CLI::App& app, Action& action);
+
+}  // namespace orrery::cli

@@ -1,0 +1,141 @@
+#include "sim/cli/evaluating.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "sim/base/error.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/evaluate/catalog.hpp"
+#include "sim/scenario/load.hpp"
+
+namespace orrery::cli {
+
+namespace {
+
+constexpr std::string_view kStandardInput = "-";
+
+// A little more than the reader accepts, so that it is the reader that refuses what is too long.
+constexpr std::size_t kMostInput = std::size_t{8} << 20U;
+
+std::string read_standard_input() {
+  std::string text;
+  std::array<char, 1U << 16U> buffer{};
+  while (text.size() < kMostInput) {
+    const ssize_t count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      throw Error(ErrorKind::io, std::string("standard input: cannot read: ") + strerror(errno));
+    }
+    if (count == 0) {
+      break;
+    }
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
+std::optional<scenario::Scenario> load(const std::string& name, Diagnostics& diagnostics) {
+  if (name == kStandardInput) {
+    return scenario::load_text(read_standard_input(), "<stdin>", diagnostics);
+  }
+  return scenario::load_file(name, diagnostics);
+}
+
+// The first error in one line, for reports that have no room for all.
+std::string first_error(const Diagnostics& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    if (diagnostic.severity == Severity::error) {
+      return to_string(diagnostic);
+    }
+  }
+  return {};
+}
+
+void fail(InputFile& file, ExitCode code) {
+  file.code = code;
+  file.problem = first_error(file.diagnostics);
+  message_block(to_string(file.diagnostics));
+}
+
+ExitCode code_of(ErrorKind kind) {
+  return kind == ErrorKind::device ? ExitCode::device : ExitCode::io;
+}
+
+void fail(InputFile& file, const Error& error) {
+  if (error.kind() == ErrorKind::interrupted) {
+    throw error;
+  }
+  file.code = code_of(error.kind());
+  file.problem = error.what();
+  message(error.what());
+}
+
+hardware::ProfileSearch search_for(const scenario::Scenario& scenario,
+                                   const EvaluationOptions& options) {
+  return evaluate::profile_search(
+      scenario.file,
+      std::vector<std::filesystem::path>(options.profiles.begin(), options.profiles.end()));
+}
+
+}  // namespace
+
+std::vector<InputFile> load_files(const std::vector<std::string>& names) {
+  std::vector<InputFile> files;
+  for (const std::string& name : names) {
+    InputFile file;
+    file.name = name;
+    try {
+      file.scenario = load(name, file.diagnostics);
+      if (!file.scenario) {
+        fail(file, ExitCode::invalid);
+      }
+    } catch (const Error& error) {
+      fail(file, error);
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+void evaluate_file(InputFile& file,
+                   const EvaluationOptions& options,
+                   const EvaluationNeeds& needs,
+                   const InterruptWatch& watch) {
+  if (!file.scenario) {
+    return;
+  }
+  watch.check();
+  ProgressLine progress(file.name, !options.quiet);
+  evaluate::EvaluateOptions request;
+  request.threads = options.threads;
+  request.trials = options.trials;
+  request.seed = options.seed;
+  request.levers = needs.levers;
+  request.timelines = needs.timelines;
+  request.timeline_trial = needs.timeline_trial;
+  request.operations = needs.operations;
+  request.stop = watch.token();
+  request.progress = [&progress](std::int64_t done, std::int64_t all) {
+    progress.update(done, all);
+  };
+  try {
+    const hardware::ProfileSearch search = search_for(*file.scenario, options);
+    request.search = search;
+    file.evaluation = evaluate::evaluate(*file.scenario, request, file.diagnostics);
+    if (!file.evaluation) {
+      const bool lacking = evaluate::lacks_profile(*file.scenario, search);
+      fail(file, lacking ? ExitCode::device : ExitCode::invalid);
+    }
+  } catch (const Error& error) {
+    fail(file, error);
+  }
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,56 @@
+#pragma once
+
+// How do the commands get from file names to evaluations? Loading, profiles, Ctrl-C, exit codes.
+//
+// Problems go to stderr as they are found; one broken file does not keep the others from being
+// evaluated. "-" reads the scenario from standard input.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cli/exit_code.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/evaluate/evaluate.hpp"
+#include "sim/report/evaluation.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::cli {
+
+// Options that every command has which evaluates.
+struct EvaluationOptions {
+  std::optional<std::int64_t> trials;
+  std::optional<std::uint64_t> seed;
+  int threads = 0;
+  std::vector<std::string> profiles;  // directories, searched first
+  bool quiet = false;
+};
+
+// One file of the command line on its way.
+struct InputFile {
+  std::string name;
+  std::optional<scenario::Scenario> scenario;
+  std::optional<report::Evaluation> evaluation;
+  Diagnostics diagnostics;
+  std::string problem;  // one line, when there is no evaluation
+  ExitCode code = ExitCode::ok;
+};
+
+[[nodiscard]] std::vector<InputFile> load_files(const std::vector<std::string>& names);
+
+// What a command wants beside the options of the user.
+struct EvaluationNeeds {
+  bool levers = false;
+  bool timelines = false;
+  std::uint32_t timeline_trial = 0;
+  bool operations = false;
+};
+
+// Fills `evaluation`, or `problem` and `code`. Throws Error(interrupted) after Ctrl-C.
+void evaluate_file(InputFile& file,
+                   const EvaluationOptions& options,
+                   const EvaluationNeeds& needs,
+                   const InterruptWatch& watch);
+
+}  // namespace orrery::cli

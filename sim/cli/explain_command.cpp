@@ -1,0 +1,97 @@
+// `orrery explain`: how did one metric come about?
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Option.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "sim/base/check.hpp"
+#include "sim/cli/cli.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/shared_options.hpp"
+#include "sim/report/metrics.hpp"
+
+namespace orrery::cli {
+
+namespace {
+
+struct ExplainOptions {
+  std::string metric;
+  std::string file;
+  EvaluationOptions evaluation;
+  std::optional<std::string> output;
+  bool json = false;
+};
+
+const report::MetricInfo& metric_of(const std::string& name) {
+  if (const report::MetricInfo* found = report::find_metric(name)) {
+    return *found;
+  }
+  std::vector<std::string_view> names;
+  for (const report::MetricInfo& metric : report::metric_registry()) {
+    names.push_back(metric.name);
+  }
+  const std::string_view near = nearest_name(name, names);
+  throw UsageError(fmt::format(
+      "explain: unknown metric `{}` ({})",
+      name,
+      near.empty() ? "orrery list metrics shows all" : fmt::format("did you mean `{}`?", near)));
+}
+
+std::string to_json(const report::MetricInfo& metric,
+                    const report::Evaluation& evaluation,
+                    const std::string& text) {
+  const report::MetricValue* value = evaluation.metrics.find(metric.id);
+  nlohmann::ordered_json out = {{"schema", "orrery-explanation/1"},
+                                {"metric", metric.name},
+                                {"key", metric.json_key},
+                                {"value", nullptr},
+                                {"text", text}};
+  if (value != nullptr) {
+    out["value"] = value->value;
+  }
+  constexpr int kIndent = 2;
+  return out.dump(kIndent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+ExitCode explain_file(const ExplainOptions& options) {
+  const report::MetricInfo& metric = metric_of(options.metric);
+  std::vector<InputFile> files = load_files({options.file});
+  const InterruptWatch watch;
+  InputFile& file = files.front();
+  evaluate_file(file, options.evaluation, {.operations = true}, watch);
+  if (!file.evaluation) {
+    return file.code;
+  }
+  Diagnostics problems;
+  const std::optional<std::string> text =
+      evaluate::explain(*file.scenario, *file.evaluation, metric.name, problems);
+  message_block(to_string(problems));
+  if (!text) {
+    return ExitCode::invalid;
+  }
+  watch.check();
+  deliver(options.json ? to_json(metric, *file.evaluation, *text) : *text, options.output);
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("explain", "Formula, inputs and sources behind one metric");
+  const auto options = std::make_shared<ExplainOptions>();
+  command->add_option("METRIC", options->metric, "One of `orrery list metrics`")->required();
+  command->add_option("FILE", options->file, "Scenario; - reads it from stdin")->required();
+  command->add_flag("--json", options->json, "orrery-explanation/1");
+  add_output_option(*command, options->output);
+  add_evaluation_options(*command, options->evaluation);
+  command->footer(
+      "Example:\n"
+      "  orrery explain mfu scenarios/llama3-405b-16k.yaml");
+  command->callback([options, &action] { action = [options] { return explain_file(*options); }; });
+}
+
+}  // namespace orrery::cli

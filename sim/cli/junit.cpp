@@ -1,0 +1,170 @@
+#include "sim/cli/junit.hpp"
+
+#include <fmt/core.h>
+
+#include <string_view>
+
+namespace orrery::cli {
+
+namespace {
+
+bool is_ascii(char c) {
+  constexpr unsigned char kFirstNonAscii = 0x80;
+  return static_cast<unsigned char>(c) < kFirstNonAscii;
+}
+
+bool is_continuation(char c) {
+  constexpr unsigned kMask = 0xC0;
+  constexpr unsigned kContinuation = 0x80;
+  return (static_cast<unsigned char>(c) & kMask) == kContinuation;
+}
+
+// Bytes of the code point that starts here, 0 when it is not UTF-8.
+std::size_t code_point_length(std::string_view text) {
+  constexpr unsigned char kTwo = 0xC2;
+  constexpr unsigned char kThree = 0xE0;
+  constexpr unsigned char kFour = 0xF0;
+  constexpr unsigned char kEnd = 0xF5;
+  const auto first = static_cast<unsigned char>(text.front());
+  if (is_ascii(text.front())) {
+    return 1;
+  }
+  std::size_t length = first >= kTwo ? 2 : 0;
+  length = first >= kThree ? 3 : length;
+  length = first >= kFour ? 4 : length;
+  if (length == 0 || first >= kEnd || text.size() < length) {
+    return 0;
+  }
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!is_continuation(text[i])) {
+      return 0;
+    }
+  }
+  return length;
+}
+
+// XML 1.0 allows no control characters but tab and the ends of lines.
+std::string escaped(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = code_point_length(text);
+    const char c = text.front();
+    constexpr char kFirstPrintable = ' ';
+    if (length == 0 || (length == 1 && c < kFirstPrintable && c != '\t' && c != '\n')) {
+      out += '?';
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\n') {
+      out += "&#10;";
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
+struct Suite {
+  std::size_t cases = 0;
+  std::size_t failures = 0;
+  std::size_t errors = 0;
+  std::string body;
+};
+
+void add_case(Suite& suite, std::string_view file, std::string_view name, std::string_view inside) {
+  ++suite.cases;
+  suite.body += fmt::format("    <testcase classname=\"{}\" name=\"{}\"{}",
+                            escaped(file),
+                            escaped(name),
+                            inside.empty() ? "/>\n" : ">\n");
+  if (!inside.empty()) {
+    suite.body += fmt::format("      {}\n    </testcase>\n", inside);
+  }
+}
+
+void add_failure(Suite& suite,
+                 std::string_view file,
+                 std::string_view name,
+                 std::string_view kind,
+                 std::string_view detail) {
+  ++suite.failures;
+  add_case(suite,
+           file,
+           name,
+           fmt::format("<failure type=\"{}\" message=\"{}\"/>", kind, escaped(detail)));
+}
+
+std::string properties(const report::Evaluation& evaluation) {
+  std::string text =
+      fmt::format("    <properties>\n      <property name=\"sha256\" value=\"{}\"/>\n",
+                  escaped(evaluation.echo.sha256));
+  if (evaluation.plan) {
+    text += fmt::format("      <property name=\"trials\" value=\"{}\"/>\n",
+                        evaluation.plan->simulation.trials);
+    text += fmt::format("      <property name=\"seed\" value=\"{}\"/>\n",
+                        evaluation.plan->simulation.seed);
+  }
+  return text + "    </properties>\n";
+}
+
+Suite suite_of(const CheckedFile& file) {
+  Suite suite;
+  if (!file.evaluation) {
+    ++suite.errors;
+    add_case(suite,
+             file.file,
+             "scenario can be evaluated",
+             fmt::format("<error type=\"invalid\" message=\"{}\"/>", escaped(file.problem)));
+    return suite;
+  }
+  suite.body = properties(*file.evaluation);
+  if (file.does_not_fit) {
+    std::string why;
+    for (const std::string& reason : file.evaluation->reasons) {
+      why += why.empty() ? reason : "; " + reason;
+    }
+    add_failure(suite, file.file, "fits in memory", "fail", why);
+  }
+  for (const report::ExpectationResult& result : file.evaluation->expectations) {
+    if (result.passed()) {
+      add_case(suite, file.file, result.text, "");
+    } else {
+      add_failure(suite, file.file, result.text, to_string(result.verdict), result.detail);
+    }
+  }
+  return suite;
+}
+
+}  // namespace
+
+std::string to_junit(const std::vector<CheckedFile>& files) {
+  Suite all;
+  for (const CheckedFile& file : files) {
+    const Suite suite = suite_of(file);
+    all.cases += suite.cases;
+    all.failures += suite.failures;
+    all.errors += suite.errors;
+    all.body += fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}  </testsuite>\n",
+        escaped(file.file),
+        suite.cases,
+        suite.failures,
+        suite.errors,
+        suite.body);
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"orrery check\" tests=\"{}\" "
+      "failures=\"{}\" errors=\"{}\">\n{}</testsuites>\n",
+      all.cases,
+      all.failures,
+      all.errors,
+      all.body);
+}
+
+}  // namespace orrery::cli
