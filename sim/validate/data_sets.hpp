@@ -1,0 +1,53 @@
+#pragma once
+
+// Which data sets can be validated? One function per format turns a document into rows.
+//
+// format                    | group            | quantity
+// --------------------------|------------------|--------------------------------------------------
+// measured-runs/1           | stack            | step_time in s; peak_memory in bytes, secondary
+// collective-measurements/1 | log              | time in s
+// kernel-measurements/1     | GPU, operation   | rate in flop_per_s or bytes_per_s
+// schedule-cases/1          | schedule         | match or mismatches
+// reliability-cases/1       | kind of quantity | the case's own
+// orrery/1                  | scenario         | metrics under `measured:`
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/hardware/profile_reader.hpp"
+#include "sim/validate/profile_shelf.hpp"
+#include "sim/validate/validation.hpp"
+#include "sim/yaml/document.hpp"
+
+namespace orrery::validate {
+
+struct DataSet {
+  std::filesystem::path path;
+  const yaml::Value& document;
+  ProfileShelf& profiles;
+  const hardware::ProfileSearch& search;
+  Diagnostics& diagnostics;  // problems of profiles; those of rows are reasons to skip them
+  int threads = 0;           // 0: all cores
+};
+
+struct DataFormat {
+  std::string_view name;
+  std::string_view meaning;
+  std::vector<ValidationRow> (*rows)(const DataSet& data);
+};
+
+[[nodiscard]] std::span<const DataFormat> data_formats();
+
+[[nodiscard]] std::vector<ValidationRow> measured_run_rows(const DataSet& data);
+[[nodiscard]] std::vector<ValidationRow> collective_rows(const DataSet& data);
+[[nodiscard]] std::vector<ValidationRow> kernel_rows(const DataSet& data);
+[[nodiscard]] std::vector<ValidationRow> schedule_case_rows(const DataSet& data);
+[[nodiscard]] std::vector<ValidationRow> reliability_rows(const DataSet& data);
+
+}  // namespace orrery::validate

@@ -1,0 +1,37 @@
+#pragma once
+
+// What does one row of a measured-runs data set ask? The row as a scenario, without what it found.
+//
+// key of the row                        | key of the scenario
+// --------------------------------------|----------------------------------------------------------
+// layers, hidden, heads, kv_heads, ffn_hidden, gated, vocab, seq_len | dimensions of the model
+// count / gpus_per_node                 | cluster.nodes
+// inter_node_gbit_per_s_per_gpu         | network.nic_rate
+// schedule none                         | 1f1b with one stage; with several, 1f1b or interleaved
+// interleaved, vpp missing              | two chunks per device
+// zero3 + shard_group                   | hsdp
+// zero1 + shard_group                   | zero1 inside that group
+// tied_embeddings absent                | as the model's family (run_tables.hpp)
+// stack                                 | software
+//
+// Only `measured`, `id` and `confidence` are never read here. MLP widths that the tensor degree
+// does not divide are padded to the next multiple, as the stacks do.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+#include "sim/validate/data_row.hpp"
+
+namespace orrery::validate {
+
+struct MappedRun {
+  scenario::Scenario scenario;     // software: the stack's name; cluster.gpu: the profile's
+  std::vector<std::string> notes;  // what had to be assumed
+};
+
+// The scenario, or why there is none.
+[[nodiscard]] std::variant<MappedRun, std::string> map_run(const DataRow& row);
+
+}  // namespace orrery::validate

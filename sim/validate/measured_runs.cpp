@@ -1,0 +1,183 @@
+#include "sim/validate/measured_runs.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "sim/base/parallel.hpp"
+
+namespace orrery::validate {
+
+namespace {
+
+// What the allocator of a stack reports: everything but the context and libraries; reserved memory
+// includes what fragmentation takes.
+Bytes allocated(const step::StageMemory& stage) {
+  return stage.peak() - stage.overhead;
+}
+
+struct StatedMemory {
+  Bytes value;
+  bool reserved = false;  // with the allocator's fragmentation
+};
+
+// Keys of peak memory: allocated GiB (torch.cuda.max_memory_allocated), reserved GiB, text in GB.
+std::optional<StatedMemory> stated_memory(const DataRow& measured) {
+  if (const auto gib = measured.number("peak_alloc_gib")) {
+    return StatedMemory{gibibytes(*gib), false};
+  }
+  if (const auto gib = measured.number("peak_memory_gib")) {
+    return StatedMemory{gibibytes(*gib), true};
+  }
+  const std::string text = measured.text("peak_memory");
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end != text.c_str() && std::string_view(end) == "GB" && value > 0.0) {
+    return StatedMemory{gigabytes(value), true};
+  }
+  return std::nullopt;
+}
+
+std::string first_problem(const Diagnostics& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    if (diagnostic.severity == Severity::error) {
+      return fmt::format("{}: {}", diagnostic.key, diagnostic.message);
+    }
+  }
+  return "the layout cannot be resolved";
+}
+
+using Prepared = std::variant<ReadyRun, std::string>;
+
+// One row of the data set on its way through the simulator.
+struct Work {
+  ValidationRow time;
+  std::optional<ValidationRow> memory;
+  Prepared run;
+};
+
+Work make_work(const DataRow& row, const DataSet& data) {
+  const DataRow measured = row.row("measured");
+  Work work;
+  work.time = {.id = row.text("id"),
+               .group = row.text("stack"),
+               .quantity = "step_time",
+               .unit = "s",
+               .measured = measured.number("step_time_s").value_or(0.0)};
+  work.run = prepare_run(row, data.profiles, data.diagnostics);
+  if (!(work.time.measured > 0.0)) {
+    work.run = std::string("no step time was measured");
+  }
+  if (const auto memory = stated_memory(measured)) {
+    work.memory = work.time;
+    work.memory->group = work.time.group + " peak_memory";
+    work.memory->quantity = "peak_memory";
+    work.memory->unit = "bytes";
+    work.memory->measured = in_bytes(memory->value);
+    work.memory->secondary = true;
+    work.memory->predicted = memory->reserved ? 1.0 : 0.0;  // replaced by set_memory
+  }
+  return work;
+}
+
+void set_memory(ValidationRow& row, const SimulatedRun& run) {
+  const bool reserved = row.predicted > 0.0;
+  Bytes peak;
+  for (const step::StageMemory& stage : run.step.memory) {
+    peak = std::max(peak, allocated(stage));
+  }
+  const double fragmentation = run.resolved.costs.software().fragmentation.value();
+  row.predicted = in_bytes(peak) * (reserved ? 1.0 + fragmentation : 1.0);
+}
+
+void skip(Work& work, const std::string& reason) {
+  work.time.skipped = reason;
+  if (work.memory) {
+    work.memory->skipped = reason;
+    work.memory->predicted = 0.0;
+  }
+}
+
+void run_work(Work& work) {
+  if (const auto* reason = std::get_if<std::string>(&work.run)) {
+    skip(work, *reason);
+    return;
+  }
+  work.time.notes = std::get<ReadyRun>(work.run).mapped.notes;
+  auto outcome = simulate_run(std::get<ReadyRun>(std::move(work.run)),
+                              {.timeline = false, .operations = false});
+  if (const auto* reason = std::get_if<std::string>(&outcome)) {
+    skip(work, *reason);
+    return;
+  }
+  const SimulatedRun& run = std::get<SimulatedRun>(outcome);
+  work.time.predicted = in_seconds(to_seconds(run.step.step_time));
+  work.time.trust = report::trust_of(run.step);
+  if (work.memory) {
+    set_memory(*work.memory, run);
+  }
+}
+
+}  // namespace
+
+Prepared prepare_run(const DataRow& row, ProfileShelf& profiles, Diagnostics& diagnostics) {
+  auto mapped = map_run(row);
+  if (auto* reason = std::get_if<std::string>(&mapped)) {
+    return std::move(*reason);
+  }
+  ReadyRun run{.mapped = std::get<MappedRun>(std::move(mapped))};
+  const scenario::Scenario& scenario = run.mapped.scenario;
+  run.gpu = profiles.gpu(scenario.cluster.gpu, diagnostics);
+  if (run.gpu == nullptr) {
+    return fmt::format("there is no GPU profile {}", scenario.cluster.gpu);
+  }
+  run.software = profiles.software_of_stack(scenario.software, diagnostics);
+  if (run.software == nullptr) {
+    return fmt::format("there is no software profile for stack `{}`", scenario.software);
+  }
+  return run;
+}
+
+std::variant<SimulatedRun, std::string> simulate_run(ReadyRun run,
+                                                     const step::StepOptions& options) {
+  Diagnostics diagnostics;
+  auto resolved = evaluate::resolve(run.mapped.scenario, *run.gpu, *run.software, diagnostics);
+  if (!resolved) {
+    return first_problem(diagnostics);
+  }
+  auto outcome = step::simulate_step(
+      evaluate::step_input(run.mapped.scenario, *resolved), resolved->costs, options);
+  if (const auto* problem = std::get_if<step::StepProblem>(&outcome)) {
+    return fmt::format("{}: {}", problem->key, problem->message);
+  }
+  return SimulatedRun{
+      std::move(run.mapped), *std::move(resolved), std::get<step::StepResult>(std::move(outcome))};
+}
+
+std::vector<ValidationRow> measured_run_rows(const DataSet& data) {
+  std::vector<Work> work;
+  for (const DataRow& row : data_rows(data.document, "runs")) {
+    work.push_back(make_work(row, data));
+  }
+  parallel_for(static_cast<std::int64_t>(work.size()),
+               {.threads = data.threads},
+               [&work](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   run_work(work[static_cast<std::size_t>(i)]);
+                 }
+               });
+  std::vector<ValidationRow> rows;
+  for (const Work& item : work) {
+    rows.push_back(item.time);
+  }
+  for (const Work& item : work) {
+    if (item.memory) {
+      rows.push_back(*item.memory);
+    }
+  }
+  return rows;
+}
+
+}  // namespace orrery::validate

@@ -1,0 +1,49 @@
+#include "sim/validate/profile_shelf.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/validate/run_tables.hpp"
+
+namespace orrery::validate {
+
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+template <typename Profile>
+const Profile* pointer_to(const std::optional<Profile>& profile) {
+  return profile ? &*profile : nullptr;
+}
+
+}  // namespace
+
+const hardware::GpuProfile* ProfileShelf::gpu(const std::string& name, Diagnostics& diagnostics) {
+  const auto [it, is_new] = gpus_.try_emplace(name);
+  if (is_new && contains(hardware::list_gpu_profiles(search_), name)) {
+    it->second = hardware::load_gpu_profile(name, search_, {}, "hardware.gpu", diagnostics);
+  }
+  return pointer_to(it->second);
+}
+
+const hardware::SoftwareProfile* ProfileShelf::software(const std::string& name,
+                                                        Diagnostics& diagnostics) {
+  const auto [it, is_new] = software_.try_emplace(name);
+  if (is_new && contains(hardware::list_software_profiles(search_), name)) {
+    it->second = hardware::load_software_profile(name, search_, {}, "stack", diagnostics);
+  }
+  return pointer_to(it->second);
+}
+
+const hardware::SoftwareProfile* ProfileShelf::software_of_stack(const std::string& stack,
+                                                                 Diagnostics& diagnostics) {
+  if (const hardware::SoftwareProfile* own = software(stack, diagnostics)) {
+    return own;
+  }
+  const auto known = software_of(stack);
+  return known ? software(std::string(*known), diagnostics) : nullptr;
+}
+
+}  // namespace orrery::validate

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <cmath>
+
+#include "sim/validate/validation.hpp"
+
+namespace orrery::validate {
+
+namespace {
+
+using Rows = std::vector<const ValidationRow*>;
+
+// Linear between order statistics; `sorted` is not empty.
+double quantile(const std::vector<double>& sorted, double q) {
+  const double at = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double share = at - static_cast<double>(below);
+  return sorted[below] + share * (sorted[above] - sorted[below]);
+}
+
+Rows trusted(const Rows& rows) {
+  Rows kept;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept), [](const ValidationRow* row) {
+    return row->suspicious.empty();
+  });
+  return kept;
+}
+
+struct NamedRows {
+  std::string name;
+  Rows rows;
+};
+
+std::vector<NamedRows> by_group(const std::vector<ValidationRow>& rows, bool secondary) {
+  std::vector<NamedRows> groups;
+  for (const ValidationRow& row : rows) {
+    if (row.secondary != secondary) {
+      continue;
+    }
+    const auto found = std::find_if(groups.begin(), groups.end(), [&row](const NamedRows& group) {
+      return group.name == row.group;
+    });
+    if (found == groups.end()) {
+      groups.push_back({row.group, {&row}});
+    } else {
+      found->rows.push_back(&row);
+    }
+  }
+  return groups;
+}
+
+}  // namespace
+
+double ValidationRow::relative_error() const {
+  if (match) {
+    return *match ? 0.0 : 1.0;
+  }
+  if (measured == 0.0) {
+    return predicted == 0.0 ? 0.0 : 1.0;
+  }
+  return (predicted - measured) / measured;
+}
+
+Statistics statistics_of(const Rows& rows) {
+  Statistics result;
+  result.n = rows.size();
+  std::vector<double> sizes;
+  double sum = 0.0;
+  for (const ValidationRow* row : rows) {
+    if (!row->skipped.empty()) {
+      ++result.skipped;
+      sizes.push_back(1.0);
+      continue;
+    }
+    const double error = row->relative_error();
+    sum += error;
+    sizes.push_back(std::abs(error));
+    if (std::abs(error) > std::abs(result.worst)) {
+      result.worst = error;
+    }
+  }
+  if (rows.empty()) {
+    return result;
+  }
+  if (result.skipped > 0 && std::abs(result.worst) < 1.0) {
+    result.worst = 1.0;
+  }
+  for (const double size : sizes) {
+    result.mape += size / static_cast<double>(sizes.size());
+  }
+  std::sort(sizes.begin(), sizes.end());
+  constexpr double kMedian = 0.5;
+  constexpr double kP90 = 0.9;
+  result.median = quantile(sizes, kMedian);
+  result.p90 = quantile(sizes, kP90);
+  const std::size_t predicted = result.n - result.skipped;
+  result.bias = predicted > 0 ? sum / static_cast<double>(predicted) : 0.0;
+  return result;
+}
+
+void summarize(Validation& validation) {
+  validation.groups.clear();
+  Overall overall;
+  Rows all;
+  double groups = 0.0;
+  double trusted_groups = 0.0;
+  for (const bool secondary : {false, true}) {
+    for (const NamedRows& group : by_group(validation.rows, secondary)) {
+      const Rows kept = trusted(group.rows);
+      validation.groups.push_back({.name = group.name,
+                                   .quantity = group.rows.front()->quantity,
+                                   .all = statistics_of(group.rows),
+                                   .without_suspicious = statistics_of(kept),
+                                   .secondary = secondary});
+      if (secondary) {
+        continue;
+      }
+      all.insert(all.end(), group.rows.begin(), group.rows.end());
+      overall.mape_groups += validation.groups.back().all.mape;
+      groups += 1.0;
+      if (!kept.empty()) {
+        overall.mape_groups_without_suspicious += validation.groups.back().without_suspicious.mape;
+        trusted_groups += 1.0;
+      }
+    }
+  }
+  overall.mape_groups = groups > 0.0 ? overall.mape_groups / groups : 0.0;
+  if (trusted_groups > 0.0) {
+    overall.mape_groups_without_suspicious /= trusted_groups;
+  }
+  overall.all = statistics_of(all);
+  overall.without_suspicious = statistics_of(trusted(all));
+  validation.overall = overall;
+}
+
+}  // namespace orrery::validate

@@ -1,0 +1,85 @@
+#pragma once
+
+// How far are predictions from published measurements? Rows with errors, and their statistics.
+//
+//   relative error e = (predicted - measured) / measured
+//   MAPE = mean |e|, median and p90 of |e|, worst: the e of largest |e|, bias = mean e
+//
+// symbol      | meaning                                                        | unit | origin
+// ------------|----------------------------------------------------------------|------|---------
+// n           | rows, skipped ones included                                    | rows | data set
+// skipped     | rows without a prediction, each with its reason                | rows | computed
+// MAPE, ...   | a skipped row counts as |e| = 1; bias is that of the others    | 1    | computed
+// mape_groups | mean of the groups' MAPE: every group weighs the same          | 1    | computed
+// p90         | linear between order statistics, as the median                 | 1    | computed
+//
+// The overall statistics are those of the main quantity of a data set (step time, collective time,
+// rate of a kernel). Peak memory of measured runs has groups and statistics of its own. A row that
+// is suspicious (suspicious_rows.yaml beside the data set, with its reason) is scored as every
+// other; the statistics without such rows stand beside the full ones.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/report/trust.hpp"
+
+namespace orrery::validate {
+
+struct ValidationRow {
+  std::string id = {};
+  std::string group = {};
+  std::string quantity = {};  // "step_time", "peak_memory", "time", "rate", ...
+  std::string unit = {};      // SI, as in JSON keys: "s", "bytes", "flop_per_s", ...
+  double predicted = 0.0;
+  double measured = 0.0;
+  std::optional<report::Trust> trust = {};
+  std::string skipped = {};                  // why there is no prediction; empty when there is
+  std::string suspicious = {};               // why the measurement may be wrong
+  std::vector<std::string> notes = {};       // what the prediction had to assume
+  std::optional<bool> match = {};            // exact cases: reproduced or not
+  std::vector<std::string> mismatches = {};  // exact cases: what differs
+  bool secondary = false;                    // not part of the overall statistics
+
+  [[nodiscard]] double relative_error() const;  // 0 or 1 for exact cases
+};
+
+struct Statistics {
+  std::size_t n = 0;
+  std::size_t skipped = 0;
+  double mape = 0.0;
+  double median = 0.0;
+  double p90 = 0.0;
+  double worst = 0.0;
+  double bias = 0.0;
+};
+
+struct GroupStatistics {
+  std::string name;
+  std::string quantity;
+  Statistics all;
+  Statistics without_suspicious;
+  bool secondary = false;
+};
+
+struct Overall {
+  Statistics all;
+  Statistics without_suspicious;
+  double mape_groups = 0.0;
+  double mape_groups_without_suspicious = 0.0;
+};
+
+struct Validation {
+  std::vector<std::string> files;
+  std::vector<ValidationRow> rows;      // in the order of the files
+  std::vector<GroupStatistics> groups;  // main quantities first, in the order of appearance
+  Overall overall;
+};
+
+[[nodiscard]] Statistics statistics_of(const std::vector<const ValidationRow*>& rows);
+
+// Fills groups and overall from the rows.
+void summarize(Validation& validation);
+
+}  // namespace orrery::validate
