@@ -3,6 +3,7 @@
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
+#include "sim/scenario/rules.hpp"
 
 namespace orrery::scenario {
 
@@ -54,7 +55,7 @@ void add_machines(std::vector<Key>& keys) {
                               .note = "nodes x gpus_per_node",
                               .meaning = "GPUs of all nodes, as another way to give the nodes.",
                               .example = "16384"},
-                             between<std::int64_t>(1, kMostNodes * kMostGpusPerNode),
+                             between<std::int64_t>(1, kMostGpus),
                              [](Draft& draft, const std::int64_t& value) { draft.gpus = value; }));
   keys.push_back(value_key<kind::Count>({.path = "cluster.gpus_per_node",
                                          .aliases = {"num_gpus_per_node"},

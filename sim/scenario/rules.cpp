@@ -192,6 +192,16 @@ void finish_cluster(Reading& reading) {
     draft.scenario.locations["cluster.nodes"] = draft.scenario.where("cluster.gpus");
   }
   cluster.nodes = draft.nodes ? *draft.nodes : *draft.gpus / cluster.gpus_per_node;
+  if (cluster.nodes * cluster.gpus_per_node > kMostGpus) {
+    error(reading,
+          "cluster.nodes",
+          fmt::format("{} nodes of {} are {} GPUs",
+                      cluster.nodes,
+                      cluster.gpus_per_node,
+                      cluster.nodes * cluster.gpus_per_node),
+          fmt::format("at most {} GPUs", kMostGpus));
+    return;
+  }
   if (cluster.nodes > 1 && !draft.stated("cluster.network")) {
     error(reading,
           "cluster.network",

@@ -7,11 +7,15 @@
 // stays silent when one of its sections already has errors: it would only repeat them. Rules of
 // divisibility are those of layout/ and are not repeated here. Internal to scenario/.
 
+#include <cstdint>
 #include <string_view>
 
 #include "sim/scenario/key.hpp"
 
 namespace orrery::scenario {
+
+// GPUs of one cluster: groups of ranks are enumerated.
+inline constexpr std::int64_t kMostGpus = std::int64_t{1} << 24U;
 
 // Whether an error was reported for the key or below it.
 [[nodiscard]] bool is_broken(const Diagnostics& diagnostics, std::string_view key);

@@ -273,7 +273,7 @@ void add_simulation(std::vector<Key>& keys) {
        .fallback = "1000",
        .meaning = "Independent trials of the run.",
        .example = "10k"},
-      between<std::int64_t>(1, 10'000'000),
+      between<std::int64_t>(1, 1'000'000),
       [](Draft& draft, const std::int64_t& value) { draft.run.simulation.trials = value; }));
   keys.push_back(value_key<kind::Count>({.path = "simulation.seed",
                                          .fallback = "1",
