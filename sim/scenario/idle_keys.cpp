@@ -220,6 +220,10 @@ void check_run(IdleKeys& idle) {
     }
   } else if (!nodes_can_fail(idle.run().failures)) {
     idle.add("failures.causes", "they share node_rate, which is 0");
+    idle.add("capacity.repair_time", "no node fails, only the job");
+    if (idle.run().capacity.spares > 0) {
+      idle.add("capacity.spares", "no node is ever replaced; the spares only cost");
+    }
   }
   check_checkpoint(idle, fails);
   if (idle.run().training.duration) {
