@@ -3,6 +3,7 @@
 // What does the command's exit status mean to a script? One code per kind of ending.
 
 #include <algorithm>
+#include <iterator>
 
 namespace orrery::cli {
 

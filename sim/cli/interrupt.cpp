@@ -5,7 +5,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <iterator>
 
 #include "sim/base/error.hpp"
 #include "sim/cli/exit_code.hpp"

@@ -3,7 +3,7 @@
 // Which names may a scenario use, and where do they come from? Lists for `orrery list` and the GUI.
 //
 // kind      | what is listed                                                    | origin
-// ----------|-------------------------------------------------------------------|-------------------
+// ----------|-------------------------------------------------------------------|------------------
 // models    | model presets                                                     | model/presets.hpp
 // gpus      | GPU profiles found in the search directories                      | profile files
 // software  | profiles of training stacks found there                           | profile files

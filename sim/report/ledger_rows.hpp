@@ -5,7 +5,7 @@
 //   share = GPU time of the category / GPU time of all;   dollars = price * billed GPU time
 //
 // symbol   | meaning                                                   | unit  | origin
-// ---------|-----------------------------------------------------------|-------|---------------------
+// ---------|-----------------------------------------------------------|-------|-------------------
 // category | name of the ledger, as in JSON and CSV                    | -     | step/, run/
 // label    | the same for people, without jargon                       | -     | here
 // gpu_time | of one step, or of the run as the mean over its trials    | GPU s | step/, run/

@@ -80,13 +80,13 @@ void add_trust(TextPage& page, const Evaluation& evaluation) {
   if (kinds.empty()) {
     return;
   }
-  std::string text = fmt::format("the step time rests on coefficients that are {}", kinds);
+  std::string text = fmt::format("the step time rests on {} coefficients", kinds);
   if (trust.extrapolated > 0.0) {
     text += page.paint(
         Ink::warning,
         fmt::format("; {} beyond their valid range", format_percent(trust.extrapolated)));
   }
-  page.section("TRUST", text, false);
+  page.section("TRUST", text, evaluation.levers.empty());
 }
 
 std::string verdict_word(Verdict verdict, const TextPage& page) {

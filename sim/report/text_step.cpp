@@ -160,7 +160,7 @@ void add_memory(TextPage& page, const Evaluation& evaluation) {
   for (const MemoryTerm& term : memory_terms(worst)) {
     if (term.value > Bytes{}) {
       terms +=
-          fmt::format("{}{} {}", terms.empty() ? "" : " + ", term.name, gibibyte_text(term.value));
+          fmt::format("{}{} {}", terms.empty() ? "" : ", ", term.name, gibibyte_text(term.value));
     }
   }
   page.line(page.paint(Ink::faint, terms + " GiB"));

@@ -1,0 +1,159 @@
+// What each command prints, on a small scenario.
+
+#include <nlohmann/json.hpp>
+
+#include "sim/base/file.hpp"
+#include "sim/report/metrics.hpp"
+#include "tests/cli/cli_fixture.hpp"
+
+namespace orrery::cli::testing {
+namespace {
+
+using CommandsTest = CliTest;
+using Json = nlohmann::json;
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(CommandsTest, CheckWritesJunitForEveryExpectation) {
+  write("small.yaml", small_scenario("  - fits_memory\n  - mfu >= 0.99 and hfu < 1\n"));
+  write("bad.yaml", "format: orrery/1\n");
+  EXPECT_EQ(run("check --junit report.xml small.yaml bad.yaml").code, 3);
+  const std::string xml = read("report.xml");
+  EXPECT_TRUE(
+      has(xml, "<testsuites name=\"orrery check\" tests=\"3\" failures=\"1\" errors=\"1\">"));
+  EXPECT_TRUE(has(xml, "<testcase classname=\"small.yaml\" name=\"fits_memory\"/>"));
+  EXPECT_TRUE(has(xml, "name=\"mfu &gt;= 0.99 and hfu &lt; 1\""));
+  EXPECT_TRUE(has(xml, "<failure type=\"fail\" message=\"mfu is "));
+  EXPECT_TRUE(has(xml, "<property name=\"seed\" value=\"3\"/>"));
+  EXPECT_TRUE(has(xml, "<error type=\"invalid\" message=\"bad.yaml:"));
+}
+
+TEST_F(CommandsTest, CheckAsJsonSaysWhichFileFailed) {
+  write("small.yaml", small_scenario("  - mfu >= 0.99\n"));
+  const Json json = Json::parse(run("check --json small.yaml").out);
+  EXPECT_EQ(json["schema"], "orrery-check/1");
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["files"][0]["file"], "small.yaml");
+  EXPECT_EQ(json["files"][0]["expectations"][0]["pass"], false);
+  EXPECT_EQ(json["files"][0]["feasible"], true);
+}
+
+TEST_F(CommandsTest, ExplainNamesTheFormulaOfEveryMetric) {
+  write("small.yaml", small_scenario());
+  for (const report::MetricInfo& metric : report::metric_registry()) {
+    const std::string name(metric.name);
+    const Finished finished = run("explain " + name + " --trials 2 small.yaml");
+    EXPECT_EQ(finished.code, 0) << name << finished.err;
+    EXPECT_TRUE(finished.out.starts_with(name)) << finished.out;
+    EXPECT_TRUE(finished.out.ends_with('\n')) << name;
+  }
+  const Json json = Json::parse(run("explain mfu --json small.yaml").out);
+  EXPECT_EQ(json["schema"], "orrery-explanation/1");
+  EXPECT_EQ(json["metric"], "mfu");
+  EXPECT_TRUE(json["value"].is_number());
+}
+
+TEST_F(CommandsTest, ListKnowsEveryKind) {
+  const std::pair<std::string, std::string> samples[] = {{"models", "llama3-405b"},
+                                                         {"gpus", "h100-sxm-80gb"},
+                                                         {"software", "megatron-core"},
+                                                         {"networks", "clos-400g"},
+                                                         {"schedules", "interleaved"},
+                                                         {"failures", "llama3-2024"},
+                                                         {"recovery", "megascale-2024"},
+                                                         {"metrics", "goodput"}};
+  const std::string kinds = run("list").out;
+  for (const auto& [kind, name] : samples) {
+    const Finished finished = run("list " + kind);
+    EXPECT_EQ(finished.code, 0) << kind << finished.err;
+    EXPECT_TRUE(has("\n" + finished.out, "\n" + name + " ")) << kind;
+    EXPECT_TRUE(has(kinds, kind));
+    const Json json = Json::parse(run("list --json " + kind).out);
+    EXPECT_EQ(json["schema"], "orrery-list/1");
+    EXPECT_FALSE(json["entries"].empty()) << kind;
+    EXPECT_FALSE(json["entries"][0]["summary"].get<std::string>().empty()) << kind;
+  }
+}
+
+TEST_F(CommandsTest, SchemaIsJsonAndTheReferenceMarkdown) {
+  const Json json = Json::parse(run("schema").out);
+  EXPECT_EQ(json["$schema"], "http://json-schema.org/draft-07/schema#");
+  EXPECT_TRUE(run("schema --reference").out.starts_with("# "));
+}
+
+TEST_F(CommandsTest, ExportOfTheStepIsATraceOfEveryPipelineDevice) {
+  std::string text = small_scenario();
+  text.replace(text.find("sharding: zero1"), 15, "pipeline: 2, schedule: 1f1b");
+  write("small.yaml", text);
+  const Finished finished = run("export --format chrome-trace -o step.json small.yaml");
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  const Json trace = Json::parse(read("step.json"));
+  std::set<int> devices;
+  double end = 0.0;
+  for (const Json& event : trace["traceEvents"]) {
+    devices.insert(event["pid"].get<int>());
+    if (event["ph"] == "X") {
+      end = std::max(end, event["ts"].get<double>() + event["dur"].get<double>());
+    }
+  }
+  EXPECT_EQ(devices, (std::set<int>{0, 1}));
+  // The last slice ends with the step: the trace and the step time come from one graph.
+  const Json metrics = Json::parse(run("run --json small.yaml").out)["metrics"];
+  EXPECT_LE(end * 1e-6, metrics["step_time_s"]["value"].get<double>() * (1 + 1e-9));
+  EXPECT_GE(end * 1e-6, metrics["step_time_s"]["value"].get<double>() * 0.9);
+}
+
+TEST_F(CommandsTest, ExportOfTheRunTilesTheTimeOfOneTrial) {
+  write("small.yaml", small_scenario());
+  const Finished finished =
+      run("export --format chrome-trace --what run --trial 3 -o run.json small.yaml");
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  const Json trace = Json::parse(read("run.json"));
+  double at = 0.0;
+  std::size_t slices = 0;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] == "X") {
+      EXPECT_NEAR(event["ts"].get<double>(), at, 1e-3);
+      at = event["ts"].get<double>() + event["dur"].get<double>();
+      ++slices;
+    }
+  }
+  EXPECT_GT(slices, 10U);
+}
+
+TEST_F(CommandsTest, ExportOfTablesIsCsv) {
+  write("small.yaml", small_scenario());
+  EXPECT_TRUE(run("export --format csv small.yaml").out.starts_with("metric,value,"));
+  EXPECT_TRUE(
+      run("export --format csv --what ledger small.yaml").out.starts_with("ledger,category,"));
+  EXPECT_TRUE(
+      run("export --format csv --what memory small.yaml").out.starts_with("stage,peak_bytes,"));
+  EXPECT_EQ(run("export --format json small.yaml").out, run("run --json small.yaml").out);
+}
+
+TEST_F(CommandsTest, ExportSaysWhatIsNotThere) {
+  write("step.yaml", too_big_scenario());
+  const Finished finished = run("export --format chrome-trace --what run step.yaml");
+  EXPECT_EQ(finished.code, 3);
+  EXPECT_TRUE(has(finished.err, "there is no run to export"));
+}
+
+TEST_F(CommandsTest, ProfilesOfTheUserComeFirst) {
+  std::filesystem::create_directories(path("mine/gpu"));
+  std::string profile = read_file(
+      std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios/profiles/gpu/h100-sxm-80gb.yaml",
+      1'000'000);
+  const std::string full_name = "full_name: ";
+  const std::size_t at = profile.find(full_name);
+  ASSERT_NE(at, std::string::npos);
+  profile.replace(at, profile.find('\n', at) - at, full_name + "My own GPU");
+  write("mine/gpu/h100-sxm-80gb.yaml", profile);
+  write("small.yaml", small_scenario());
+  EXPECT_TRUE(has(run("run --profiles mine small.yaml").out, "My own GPU"));
+  EXPECT_TRUE(has(run("list --profiles mine gpus").out, "My own GPU"));
+}
+
+}  // namespace
+}  // namespace orrery::cli::testing
