@@ -1,0 +1,241 @@
+// How long does the estimate of one layout take, in process: rules, placements, costs of every
+// operation, schedule, step graph, replay, ledger and memory?
+//
+// case   | what                                                                        | bar
+// -------|-----------------------------------------------------------------------------|------
+// 70b    | Llama 3 70B, TP 4 PP 2 DP 8 on 64 H100, 1F1B, 32 micro-batches, ZeRO-1      | 50 us
+// 405b   | Llama 3 405B, TP 8 PP 16 x 4 DP 128 on 16,384 H100, interleaved, ZeRO-2     | 5 ms
+//
+// Peers for the same answer without ledger or timeline: Calculon 2.0 ms, SimuMax 87 ms a layout.
+// `x_bar` is the time over the bar. The parts, one by one, are the same calls that simulate_step
+// makes; `us_per_task` is the time per task of the step graph.
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/base/check.hpp"
+#include "sim/engine/replay.hpp"
+#include "sim/hardware/profile_reader.hpp"
+#include "sim/model/presets.hpp"
+#include "sim/schedule/schedule.hpp"
+#include "sim/schedule/step_graph.hpp"
+#include "sim/step/attribution.hpp"
+#include "sim/step/memory_account.hpp"
+#include "sim/step/stage_costs.hpp"
+#include "sim/step/step_simulator.hpp"
+#include "sim/step/task_times.hpp"
+
+namespace orrery::bench {
+namespace {
+
+using layout::Axis;
+using schedule::ScheduleKind;
+
+struct LayoutCase {
+  model::ModelSpec model;
+  layout::LayoutSpec layout;
+  layout::BatchSpec batch;
+  step::StepSpec step;
+  hardware::ClusterSpec cluster;
+  std::string software;
+  Seconds bar;
+};
+
+LayoutCase llama_70b() {
+  LayoutCase what;
+  what.model = *model::find_model_preset("llama3-70b");
+  what.layout.tensor = 4;
+  what.layout.sequence_parallel = true;
+  what.layout.pipeline = 2;
+  what.layout.sharding = layout::Sharding::zero1;
+  what.batch = {.global = 256, .micro = 1};
+  what.step.schedule = ScheduleKind::one_f_one_b;
+  what.step.recompute.policy = model::Recompute::full;
+  what.cluster.nodes = 8;
+  what.cluster.network = hardware::find_network_preset("infiniband-400g")->spec;
+  what.software = "megatron-core";
+  what.bar = microseconds(50.0);
+  return what;
+}
+
+LayoutCase llama_405b() {
+  LayoutCase what;
+  what.model = *model::find_model_preset("llama3-405b");
+  what.layout.tensor = 8;
+  what.layout.sequence_parallel = true;
+  what.layout.pipeline = 16;
+  what.layout.virtual_stages = 4;
+  what.layout.order = {Axis::tensor, Axis::context, Axis::pipeline, Axis::data};
+  what.layout.sharding = layout::Sharding::zero2;
+  what.batch = {.global = 2048, .micro = 1};
+  what.step.schedule = ScheduleKind::interleaved;
+  what.cluster.nodes = 2048;
+  what.cluster.network = hardware::find_network_preset("clos-400g")->spec;
+  what.software = "meta-llama3";
+  what.bar = milliseconds(5.0);
+  return what;
+}
+
+cost::CostModel load_costs(const LayoutCase& what) {
+  const hardware::ProfileSearch search = {
+      .directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}};
+  Diagnostics diagnostics;
+  auto gpu = hardware::load_gpu_profile("h100-sxm-80gb", search, {}, "gpu", diagnostics);
+  auto software =
+      hardware::load_software_profile(what.software, search, {}, "software", diagnostics);
+  ORRERY_CHECK(gpu && software, "profiles of the benchmark: {}", to_string(diagnostics));
+  return {*std::move(gpu), *std::move(software), what.cluster};
+}
+
+step::StepInput resolve(const LayoutCase& what) {
+  const layout::ClusterShape shape = hardware::cluster_shape(what.cluster, true);
+  model::ModelSpec model = model::resolve(what.model);
+  auto layout = layout::resolve_layout(what.layout, what.batch, model, shape);
+  ORRERY_CHECK(std::holds_alternative<layout::Layout>(layout), "the layout breaks a rule");
+  return {std::move(model), std::get<layout::Layout>(std::move(layout)), shape, what.step};
+}
+
+void report(benchmark::State& state, double bar_seconds) {
+  state.counters["x_bar"] = benchmark::Counter(
+      bar_seconds, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
+void estimate(benchmark::State& state, const LayoutCase& what) {
+  const cost::CostModel costs = load_costs(what);
+  for (auto _ : state) {
+    const step::StepInput input = resolve(what);
+    const auto result = step::simulate_step(input, costs, {.timeline = false, .operations = false});
+    ORRERY_CHECK(std::holds_alternative<step::StepResult>(result), "the step is refused");
+    benchmark::DoNotOptimize(std::get<step::StepResult>(result).step_time);
+  }
+  report(state, in_seconds(what.bar));
+}
+
+void estimate_70b(benchmark::State& state) {
+  estimate(state, llama_70b());
+}
+
+void estimate_405b(benchmark::State& state) {
+  estimate(state, llama_405b());
+}
+
+// --- the parts -----------------------------------------------------------------------------------
+
+struct Parts {
+  explicit Parts(const LayoutCase& what)
+      : input(resolve(what)),
+        costs(load_costs(what)),
+        buckets(step::buckets_per_chunk(input)),
+        plan(make_plan()),
+        graph(make_graph()),
+        stages(step::stage_costs(input, costs, buckets)) {}
+
+  [[nodiscard]] schedule::Schedule make_plan() const {
+    return std::get<schedule::Schedule>(
+        schedule::generate({.kind = input.spec.schedule,
+                            .devices = static_cast<int>(input.layout.pipeline),
+                            .chunks = static_cast<int>(input.layout.virtual_stages),
+                            .micro_batches = static_cast<int>(input.layout.micro_batches)}));
+  }
+
+  [[nodiscard]] schedule::StepGraph make_graph() const {
+    auto built =
+        schedule::build_step_graph(plan,
+                                   {.p2p = schedule::P2pMode::latency,
+                                    .buckets = buckets,
+                                    .comm = {.gradients = schedule::GradientReduction::per_step,
+                                             .overlap_gradients = true,
+                                             .parameters = schedule::ParameterGather::per_step,
+                                             .overlap_parameters = true},
+                                    .optimizer = true});
+    return std::get<schedule::StepGraph>(std::move(built));
+  }
+
+  step::StepInput input;
+  cost::CostModel costs;
+  std::vector<std::vector<int>> buckets;
+  schedule::Schedule plan;
+  schedule::StepGraph graph;
+  step::StageCosts stages;
+};
+
+using PartOfStep = void (*)(const Parts&);
+
+void time_part(benchmark::State& state, const LayoutCase& what, PartOfStep part) {
+  const Parts parts(what);
+  for (auto _ : state) {
+    part(parts);
+  }
+  state.counters["tasks"] = static_cast<double>(parts.graph.tasks.size());
+}
+
+void run_placements(const Parts& parts) {
+  benchmark::DoNotOptimize(step::placements(parts.input));
+}
+
+void run_stage_costs(const Parts& parts) {
+  benchmark::DoNotOptimize(step::stage_costs(parts.input, parts.costs, parts.buckets));
+}
+
+void run_schedule(const Parts& parts) {
+  benchmark::DoNotOptimize(parts.make_plan());
+}
+
+void run_graph(const Parts& parts) {
+  benchmark::DoNotOptimize(parts.make_graph());
+}
+
+void run_replay(const Parts& parts) {
+  step::TaskTimes times(parts.graph, parts.stages);
+  engine::Timing timing;
+  engine::replay_linear(parts.graph.graph, times.durations(), times.delays(), timing);
+  times.stretch_overlapped(timing, parts.costs.software().communication_slowdown.value());
+  engine::replay_linear(parts.graph.graph, times.durations(), times.delays(), timing);
+  benchmark::DoNotOptimize(step::attribute_step(
+      {.graph = parts.graph,
+       .timing = timing,
+       .delays = times.delays(),
+       .parts = times.parts(),
+       .stretch = times.stretch(),
+       .devices = parts.input.layout.pipeline,
+       .gpus_per_device = parts.input.layout.gpus / parts.input.layout.pipeline}));
+}
+
+void run_memory(const Parts& parts) {
+  benchmark::DoNotOptimize(
+      step::memory_account(parts.input, parts.costs, parts.plan, parts.buckets));
+}
+
+const int kRegistered = [] {
+  struct Part {
+    const char* name;
+    PartOfStep run;
+  };
+
+  for (const Part& part : std::vector<Part>{{"placements", run_placements},
+                                            {"stage_costs", run_stage_costs},
+                                            {"schedule", run_schedule},
+                                            {"graph", run_graph},
+                                            {"replay_and_ledger", run_replay},
+                                            {"memory", run_memory}}) {
+    for (const bool large : {false, true}) {
+      const std::string name = std::string(large ? "405b/" : "70b/") + part.name;
+      benchmark::RegisterBenchmark(name.c_str(), [part, large](benchmark::State& state) {
+        time_part(state, large ? llama_405b() : llama_70b(), part.run);
+      })->Unit(benchmark::kMicrosecond);
+    }
+  }
+  return 0;
+}();
+
+BENCHMARK(estimate_70b)->Unit(benchmark::kMicrosecond);
+BENCHMARK(estimate_405b)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace orrery::bench
