@@ -47,11 +47,12 @@ class Ledger {
 
   // GPU-seconds of one category as a double, for display and dollars.
   [[nodiscard]] Seconds gpu_time(Category category) const {
-    return nanoseconds(static_cast<double>(gpu_nanoseconds(category)));
+    return seconds(static_cast<double>(gpu_nanoseconds(category)) /
+                   static_cast<double>(kNanosecondsPerSecond));
   }
 
   [[nodiscard]] Seconds total_gpu_time() const {
-    return nanoseconds(static_cast<double>(total()));
+    return seconds(static_cast<double>(total()) / static_cast<double>(kNanosecondsPerSecond));
   }
 
   // Fraction of the total, 0 when the ledger is empty.

@@ -58,7 +58,7 @@ inline constexpr SimTime kForever{INT64_MAX};
 }
 
 [[nodiscard]] inline Seconds to_seconds(SimTime time) {
-  return nanoseconds(static_cast<double>(time.ns));
+  return seconds(static_cast<double>(time.ns) / static_cast<double>(kNanosecondsPerSecond));
 }
 
 }  // namespace orrery

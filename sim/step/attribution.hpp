@@ -8,8 +8,8 @@
 //   after the last task         -> idle (the others still finish)
 //
 // symbol   | meaning                                                          | unit | origin
-// ---------|------------------------------------------------------------------|------|--------------
-// ready(t) | end of the latest compute that task t waited for: its own end for | ns   | computed
+// ready(t) | end of the latest compute that t waited for: its own end for     | ns   | computed
+// ready(t) | end of the latest compute that task t waited for: its own end for  | ns   | computed
 //          | compute; the maximum over its predecessors for a message, a       |      |
 //          | collective or a join                                             |      |
 // parts    | composition of a task, adds up to its duration                   | ns   | stage costs

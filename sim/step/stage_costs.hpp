@@ -6,20 +6,20 @@
 //   backward(chunk) = recomputation + input gradients + weight gradients
 //   layer pass      = max(sum of its operations, host time to launch them)
 //
-// symbol   | meaning                                                      | unit | origin
-// ---------|--------------------------------------------------------------|------|----------------
-// Parts    | time of a task by category of the step ledger                | s    | cost/
-// bucket   | group of layers with its own data-parallel communication     | -    | bucket size
-// host     | software.host_layer_time, x 1.4 backward, x 1 recomputation  | s    | software profile
-// jitter   | software.jitter_per_doubling * log2(GPUs / 8), share of busy time in which all ranks
-// but the
-//          | slowest wait; booked as idle                                 | 1    | software profile
+// symbol | meaning                                                           | unit | origin
+// -------|-------------------------------------------------------------------|------|---------
+// Parts  | time of a task by category of the step ledger                     | s    | cost/
+// bucket | group of layers with its own data-parallel communication          | -    | bucket size
+// host   | host_layer_time, x 1.4 for a backward, x 1 for a recomputation    | s    | software
+// jitter | jitter_per_doubling * log2(GPUs / 8): share of the busy time in   | 1    | software
+//        | which all ranks but the slowest wait; booked as idle              |      |
 //
 // Layers of one kind cost the same, so at most two kinds are costed (dense, mixture of experts).
 // Source of the host floor: vTrain single-node rows (measured-runs data): a layer pass never takes
 // less than a time that depends on neither micro-batch nor tensor degree.
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "sim/cost/cost_model.hpp"
@@ -50,7 +50,7 @@ struct BucketCosts {
 };
 
 struct ChunkCosts {
-  std::vector<BucketCosts> buckets;  // in forward order
+  std::vector<std::uint32_t> buckets;  // in forward order: indices into StageCosts::buckets
 };
 
 struct DeviceCosts {
@@ -59,9 +59,14 @@ struct DeviceCosts {
 };
 
 struct StageCosts {
+  std::vector<BucketCosts> buckets;  // those that differ: few, since layers of one kind are alike
   std::vector<DeviceCosts> devices;
   std::vector<Parts> send_forward;   // by device: message to the next device
   std::vector<Parts> send_backward;  // by device: message to the previous device
+
+  [[nodiscard]] const BucketCosts& bucket(const ChunkCosts& chunk, std::size_t index) const {
+    return buckets[chunk.buckets[index]];
+  }
 };
 
 // The number of communication buckets of every chunk: one per layer, or by spec.bucket bytes.
