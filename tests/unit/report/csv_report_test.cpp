@@ -48,7 +48,7 @@ TEST(CsvReport, LedgerHoldsStepAndRun) {
   expect_rectangular(lines);
   EXPECT_EQ(lines[0], "ledger,category,gpu_s,share,usd");
   EXPECT_EQ(lines.size(), 1 + step::kStepCategories + run::kRunCategoryNames.size());
-  EXPECT_TRUE(lines[1].starts_with("step,compute,60.")) << lines[1];
+  EXPECT_TRUE(lines[1].starts_with("step,compute,60,")) << lines[1];
 }
 
 TEST(CsvReport, LedgerWithoutPriceHasEmptyDollars) {
