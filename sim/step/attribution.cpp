@@ -41,21 +41,21 @@ class Attribution {
 
   // Tasks of one stream run in the order of their ids, so one pass over the ids serves all devices.
   [[nodiscard]] std::vector<StepLedger> book() const {
-    const auto devices = static_cast<std::size_t>(input_.devices);
-    std::vector<StepLedger> ledgers(devices);
-    std::vector<SimTime> cursors(devices);
+    std::vector<Account> accounts(static_cast<std::size_t>(input_.devices));
     for (std::size_t i = 0; i < input_.graph.tasks.size(); ++i) {
       const StepTask& task = input_.graph.tasks[i];
       if (occupies(task)) {
-        const auto d = static_cast<std::size_t>(task.device);
+        Account& account = accounts[static_cast<std::size_t>(task.device)];
         const TaskId id{static_cast<std::int32_t>(i)};
-        book_wait(ledgers[d], id, cursors[d], input_.timing.start[i]);
-        book_busy(ledgers[d], id);
-        cursors[d] = input_.timing.end[i];
+        book_wait(account, id, input_.timing.start[i]);
+        book_busy(account, id);
+        account.cursor = input_.timing.end[i];
       }
     }
-    for (std::size_t d = 0; d < devices; ++d) {
-      close(ledgers[d], cursors[d], d);
+    std::vector<StepLedger> ledgers;
+    ledgers.reserve(accounts.size());
+    for (const Account& account : accounts) {
+      ledgers.push_back(close(account, ledgers.size()));
     }
     return ledgers;
   }
@@ -101,8 +101,23 @@ class Attribution {
     causes_[id.index()] = cause;
   }
 
-  void close(StepLedger& ledger, SimTime cursor, std::size_t device) const {
-    ledger.book(StepCategory::idle, input_.gpus_per_device, input_.timing.makespan - cursor);
+  // Booked so far on one device, in ns of one GPU: less than the makespan, so 64 bits hold it.
+  struct Account {
+    std::array<SimTime, kStepCategories> cells{};
+    SimTime cursor;
+
+    void book(StepCategory category, SimTime time) {
+      cells[static_cast<std::size_t>(category)] += time;
+    }
+  };
+
+  [[nodiscard]] StepLedger close(const Account& account, std::size_t device) const {
+    StepLedger ledger;
+    for (std::size_t c = 0; c < kStepCategories; ++c) {
+      ledger.book(static_cast<StepCategory>(c), input_.gpus_per_device, account.cells[c]);
+    }
+    ledger.book(
+        StepCategory::idle, input_.gpus_per_device, input_.timing.makespan - account.cursor);
     const Int128 expected = static_cast<Int128>(input_.gpus_per_device) *
                             static_cast<Int128>(input_.timing.makespan.ns);
     ORRERY_CHECK(ledger.total() == expected,
@@ -110,24 +125,25 @@ class Attribution {
                  device,
                  in_seconds(ledger.total_gpu_time()),
                  static_cast<double>(expected) * kNano);
+    return ledger;
   }
 
-  void book_wait(StepLedger& ledger, TaskId id, SimTime from, SimTime until) const {
+  void book_wait(Account& account, TaskId id, SimTime until) const {
     const Cause& cause = causes_[id.index()];
-    const SimTime ready = std::clamp(cause.ready, from, until);
+    const SimTime ready = std::clamp(cause.ready, account.cursor, until);
     const StepCategory waiting = input_.devices > 1 ? StepCategory::bubble : StepCategory::idle;
-    ledger.book(waiting, input_.gpus_per_device, ready - from);
-    ledger.book(cause.nature, input_.gpus_per_device, until - ready);
+    account.book(waiting, ready - account.cursor);
+    account.book(cause.nature, until - ready);
   }
 
-  void book_busy(StepLedger& ledger, TaskId id) const {
+  void book_busy(Account& account, TaskId id) const {
     const TaskParts* parts = input_.parts[id.index()];
     ORRERY_CHECK(parts != nullptr, "compute task {} has no cost", id.value);
     for (std::size_t c = 0; c < kStepCategories; ++c) {
-      ledger.book(static_cast<StepCategory>(c), input_.gpus_per_device, parts->parts[c]);
+      account.cells[c] += parts->parts[c];
     }
     if (!input_.stretch.empty()) {
-      ledger.book(StepCategory::exposed_data, input_.gpus_per_device, input_.stretch[id.index()]);
+      account.book(StepCategory::exposed_data, input_.stretch[id.index()]);
     }
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
@@ -146,28 +148,108 @@ void add_layer(BucketCosts& bucket, const LayerCosts& layer, double count) {
   bucket.backward_weight.add(layer.backward_weight, count);
 }
 
-// Costs by kind of layer: [moe][recomputed in full]; only what occurs is costed.
-class LayerCostTable {
- public:
-  explicit LayerCostTable(const Costing& costing) : costing_(costing) {}
+// All ranks wait for the slowest: a share of the busy time, growing with their number.
+void apply_jitter(Parts& parts, const Costing& costing) {
+  const auto& jitter = costing.costs.software().jitter_per_doubling;
+  const double nodes = static_cast<double>(costing.input.layout.gpus) / kGpusOfOneNode;
+  if (nodes > 1.0 && jitter.value() > 0.0) {
+    parts.add(StepCategory::idle,
+              cost::term(parts.total() * (jitter.value() * std::log2(nodes)), jitter.kind()));
+  }
+}
 
-  const LayerCosts& get(std::int64_t layer, model::Recompute policy) {
-    const std::size_t kind = costing_.input.model.is_moe_layer(layer) ? 1 : 0;
-    const auto which = static_cast<std::size_t>(policy);
-    auto& slot = table_[kind][which];
-    if (!known_[kind][which]) {
-      slot = cost_layer(costing_, layer, policy);
-      known_[kind][which] = true;
+// What a bucket holds. Layers are told apart by mixture of experts and recomputation alone, so
+// equal contents cost the same.
+struct BucketContent {
+  static constexpr std::size_t kPolicies = 3;
+
+  std::array<std::int64_t, 2 * kPolicies> layers{};  // [moe][policy]
+  std::int64_t dense_layer = 0;                      // one layer of each kind, for its shapes
+  std::int64_t moe_layer = 0;
+  bool embedding = false;
+  bool head = false;
+
+  friend bool operator==(const BucketContent& a, const BucketContent& b) {
+    return a.layers == b.layers && a.embedding == b.embedding && a.head == b.head;
+  }
+};
+
+// The distinct buckets of all chunks; only what occurs is costed, and only once.
+class BucketTable {
+ public:
+  explicit BucketTable(const Costing& costing) : costing_(costing) {}
+
+  std::uint32_t index_of(const BucketContent& content) {
+    const auto known = std::find(contents_.begin(), contents_.end(), content);
+    if (known == contents_.end()) {
+      contents_.push_back(content);
+      buckets_.push_back(cost_bucket(content));
+      return static_cast<std::uint32_t>(buckets_.size() - 1);
     }
-    return slot;
+    return static_cast<std::uint32_t>(known - contents_.begin());
+  }
+
+  [[nodiscard]] std::vector<BucketCosts> take() && {
+    return std::move(buckets_);
   }
 
  private:
-  static constexpr std::size_t kPolicies = 3;
+  BucketCosts cost_bucket(const BucketContent& content);
+  const LayerCosts& layer_costs(std::size_t sort, std::int64_t layer, model::Recompute policy);
+
   const Costing& costing_;
-  std::array<std::array<LayerCosts, kPolicies>, 2> table_{};
-  std::array<std::array<bool, kPolicies>, 2> known_{};
+  std::array<std::optional<LayerCosts>, 2 * BucketContent::kPolicies> layers_;  // [moe][policy]
+  std::vector<BucketContent> contents_;
+  std::vector<BucketCosts> buckets_;
 };
+
+const LayerCosts& BucketTable::layer_costs(std::size_t sort,
+                                           std::int64_t layer,
+                                           model::Recompute policy) {
+  if (!layers_[sort]) {
+    layers_[sort] = cost_layer(costing_, layer, policy);
+  }
+  return *layers_[sort];
+}
+
+BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
+  const model::ModelSpec& model = costing_.input.model;
+  const model::ShardContext& shard = costing_.options.shard;
+  BucketCosts bucket;
+  model::ShardParameters held;
+  const auto add_parameters = [&held](const model::ShardParameters& more, double count) {
+    held.dense += more.dense * count;
+    held.expert += more.expert * count;
+  };
+  for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
+    if (content.layers[sort] > 0) {
+      const auto count = static_cast<double>(content.layers[sort]);
+      const auto policy = static_cast<model::Recompute>(sort % BucketContent::kPolicies);
+      const std::int64_t layer =
+          sort < BucketContent::kPolicies ? content.dense_layer : content.moe_layer;
+      add_layer(bucket, layer_costs(sort, layer, policy), count);
+      add_parameters(model::layer_shard_parameters(model, shard, layer), count);
+    }
+  }
+  if (content.embedding) {
+    add_layer(bucket, cost_ends(costing_, model::embedding_passes(model, costing_.options)), 1.0);
+    add_parameters(model::embedding_shard_parameters(model, shard), 1.0);
+  }
+  if (content.head) {
+    add_layer(bucket, cost_ends(costing_, model::head_passes(model, costing_.options)), 1.0);
+    add_parameters(model::head_shard_parameters(model, shard), 1.0);
+  }
+  bucket.parameters = held.dense + held.expert;
+  add_reduction(bucket.gradient_reduce, costing_, held.dense, costing_.places.data, false);
+  add_reduction(bucket.gradient_reduce, costing_, held.expert, costing_.places.expert_data, true);
+  add_gather(bucket.parameter_gather, costing_, held.dense, costing_.places.shard);
+  add_gather(bucket.parameter_gather, costing_, held.expert, costing_.places.expert_data);
+  for (Parts* parts :
+       {&bucket.forward, &bucket.backward, &bucket.backward_input, &bucket.backward_weight}) {
+    apply_jitter(*parts, costing_);
+  }
+  return bucket;
+}
 
 // Layers [first, last) of bucket b when `layers` layers are cut into `buckets` groups.
 std::pair<std::int64_t, std::int64_t> bucket_range(std::int64_t layers, int buckets, int b) {
@@ -175,39 +257,25 @@ std::pair<std::int64_t, std::int64_t> bucket_range(std::int64_t layers, int buck
 }
 
 ChunkCosts cost_chunk(const Costing& costing,
-                      LayerCostTable& layers,
+                      BucketTable& table,
                       const layout::ChunkLayers& part,
                       int bucket_count) {
-  const model::ModelSpec& model = costing.input.model;
-  const model::ShardContext& shard = costing.options.shard;
   ChunkCosts chunk;
-  chunk.buckets.resize(static_cast<std::size_t>(bucket_count));
+  chunk.buckets.reserve(static_cast<std::size_t>(bucket_count));
   for (int b = 0; b < bucket_count; ++b) {
-    BucketCosts& bucket = chunk.buckets[static_cast<std::size_t>(b)];
-    model::ShardParameters held;
-    const auto add_parameters = [&held](const model::ShardParameters& more) {
-      held.dense += more.dense;
-      held.expert += more.expert;
-    };
+    BucketContent content;
     const auto [begin, end] = bucket_range(part.num_layers, bucket_count, b);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t layer = part.first_layer + i;
-      add_layer(bucket, layers.get(layer, recompute_policy(costing.input.spec.recompute, i)), 1.0);
-      add_parameters(model::layer_shard_parameters(model, shard, layer));
+      const bool moe = costing.input.model.is_moe_layer(layer);
+      const auto policy =
+          static_cast<std::size_t>(recompute_policy(costing.input.spec.recompute, i));
+      ++content.layers[(moe ? BucketContent::kPolicies : 0) + policy];
+      (moe ? content.moe_layer : content.dense_layer) = layer;
     }
-    if (part.has_embedding && b == 0) {
-      add_layer(bucket, cost_ends(costing, model::embedding_passes(model, costing.options)), 1.0);
-      add_parameters(model::embedding_shard_parameters(model, shard));
-    }
-    if (part.has_head && b == bucket_count - 1) {
-      add_layer(bucket, cost_ends(costing, model::head_passes(model, costing.options)), 1.0);
-      add_parameters(model::head_shard_parameters(model, shard));
-    }
-    bucket.parameters = held.dense + held.expert;
-    add_reduction(bucket.gradient_reduce, costing, held.dense, costing.places.data, false);
-    add_reduction(bucket.gradient_reduce, costing, held.expert, costing.places.expert_data, true);
-    add_gather(bucket.parameter_gather, costing, held.dense, costing.places.shard);
-    add_gather(bucket.parameter_gather, costing, held.expert, costing.places.expert_data);
+    content.embedding = part.has_embedding && b == 0;
+    content.head = part.has_head && b == bucket_count - 1;
+    chunk.buckets.push_back(table.index_of(content));
   }
   return chunk;
 }
@@ -224,27 +292,6 @@ Parts cost_optimizer(const Costing& costing, const model::ShardParameters& stage
   const auto& fixed = costing.costs.software().fixed_step_time;
   parts.add(StepCategory::launch_gap, cost::term(fixed.value(), fixed.kind()));
   return parts;
-}
-
-// All ranks wait for the slowest: a share of the busy time, growing with their number.
-void apply_jitter(Parts& parts, const Costing& costing) {
-  const auto& jitter = costing.costs.software().jitter_per_doubling;
-  const double nodes = static_cast<double>(costing.input.layout.gpus) / kGpusOfOneNode;
-  if (nodes > 1.0 && jitter.value() > 0.0) {
-    parts.add(StepCategory::idle,
-              cost::term(parts.total() * (jitter.value() * std::log2(nodes)), jitter.kind()));
-  }
-}
-
-void apply_jitter(DeviceCosts& device, const Costing& costing) {
-  for (ChunkCosts& chunk : device.chunks) {
-    for (BucketCosts& bucket : chunk.buckets) {
-      for (Parts* parts :
-           {&bucket.forward, &bucket.backward, &bucket.backward_input, &bucket.backward_weight}) {
-        apply_jitter(*parts, costing);
-      }
-    }
-  }
 }
 
 }  // namespace
@@ -360,7 +407,7 @@ StageCosts stage_costs(const StepInput& input,
                        const cost::CostModel& costs,
                        const std::vector<std::vector<int>>& buckets) {
   const Costing costing = make_costing(input, costs);
-  LayerCostTable layers(costing);
+  BucketTable table(costing);
   StageCosts result;
   const layout::RankMap map(input.layout);
   const double tokens = static_cast<double>(input.layout.micro_batch) *
@@ -376,27 +423,25 @@ StageCosts stage_costs(const StepInput& input,
     DeviceCosts device;
     for (std::size_t c = 0; c < input.layout.stages[index].size(); ++c) {
       device.chunks.push_back(
-          cost_chunk(costing, layers, input.layout.stages[index][c], buckets[index][c]));
+          cost_chunk(costing, table, input.layout.stages[index][c], buckets[index][c]));
     }
     device.optimizer =
         cost_optimizer(costing, layout::stage_shard_parameters(input.model, input.layout, d));
     device.optimizer.add(cost_copies(costing, map, d));
-    apply_jitter(device, costing);
     result.devices.push_back(std::move(device));
-    Parts forward;
-    Parts backward;
+    Parts to_next;
     if (input.layout.pipeline > 1) {
-      const std::int64_t before = (d + input.layout.pipeline - 1) % input.layout.pipeline;
-      forward.add(
+      to_next.add(
           StepCategory::exposed_pipeline,
           costs.send_receive(message, layout::place_hop(map, input.layout, d, input.cluster)));
-      backward.add(
-          StepCategory::exposed_pipeline,
-          costs.send_receive(message, layout::place_hop(map, input.layout, before, input.cluster)));
     }
-    result.send_forward.push_back(forward);
-    result.send_backward.push_back(backward);
+    result.send_forward.push_back(to_next);
   }
+  // A hop takes as long backwards: what device d sends back takes the hop of the device before it.
+  result.send_backward = result.send_forward;
+  std::rotate(
+      result.send_backward.begin(), result.send_backward.end() - 1, result.send_backward.end());
+  result.buckets = std::move(table).take();
   return result;
 }
 

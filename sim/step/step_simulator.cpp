@@ -78,14 +78,18 @@ std::variant<schedule::Schedule, StepProblem> make_schedule(const StepInput& inp
 void account_for_trust(StepResult& result, const StageCosts& costs, const StepInput& input) {
   const double micro_batches = micro_batches_per_chunk(input);
   Parts sum;
+  std::vector<double> uses(costs.buckets.size(), 0.0);
   for (const DeviceCosts& device : costs.devices) {
     for (const ChunkCosts& chunk : device.chunks) {
-      for (const BucketCosts& bucket : chunk.buckets) {
-        sum.add(bucket.forward, micro_batches);
-        sum.add(bucket.backward, micro_batches);
+      for (const std::uint32_t bucket : chunk.buckets) {
+        uses[bucket] += micro_batches;
       }
     }
     sum.add(device.optimizer);
+  }
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    sum.add(costs.buckets[i].forward, uses[i]);
+    sum.add(costs.buckets[i].backward, uses[i]);
   }
   Seconds known;
   for (const Seconds part : sum.by_source) {

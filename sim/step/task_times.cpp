@@ -1,7 +1,7 @@
 #include "sim/step/task_times.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <cstdint>
 
 #include "sim/base/check.hpp"
 
@@ -48,14 +48,11 @@ TaskKind kind_of(OpKind kind) {
   return TaskKind::forward;
 }
 
-// One bucket, or all buckets of the chunk.
-Parts chunk_parts(const ChunkCosts& chunk, TaskKind kind, std::int32_t bucket) {
-  if (bucket != schedule::kWholeChunk) {
-    return pass_of(chunk.buckets[static_cast<std::size_t>(bucket)], kind);
-  }
+// All buckets of the chunk.
+Parts chunk_parts(const StageCosts& costs, const ChunkCosts& chunk, TaskKind kind) {
   Parts sum;
-  for (const BucketCosts& part : chunk.buckets) {
-    sum.add(pass_of(part, kind));
+  for (const std::uint32_t bucket : chunk.buckets) {
+    sum.add(pass_of(costs.buckets[bucket], kind));
   }
   return sum;
 }
@@ -80,30 +77,71 @@ Parts task_parts(const schedule::StepGraph& graph, const StageCosts& costs, cons
   }
   const DeviceCosts& device = costs.devices[static_cast<std::size_t>(task.device)];
   const ChunkCosts& chunk = device.chunks[static_cast<std::size_t>(task.chunk)];
-  if (task.kind != TaskKind::overlapped) {
-    return chunk_parts(chunk, task.kind, task.bucket);
+  if (task.kind == TaskKind::overlapped) {
+    Parts both = chunk_parts(costs, chunk, TaskKind::forward);
+    both.add(chunk_parts(costs,
+                         device.chunks[static_cast<std::size_t>(task.backward_chunk)],
+                         kind_of(task.backward_kind)));
+    return both;
   }
-  Parts both = chunk_parts(chunk, TaskKind::forward, schedule::kWholeChunk);
-  both.add(chunk_parts(device.chunks[static_cast<std::size_t>(task.backward_chunk)],
-                       kind_of(task.backward_kind),
-                       schedule::kWholeChunk));
-  return both;
+  return task.bucket == schedule::kWholeChunk
+             ? chunk_parts(costs, chunk, task.kind)
+             : pass_of(costs.bucket(chunk, static_cast<std::size_t>(task.bucket)), task.kind);
 }
 
-// Tasks with the same key have the same composition. Fields are small: 8 bits of kind, 16 of each
-// of device and chunk, 24 of bucket or message.
-std::uint64_t key_of(const StepTask& task) {
-  constexpr std::uint64_t kBits16 = 0xffff;
-  constexpr std::uint64_t kBits24 = 0xffffff;
-  const std::int32_t last = task.kind == TaskKind::send_receive ? task.message
-                            : task.kind == TaskKind::overlapped
-                                ? task.backward_chunk * 4 + static_cast<int>(task.backward_kind)
-                                : task.bucket;
-  std::uint64_t key = static_cast<std::uint64_t>(task.kind);
-  key = key << 16U | (static_cast<std::uint64_t>(task.device) & kBits16);
-  key = key << 16U | (static_cast<std::uint64_t>(task.chunk) & kBits16);
-  return key << 24U | (static_cast<std::uint64_t>(last) & kBits24);
-}
+// Numbers the compositions that can occur: tasks with the same number are made of the same. Passes
+// of a bucket differ by its index among the distinct ones, wherever it lies.
+class Numbering {
+ public:
+  Numbering(const schedule::StepGraph& graph, const StageCosts& costs)
+      : costs_(costs),
+        chunks_(costs.devices.empty() ? 0 : costs.devices.front().chunks.size()),
+        whole_(kKinds * costs.buckets.size()),
+        overlapped_(whole_ + kKinds * costs.devices.size() * chunks_),
+        optimizer_(overlapped_ + 2 * costs.devices.size() * chunks_ * chunks_),
+        message_(optimizer_ + costs.devices.size()),
+        join_(message_ + graph.messages.size()) {}
+
+  [[nodiscard]] std::size_t count() const {
+    return join_ + 1;
+  }
+
+  [[nodiscard]] std::size_t of(const StepTask& task) const {
+    const auto device = static_cast<std::size_t>(task.device);
+    const auto chunk = static_cast<std::size_t>(task.chunk);
+    const auto kind = static_cast<std::size_t>(task.kind);
+    switch (task.kind) {
+      case TaskKind::join:
+        return join_;
+      case TaskKind::send_receive:
+        return message_ + static_cast<std::size_t>(task.message);
+      case TaskKind::optimizer:
+        return optimizer_ + device;
+      case TaskKind::overlapped: {
+        const std::size_t pair =
+            (device * chunks_ + chunk) * chunks_ + static_cast<std::size_t>(task.backward_chunk);
+        return overlapped_ + 2 * pair + (task.backward_kind == OpKind::backward ? 0 : 1);
+      }
+      default:
+        break;
+    }
+    if (task.bucket == schedule::kWholeChunk) {
+      return whole_ + kKinds * (device * chunks_ + chunk) + kind;
+    }
+    const ChunkCosts& held = costs_.devices[device].chunks[chunk];
+    return kKinds * held.buckets[static_cast<std::size_t>(task.bucket)] + kind;
+  }
+
+ private:
+  static constexpr std::size_t kKinds = static_cast<std::size_t>(TaskKind::join) + 1;
+  const StageCosts& costs_;
+  std::size_t chunks_;
+  std::size_t whole_;
+  std::size_t overlapped_;
+  std::size_t optimizer_;
+  std::size_t message_;
+  std::size_t join_;
+};
 
 struct Span {
   SimTime start;
@@ -125,12 +163,15 @@ std::vector<std::vector<Span>> communication_spans(const schedule::StepGraph& gr
   return spans;
 }
 
-SimTime overlap(const std::vector<Span>& spans, SimTime start, SimTime end) {
+// Time that [start, end) shares with the spans. Tasks of a device come in the order of time, so
+// `first` moves on with them past the spans that have ended.
+SimTime overlap(const std::vector<Span>& spans, std::size_t& first, SimTime start, SimTime end) {
+  while (first < spans.size() && spans[first].end <= start) {
+    ++first;
+  }
   SimTime sum;
-  auto it = std::partition_point(
-      spans.begin(), spans.end(), [start](const Span& s) { return s.end <= start; });
-  for (; it != spans.end() && it->start < end; ++it) {
-    sum += std::min(end, it->end) - std::max(start, it->start);
+  for (std::size_t i = first; i < spans.size() && spans[i].start < end; ++i) {
+    sum += std::min(end, spans[i].end) - std::max(start, spans[i].start);
   }
   return sum;
 }
@@ -147,17 +188,22 @@ TaskParts round_parts(const Parts& parts) {
 }
 
 TaskTimes::TaskTimes(const schedule::StepGraph& graph, const StageCosts& costs) : graph_(graph) {
-  std::unordered_map<std::uint64_t, std::size_t> known;
-  std::vector<std::size_t> which;
+  const Numbering numbering(graph, costs);
+  constexpr std::uint32_t kUnknown = UINT32_MAX;
+  std::vector<std::uint32_t> known(numbering.count(), kUnknown);
+  std::vector<std::uint32_t> which;
   which.reserve(graph.tasks.size());
   for (const StepTask& task : graph.tasks) {
-    const auto [it, is_new] = known.try_emplace(key_of(task), compositions_.size());
-    if (is_new) {
+    std::uint32_t& index = known[numbering.of(task)];
+    if (index == kUnknown) {
+      index = static_cast<std::uint32_t>(compositions_.size());
       compositions_.push_back(round_parts(task_parts(graph, costs, task)));
     }
-    which.push_back(it->second);
+    which.push_back(index);
   }
-  for (const std::size_t index : which) {
+  parts_.reserve(which.size());
+  durations_.reserve(which.size());
+  for (const std::uint32_t index : which) {
     parts_.push_back(&compositions_[index]);
     durations_.push_back(compositions_[index].total);
   }
@@ -176,6 +222,7 @@ bool TaskTimes::stretch_overlapped(const engine::Timing& timing, double slowdown
     return false;
   }
   stretch_.assign(durations_.size(), SimTime{});
+  std::vector<std::size_t> first(spans.size(), 0);
   bool changed = false;
   for (std::size_t i = 0; i < durations_.size(); ++i) {
     const StepTask& task = graph_.tasks[i];
@@ -183,8 +230,8 @@ bool TaskTimes::stretch_overlapped(const engine::Timing& timing, double slowdown
         static_cast<std::size_t>(task.device) >= spans.size()) {
       continue;
     }
-    const SimTime shared =
-        overlap(spans[static_cast<std::size_t>(task.device)], timing.start[i], timing.end[i]);
+    const auto device = static_cast<std::size_t>(task.device);
+    const SimTime shared = overlap(spans[device], first[device], timing.start[i], timing.end[i]);
     stretch_[i] = to_sim_time(to_seconds(shared) * slowdown);
     durations_[i] += stretch_[i];
     changed = changed || stretch_[i] > SimTime{};

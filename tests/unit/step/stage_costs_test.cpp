@@ -125,7 +125,7 @@ TEST(StageCosts, ZeroThreeMovesThreeHalvesOfZeroOne) {
     for (const Slice& slice : simulate(input, costs).slices) {
       if (slice.task.stream == schedule::Stream::data_parallel_comm) {
         const auto bucket = static_cast<std::size_t>(slice.task.bucket);
-        sum.bytes += stages.devices[0].chunks[0].buckets[bucket].parameters * 2.0;
+        sum.bytes += stages.bucket(stages.devices[0].chunks[0], bucket).parameters * 2.0;
         sum.seconds += in_seconds(to_seconds(slice.end - slice.start));
       }
     }
@@ -154,7 +154,8 @@ TEST(StageCosts, ShardedStatesMoveAsMuchAsAnAllReduce) {
     const StepInput input = input_of(what, costs);
     const StageCosts stages = stage_costs(input, costs, buckets_per_chunk(input));
     Seconds sum;
-    for (const BucketCosts& bucket : stages.devices[0].chunks[0].buckets) {
+    for (const std::uint32_t index : stages.devices[0].chunks[0].buckets) {
+      const BucketCosts& bucket = stages.buckets[index];
       sum += bucket.gradient_reduce.total() + bucket.parameter_gather.total();
     }
     return in_seconds(sum);
@@ -216,8 +217,8 @@ TEST(Buckets, HoldAllParametersOfTheStage) {
     const auto buckets = buckets_per_chunk(prepared.input);
     const StageCosts costs = stage_costs(prepared.input, prepared.costs, buckets);
     double sum = 0.0;
-    for (const BucketCosts& part : costs.devices[0].chunks[0].buckets) {
-      sum += part.parameters;
+    for (const std::uint32_t index : costs.devices[0].chunks[0].buckets) {
+      sum += costs.buckets[index].parameters;
     }
     EXPECT_DOUBLE_EQ(sum, static_cast<double>(model::count_parameters(model_of(what)).total));
   }

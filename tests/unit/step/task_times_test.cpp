@@ -37,7 +37,8 @@ StageCosts two_layers() {
   layer.backward = lasting(10);
   layer.gradient_reduce = lasting(6, kData);
   StageCosts costs;
-  costs.devices = {{.chunks = {{.buckets = {layer, layer}}}, .optimizer = lasting(2)}};
+  costs.buckets = {layer};
+  costs.devices = {{.chunks = {{.buckets = {0, 0}}}, .optimizer = lasting(2)}};
   costs.send_forward.resize(1);
   costs.send_backward.resize(1);
   return costs;
@@ -128,7 +129,8 @@ TEST(TaskTimes, MessagesTakeTheWireOfTheirDirection) {
   auto built = schedule::build_step_graph(plan, {.p2p = schedule::P2pMode::latency});
   const auto& graph = std::get<schedule::StepGraph>(built);
   StageCosts costs;
-  costs.devices.resize(3, {.chunks = {{.buckets = {{}}}, {.buckets = {{}}}}, .optimizer = {}});
+  costs.buckets.resize(1);
+  costs.devices.resize(3, {.chunks = {{.buckets = {0}}, {.buckets = {0}}}, .optimizer = {}});
   costs.send_forward = {lasting(1), lasting(2), lasting(3)};   // 0 -> 1, 1 -> 2, 2 -> 0
   costs.send_backward = {lasting(4), lasting(5), lasting(6)};  // 0 -> 2, 1 -> 0, 2 -> 1
   const TaskTimes task_times(graph, costs);
