@@ -63,14 +63,14 @@ std::string CostModel::explain_collective(model::CollectiveKind kind,
   const Bytes size = nccl_bytes(kind, bytes_per_rank_in, bytes_total);
   const Coefficient<double>& efficiency =
       time.crosses_nodes ? software_.network_efficiency : software_.nvlink_efficiency;
-  std::string text =
-      fmt::format("{} of {:.3f} MiB over {} ranks on {} hosts ({} per host, {} groups share one)\n",
-                  name_of(kind),
-                  in_mebibytes(size),
-                  group.ranks,
-                  group.nodes,
-                  group.ranks_per_node,
-                  group.sharing_node);
+  std::string text = fmt::format(
+      "{} of {:.3f} MiB, ranks: {}, hosts: {} with {} ranks each, groups on one host: {}\n",
+      name_of(kind),
+      in_mebibytes(size),
+      group.ranks,
+      group.nodes,
+      group.ranks_per_node,
+      group.sharing_node);
   text += time.algorithm == Algorithm::direct ? fmt::format("direct: {}\n", time.reason)
                                               : fmt::format("{} with {}: {}\n",
                                                             to_string(time.algorithm),

@@ -183,9 +183,9 @@ void add_checkpoint(std::vector<Key>& keys) {
                        .example = "200GB/s"},
                       [](CheckpointSpec& c) -> BytesPerSecond& { return c.storage.read; }));
   keys.push_back(rate({.path = "checkpoint.device_to_host",
-                       .fallback = "20GB/s",
+                       .note = "host_bandwidth of the GPU profile",
                        .meaning = "Rate at which one GPU copies its share to host memory (mode "
-                                  "async); the default is 60 % of PCIe 4.0 x16, assumed.",
+                                  "async).",
                        .example = "40GB/s"},
                       [](CheckpointSpec& c) -> BytesPerSecond& { return c.device_to_host; }));
   keys.push_back(save_time({.path = "checkpoint.stall",

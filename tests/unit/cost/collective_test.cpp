@@ -194,7 +194,8 @@ TEST(Collective, ExplainNamesAlgorithmTermsAndTheTable) {
                                                     gibibytes(1.0),
                                                     Dtype::bf16,
                                                     testing::group(16, 2));
-  EXPECT_NE(text.find("all-reduce of 1024.000 MiB over 16 ranks on 2 hosts"), std::string::npos);
+  EXPECT_NE(text.find("all-reduce of 1024.000 MiB, ranks: 16, hosts: 2 with 8 ranks each"),
+            std::string::npos);
   EXPECT_NE(text.find("NVLSTree with Simple"), std::string::npos);
   EXPECT_NE(text.find("NCCL 2.28.9 expects:"), std::string::npos);
   EXPECT_NE(text.find("LL128"), std::string::npos);
