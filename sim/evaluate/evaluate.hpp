@@ -23,14 +23,14 @@
 namespace orrery::evaluate {
 
 struct EvaluateOptions {
-  int threads = 0;                     // 0: all cores
-  std::optional<std::int64_t> trials;  // replaces simulation.trials
-  std::optional<std::uint64_t> seed;   // replaces simulation.seed
-  bool timelines = false;              // keep the step's slices and the intervals of one trial
+  int threads = 0;                          // 0: all cores
+  std::optional<std::int64_t> trials = {};  // replaces simulation.trials
+  std::optional<std::uint64_t> seed = {};   // replaces simulation.seed
+  bool timelines = false;                   // keep the step's slices and the intervals of one trial
   std::uint32_t timeline_trial = 0;
   bool operations = false;  // keep the account by operation
   bool levers = true;
-  std::optional<hardware::ProfileSearch> search;  // default: hardware::default_search
+  std::optional<hardware::ProfileSearch> search = {};  // default: hardware::default_search
   std::stop_token stop = {};
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
 };

@@ -1,0 +1,140 @@
+#include "sim/evaluate/evaluate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <stop_token>
+
+#include "sim/base/error.hpp"
+#include "sim/report/json_report.hpp"
+#include "tests/unit/evaluate/evaluate_fixture.hpp"
+
+namespace orrery::evaluate::test {
+namespace {
+
+TEST(Evaluate, EveryShippedScenarioMeetsItsExpectationsWithoutAWarning) {
+  int scenarios = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kSource + "/scenarios")) {
+    if (entry.path().extension() != ".yaml") {
+      continue;
+    }
+    ++scenarios;
+    SCOPED_TRACE(entry.path().string());
+    Diagnostics diagnostics;
+    const auto scenario = scenario::load_file(entry.path(), diagnostics);
+    ASSERT_TRUE(scenario) << to_string(diagnostics);
+    const auto evaluation = evaluate(*scenario, {.levers = false}, diagnostics);
+    ASSERT_TRUE(evaluation) << to_string(diagnostics);
+    EXPECT_TRUE(diagnostics.all().empty()) << to_string(diagnostics);
+    EXPECT_FALSE(evaluation->expectations.empty());
+    for (const report::ExpectationResult& result : evaluation->expectations) {
+      EXPECT_TRUE(result.passed()) << result.text << ": " << result.detail;
+    }
+  }
+  EXPECT_GE(scenarios, 10);
+}
+
+// 16,000 GPUs x 720 h x $4 = $46.08M; one percent of it, what a point of MFU is worth when the MFU
+// is 100 points, is $461k. At an MFU of m the same point is worth 1 / (m + 1 point) of the cost.
+TEST(Evaluate, ThirtyDaysOf16000GpusCostFortySixMillion) {
+  const std::string text = R"(format: orrery/1
+name: thirty days
+model: {preset: llama3-8b}
+cluster: {gpu: h100-sxm-80gb, nodes: 2000, gpus_per_node: 8, network: {preset: clos-400g}}
+layout: {sharding: zero1}
+batch: {global: 16000, micro: 1}
+step: {time: 10s}
+training: {duration: 30d}
+prices: {gpu_hour: $4/h}
+simulation: {trials: 1}
+)";
+  const report::Evaluation evaluation = must_evaluate(text);
+  EXPECT_NEAR(value(evaluation, "cost"), 46'080'000.0, 1.0);
+  EXPECT_NEAR(value(evaluation, "cost") / 100.0, 461'000.0, 500.0);
+  EXPECT_NEAR(value(evaluation, "gpu_hours"), 11'520'000.0, 0.1);
+  const double mfu = value(evaluation, "mfu");
+  bool found = false;
+  for (const report::Lever& lever : evaluation.levers) {
+    if (lever.change == "one point of MFU more") {
+      found = true;
+      EXPECT_NEAR(in_dollars(lever.cost_delta), -46'080'000.0 * 0.01 / (mfu + 0.01), 46'080.0);
+    }
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST(Evaluate, AGivenStepTimeRestsOnTheScenario) {
+  const std::string text =
+      replaced(kBase, "software: megatron-core", "software: megatron-core\nstep: {time: 10s}");
+  const report::Evaluation evaluation = must_evaluate(text);
+  EXPECT_DOUBLE_EQ(value(evaluation, "step_time"), 10.0);
+  EXPECT_TRUE(evaluation.step.given);
+  const auto given = static_cast<std::size_t>(SourceKind::given);
+  EXPECT_DOUBLE_EQ(in_seconds(evaluation.step.by_source[given]), 640.0);  // 64 GPUs x 10 s
+}
+
+TEST(Evaluate, ThreadsDoNotChangeAnyByte) {
+  const std::string one = report::to_json(must_evaluate(kBase, {.threads = 1}));
+  EXPECT_EQ(one, report::to_json(must_evaluate(kBase, {.threads = 2})));
+  EXPECT_EQ(one, report::to_json(must_evaluate(kBase, {.threads = 5})));
+}
+
+TEST(Evaluate, TheSeedDecidesTheDraws) {
+  const double a = value(must_evaluate(kBase), "finish_time");
+  EXPECT_EQ(a, value(must_evaluate(kBase, {.seed = 7}), "finish_time"));
+  EXPECT_NE(a, value(must_evaluate(kBase, {.seed = 8}), "finish_time"));
+}
+
+TEST(Evaluate, BrokenLayoutRulesPointAtTheirKeys) {
+  Diagnostics diagnostics;
+  EXPECT_FALSE(evaluate_text(replaced(kBase, "tensor: 2", "tensor: 3"), diagnostics));
+  EXPECT_NE(to_string(diagnostics)
+                .find("test.yaml:5:18: error: layout.tensor: 3 does not divide "
+                      "model.num_attention_heads = 32 (remainder 2)"),
+            std::string::npos)
+      << to_string(diagnostics);
+}
+
+TEST(Evaluate, ExpectationErrorsPointAtTheirLine) {
+  Diagnostics diagnostics;
+  const std::string text = std::string(kBase) + "expect:\n  - mfu >= 0.1\n  - goodputt >= 0.9\n";
+  EXPECT_FALSE(evaluate_text(text, diagnostics));
+  EXPECT_EQ(to_string(diagnostics),
+            "test.yaml:20:5: error: expect[1]: unknown metric `goodputt` in `goodputt >= 0.9` (did "
+            "you mean `goodput`?)\n");
+}
+
+TEST(Evaluate, NotFittingIsAnAnswerWithItsReason) {
+  const report::Evaluation evaluation = must_evaluate(replaced(
+      replaced(kBase, "preset: llama3-8b", "preset: llama3-405b"), "tokens: 300B", "tokens: 1B"));
+  EXPECT_FALSE(evaluation.feasible);
+  ASSERT_EQ(evaluation.reasons.size(), 1U);
+  EXPECT_NE(evaluation.reasons[0].find("short by"), std::string::npos);
+  EXPECT_LT(value(evaluation, "memory_headroom"), 0.0);
+}
+
+TEST(Evaluate, AStopRequestEndsIt) {
+  std::stop_source source;
+  source.request_stop();
+  Diagnostics diagnostics;
+  EXPECT_THROW((void)evaluate_text(kBase, diagnostics, {.stop = source.get_token()}), Error);
+}
+
+TEST(Explain, EveryMetricOfTheRegistryIsExplained) {
+  Diagnostics diagnostics;
+  const auto scenario =
+      scenario::load_file(kSource + "/scenarios/llama3-70b-64h100.yaml", diagnostics);
+  ASSERT_TRUE(scenario);
+  const auto evaluation = evaluate(*scenario, {.timelines = true, .operations = true}, diagnostics);
+  ASSERT_TRUE(evaluation);
+  for (const report::MetricInfo& metric : report::metric_registry()) {
+    const auto text = explain(*scenario, *evaluation, metric.name, diagnostics);
+    ASSERT_TRUE(text) << metric.name;
+    EXPECT_TRUE(text->starts_with(std::string(metric.name) + " = ")) << *text;
+    EXPECT_NE(text->find(metric.meaning), std::string::npos);
+  }
+  EXPECT_FALSE(explain(*scenario, *evaluation, "no_such_metric", diagnostics));
+}
+
+}  // namespace
+}  // namespace orrery::evaluate::test

@@ -1,0 +1,112 @@
+// No key is parsed but inert: each changed key moves a named metric in the stated direction.
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <vector>
+
+#include "tests/unit/evaluate/evaluate_fixture.hpp"
+
+namespace orrery::evaluate::test {
+namespace {
+
+enum class Moves { up, down };
+
+struct Change {
+  std::string_view from;
+  std::string_view to;
+  std::string_view metric;
+  Moves direction;
+};
+
+// Ordered as in the reference. Directions follow from the equations of docs/model.md.
+const std::vector<Change> kChanges = {
+    {"sequence_length: 8192", "sequence_length: 16384", "step_time", Moves::up},
+    {"preset: llama3-8b", "preset: llama3-8b, num_layers: 16", "step_time", Moves::down},
+    {"preset: llama3-8b", "preset: llama3-8b, ffn_hidden_size: 28672", "step_time", Moves::up},
+    {"preset: llama3-8b", "preset: llama3-8b, vocab_size: 256000", "peak_memory", Moves::up},
+    {"preset: llama3-8b", "preset: llama3-8b, num_query_groups: 32", "step_time", Moves::up},
+    {"gpu: h100-sxm-80gb", "gpu: a100-sxm-80gb", "step_time", Moves::up},
+    {"gpu: h100-sxm-80gb", "gpu: b200-sxm", "step_time", Moves::down},
+    {"nodes: 8,", "nodes: 16,", "tokens_per_second", Moves::up},
+    {"preset: infiniband-400g", "preset: ethernet-25g", "step_time", Moves::up},
+    {"tensor: 2", "tensor: 4", "peak_memory", Moves::down},
+    {"sequence_parallel: true", "sequence_parallel: false", "peak_memory", Moves::up},
+    {"pipeline: 4", "pipeline: 8", "bubble_fraction", Moves::up},
+    {"virtual_stages: 2", "virtual_stages: 4", "bubble_fraction", Moves::down},
+    {"sharding: zero1", "sharding: none", "peak_memory", Moves::up},
+    {"virtual_stages: 2, sharding: zero1, schedule: interleaved",
+     "sharding: zero1, schedule: gpipe",
+     "bubble_fraction",
+     Moves::up},
+    {"schedule: interleaved",
+     "schedule: interleaved, order: [tp, cp, pp, dp]",
+     "step_time",
+     Moves::up},
+    {"schedule: interleaved",
+     "schedule: interleaved, stage_layers: [2, 2, 4, 4, 4, 4, 6, 6]",
+     "step_time",
+     Moves::up},
+    {"global: 128", "global: 256", "bubble_fraction", Moves::down},
+    {"micro: 1", "micro: 2", "peak_memory", Moves::up},
+    {"precision: bf16", "precision: fp8-delayed", "step_time", Moves::down},
+    {"precision: bf16",
+     "precision: {compute: bf16, gradient_dtype: bf16}",
+     "peak_memory",
+     Moves::down},
+    {"recompute: none", "recompute: full", "step_time", Moves::up},
+    {"recompute: none", "recompute: selective", "step_time", Moves::up},
+    {"recompute: none", "recompute: {layers: 2}", "peak_memory", Moves::down},
+    {"recompute: none", "recompute: none\noverlap: {data: false}", "step_time", Moves::up},
+    {"recompute: none", "recompute: none\noverlap: {tensor: true}", "step_time", Moves::down},
+    {"recompute: none", "recompute: none\noverlap: {pipeline: false}", "step_time", Moves::up},
+    {"software: megatron-core", "software: megatron-deepspeed", "step_time", Moves::up},
+    {"tokens: 300B", "tokens: 600B", "finish_time", Moves::up},
+    {"start: 2026-01-01T00:00Z", "start: 2026-02-01T00:00Z", "finish_date", Moves::up},
+    {"every: 1000 steps", "every: 100 steps", "finish_time", Moves::up},
+    {"duration: 10min", "duration: 1h", "finish_time", Moves::up},
+    {"node_rate: 0.05/d", "node_rate: 0.5/d", "failures", Moves::up},
+    {"job_rate: 0.1/d", "job_rate: 2/d", "mtbf", Moves::down},
+    {"job_rate: 0.1/d",
+     "job_rate: 0.1/d, maintenance: {rate: 1/d, stall: 30min}",
+     "finish_time",
+     Moves::up},
+    {"job_rate: 0.1/d", "job_rate: 0.1/d, unitemised: 10min", "finish_time", Moves::up},
+    {"interval: 1h", "interval: 10min", "lost_work", Moves::down},
+    {"mode: sync", "mode: async", "finish_time", Moves::down},
+    {"mode: sync", "mode: sync, bytes_per_parameter: 28B", "checkpoint_stall", Moves::up},
+    {"write: 10GB/s", "write: 1GB/s", "checkpoint_stall", Moves::up},
+    {"read: 10GB/s", "read: 10MB/s", "finish_time", Moves::up},
+    {"mode: sync", "mode: async, stall: 5min, durable: 6min", "finish_time", Moves::up},
+    {"mode: sync", "mode: async, device_to_host: 10MB/s", "checkpoint_stall", Moves::up},
+    {"detect: 10min", "detect: 1h", "goodput", Moves::down},
+    {"diagnose: 10min", "diagnose: 1h", "goodput", Moves::down},
+    {"reschedule: 5min", "reschedule: 1h", "goodput", Moves::down},
+    {"communicator_init: 1min", "communicator_init: 1h", "goodput", Moves::down},
+    {"warm_up: 2min", "warm_up: 1h", "goodput", Moves::down},
+    {"warm_up: 2min", "warm_up: 2min, load: 1h", "goodput", Moves::down},
+    {"spares: 1", "spares: 4", "goodput", Moves::up},
+    {"spares: 1", "spares: 4", "gpu_hours", Moves::up},
+    {"repair_time: 2d", "repair_time: 10d", "goodput", Moves::down},
+    {"$4/h", "$8/h", "cost", Moves::up},
+    {"$4/h}", "$4/h, bill_spares: false}", "cost", Moves::down},
+};
+
+TEST(Keys, EveryChangeMovesItsMetric) {
+  const report::Evaluation base = must_evaluate(kBase, {.levers = false});
+  for (const Change& change : kChanges) {
+    SCOPED_TRACE(std::string(change.from) + " -> " + std::string(change.to));
+    const report::Evaluation changed =
+        must_evaluate(replaced(kBase, change.from, change.to), {.levers = false});
+    const double before = value(base, change.metric);
+    const double after = value(changed, change.metric);
+    if (change.direction == Moves::up) {
+      EXPECT_GT(after, before) << change.metric;
+    } else {
+      EXPECT_LT(after, before) << change.metric;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orrery::evaluate::test
