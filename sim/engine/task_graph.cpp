@@ -1,6 +1,7 @@
 #include "sim/engine/task_graph.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -54,6 +55,29 @@ DependencyCycle find_cycle(const TaskGraph& graph, std::vector<bool> can_complet
   std::reverse(path.begin(), path.end());
   std::rotate(path.begin(), std::min_element(path.begin(), path.end()), path.end());
   return {.tasks = std::move(path), .can_complete = std::move(can_complete)};
+}
+
+// The node of a task whose predecessors fit into one: most have at most two.
+std::optional<PackedNode> pack_alone(std::span<const Predecessor> predecessors,
+                                     std::span<const std::uint32_t> node_of_task) {
+  if (predecessors.size() > 2) {
+    return std::nullopt;
+  }
+  PackedNode node;
+  for (const Predecessor& before : predecessors) {
+    const std::uint32_t other = node_of_task[before.task.index()];
+    if (before.delay == kNoDelay && node.plain == 0) {
+      node.plain = other;
+    } else if (before.delay == kNoDelay && node.plain == other) {
+      continue;
+    } else if (node.delayed == 0) {
+      node.delayed = other;
+      node.delay = static_cast<std::uint32_t>(before.delay + 1);
+    } else {
+      return std::nullopt;  // two with a delay
+    }
+  }
+  return node;
 }
 
 }  // namespace
@@ -182,6 +206,11 @@ void TaskGraph::pack(std::span<const std::int32_t> order) {
   std::vector<std::uint32_t> plain;
   std::vector<PackedNode> delayed;
   for (const std::int32_t task : order) {
+    if (const auto node = pack_alone(predecessors({task}), node_of_task)) {
+      append_node(*node, task);
+      node_of_task[index(task)] = static_cast<std::uint32_t>(nodes_.size() - 1);
+      continue;
+    }
     plain.clear();
     delayed.clear();
     for (const Predecessor& before : predecessors({task})) {
@@ -222,14 +251,14 @@ void TaskGraph::append_node(const PackedNode& node, std::int32_t task) {
 }
 
 void TaskGraph::collect_last_nodes() {
-  std::vector<bool> is_awaited(nodes_.size(), false);
-  is_awaited[0] = true;
+  std::vector<std::uint8_t> is_awaited(nodes_.size(), 0);
+  is_awaited[0] = 1;
   for (const PackedNode& node : nodes_) {
-    is_awaited[node.plain] = true;
-    is_awaited[node.delayed] = true;
+    is_awaited[node.plain] = 1;
+    is_awaited[node.delayed] = 1;
   }
   for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
-    if (!is_awaited[node]) {
+    if (is_awaited[node] == 0) {
       last_nodes_.push_back(node);
     }
   }

@@ -66,7 +66,9 @@ class StepGraphBuilder {
       : schedule_(schedule),
         options_(options),
         writer_(schedule.devices),
-        transfers_(schedule, options.p2p, writer_) {}
+        transfers_(schedule, options.p2p, writer_) {
+    writer_.reserve(likely_tasks());
+  }
 
   std::variant<StepGraph, Deadlock> build() {
     for (int device = 0; device < schedule_.devices; ++device) {
@@ -106,6 +108,20 @@ class StepGraphBuilder {
     if (stream.last_reduction()) {
       last_reductions_.push_back(*stream.last_reduction());
     }
+  }
+
+  // Operations and their transfers; gathers, reductions and the operations that are split for them.
+  [[nodiscard]] std::size_t likely_tasks() const {
+    std::size_t count = 0;
+    for (const std::vector<PipelineOp>& list : schedule_.lists) {
+      count += 2 * list.size() + 2;
+    }
+    for (const std::vector<int>& chunks : options_.buckets) {
+      for (const int buckets_of_chunk : chunks) {
+        count += 4 * index(buckets_of_chunk);
+      }
+    }
+    return count;
   }
 
   [[nodiscard]] std::vector<int> buckets(int device) const {

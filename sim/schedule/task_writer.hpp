@@ -21,6 +21,12 @@ class TaskWriter {
  public:
   explicit TaskWriter(int devices);
 
+  // Room for about so many tasks.
+  void reserve(std::size_t tasks) {
+    tasks_.reserve(tasks);
+    builder_.reserve(tasks, 2 * tasks);
+  }
+
   // On the compute stream, after everything the device waits for; replaces what it waits for.
   TaskId add_compute(const StepTask& task);
 

@@ -7,15 +7,16 @@
 //                                  pipeline), [ready, start) exposed communication
 //   after the last task         -> idle (the others still finish)
 //
-// symbol   | meaning                                                          | unit | origin
-// ready(t) | end of the latest compute that t waited for: its own end for     | ns   | computed
-// ready(t) | end of the latest compute that task t waited for: its own end for  | ns   | computed
+// symbol   | meaning                                                           | unit | origin
+// ---------|-------------------------------------------------------------------|------|------------
+// ready(t) | end of the latest compute that task t waited for: its own end for | ns   | computed
 //          | compute; the maximum over its predecessors for a message, a       |      |
-//          | collective or a join                                             |      |
-// parts    | composition of a task, adds up to its duration                   | ns   | stage costs
-// stretch  | time a compute task lost to communication on the same GPU        | ns   | slow-down
+//          | collective or a join                                              |      |
+// parts    | composition of a task, adds up to its duration                    | ns   | stage costs
+// stretch  | time a compute task lost to communication on the same GPU         | ns   | slow-down
 //
-// The kind of exposed communication is that of the predecessor which arrived last.
+// The kind of exposed communication is that of the predecessor which arrived last. A message that
+// its sender copies itself occupies the sender, but is no compute to those who wait for it.
 
 #include <array>
 #include <span>

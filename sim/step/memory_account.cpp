@@ -1,6 +1,8 @@
 #include "sim/step/memory_account.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "sim/layout/sharding.hpp"
 #include "sim/model/memory.hpp"
@@ -25,16 +27,43 @@ struct ChunkBytes {
   Bytes gradients;  // unsharded, of the chunk's parameters
 };
 
+// Bytes of one layer by mixture of experts and recomputation: layers are alike in all else.
+class LayerTable {
+ public:
+  struct Entry {
+    Bytes kept;
+    Bytes working;
+  };
+
+  LayerTable(const StepInput& input, const cost::CostModel& costs) : input_(input), costs_(costs) {}
+
+  const Entry& get(std::int64_t layer, model::Recompute policy) {
+    auto& entry =
+        entries_[input_.model.is_moe_layer(layer) ? 1 : 0][static_cast<std::size_t>(policy)];
+    if (!entry) {
+      const model::ActivationOptions options = activation_options(input_, costs_, policy);
+      entry = {model::layer_activation_bytes(input_.model, options, layer),
+               model::layer_working_bytes(input_.model, options, layer)};
+    }
+    return *entry;
+  }
+
+ private:
+  const StepInput& input_;
+  const cost::CostModel& costs_;
+  std::array<std::array<std::optional<Entry>, 3>, 2> entries_;
+};
+
 ChunkBytes chunk_bytes(const StepInput& input,
                        const cost::CostModel& costs,
-                       const layout::ChunkLayers& part) {
+                       const layout::ChunkLayers& part,
+                       LayerTable& layers) {
   ChunkBytes sum;
   for (std::int64_t i = 0; i < part.num_layers; ++i) {
-    const model::ActivationOptions options =
-        activation_options(input, costs, recompute_policy(input.spec.recompute, i));
-    const std::int64_t layer = part.first_layer + i;
-    sum.kept += model::layer_activation_bytes(input.model, options, layer);
-    sum.working = std::max(sum.working, model::layer_working_bytes(input.model, options, layer));
+    const LayerTable::Entry& layer =
+        layers.get(part.first_layer + i, recompute_policy(input.spec.recompute, i));
+    sum.kept += layer.kept;
+    sum.working = std::max(sum.working, layer.working);
   }
   const model::ActivationOptions ends = activation_options(input, costs, model::Recompute::none);
   if (part.has_embedding) {
@@ -130,6 +159,7 @@ std::vector<StageMemory> memory_account(const StepInput& input,
                                         const schedule::Schedule& schedule,
                                         const std::vector<std::vector<int>>& buckets) {
   std::vector<StageMemory> stages;
+  LayerTable layers(input, costs);
   const bool shards_gradients =
       input.layout.sharding != Sharding::none && input.layout.sharding != Sharding::zero1;
   const bool transient_gradients =
@@ -147,7 +177,7 @@ std::vector<StageMemory> memory_account(const StepInput& input,
     memory.optimizer = states.optimizer;
     std::vector<ChunkBytes> chunks;
     for (std::size_t c = 0; c < input.layout.stages[index].size(); ++c) {
-      chunks.push_back(chunk_bytes(input, costs, input.layout.stages[index][c]));
+      chunks.push_back(chunk_bytes(input, costs, input.layout.stages[index][c], layers));
       const model::ShardParameters held = layout::chunk_shard_parameters(
           input.model, input.layout, d, static_cast<std::int64_t>(c));
       chunks.back().gradients =

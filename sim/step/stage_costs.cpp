@@ -79,18 +79,52 @@ double exposed_share(const Costing& costing,
   return costing.tensor_exposed;
 }
 
-Parts cost_pass(const Costing& costing, const model::Pass& pass) {
+// The collectives of a layer are few different ones, several times each.
+class CollectiveMemo {
+ public:
+  const cost::Cost& get(const Costing& costing, const model::CollectiveOp& op) {
+    const auto known = std::find_if(known_.begin(), known_.end(), [&op](const Known& entry) {
+      return entry.op.kind == op.kind && entry.op.axis == op.axis && entry.op.dtype == op.dtype &&
+             entry.op.bytes_per_rank_in == op.bytes_per_rank_in &&
+             entry.op.bytes_total == op.bytes_total;
+    });
+    if (known != known_.end()) {
+      return known->cost;
+    }
+    known_.push_back({op, costing.costs.operation(op, costing.places)});
+    return known_.back().cost;
+  }
+
+ private:
+  struct Known {
+    model::CollectiveOp op;
+    cost::Cost cost;
+  };
+
+  std::vector<Known> known_;
+};
+
+Parts cost_pass(const Costing& costing, const model::Pass& pass, CollectiveMemo& memo) {
   Parts parts;
   for (std::size_t i = 0; i < pass.size(); ++i) {
-    const cost::Cost cost = costing.costs.operation(pass[i].op, costing.places);
     if (const auto* collective = std::get_if<model::CollectiveOp>(&pass[i].op)) {
+      const cost::Cost& cost = memo.get(costing, *collective);
       parts.add(
           exposed_category(collective->axis), cost, exposed_share(costing, pass, i, cost.time));
     } else {
-      parts.add(pass[i].recomputed ? StepCategory::recompute : StepCategory::compute, cost);
+      parts.add(pass[i].recomputed ? StepCategory::recompute : StepCategory::compute,
+                costing.costs.operation(pass[i].op, costing.places));
     }
   }
   return parts;
+}
+
+// Full recomputation runs the forward pass again.
+Parts as_recomputation(Parts forward) {
+  Seconds& compute = forward.by_category[static_cast<std::size_t>(StepCategory::compute)];
+  forward.by_category[static_cast<std::size_t>(StepCategory::recompute)] += compute;
+  compute = {};
+  return forward;
 }
 
 // A pass cannot run faster than the host launches it; the rest is launch gap.
@@ -111,30 +145,32 @@ struct LayerCosts {
   Parts backward_weight;
 };
 
-LayerCosts cost_layer(const Costing& costing, std::int64_t layer, model::Recompute policy) {
-  const model::ModelSpec& model = costing.input.model;
-  const model::LayerPasses passes = model::layer_passes(model, costing.options, layer);
+LayerCosts cost_passes(const Costing& costing,
+                       const model::LayerPasses& passes,
+                       CollectiveMemo& memo) {
   LayerCosts costs;
-  costs.forward = cost_pass(costing, passes.forward);
-  costs.backward_input = cost_pass(costing, passes.backward_input);
-  costs.backward_weight = cost_pass(costing, passes.backward_weight);
-  costs.recompute =
-      cost_pass(costing, model::recompute_pass(model, costing.options, layer, policy));
+  costs.forward = cost_pass(costing, passes.forward, memo);
+  costs.backward_input = cost_pass(costing, passes.backward_input, memo);
+  costs.backward_weight = cost_pass(costing, passes.backward_weight, memo);
+  return costs;
+}
+
+LayerCosts cost_layer(const Costing& costing,
+                      std::int64_t layer,
+                      model::Recompute policy,
+                      CollectiveMemo& memo) {
+  const model::ModelSpec& model = costing.input.model;
+  LayerCosts costs = cost_passes(costing, model::layer_passes(model, costing.options, layer), memo);
   apply_host_floor(costs.forward, costing, 1.0);
   // Input and weight gradients share the launches of the backward.
   apply_host_floor(costs.backward_input, costing, kHostBackward / 2.0);
   apply_host_floor(costs.backward_weight, costing, kHostBackward / 2.0);
   if (policy == model::Recompute::full) {
-    apply_host_floor(costs.recompute, costing, 1.0);
+    costs.recompute = as_recomputation(costs.forward);
+  } else if (policy == model::Recompute::selective) {
+    costs.recompute =
+        cost_pass(costing, model::recompute_pass(model, costing.options, layer, policy), memo);
   }
-  return costs;
-}
-
-LayerCosts cost_ends(const Costing& costing, const model::LayerPasses& passes) {
-  LayerCosts costs;
-  costs.forward = cost_pass(costing, passes.forward);
-  costs.backward_input = cost_pass(costing, passes.backward_input);
-  costs.backward_weight = cost_pass(costing, passes.backward_weight);
   return costs;
 }
 
@@ -199,6 +235,7 @@ class BucketTable {
 
   const Costing& costing_;
   std::array<std::optional<LayerCosts>, 2 * BucketContent::kPolicies> layers_;  // [moe][policy]
+  CollectiveMemo memo_;
   std::vector<BucketContent> contents_;
   std::vector<BucketCosts> buckets_;
 };
@@ -207,7 +244,7 @@ const LayerCosts& BucketTable::layer_costs(std::size_t sort,
                                            std::int64_t layer,
                                            model::Recompute policy) {
   if (!layers_[sort]) {
-    layers_[sort] = cost_layer(costing_, layer, policy);
+    layers_[sort] = cost_layer(costing_, layer, policy, memo_);
   }
   return *layers_[sort];
 }
@@ -232,11 +269,14 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
     }
   }
   if (content.embedding) {
-    add_layer(bucket, cost_ends(costing_, model::embedding_passes(model, costing_.options)), 1.0);
+    add_layer(bucket,
+              cost_passes(costing_, model::embedding_passes(model, costing_.options), memo_),
+              1.0);
     add_parameters(model::embedding_shard_parameters(model, shard), 1.0);
   }
   if (content.head) {
-    add_layer(bucket, cost_ends(costing_, model::head_passes(model, costing_.options)), 1.0);
+    add_layer(
+        bucket, cost_passes(costing_, model::head_passes(model, costing_.options), memo_), 1.0);
     add_parameters(model::head_shard_parameters(model, shard), 1.0);
   }
   bucket.parameters = held.dense + held.expert;

@@ -232,9 +232,11 @@ bool TaskTimes::stretch_overlapped(const engine::Timing& timing, double slowdown
     }
     const auto device = static_cast<std::size_t>(task.device);
     const SimTime shared = overlap(spans[device], first[device], timing.start[i], timing.end[i]);
-    stretch_[i] = to_sim_time(to_seconds(shared) * slowdown);
-    durations_[i] += stretch_[i];
-    changed = changed || stretch_[i] > SimTime{};
+    if (shared > SimTime{}) {
+      stretch_[i] = to_sim_time(to_seconds(shared) * slowdown);
+      durations_[i] += stretch_[i];
+      changed = changed || stretch_[i] > SimTime{};
+    }
   }
   return changed;
 }
