@@ -31,6 +31,7 @@ constexpr std::string_view kFooter = R"(Examples:
   orrery check --junit report.xml scenarios/*.yaml
   orrery explain mfu scenarios/llama3-405b-16k.yaml
   orrery export --format chrome-trace -o step.json scenarios/gpt3-175b-1024.yaml
+  orrery validate scenarios/published/measured_runs.yaml
 
 Exit codes: 0 ok, 1 expectation failed, 2 usage, 3 scenario or data invalid, 4 does not fit in
 memory (check), 5 device or profile missing, 6 input or output, 70 internal, 130 interrupted.)";
@@ -110,6 +111,7 @@ ExitCode dispatch(int argc, const char* const* argv) {
   add_list_command(app, action);
   add_schema_command(app, action);
   add_export_command(app, action);
+  add_validate_command(app, action);
   app.footer(std::string(kFooter));
   check_command_word(app, argc, argv);
   try {

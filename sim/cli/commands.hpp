@@ -2,14 +2,15 @@
 
 // Which commands are there? Each adds itself to the parser and says what to do when it is chosen.
 //
-// command | answers
-// --------|-------------------------------------------------------------------------------------
-// run     | what does this training run take, and why: one screen, or JSON
-// check   | does it meet its `expect:` lines: for CI, with JUnit
-// explain | how did one number come about: formula, inputs, coefficients, sources
-// list    | which names may a scenario use
-// schema  | what may a scenario file say: JSON Schema, or the reference in Markdown
-// export  | the same for other programs: traces, tables, JSON
+// command  | answers
+// ---------|-------------------------------------------------------------------------------------
+// run      | what does this training run take, and why: one screen, or JSON
+// check    | does it meet its `expect:` lines: for CI, with JUnit
+// explain  | how did one number come about: formula, inputs, coefficients, sources
+// list     | which names may a scenario use
+// schema   | what may a scenario file say: JSON Schema, or the reference in Markdown
+// export   | the same for other programs: traces, tables, JSON
+// validate | how far are predictions from published measurements
 
 #include <functional>
 
@@ -30,5 +31,6 @@ void add_explain_command(CLI::App& app, Action& action);
 void add_list_command(CLI::App& app, Action& action);
 void add_schema_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);
+void add_validate_command(CLI::App& app, Action& action);
 
 }  // namespace orrery::cli

@@ -22,7 +22,7 @@
 // backward one of 1.1 to 1.4 times the forward one. 8-bit inputs use the 16-bit rates, flagged as
 // extrapolated: their backward is no faster (H200). Unfused attention arrives as GemmOp and
 // MemoryOp instead. Range: s >= 512, head dimension 64 to 256.
-// Source: tests/published/kernel_measurements.yaml.
+// Source: scenarios/published/kernel_measurements.yaml.
 
 #include "sim/cost/cost.hpp"
 #include "sim/hardware/gpu_profile.hpp"

@@ -28,7 +28,8 @@
 // Assumptions: groups of one axis run at once and share NICs evenly; full-duplex links; ranks map
 // to the nearest NIC. Breaks for tuner plugins (AWS), SHARP switches and TCP transports (give their
 // latency as tier latency). Valid range and measured errors: docs/collectives.md.
-// Sources: NVIDIA/nccl v2.28.9; nccl-tests logs in tests/published/collective_measurements.yaml.
+// Sources: NVIDIA/nccl v2.28.9; nccl-tests logs in
+// scenarios/published/collective_measurements.yaml.
 
 #include <cstdint>
 #include <string>

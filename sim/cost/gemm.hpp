@@ -26,7 +26,7 @@
 // times attention_efficiency, bound by compute or by the traffic of the scores. Range: m, n, k >=
 // 64, 16-bit. A value outside the range that the profile states for `sustained` (FLOP of one
 // product) or `half_depth` (K) is booked as extrapolated. Source: fit on
-// tests/published/kernel_measurements.yaml (SimuMax tables of A100 PCIe and B200).
+// scenarios/published/kernel_measurements.yaml (SimuMax tables of A100 PCIe and B200).
 
 #include "sim/cost/cost.hpp"
 #include "sim/hardware/gpu_profile.hpp"

@@ -19,7 +19,7 @@
 // optimizer_traffic | bytes moved per parameter of the optimizer step        | byte   | stack
 //
 // Range: 0.25 MiB and above; smaller kernels are all gap. Cache reuse between kernels is left out.
-// Source: norm kernels of cuDNN 9.19 and 9.22, tests/published/kernel_measurements.yaml.
+// Source: norm kernels of cuDNN 9.19 and 9.22, scenarios/published/kernel_measurements.yaml.
 
 #include "sim/cost/cost.hpp"
 #include "sim/hardware/gpu_profile.hpp"

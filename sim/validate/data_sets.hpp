@@ -9,18 +9,19 @@
 // kernel-measurements/1     | GPU, operation   | rate in flop_per_s or bytes_per_s
 // schedule-cases/1          | schedule         | match or mismatches
 // reliability-cases/1       | kind of quantity | the case's own
+// whole-runs/1              | kind of check    | wall time in s, ETTR
 // orrery/1                  | scenario         | metrics under `measured:`
 
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/cost/cost.hpp"
 #include "sim/hardware/profile_reader.hpp"
+#include "sim/report/trust.hpp"
 #include "sim/validate/profile_shelf.hpp"
 #include "sim/validate/validation.hpp"
 #include "sim/yaml/document.hpp"
@@ -44,10 +45,15 @@ struct DataFormat {
 
 [[nodiscard]] std::span<const DataFormat> data_formats();
 
+// Shares of a cost by the kind of source of its coefficients.
+[[nodiscard]] report::Trust trust_of(const cost::Cost& cost);
+
 [[nodiscard]] std::vector<ValidationRow> measured_run_rows(const DataSet& data);
 [[nodiscard]] std::vector<ValidationRow> collective_rows(const DataSet& data);
 [[nodiscard]] std::vector<ValidationRow> kernel_rows(const DataSet& data);
 [[nodiscard]] std::vector<ValidationRow> schedule_case_rows(const DataSet& data);
 [[nodiscard]] std::vector<ValidationRow> reliability_rows(const DataSet& data);
+[[nodiscard]] std::vector<ValidationRow> whole_run_rows(const DataSet& data);
+[[nodiscard]] std::vector<ValidationRow> scenario_rows(const DataSet& data);
 
 }  // namespace orrery::validate

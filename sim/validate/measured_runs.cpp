@@ -72,7 +72,6 @@ Work make_work(const DataRow& row, const DataSet& data) {
   }
   if (const auto memory = stated_memory(measured)) {
     work.memory = work.time;
-    work.memory->group = work.time.group + " peak_memory";
     work.memory->quantity = "peak_memory";
     work.memory->unit = "bytes";
     work.memory->measured = in_bytes(memory->value);

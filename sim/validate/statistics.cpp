@@ -26,26 +26,40 @@ Rows trusted(const Rows& rows) {
   return kept;
 }
 
-struct NamedRows {
-  std::string name;
+// Rows of one group; groups of different formats and quantities are different groups.
+struct GroupRows {
+  const ValidationRow* first = nullptr;
   Rows rows;
 };
 
-std::vector<NamedRows> by_group(const std::vector<ValidationRow>& rows, bool secondary) {
-  std::vector<NamedRows> groups;
+bool same_group(const ValidationRow& a, const ValidationRow& b) {
+  return a.group == b.group && a.quantity == b.quantity && a.format == b.format;
+}
+
+// In the order of appearance, those of one format together, its main quantity first.
+std::vector<GroupRows> by_group(const std::vector<ValidationRow>& rows) {
+  std::vector<GroupRows> groups;
+  std::vector<std::string> formats;
   for (const ValidationRow& row : rows) {
-    if (row.secondary != secondary) {
-      continue;
-    }
-    const auto found = std::find_if(groups.begin(), groups.end(), [&row](const NamedRows& group) {
-      return group.name == row.group;
+    const auto found = std::find_if(groups.begin(), groups.end(), [&row](const GroupRows& group) {
+      return same_group(*group.first, row);
     });
     if (found == groups.end()) {
-      groups.push_back({row.group, {&row}});
+      groups.push_back({&row, {&row}});
     } else {
       found->rows.push_back(&row);
     }
+    if (std::find(formats.begin(), formats.end(), row.format) == formats.end()) {
+      formats.push_back(row.format);
+    }
   }
+  const auto rank = [&formats](const GroupRows& group) {
+    const auto at = std::find(formats.begin(), formats.end(), group.first->format);
+    return std::pair(at - formats.begin(), group.first->secondary);
+  };
+  std::stable_sort(groups.begin(), groups.end(), [&rank](const GroupRows& a, const GroupRows& b) {
+    return rank(a) < rank(b);
+  });
   return groups;
 }
 
@@ -104,24 +118,23 @@ void summarize(Validation& validation) {
   Rows all;
   double groups = 0.0;
   double trusted_groups = 0.0;
-  for (const bool secondary : {false, true}) {
-    for (const NamedRows& group : by_group(validation.rows, secondary)) {
-      const Rows kept = trusted(group.rows);
-      validation.groups.push_back({.name = group.name,
-                                   .quantity = group.rows.front()->quantity,
-                                   .all = statistics_of(group.rows),
-                                   .without_suspicious = statistics_of(kept),
-                                   .secondary = secondary});
-      if (secondary) {
-        continue;
-      }
-      all.insert(all.end(), group.rows.begin(), group.rows.end());
-      overall.mape_groups += validation.groups.back().all.mape;
-      groups += 1.0;
-      if (!kept.empty()) {
-        overall.mape_groups_without_suspicious += validation.groups.back().without_suspicious.mape;
-        trusted_groups += 1.0;
-      }
+  for (const GroupRows& group : by_group(validation.rows)) {
+    const Rows kept = trusted(group.rows);
+    validation.groups.push_back({.name = group.first->group,
+                                 .quantity = group.first->quantity,
+                                 .format = group.first->format,
+                                 .secondary = group.first->secondary,
+                                 .all = statistics_of(group.rows),
+                                 .without_suspicious = statistics_of(kept)});
+    if (group.first->secondary) {
+      continue;
+    }
+    all.insert(all.end(), group.rows.begin(), group.rows.end());
+    overall.mape_groups += validation.groups.back().all.mape;
+    groups += 1.0;
+    if (!kept.empty()) {
+      overall.mape_groups_without_suspicious += validation.groups.back().without_suspicious.mape;
+      trusted_groups += 1.0;
     }
   }
   overall.mape_groups = groups > 0.0 ? overall.mape_groups / groups : 0.0;

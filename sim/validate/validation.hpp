@@ -15,8 +15,8 @@
 //
 // The overall statistics are those of the main quantity of a data set (step time, collective time,
 // rate of a kernel). Peak memory of measured runs has groups and statistics of its own. A row that
-// is suspicious (suspicious_rows.yaml beside the data set, with its reason) is scored as every
-// other; the statistics without such rows stand beside the full ones.
+// is suspicious (row_remarks.yaml beside the data set, with its reason) is scored as every other;
+// the statistics without such rows stand beside the full ones.
 
 #include <cstddef>
 #include <optional>
@@ -41,6 +41,7 @@ struct ValidationRow {
   std::optional<bool> match = {};            // exact cases: reproduced or not
   std::vector<std::string> mismatches = {};  // exact cases: what differs
   bool secondary = false;                    // not part of the overall statistics
+  std::string format = {};                   // of its data set
 
   [[nodiscard]] double relative_error() const;  // 0 or 1 for exact cases
 };
@@ -58,9 +59,10 @@ struct Statistics {
 struct GroupStatistics {
   std::string name;
   std::string quantity;
+  std::string format;
+  bool secondary = false;
   Statistics all;
   Statistics without_suspicious;
-  bool secondary = false;
 };
 
 struct Overall {
@@ -70,11 +72,19 @@ struct Overall {
   double mape_groups_without_suspicious = 0.0;
 };
 
+// What is known about groups that miss: read from row_remarks.yaml, printed beside their errors.
+struct GroupRemark {
+  std::string group;
+  std::string remark;
+};
+
 struct Validation {
   std::vector<std::string> files;
   std::vector<ValidationRow> rows;      // in the order of the files
-  std::vector<GroupStatistics> groups;  // main quantities first, in the order of appearance
+  std::vector<GroupStatistics> groups;  // by format; of each, the main quantity first
   Overall overall;
+  std::vector<GroupRemark> remarks;
+  std::vector<std::string> notes;  // on the whole, from row_remarks.yaml
 };
 
 [[nodiscard]] Statistics statistics_of(const std::vector<const ValidationRow*>& rows);

@@ -78,7 +78,7 @@ bool Row::contains(const std::string& key, std::string_view word) const {
 
 std::vector<Row> published_rows(const std::string& file, const std::string& section) {
   Diagnostics diagnostics;
-  const std::string path = std::string(ORRERY_SOURCE_DIR) + "/tests/published/" + file;
+  const std::string path = std::string(ORRERY_SOURCE_DIR) + "/scenarios/published/" + file;
   const auto document = yaml::parse_file(path, {}, diagnostics);
   ORRERY_CHECK(document.has_value(), "{}: {}", path, to_string(diagnostics));
   std::vector<Row> rows;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows of the published data sets under tests/published, as text by key; and error statistics.
+// Rows of the published data sets under scenarios/published, as text by key; and error statistics.
 
 #include <map>
 #include <optional>
@@ -20,7 +20,7 @@ struct Row {
   [[nodiscard]] bool contains(const std::string& key, std::string_view word) const;
 };
 
-// Items of the sequence `section` of tests/published/<file>.
+// Items of the sequence `section` of scenarios/published/<file>.
 [[nodiscard]] std::vector<Row> published_rows(const std::string& file, const std::string& section);
 
 // Relative errors (predicted - measured) / measured by group.

@@ -1,0 +1,231 @@
+#include "sim/validate/validate.hpp"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "sim/evaluate/catalog.hpp"
+#include "sim/evaluate/evaluate.hpp"
+#include "sim/validate/data_sets.hpp"
+#include "sim/validate/measured_runs.hpp"
+
+namespace orrery::validate {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRemarksFormat = "row-remarks/1";
+constexpr std::string_view kRemarksFile = "row_remarks.yaml";
+
+constexpr std::array<DataFormat, 7> kFormats = {{
+    {"measured-runs/1", "step times and peak memory of training runs", measured_run_rows},
+    {"collective-measurements/1", "times of collectives", collective_rows},
+    {"kernel-measurements/1", "rates of GEMM, attention and memory-bound kernels", kernel_rows},
+    {"schedule-cases/1", "exact times and memory of pipeline schedules", schedule_case_rows},
+    {"reliability-cases/1", "failures, checkpoints, restarts", reliability_rows},
+    {"whole-runs/1", "whole runs: wall time, goodput", whole_run_rows},
+    {"orrery/1", "a scenario with a `measured:` block of metrics", scenario_rows},
+}};
+
+// Data sets are larger than scenarios.
+yaml::Limits data_limits() {
+  yaml::Limits limits;
+  limits.max_bytes = std::size_t{256} << 20U;
+  limits.max_nodes = 20'000'000;
+  limits.max_pending_bytes = std::size_t{16} << 20U;
+  return limits;
+}
+
+const DataFormat* find_format(std::string_view name) {
+  const auto found = std::find_if(
+      kFormats.begin(), kFormats.end(), [name](const DataFormat& f) { return f.name == name; });
+  return found == kFormats.end() ? nullptr : &*found;
+}
+
+void refuse_format(const yaml::Value& document, const std::string& name, Diagnostics& diagnostics) {
+  const yaml::Value* value = DataRow(document).find("format");
+  std::vector<std::string_view> known;
+  for (const DataFormat& format : kFormats) {
+    known.push_back(format.name);
+  }
+  diagnostics.error(
+      value == nullptr ? document.where : value->where,
+      "format",
+      name.empty() ? std::string("is missing") : fmt::format("`{}` cannot be validated", name),
+      fmt::format("{}", fmt::join(known, ", ")));
+}
+
+// What is known about rows and groups, by id and name.
+struct Remarks {
+  std::map<std::string, std::string> suspicious;
+  std::vector<GroupRemark> groups;
+  std::vector<std::string> notes;
+};
+
+void add_remarks(const yaml::Value& document, Remarks& remarks) {
+  for (const DataRow& row : data_rows(document, "suspicious")) {
+    remarks.suspicious[row.text("id")] = row.text("reason");
+  }
+  for (const DataRow& row : data_rows(document, "groups")) {
+    remarks.groups.push_back({row.text("group"), row.text("remark")});
+  }
+  for (std::string& note : DataRow(document).texts("notes")) {
+    remarks.notes.push_back(std::move(note));
+  }
+}
+
+void read_remarks_beside(const fs::path& file,
+                         std::vector<fs::path>& read,
+                         Remarks& remarks,
+                         Diagnostics& diagnostics) {
+  const fs::path path = file.parent_path() / kRemarksFile;
+  if (std::find(read.begin(), read.end(), path) != read.end() || !fs::exists(path)) {
+    return;
+  }
+  read.push_back(path);
+  const auto document = yaml::parse_file(path, data_limits(), diagnostics);
+  if (document) {
+    add_remarks(*document, remarks);
+  }
+}
+
+void apply_remarks(Validation& validation, const Remarks& remarks) {
+  for (ValidationRow& row : validation.rows) {
+    const auto found = remarks.suspicious.find(row.id);
+    if (found != remarks.suspicious.end() && row.suspicious.empty()) {
+      row.suspicious = found->second;
+    }
+  }
+  validation.remarks = remarks.groups;
+  validation.notes = remarks.notes;
+}
+
+void add_rows(const fs::path& file,
+              const yaml::Value& document,
+              const ValidateOptions& options,
+              Validation& validation,
+              Diagnostics& diagnostics) {
+  const std::string name = DataRow(document).text("format");
+  const DataFormat* format = find_format(name);
+  if (name == kRemarksFormat) {
+    return;
+  }
+  if (format == nullptr) {
+    refuse_format(document, name, diagnostics);
+    return;
+  }
+  const hardware::ProfileSearch search = evaluate::profile_search(file, options.profiles);
+  ProfileShelf profiles(search);
+  for (ValidationRow& row : format->rows({.path = file,
+                            .document = document,
+                            .profiles = profiles,
+                            .search = search,
+                            .diagnostics = diagnostics,
+                            .threads = options.threads})) {
+    row.format = name;
+    validation.rows.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+report::Trust trust_of(const cost::Cost& cost) {
+  report::Trust trust;
+  if (cost.time > Seconds{}) {
+    for (std::size_t i = 0; i < kSourceKindCount; ++i) {
+      trust.share[i] = cost.by_source[i] / cost.time;
+    }
+    trust.extrapolated = cost.extrapolated / cost.time;
+  }
+  return trust;
+}
+
+std::span<const DataFormat> data_formats() {
+  return kFormats;
+}
+
+std::optional<Validation> validate_files(const std::vector<fs::path>& files,
+                                         const ValidateOptions& options,
+                                         Diagnostics& diagnostics) {
+  Validation validation;
+  Remarks remarks;
+  std::vector<fs::path> remark_files;
+  for (const fs::path& file : files) {
+    validation.files.push_back(file.string());
+    const auto document = yaml::parse_file(file, data_limits(), diagnostics);
+    if (!document) {
+      continue;
+    }
+    read_remarks_beside(file, remark_files, remarks, diagnostics);
+    add_rows(file, *document, options, validation, diagnostics);
+  }
+  if (diagnostics.has_errors()) {
+    return std::nullopt;
+  }
+  apply_remarks(validation, remarks);
+  summarize(validation);
+  return validation;
+}
+
+namespace {
+
+std::optional<std::string> explain_run(const ReadyRun& run,
+                                       std::string_view metric,
+                                       const hardware::ProfileSearch& search,
+                                       Diagnostics& diagnostics) {
+  scenario::Scenario scenario = run.mapped.scenario;
+  scenario.software = run.software->name;
+  evaluate::EvaluateOptions options;
+  options.operations = true;
+  options.levers = false;
+  options.search = search;
+  const auto evaluation = evaluate::evaluate(scenario, options, diagnostics);
+  if (!evaluation) {
+    return std::nullopt;
+  }
+  std::string text;
+  for (const std::string& note : run.mapped.notes) {
+    text += fmt::format("assumed: {}\n", note);
+  }
+  const auto explanation = evaluate::explain(scenario, *evaluation, metric, diagnostics);
+  return explanation ? std::optional(text + *explanation) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> explain_row(const std::vector<fs::path>& files,
+                                       std::string_view id,
+                                       std::string_view metric,
+                                       const ValidateOptions& options,
+                                       Diagnostics& diagnostics) {
+  for (const fs::path& file : files) {
+    const auto document = yaml::parse_file(file, data_limits(), diagnostics);
+    if (!document) {
+      return std::nullopt;
+    }
+    for (const DataRow& row : data_rows(*document, "runs")) {
+      if (row.text("id") != id) {
+        continue;
+      }
+      const hardware::ProfileSearch search = evaluate::profile_search(file, options.profiles);
+      ProfileShelf profiles(search);
+      const auto run = prepare_run(row, profiles, diagnostics);
+      if (const auto* reason = std::get_if<std::string>(&run)) {
+        diagnostics.error(row.value().where, "", *reason);
+        return std::nullopt;
+      }
+      return explain_run(std::get<ReadyRun>(run), metric, search, diagnostics);
+    }
+  }
+  diagnostics.error({files.empty() ? "" : files.front().string()},
+                    "",
+                    fmt::format("no measured run has the id `{}`", id));
+  return std::nullopt;
+}
+
+}  // namespace orrery::validate

@@ -1,0 +1,272 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "sim/validate/run_tables.hpp"
+#include "sim/validate/write_validation.hpp"
+
+namespace orrery::validate {
+
+namespace {
+
+constexpr double kPercent = 100.0;
+constexpr std::size_t kWorstRows = 3;  // listed of each group
+constexpr double kMiss = 0.10;         // below it a row is not listed
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", kPercent * share);
+}
+
+std::string signed_percent(double share) {
+  return fmt::format("{:+.1f} %", kPercent * share);
+}
+
+// Text in a cell of a table.
+std::string cell(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '|') {
+      safe += "\\|";
+    } else {
+      safe += c == '\n' ? ' ' : c;
+    }
+  }
+  return safe;
+}
+
+std::string statistics_cells(const Statistics& s) {
+  return fmt::format("{} | {} | {} | {} | {} | {} | {}",
+                     s.n,
+                     s.skipped,
+                     percent(s.mape),
+                     percent(s.median),
+                     percent(s.p90),
+                     signed_percent(s.worst),
+                     signed_percent(s.bias));
+}
+
+constexpr std::string_view kTableHead =
+    " | n | skipped | MAPE | median | p90 | worst | bias | MAPE without suspicious rows |\n"
+    "|---|---|---|---|---|---|---|---|---|\n";
+
+std::vector<const ValidationRow*> rows_of(const Validation& validation,
+                                          const GroupStatistics& group) {
+  std::vector<const ValidationRow*> rows;
+  for (const ValidationRow& row : validation.rows) {
+    if (row.group == group.name && row.quantity == group.quantity && row.format == group.format) {
+      rows.push_back(&row);
+    }
+  }
+  return rows;
+}
+
+// One table per format and quantity, closed by the mean over its groups.
+std::string group_tables(const Validation& validation) {
+  std::string text;
+  std::string section;
+  double sum = 0.0;
+  int count = 0;
+  const auto close = [&text, &sum, &count] {
+    if (count > 1) {
+      text += fmt::format("\nMean of the groups' MAPE: {}.\n", percent(sum / count));
+    }
+    sum = 0.0;
+    count = 0;
+  };
+  for (const GroupStatistics& group : validation.groups) {
+    const std::string title = fmt::format("{}: {}", group.format, group.quantity);
+    if (title != section) {
+      close();
+      section = title;
+      text += fmt::format("\n## {}\n\n| group{}", title, kTableHead);
+    }
+    text += fmt::format("| {} | {} | {} |\n",
+                        cell(group.name),
+                        statistics_cells(group.all),
+                        group.without_suspicious.n > 0 ? percent(group.without_suspicious.mape)
+                                                       : std::string("none left"));
+    sum += group.all.mape;
+    ++count;
+  }
+  close();
+  return text;
+}
+
+std::string remark_list(const Validation& validation) {
+  std::string text;
+  for (const GroupRemark& remark : validation.remarks) {
+    text += fmt::format("- **{}**: {}\n", remark.group, remark.remark);
+  }
+  return text.empty() ? text : "\n## Which groups miss, and why\n\n" + text;
+}
+
+// The worst rows of each group of step times.
+std::string miss_table(const Validation& validation) {
+  std::string text;
+  for (const GroupStatistics& group : validation.groups) {
+    if (group.quantity != "step_time") {
+      continue;
+    }
+    std::vector<const ValidationRow*> rows = rows_of(validation, group);
+    std::erase_if(rows, [](const ValidationRow* row) {
+      return !row->skipped.empty() || std::abs(row->relative_error()) < kMiss;
+    });
+    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
+      return std::abs(a->relative_error()) > std::abs(b->relative_error());
+    });
+    for (std::size_t i = 0; i < std::min(rows.size(), kWorstRows); ++i) {
+      const ValidationRow* row = rows[i];
+      text += fmt::format("| {} | {} of {} | {} | {:.4g} s | {:.4g} s | {} |\n",
+                          cell(group.name),
+                          rows.size(),
+                          group.all.n,
+                          cell(row->id),
+                          row->predicted,
+                          row->measured,
+                          signed_percent(row->relative_error()));
+    }
+  }
+  if (text.empty()) {
+    return text;
+  }
+  return fmt::format(
+             "\n## Step times that miss by more than {:.0f} %\n\n"
+             "The {} worst of each stack; `orrery validate --rows` prints every row and "
+             "`orrery validate --explain ID`\nwhere its time goes.\n\n"
+             "| stack | rows that miss | row | predicted | measured | error |\n"
+             "|---|---|---|---|---|---|\n",
+             kPercent * kMiss,
+             kWorstRows) +
+         text;
+}
+
+std::string suspicious_table(const Validation& validation) {
+  std::string text;
+  for (const ValidationRow& row : validation.rows) {
+    if (!row.suspicious.empty() && row.format == "measured-runs/1" && !row.secondary) {
+      const std::string error =
+          row.skipped.empty() ? signed_percent(row.relative_error()) : std::string("skipped");
+      text += fmt::format("| {} | {} | {} |\n", cell(row.id), error, cell(row.suspicious));
+    }
+  }
+  return text.empty() ? text
+                      : "\n## Suspicious measured runs\n\nScored like every other row in the "
+                        "tables above, and left out of their last column.\n\n"
+                        "| row | error | reason |\n|---|---|---|\n" +
+                            text;
+}
+
+std::string skipped_table(const Validation& validation) {
+  std::map<std::string, std::pair<int, std::string>> reasons;
+  for (const ValidationRow& row : validation.rows) {
+    if (!row.skipped.empty()) {
+      auto& [count, example] = reasons[row.format + "|" + row.skipped];
+      example = count == 0 ? row.id : example;
+      ++count;
+    }
+  }
+  std::string text;
+  for (const auto& [key, rows] : reasons) {
+    const std::size_t bar = key.find('|');
+    text += fmt::format("| {} | {} | {} | {} |\n",
+                        key.substr(0, bar),
+                        rows.first,
+                        cell(rows.second),
+                        cell(key.substr(bar + 1)));
+  }
+  return text.empty() ? text
+                      : "\n## Skipped rows\n\nEach counts as an error of 100 %.\n\n"
+                        "| data set | rows | such as | reason |\n|---|---|---|---|\n" +
+                            text;
+}
+
+std::string_view yes(bool flag) {
+  return flag ? "yes" : "";
+}
+
+std::string_view name_of(model::Activation activation) {
+  switch (activation) {
+    case model::Activation::gelu:
+      return "gelu";
+    case model::Activation::swiglu:
+      return "swiglu";
+    case model::Activation::squared_relu:
+      return "squared relu";
+    case model::Activation::relu:
+      return "relu";
+  }
+  return {};
+}
+
+std::string_view name_of(model::PositionEmbedding position) {
+  switch (position) {
+    case model::PositionEmbedding::none:
+      return "none";
+    case model::PositionEmbedding::learned:
+      return "learned";
+    case model::PositionEmbedding::rotary:
+      return "rotary";
+    case model::PositionEmbedding::alibi:
+      return "alibi";
+  }
+  return {};
+}
+
+std::string word_tables() {
+  std::string text =
+      "\n## What enters a prediction\n\n"
+      "Everything in a row except `measured`, `id` and `confidence`. Text enters only through "
+      "these "
+      "tables.\n\n| field | words | effect |\n|---|---|---|\n";
+  for (const Keyword& keyword : keywords()) {
+    text += fmt::format("| {} | {} | {} |\n", keyword.field, keyword.words, keyword.meaning);
+  }
+  text +=
+      "\nA stack takes the software profile of its own name, else:\n\n"
+      "| stack begins with | software profile |\n|---|---|\n";
+  for (const StackName& stack : stack_names()) {
+    text += fmt::format("| {} | {} |\n", stack.stack, stack.software);
+  }
+  text += "\n| words in the GPU's name | GPU profile |\n|---|---|\n";
+  for (const GpuName& gpu : gpu_names()) {
+    text += fmt::format("| {} | {} |\n", gpu.words, gpu.profile);
+  }
+  text +=
+      "\n| model's name begins with | activation, unless `gated` says otherwise | positions | "
+      "biases | tied embeddings, unless stated |\n|---|---|---|---|---|\n";
+  for (const ModelFamily& family : model_families()) {
+    text += fmt::format("| {} | {} | {} | {} | {} |\n",
+                        family.name,
+                        name_of(family.activation),
+                        name_of(family.position),
+                        family.linear_bias ? "all" : (family.qkv_bias ? "qkv" : ""),
+                        yes(family.tied_embeddings));
+  }
+  return text;
+}
+
+std::string preface(const Validation& validation) {
+  std::string text =
+      "# Accuracy\n\nHow far predictions are from published measurements. Made by\n\n"
+      "    orrery validate --markdown -o docs/accuracy.md scenarios/published/*.yaml\n\n"
+      "error = (predicted - measured) / measured; MAPE is the mean of its size, median and p90 are "
+      "of its size, bias\nis its mean. A skipped row counts as 100 %. No value under `measured` "
+      "reaches a prediction, and no row has\nconstants of its own: all runs of one GPU and one "
+      "training stack share their coefficients.\n";
+  for (const std::string& note : validation.notes) {
+    text += "\n" + note + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_markdown(const Validation& validation) {
+  return preface(validation) + group_tables(validation) + remark_list(validation) +
+         miss_table(validation) + suspicious_table(validation) + skipped_table(validation) +
+         word_tables();
+}
+
+}  // namespace orrery::validate

@@ -1,0 +1,25 @@
+#pragma once
+
+// How does a validation read? A table for terminals, JSON `orrery-validation/1`, the page
+// docs/accuracy.md.
+//
+// Errors are fractions in JSON and percent elsewhere. In JSON `groups` holds the main quantity of
+// each data set and `secondary_groups` the others, which `overall` leaves out.
+
+#include <string>
+
+#include "sim/validate/validation.hpp"
+
+namespace orrery::validate {
+
+struct TextOptions {
+  bool rows = false;  // every row, not only the statistics
+};
+
+[[nodiscard]] std::string to_text(const Validation& validation, const TextOptions& options = {});
+[[nodiscard]] std::string to_json(const Validation& validation);
+
+// Deterministic: no dates, paths as given.
+[[nodiscard]] std::string to_markdown(const Validation& validation);
+
+}  // namespace orrery::validate

@@ -1,0 +1,193 @@
+// Dispatch by format, remarks, and the outputs.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/base/file.hpp"
+#include "sim/validate/validate.hpp"
+#include "sim/validate/write_validation.hpp"
+
+namespace orrery::validate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRun = R"(format: measured-runs/1
+runs:
+- id: one
+  stack: nemo
+  model: {name: Llama-3-8B, layers: 32, hidden: 4096, heads: 32, kv_heads: 8, ffn_hidden: 14336, gated: true, vocab: 128256, seq_len: 8192, tied_embeddings: false}
+  hardware: {gpu: H100-80GB, count: 8, gpus_per_node: 8}
+  layout: {tp: 1, pp: 1, dp: 8, schedule: none, sharding: zero1}
+  batch: {global_sequences: 128, micro: 1}
+  precision: bf16
+  recompute: none
+  measured: {step_time_s: 12.0, peak_memory_gib: 70.0}
+- id: two
+  stack: maxtext
+  model: {name: Llama-3-8B, layers: 32, hidden: 4096, heads: 32, vocab: 128256, seq_len: 8192}
+  hardware: {gpu: H100-80GB, count: 8, gpus_per_node: 8}
+  layout: {tp: 1, pp: 1, dp: 8}
+  batch: {global_sequences: 128, micro: 1}
+  measured: {step_time_s: 12.0}
+)";
+
+class ValidateFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) /
+              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::create_directories(folder_);
+  }
+
+  void TearDown() override {
+    fs::remove_all(folder_);
+  }
+
+  fs::path write(const std::string& name, const std::string& text) {
+    write_file_atomically(folder_ / name, text);
+    return folder_ / name;
+  }
+
+  // Profiles of this repository.
+  static ValidateOptions options() {
+    ValidateOptions result;
+    result.profiles = {fs::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"};
+    return result;
+  }
+
+  std::string errors_of(const std::string& text) {
+    Diagnostics diagnostics;
+    const fs::path path = write("data.yaml", text);
+    EXPECT_FALSE(validate_files({path}, options(), diagnostics).has_value());
+    std::string found = to_string(diagnostics);
+    const std::string folder = folder_.string() + "/";
+    for (std::size_t at = found.find(folder); at != std::string::npos; at = found.find(folder)) {
+      found.erase(at, folder.size());
+    }
+    return found;
+  }
+
+  fs::path folder_;
+};
+
+constexpr const char* kFormats =
+    "(measured-runs/1, collective-measurements/1, kernel-measurements/1, schedule-cases/1, "
+    "reliability-cases/1, whole-runs/1, orrery/1)\n";
+
+TEST_F(ValidateFiles, RefusesUnknownFormats) {
+  EXPECT_EQ(errors_of("format: measured-runs/2\n"),
+            std::string("data.yaml:1:9: error: format: `measured-runs/2` cannot be validated ") +
+                kFormats);
+  EXPECT_EQ(errors_of("runs: []\n"),
+            std::string("data.yaml:1:1: error: format: is missing ") + kFormats);
+}
+
+TEST_F(ValidateFiles, RefusesScenariosWithoutMeasurements) {
+  EXPECT_EQ(errors_of("format: orrery/1\nname: x\n"),
+            "data.yaml:1:1: error: measured: is missing (a mapping from metrics to what was "
+            "measured)\n");
+}
+
+TEST_F(ValidateFiles, PredictsRowsAndSaysWhyOthersAreSkipped) {
+  Diagnostics diagnostics;
+  const auto validation = validate_files({write("data.yaml", kRun)}, options(), diagnostics);
+  ASSERT_TRUE(validation.has_value()) << to_string(diagnostics);
+  ASSERT_EQ(validation->rows.size(), 3U);
+  EXPECT_NEAR(validation->rows[0].predicted, 12.0, 4.0);
+  EXPECT_EQ(validation->rows[1].skipped, "there is no software profile for stack `maxtext`");
+  EXPECT_EQ(validation->rows[2].quantity, "peak_memory");
+  EXPECT_NEAR(validation->rows[2].measured, 70.0 * 1024.0 * 1024.0 * 1024.0, 1.0);
+}
+
+TEST_F(ValidateFiles, GivesTheSameForAnyNumberOfThreads) {
+  Diagnostics diagnostics;
+  const fs::path path = write("data.yaml", kRun);
+  ValidateOptions one = options();
+  one.threads = 1;
+  ValidateOptions four = options();
+  four.threads = 4;
+  EXPECT_EQ(to_json(*validate_files({path}, one, diagnostics)),
+            to_json(*validate_files({path}, four, diagnostics)));
+}
+
+TEST_F(ValidateFiles, NotesSuspiciousRowsFromTheFileBeside) {
+  write("row_remarks.yaml",
+        "format: row-remarks/1\nsuspicious:\n- {id: one, reason: odd}\nnotes: [starting values]\n");
+  Diagnostics diagnostics;
+  const auto validation = validate_files({write("data.yaml", kRun)}, options(), diagnostics);
+  ASSERT_TRUE(validation.has_value()) << to_string(diagnostics);
+  EXPECT_EQ(validation->rows[0].suspicious, "odd");
+  EXPECT_TRUE(validation->rows[1].suspicious.empty());
+  EXPECT_EQ(validation->notes, std::vector<std::string>{"starting values"});
+}
+
+TEST_F(ValidateFiles, WriteJsonAsTheFormatSays) {
+  Diagnostics diagnostics;
+  const auto validation = validate_files({write("data.yaml", kRun)}, options(), diagnostics);
+  ASSERT_TRUE(validation.has_value()) << to_string(diagnostics);
+  const auto json = nlohmann::json::parse(to_json(*validation));
+  EXPECT_EQ(json["schema"], "orrery-validation/1");
+  for (const char* key : {"n", "skipped", "mape", "median", "p90", "worst", "bias"}) {
+    EXPECT_TRUE(json["overall"].contains(key)) << key;
+    EXPECT_TRUE(json["groups"][0].contains(key)) << key;
+  }
+  EXPECT_TRUE(json["overall"].contains("mape_groups"));
+  EXPECT_EQ(json["groups"].size(), 2U);
+  EXPECT_EQ(json["secondary_groups"].size(), 1U);
+  const auto& row = json["rows"][0];
+  EXPECT_EQ(row["id"], "one");
+  EXPECT_EQ(row["group"], "nemo");
+  EXPECT_EQ(row["quantity"], "step_time");
+  EXPECT_EQ(row["unit"], "s");
+  const double predicted = row["predicted"];
+  EXPECT_NEAR(row["relative_error"], (predicted - 12.0) / 12.0, 1e-12);
+  double shares = 0.0;
+  for (const char* kind : {"measured", "published", "datasheet", "assumed", "given"}) {
+    shares += row["trust"][kind].get<double>();
+  }
+  EXPECT_NEAR(shares, 1.0, 1e-9);
+  EXPECT_EQ(json["rows"][1]["skipped"], "there is no software profile for stack `maxtext`");
+}
+
+TEST_F(ValidateFiles, ExplainsARow) {
+  Diagnostics diagnostics;
+  const fs::path path = write("data.yaml", kRun);
+  const auto text = explain_row({path}, "one", "step_time", options(), diagnostics);
+  ASSERT_TRUE(text.has_value()) << to_string(diagnostics);
+  EXPECT_EQ(text->rfind("step_time = ", 0), 0U) << text->substr(0, 80);
+  EXPECT_FALSE(explain_row({path}, "three", "step_time", options(), diagnostics).has_value());
+  EXPECT_TRUE(diagnostics.has_errors());
+}
+
+// What was measured of a scenario is compared and reaches nothing else.
+TEST_F(ValidateFiles, ComparesScenariosWithTheirMeasurements) {
+  const std::string scenario = R"(format: orrery/1
+name: small
+model: {preset: llama3-8b, sequence_length: 8192}
+cluster: {gpu: h100-sxm-80gb, nodes: 1}
+)";
+  const std::string rest = R"(layout: {sharding: zero3}
+batch: {global: 128, micro: 1}
+software: nemo
+)";
+  Diagnostics diagnostics;
+  const auto validation = validate_files(
+      {write("a.yaml", scenario + "measured:\n  step_time: 12s\n  mfu: 40%\n" + rest),
+       write("b.yaml", scenario + rest + "measured: {step_time: 24s}\n")},
+      options(),
+      diagnostics);
+  ASSERT_TRUE(validation.has_value()) << to_string(diagnostics);
+  ASSERT_EQ(validation->rows.size(), 3U);
+  EXPECT_EQ(validation->rows[0].measured, 12.0);
+  EXPECT_EQ(validation->rows[1].measured, 0.4);
+  EXPECT_EQ(validation->rows[2].measured, 24.0);
+  EXPECT_EQ(validation->rows[0].predicted, validation->rows[2].predicted);
+}
+
+}  // namespace
+}  // namespace orrery::validate
