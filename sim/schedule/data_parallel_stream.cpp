@@ -107,7 +107,7 @@ void DataParallelStream::issue_step_gathers() {
     }
   }
   if (!comm_.overlap_parameters) {
-    writer_.await(device_, {step_gathers_[index(use_order_.back())].back()});
+    writer_.await(device_, step_gathers_[index(use_order_.back())].back());
   }
 }
 
@@ -154,7 +154,7 @@ void DataParallelStream::end(TaskId task, std::size_t place, int bucket) {
     } else if (whole_ended) {
       reduce_chunk(task, op.chunk, op.micro_batch);
       if (!comm_.overlap_gradients) {
-        writer_.await(device_, {*last_reduction_});
+        writer_.await(device_, *last_reduction_);
       }
     }
   }

@@ -48,8 +48,12 @@ class TaskWriter {
     return awaited_[static_cast<std::size_t>(device)];
   }
 
-  void await(int device, std::vector<TaskId> tasks) {
-    awaited_[static_cast<std::size_t>(device)] = std::move(tasks);
+  void await(int device, std::span<const TaskId> tasks) {
+    awaited_[static_cast<std::size_t>(device)].assign(tasks.begin(), tasks.end());
+  }
+
+  void await(int device, TaskId task) {
+    awaited_[static_cast<std::size_t>(device)].assign(1, task);
   }
 
   // The class of messages over this hop, made on first use. Devices must be neighbours.

@@ -67,7 +67,8 @@ void Transfers::exchange(int device,
     }
     return;
   }
-  std::vector<Item> transfers;
+  std::vector<Item>& transfers = scratch_;
+  transfers.clear();
   for (const PipelineOp& op : done) {
     const Position at{device, op.chunk};
     const bool forward = op.kind == OpKind::forward;
@@ -105,7 +106,8 @@ TaskId Transfers::rendezvous(const Hop& hop, std::int32_t micro_batch) {
 // Lets each transfer wait for the device, and the device for the transfers: one after another, or
 // all at once.
 void Transfers::block(int device, std::span<const Item> transfers, bool grouped) {
-  std::vector<TaskId> group;
+  std::vector<TaskId>& group = group_;
+  group.clear();
   for (const Item& item : transfers) {
     items_[static_cast<std::size_t>(device)].push_back(item);
     for (const TaskId before : writer_.awaited(device)) {
@@ -114,11 +116,11 @@ void Transfers::block(int device, std::span<const Item> transfers, bool grouped)
     if (grouped) {
       group.push_back(item.task);
     } else {
-      writer_.await(device, {item.task});
+      writer_.await(device, item.task);
     }
   }
   if (!group.empty()) {
-    writer_.await(device, std::move(group));
+    writer_.await(device, group);
   }
 }
 
@@ -135,9 +137,10 @@ void Transfers::send(int device, const PipelineOp& op) {
     return;
   }
   const std::size_t which = index(at, op.micro_batch);
-  const StepTask task = transfer_task({at, *to, gradient}, op.micro_batch);
+  StepTask task = transfer_task({at, *to, gradient}, op.micro_batch);
   TaskId& message = (gradient ? backward_message_ : forward_message_)[which];
   if (mode_ == P2pMode::occupying) {
+    task.stream = Stream::compute;  // the sender's own copy
     message = writer_.add_compute(task);
   } else {
     message = writer_.add_on_link(task);

@@ -83,6 +83,8 @@ class Transfers {
   std::vector<TaskId> forward_message_;  // the task that carries the output, if there is one
   std::vector<TaskId> backward_message_;
   std::vector<std::vector<Item>> items_;  // by device
+  std::vector<Item> scratch_;             // of exchange() and block()
+  std::vector<TaskId> group_;
 };
 
 }  // namespace orrery::schedule

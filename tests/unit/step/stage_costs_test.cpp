@@ -202,7 +202,7 @@ TEST(Buckets, AreAsManyAsTheirSizeDemands) {
   const model::ShardParameters layer =
       model::layer_shard_parameters(input.model, op_options(input, costs).shard, 0);
   for (const auto& [layers, expected] : std::vector<std::pair<double, int>>{
-           {0.1, 8}, {1.0, 8}, {2.5, 4}, {7.9, 2}, {8.0, 1}, {100.0, 1}}) {
+           {0.1, 8}, {1.0, 8}, {2.5, 4}, {7.9, 2}, {8.01, 1}, {100.0, 1}}) {
     what.step.bucket = bytes(4.0 * layer.dense * layers);  // fp32 gradients
     EXPECT_EQ(buckets_per_chunk(input_of(what, costs)), (std::vector<std::vector<int>>{{expected}}))
         << layers << " layers a bucket";

@@ -1,0 +1,52 @@
+#pragma once
+
+// What is one pass of a layer, of the embedding or of the head made of? Used inside step/ only.
+//
+//   pass          = sum of its operations; a collective counts as far as the compute stream waits
+//   layer pass    = max(pass, host time to launch it)
+//   recomputation = the forward pass again (full), or the attention core (selective)
+//
+// symbol    | meaning                                                         | unit | origin
+// ----------|-----------------------------------------------------------------|------|-----------
+// host time | host_layer_time, x 0.7 each for input and weight gradients      | s    | software
+// exposed   | beside a GEMM: time - hidden (1 - slow-down), hidden at most    | s    | software
+//           | the GEMM's time; else the stack's tensor_exposed share          |      |
+
+#include <vector>
+
+#include "sim/step/data_parallel_costs.hpp"
+
+namespace orrery::step {
+
+struct LayerCosts {
+  Parts forward;
+  Parts recompute;
+  Parts backward_input;
+  Parts backward_weight;
+};
+
+// The collectives of a layer are few different ones, several times each.
+class CollectiveMemo {
+ public:
+  const cost::Cost& get(const Costing& costing, const model::CollectiveOp& op);
+
+ private:
+  struct Known {
+    model::CollectiveOp op;
+    cost::Cost cost;
+  };
+
+  std::vector<Known> known_;
+};
+
+// Embedding or head.
+[[nodiscard]] LayerCosts cost_passes(const Costing& costing,
+                                     const model::LayerPasses& passes,
+                                     CollectiveMemo& memo);
+
+[[nodiscard]] LayerCosts cost_layer(const Costing& costing,
+                                    std::int64_t layer,
+                                    model::Recompute policy,
+                                    CollectiveMemo& memo);
+
+}  // namespace orrery::step
