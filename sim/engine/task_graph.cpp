@@ -1,7 +1,6 @@
 #include "sim/engine/task_graph.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -57,13 +56,14 @@ DependencyCycle find_cycle(const TaskGraph& graph, std::vector<bool> can_complet
   return {.tasks = std::move(path), .can_complete = std::move(can_complete)};
 }
 
-// The node of a task whose predecessors fit into one: most have at most two.
-std::optional<PackedNode> pack_alone(std::span<const Predecessor> predecessors,
-                                     std::span<const std::uint32_t> node_of_task) {
+// Writes the predecessors of a task into one node, if they fit: most tasks have at most two. Into
+// the node's own place, field by field: copies of half-written nodes stall.
+bool fit_in_one(std::span<const Predecessor> predecessors,
+                std::span<const std::uint32_t> node_of_task,
+                PackedNode& node) {
   if (predecessors.size() > 2) {
-    return std::nullopt;
+    return false;
   }
-  PackedNode node;
   for (const Predecessor& before : predecessors) {
     const std::uint32_t other = node_of_task[before.task.index()];
     if (before.delay == kNoDelay && node.plain == 0) {
@@ -74,10 +74,10 @@ std::optional<PackedNode> pack_alone(std::span<const Predecessor> predecessors,
       node.delayed = other;
       node.delay = static_cast<std::uint32_t>(before.delay + 1);
     } else {
-      return std::nullopt;  // two with a delay
+      return false;  // two with a delay
     }
   }
-  return node;
+  return true;
 }
 
 }  // namespace
@@ -206,11 +206,12 @@ void TaskGraph::pack(std::span<const std::int32_t> order) {
   std::vector<std::uint32_t> plain;
   std::vector<PackedNode> delayed;
   for (const std::int32_t task : order) {
-    if (const auto node = pack_alone(predecessors({task}), node_of_task)) {
-      append_node(*node, task);
+    if (fit_in_one(predecessors({task}), node_of_task, nodes_.emplace_back())) {
+      task_of_node_.push_back(task);
       node_of_task[index(task)] = static_cast<std::uint32_t>(nodes_.size() - 1);
       continue;
     }
+    nodes_.pop_back();
     plain.clear();
     delayed.clear();
     for (const Predecessor& before : predecessors({task})) {

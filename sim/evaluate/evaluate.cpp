@@ -105,7 +105,7 @@ bool run_whole(const scenario::Scenario& scenario,
                Diagnostics& diagnostics) {
   run::RunSpec spec = *scenario.run;
   if (!scenario.locations.contains("checkpoint")) {
-    spec.checkpoint.final_save = false;  // nothing is saved unless the scenario says so
+    spec.checkpoint.final_save = false;  // the end is saved only where checkpoints are asked for
   }
   if (!scenario.locations.contains("checkpoint.device_to_host")) {
     spec.checkpoint.device_to_host = resolved.costs.gpu().host_bandwidth.value();

@@ -49,6 +49,47 @@ void check_precision(const scenario::Scenario& scenario,
                     fmt::format("{}", fmt::join(supported, ", ")));
 }
 
+// Wires that the scenario counts on must exist on this GPU, and counts must stay countable.
+void check_limits(const scenario::Scenario& scenario,
+                  const hardware::GpuProfile& gpu,
+                  Diagnostics& diagnostics) {
+  if (!gpu.nvlink) {
+    hardware::ClusterSpec without_nvlink = scenario.cluster;
+    without_nvlink.network.nvlink_domain = 1;
+    if (const auto problem = hardware::network_problem(without_nvlink)) {
+      diagnostics.error(scenario.where("cluster.network"),
+                        "cluster.network",
+                        fmt::format("{} has no NVLink: {}", gpu.name, *problem));
+    }
+  }
+  const model::ModelSpec& model = scenario.model;
+  const auto real = [](std::int64_t count) { return static_cast<double>(count); };
+  const double expert_width =
+      model.moe ? real(model.moe->num_experts) * real(model.moe->ffn_hidden_size) : 0.0;
+  constexpr double kProducts = 3.0;  // matrices of a gated MLP
+  const double parameters =
+      real(model.hidden_size) *
+      (2.0 * real(model.vocab_size) +
+       real(model.num_layers) * (4.0 * real(model.num_attention_heads) * real(model.head_dim) +
+                                 kProducts * (real(model.ffn_hidden_size) + expert_width)));
+  constexpr double kMostParameters = kPeta;
+  if (parameters > kMostParameters) {
+    diagnostics.error(scenario.where("model"),
+                      "model",
+                      fmt::format("has about {:.2g} parameters", parameters),
+                      "at most 10^15");
+  }
+  const double rows = real(scenario.batch.micro) * real(model.sequence_length) *
+                      (model.moe ? real(model.moe->top_k) : 1.0);
+  constexpr double kMostRows = kTera;
+  if (rows > kMostRows) {
+    diagnostics.error(scenario.where("batch.micro"),
+                      "batch.micro",
+                      fmt::format("a micro-batch has {:.2g} rows (tokens times experts)", rows),
+                      "at most 10^12");
+  }
+}
+
 layout::StagePlacement stage_placement(schedule::ScheduleKind kind) {
   switch (kind) {
     case schedule::ScheduleKind::zb_v:
@@ -82,6 +123,10 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
                                 hardware::SoftwareProfile software,
                                 Diagnostics& diagnostics) {
   check_precision(scenario, gpu, diagnostics);
+  check_limits(scenario, gpu, diagnostics);
+  if (diagnostics.has_errors()) {
+    return std::nullopt;
+  }
   const layout::ClusterShape cluster =
       hardware::cluster_shape(scenario.cluster, gpu.nvlink.has_value());
   auto resolved = layout::resolve_layout(scenario.layout,

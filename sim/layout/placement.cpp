@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "sim/base/check.hpp"
+#include "sim/layout/sharding.hpp"
 
 namespace orrery::layout {
 
@@ -197,6 +198,16 @@ RankRun RankMap::positions(GroupKind kind, const RankCoordinates& at) const {
       return {position / et * et, 1, et};
     case GroupKind::expert_data:
       return {position % experts, experts, tensor * ranks / experts};
+    case GroupKind::expert_shard: {
+      const ExpertShard split = expert_shard(layout_);
+      const std::int64_t first = position / experts / split.ranks * split.ranks;
+      return {position % experts + first * experts, experts, split.ranks};
+    }
+    case GroupKind::expert_replica: {
+      const ExpertShard split = expert_shard(layout_);
+      const std::int64_t first = position / experts % split.ranks;
+      return {position % experts + first * experts, experts * split.ranks, split.replicas};
+    }
     case GroupKind::shard:
       return {at.tensor + tensor * (data_context / shard * shard), tensor, shard};
     case GroupKind::replica:

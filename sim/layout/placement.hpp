@@ -32,8 +32,9 @@
 namespace orrery::layout {
 
 // Logical groups. expert and expert_data are the sub-groups of tensor x context x data that MoE
-// layers use; shard is the part of the data group over which ZeRO/FSDP states are split, replica
-// the group of ranks that hold the same shard (HSDP, sharded ZeRO-1).
+// layers use, expert_shard and expert_replica the parts of expert_data that share or repeat one
+// copy of the routed experts' states; shard is the part of the data group over which ZeRO/FSDP
+// states are split, replica the group of ranks that hold the same shard (HSDP, sharded ZeRO-1).
 enum class GroupKind {
   tensor,
   context,
@@ -43,6 +44,8 @@ enum class GroupKind {
   expert,
   expert_tensor,
   expert_data,
+  expert_shard,
+  expert_replica,
   shard,
   replica
 };

@@ -1,25 +1,53 @@
 #include "sim/layout/sharding.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace orrery::layout {
 
 namespace {
 
-double layer_divisor(const Layout& layout, bool sharded) {
-  return sharded ? static_cast<double>(layout.shard_group) : 1.0;
+// Parameters that a rank holds of its stage when they are sharded, or all of them.
+double held_parameters(const model::ShardParameters& stage, const Layout& layout, bool sharded) {
+  if (!sharded) {
+    return stage.dense + stage.expert;
+  }
+  return stage.dense / static_cast<double>(layout.shard_group) +
+         stage.expert / static_cast<double>(expert_shard(layout).ranks);
 }
 
-// Experts shard over what is left of the shard group once the expert axis has taken its share.
-double expert_divisor(const Layout& layout, bool sharded) {
-  if (!sharded) {
-    return 1.0;
-  }
-  return static_cast<double>(
-      std::max<std::int64_t>(1, std::min(layout.expert_data, layout.shard_group)));
+bool stage_holds_embedding(const Layout& layout, std::int64_t device) {
+  const auto& chunks = layout.stages[static_cast<std::size_t>(device)];
+  return std::any_of(
+      chunks.begin(), chunks.end(), [](const ChunkLayers& c) { return c.has_embedding; });
 }
 
 }  // namespace
+
+ExpertShard expert_shard(const Layout& layout) {
+  if (layout.sharding == Sharding::none) {
+    return {1, layout.expert_data};
+  }
+  const std::int64_t inside =
+      layout.tensor * layout.shard_group / (layout.expert_tensor * layout.expert);
+  const std::int64_t ranks = std::gcd(std::max<std::int64_t>(1, inside), layout.expert_data);
+  return {ranks, layout.expert_data / ranks};
+}
+
+double optimizer_parameters(const model::ShardParameters& stage, const Layout& layout) {
+  return held_parameters(stage, layout, layout.sharding != Sharding::none);
+}
+
+double shared_table_parameters(const model::ModelSpec& model,
+                               const Layout& layout,
+                               std::int64_t device,
+                               std::int64_t chunk) {
+  const ChunkLayers& part =
+      layout.stages[static_cast<std::size_t>(device)][static_cast<std::size_t>(chunk)];
+  const bool copies =
+      layout.pipeline > 1 && part.has_head && !stage_holds_embedding(layout, device);
+  return copies ? model::shared_table_shard_parameters(model, shard_context(layout)) : 0.0;
+}
 
 model::ShardContext shard_context(const Layout& layout) {
   return {.micro_batch = layout.micro_batch,
@@ -32,16 +60,11 @@ model::ShardContext shard_context(const Layout& layout) {
 
 StateBytes state_bytes(const model::ShardParameters& stage,
                        const model::PrecisionSpec& precision,
-                       const Layout& layout,
-                       bool gradients_sharded_while_accumulating) {
+                       const Layout& layout) {
   const bool zero1 = layout.sharding != Sharding::none;
   const bool zero3 = layout.sharding == Sharding::zero3 || layout.sharding == Sharding::hsdp;
-  const bool shard_gradients =
-      (layout.sharding == Sharding::zero2 || zero3) && gradients_sharded_while_accumulating;
-  const auto held = [&](bool sharded) {
-    return stage.dense / layer_divisor(layout, sharded) +
-           stage.expert / expert_divisor(layout, sharded);
-  };
+  const bool shard_gradients = layout.sharding == Sharding::zero2 || zero3;
+  const auto held = [&](bool sharded) { return held_parameters(stage, layout, sharded); };
   return {.parameters = model::bytes_per_element(precision.parameter) * held(zero3),
           .gradients = model::bytes_per_element(precision.gradient) * held(shard_gradients),
           .optimizer = precision.optimizer_bytes * held(zero1)};
@@ -76,9 +99,7 @@ model::ShardParameters chunk_shard_parameters(const model::ModelSpec& model,
   }
   if (part.has_head) {
     add(model::head_shard_parameters(model, shard), 1.0);
-    if (!part.has_embedding && layout.pipeline > 1) {
-      sum.dense += model::shared_table_shard_parameters(model, shard);
-    }
+    sum.dense += shared_table_parameters(model, layout, device, chunk);
   }
   return sum;
 }

@@ -13,14 +13,27 @@
 // b_o    | optimizer bytes (master + moments)   | bytes/parameter | precision
 // n      | ranks of the shard group             | ranks           | layout
 //
-// Routed experts shard over their own (expert-data) group. Source: Rajbhandari et al. 2020
-// (arXiv 1910.02054). With gradients reduced once per step the accumulation buffer is whole on
-// every rank even under ZeRO-2; `gradients_sharded_while_accumulating` says which.
+// Routed experts shard over their own (expert-data) group: over all of it, or over the part that
+// lies inside a stated shard group, t n / (et e) ranks; the rest of the group repeats the shard.
+// Source: Rajbhandari et al. 2020 (arXiv 1910.02054). Whole gradients that live for a while beside
+// their shards are the business of step/memory_account.hpp.
 
 #include "sim/layout/layout_spec.hpp"
 #include "sim/model/parameters.hpp"
 
 namespace orrery::layout {
+
+// How the ranks that hold the same routed experts split into shards and replicas of the shard.
+struct ExpertShard {
+  std::int64_t ranks = 1;     // ranks that share one copy of the states
+  std::int64_t replicas = 1;  // groups that hold a copy each; ranks * replicas = expert_data
+};
+
+[[nodiscard]] ExpertShard expert_shard(const Layout& layout);
+
+// Parameters whose optimizer state one rank holds and updates.
+[[nodiscard]] double optimizer_parameters(const model::ShardParameters& stage,
+                                          const Layout& layout);
 
 struct StateBytes {
   Bytes parameters;
@@ -30,8 +43,7 @@ struct StateBytes {
 
 [[nodiscard]] StateBytes state_bytes(const model::ShardParameters& stage,
                                      const model::PrecisionSpec& precision,
-                                     const Layout& layout,
-                                     bool gradients_sharded_while_accumulating);
+                                     const Layout& layout);
 
 // Parameters of one pipeline device's shard: its chunks' layers, embedding and head.
 [[nodiscard]] model::ShardParameters stage_shard_parameters(const model::ModelSpec& model,
@@ -41,6 +53,13 @@ struct StateBytes {
                                                             const Layout& layout,
                                                             std::int64_t device,
                                                             std::int64_t chunk);
+
+// The copy of the input table (tied embeddings, multi-token prediction) that the chunk with the
+// head holds when another device holds the table itself; 0 otherwise.
+[[nodiscard]] double shared_table_parameters(const model::ModelSpec& model,
+                                             const Layout& layout,
+                                             std::int64_t device,
+                                             std::int64_t chunk);
 
 [[nodiscard]] model::ShardContext shard_context(const Layout& layout);
 

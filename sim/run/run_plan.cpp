@@ -341,9 +341,9 @@ void plan_target(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
     return;
   }
   if (spec.duration) {
-    findings.require(*spec.duration > Seconds{} && in_range(*spec.duration),
+    findings.require(bounded_time(*spec.duration) > SimTime{} && in_range(*spec.duration),
                      "training.duration",
-                     "must be positive and below 73 years");
+                     "must be at least 1 ns and below 73 years");
     plan.end = bounded_time(*spec.duration);
     plan.fault_free_wall = plan.end;
     return;
@@ -367,10 +367,35 @@ void plan_target(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
   constexpr double kHorizonFactor = 10.0;
   plan.end = bounded_time(kHorizonFactor * wall + days(30.0));
   if (plan.simulation.max_wall) {
-    findings.require(*plan.simulation.max_wall > Seconds{} && in_range(*plan.simulation.max_wall),
-                     "simulation.max_wall",
-                     "must be positive and below 73 years");
+    findings.require(
+        bounded_time(*plan.simulation.max_wall) > SimTime{} && in_range(*plan.simulation.max_wall),
+        "simulation.max_wall",
+        "must be at least 1 ns and below 73 years");
     plan.end = bounded_time(*plan.simulation.max_wall);
+  }
+}
+
+// Evaluations and periodic stops are events of their own, one by one: a trial must end in seconds.
+void check_events(const RunPlan& plan, Findings& findings) {
+  constexpr double kMostEvents = 100.0 * kMega;
+  const double wall = in_seconds(to_seconds(plan.fault_free_wall));
+  const auto require = [&](SimTime period, std::string_view key) {
+    const double events = period > SimTime{} ? wall / in_seconds(to_seconds(period)) : 0.0;
+    findings.require(events <= kMostEvents,
+                     key,
+                     fmt::format("happens {:.3g} times in the run, too often to simulate", events),
+                     "at most 100 million times");
+  };
+  if (plan.evaluation_steps) {
+    const double period =
+        in_seconds(to_seconds(plan.step.step_time)) * static_cast<double>(*plan.evaluation_steps);
+    require(bounded_time(seconds(period)), "evaluation.every");
+  }
+  if (plan.maintenance.period != kForever) {
+    require(plan.maintenance.period, "failures.maintenance.rate");
+  }
+  if (plan.mtbf) {
+    require(bounded_time(*plan.mtbf), "failures.node_rate");
   }
 }
 
@@ -420,6 +445,9 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
   if (findings.sound()) {
     plan_interval(spec.checkpoint, plan, findings);
     plan_target(spec.training, plan, findings);
+  }
+  if (findings.sound()) {
+    check_events(plan, findings);
   }
   return findings.sound() ? std::optional<RunPlan>(std::move(plan)) : std::nullopt;
 }

@@ -212,7 +212,7 @@ void add_software(std::vector<Key>& keys) {
        .meaning = "Time of one optimizer step without failures; replaces the step model.",
        .example = "105.22s",
        .required = true},
-      yaml::above(Seconds{}),
+      yaml::at_least(nanoseconds(1.0)),
       [](Draft& draft, const Seconds& value) { draft.scenario.step.given_time = value; }));
 }
 

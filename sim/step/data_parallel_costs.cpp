@@ -1,5 +1,7 @@
 #include "sim/step/data_parallel_costs.hpp"
 
+#include <algorithm>
+
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
 
@@ -32,39 +34,59 @@ Parts cost_pair_sum(const Costing& costing, const layout::HopPlacement& hop, dou
   return parts;
 }
 
+// Parameters of the input table when this device and another one both hold it; 0 otherwise.
+double copied_table(const Costing& costing, std::int64_t device) {
+  const layout::Layout& layout = costing.input.layout;
+  const auto copy_on = [&](std::int64_t d) {
+    double sum = 0.0;
+    for (std::int64_t c = 0; c < layout.virtual_stages; ++c) {
+      sum += layout::shared_table_parameters(costing.input.model, layout, d, c);
+    }
+    return sum;
+  };
+  const auto& chunks = layout.stages[static_cast<std::size_t>(device)];
+  const bool holds_table = std::any_of(
+      chunks.begin(), chunks.end(), [](const auto& chunk) { return chunk.has_embedding; });
+  if (!holds_table) {
+    return copy_on(device);
+  }
+  double copy = 0.0;
+  for (std::int64_t d = 0; d < layout.pipeline; ++d) {
+    copy = std::max(copy, copy_on(d));
+  }
+  return copy;
+}
+
 }  // namespace
 
 void add_reduction(Parts& parts,
                    const Costing& costing,
                    double parameters,
-                   const layout::GroupPlacement& whole,
-                   bool expert) {
-  const Sharding sharding = costing.input.layout.sharding;
+                   const ReplicaGroups& groups) {
   const model::Dtype dtype = costing.input.spec.precision.gradient;
   const Bytes size = scaled(model::bytes_per_element(dtype), parameters);
-  if (parameters <= 0.0 || whole.ranks <= 1) {
+  if (parameters <= 0.0 || groups.whole.ranks <= 1) {
     return;
   }
-  if (sharding == Sharding::none) {
-    parts.add(StepCategory::exposed_data,
-              costing.costs.collective(CollectiveKind::all_reduce, size, size, dtype, whole));
+  const auto add = [&](CollectiveKind kind, Bytes bytes, const layout::GroupPlacement& group) {
+    if (group.ranks > 1) {
+      parts.add(StepCategory::exposed_data,
+                costing.costs.collective(kind, bytes, bytes, dtype, group));
+    }
+  };
+  if (costing.input.layout.sharding == Sharding::none) {
+    add(CollectiveKind::all_reduce, size, groups.whole);
     return;
   }
-  const layout::GroupPlacement& shard = expert ? whole : costing.places.shard;
-  parts.add(StepCategory::exposed_data,
-            costing.costs.collective(CollectiveKind::reduce_scatter, size, size, dtype, shard));
-  if (!expert && costing.places.replica.ranks > 1) {
-    const Bytes piece = size / static_cast<double>(shard.ranks);
-    parts.add(StepCategory::exposed_data,
-              costing.costs.collective(
-                  CollectiveKind::all_reduce, piece, piece, dtype, costing.places.replica));
-  }
+  add(CollectiveKind::reduce_scatter, size, groups.shard);
+  add(CollectiveKind::all_reduce, size / static_cast<double>(groups.shard.ranks), groups.replica);
 }
 
 void add_gather(Parts& parts,
                 const Costing& costing,
                 double parameters,
-                const layout::GroupPlacement& group) {
+                const ReplicaGroups& groups) {
+  const layout::GroupPlacement& group = groups.shard;
   if (parameters <= 0.0 || group.ranks <= 1 || costing.input.layout.sharding == Sharding::none) {
     return;
   }
@@ -78,9 +100,9 @@ void add_gather(Parts& parts,
                                      group));
 }
 
-// Tables that stand on the first and the last stage (tied, multi-token prediction) and, with two
-// directions, whole stages that stand on two devices. The wire is that from the last device to the
-// first: of all pairs the one that crosses most tiers.
+// Tables that stand on two devices (tied, multi-token prediction) and, with two directions, whole
+// stages: device d holds stages d and p - 1 - d, and so does its partner. The wire is that from the
+// last device to the first: of all pairs the one that crosses most tiers.
 Parts cost_copies(const Costing& costing, const layout::RankMap& map, std::int64_t device) {
   Parts parts;
   const layout::Layout& layout = costing.input.layout;
@@ -90,14 +112,13 @@ Parts cost_copies(const Costing& costing, const layout::RankMap& map, std::int64
   const layout::HopPlacement hop =
       layout::place_hop(map, layout, layout.pipeline - 1, costing.input.cluster);
   if (costing.input.spec.schedule == schedule::ScheduleKind::dualpipe) {
-    const model::ShardParameters stage =
-        layout::chunk_shard_parameters(costing.input.model, layout, device, 0);
-    parts.add(cost_pair_sum(costing, hop, stage.dense + stage.expert));
+    const model::ShardParameters stages =
+        layout::stage_shard_parameters(costing.input.model, layout, device);
+    parts.add(cost_pair_sum(costing, hop, stages.dense + stages.expert));
     return parts;
   }
-  const double table =
-      model::shared_table_shard_parameters(costing.input.model, costing.options.shard);
-  if (table > 0.0 && (device == 0 || device == layout.pipeline - 1)) {
+  const double table = copied_table(costing, device);
+  if (table > 0.0) {
     parts.add(cost_pair_sum(costing, hop, table));
   }
   return parts;

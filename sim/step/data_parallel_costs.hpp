@@ -26,16 +26,22 @@ struct Costing {
   double tensor_exposed = 1.0;
 };
 
+// The groups of ranks that hold the same parameters.
+struct ReplicaGroups {
+  const layout::GroupPlacement& whole;    // all of them: data x context, or expert data
+  const layout::GroupPlacement& shard;    // those that share one copy of the states
+  const layout::GroupPlacement& replica;  // those that hold the same shard
+};
+
 void add_reduction(Parts& parts,
                    const Costing& costing,
                    double parameters,
-                   const layout::GroupPlacement& whole,
-                   bool expert);
+                   const ReplicaGroups& groups);
 
 void add_gather(Parts& parts,
                 const Costing& costing,
                 double parameters,
-                const layout::GroupPlacement& group);
+                const ReplicaGroups& groups);
 
 // Sums over the copies of tables and stages that stand on two pipeline devices.
 [[nodiscard]] Parts cost_copies(const Costing& costing,

@@ -124,32 +124,44 @@ void walk_list(const std::vector<schedule::PipelineOp>& list,
   }
 }
 
-// Gathered parameters of ZeRO-3 (the layer that runs and those fetched ahead) and one reduction
-// bucket in flight.
+// What communication holds beside the states: gathered parameters of ZeRO-3 (the bucket that runs
+// and those fetched ahead), and whole gradients of what is reduced at once when only shards are
+// kept: a bucket when the reduction overlaps, else the chunk.
 Bytes communication_bytes(const StepInput& input,
                           const cost::CostModel& costs,
-                          std::int64_t device,
-                          const std::vector<int>& buckets) {
-  if (input.layout.data * input.layout.context <= 1) {
-    return {};
-  }
-  const model::PrecisionSpec& precision = input.spec.precision;
-  double largest = 0.0;
-  for (std::int64_t c = 0; c < input.layout.virtual_stages; ++c) {
-    const model::ShardParameters held =
-        layout::chunk_shard_parameters(input.model, input.layout, device, c);
-    largest = std::max(
-        largest,
-        (held.dense + held.expert) / static_cast<double>(buckets[static_cast<std::size_t>(c)]));
-  }
-  const bool gathers =
-      input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
-  if (!gathers) {
+                          const StageCosts& stages,
+                          std::int64_t device) {
+  const Sharding sharding = input.layout.sharding;
+  const bool gathers = sharding == Sharding::zero3 || sharding == Sharding::hsdp;
+  const bool reduces_shards =
+      (gathers || sharding == Sharding::zero2) &&
+      gradient_reduction(input, costs) == hardware::GradientReduction::per_micro_batch;
+  if (!has_replicas(input) || !(gathers || reduces_shards)) {
     return {};  // reduced in place in the gradient buffer
   }
-  const double ahead = static_cast<double>(costs.software().gather_prefetch) + 1.0;
-  return model::bytes_per_element(precision.parameter) * (largest * ahead) +
-         model::bytes_per_element(precision.gradient) * largest;
+  double bucket = 0.0;
+  double chunk = 0.0;
+  for (const ChunkCosts& part : stages.devices[static_cast<std::size_t>(device)].chunks) {
+    double sum = 0.0;
+    for (const std::uint32_t index : part.buckets) {
+      bucket = std::max(bucket, stages.buckets[index].parameters);
+      sum += stages.buckets[index].parameters;
+    }
+    chunk = std::max(chunk, sum);
+  }
+  const model::PrecisionSpec& precision = input.spec.precision;
+  const hardware::SoftwareProfile& software = costs.software();
+  Bytes held;
+  if (gathers) {
+    const bool overlaps = input.spec.overlap.data && software.can_overlap_parameters;
+    const double ahead = overlaps ? static_cast<double>(software.gather_prefetch) : 0.0;
+    held += model::bytes_per_element(precision.parameter) * (bucket * (ahead + 1.0));
+  }
+  if (reduces_shards) {
+    const bool overlaps = input.spec.overlap.data && software.can_overlap_gradients;
+    held += model::bytes_per_element(precision.gradient) * (overlaps ? bucket : chunk);
+  }
+  return held;
 }
 
 }  // namespace
@@ -157,7 +169,7 @@ Bytes communication_bytes(const StepInput& input,
 std::vector<StageMemory> memory_account(const StepInput& input,
                                         const cost::CostModel& costs,
                                         const schedule::Schedule& schedule,
-                                        const std::vector<std::vector<int>>& buckets) {
+                                        const StageCosts& stage_costs) {
   std::vector<StageMemory> stages;
   LayerTable layers(input, costs);
   const bool shards_gradients =
@@ -169,8 +181,7 @@ std::vector<StageMemory> memory_account(const StepInput& input,
     const layout::StateBytes states =
         layout::state_bytes(layout::stage_shard_parameters(input.model, input.layout, d),
                             input.spec.precision,
-                            input.layout,
-                            shards_gradients);
+                            input.layout);
     StageMemory memory;
     memory.parameters = states.parameters;
     memory.gradients = states.gradients;
@@ -184,7 +195,7 @@ std::vector<StageMemory> memory_account(const StepInput& input,
           model::bytes_per_element(input.spec.precision.gradient) * (held.dense + held.expert);
     }
     walk_list(schedule.lists[index], chunks, transient_gradients, memory);
-    memory.communication = communication_bytes(input, costs, d, buckets[index]);
+    memory.communication = communication_bytes(input, costs, stage_costs, d);
     const double fragmentation = costs.software().fragmentation.value();
     memory.overhead = memory.peak() * fragmentation + costs.software().memory_overhead.value();
     memory.limit = costs.gpu().memory.value();

@@ -24,6 +24,7 @@
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/schedule/schedule.hpp"
+#include "sim/step/stage_costs.hpp"
 #include "sim/step/step_result.hpp"
 #include "sim/step/step_simulator.hpp"
 
@@ -32,7 +33,7 @@ namespace orrery::step {
 [[nodiscard]] std::vector<StageMemory> memory_account(const StepInput& input,
                                                       const cost::CostModel& costs,
                                                       const schedule::Schedule& schedule,
-                                                      const std::vector<std::vector<int>>& buckets);
+                                                      const StageCosts& stage_costs);
 
 [[nodiscard]] Feasibility judge(const std::vector<StageMemory>& stages);
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/step/data_parallel_costs.hpp"
+#include "sim/step/layer_costs.hpp"
 
 namespace orrery::step {
 
@@ -16,162 +16,11 @@ namespace {
 
 using layout::Sharding;
 
-// Host time of a pass relative to the forward: the backward launches about 1.4 times as many
-// kernels.
-constexpr double kHostBackward = 1.4;
 constexpr double kGpusOfOneNode = 8.0;
-
-StepCategory exposed_category(model::CommAxis axis) {
-  switch (axis) {
-    case model::CommAxis::tensor:
-      return StepCategory::exposed_tensor;
-    case model::CommAxis::context:
-      return StepCategory::exposed_context;
-    case model::CommAxis::expert:
-    case model::CommAxis::expert_tensor:
-      return StepCategory::exposed_expert;
-    case model::CommAxis::data:
-      return StepCategory::exposed_data;
-    case model::CommAxis::pipeline:
-      return StepCategory::exposed_pipeline;
-  }
-  return StepCategory::exposed_tensor;
-}
 
 Costing make_costing(const StepInput& input, const cost::CostModel& costs) {
   const double exposed = input.spec.overlap.tensor ? costs.software().tensor_exposed.value() : 1.0;
   return {input, costs, op_options(input, costs), placements(input), exposed};
-}
-
-// Time of the GEMM that a collective may run beside: the nearest one in its direction.
-Seconds neighbour_time(const Costing& costing, const model::Pass& pass, std::size_t at) {
-  const auto is_gemm = [](const model::PassOp& entry) {
-    return std::holds_alternative<model::GemmOp>(entry.op);
-  };
-  const auto here = pass.begin() + static_cast<std::ptrdiff_t>(at);
-  const model::GemmOp* gemm = nullptr;
-  if (std::get<model::CollectiveOp>(here->op).beside == model::Beside::next_gemm) {
-    const auto next = std::find_if(here, pass.end(), is_gemm);
-    gemm = next != pass.end() ? &std::get<model::GemmOp>(next->op) : nullptr;
-  } else {
-    const auto previous = std::find_if(std::make_reverse_iterator(here), pass.rend(), is_gemm);
-    gemm = previous != pass.rend() ? &std::get<model::GemmOp>(previous->op) : nullptr;
-  }
-  return gemm != nullptr ? costing.costs.gemm(*gemm).time : Seconds{};
-}
-
-// Share of a tensor-parallel collective that the compute stream waits for. What runs beside a GEMM
-// still takes SMs and memory bandwidth from it.
-double exposed_share(const Costing& costing,
-                     const model::Pass& pass,
-                     std::size_t at,
-                     Seconds time) {
-  const auto& op = std::get<model::CollectiveOp>(pass[at].op);
-  if (op.axis != model::CommAxis::tensor || time <= Seconds{}) {
-    return 1.0;
-  }
-  const hardware::SoftwareProfile& software = costing.costs.software();
-  if (op.beside != model::Beside::nothing && software.hides_tensor_backward) {
-    const Seconds hidden = std::min(time, neighbour_time(costing, pass, at));
-    const double slowdown = software.communication_slowdown.value();
-    return (time - hidden * (1.0 - slowdown)) / time;
-  }
-  return costing.tensor_exposed;
-}
-
-// The collectives of a layer are few different ones, several times each.
-class CollectiveMemo {
- public:
-  const cost::Cost& get(const Costing& costing, const model::CollectiveOp& op) {
-    const auto known = std::find_if(known_.begin(), known_.end(), [&op](const Known& entry) {
-      return entry.op.kind == op.kind && entry.op.axis == op.axis && entry.op.dtype == op.dtype &&
-             entry.op.bytes_per_rank_in == op.bytes_per_rank_in &&
-             entry.op.bytes_total == op.bytes_total;
-    });
-    if (known != known_.end()) {
-      return known->cost;
-    }
-    known_.push_back({op, costing.costs.operation(op, costing.places)});
-    return known_.back().cost;
-  }
-
- private:
-  struct Known {
-    model::CollectiveOp op;
-    cost::Cost cost;
-  };
-
-  std::vector<Known> known_;
-};
-
-Parts cost_pass(const Costing& costing, const model::Pass& pass, CollectiveMemo& memo) {
-  Parts parts;
-  for (std::size_t i = 0; i < pass.size(); ++i) {
-    if (const auto* collective = std::get_if<model::CollectiveOp>(&pass[i].op)) {
-      const cost::Cost& cost = memo.get(costing, *collective);
-      parts.add(
-          exposed_category(collective->axis), cost, exposed_share(costing, pass, i, cost.time));
-    } else {
-      parts.add(pass[i].recomputed ? StepCategory::recompute : StepCategory::compute,
-                costing.costs.operation(pass[i].op, costing.places));
-    }
-  }
-  return parts;
-}
-
-// Full recomputation runs the forward pass again.
-Parts as_recomputation(Parts forward) {
-  Seconds& compute = forward.by_category[static_cast<std::size_t>(StepCategory::compute)];
-  forward.by_category[static_cast<std::size_t>(StepCategory::recompute)] += compute;
-  compute = {};
-  return forward;
-}
-
-// A pass cannot run faster than the host launches it; the rest is launch gap.
-void apply_host_floor(Parts& parts, const Costing& costing, double relative_host_time) {
-  const auto& host = costing.costs.software().host_layer_time;
-  const Seconds missing = host.value() * relative_host_time - parts.total();
-  if (missing > Seconds{}) {
-    cost::Cost gap = cost::term(missing, host.kind());
-    gap.gap = missing;
-    parts.add(StepCategory::launch_gap, gap);
-  }
-}
-
-struct LayerCosts {
-  Parts forward;
-  Parts recompute;
-  Parts backward_input;
-  Parts backward_weight;
-};
-
-LayerCosts cost_passes(const Costing& costing,
-                       const model::LayerPasses& passes,
-                       CollectiveMemo& memo) {
-  LayerCosts costs;
-  costs.forward = cost_pass(costing, passes.forward, memo);
-  costs.backward_input = cost_pass(costing, passes.backward_input, memo);
-  costs.backward_weight = cost_pass(costing, passes.backward_weight, memo);
-  return costs;
-}
-
-LayerCosts cost_layer(const Costing& costing,
-                      std::int64_t layer,
-                      model::Recompute policy,
-                      CollectiveMemo& memo) {
-  const model::ModelSpec& model = costing.input.model;
-  LayerCosts costs = cost_passes(costing, model::layer_passes(model, costing.options, layer), memo);
-  apply_host_floor(costs.forward, costing, 1.0);
-  // Input and weight gradients share the launches of the backward.
-  apply_host_floor(costs.backward_input, costing, kHostBackward / 2.0);
-  apply_host_floor(costs.backward_weight, costing, kHostBackward / 2.0);
-  if (policy == model::Recompute::full) {
-    costs.recompute = as_recomputation(costs.forward);
-  } else if (policy == model::Recompute::selective) {
-    costs.recompute =
-        cost_pass(costing, model::recompute_pass(model, costing.options, layer, policy), memo);
-  }
-  return costs;
 }
 
 void add_layer(BucketCosts& bucket, const LayerCosts& layer, double count) {
@@ -204,9 +53,11 @@ struct BucketContent {
   std::int64_t moe_layer = 0;
   bool embedding = false;
   bool head = false;
+  double shared_table = 0.0;  // parameters of the copied input table, beside the head
 
   friend bool operator==(const BucketContent& a, const BucketContent& b) {
-    return a.layers == b.layers && a.embedding == b.embedding && a.head == b.head;
+    return a.layers == b.layers && a.embedding == b.embedding && a.head == b.head &&
+           a.shared_table == b.shared_table;
   }
 };
 
@@ -279,11 +130,15 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
         bucket, cost_passes(costing_, model::head_passes(model, costing_.options), memo_), 1.0);
     add_parameters(model::head_shard_parameters(model, shard), 1.0);
   }
+  held.dense += content.shared_table;
   bucket.parameters = held.dense + held.expert;
-  add_reduction(bucket.gradient_reduce, costing_, held.dense, costing_.places.data, false);
-  add_reduction(bucket.gradient_reduce, costing_, held.expert, costing_.places.expert_data, true);
-  add_gather(bucket.parameter_gather, costing_, held.dense, costing_.places.shard);
-  add_gather(bucket.parameter_gather, costing_, held.expert, costing_.places.expert_data);
+  const cost::Placements& places = costing_.places;
+  const ReplicaGroups dense = {places.data, places.shard, places.replica};
+  const ReplicaGroups expert = {places.expert_data, places.expert_shard, places.expert_replica};
+  add_reduction(bucket.gradient_reduce, costing_, held.dense, dense);
+  add_reduction(bucket.gradient_reduce, costing_, held.expert, expert);
+  add_gather(bucket.parameter_gather, costing_, held.dense, dense);
+  add_gather(bucket.parameter_gather, costing_, held.expert, expert);
   for (Parts* parts :
        {&bucket.forward, &bucket.backward, &bucket.backward_input, &bucket.backward_weight}) {
     apply_jitter(*parts, costing_);
@@ -299,7 +154,8 @@ std::pair<std::int64_t, std::int64_t> bucket_range(std::int64_t layers, int buck
 ChunkCosts cost_chunk(const Costing& costing,
                       BucketTable& table,
                       const layout::ChunkLayers& part,
-                      int bucket_count) {
+                      int bucket_count,
+                      double shared_table) {
   ChunkCosts chunk;
   chunk.buckets.reserve(static_cast<std::size_t>(bucket_count));
   for (int b = 0; b < bucket_count; ++b) {
@@ -315,20 +171,17 @@ ChunkCosts cost_chunk(const Costing& costing,
     }
     content.embedding = part.has_embedding && b == 0;
     content.head = part.has_head && b == bucket_count - 1;
+    content.shared_table = content.head ? shared_table : 0.0;
     chunk.buckets.push_back(table.index_of(content));
   }
   return chunk;
 }
 
 Parts cost_optimizer(const Costing& costing, const model::ShardParameters& stage) {
-  const layout::Layout& layout = costing.input.layout;
-  const bool sharded = layout.sharding != Sharding::none;
-  const double dense_ranks = sharded ? static_cast<double>(layout.shard_group) : 1.0;
-  const double expert_ranks =
-      sharded ? static_cast<double>(std::min(layout.expert_data, layout.shard_group)) : 1.0;
   Parts parts;
-  parts.add(StepCategory::optimizer,
-            costing.costs.optimizer_step(stage.dense / dense_ranks + stage.expert / expert_ranks));
+  parts.add(
+      StepCategory::optimizer,
+      costing.costs.optimizer_step(layout::optimizer_parameters(stage, costing.input.layout)));
   const auto& fixed = costing.costs.software().fixed_step_time;
   parts.add(StepCategory::launch_gap, cost::term(fixed.value(), fixed.kind()));
   return parts;
@@ -417,30 +270,40 @@ cost::Placements placements(const StepInput& input) {
     places.expert = place(layout::GroupKind::expert);
     places.expert_tensor = place(layout::GroupKind::expert_tensor);
     places.expert_data = place(layout::GroupKind::expert_data);
+    places.expert_shard = place(layout::GroupKind::expert_shard);
+    places.expert_replica = place(layout::GroupKind::expert_replica);
   }
   return places;
 }
 
 std::vector<std::vector<int>> buckets_per_chunk(const StepInput& input) {
-  const model::ShardContext shard = layout::shard_context(input.layout);
   std::vector<std::vector<int>> result;
-  for (const auto& device : input.layout.stages) {
+  for (std::int64_t d = 0; d < input.layout.pipeline; ++d) {
     std::vector<int> counts;
-    for (const layout::ChunkLayers& chunk : device) {
-      auto count = std::max<std::int64_t>(1, chunk.num_layers);
-      if (input.spec.bucket && chunk.num_layers > 0) {
-        const model::ShardParameters layer =
-            model::layer_shard_parameters(input.model, shard, chunk.first_layer);
-        const Bytes size = model::bytes_per_element(input.spec.precision.gradient) *
-                           (layer.dense + layer.expert) * static_cast<double>(chunk.num_layers);
-        const auto wanted = static_cast<std::int64_t>(std::ceil(size / *input.spec.bucket));
-        count = std::clamp<std::int64_t>(wanted, 1, chunk.num_layers);
+    const auto& chunks = input.layout.stages[static_cast<std::size_t>(d)];
+    for (std::size_t c = 0; c < chunks.size(); ++c) {
+      const std::int64_t layers = std::max<std::int64_t>(1, chunks[c].num_layers);
+      std::int64_t count = layers;
+      if (input.spec.bucket) {
+        const model::ShardParameters held = layout::chunk_shard_parameters(
+            input.model, input.layout, d, static_cast<std::int64_t>(c));
+        const Bytes size =
+            model::bytes_per_element(input.spec.precision.gradient) * (held.dense + held.expert);
+        const double wanted = std::ceil(size / *input.spec.bucket);
+        count = wanted < static_cast<double>(layers)
+                    ? std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted))
+                    : layers;
       }
       counts.push_back(static_cast<int>(count));
     }
     result.push_back(std::move(counts));
   }
   return result;
+}
+
+bool has_replicas(const StepInput& input) {
+  return input.layout.data * input.layout.context > 1 ||
+         (input.model.moe.has_value() && input.layout.expert_data > 1);
 }
 
 StageCosts stage_costs(const StepInput& input,
@@ -463,7 +326,12 @@ StageCosts stage_costs(const StepInput& input,
     DeviceCosts device;
     for (std::size_t c = 0; c < input.layout.stages[index].size(); ++c) {
       device.chunks.push_back(
-          cost_chunk(costing, table, input.layout.stages[index][c], buckets[index][c]));
+          cost_chunk(costing,
+                     table,
+                     input.layout.stages[index][c],
+                     buckets[index][c],
+                     layout::shared_table_parameters(
+                         input.model, input.layout, d, static_cast<std::int64_t>(c))));
     }
     device.optimizer =
         cost_optimizer(costing, layout::stage_shard_parameters(input.model, input.layout, d));

@@ -81,6 +81,10 @@ struct StageCosts {
                                                             const cost::CostModel& costs,
                                                             std::int64_t device);
 
+// Whether any parameters stand on more than one rank of a pipeline device: routed experts may do so
+// even when data x context is 1.
+[[nodiscard]] bool has_replicas(const StepInput& input);
+
 // How often a chunk runs per step: once per micro-batch; with two directions each takes half.
 [[nodiscard]] double micro_batches_per_chunk(const StepInput& input);
 

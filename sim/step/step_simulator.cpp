@@ -11,6 +11,7 @@
 #include "sim/step/attribution.hpp"
 #include "sim/step/memory_account.hpp"
 #include "sim/step/stage_costs.hpp"
+#include "sim/step/step_limits.hpp"
 #include "sim/step/task_times.hpp"
 
 namespace orrery::step {
@@ -23,7 +24,7 @@ using schedule::ScheduleKind;
 schedule::DataParallelComm data_parallel_comm(const StepInput& input,
                                               const cost::CostModel& costs) {
   schedule::DataParallelComm comm;
-  if (input.layout.data * input.layout.context <= 1) {
+  if (!has_replicas(input)) {
     return comm;
   }
   const bool gathers_per_use =
@@ -143,12 +144,18 @@ std::variant<StepResult, StepProblem> simulate_step(const StepInput& input,
                                                     .buckets = buckets,
                                                     .comm = data_parallel_comm(input, costs),
                                                     .optimizer = true};
+  if (auto problem = graph_too_large(plan, graph_options)) {
+    return *std::move(problem);
+  }
   auto built = schedule::build_step_graph(plan, graph_options);
   if (auto* deadlock = std::get_if<schedule::Deadlock>(&built)) {
     return StepProblem{"layout.schedule", deadlock->message, {}};
   }
   const schedule::StepGraph& graph = std::get<schedule::StepGraph>(built);
   const StageCosts stages = stage_costs(input, costs, buckets);
+  if (auto problem = step_too_long(stages, graph.tasks.size())) {
+    return *std::move(problem);
+  }
   TaskTimes times(graph, stages);
   engine::Timing timing;
   engine::replay_linear(graph.graph, times.durations(), times.delays(), timing);
@@ -170,7 +177,7 @@ std::variant<StepResult, StepProblem> simulate_step(const StepInput& input,
   for (const StepLedger& ledger : result.stage_ledgers) {
     result.ledger += ledger;
   }
-  result.memory = memory_account(input, costs, plan, buckets);
+  result.memory = memory_account(input, costs, plan, stages);
   result.feasibility = judge(result.memory);
   account_for_trust(result, stages, input);
   if (options.timeline) {

@@ -96,8 +96,7 @@ Values counted_mtbf(const DataRow& in) {
 }
 
 Values mtbf_of_1000(const DataRow& in) {
-  constexpr double kThousand = 1000.0;
-  return {counted_mtbf(in).front() * need(in, "gpus") / kThousand};
+  return {counted_mtbf(in).front() * need(in, "gpus") / kKilo};
 }
 
 Values mtbf_of_one(const DataRow& in) {

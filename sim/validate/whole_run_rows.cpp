@@ -46,8 +46,7 @@ std::vector<ValidationRow> ettr_rows(const DataRow& check) {
   for (const DataRow& entry : data_rows(check.value(), "expect")) {
     const double nodes = entry.number("nodes").value_or(0.0);
     const Seconds write = seconds(entry.number("w_s").value_or(0.0));
-    constexpr double kThousand = 1000.0;  // rates are per 1,000 node-days
-    const PerSecond rate = per_day(entry.number("r").value_or(0.0) / kThousand);
+    const PerSecond rate = per_day(entry.number("r").value_or(0.0) / kKilo);  // 1,000 node-days
     const Seconds interval = run::young_interval({write, run::job_mtbf(nodes, rate)});
     ValidationRow row{.id = fmt::format("{}/{}", check.text("id"), rows.size()),
                       .group = "ETTR",

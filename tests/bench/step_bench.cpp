@@ -217,7 +217,7 @@ void run_replay(const Parts& parts) {
 
 void run_memory(const Parts& parts) {
   benchmark::DoNotOptimize(
-      step::memory_account(parts.input, parts.costs, parts.plan, parts.buckets));
+      step::memory_account(parts.input, parts.costs, parts.plan, parts.stages));
 }
 
 const int kRegistered = [] {

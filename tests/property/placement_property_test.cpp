@@ -11,13 +11,14 @@
 
 #include "sim/base/random.hpp"
 #include "sim/layout/placement.hpp"
+#include "sim/layout/sharding.hpp"
 
 namespace orrery::layout {
 namespace {
 
 constexpr std::uint64_t kSeed = 20261121;
 
-constexpr std::array<GroupKind, 10> kKinds = {GroupKind::tensor,
+constexpr std::array<GroupKind, 12> kKinds = {GroupKind::tensor,
                                               GroupKind::context,
                                               GroupKind::pipeline,
                                               GroupKind::data,
@@ -25,6 +26,8 @@ constexpr std::array<GroupKind, 10> kKinds = {GroupKind::tensor,
                                               GroupKind::expert,
                                               GroupKind::expert_tensor,
                                               GroupKind::expert_data,
+                                              GroupKind::expert_shard,
+                                              GroupKind::expert_replica,
                                               GroupKind::shard,
                                               GroupKind::replica};
 
@@ -62,6 +65,14 @@ bool same_group(const Layout& layout,
       return position(a) / et == position(b) / et;
     case GroupKind::expert_data:
       return position(a) % experts == position(b) % experts;
+    case GroupKind::expert_shard:
+      return position(a) % experts == position(b) % experts &&
+             position(a) / experts / expert_shard(layout).ranks ==
+                 position(b) / experts / expert_shard(layout).ranks;
+    case GroupKind::expert_replica:
+      return position(a) % experts == position(b) % experts &&
+             position(a) / experts % expert_shard(layout).ranks ==
+                 position(b) / experts % expert_shard(layout).ranks;
     case GroupKind::shard:
       return a.tensor == b.tensor &&
              replica(a) / layout.shard_group == replica(b) / layout.shard_group;
@@ -102,7 +113,9 @@ Layout random_layout(RandomStream& random) {
   const std::int64_t pool = layout.tensor * layout.context * layout.data;
   layout.expert_tensor = random_divisor(random, pool);
   layout.expert = random_divisor(random, pool / layout.expert_tensor);
+  layout.expert_data = pool / (layout.expert_tensor * layout.expert);
   layout.shard_group = random_divisor(random, layout.context * layout.data);
+  layout.sharding = random.uniform_int(2) == 0 ? Sharding::none : Sharding::zero1;
   return layout;
 }
 
@@ -158,7 +171,7 @@ TEST(PlacementProperty, GroupsAndRunsListTheRanksOfTheDefinition) {
       }
     }
   }
-  EXPECT_GT(runs, 2000);  // of 3000: most groups stand at equal distances
+  EXPECT_GT(runs, 2400);  // of 3600: most groups stand at equal distances
 }
 
 // Fewest members on a block of `size` ranks, and the number of blocks.

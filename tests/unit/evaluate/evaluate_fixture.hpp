@@ -19,7 +19,8 @@ inline constexpr std::string_view kBase = R"(format: orrery/1
 name: small
 model: {preset: llama3-8b, sequence_length: 8192}
 cluster: {gpu: h100-sxm-80gb, nodes: 8, gpus_per_node: 8, network: {preset: infiniband-400g}}
-layout: {tensor: 2, sequence_parallel: true, pipeline: 4, virtual_stages: 2, sharding: zero1, schedule: interleaved}
+layout: {tensor: 2, sequence_parallel: true, pipeline: 4,
+         virtual_stages: 2, sharding: zero1, schedule: interleaved}
 batch: {global: 128, micro: 1}
 precision: bf16
 recompute: none

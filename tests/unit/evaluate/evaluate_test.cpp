@@ -100,7 +100,7 @@ TEST(Evaluate, ExpectationErrorsPointAtTheirLine) {
   const std::string text = std::string(kBase) + "expect:\n  - mfu >= 0.1\n  - goodputt >= 0.9\n";
   EXPECT_FALSE(evaluate_text(text, diagnostics));
   EXPECT_EQ(to_string(diagnostics),
-            "test.yaml:20:5: error: expect[1]: unknown metric `goodputt` in `goodputt >= 0.9` (did "
+            "test.yaml:21:5: error: expect[1]: unknown metric `goodputt` in `goodputt >= 0.9` (did "
             "you mean `goodput`?)\n");
 }
 

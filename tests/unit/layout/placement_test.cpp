@@ -62,6 +62,8 @@ TEST(RankMap, GroupsOfEveryKindPartitionTheRanks) {
     layout.shard_group = std::min(layout.shard_group, layout.data * layout.context);
     layout.expert_tensor = layout.tensor;
     layout.expert = std::min<std::int64_t>(2, layout.data * layout.context);
+    layout.expert_data = layout.data * layout.context / layout.expert;
+    layout.sharding = round % 3 == 0 ? Sharding::none : Sharding::zero3;
     const RankMap map(layout);
     for (const GroupKind kind : {GroupKind::tensor,
                                  GroupKind::context,
@@ -71,6 +73,8 @@ TEST(RankMap, GroupsOfEveryKindPartitionTheRanks) {
                                  GroupKind::expert,
                                  GroupKind::expert_tensor,
                                  GroupKind::expert_data,
+                                 GroupKind::expert_shard,
+                                 GroupKind::expert_replica,
                                  GroupKind::shard,
                                  GroupKind::replica}) {
       std::set<std::vector<RankId>> groups;
@@ -137,13 +141,32 @@ TEST(StateBytes, SixteenBytesPerParameterAndZeroStages) {
   const auto total = [&](Sharding sharding) {
     layout.sharding = sharding;
     layout.shard_group = sharding == Sharding::none ? 1 : 8;
-    const StateBytes s = state_bytes(stage, precision, layout, true);
+    const StateBytes s = state_bytes(stage, precision, layout);
     return in_gigabytes(s.parameters + s.gradients + s.optimizer);
   };
   EXPECT_DOUBLE_EQ(total(Sharding::none), 16.0);
   EXPECT_DOUBLE_EQ(total(Sharding::zero1), 2.0 + 2.0 + 12.0 / 8.0);
   EXPECT_DOUBLE_EQ(total(Sharding::zero2), 2.0 + 2.0 / 8.0 + 12.0 / 8.0);
   EXPECT_DOUBLE_EQ(total(Sharding::zero3), 16.0 / 8.0);
+}
+
+// Mixtral on 128 GPUs, tensor 8, expert 4, expert_tensor 1: 32 ranks hold the same experts. ZeRO
+// over all replicas shards over all 32; a shard group of 4 replicas holds 8 x 4 / 4 = 8 of them.
+TEST(ExpertShard, FollowsTheShardGroup) {
+  Layout layout = layout_of(8, 1, 16, kMegatronOrder);
+  layout.expert = 4;
+  layout.expert_tensor = 1;
+  layout.expert_data = 32;
+  layout.sharding = Sharding::zero1;
+  layout.shard_group = 16;
+  EXPECT_EQ(expert_shard(layout).ranks, 32);
+  EXPECT_EQ(expert_shard(layout).replicas, 1);
+  layout.sharding = Sharding::hsdp;
+  layout.shard_group = 4;
+  EXPECT_EQ(expert_shard(layout).ranks, 8);
+  EXPECT_EQ(expert_shard(layout).replicas, 4);
+  layout.sharding = Sharding::none;
+  EXPECT_EQ(expert_shard(layout).ranks, 1);
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ constexpr const char* kRun = R"(format: measured-runs/1
 runs:
 - id: one
   stack: nemo
-  model: {name: Llama-3-8B, layers: 32, hidden: 4096, heads: 32, kv_heads: 8, ffn_hidden: 14336, gated: true, vocab: 128256, seq_len: 8192, tied_embeddings: false}
+  model: {name: Llama-3-8B, layers: 32, hidden: 4096, heads: 32, kv_heads: 8,
+          ffn_hidden: 14336, gated: true, vocab: 128256, seq_len: 8192, tied_embeddings: false}
   hardware: {gpu: H100-80GB, count: 8, gpus_per_node: 8}
   layout: {tp: 1, pp: 1, dp: 8, schedule: none, sharding: zero1}
   batch: {global_sequences: 128, micro: 1}
