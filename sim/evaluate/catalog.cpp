@@ -48,8 +48,9 @@ CatalogEntry gpu_entry(const hardware::GpuProfile& gpu) {
                                     format_bytes_binary(gpu.memory.value()),
                                     format_bandwidth(gpu.hbm_bandwidth.value()));
   if (!gpu.gemm.empty()) {
-    summary +=
-        fmt::format(", {} dense 16-bit", format_flop_rate(dense_peak(gpu, model::Dtype::bf16)));
+    const FlopPerSecond best =
+        std::max(dense_peak(gpu, model::Dtype::bf16), dense_peak(gpu, model::Dtype::fp16));
+    summary += fmt::format(", {} dense 16-bit", format_flop_rate(best));
   }
   if (gpu.nvlink) {
     summary +=

@@ -98,6 +98,43 @@ std::string checkpoint_choice(const run::CheckpointSpec& spec, const run::RunPla
              : "at the distance that the scenario states";
 }
 
+void warn_of_the_run(const scenario::Scenario& scenario,
+                     const run::MonteCarloResult& run,
+                     Diagnostics& diagnostics) {
+  if (run.finished < run.trials) {
+    diagnostics.warning(
+        scenario.where("training"),
+        "training",
+        fmt::format("{} of {} trials gave up ({}): their times and costs are lower "
+                    "bounds",
+                    run.trials - run.finished,
+                    run.trials,
+                    run::to_string(run.gave_up.value_or(run::StopReason::horizon))));
+  }
+}
+
+// Answers that are bounds rather than estimates, said where the key stands.
+void warn_of_the_step(const scenario::Scenario& scenario, Diagnostics& diagnostics) {
+  const schedule::ScheduleKind kind = scenario.step.schedule;
+  const bool meant_to_hide = kind == schedule::ScheduleKind::dualpipe ||
+                             kind == schedule::ScheduleKind::dualpipev ||
+                             kind == schedule::ScheduleKind::interleaved_combined;
+  if (scenario.layout.expert > 1 && meant_to_hide) {
+    diagnostics.warning(
+        scenario.where("layout.schedule"),
+        "layout.schedule",
+        fmt::format("{} is made to hide the experts' all-to-all, which this version "
+                    "does not model: the step time is an upper bound",
+                    schedule::to_string(kind)));
+  }
+  if (scenario.model.moe && scenario.model.moe->capacity_factor > 0.0 &&
+      scenario.model.moe->capacity_factor < 1.0) {
+    diagnostics.warning(scenario.where("model.moe.capacity"),
+                        "model.moe.capacity",
+                        "below 1 drops tokens, and MFU counts them as if they were computed");
+  }
+}
+
 bool run_whole(const scenario::Scenario& scenario,
                const Resolved& resolved,
                const EvaluateOptions& options,
@@ -138,6 +175,7 @@ bool run_whole(const scenario::Scenario& scenario,
   if (!evaluation.run) {
     throw Error(ErrorKind::interrupted, "interrupted");
   }
+  warn_of_the_run(scenario, *evaluation.run, diagnostics);
   if (options.timelines) {
     run::RunSimulator simulator(*evaluation.plan);
     (void)simulator.run({.trial = options.timeline_trial, .timeline = &evaluation.timeline});
@@ -153,6 +191,8 @@ bool judge_expectations(const scenario::Scenario& scenario,
                         Evaluation& evaluation,
                         Diagnostics& diagnostics) {
   bool valid = true;
+  const std::int64_t gave_up =
+      evaluation.run ? evaluation.run->trials - evaluation.run->finished : 0;
   for (std::size_t i = 0; i < scenario.expect.size(); ++i) {
     const scenario::ExpectationText& line = scenario.expect[i];
     auto parsed = report::parse_expectation(line.text);
@@ -168,7 +208,8 @@ bool judge_expectations(const scenario::Scenario& scenario,
         report::judge_expectation(std::get<report::ExpectNode>(parsed),
                                   {.metrics = evaluation.metrics,
                                    .fits_memory = evaluation.feasible,
-                                   .decide_point = line.decide_point});
+                                   .decide_point = line.decide_point,
+                                   .gave_up = gave_up});
     result.text = line.text;
     result.where = line.where;
     evaluation.expectations.push_back(std::move(result));
@@ -190,6 +231,7 @@ std::optional<Evaluation> evaluate(const scenario::Scenario& scenario,
   if (!run_step(scenario, *resolved, options, evaluation, diagnostics)) {
     return std::nullopt;
   }
+  warn_of_the_step(scenario, diagnostics);
   fill_step_metrics(scenario, resolved->costs.gpu(), evaluation);
   if (scenario.run && !run_whole(scenario, *resolved, options, evaluation, diagnostics)) {
     return std::nullopt;

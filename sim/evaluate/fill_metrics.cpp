@@ -40,8 +40,7 @@ run::Distribution quotient(const run::Distribution& cost, const run::Distributio
   std::vector<double> values;
   const std::size_t n = cost.sorted().size();
   for (std::size_t i = 0; i < n; ++i) {
-    const double done = tokens.sorted()[n - 1 - i];
-    values.push_back(done > 0.0 ? cost.sorted()[i] / done : 0.0);
+    values.push_back(cost.sorted()[i] / tokens.sorted()[n - 1 - i]);
   }
   return run::Distribution(std::move(values));
 }
@@ -165,6 +164,9 @@ void fill_run_metrics(const hardware::GpuProfile& gpu,
       }));
   if (plan.prices.gpu_hour) {
     set(evaluation, MetricId::cost, run.cost);
+  }
+  // A run that trained nothing has no cost per token.
+  if (plan.prices.gpu_hour && run.tokens.sorted().front() > 0.0) {
     set(evaluation,
         MetricId::cost_per_million_tokens,
         map(quotient(run.cost, run.tokens), [](double per_token) { return per_token * kMega; }));

@@ -127,7 +127,7 @@ void check_model_split(const LayoutSpec& spec, const model::ModelSpec& model, Pr
                              2 * spec.context,
                              model.sequence_length,
                              model.sequence_length % (2 * spec.context)),
-                 multiples_near(2 * spec.context, model.sequence_length));
+                 list_divisors_near(model.sequence_length / 2, spec.context));
   }
 }
 

@@ -70,7 +70,8 @@ StagePlan plan_stages(const LayoutSpec& spec,
   StagePlan plan;
   const bool twice = placement == StagePlacement::bidirectional;
   const std::int64_t stages = spec.pipeline * (twice ? 1 : spec.virtual_stages);
-  if (spec.pipeline > 1 && stages > model.num_layers) {
+  // The embedding and the loss may stand alone on the first and the last stage.
+  if (spec.pipeline > 1 && stages > model.num_layers + 2) {
     plan.problem =
         LayoutProblem{spec.virtual_stages > 1 ? "layout.virtual_stages" : "layout.pipeline",
                       fmt::format("pipeline x virtual_stages = {} x {} = {} stages for {} layers",
@@ -78,7 +79,7 @@ StagePlan plan_stages(const LayoutSpec& spec,
                                   spec.virtual_stages,
                                   stages,
                                   model.num_layers),
-                      fmt::format("at most {} stages", model.num_layers)};
+                      fmt::format("at most {} stages", model.num_layers + 2)};
     return plan;
   }
   std::vector<std::int64_t> layers;

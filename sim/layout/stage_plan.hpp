@@ -14,8 +14,9 @@
 //
 // Placement: loop, vee or bidirectional (StagePlacement). A bidirectional plan has p stages, and
 // every layer stands on two devices.
-// Source: Llama 3 (arXiv 2407.21783, section 3.3.2: one layer less on the first and last stage);
-// Megatron-LM's account_for_embedding_in_pipeline_split.
+// With 8 virtual stages those first and last stages hold no layer at all. Source: Llama 3 (arXiv
+// 2407.21783, section 3.3.2: one layer less on the first and last stage); Megatron-LM's
+// account_for_embedding_in_pipeline_split.
 
 #include <optional>
 #include <vector>

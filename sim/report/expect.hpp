@@ -11,8 +11,10 @@
 // A metric that varies over trials needs a quantile, a mean or a probability. Verdicts have three
 // values: when the 95 % confidence interval of a stochastic operand straddles the bound the line is
 // undecided, and undecided counts as failed unless `decide: point` judges the point estimate.
-// `and`, `or`, `not` follow Kleene's three-valued logic.
+// `and`, `or`, `not` follow Kleene's three-valued logic. When trials gave up before their end, a
+// metric of the run is undecided whatever `decide` says: its values stop at the horizon.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,6 +81,7 @@ struct ExpectContext {
   const MetricSet& metrics;
   bool fits_memory = true;
   bool decide_point = false;
+  std::int64_t gave_up = 0;  // trials that stopped before their end: no run metric can be judged
 };
 
 // Verdict, detail and value; text and where are the caller's.

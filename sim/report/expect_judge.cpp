@@ -116,6 +116,13 @@ Judged judge_comparison(const ExpectNode& node, const ExpectContext& context) {
             fmt::format("{} is not known: the scenario does not ask for it", name),
             std::nullopt};
   }
+  if (context.gave_up > 0 && info(node.operand.metric).stochastic) {
+    return {Verdict::undecided,
+            fmt::format("{} cannot be judged: {} trials gave up before the run was done",
+                        name,
+                        context.gave_up),
+            std::nullopt};
+  }
   const Estimate found = estimate(*metric, node.operand);
   const Dimension dimension = node.operand.kind == OperandKind::probability
                                   ? Dimension::fraction

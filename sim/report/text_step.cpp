@@ -88,6 +88,15 @@ void add_utilisation(TextPage& page, const Evaluation& evaluation, MetricId id, 
   }
 }
 
+// Full attention is counted and half of it computed: where that matters, both conventions are
+// shown.
+bool attention_dominates(const Evaluation& evaluation) {
+  constexpr double kNoticeable = 0.87;
+  const auto full = value_of(evaluation, MetricId::mfu);
+  const auto causal = value_of(evaluation, MetricId::mfu_causal);
+  return full && causal && *causal < kNoticeable * *full;
+}
+
 // One decimal from 1 GiB on, one digit below.
 std::string gibibyte_text(Bytes value) {
   constexpr double kTen = 10.0;
@@ -177,6 +186,9 @@ void add_step(TextPage& page, const Evaluation& evaluation) {
   page.section("ONE STEP", head);
   add_utilisation(page, evaluation, MetricId::mfu, "MFU");
   add_utilisation(page, evaluation, MetricId::hfu, "HFU");
+  if (attention_dominates(evaluation)) {
+    add_utilisation(page, evaluation, MetricId::mfu_causal, "causal");
+  }
   if (!evaluation.step.given) {
     add_step_ledger(page, evaluation);
   }

@@ -3,7 +3,7 @@
 // When is the state saved, how long does training stand still for it, and when does it protect?
 //
 //   size    = parameters * bytes_per_parameter
-//   sync:   stall = durable = size / write
+//   sync:   stall = durable = max(size / write, size / gpus / device_to_host)
 //   async:  stall = size / gpus / device_to_host,  durable = stall + size / write
 //   auto:   M (1 + W0(-exp(-stall / M - 1))), a whole number of steps, at least `durable` (async)
 //

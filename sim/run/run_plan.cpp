@@ -211,11 +211,12 @@ void plan_saves(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
   plan.checkpoint_mode = spec.mode;
   plan.checkpoint_size = plan.step.parameters * spec.bytes_per_parameter;
   const Seconds write = plan.checkpoint_size / spec.storage.write;
-  Seconds stall = spec.stall.value_or(write);
+  const Bytes per_gpu = plan.checkpoint_size / static_cast<double>(plan.step.gpus);
+  const Seconds copy = per_gpu / spec.device_to_host;
+  Seconds stall = spec.stall.value_or(std::max(write, copy));  // the slower of the two streams
   Seconds durable = stall;
   if (spec.mode == CheckpointMode::async) {
-    const Bytes per_gpu = plan.checkpoint_size / static_cast<double>(plan.step.gpus);
-    stall = spec.stall.value_or(per_gpu / spec.device_to_host);
+    stall = spec.stall.value_or(copy);
     durable = spec.durable.value_or(stall + write);
     findings.require(
         durable >= stall, "checkpoint.durable", "a save cannot protect before its stall is over");

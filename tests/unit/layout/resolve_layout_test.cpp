@@ -141,7 +141,7 @@ TEST(ResolveLayout, MoreStagesThanLayersIsRefused) {
                                     16);
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_EQ(problems[0].key, "layout.virtual_stages");
-  EXPECT_EQ(problems[0].allowed, "at most 80 stages");
+  EXPECT_EQ(problems[0].allowed, "at most 82 stages");
 }
 
 TEST(StagePlan, RemaindersStayAwayFromTheEnds) {
@@ -152,6 +152,19 @@ TEST(StagePlan, RemaindersStayAwayFromTheEnds) {
   EXPECT_EQ(bloom.front(), 5);
   EXPECT_EQ(bloom.back(), 5);
   EXPECT_EQ(bloom[5], 6);
+}
+
+// Llama 3 405B with 8 virtual stages: 128 stages of one layer, but none on the first and the last.
+TEST(StagePlan, EmbeddingAndLossMayStandAlone) {
+  LayoutSpec spec = llama405_layout();
+  spec.virtual_stages = 8;
+  const StagePlan plan = plan_stages(spec, llama405(), StagePlacement::loop);
+  ASSERT_FALSE(plan.problem);
+  EXPECT_EQ(plan.stages[0][0].num_layers, 0);
+  EXPECT_TRUE(plan.stages[0][0].has_embedding);
+  EXPECT_EQ(plan.stages[1][0].num_layers, 1);
+  EXPECT_EQ(plan.stages[15][7].num_layers, 0);
+  EXPECT_TRUE(plan.stages[15][7].has_head);
 }
 
 TEST(StagePlan, BalancedLayersAddUpAndDifferByAtMostTwo) {
