@@ -31,7 +31,7 @@ struct Placements {
   layout::GroupPlacement shard;    // ZeRO/FSDP shard group
   layout::GroupPlacement replica;  // HSDP replicas
   layout::GroupPlacement pipeline;
-  layout::GroupPlacement expert_shard;    // the same two for the routed experts
+  layout::GroupPlacement expert_shard;  // the same two for the routed experts
   layout::GroupPlacement expert_replica;
 };
 
