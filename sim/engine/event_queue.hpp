@@ -68,7 +68,7 @@ inline constexpr EventKey kNoEventKey = ~EventKey{0};
 // Allocates at a multiple of a cache line, so that four siblings never straddle two lines.
 template <typename T>
 struct CacheLineAllocator {
-  using value_type = T;
+  using value_type = T;  // NOLINT(readability-identifier-naming): allocators must have it
   static constexpr std::align_val_t kAlignment{64};
 
   CacheLineAllocator() = default;

@@ -14,6 +14,7 @@
 // `and`, `or`, `not` follow Kleene's three-valued logic. When trials gave up before their end, a
 // metric of the run is undecided whatever `decide` says: its values stop at the horizon.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -61,7 +62,7 @@ struct ExpectError {
 enum class Verdict { pass, fail, undecided };
 
 [[nodiscard]] constexpr std::string_view to_string(Verdict verdict) {
-  constexpr std::string_view kNames[] = {"pass", "fail", "undecided"};
+  constexpr std::array<std::string_view, 3> kNames = {"pass", "fail", "undecided"};
   return kNames[static_cast<std::size_t>(verdict)];
 }
 

@@ -17,6 +17,7 @@
 // last checkpoint counts as productive when the run ends: no failure took it. A run that stops at
 // the horizon is not finished, and its wall time is a lower bound.
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,7 @@ enum class StopReason {
 };
 
 [[nodiscard]] constexpr std::string_view to_string(StopReason reason) {
-  constexpr std::string_view kNames[] = {
+  constexpr std::array<std::string_view, 4> kNames = {
       "target reached", "window over", "horizon reached before the target", "no progress"};
   return kNames[static_cast<std::size_t>(reason)];
 }

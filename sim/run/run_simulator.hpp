@@ -84,7 +84,9 @@ class RunSimulator {
   };
 
   // Order at the same nanosecond; the job's own action comes between repair and failure.
-  enum EventPriority : std::uint8_t { kRepairDone, kFailure, kEndOfRun };
+  static constexpr std::uint8_t kRepairDone = 0;
+  static constexpr std::uint8_t kFailure = 1;
+  static constexpr std::uint8_t kEndOfRun = 2;
 
   // A stage of a recovery: its fixed length, or the law to draw it from.
   struct Stage {
