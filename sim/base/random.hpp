@@ -32,10 +32,7 @@ enum class Purpose : std::uint32_t {
   diagnosis = 4,
   recovery = 5,
   repair = 6,
-  checkpoint = 7,
-  rank_speed = 8,
   property_test = 9,
-  loss_of_work = 10,
 };
 
 class RandomStream {

@@ -15,7 +15,6 @@ using model::CollectiveKind;
 
 constexpr double kFillPerLatency = 2.7;
 constexpr double kFillMebibytes = 24.0;
-constexpr Seconds kCall = microseconds(14.0);
 constexpr Seconds kDirectBase = microseconds(8.0);          // n-1 messages inside a node
 constexpr Seconds kDirectNetworkBase = microseconds(12.0);  // first message over the network
 constexpr Seconds kDirectRemoteRank = microseconds(5.0);    // each rank on another node

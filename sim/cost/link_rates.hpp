@@ -25,6 +25,7 @@ namespace orrery::cost {
 
 inline constexpr double kNicShare = 0.92;
 inline constexpr double kPcieShare = 0.95;
+inline constexpr Seconds kCall = microseconds(14.0);  // launch and hand-over of one NCCL call
 inline constexpr Seconds kNetworkHop = microseconds(14.0);
 
 [[nodiscard]] constexpr double nvls_wire_share(hardware::GpuArch arch) {

@@ -9,7 +9,6 @@ namespace orrery::cost {
 
 namespace {
 
-constexpr Seconds kCall = microseconds(14.0);
 constexpr Seconds kNodeLatency = microseconds(4.0);
 constexpr Seconds kNetworkBase = microseconds(8.4);
 constexpr double kMessageShare = 0.86 / kNicShare;  // of what collectives reach on a NIC

@@ -83,12 +83,7 @@ std::string stage_table(const step::StepResult& step) {
     const double compute = ledger.share(StepCategory::compute);
     const double recompute = ledger.share(StepCategory::recompute);
     const double bubble = ledger.share(StepCategory::bubble);
-    double exposed = 0.0;
-    for (auto c = static_cast<std::size_t>(StepCategory::exposed_tensor);
-         c <= static_cast<std::size_t>(StepCategory::exposed_data);
-         ++c) {
-      exposed += ledger.share(static_cast<StepCategory>(c));
-    }
+    const double exposed = step::exposed_share(ledger);
     text += fmt::format("  {:>6} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
                         d,
                         percent(compute),

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/evaluate/resolve.hpp"
 #include "sim/model/flops.hpp"
 
 namespace orrery::evaluate {
@@ -114,22 +115,10 @@ void fill_step_metrics(const scenario::Scenario& scenario,
   fill_utilisation(scenario, gpu, rate, evaluation);
   if (!step.given) {
     set(evaluation, MetricId::bubble_fraction, step.ledger.share(StepCategory::bubble));
-    double exposed = 0.0;
-    for (const StepCategory category : {StepCategory::exposed_tensor,
-                                        StepCategory::exposed_context,
-                                        StepCategory::exposed_expert,
-                                        StepCategory::exposed_pipeline,
-                                        StepCategory::exposed_data}) {
-      exposed += step.ledger.share(category);
-    }
-    set(evaluation, MetricId::exposed_communication_fraction, exposed);
+    set(evaluation, MetricId::exposed_communication_fraction, step::exposed_share(step.ledger));
   }
   if (!step.memory.empty()) {
-    Bytes peak;
-    for (const step::StageMemory& stage : step.memory) {
-      peak = std::max(peak, stage.peak());
-    }
-    set(evaluation, MetricId::peak_memory, in_bytes(peak));
+    set(evaluation, MetricId::peak_memory, in_bytes(worst_peak(step)));
     set(evaluation, MetricId::memory_headroom, in_bytes(step.feasibility.headroom));
   }
 }

@@ -71,6 +71,19 @@ inline constexpr std::array<std::string_view, kStepCategories> kStepCategoryName
 
 using StepLedger = Ledger<StepCategory>;
 
+// Share of GPU time in communication that nothing hides.
+[[nodiscard]] inline double exposed_share(const StepLedger& ledger) {
+  double sum = 0.0;
+  for (const StepCategory category : {StepCategory::exposed_tensor,
+                                      StepCategory::exposed_context,
+                                      StepCategory::exposed_expert,
+                                      StepCategory::exposed_pipeline,
+                                      StepCategory::exposed_data}) {
+    sum += ledger.share(category);
+  }
+  return sum;
+}
+
 // One executed task on the timeline of a pipeline device.
 struct Slice {
   schedule::StepTask task;

@@ -16,9 +16,9 @@
 #include "sim/cost/collective.hpp"
 #include "sim/cost/cost_model.hpp"
 #include "sim/cost/transfer.hpp"
+#include "sim/hardware/neutral_stack.hpp"
 #include "sim/validate/data_row.hpp"
 #include "sim/validate/data_sets.hpp"
-#include "sim/validate/neutral_stack.hpp"
 #include "sim/validate/run_tables.hpp"
 
 namespace orrery::validate {
@@ -196,7 +196,7 @@ std::variant<Question, std::string> question_of(const DataRow& row, const DataSe
 }
 
 cost::Cost cost_of(const Question& question) {
-  const hardware::SoftwareProfile stack = neutral_stack();
+  const hardware::SoftwareProfile stack = hardware::neutral_stack();
   if (question.kind == CollectiveKind::send_receive) {
     const bool inside = question.group.nodes == 1;
     const layout::HopPlacement hop{.same_domain = inside,

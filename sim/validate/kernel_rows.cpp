@@ -17,9 +17,9 @@
 #include "sim/cost/attention.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/memory_bound.hpp"
+#include "sim/hardware/neutral_stack.hpp"
 #include "sim/validate/data_row.hpp"
 #include "sim/validate/data_sets.hpp"
-#include "sim/validate/neutral_stack.hpp"
 #include "sim/validate/run_tables.hpp"
 
 namespace orrery::validate {
@@ -248,7 +248,7 @@ ValidationRow row_of(const Priceable& item, const DataSet& data) {
         gpu == nullptr ? fmt::format("no GPU profile for `{}`", gpu_name) : "nothing was measured";
     return row;
   }
-  const hardware::SoftwareProfile stack = neutral_stack();
+  const hardware::SoftwareProfile stack = hardware::neutral_stack();
   const Machine machine{*gpu, stack};
   const Price price = item.section == "dense_gemm"     ? price_dense(entry, machine)
                       : item.section == "grouped_gemm" ? price_grouped(entry, machine)

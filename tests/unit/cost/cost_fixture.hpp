@@ -8,6 +8,7 @@
 
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/hardware/gpu_profile.hpp"
+#include "sim/hardware/neutral_stack.hpp"
 #include "sim/hardware/software_profile.hpp"
 #include "sim/layout/placement.hpp"
 
@@ -17,7 +18,7 @@ namespace orrery::cost::testing {
 [[nodiscard]] hardware::GpuProfile gpu_profile(const std::string& name);
 
 // Efficiencies 1, gaps and overheads 0, source `given`.
-[[nodiscard]] hardware::SoftwareProfile neutral_stack();
+using hardware::neutral_stack;
 
 struct ClusterShapeText {
   std::int64_t nodes = 1;

@@ -1,6 +1,6 @@
-#include "sim/validate/neutral_stack.hpp"
+#include "sim/hardware/neutral_stack.hpp"
 
-namespace orrery::validate {
+namespace orrery::hardware {
 
 namespace {
 
@@ -11,7 +11,7 @@ Coefficient<Q> given(Q value) {
 
 }  // namespace
 
-hardware::SoftwareProfile neutral_stack() {
+SoftwareProfile neutral_stack() {
   return {.name = "bare library",
           .version = "1",
           .file = "",
@@ -35,4 +35,4 @@ hardware::SoftwareProfile neutral_stack() {
           .fragmentation = given(0.0)};
 }
 
-}  // namespace orrery::validate
+}  // namespace orrery::hardware

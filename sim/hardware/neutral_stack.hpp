@@ -5,9 +5,9 @@
 
 #include "sim/hardware/software_profile.hpp"
 
-namespace orrery::validate {
+namespace orrery::hardware {
 
 // Efficiencies 1, gaps and overheads 0, source `given`.
-[[nodiscard]] hardware::SoftwareProfile neutral_stack();
+[[nodiscard]] SoftwareProfile neutral_stack();
 
-}  // namespace orrery::validate
+}  // namespace orrery::hardware
