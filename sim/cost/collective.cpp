@@ -250,17 +250,20 @@ Seconds tier_latency(const hardware::NetworkSpec& network, std::size_t tier) {
 BytesPerSecond node_nic_rate(std::int64_t ranks_on_node,
                              std::int64_t sharing,
                              std::int64_t hosts_per_node,
-                             const hardware::ClusterSpec& cluster) {
+                             const hardware::ClusterSpec& cluster,
+                             double exponent) {
   const double nics = as_double(cluster.network.nics_per_node * hosts_per_node);
   const double gpus = as_double(cluster.gpus_per_node * hosts_per_node);
   const double beside = as_double(ranks_on_node) * std::max(nics / gpus, 1.0);
-  const double usable = std::min({beside, nics, nics / as_double(sharing)});
+  const double laid = std::pow(beside, exponent);
+  const double usable = std::min({laid, nics, nics / as_double(sharing)});
   return cluster.network.nic_rate * (usable * kNicShare);
 }
 
 GroupFabric group_fabric(const layout::GroupPlacement& group,
                          const hardware::GpuProfile& gpu,
-                         const hardware::ClusterSpec& cluster) {
+                         const hardware::ClusterSpec& cluster,
+                         double ring_nic_exponent) {
   GroupFabric fabric;
   NcclGraph& graph = fabric.graph;
   graph.arch = gpu.arch;
@@ -281,7 +284,8 @@ GroupFabric group_fabric(const layout::GroupPlacement& group,
   graph.ring_channels = ring_channels(gpu.arch, graph.nvlink);
   if (graph.nodes > 1) {
     const std::int64_t hosts = std::max<std::int64_t>(group.nodes / graph.nodes, 1);
-    fabric.nics = node_nic_rate(graph.ranks_per_node, group.sharing_node, hosts, cluster);
+    fabric.nics =
+        node_nic_rate(graph.ranks_per_node, group.sharing_node, hosts, cluster, ring_nic_exponent);
     add_tapers(group, cluster, fabric);
     const double pairs =
         std::max(fabric.nics / (cluster.network.nic_rate * kNicShare), kMinChannelPairs);
@@ -302,13 +306,15 @@ CollectiveTime collective_time(CollectiveKind kind,
                                model::Dtype dtype,
                                const layout::GroupPlacement& group,
                                const hardware::GpuProfile& gpu,
-                               const hardware::ClusterSpec& cluster) {
+                               const hardware::ClusterSpec& cluster,
+                               double ring_nic_exponent) {
   CollectiveTime time;
   if (group.ranks <= 1) {
     time.reason = "a group of one rank has nothing to send";
     return time;
   }
-  const GroupFabric fabric = group_fabric(group, gpu, cluster);
+  const bool ring = reduces_or_gathers(kind);  // messages go out through the nearest NIC anyway
+  const GroupFabric fabric = group_fabric(group, gpu, cluster, ring ? ring_nic_exponent : 1.0);
   const Bytes size = nccl_bytes(kind, bytes_per_rank_in, bytes_total);
   if (kind == CollectiveKind::all_to_all) {
     time = direct_exchange(size, fabric);
@@ -334,8 +340,14 @@ Cost collective_cost(CollectiveKind kind,
   if (group.ranks <= 1) {
     return {};
   }
-  const CollectiveTime time =
-      collective_time(kind, bytes_per_rank_in, bytes_total, dtype, group, gpu, cluster);
+  const CollectiveTime time = collective_time(kind,
+                                              bytes_per_rank_in,
+                                              bytes_total,
+                                              dtype,
+                                              group,
+                                              gpu,
+                                              cluster,
+                                              software.ring_nic_exponent.value());
   const Coefficient<double>& efficiency =
       time.crosses_nodes ? software.network_efficiency : software.nvlink_efficiency;
   const bool by_nics = time.limit == "NICs";

@@ -16,12 +16,13 @@
 //           | the NICs of one node carry                                     |        | published
 // sharing   | sibling groups that use one node's NICs at the same time       | -      | placement
 //
-//   NIC rate of one group on one node = min(k, NICs, NICs / sharing) * rate * 0.92 / taper
+//   NIC rate of one group on one node = min(k^e, NICs, NICs / sharing) * rate * 0.92 / taper
 //   taper of a ring over blocks of a tier = max(1, product of oversubscription / nodes in a block)
 //   all-to-all = max(bytes over NVLink / link rate, bytes over NICs / NIC rate), root-sum-square
 //   with the latency of its messages
 //
-// k is the number of NICs next to the group's ranks of a node. A ring crosses a block's uplink once
+// k is the number of NICs next to the group's ranks of a node; e is 1, for rings the stack's
+// ring_nic_exponent. A ring crosses a block's uplink once
 // however many of its nodes lie in the block, so a taper hurts it only when the sibling rings of
 // the block ask for more than the uplink has; an all-to-all sends most of its bytes across.
 //
@@ -59,7 +60,8 @@ struct GroupFabric {
 // Wires of a group, from its placement. `ranks` >= 2.
 [[nodiscard]] GroupFabric group_fabric(const layout::GroupPlacement& group,
                                        const hardware::GpuProfile& gpu,
-                                       const hardware::ClusterSpec& cluster);
+                                       const hardware::ClusterSpec& cluster,
+                                       double ring_nic_exponent = 1.0);
 
 // What one collective takes and why; times before the stack's own overhead and efficiency.
 struct CollectiveTime {
@@ -88,7 +90,8 @@ struct CollectiveTime {
                                              model::Dtype dtype,
                                              const layout::GroupPlacement& group,
                                              const hardware::GpuProfile& gpu,
-                                             const hardware::ClusterSpec& cluster);
+                                             const hardware::ClusterSpec& cluster,
+                                             double ring_nic_exponent = 1.0);
 
 // The same with the stack's efficiency and overhead, booked by source.
 [[nodiscard]] Cost collective_cost(model::CollectiveKind kind,
@@ -115,10 +118,12 @@ struct CollectiveTime {
 // One-way latency of the tiers up to and including `tier`.
 [[nodiscard]] Seconds tier_latency(const hardware::NetworkSpec& network, std::size_t tier);
 
-// NICs next to one GPU times their number of GPUs, at most what the node has.
+// NICs next to one GPU times their number of GPUs, at most what the node has; `exponent` as in
+// ring_nic_exponent of a software profile.
 [[nodiscard]] BytesPerSecond node_nic_rate(std::int64_t ranks_on_node,
                                            std::int64_t sharing,
                                            std::int64_t hosts_per_node,
-                                           const hardware::ClusterSpec& cluster);
+                                           const hardware::ClusterSpec& cluster,
+                                           double exponent = 1.0);
 
 }  // namespace orrery::cost

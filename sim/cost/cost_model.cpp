@@ -80,6 +80,11 @@ Cost CostModel::collective(model::CollectiveKind kind,
       kind, bytes_per_rank_in, bytes_total, dtype, group, gpu_, software_, cluster_);
 }
 
+Cost CostModel::hierarchical_exchange(const ExchangeBytes& bytes,
+                                      const layout::GroupPlacement& group) const {
+  return hierarchical_exchange_cost(bytes, group, gpu_, software_, cluster_);
+}
+
 Cost CostModel::send_receive(Bytes bytes, const layout::HopPlacement& hop) const {
   return transfer_cost(bytes, hop, gpu_, software_, cluster_);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/cost/cost.hpp"
+#include "sim/cost/hierarchical_exchange.hpp"
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/software_profile.hpp"
@@ -51,6 +52,10 @@ class CostModel {
                                 Bytes bytes_total,
                                 model::Dtype dtype,
                                 const layout::GroupPlacement& group) const;
+
+  // Dispatch or combine of an all-to-all that crosses the network once per node.
+  [[nodiscard]] Cost hierarchical_exchange(const ExchangeBytes& bytes,
+                                           const layout::GroupPlacement& group) const;
 
   // One point-to-point message of the pipeline.
   [[nodiscard]] Cost send_receive(Bytes bytes, const layout::HopPlacement& hop) const;

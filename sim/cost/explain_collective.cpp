@@ -57,8 +57,14 @@ std::string CostModel::explain_collective(model::CollectiveKind kind,
   if (group.ranks <= 1) {
     return fmt::format("{} of 1 rank: nothing to send\n", name_of(kind));
   }
-  const CollectiveTime time =
-      collective_time(kind, bytes_per_rank_in, bytes_total, dtype, group, gpu_, cluster_);
+  const CollectiveTime time = collective_time(kind,
+                                              bytes_per_rank_in,
+                                              bytes_total,
+                                              dtype,
+                                              group,
+                                              gpu_,
+                                              cluster_,
+                                              software_.ring_nic_exponent.value());
   const Cost cost = collective(kind, bytes_per_rank_in, bytes_total, dtype, group);
   const Bytes size = nccl_bytes(kind, bytes_per_rank_in, bytes_total);
   const Coefficient<double>& efficiency =
@@ -91,7 +97,8 @@ std::string CostModel::explain_collective(model::CollectiveKind kind,
                       in_gigabytes_per_second(time.bandwidth) * bus_factor(kind, group.ranks),
                       time.limit);
   if (time.algorithm != Algorithm::direct) {
-    const GroupFabric fabric = group_fabric(group, gpu_, cluster_);
+    const GroupFabric fabric =
+        group_fabric(group, gpu_, cluster_, software_.ring_nic_exponent.value());
     text += "NCCL 2.28.9 expects:\n" + table_line(kind, size, dtype, fabric.graph);
   }
   return text;

@@ -35,6 +35,7 @@ using Size = std::optional<Coefficient<Bytes>>;
 struct Rates {
   Number gemm, memory, attention, nvlink, network;
   Number tensor_exposed, communication_slowdown, jitter, fragmentation, score_passes;
+  Number ring_nic_exponent;  // may be left out
   Time kernel_gap, host_layer, collective, transfer, fixed_step;
   Size loss, optimizer, memory_overhead;
 
@@ -71,6 +72,10 @@ Rates read_rates(MappingReader& root, std::optional<AttentionImplementation> att
   rates.host_layer = read_coefficient<kind::Time>(root, "host_layer_time");
   rates.nvlink = read_coefficient<kind::Number>(root, "nvlink_efficiency", kRelative);
   rates.network = read_coefficient<kind::Number>(root, "network_efficiency", kShare);
+  if (root.has("ring_nic_exponent")) {
+    rates.ring_nic_exponent =
+        read_coefficient<kind::Number>(root, "ring_nic_exponent", kShareOrNone);
+  }
   rates.collective = read_coefficient<kind::Time>(root, "collective_overhead");
   rates.transfer = read_coefficient<kind::Time>(root, "transfer_overhead");
   rates.tensor_exposed = read_coefficient<kind::Number>(root, "tensor_exposed", kShareOrNone);
@@ -161,7 +166,9 @@ std::optional<SoftwareProfile> read_keys(MappingReader& reader) {
   if (!name || !version || !attention || !rates.complete()) {
     return std::nullopt;
   }
+  const Number ring_nic_exponent = rates.ring_nic_exponent;
   SoftwareProfile profile = make_profile(std::move(rates));
+  override_with(profile.ring_nic_exponent, ring_nic_exponent);
   profile.name = std::move(*name);
   profile.version = std::move(*version);
   profile.attention = *attention;

@@ -16,6 +16,9 @@
 // score_passes            | memory passes over the s^2 scores, unfused attention        | 1
 // nvlink_efficiency       | bus bandwidth / what NCCL's model gives, inside the NVLink  | 1
 //                         | domain; network_efficiency: the same between nodes          |
+// ring_nic_exponent       | NICs of a node that one ring uses = (NICs beside its ranks  | 1
+//                         | there)^exponent: 1 all of them (NCCL's channels on rails, and |
+//                         | the default), 0 a single one                                |
 // collective_overhead     | extra time per collective, host and stream hand-over        | s
 // transfer_overhead       | the same per pipeline message                               | s
 // tensor_exposed          | share of tensor-parallel communication not hidden           | 1
@@ -53,6 +56,8 @@ struct SoftwareProfile {
   Coefficient<double> score_passes;  // 0 with fused attention
   Coefficient<double> nvlink_efficiency;
   Coefficient<double> network_efficiency;
+  Coefficient<double> ring_nic_exponent{
+      1.0, {SourceKind::assumed, "NCCL lays its channels over all NICs beside the ranks"}};
   Coefficient<Seconds> collective_overhead;
   Coefficient<Seconds> transfer_overhead;
   Coefficient<double> tensor_exposed;

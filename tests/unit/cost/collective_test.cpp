@@ -102,6 +102,28 @@ TEST(Collective, MoreRanksOnAHostMeanMoreNicsForTheRing) {
   }
 }
 
+// 8 ranks on a host with 8 NICs: 8^0 = 1, 8^0.5 = 2.83, 8^1 = 8 NICs carry the ring; an all-to-all
+// has no rings and keeps all of them.
+TEST(Collective, TheStackSaysHowManyNicsARingUses) {
+  const auto cluster = testing::cluster({.nodes = 4});
+  EXPECT_DOUBLE_EQ(in_gigabytes_per_second(node_nic_rate(8, 1, 1, cluster, 0.0)), 46.0);
+  EXPECT_NEAR(in_gigabytes_per_second(node_nic_rate(8, 1, 1, cluster, 0.5)), 130.1, 0.1);
+  EXPECT_DOUBLE_EQ(in_gigabytes_per_second(node_nic_rate(8, 1, 1, cluster, 1.0)), 368.0);
+  auto stack = testing::neutral_stack();
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  const auto time = [&](CollectiveKind kind) {
+    const Bytes size = gibibytes(8.0);
+    return collective_cost(
+               kind, size, size, Dtype::bf16, testing::group(32, 4), gpu, stack, cluster)
+        .time;
+  };
+  const Seconds gather = time(CollectiveKind::all_gather);
+  const Seconds scatter = time(CollectiveKind::all_to_all);
+  stack.ring_nic_exponent = {0.0, {SourceKind::assumed, "one NIC"}};
+  EXPECT_NEAR(time(CollectiveKind::all_gather) / gather, 8.0, 0.8);
+  EXPECT_EQ(time(CollectiveKind::all_to_all), scatter);
+}
+
 hardware::ClusterSpec pods() {
   auto cluster = testing::cluster({.nodes = 64});
   cluster.network.tiers = {{"pod", 8, 7.0, Seconds()}, {"core", 64, 1.0, microseconds(3.0)}};

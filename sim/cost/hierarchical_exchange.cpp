@@ -1,0 +1,100 @@
+#include "sim/cost/hierarchical_exchange.hpp"
+
+#include <algorithm>
+
+#include "sim/cost/link_rates.hpp"
+
+namespace orrery::cost {
+
+namespace {
+
+constexpr Seconds kNodeBase = microseconds(8.0);
+constexpr Seconds kNetworkBase = microseconds(12.0);
+constexpr Seconds kRemoteNode = microseconds(5.0);
+
+double as_double(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
+}  // namespace
+
+CollectiveTime hierarchical_exchange_time(const ExchangeBytes& bytes,
+                                          const layout::GroupPlacement& group,
+                                          const hardware::GpuProfile& gpu,
+                                          const hardware::ClusterSpec& cluster) {
+  CollectiveTime time;
+  if (group.ranks <= 1) {
+    time.reason = "a group of one rank has nothing to send";
+    return time;
+  }
+  const GroupFabric fabric = group_fabric(group, gpu, cluster);
+  const NcclGraph& graph = fabric.graph;
+  time.algorithm = Algorithm::direct;
+  time.reason = "one copy per node over the network, handed on inside it";
+  time.call = kCall;
+  time.latency = kNodeBase;
+  time.crosses_nodes = graph.nodes > 1;
+  const BytesPerSecond link =
+      graph.nvlink ? fabric.link * direct_wire_share(graph.arch) : fabric.link;
+  const Seconds inside = bytes.over_links / link;
+  Seconds outside;
+  if (graph.nodes > 1) {
+    const double local = as_double(graph.ranks_per_node);
+    outside = bytes.over_network / (fabric.nics / (local * fabric.scatter_taper));
+    time.latency +=
+        kNetworkBase + graph.inter_latency + kRemoteNode * (as_double(graph.nodes) - 1.0);
+  }
+  const bool by_network = outside > inside;
+  time.limit = by_network ? "NICs" : (graph.nvlink ? "NVLink" : "PCIe");
+  time.transfer = std::max(inside, outside);
+  time.bandwidth = time.transfer > Seconds()
+                       ? (by_network ? bytes.over_network : bytes.over_links) / time.transfer
+                       : link;
+  return time;
+}
+
+Cost hierarchical_exchange_cost(const ExchangeBytes& bytes,
+                                const layout::GroupPlacement& group,
+                                const hardware::GpuProfile& gpu,
+                                const hardware::SoftwareProfile& software,
+                                const hardware::ClusterSpec& cluster) {
+  if (group.ranks <= 1) {
+    return {};
+  }
+  const CollectiveTime time = hierarchical_exchange_time(bytes, group, gpu, cluster);
+  const Coefficient<double>& efficiency =
+      time.limit == "NICs" ? software.network_efficiency : software.nvlink_efficiency;
+  const SourceKind published = SourceKind::published;
+  Cost cost = term(time.transfer / efficiency.value(), weaker(published, efficiency.kind()));
+  cost += term(time.call + time.latency, published);
+  const Seconds overhead = software.collective_overhead.value();
+  cost += term(overhead, software.collective_overhead.kind());
+  cost.gap = overhead;
+  return cost;
+}
+
+double distinct_nodes(const Routing& routing) {
+  const double nodes = as_double(std::max<std::int64_t>(routing.nodes, 1));
+  const double experts = as_double(routing.experts);
+  const double elsewhere = experts - experts / nodes;
+  double missed = 1.0;  // no chosen expert lies on one given node: C(elsewhere, k) / C(experts, k)
+  for (std::int64_t i = 0; i < routing.top_k; ++i) {
+    const double left = experts - as_double(i);
+    missed *= left > 0.0 ? std::max(elsewhere - as_double(i), 0.0) / left : 0.0;
+  }
+  const double distinct = nodes * (1.0 - missed);
+  return routing.node_limit ? std::min(distinct, as_double(*routing.node_limit)) : distinct;
+}
+
+ExchangeBytes routed_bytes(double tokens,
+                           Bytes token_bytes,
+                           const Routing& routing,
+                           std::int64_t ranks_per_node) {
+  const double nodes = as_double(std::max<std::int64_t>(routing.nodes, 1));
+  const double local = as_double(std::max<std::int64_t>(ranks_per_node, 1));
+  const Bytes once = token_bytes * tokens;
+  return {.over_network = once * (distinct_nodes(routing) * (nodes - 1.0) / nodes),
+          .over_links = once * (as_double(routing.top_k) * (local - 1.0) / local)};
+}
+
+}  // namespace orrery::cost
