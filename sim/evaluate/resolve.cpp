@@ -148,10 +148,12 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
 }
 
 step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& resolved) {
-  return {.model = scenario.model,
-          .layout = resolved.layout,
-          .cluster = resolved.cluster,
-          .spec = scenario.step};
+  step::StepInput input = {.model = scenario.model,
+                           .layout = resolved.layout,
+                           .cluster = resolved.cluster,
+                           .spec = scenario.step};
+  input.spec.precision = step::resolve_precision(scenario.step, resolved.costs.software());
+  return input;
 }
 
 std::string precision_name(const model::PrecisionSpec& precision) {

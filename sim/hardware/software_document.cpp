@@ -19,6 +19,10 @@ constexpr std::array<Choice<AttentionImplementation>, 2> kAttention = {
 constexpr std::array<Choice<GradientReduction>, 2> kReduction = {
     {{"per_step", GradientReduction::per_step},
      {"per_micro_batch", GradientReduction::per_micro_batch}}};
+constexpr std::array<Choice<GradientType>, 2> kGradientType = {
+    {{"fp32", GradientType::fp32}, {"activation", GradientType::activation}}};
+constexpr std::array<Choice<ParameterGather>, 2> kParameterGather = {
+    {{"all_gather", ParameterGather::all_gather}, {"broadcast", ParameterGather::broadcast}}};
 constexpr std::array<Choice<PipelineTransfer>, 2> kTransfer = {
     {{"latency", PipelineTransfer::latency},
      {"rendezvous_fused", PipelineTransfer::rendezvous_fused}}};
@@ -94,6 +98,10 @@ Rates read_rates(MappingReader& root, std::optional<AttentionImplementation> att
 struct Switches {
   std::optional<bool> dropout;
   std::optional<GradientReduction> gradient_reduction;
+  std::optional<GradientType> gradient_dtype;
+  std::optional<bool> fp8_parameters;
+  std::optional<ParameterGather> parameter_gather;
+  Time broadcast_time;
   std::optional<PipelineTransfer> plain_1f1b_transfer;
   std::optional<PipelineTransfer> interleaved_transfer;
   std::optional<bool> hides_tensor_backward;
@@ -102,10 +110,29 @@ struct Switches {
   std::optional<std::int64_t> gather_prefetch;
 };
 
+// A time per broadcast says nothing about a stack that gathers in one collective.
+Time read_broadcast_time(MappingReader& root, std::optional<ParameterGather> gather) {
+  if (gather == ParameterGather::broadcast) {
+    return read_coefficient<kind::Time>(root, "broadcast_time");
+  }
+  if (root.has("broadcast_time")) {
+    root.allow("broadcast_time");
+    root.diagnostics().warning(root.where("broadcast_time"),
+                               root.path_of("broadcast_time"),
+                               "has no effect without broadcasts",
+                               "leave it out, or parameter_gather: broadcast");
+  }
+  return std::nullopt;
+}
+
 Switches read_switches(MappingReader& root) {
   Switches switches;
   switches.dropout = root.optional<kind::Boolean>("dropout");
   switches.gradient_reduction = root.optional_choice("gradient_reduction", kReduction);
+  switches.gradient_dtype = root.optional_choice("gradient_dtype", kGradientType);
+  switches.fp8_parameters = root.optional<kind::Boolean>("fp8_parameters");
+  switches.parameter_gather = root.optional_choice("parameter_gather", kParameterGather);
+  switches.broadcast_time = read_broadcast_time(root, switches.parameter_gather);
   switches.plain_1f1b_transfer = root.optional_choice("plain_1f1b_transfer", kTransfer);
   switches.interleaved_transfer = root.optional_choice("interleaved_transfer", kTransfer);
   switches.hides_tensor_backward = root.optional<kind::Boolean>("hides_tensor_backward");
@@ -124,6 +151,10 @@ void override_with(T& target, const std::optional<T>& given) {
 void apply(const Switches& switches, SoftwareProfile& profile) {
   override_with(profile.dropout, switches.dropout);
   override_with(profile.gradient_reduction, switches.gradient_reduction);
+  override_with(profile.gradient_dtype, switches.gradient_dtype);
+  override_with(profile.fp8_parameters, switches.fp8_parameters);
+  override_with(profile.parameter_gather, switches.parameter_gather);
+  override_with(profile.broadcast_time, switches.broadcast_time);
   override_with(profile.plain_1f1b_transfer, switches.plain_1f1b_transfer);
   override_with(profile.interleaved_transfer, switches.interleaved_transfer);
   override_with(profile.hides_tensor_backward, switches.hides_tensor_backward);

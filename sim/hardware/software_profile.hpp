@@ -27,6 +27,8 @@
 // optimizer_traffic       | bytes moved per parameter of the optimizer step             | byte
 // fixed_step_time         | host work once per step                                     | s
 // jitter_per_doubling     | slowest-of-N growth of the step per doubling beyond 8 GPUs  | 1
+// broadcast_time          | per rank that owns a part of the parameters, when they come  | s
+//                         | back by broadcasts one rank after the other                 |
 // memory_overhead         | context, NCCL buffers, workspace                            | byte
 // fragmentation           | share of the allocated bytes lost to the allocator          | 1
 //
@@ -42,6 +44,8 @@ namespace orrery::hardware {
 
 enum class AttentionImplementation { fused, unfused };
 enum class GradientReduction { per_step, per_micro_batch };
+enum class GradientType { fp32, activation };  // accumulated and reduced; 16 bit as activations
+enum class ParameterGather { all_gather, broadcast };
 enum class PipelineTransfer { latency, rendezvous_fused };  // schedule::P2pMode by name
 
 struct SoftwareProfile {
@@ -66,11 +70,17 @@ struct SoftwareProfile {
   Coefficient<Bytes> optimizer_traffic;
   Coefficient<Seconds> fixed_step_time;
   Coefficient<double> jitter_per_doubling;
+  Coefficient<Seconds> broadcast_time{Seconds{}, {SourceKind::assumed, "no broadcasts"}};
   Coefficient<Bytes> memory_overhead;
   Coefficient<double> fragmentation;
   AttentionImplementation attention = AttentionImplementation::fused;
   bool dropout = false;  // keeps dropout masks (recipes of the GPT-3 era)
   GradientReduction gradient_reduction = GradientReduction::per_step;
+  GradientType gradient_dtype = GradientType::fp32;  // where the scenario does not state it
+  bool fp8_parameters = false;  // parameters held and gathered in FP8 where layers multiply in it
+  // How sharded parameters come back after the optimizer: in one collective, or each rank sends the
+  // part that it owns to all others, one rank after the other.
+  ParameterGather parameter_gather = ParameterGather::all_gather;
   PipelineTransfer plain_1f1b_transfer = PipelineTransfer::rendezvous_fused;
   PipelineTransfer interleaved_transfer = PipelineTransfer::latency;
   bool hides_tensor_backward = false;  // backward collectives of a linear layer beside its GEMMs

@@ -232,10 +232,12 @@ void finish_layout(Reading& reading) {
 }
 
 void finish_step(Reading& reading) {
-  const model::PrecisionSpec& precision = reading.draft.scenario.step.precision;
-  if (!is_broken(reading.diagnostics, "precision") && precision.gradient != Dtype::fp32 &&
-      precision.gradient != precision.activation) {
-    const bool half = precision.activation == Dtype::fp16;
+  const step::StepSpec& step = reading.draft.scenario.step;
+  const Dtype activation = step.precision.activation;
+  const Dtype gradient = step.gradient_dtype.value_or(activation);
+  if (!is_broken(reading.diagnostics, "precision") && gradient != Dtype::fp32 &&
+      gradient != activation) {
+    const bool half = activation == Dtype::fp16;
     error(reading,
           "precision.gradient_dtype",
           fmt::format(

@@ -74,12 +74,12 @@ void add_precision(std::vector<Key>& keys) {
                                     take_recipe));
   keys.push_back(choice_key<Dtype>(
       {.path = "precision.gradient_dtype",
-       .fallback = "fp32",
+       .note = "as the software profile says",
        .meaning = "Type in which gradients are accumulated and reduced; a 16-bit type must be that "
                   "of the activations.",
        .example = "bf16"},
       {{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}},
-      [](Draft& draft, Dtype value) { draft.scenario.step.precision.gradient = value; }));
+      [](Draft& draft, Dtype value) { draft.scenario.step.gradient_dtype = value; }));
 }
 
 // State of the optimizer per parameter, the fp32 master copy (4 bytes) included.

@@ -177,6 +177,20 @@ ChunkCosts cost_chunk(const Costing& costing,
   return chunk;
 }
 
+// Each rank of the shard group broadcasts its part, one after the other: what that costs on top of
+// the bytes, which the gathers carry.
+void add_broadcasts(Parts& parts, const Costing& costing) {
+  const hardware::SoftwareProfile& software = costing.costs.software();
+  const Sharding sharding = costing.input.layout.sharding;
+  const std::int64_t owners = costing.places.shard.ranks;
+  if (software.parameter_gather == hardware::ParameterGather::broadcast && owners > 1 &&
+      (sharding == Sharding::zero1 || sharding == Sharding::zero2)) {
+    const auto& each = software.broadcast_time;
+    parts.add(StepCategory::exposed_data,
+              cost::term(each.value() * static_cast<double>(owners), each.kind()));
+  }
+}
+
 Parts cost_optimizer(const Costing& costing, const model::ShardParameters& stage) {
   Parts parts;
   parts.add(
@@ -184,10 +198,25 @@ Parts cost_optimizer(const Costing& costing, const model::ShardParameters& stage
       costing.costs.optimizer_step(layout::optimizer_parameters(stage, costing.input.layout)));
   const auto& fixed = costing.costs.software().fixed_step_time;
   parts.add(StepCategory::launch_gap, cost::term(fixed.value(), fixed.kind()));
+  add_broadcasts(parts, costing);
   return parts;
 }
 
 }  // namespace
+
+model::PrecisionSpec resolve_precision(const StepSpec& spec,
+                                       const hardware::SoftwareProfile& software) {
+  model::PrecisionSpec precision = spec.precision;
+  if (spec.gradient_dtype) {
+    precision.gradient = *spec.gradient_dtype;
+  } else if (software.gradient_dtype == hardware::GradientType::activation) {
+    precision.gradient = precision.activation;
+  }
+  if (software.fp8_parameters && precision.compute == model::Dtype::fp8) {
+    precision.parameter = model::Dtype::fp8;
+  }
+  return precision;
+}
 
 double micro_batches_per_chunk(const StepInput& input) {
   const auto all = static_cast<double>(input.layout.micro_batches);

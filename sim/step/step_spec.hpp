@@ -5,6 +5,7 @@
 // symbol     | meaning                                                       | unit | origin
 // -----------|---------------------------------------------------------------|------|---------
 // precision  | data types of compute, parameters, gradients, optimizer       | -    | scenario
+// gradient_dtype | what the scenario states; absent: as the stack does          | -    | scenario
 // recompute  | what is computed twice to save memory                         | -    | scenario
 // overlap    | which communication may hide behind compute                   | -    | scenario
 // bucket     | bytes of one data-parallel communication                      | byte | scenario
@@ -34,6 +35,7 @@ struct OverlapSpec {
 
 struct StepSpec {
   model::PrecisionSpec precision;
+  std::optional<model::Dtype> gradient_dtype;  // absent: as the software profile says
   RecomputeSpec recompute;
   OverlapSpec overlap;
   schedule::ScheduleKind schedule = schedule::ScheduleKind::none;
@@ -41,5 +43,10 @@ struct StepSpec {
   std::optional<hardware::GradientReduction> reduction;  // absent: as the software profile says
   std::optional<Seconds> given_time;
 };
+
+// The precision with what the scenario leaves to the stack: the type of gradients, and whether
+// parameters stay in FP8 between the steps.
+[[nodiscard]] model::PrecisionSpec resolve_precision(const StepSpec& spec,
+                                                     const hardware::SoftwareProfile& software);
 
 }  // namespace orrery::step

@@ -248,7 +248,7 @@ void map_precision(const DataRow& row, Mapping& mapping) {
     precision.compute = Dtype::fp16;
     precision.activation = Dtype::fp16;
     precision.parameter = Dtype::fp16;
-    precision.gradient = Dtype::fp16;
+    mapping.run.scenario.step.gradient_dtype = Dtype::fp16;
     return;
   }
   if (name.starts_with("nvfp4") || name.starts_with("fp4")) {
@@ -349,7 +349,7 @@ std::variant<MappedRun, std::string> map_run(const DataRow& row) {
   map_precision(row, mapping);
   map_recompute(row, mapping);
   if (row.row("layout").text("fsdp_mixed_precision") == "PURE") {
-    mapping.run.scenario.step.precision.gradient = mapping.run.scenario.step.precision.activation;
+    mapping.run.scenario.step.gradient_dtype = mapping.run.scenario.step.precision.activation;
   }
   apply_keywords(row, mapping);
   if (!mapping.reason.empty()) {

@@ -187,5 +187,30 @@ TEST(ProfileErrors, ScorePassesFollowTheAttentionImplementation) {
             std::string::npos);
 }
 
+// A time per broadcast needs broadcasts, and broadcasts need a time.
+TEST(ProfileErrors, BroadcastTimeFollowsTheWayParametersComeBack) {
+  const std::filesystem::path source = std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" /
+                                       "profiles" / "software" / "internevo.yaml";
+  std::ifstream stream(source);
+  std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  const ProfileFolder folder;
+  folder.write("software/internevo.yaml",
+               replaced(text, "parameter_gather: broadcast", "parameter_gather: all_gather"));
+  Diagnostics diagnostics;
+  const auto gathers =
+      load_software_profile("internevo", folder.search(), kWhere, "software", diagnostics);
+  ASSERT_TRUE(gathers.has_value()) << to_string(diagnostics);
+  ASSERT_EQ(diagnostics.all().size(), 1U);
+  EXPECT_EQ(diagnostics.all()[0].message, "has no effect without broadcasts");
+  EXPECT_EQ(gathers->broadcast_time.value(), Seconds{});
+
+  folder.write("software/internevo.yaml", replaced(text, "broadcast_time:", "broadcast_tim:"));
+  Diagnostics missing;
+  EXPECT_FALSE(
+      load_software_profile("internevo", folder.search(), kWhere, "software", missing).has_value());
+  EXPECT_NE(to_string(missing).find("error: broadcast_time: is required but missing"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery::hardware

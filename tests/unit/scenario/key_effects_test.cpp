@@ -173,7 +173,7 @@ const std::vector<Effect>& step_effects() {
       {"precision", "fp8-tensorwise", "step.compute = #4; step.fp8_scaling = #1"},
       {"precision", "fp8-block", "step.compute = #4; step.fp8_scaling = #2"},
       {"precision.compute", "fp8-block", "step.compute = #4; step.fp8_scaling = #2"},
-      {"precision.gradient_dtype", "bf16", "step.gradient = #2"},
+      {"precision.gradient_dtype", "bf16", "step.gradient_dtype = #2"},
       {"precision.optimizer.name",
        "lion",
        "step.optimizer_bytes = 8 B; checkpoint.bytes_per_parameter = 10 B"},

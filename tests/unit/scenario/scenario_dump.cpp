@@ -170,7 +170,7 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.compute", step.precision.compute);
   lines.add("step.activation", step.precision.activation);
   lines.add("step.parameter", step.precision.parameter);
-  lines.add("step.gradient", step.precision.gradient);
+  lines.add("step.gradient_dtype", step.gradient_dtype);
   lines.add("step.optimizer_bytes", step.precision.optimizer_bytes);
   lines.add("step.fp8_scaling", step.precision.fp8_scaling);
   lines.add("step.recompute.policy", step.recompute.policy);

@@ -60,6 +60,12 @@ inline cost::CostModel costs_of(const Case& what) {
   return {*std::move(gpu), *std::move(software), cluster};
 }
 
+inline StepSpec step_of(const Case& what, const hardware::SoftwareProfile& software) {
+  StepSpec spec = what.step;
+  spec.precision = resolve_precision(spec, software);
+  return spec;
+}
+
 // The layout, or nothing when its rules do not hold.
 inline std::optional<StepInput> try_input(const Case& what, const cost::CostModel& costs) {
   const auto shape = hardware::cluster_shape(costs.cluster(), costs.gpu().nvlink.has_value());
@@ -68,7 +74,8 @@ inline std::optional<StepInput> try_input(const Case& what, const cost::CostMode
   if (!std::holds_alternative<layout::Layout>(layout)) {
     return std::nullopt;
   }
-  return StepInput{model, std::get<layout::Layout>(std::move(layout)), shape, what.step};
+  return StepInput{
+      model, std::get<layout::Layout>(std::move(layout)), shape, step_of(what, costs.software())};
 }
 
 inline StepInput input_of(const Case& what, const cost::CostModel& costs) {
@@ -79,7 +86,10 @@ inline StepInput input_of(const Case& what, const cost::CostModel& costs) {
       ADD_FAILURE() << problem.key << ": " << problem.message;
     }
   }
-  return {model_of(what), std::get<layout::Layout>(std::move(layout)), shape, what.step};
+  return {model_of(what),
+          std::get<layout::Layout>(std::move(layout)),
+          shape,
+          step_of(what, costs.software())};
 }
 
 inline Prepared prepare(const Case& what) {

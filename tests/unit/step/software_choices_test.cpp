@@ -1,0 +1,73 @@
+// What a scenario leaves to the training stack: types of gradients and parameters, and how sharded
+// parameters come back after the optimizer.
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/step/step_fixture.hpp"
+
+namespace orrery::step::test {
+namespace {
+
+using hardware::GradientType;
+using hardware::ParameterGather;
+using layout::Sharding;
+using model::Dtype;
+
+Case sharded(Sharding sharding) {
+  Case what;
+  what.nodes = 4;
+  what.layout.sharding = sharding;
+  what.batch = {.global = 64, .micro = 1};
+  what.step.overlap.data = false;
+  return what;
+}
+
+TEST(SoftwareChoices, TheScenarioDecidesOnGradientsThenTheStackThenFp32) {
+  hardware::SoftwareProfile software = costs_of({}).software();
+  StepSpec spec;
+  software.gradient_dtype = GradientType::fp32;
+  EXPECT_EQ(resolve_precision(spec, software).gradient, Dtype::fp32);
+  software.gradient_dtype = GradientType::activation;
+  EXPECT_EQ(resolve_precision(spec, software).gradient, Dtype::bf16);
+  spec.precision.activation = Dtype::fp16;
+  EXPECT_EQ(resolve_precision(spec, software).gradient, Dtype::fp16);
+  spec.gradient_dtype = Dtype::fp32;
+  EXPECT_EQ(resolve_precision(spec, software).gradient, Dtype::fp32);
+}
+
+TEST(SoftwareChoices, ParametersStayInFp8OnlyWhereLayersMultiplyInIt) {
+  hardware::SoftwareProfile software = costs_of({}).software();
+  software.fp8_parameters = true;
+  StepSpec spec;
+  EXPECT_EQ(resolve_precision(spec, software).parameter, Dtype::bf16);
+  spec.precision.compute = Dtype::fp8;
+  EXPECT_EQ(resolve_precision(spec, software).parameter, Dtype::fp8);
+}
+
+// 32 owners at 3 ms each, whatever their parts weigh: 96 ms.
+TEST(SoftwareChoices, EveryOwnerOfAPartBroadcastsItOnce) {
+  const Prepared base = prepare(sharded(Sharding::zero1));
+  const cost::CostModel broadcasts = with_software(base.costs, [](auto& software) {
+    software.parameter_gather = ParameterGather::broadcast;
+    software.broadcast_time = {milliseconds(3.0), {SourceKind::assumed, "test"}};
+  });
+  const double gathered = step_seconds(simulate(base.input, base.costs));
+  const double sent = step_seconds(simulate(base.input, broadcasts));
+  EXPECT_NEAR(sent - gathered, 0.096, 1e-6);
+}
+
+// Without sharding nobody owns a part; with ZeRO-3 the layers gather as they run.
+TEST(SoftwareChoices, BroadcastsBelongToStatesThatAreShardedBetweenSteps) {
+  for (const Sharding sharding : {Sharding::none, Sharding::zero3}) {
+    const Prepared base = prepare(sharded(sharding));
+    const cost::CostModel broadcasts = with_software(base.costs, [](auto& software) {
+      software.parameter_gather = ParameterGather::broadcast;
+      software.broadcast_time = {milliseconds(3.0), {SourceKind::assumed, "test"}};
+    });
+    EXPECT_EQ(simulate(base.input, broadcasts).step_time,
+              simulate(base.input, base.costs).step_time);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::step::test
