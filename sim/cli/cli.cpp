@@ -15,6 +15,7 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/error.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/external_command.hpp"
 #include "sim/cli/output.hpp"
 
 namespace orrery::cli {
@@ -101,6 +102,7 @@ std::string unexpected_argument(const CLI::App& app, const CLI::ParseError& erro
 }
 
 ExitCode dispatch(int argc, const char* const* argv) {
+  start_external_command(argc, argv);
   CLI::App app(std::string(kSummary), "orrery");
   Action action;
   app.set_version_flag("--version", "orrery " ORRERY_VERSION);
@@ -112,6 +114,9 @@ ExitCode dispatch(int argc, const char* const* argv) {
   add_schema_command(app, action);
   add_export_command(app, action);
   add_validate_command(app, action);
+  for (const ExternalCommand& command : external_commands()) {
+    app.add_subcommand(std::string(command.name), std::string(command.summary));
+  }
   app.footer(std::string(kFooter));
   check_command_word(app, argc, argv);
   try {
@@ -144,9 +149,9 @@ ExitCode code_of(ErrorKind kind) {
   return ExitCode::internal;
 }
 
-ExitCode run_guarded(int argc, const char* const* argv) {
+ExitCode ending_of(const Action& body) {
   try {
-    return dispatch(argc, argv);
+    return body();
   } catch (const ClosedPipe&) {
     return ExitCode::io;
   } catch (const UsageError& error) {
@@ -165,10 +170,14 @@ ExitCode run_guarded(int argc, const char* const* argv) {
 
 }  // namespace
 
-int run_cli(int argc, const char* const* argv) {
+int run_guarded(const Action& body) {
   prepare_streams();
   static_cast<void>(std::signal(SIGABRT, exit_as_internal));
-  return static_cast<int>(run_guarded(argc, argv));
+  return static_cast<int>(ending_of(body));
+}
+
+int run_cli(int argc, const char* const* argv) {
+  return run_guarded([argc, argv] { return dispatch(argc, argv); });
 }
 
 }  // namespace orrery::cli

@@ -5,7 +5,10 @@
 // Arguments -> command -> exit code (exit_code.hpp). Data goes to stdout, messages to stderr.
 // Nothing leaves as an exception.
 
+#include <functional>
 #include <stdexcept>
+
+#include "sim/cli/exit_code.hpp"
 
 namespace orrery::cli {
 
@@ -14,6 +17,9 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// Runs the body of a program: what leaves it as an exception becomes a message and an exit code.
+[[nodiscard]] int run_guarded(const std::function<ExitCode()>& body);
 
 [[nodiscard]] int run_cli(int argc, const char* const* argv);
 

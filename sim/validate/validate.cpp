@@ -5,22 +5,19 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <utility>
 
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/measured_runs.hpp"
+#include "sim/validate/remarks.hpp"
 
 namespace orrery::validate {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kRemarksFormat = "row-remarks/1";
-constexpr std::string_view kRemarksFile = "row_remarks.yaml";
 
 constexpr std::array<DataFormat, 7> kFormats = {{
     {"measured-runs/1", "step times and peak memory of training runs", measured_run_rows},
@@ -31,15 +28,6 @@ constexpr std::array<DataFormat, 7> kFormats = {{
     {"whole-runs/1", "whole runs: wall time, goodput", whole_run_rows},
     {"orrery/1", "a scenario with a `measured:` block of metrics", scenario_rows},
 }};
-
-// Data sets are larger than scenarios.
-yaml::Limits data_limits() {
-  yaml::Limits limits;
-  limits.max_bytes = std::size_t{256} << 20U;
-  limits.max_nodes = 20'000'000;
-  limits.max_pending_bytes = std::size_t{16} << 20U;
-  return limits;
-}
 
 const DataFormat* find_format(std::string_view name) {
   const auto found = std::find_if(
@@ -58,40 +46,6 @@ void refuse_format(const yaml::Value& document, const std::string& name, Diagnos
       "format",
       name.empty() ? std::string("is missing") : fmt::format("`{}` cannot be validated", name),
       fmt::format("{}", fmt::join(known, ", ")));
-}
-
-// What is known about rows and groups, by id and name.
-struct Remarks {
-  std::map<std::string, std::string> suspicious;
-  std::vector<GroupRemark> groups;
-  std::vector<std::string> notes;
-};
-
-void add_remarks(const yaml::Value& document, Remarks& remarks) {
-  for (const DataRow& row : data_rows(document, "suspicious")) {
-    remarks.suspicious[row.text("id")] = row.text("reason");
-  }
-  for (const DataRow& row : data_rows(document, "groups")) {
-    remarks.groups.push_back({row.text("group"), row.text("remark")});
-  }
-  for (std::string& note : DataRow(document).texts("notes")) {
-    remarks.notes.push_back(std::move(note));
-  }
-}
-
-void read_remarks_beside(const fs::path& file,
-                         std::vector<fs::path>& read,
-                         Remarks& remarks,
-                         Diagnostics& diagnostics) {
-  const fs::path path = file.parent_path() / kRemarksFile;
-  if (std::find(read.begin(), read.end(), path) != read.end() || !fs::exists(path)) {
-    return;
-  }
-  read.push_back(path);
-  const auto document = yaml::parse_file(path, data_limits(), diagnostics);
-  if (document) {
-    add_remarks(*document, remarks);
-  }
 }
 
 void apply_remarks(Validation& validation, const Remarks& remarks) {
@@ -154,14 +108,13 @@ std::optional<Validation> validate_files(const std::vector<fs::path>& files,
                                          Diagnostics& diagnostics) {
   Validation validation;
   Remarks remarks;
-  std::vector<fs::path> remark_files;
   for (const fs::path& file : files) {
     validation.files.push_back(file.string());
     const auto document = yaml::parse_file(file, data_limits(), diagnostics);
     if (!document) {
       continue;
     }
-    read_remarks_beside(file, remark_files, remarks, diagnostics);
+    read_remarks_beside(file, remarks, diagnostics);
     add_rows(file, *document, options, validation, diagnostics);
   }
   if (diagnostics.has_errors()) {

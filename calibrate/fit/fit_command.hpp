@@ -1,0 +1,12 @@
+#pragma once
+
+// `orrery fit`: which coefficients of a software profile do measured steps ask for?
+
+#include "sim/cli/exit_code.hpp"
+
+namespace orrery::fit {
+
+// Throws cli::UsageError for arguments that make no sense, Error for files.
+[[nodiscard]] cli::ExitCode fit_command(int argc, const char* const* argv);
+
+}  // namespace orrery::fit

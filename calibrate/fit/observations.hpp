@@ -1,0 +1,54 @@
+#pragma once
+
+// Which measured steps may a fit learn from? The rows of measured-runs data sets, ready to be
+// simulated again and again with other coefficients.
+//
+// Rows are mapped once (sim/validate/measured_row.hpp), so a prediction costs no more than a step.
+// Only the logarithm of predicted / measured ever compares a row with what it measured.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/validate/measured_runs.hpp"
+#include "sim/validate/profile_shelf.hpp"
+#include "sim/validate/validation.hpp"
+
+namespace orrery::fit {
+
+struct Observation {
+  std::string id;
+  std::string stack;
+  std::string model;     // without what stands in parentheses, such as the number of layers
+  std::string gpu;       // GPU profile
+  std::string software;  // software profile of the stack
+  std::int64_t gpus = 0;
+  double measured = 0.0;   // s
+  std::string suspicious;  // why the measurement may be wrong; empty: no reason known
+  validate::ReadyRun run;  // points into the shelf
+};
+
+struct SkippedRow {
+  std::string id;
+  std::string stack;
+  std::string reason;
+};
+
+struct Observations {
+  std::vector<Observation> rows;
+  std::vector<SkippedRow> skipped;
+  std::vector<std::unique_ptr<validate::ProfileShelf>> shelves;
+};
+
+// Rows of all files whose format is measured-runs/1; another format is an error in `diagnostics`.
+// Throws Error(io) when a file cannot be read.
+[[nodiscard]] Observations load_observations(const std::vector<std::filesystem::path>& files,
+                                             const std::vector<std::filesystem::path>& profiles,
+                                             Diagnostics& diagnostics);
+
+// A row with its prediction, as `orrery validate` counts it.
+[[nodiscard]] validate::ValidationRow scored(const Observation& row, double predicted);
+
+}  // namespace orrery::fit

@@ -1,0 +1,204 @@
+#include "calibrate/fit/stack_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "calibrate/fit/least_squares.hpp"
+#include "sim/base/check.hpp"
+#include "sim/base/parallel.hpp"
+#include "sim/base/sim_time.hpp"
+
+namespace orrery::fit {
+
+namespace {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+using hardware::SoftwareProfile;
+
+constexpr double kRefused = 1.0;  // residual of a row without a prediction
+
+double predict_one(const Observation& row, const SoftwareProfile& profile) {
+  validate::ReadyRun run = row.run;
+  run.software = &profile;
+  const auto outcome =
+      validate::simulate_run(std::move(run), {.timeline = false, .operations = false});
+  const auto* simulated = std::get_if<validate::SimulatedRun>(&outcome);
+  return simulated == nullptr ? 0.0 : in_seconds(to_seconds(simulated->step.step_time));
+}
+
+std::vector<std::vector<double>> predict_all(const Rows& rows,
+                                             const std::vector<SoftwareProfile>& profiles,
+                                             int threads) {
+  std::vector<std::vector<double>> result(profiles.size(), std::vector<double>(rows.size()));
+  const std::size_t n = rows.size();
+  parallel_for(static_cast<std::int64_t>(n * profiles.size()),
+               {.threads = threads, .grain = 4},
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end);
+                      ++i) {
+                   result[i / n][i % n] = predict_one(*rows[i % n], profiles[i / n]);
+                 }
+               });
+  return result;
+}
+
+VectorXd weights_of(const Rows& rows) {
+  std::map<std::string, double> sizes;
+  for (const Observation* row : rows) {
+    sizes[row->stack] += 1.0;
+  }
+  const double share = static_cast<double>(rows.size()) / static_cast<double>(sizes.size());
+  VectorXd weights(static_cast<Index>(rows.size()));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    weights[static_cast<Index>(i)] = share / sizes[rows[i]->stack];
+  }
+  return weights;
+}
+
+// From points of the search to profiles.
+struct Coordinates {
+  std::vector<const FitKey*> keys;
+  std::vector<double> centre;  // on the scale of each key
+  SoftwareProfile start;
+
+  [[nodiscard]] double z(std::size_t k, double value) const {
+    return (to_scale(*keys[k], value) - centre[k]) / keys[k]->sigma;
+  }
+
+  [[nodiscard]] double value(std::size_t k, double z) const {
+    return from_scale(*keys[k], centre[k] + z * keys[k]->sigma);
+  }
+
+  [[nodiscard]] SoftwareProfile profile(const VectorXd& z) const {
+    const Source source{SourceKind::measured, "fit to measured steps"};
+    SoftwareProfile result = start;
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      keys[k]->set(result, value(k, z[static_cast<Index>(k)]), source);
+    }
+    return result;
+  }
+};
+
+Coordinates coordinates_of(const SoftwareProfile& start,
+                           const SoftwareProfile& centre,
+                           const FitSettings& settings) {
+  Coordinates coordinates{.keys = settings.keys, .centre = {}, .start = start};
+  for (const FitKey* key : settings.keys) {
+    const double value = std::clamp(key->get(centre), key->lower, key->upper);
+    coordinates.centre.push_back(to_scale(*key, value));
+  }
+  return coordinates;
+}
+
+VectorXd residuals_of(const Rows& rows, const std::vector<double>& predicted) {
+  VectorXd residuals(static_cast<Index>(rows.size()));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    residuals[static_cast<Index>(i)] =
+        predicted[i] > 0.0 ? std::log(predicted[i] / rows[i]->measured) : kRefused;
+  }
+  return residuals;
+}
+
+LeastSquares problem_of(const Rows& rows,
+                        const Coordinates& coordinates,
+                        const FitSettings& settings) {
+  LeastSquares problem;
+  problem.residuals = [&rows, &coordinates, &settings](const std::vector<VectorXd>& points) {
+    std::vector<SoftwareProfile> profiles;
+    for (const VectorXd& point : points) {
+      profiles.push_back(coordinates.profile(point));
+    }
+    std::vector<VectorXd> residuals;
+    for (const std::vector<double>& predicted : predict_all(rows, profiles, settings.threads)) {
+      residuals.push_back(residuals_of(rows, predicted));
+    }
+    return residuals;
+  };
+  problem.weights = weights_of(rows);
+  const auto n = static_cast<Index>(coordinates.keys.size());
+  problem.lower.resize(n);
+  problem.upper.resize(n);
+  for (Index k = 0; k < n; ++k) {
+    const auto i = static_cast<std::size_t>(k);
+    problem.lower[k] = coordinates.z(i, coordinates.keys[i]->lower);
+    problem.upper[k] = coordinates.z(i, coordinates.keys[i]->upper);
+  }
+  problem.softness = settings.softness;
+  problem.prior = settings.prior;
+  problem.axis_search = settings.axis_search;
+  return problem;
+}
+
+// Relative on a logarithmic scale: d value / value = sigma dz (value + offset) / value.
+double error_of(const FitKey& key, double value, double deviation) {
+  if (key.scale == Scale::linear || value <= 0.0) {
+    return deviation * key.sigma;
+  }
+  return deviation * key.sigma * (value + key.offset) / value;
+}
+
+Bound bound_of(const LeastSquares& problem, const VectorXd& z, Index k) {
+  constexpr double kNear = 1e-6;
+  if (z[k] <= problem.lower[k] + kNear) {
+    return Bound::lower;
+  }
+  return z[k] >= problem.upper[k] - kNear ? Bound::upper : Bound::none;
+}
+
+}  // namespace
+
+std::vector<double> predict(const Rows& rows, const SoftwareProfile& profile, int threads) {
+  return predict_all(rows, {profile}, threads).front();
+}
+
+std::vector<const FitKey*> usable_keys(const SoftwareProfile& profile) {
+  std::vector<const FitKey*> keys;
+  for (const FitKey& key : fit_keys()) {
+    const bool unused =
+        key.key == "score_passes" && profile.attention == hardware::AttentionImplementation::fused;
+    if (!unused) {
+      keys.push_back(&key);
+    }
+  }
+  return keys;
+}
+
+StackFit fit_stack(const Rows& rows,
+                   const SoftwareProfile& start,
+                   const SoftwareProfile& centre,
+                   const FitSettings& settings) {
+  ORRERY_CHECK(!rows.empty(), "a fit needs rows");
+  const Coordinates coordinates = coordinates_of(start, centre, settings);
+  const LeastSquares problem = problem_of(rows, coordinates, settings);
+  VectorXd first(static_cast<Index>(settings.keys.size()));
+  for (std::size_t k = 0; k < settings.keys.size(); ++k) {
+    const FitKey& key = *settings.keys[k];
+    first[static_cast<Index>(k)] =
+        coordinates.z(k, std::clamp(key.get(start), key.lower, key.upper));
+  }
+  const Minimum minimum = minimise(problem, first);
+  const VectorXd deviation = posterior_deviation(problem, minimum);
+
+  StackFit fit{.profile = coordinates.profile(minimum.z)};
+  fit.predicted_before = predict(rows, start, settings.threads);
+  fit.predicted = predict(rows, fit.profile, settings.threads);
+  fit.objective_before = objective_of(problem, first, residuals_of(rows, fit.predicted_before));
+  fit.objective = minimum.objective;
+  fit.points = minimum.points;
+  for (std::size_t k = 0; k < settings.keys.size(); ++k) {
+    const auto i = static_cast<Index>(k);
+    const FitKey& key = *settings.keys[k];
+    FittedCoefficient fitted{
+        .key = &key, .start = key.get(start), .fitted = coordinates.value(k, minimum.z[i])};
+    fitted.error = error_of(key, fitted.fitted, deviation[i]);
+    fitted.effect = minimum.jacobian.col(i).norm() / std::sqrt(static_cast<double>(rows.size()));
+    fitted.bound = bound_of(problem, minimum.z, i);
+    fitted.identified = fitted.bound != Bound::none || deviation[i] < kUnidentified;
+    fit.coefficients.push_back(fitted);
+  }
+  return fit;
+}
+
+}  // namespace orrery::fit

@@ -1,0 +1,220 @@
+#include "calibrate/fit/write_fit.hpp"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace orrery::fit {
+
+namespace {
+
+using nlohmann::ordered_json;
+using validate::Statistics;
+
+constexpr double kPercent = 100.0;
+constexpr std::size_t kWorstRows = 12;
+
+std::string statistics_header(std::string_view title) {
+  return fmt::format("{:<34}{:>5}{:>6}{:>9}{:>9}{:>9}{:>10}{:>9}\n",
+                     title,
+                     "n",
+                     "skip",
+                     "MAPE",
+                     "median",
+                     "p90",
+                     "worst",
+                     "bias");
+}
+
+std::string statistics_line(std::string_view name, const Statistics& s) {
+  return fmt::format("{:<34}{:>5}{:>6}{:>7.1f} %{:>7.1f} %{:>7.1f} %{:>+8.1f} %{:>+7.1f} %\n",
+                     name.substr(0, 33),
+                     s.n,
+                     s.skipped,
+                     kPercent * s.mape,
+                     kPercent * s.median,
+                     kPercent * s.p90,
+                     kPercent * s.worst,
+                     kPercent * s.bias);
+}
+
+std::string_view remark_of(const FittedCoefficient& coefficient) {
+  if (coefficient.bound != Bound::none) {
+    return coefficient.bound == Bound::lower ? "AT LOWER BOUND" : "AT UPPER BOUND";
+  }
+  return coefficient.identified ? "" : "not identified by these rows";
+}
+
+std::string error_text(const FittedCoefficient& coefficient) {
+  if (coefficient.bound != Bound::none) {
+    return "-";
+  }
+  return coefficient.key->scale == Scale::linear
+             ? fmt::format("{:.2g}", coefficient.error)
+             : fmt::format("{:.1f} %", kPercent * coefficient.error);
+}
+
+std::string coefficient_table(const StackFit& fit) {
+  std::string text = fmt::format(
+      "\n{:<26}{:>10}{:>12}{:>10}{:>9}  \n", "coefficient", "start", "fitted", "+-", "effect");
+  for (const FittedCoefficient& coefficient : fit.coefficients) {
+    std::string line = fmt::format("{:<26}{:>10}{:>12}{:>10}{:>7.1f} %  {}",
+                                   coefficient.key->key,
+                                   value_text(*coefficient.key, coefficient.start),
+                                   value_text(*coefficient.key, coefficient.fitted),
+                                   error_text(coefficient),
+                                   kPercent * coefficient.effect,
+                                   remark_of(coefficient));
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text + "effect: how far one prior deviation of the coefficient moves the steps\n";
+}
+
+std::vector<std::size_t> worst_first(const FitReport& report) {
+  std::vector<std::size_t> order(report.chosen.rows.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+  }
+  const auto size = [&report](std::size_t i) {
+    return std::abs(scored(*report.chosen.rows[i], report.after[i]).relative_error());
+  };
+  std::stable_sort(order.begin(), order.end(), [&size](std::size_t a, std::size_t b) {
+    return size(a) > size(b);
+  });
+  return order;
+}
+
+std::string worst_table(const FitReport& report) {
+  std::string text = "\nworst rows\n";
+  const std::vector<std::size_t> order = worst_first(report);
+  for (std::size_t i = 0; i < std::min(kWorstRows, order.size()); ++i) {
+    const Observation& row = *report.chosen.rows[order[i]];
+    text += fmt::format("{:<44}{:>+7.1f} %  (before {:+.1f} %){}\n",
+                        row.id.substr(0, 43),
+                        kPercent * scored(row, report.after[order[i]]).relative_error(),
+                        kPercent * scored(row, report.before[order[i]]).relative_error(),
+                        row.suspicious.empty() ? "" : "  suspicious");
+  }
+  return text;
+}
+
+ordered_json json_of(const Statistics& s) {
+  return {{"n", s.n},
+          {"skipped", s.skipped},
+          {"mape", s.mape},
+          {"median", s.median},
+          {"p90", s.p90},
+          {"worst", s.worst},
+          {"bias", s.bias}};
+}
+
+ordered_json json_of(const FittedCoefficient& coefficient) {
+  const std::string_view bound = coefficient.bound == Bound::none    ? "none"
+                                 : coefficient.bound == Bound::lower ? "lower"
+                                                                     : "upper";
+  return {{"key", coefficient.key->key},
+          {"start", coefficient.start},
+          {"fitted", coefficient.fitted},
+          {"error", coefficient.error},
+          {"effect", coefficient.effect},
+          {"bound", bound},
+          {"identified", coefficient.identified}};
+}
+
+std::string citation_of(const FitReport& report,
+                        const FittedCoefficient& coefficient,
+                        const std::string& explanation) {
+  std::string text = fmt::format("fitted to the {} rows of {} (orrery fit, measured-runs data set",
+                                 report.chosen.used.size(),
+                                 fmt::join(report.chosen.stacks, ", "));
+  const std::string_view remark = remark_of(coefficient);
+  if (remark.empty()) {
+    text += fmt::format("; standard error {}", error_text(coefficient));
+  } else {
+    text += coefficient.bound != Bound::none ? "; at its bound" : "; not identified";
+  }
+  text += ")";
+  return explanation.empty() ? text : fmt::format("{}: {}", text, explanation);
+}
+
+}  // namespace
+
+std::string to_text(const FitReport& report) {
+  std::string text = fmt::format(
+      "profile {}, stacks {}\n\n", report.chosen.profile, fmt::join(report.chosen.stacks, ", "));
+  text += statistics_header("step time");
+  text += statistics_line("before", statistics(report.chosen.rows, report.before));
+  text += statistics_line("fitted", statistics(report.chosen.rows, report.after));
+  if (report.left_out) {
+    const CrossValidation& left_out = *report.left_out;
+    text +=
+        statistics_line(fmt::format("leaving one {} out", to_string(left_out.kind)), left_out.all);
+    for (const FoldScore& fold : left_out.folds) {
+      text += statistics_line("  without " + fold.name, fold.score);
+    }
+  }
+  text += coefficient_table(report.fit);
+  text += worst_table(report);
+  for (const SkippedRow& row : report.chosen.skipped) {
+    text += fmt::format("skipped {}: {}\n", row.id, row.reason);
+  }
+  return text;
+}
+
+std::string to_json(const FitReport& report) {
+  ordered_json json = {{"schema", "orrery-fit/1"},
+                       {"profile", report.chosen.profile},
+                       {"stacks", report.chosen.stacks},
+                       {"before", json_of(statistics(report.chosen.rows, report.before))},
+                       {"fitted", json_of(statistics(report.chosen.rows, report.after))},
+                       {"coefficients", ordered_json::array()},
+                       {"rows", ordered_json::array()},
+                       {"skipped", ordered_json::array()}};
+  for (const FittedCoefficient& coefficient : report.fit.coefficients) {
+    json["coefficients"].push_back(json_of(coefficient));
+  }
+  if (report.left_out) {
+    ordered_json folds = ordered_json::array();
+    for (const FoldScore& fold : report.left_out->folds) {
+      folds.push_back({{"name", fold.name}, {"score", json_of(fold.score)}});
+    }
+    json["leave_out"] = {{"kind", to_string(report.left_out->kind)},
+                         {"all", json_of(report.left_out->all)},
+                         {"folds", folds}};
+  }
+  for (std::size_t i = 0; i < report.chosen.rows.size(); ++i) {
+    json["rows"].push_back({{"id", report.chosen.rows[i]->id},
+                            {"measured_s", report.chosen.rows[i]->measured},
+                            {"before_s", report.before[i]},
+                            {"fitted_s", report.after[i]},
+                            {"suspicious", !report.chosen.rows[i]->suspicious.empty()}});
+  }
+  for (const SkippedRow& row : report.chosen.skipped) {
+    json["skipped"].push_back({{"id", row.id}, {"reason", row.reason}});
+  }
+  return json.dump(2) + "\n";
+}
+
+std::vector<NewValue> new_values(const FitReport& report, std::string_view file) {
+  const double residual = statistics(report.chosen.used, report.fit.predicted).mape;
+  std::vector<NewValue> values;
+  for (const FittedCoefficient& coefficient : report.fit.coefficients) {
+    const FitKey& key = *coefficient.key;
+    const std::string text = value_text(key, coefficient.fitted);
+    if (text == value_text(key, coefficient.start)) {
+      continue;
+    }
+    values.push_back({.key = std::string(key.key),
+                      .value = text,
+                      .source = coefficient.identified ? "published" : "assumed",
+                      .citation = citation_of(report, coefficient, explanation_in(file, key.key)),
+                      .residual = residual});
+  }
+  return values;
+}
+
+}  // namespace orrery::fit

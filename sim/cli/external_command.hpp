@@ -1,0 +1,28 @@
+#pragma once
+
+// Which commands are programs of their own? Those with a library that the simulator does without.
+//
+// command | program      | library
+// --------|--------------|---------------------------
+// fit     | orrery-fit   | Eigen 3
+//
+// As git does: `orrery fit ...` becomes `orrery-fit ...`, found beside this program.
+
+#include <span>
+#include <string_view>
+
+namespace orrery::cli {
+
+struct ExternalCommand {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view needs;
+};
+
+[[nodiscard]] std::span<const ExternalCommand> external_commands();
+
+// When the first word is an external command, becomes its program and does not return. Throws
+// Error(io) when it is not there or cannot be started.
+void start_external_command(int argc, const char* const* argv);
+
+}  // namespace orrery::cli
