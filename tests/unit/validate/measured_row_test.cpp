@@ -149,7 +149,8 @@ TEST(MeasuredRow, ReadsPrecisionsByName) {
     return scenario_of({{"precision", name}}).step.precision;
   };
   EXPECT_EQ(precision("bf16").compute, model::Dtype::bf16);
-  EXPECT_EQ(precision("fp16").gradient, model::Dtype::fp16);
+  EXPECT_EQ(scenario_of({{"precision", "fp16"}}).step.gradient_dtype, model::Dtype::fp16);
+  EXPECT_FALSE(scenario_of({{"precision", "bf16"}}).step.gradient_dtype.has_value());
   EXPECT_EQ(precision("fp8-delayed").fp8_scaling, model::Fp8Scaling::delayed);
   EXPECT_EQ(precision("fp8-tensorwise").fp8_scaling, model::Fp8Scaling::tensorwise);
   EXPECT_EQ(precision("mxfp8").fp8_scaling, model::Fp8Scaling::block);
