@@ -104,6 +104,8 @@ CrossValidation cross_validate(const Rows& rows,
   const hardware::SoftwareProfile unfitted = with_values_of(start, centre, settings.keys);
   CrossValidation result{.kind = kind, .folds = {}, .all = {}, .predicted = {}};
   result.predicted.resize(rows.size());
+  FitSettings quick = settings;
+  quick.axis_search = false;
   const auto left_out = [&scored_only](const Observation* row) {
     return std::find(scored_only.begin(), scored_only.end(), row) != scored_only.end();
   };
@@ -111,7 +113,7 @@ CrossValidation cross_validate(const Rows& rows,
     std::erase_if(fold.train, left_out);
     hardware::SoftwareProfile profile = unfitted;
     if (!fold.train.empty()) {
-      profile = fit_stack(fold.train, unfitted, unfitted, settings).profile;
+      profile = fit_stack(fold.train, unfitted, unfitted, quick).profile;
     }
     const std::vector<double> predicted = predict(fold.test, profile, settings.threads);
     result.folds.push_back({fold.name, statistics(fold.test, predicted)});

@@ -24,6 +24,14 @@ struct State {
   double objective = 0.0;
 };
 
+std::vector<Index> all_coordinates(Index n) {
+  std::vector<Index> all;
+  for (Index k = 0; k < n; ++k) {
+    all.push_back(k);
+  }
+  return all;
+}
+
 class Search {
  public:
   explicit Search(const LeastSquares& problem) : problem_(problem) {}
@@ -39,9 +47,9 @@ class Search {
   }
 
   // Differences towards the inside where a bound is near.
-  MatrixXd jacobian(const State& at) {
+  MatrixXd jacobian(const State& at, const std::vector<Index>& live) {
     std::vector<VectorXd> points;
-    for (Index k = 0; k < at.z.size(); ++k) {
+    for (const Index k : live) {
       VectorXd point = at.z;
       const bool up = point[k] + kDifference <= problem_.upper[k];
       point[k] = up ? point[k] + kDifference : std::max(point[k] - kDifference, problem_.lower[k]);
@@ -50,8 +58,8 @@ class Search {
     const std::vector<VectorXd> residuals = problem_.residuals(points);
     points_ += static_cast<int>(points.size());
     MatrixXd result = MatrixXd::Zero(at.residuals.size(), at.z.size());
-    for (Index k = 0; k < at.z.size(); ++k) {
-      const auto i = static_cast<std::size_t>(k);
+    for (std::size_t i = 0; i < live.size(); ++i) {
+      const Index k = live[i];
       const double step = points[i][k] - at.z[k];
       if (step != 0.0) {
         result.col(k) = (residuals[i] - at.residuals) / step;
@@ -60,8 +68,9 @@ class Search {
     return result;
   }
 
-  void descend(State& best);
-  void search_axes(State& best);
+  std::vector<Index> live_coordinates(const State& at);
+  void descend(State& best, const std::vector<Index>& live);
+  void search_axes(State& best, const std::vector<Index>& live);
 
   [[nodiscard]] int points() const {
     return points_;
@@ -72,7 +81,7 @@ class Search {
     return z.cwiseMax(problem_.lower).cwiseMin(problem_.upper);
   }
 
-  bool improve(State& best, double& damping);
+  bool improve(State& best, double& damping, const std::vector<Index>& live);
 
   const LeastSquares& problem_;
   int points_ = 0;
@@ -85,8 +94,8 @@ VectorXd row_curvature(const LeastSquares& problem, const VectorXd& residuals) {
   return (problem.weights.array() / (c * c * soft)).matrix();
 }
 
-bool Search::improve(State& best, double& damping) {
-  const MatrixXd jacobian_here = jacobian(best);
+bool Search::improve(State& best, double& damping, const std::vector<Index>& live) {
+  const MatrixXd jacobian_here = jacobian(best, live);
   const VectorXd curvature = row_curvature(problem_, best.residuals);
   const Index n = best.z.size();
   MatrixXd hessian = jacobian_here.transpose() * curvature.asDiagonal() * jacobian_here;
@@ -127,41 +136,63 @@ bool Search::improve(State& best, double& damping) {
   return true;
 }
 
-void Search::descend(State& best) {
+void Search::descend(State& best, const std::vector<Index>& live) {
   constexpr double kEnough = 1e-3;  // of the objective
   constexpr double kMostDamping = 1.0e2;
   double damping = 0.1;
   for (int round = 0; round < problem_.rounds && damping <= kMostDamping; ++round) {
     const double before = best.objective;
-    if (improve(best, damping) && before - best.objective < kEnough * before) {
+    if (improve(best, damping, live) && before - best.objective < kEnough * before) {
       return;
     }
   }
 }
 
-void Search::search_axes(State& best) {
-  constexpr std::array<double, 3> kSteps = {0.5, 0.2, 0.08};
-  constexpr double kWorthwhile = 1e-4;
-  const Index n = best.z.size();
+// The best single move of each round, or all improving moves together when that is better still.
+void Search::search_axes(State& best, const std::vector<Index>& live) {
+  constexpr std::array<double, 2> kSteps = {0.4, 0.1};
+  constexpr int kMoves = 4;
+  constexpr double kWorthwhile = 1e-3;
   for (const double step : kSteps) {
-    for (Index move = 0; move < 2 * n; ++move) {
+    for (int move = 0; move < kMoves; ++move) {
       std::vector<VectorXd> points;
-      for (Index k = 0; k < 2 * n; ++k) {
-        VectorXd point = best.z;
-        point[k / 2] += k % 2 == 0 ? step : -step;
-        points.push_back(inside(point));
+      for (const Index k : live) {
+        for (const double signed_step : {step, -step}) {
+          VectorXd point = best.z;
+          point[k] += signed_step;
+          points.push_back(inside(point));
+        }
       }
-      const std::vector<State> states = evaluate(points);
+      std::vector<State> states = evaluate(points);
+      VectorXd together = best.z;
+      for (const State& state : states) {
+        together += state.objective < best.objective ? VectorXd(state.z - best.z)
+                                                     : VectorXd::Zero(best.z.size());
+      }
+      states.push_back(evaluate({inside(together)}).front());
       const auto least =
           std::min_element(states.begin(), states.end(), [](const State& a, const State& b) {
             return a.objective < b.objective;
           });
-      if (least == states.end() || !(least->objective < best.objective * (1.0 - kWorthwhile))) {
+      if (!(least->objective < best.objective * (1.0 - kWorthwhile))) {
         break;
       }
       best = *least;
     }
   }
+}
+
+// Coordinates that move at least one row.
+std::vector<Index> Search::live_coordinates(const State& at) {
+  constexpr double kNothing = 1e-5;
+  const MatrixXd here = jacobian(at, all_coordinates(at.z.size()));
+  std::vector<Index> live;
+  for (Index k = 0; k < at.z.size(); ++k) {
+    if (here.col(k).cwiseAbs().maxCoeff() > kNothing) {
+      live.push_back(k);
+    }
+  }
+  return live;
 }
 
 }  // namespace
@@ -178,13 +209,14 @@ Minimum minimise(const LeastSquares& problem, const VectorXd& start) {
   Search search(problem);
   const VectorXd first = start.cwiseMax(problem.lower).cwiseMin(problem.upper);
   State best = search.evaluate({first}).front();
-  search.descend(best);
-  if (problem.axis_search) {
-    search.search_axes(best);
-    search.descend(best);
+  const std::vector<Index> live = search.live_coordinates(best);
+  search.descend(best, live);
+  if (problem.axis_search && !live.empty()) {
+    search.search_axes(best, live);
+    search.descend(best, live);
   }
   Minimum minimum{.z = best.z, .residuals = best.residuals, .objective = best.objective};
-  minimum.jacobian = search.jacobian(best);
+  minimum.jacobian = search.jacobian(best, all_coordinates(best.z.size()));
   minimum.points = search.points();
   return minimum;
 }
