@@ -1,0 +1,114 @@
+#include "tests/calibrate/fit_fixture.hpp"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "sim/base/file.hpp"
+#include "sim/evaluate/catalog.hpp"
+
+namespace orrery::fit::testing {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path& profiles() {
+  static const fs::path folder = fs::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles";
+  return folder;
+}
+
+std::string run_text(int index, int hidden, int layers, int tp, int pp, int dp, int micro) {
+  return fmt::format(
+      "- id: {4}-{0}\n  stack: megatron-core\n"
+      "  model: {{name: Llama-{1} ({2} layers), layers: {2}, hidden: {1}, heads: {3}, kv_heads: "
+      "{3}, ffn_hidden: {5}, gated: true, vocab: 64000, seq_len: 4096, tied_embeddings: false}}\n"
+      "  hardware: {{gpu: A100-80GB, count: {6}, gpus_per_node: 8, inter_node_gbit_per_s_per_gpu: "
+      "200}}\n"
+      "  layout: {{tp: {7}, sp: true, pp: {8}, vpp: 1, dp: {9}, schedule: {10}, sharding: zero1}}\n"
+      "  batch: {{global_sequences: {11}, micro: {12}}}\n  precision: bf16\n  recompute: full\n"
+      "  measured: {{step_time_s: 1.0}}\n",
+      index,
+      hidden,
+      layers,
+      hidden / 128,
+      hidden == 2048 ? "small" : "large",
+      hidden * 3,
+      tp * pp * dp,
+      tp,
+      pp,
+      dp,
+      pp > 1 ? "1f1b" : "none",
+      dp * micro * 8,
+      micro);
+}
+
+std::string data_set() {
+  std::string text = "format: measured-runs/1\nruns:\n";
+  int index = 0;
+  for (const int hidden : {2048, 4096, 8192}) {
+    text += run_text(index++, hidden, 16, 1, 1, 8, 1);
+    text += run_text(index++, hidden, 16, 8, 1, 2, 2);
+    text += run_text(index++, hidden, 24, 4, 4, 4, 1);
+    text += run_text(index++, hidden, 24, 2, 2, 8, 4);
+  }
+  return text;
+}
+
+}  // namespace
+
+Observations small_runs() {
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  const fs::path folder =
+      fs::path(::testing::TempDir()) / fmt::format("{}.{}", test->test_suite_name(), test->name());
+  fs::create_directories(folder);
+  const fs::path file = folder / "runs.yaml";
+  write_file_atomically(file, data_set());
+  Diagnostics diagnostics;
+  Observations observations = load_observations({file}, {profiles()}, diagnostics);
+  EXPECT_FALSE(diagnostics.has_errors()) << to_string(diagnostics);
+  EXPECT_TRUE(observations.skipped.empty());
+  fs::remove_all(folder);
+  return observations;
+}
+
+Rows pointers_to(const Observations& observations) {
+  Rows rows;
+  for (const Observation& row : observations.rows) {
+    rows.push_back(&row);
+  }
+  return rows;
+}
+
+hardware::SoftwareProfile start_profile() {
+  Diagnostics diagnostics;
+  auto profile = hardware::load_software_profile(
+      "megatron-core", evaluate::profile_search({}, {profiles()}), {}, "", diagnostics);
+  EXPECT_TRUE(profile.has_value()) << to_string(diagnostics);
+  return *profile;
+}
+
+FitSettings settings_for(const std::vector<std::string>& keys, int threads) {
+  FitSettings settings;
+  settings.threads = threads;
+  for (const std::string& key : keys) {
+    settings.keys.push_back(find_fit_key(key));
+    EXPECT_NE(settings.keys.back(), nullptr) << key;
+  }
+  return settings;
+}
+
+void measure_with(Observations& observations, const hardware::SoftwareProfile& truth) {
+  const std::vector<double> predicted = predict(pointers_to(observations), truth, 1);
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    EXPECT_GT(predicted[i], 0.0) << observations.rows[i].id;
+    observations.rows[i].measured = predicted[i];
+  }
+}
+
+void set_value(hardware::SoftwareProfile& profile, const std::string& key, double value) {
+  find_fit_key(key)->set(profile, value, {SourceKind::assumed, "planted by a test"});
+}
+
+}  // namespace orrery::fit::testing
