@@ -59,6 +59,10 @@ FlopPerSecond attention_rate(const model::AttentionOp& op,
                       (1.0 + half / length));
 }
 
+double attention_kernels(const model::AttentionOp& op) {
+  return op.backward ? kBackwardKernels : kForwardKernels;
+}
+
 Cost attention_cost(const model::AttentionOp& op,
                     const hardware::GpuProfile& gpu,
                     const hardware::SoftwareProfile& software) {
@@ -76,7 +80,7 @@ Cost attention_cost(const model::AttentionOp& op,
   const double length = as_double(op.key_length);
   const auto& range = rate.half_length.range();
   const bool outside = range.has_value() ? !range->contains(length) : length < kShortestMeasured;
-  cost += kernel_gap(gpu, software, op.backward ? kBackwardKernels : kForwardKernels);
+  cost += kernel_gap(gpu, software, attention_kernels(op));
   if (outside || is_narrow(op.dtype)) {
     cost.extrapolated = cost.time;
   }

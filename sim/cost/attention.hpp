@@ -36,6 +36,9 @@ namespace orrery::cost {
                                            const hardware::GpuProfile& gpu,
                                            const hardware::SoftwareProfile& software);
 
+// Launches of the fused forward (one) or backward (three).
+[[nodiscard]] double attention_kernels(const model::AttentionOp& op);
+
 [[nodiscard]] Cost attention_cost(const model::AttentionOp& op,
                                   const hardware::GpuProfile& gpu,
                                   const hardware::SoftwareProfile& software);

@@ -34,6 +34,13 @@ double as_double(std::int64_t value) {
   return static_cast<double>(value);
 }
 
+// With one GPU of every node, or with all of them, a ring enters and leaves each node through one
+// rail. With some of them it comes in next to one GPU and goes out next to another: its bytes cross
+// the host or the spine. For groups over several nodes.
+bool crosses_rails(const layout::GroupPlacement& group, const hardware::ClusterSpec& cluster) {
+  return group.ranks_per_node > 1 && group.ranks_per_node < cluster.gpus_per_node;
+}
+
 // Nodes of the group under one switch of the tier, when the group lies over all of its blocks.
 double nodes_in_block(const layout::GroupPlacement& group,
                       const hardware::ClusterSpec& cluster,
@@ -355,7 +362,10 @@ Cost collective_cost(CollectiveKind kind,
   const SourceKind wire = by_nics    ? SourceKind::published
                           : has_ring ? gpu.nvlink->nccl_ring_bandwidth.kind()
                                      : gpu.pcie_bandwidth.kind();
-  const Seconds transfer = time.transfer / efficiency.value();
+  Seconds transfer = time.transfer / efficiency.value();
+  if (time.crosses_nodes && reduces_or_gathers(kind) && crosses_rails(group, cluster)) {
+    transfer = transfer / software.cross_rail_efficiency.value();
+  }
   const SourceKind published = SourceKind::published;
   Cost cost = term(transfer, weaker(weaker(wire, published), efficiency.kind()));
   cost += term(time.call + time.latency + time.fill, published);

@@ -226,6 +226,8 @@ std::string coefficient_table(const cost::CostModel& costs, model::Dtype compute
   text += coefficient_line("kernel_gap", format_time(soft.kernel_gap.value()), soft.kernel_gap);
   text += coefficient_line(
       "host_layer_time", format_time(soft.host_layer_time.value()), soft.host_layer_time);
+  text += coefficient_line(
+      "host_launch_time", format_time(soft.host_launch_time.value()), soft.host_launch_time);
   text +=
       coefficient_line("nvlink_efficiency", plain(soft.nvlink_efficiency), soft.nvlink_efficiency);
   text += coefficient_line(

@@ -94,8 +94,31 @@ Rates read_rates(MappingReader& root, std::optional<AttentionImplementation> att
   return rates;
 }
 
-// Keys that may be left out: SoftwareProfile holds their defaults.
+// Coefficients that may be left out: SoftwareProfile holds their neutral values.
+struct OptionalRates {
+  Time host_launch;
+  Number softmax_fallback;
+  Number cross_rail;
+};
+
+template <typename K>
+std::optional<Coefficient<typename K::Type>> read_optional(
+    MappingReader& root, std::string_view key, const yaml::Range<typename K::Type>& range = {}) {
+  return root.has(key) ? read_coefficient<K>(root, key, range) : std::nullopt;
+}
+
+OptionalRates read_optional_rates(MappingReader& root) {
+  OptionalRates rates;
+  rates.host_launch = read_optional<kind::Time>(root, "host_launch_time");
+  rates.softmax_fallback =
+      read_optional<kind::Number>(root, "softmax_fallback_passes", at_least(0.0));
+  rates.cross_rail = read_optional<kind::Number>(root, "cross_rail_efficiency", kShare);
+  return rates;
+}
+
+// Switches that may be left out: SoftwareProfile holds their defaults.
 struct Switches {
+  std::optional<bool> keeps_empty_gradients;
   std::optional<bool> dropout;
   std::optional<GradientReduction> gradient_reduction;
   std::optional<GradientType> gradient_dtype;
@@ -127,6 +150,7 @@ Time read_broadcast_time(MappingReader& root, std::optional<ParameterGather> gat
 
 Switches read_switches(MappingReader& root) {
   Switches switches;
+  switches.keeps_empty_gradients = root.optional<kind::Boolean>("keeps_empty_gradients");
   switches.dropout = root.optional<kind::Boolean>("dropout");
   switches.gradient_reduction = root.optional_choice("gradient_reduction", kReduction);
   switches.gradient_dtype = root.optional_choice("gradient_dtype", kGradientType);
@@ -148,7 +172,14 @@ void override_with(T& target, const std::optional<T>& given) {
   target = given.value_or(target);
 }
 
+void apply(const OptionalRates& rates, SoftwareProfile& profile) {
+  override_with(profile.host_launch_time, rates.host_launch);
+  profile.softmax_fallback_passes = rates.softmax_fallback;
+  override_with(profile.cross_rail_efficiency, rates.cross_rail);
+}
+
 void apply(const Switches& switches, SoftwareProfile& profile) {
+  override_with(profile.keeps_empty_gradients, switches.keeps_empty_gradients);
   override_with(profile.dropout, switches.dropout);
   override_with(profile.gradient_reduction, switches.gradient_reduction);
   override_with(profile.gradient_dtype, switches.gradient_dtype);
@@ -192,6 +223,7 @@ std::optional<SoftwareProfile> read_keys(MappingReader& reader) {
   std::optional<std::string> version = reader.require_text("version");
   const auto attention = reader.require_choice("attention", kAttention);
   Rates rates = read_rates(reader, attention);
+  const OptionalRates optional_rates = read_optional_rates(reader);
   const Switches switches = read_switches(reader);
   reader.finish();
   if (!name || !version || !attention || !rates.complete()) {
@@ -203,6 +235,7 @@ std::optional<SoftwareProfile> read_keys(MappingReader& reader) {
   profile.name = std::move(*name);
   profile.version = std::move(*version);
   profile.attention = *attention;
+  apply(optional_rates, profile);
   apply(switches, profile);
   return profile;
 }

@@ -13,12 +13,18 @@
 // kernel_gap              | idle time between two kernels of a layer, beyond the GPU's  | s
 //                         | own launch_latency                                          |
 // host_layer_time         | host time to launch one layer forward; a floor of the pass  | s
+// host_launch_time        | host time per kernel or collective launched, on top of it;  | s
+//                         | left out: 0                                                 |
 // score_passes            | memory passes over the s^2 scores, unfused attention        | 1
+// softmax_fallback_passes | passes more where Megatron's fused softmax kernel refuses   | 1
+//                         | the shape; left out: the stack has no such kernel           |
 // nvlink_efficiency       | bus bandwidth / what NCCL's model gives, inside the NVLink  | 1
 //                         | domain; network_efficiency: the same between nodes          |
 // ring_nic_exponent       | NICs of a node that one ring uses = (NICs beside its ranks  | 1
 //                         | there)^exponent: 1 all of them (NCCL's channels on rails, and |
 //                         | the default), 0 a single one                                |
+// cross_rail_efficiency   | rate between nodes of a ring with several, but not all,     | 1
+//                         | GPUs of a node / that of a ring on its rail; left out: 1    |
 // collective_overhead     | extra time per collective, host and stream hand-over        | s
 // transfer_overhead       | the same per pipeline message                               | s
 // tensor_exposed          | share of tensor-parallel communication not hidden           | 1
@@ -35,6 +41,7 @@
 // Every coefficient carries its source; `assumed` needs a reason. Shared by all runs of one stack.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sim/base/provenance.hpp"
@@ -73,7 +80,13 @@ struct SoftwareProfile {
   Coefficient<Seconds> broadcast_time{Seconds{}, {SourceKind::assumed, "no broadcasts"}};
   Coefficient<Bytes> memory_overhead;
   Coefficient<double> fragmentation;
+  Coefficient<Seconds> host_launch_time{Seconds(), {SourceKind::assumed, "left out: no floor"}};
+  std::optional<Coefficient<double>> softmax_fallback_passes = std::nullopt;
+  Coefficient<double> cross_rail_efficiency{1.0, {SourceKind::assumed, "left out: none lost"}};
   AttentionImplementation attention = AttentionImplementation::fused;
+  // Transformer Engine from 2.3 on with gradients accumulated inside the GEMM: keeps an empty
+  // gradient in the parameters' type for every shape that a linear layer's weight has.
+  bool keeps_empty_gradients = false;
   bool dropout = false;  // keeps dropout masks (recipes of the GPT-3 era)
   GradientReduction gradient_reduction = GradientReduction::per_step;
   GradientType gradient_dtype = GradientType::fp32;  // where the scenario does not state it

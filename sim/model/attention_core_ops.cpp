@@ -9,6 +9,30 @@ namespace {
 // Scale, mask, softmax and dropout as separate launches where a stack's traffic is given as a
 // whole.
 constexpr int kScoreKernels = 4;
+// With Megatron's fused softmax: the kernel and dropout; without it two casts, scale and mask more,
+// and one zeroing in the backward.
+constexpr int kFusedScoreKernels = 2;
+constexpr int kFallbackForwardKernels = 6;
+constexpr int kFallbackBackwardKernels = 7;
+
+struct ScoreTraffic {
+  double passes = 0.0;  // over the 2-byte scores, forward
+  int forward_kernels = kScoreKernels;
+  int backward_kernels = kScoreKernels;
+};
+
+// `passes`: those of the stack's usual kernel.
+ScoreTraffic score_traffic(const LayerContext& context, double passes) {
+  const auto& fallback = context.options.softmax_fallback_passes;
+  if (!fallback) {
+    return {.passes = passes};
+  }
+  const ShardDims& dims = context.dims;
+  if (fused_softmax_fits(dims.query_length, dims.key_length, dims.sequences * dims.heads)) {
+    return {passes, kFusedScoreKernels, kFusedScoreKernels};
+  }
+  return {passes + *fallback, kFallbackForwardKernels, kFallbackBackwardKernels};
+}
 
 double score_elements(const ShardDims& dims) {
   return product(dims.sequences, dims.heads, dims.query_length, dims.key_length);
@@ -68,7 +92,9 @@ void unfused_forward(Pass& pass, const LayerContext& context) {
                            dims.key_length,
                            dims.head_dim_qk));
   if (const auto passes = context.options.score_passes) {
-    add_memory(pass, "softmax", 0.5 * *passes * size, 0.5 * *passes * size, kScoreKernels);
+    const ScoreTraffic traffic = score_traffic(context, *passes);
+    const double half = 0.5 * traffic.passes * size;
+    add_memory(pass, "softmax", half, half, traffic.forward_kernels);
   } else {
     add_memory(pass, "softmax", size, size);  // scale, mask and softmax in one kernel
     if (context.options.dropout) {
@@ -96,8 +122,9 @@ void unfused_backward(Pass& pass, const LayerContext& context) {
   add("attention_context", queries, keys, dims.head_dim_v);  // dP = dO V^T
   add("attention_context", keys, dims.head_dim_v, queries);  // dV = P^T dO
   if (const auto passes = context.options.score_passes) {
-    const double half = 0.5 * kBackwardScorePasses * *passes * size;
-    add_memory(pass, "softmax_backward", half, half, kScoreKernels);
+    const ScoreTraffic traffic = score_traffic(context, *passes);
+    const double half = 0.5 * kBackwardScorePasses * traffic.passes * size;
+    add_memory(pass, "softmax_backward", half, half, traffic.backward_kernels);
   } else {
     if (context.options.dropout) {
       add_memory(pass, "attention_dropout_backward", size + scores, size);

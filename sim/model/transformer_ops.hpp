@@ -68,13 +68,25 @@ struct OpOptions {
   AttentionKernel attention = AttentionKernel::fused;
   bool dropout = false;  // dropout kernels run (GPT-3-era recipes)
   // Measured traffic of a stack in place of the count of its operations; absent: as counted.
-  std::optional<double> score_passes;         // over the scores of unfused attention, forward
+  std::optional<double> score_passes;  // over the scores of unfused attention, forward
+  // Passes more, and more launches, where the fused softmax kernel refuses; absent: no such kernel.
+  std::optional<double> softmax_fallback_passes;
   std::optional<Bytes> loss_bytes_per_logit;  // cross-entropy forward and backward together
 };
 
 // Passes over the scores in the backward of unfused attention, relative to the forward. Source: the
 // fit to published step times that gives the score_passes of the software profiles.
 inline constexpr double kBackwardScorePasses = 1.4;
+
+// Whether Megatron's fused scale-mask-softmax kernel takes these shapes: 16 < keys <= 2048, queries
+// and sequences x heads of the rank both multiples of 4 (four rows share a thread block). Otherwise
+// scale, mask and softmax run one by one in fp32, with casts around them. Source: the availability
+// test of fused_softmax.py, Megatron-LM 2021-2022 and its DeepSpeed forks.
+[[nodiscard]] constexpr bool fused_softmax_fits(std::int64_t queries,
+                                                std::int64_t keys,
+                                                std::int64_t sequences_times_heads) {
+  return keys > 16 && keys <= 2048 && queries % 4 == 0 && sequences_times_heads % 4 == 0;
+}
 
 // The passes of one part of the model for one micro-batch on one rank. backward_input and
 // backward_weight are apart, so that schedules may split them; a full backward runs

@@ -3,12 +3,13 @@
 // What is one pass of a layer, of the embedding or of the head made of? Used inside step/ only.
 //
 //   pass          = sum of its operations; a collective counts as far as the compute stream waits
-//   layer pass    = max(pass, host time to launch it)
+//   layer pass    = (pass^6 + host^6)^(1/6); the whole backward with its recomputation as one pass
 //   recomputation = the forward pass again (full), or the attention core (selective)
 //
 // symbol    | meaning                                                         | unit | origin
 // ----------|-----------------------------------------------------------------|------|-----------
-// host time | host_layer_time, x 0.7 each for input and weight gradients      | s    | software
+// host      | host_layer_time (x 0.7 each for input and weight gradients) and | s    | software
+//           | host_launch_time for every kernel and collective                |      |
 // exposed   | beside a GEMM: time - hidden (1 - slow-down), hidden at most    | s    | software
 //           | the GEMM's time; else the stack's tensor_exposed share          |      |
 

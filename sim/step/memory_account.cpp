@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
+#include <utility>
+#include <variant>
 
 #include "sim/layout/sharding.hpp"
 #include "sim/model/memory.hpp"
@@ -164,6 +167,39 @@ Bytes communication_bytes(const StepInput& input,
   return held;
 }
 
+// One empty gradient for every shape that the weights of a device's linear layers have, in the
+// parameters' type. Experts run as grouped products, which have none; neither has the router.
+Bytes empty_gradients(const StepInput& input, const cost::CostModel& costs, std::int64_t device) {
+  if (!costs.software().keeps_empty_gradients) {
+    return {};
+  }
+  const model::OpOptions options = op_options(input, costs);
+  std::set<std::pair<std::int64_t, std::int64_t>> shapes;
+  std::array<bool, 2> seen{};  // layers of one kind are alike
+  for (const layout::ChunkLayers& part : input.layout.stages[static_cast<std::size_t>(device)]) {
+    for (std::int64_t i = 0; i < part.num_layers; ++i) {
+      const std::int64_t layer = part.first_layer + i;
+      bool& known = seen[input.model.is_moe_layer(layer) ? 1 : 0];
+      if (known) {
+        continue;
+      }
+      known = true;
+      for (const model::PassOp& entry :
+           model::layer_passes(input.model, options, layer).backward_weight) {
+        const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
+        if (gemm != nullptr && !gemm->grouped && gemm->name != "router") {
+          shapes.emplace(gemm->m, gemm->n);
+        }
+      }
+    }
+  }
+  double elements = 0.0;
+  for (const auto& [rows, columns] : shapes) {
+    elements += static_cast<double>(rows) * static_cast<double>(columns);
+  }
+  return model::bytes_per_element(input.spec.precision.parameter) * elements;
+}
+
 }  // namespace
 
 std::vector<StageMemory> memory_account(const StepInput& input,
@@ -196,6 +232,7 @@ std::vector<StageMemory> memory_account(const StepInput& input,
     }
     walk_list(schedule.lists[index], chunks, transient_gradients, memory);
     memory.communication = communication_bytes(input, costs, stage_costs, d);
+    memory.gradients += empty_gradients(input, costs, d);
     const double fragmentation = costs.software().fragmentation.value();
     memory.overhead = memory.peak() * fragmentation + costs.software().memory_overhead.value();
     memory.limit = costs.gpu().memory.value();

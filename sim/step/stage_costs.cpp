@@ -280,6 +280,9 @@ model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs
   if (software.attention == hardware::AttentionImplementation::unfused) {
     options.attention = model::AttentionKernel::unfused;
     options.score_passes = software.score_passes.value();
+    if (software.softmax_fallback_passes) {
+      options.softmax_fallback_passes = software.softmax_fallback_passes->value();
+    }
   }
   return options;
 }

@@ -4,19 +4,20 @@
 //
 //   forward(chunk)  = embedding? + sum of layers + head?
 //   backward(chunk) = recomputation + input gradients + weight gradients
-//   layer pass      = max(sum of its operations, host time to launch them)
+//   layer pass      = sum of its operations, or the host time to launch them (layer_costs.hpp)
 //
 // symbol | meaning                                                           | unit | origin
 // -------|-------------------------------------------------------------------|------|---------
 // Parts  | time of a task by category of the step ledger                     | s    | cost/
 // bucket | group of layers with its own data-parallel communication          | -    | bucket size
-// host   | host_layer_time, x 1.4 for a backward, x 1 for a recomputation    | s    | software
+// host   | host_layer_time, x 1.4 for a backward, x 1 for a recomputation,   | s    | software
+//        | and host_launch_time for every launch                             |      |
 // jitter | jitter_per_doubling * log2(GPUs / 8): share of the busy time in   | 1    | software
 //        | which all ranks but the slowest wait; booked as idle              |      |
 //
 // Layers of one kind cost the same, so at most two kinds are costed (dense, mixture of experts).
 // Source of the host floor: vTrain single-node rows (measured-runs data): a layer pass never takes
-// less than a time that depends on neither micro-batch nor tensor degree.
+// less than a time that depends only on what is launched, not on how much work it is.
 
 #include <array>
 #include <cstdint>

@@ -124,6 +124,32 @@ TEST(Collective, TheStackSaysHowManyNicsARingUses) {
   EXPECT_EQ(time(CollectiveKind::all_to_all), scatter);
 }
 
+// A ring with one or all GPUs of a node keeps to its rail; with 2 or 4 of 8 it does not.
+TEST(Collective, OnlyRingsWithAPartOfANodePayForCrossingRails) {
+  const auto cluster = testing::cluster({.nodes = 4});
+  const auto gpu = testing::gpu_profile("a100-sxm-80gb");
+  const auto seconds_of = [&](std::int64_t per_node, double efficiency) {
+    auto stack = testing::neutral_stack();
+    stack.cross_rail_efficiency = {efficiency, {SourceKind::assumed, "test"}};
+    const Bytes size = gibibytes(8.0);
+    return in_seconds(collective_cost(CollectiveKind::all_reduce,
+                                      size,
+                                      size,
+                                      Dtype::bf16,
+                                      testing::group(4 * per_node, 4),
+                                      gpu,
+                                      stack,
+                                      cluster)
+                          .time);
+  };
+  for (const std::int64_t all_or_one : {1, 8}) {
+    EXPECT_EQ(seconds_of(all_or_one, 0.25), seconds_of(all_or_one, 1.0));
+  }
+  for (const std::int64_t some : {2, 4}) {
+    EXPECT_NEAR(seconds_of(some, 0.25) / seconds_of(some, 1.0), 4.0, 0.05);
+  }
+}
+
 hardware::ClusterSpec pods() {
   auto cluster = testing::cluster({.nodes = 64});
   cluster.network.tiers = {{"pod", 8, 7.0, Seconds()}, {"core", 64, 1.0, microseconds(3.0)}};

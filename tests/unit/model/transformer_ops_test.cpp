@@ -287,6 +287,37 @@ TEST(UnfusedAttention, BackwardCostsTwiceTheForward) {
   EXPECT_EQ(in_bytes(dropout->written), 3.0 * scores);
 }
 
+// 96 heads over 8 ranks are 12 per sequence: a multiple of 4. Over 32 ranks they are 3, and 4
+// sequences make 12 again. The kernel ends at 2,048 keys.
+TEST(UnfusedAttention, FusedSoftmaxTakesFourRowsOfSequencesTimesHeads) {
+  EXPECT_TRUE(fused_softmax_fits(2048, 2048, 12));
+  EXPECT_FALSE(fused_softmax_fits(2048, 2048, 3));
+  EXPECT_FALSE(fused_softmax_fits(2048, 2048, 6));
+  EXPECT_TRUE(fused_softmax_fits(2048, 2048, 4 * 3));
+  EXPECT_FALSE(fused_softmax_fits(2048, 2049, 4));
+  EXPECT_FALSE(fused_softmax_fits(2050, 2048, 4));
+  EXPECT_FALSE(fused_softmax_fits(16, 16, 4));
+}
+
+// Where the kernel refuses, 16 passes of 2 bytes over the scores and four launches come on top.
+TEST(UnfusedAttention, ARefusingSoftmaxKernelCostsPassesAndLaunches) {
+  const ModelSpec model = preset_spec("gpt3-175b");
+  OpOptions options = tensor_options(32, false);
+  options.attention = AttentionKernel::unfused;
+  options.score_passes = 5.0;
+  options.softmax_fallback_passes = 16.0;
+  const double scores = 3.0 * 2048.0 * 2048.0 * 2.0;
+  const auto softmax = [&] {
+    return find_memory(layer_passes(model, options, 0).forward, "softmax").value();
+  };
+  options.shard.micro_batch = 1;
+  EXPECT_DOUBLE_EQ(in_bytes(softmax().read + softmax().written), 21.0 * scores);
+  EXPECT_EQ(softmax().kernels, 6);
+  options.shard.micro_batch = 4;
+  EXPECT_DOUBLE_EQ(in_bytes(softmax().read + softmax().written), 4.0 * 5.0 * scores);
+  EXPECT_EQ(softmax().kernels, 2);
+}
+
 // FP8: linear layers multiply in FP8, attention and logits do not; each GEMM's input is cast and
 // transposed (2 bytes read, 2 written per element), and tensorwise scaling reads it once more.
 TEST(Fp8, LinearLayersOnly) {

@@ -52,6 +52,27 @@ TEST(MemoryAccount, StatesOfPlainDataParallelismTake16Or18BytesPerParameter) {
   }
 }
 
+// One per shape, however many layers: with every weight of a layer of another shape, 2 bytes for
+// each of the layer's matrix elements.
+TEST(MemoryAccount, EmptyGradientsTakeOneCopyOfTheLinearLayersOfOneLayer) {
+  for (const std::int64_t layers : {1, 4}) {
+    Case what;
+    what.model_spec = ideal_model(layers);
+    const Prepared base = prepare(what);
+    const cost::CostModel keeps =
+        with_software(base.costs, [](auto& software) { software.keeps_empty_gradients = true; });
+    const Bytes more = simulate(base.input, keeps).memory.at(0).gradients -
+                       simulate(base.input, base.costs).memory.at(0).gradients;
+    const model::ModelSpec& model = base.input.model;
+    // QKV h x 3h, output h x h, up h x f, down f x h
+    const auto h = static_cast<double>(model.hidden_size);
+    const auto f = static_cast<double>(model.ffn_hidden_size);
+    ASSERT_FALSE(model.gated_mlp());
+    ASSERT_NE(f, h);
+    EXPECT_DOUBLE_EQ(in_bytes(more), 2.0 * (4.0 * h * h + 2.0 * h * f));
+  }
+}
+
 TEST(MemoryAccount, EachStageOfShardingNeedsNoMoreThanTheOneBefore) {
   for (const auto reduction :
        {hardware::GradientReduction::per_step, hardware::GradientReduction::per_micro_batch}) {

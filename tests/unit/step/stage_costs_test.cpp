@@ -180,6 +180,44 @@ TEST(StageCosts, HostTimeIsAFloorOfEveryLayerPass) {
   EXPECT_NEAR(result.ledger.share(StepCategory::launch_gap), 1.0, 1e-4);
 }
 
+// The ideal layer of a fused stack on one GPU launches a fixed list; the host pays for each launch.
+TEST(StageCosts, EveryLaunchCostsHostTime) {
+  Ideal ideal = one_gpu();
+  ideal.rate = flop_per_second(kExa * kExa);
+  const cost::CostModel costs = with_software(ideal_costs(ideal), [](auto& software) {
+    software.host_launch_time = exactly(microseconds(10.0));
+  });
+  const Case what = ideal_case(4, 3);
+  const StepInput input = input_of(what, costs);
+  double launches = 0.0;
+  const model::LayerPasses passes = model::layer_passes(input.model, op_options(input, costs), 0);
+  for (const model::Pass* pass :
+       {&passes.forward, &passes.backward_input, &passes.backward_weight}) {
+    for (const model::PassOp& entry : *pass) {
+      const auto* memory = std::get_if<model::MemoryOp>(&entry.op);
+      const auto* attention = std::get_if<model::AttentionOp>(&entry.op);
+      launches += memory != nullptr                             ? memory->kernels
+                  : attention != nullptr && attention->backward ? 3.0
+                                                                : 1.0;
+    }
+  }
+  EXPECT_GT(launches, 20.0);
+  EXPECT_NEAR(step_seconds(simulate(input, costs)), 4.0 * 3.0 * launches * 10e-6, 1e-6);
+}
+
+// Forward and backward each take (GPU^6 + host^6)^(1/6): with equal times 2^(1/6) of either. The
+// bucket also holds the embedding and the head of one token type.
+TEST(StageCosts, HostAndGpuTogetherTakeLongerThanTheLongerOne) {
+  const Case what = ideal_case(1, 1);
+  const cost::CostModel bare = ideal_costs(one_gpu());
+  const StageCosts alone = stage_costs(input_of(what, bare), bare, {{1}});
+  const Seconds busy = alone.buckets.at(0).forward.total();
+  const cost::CostModel costs =
+      with_software(bare, [&](auto& software) { software.host_layer_time = exactly(busy); });
+  const StageCosts floored = stage_costs(input_of(what, costs), costs, {{1}});
+  EXPECT_NEAR(floored.buckets.at(0).forward.total() / busy, std::pow(2.0, 1.0 / 6.0), 1e-4);
+}
+
 TEST(StageCosts, JitterGrowsWithEveryDoublingAndIsIdle) {
   for (const std::int64_t nodes : {1, 2, 8, 128}) {
     Ideal ideal;
