@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "sim/base/check.hpp"
 #include "sim/cost/link_rates.hpp"
+#include "sim/cost/measured_collectives.hpp"
 
 namespace orrery::cost {
 
@@ -63,6 +65,22 @@ void add_tapers(const layout::GroupPlacement& group,
     fabric.ring_taper = std::max(fabric.ring_taper, product / inside);
     fabric.scatter_taper = std::max(fabric.scatter_taper, product * leaving);
   }
+}
+
+std::optional<Algorithm> forced_algorithm(hardware::CollectiveChoice choice) {
+  switch (choice) {
+    case hardware::CollectiveChoice::ring:
+      return Algorithm::ring;
+    case hardware::CollectiveChoice::tree:
+      return Algorithm::tree;
+    case hardware::CollectiveChoice::nvls:
+      return Algorithm::nvls;
+    case hardware::CollectiveChoice::nvls_tree:
+      return Algorithm::nvls_tree;
+    case hardware::CollectiveChoice::automatic:
+      break;
+  }
+  return std::nullopt;
 }
 
 // What the GPU's links to its neighbours carry, and what NCCL's ring makes of them.
@@ -288,6 +306,7 @@ GroupFabric group_fabric(const layout::GroupPlacement& group,
   if (graph.nvls) {
     graph.nvls_speed = nccl_nvls_speed(gpu.arch, fabric.link, heads);
   }
+  graph.forced = forced_algorithm(cluster.network.algorithm);
   graph.ring_channels = ring_channels(gpu.arch, graph.nvlink);
   if (graph.nodes > 1) {
     const std::int64_t hosts = std::max<std::int64_t>(group.nodes / graph.nodes, 1);
@@ -302,10 +321,56 @@ GroupFabric group_fabric(const layout::GroupPlacement& group,
     if (graph.ranks_per_node == 1) {
       graph.intra = graph.inter;  // a ring of single ranks has no other wire
     }
-    graph.inter_latency = tier_latency(cluster.network, group.tier);
+    graph.inter_latency =
+        tier_latency(cluster.network, group.tier) + fabric_latency(cluster.network.fabric);
   }
   return fabric;
 }
+
+namespace {
+
+// Without tables. `ring_nic_exponent` matters to rings; messages leave through the nearest NIC.
+CollectiveTime modelled(const CollectiveQuery& query, double ring_nic_exponent) {
+  const bool ring = reduces_or_gathers(query.kind);
+  const GroupFabric fabric =
+      group_fabric(query.group, query.gpu, query.cluster, ring ? ring_nic_exponent : 1.0);
+  CollectiveTime time;
+  if (query.kind == CollectiveKind::all_to_all) {
+    time = direct_exchange(query.size, fabric);
+  } else if (query.kind == CollectiveKind::send_receive) {
+    time = pair_exchange(query.size, fabric);
+  } else {
+    ORRERY_CHECK(ring, "unknown collective {}", static_cast<int>(query.kind));
+    time = nccl_collective(query.kind, query.size, query.dtype, fabric);
+  }
+  time.crosses_nodes = fabric.graph.nodes > 1;
+  return time;
+}
+
+Seconds model_total(const CollectiveQuery& query) {
+  return modelled(query, 1.0).total();
+}
+
+// Measurements near the query scale every term alike.
+void apply_tables(const CollectiveQuery& query, CollectiveTime& time) {
+  const MeasuredRatio measured = measured_ratio(query, model_total);
+  time.extrapolated =
+      time.extrapolated || (measured.tables_of_class &&
+                            (measured.nearest == nullptr || measured.distance > kFarFromTables));
+  if (measured.nearest == nullptr) {
+    return;
+  }
+  time.call = time.call * measured.ratio;
+  time.latency = time.latency * measured.ratio;
+  time.fill = time.fill * measured.ratio;
+  time.transfer = time.transfer * measured.ratio;
+  time.bandwidth = time.bandwidth / measured.ratio;
+  time.measured_ratio = measured.ratio;
+  time.table = measured.nearest;
+  time.table_distance = measured.distance;
+}
+
+}  // namespace
 
 CollectiveTime collective_time(CollectiveKind kind,
                                Bytes bytes_per_rank_in,
@@ -320,19 +385,15 @@ CollectiveTime collective_time(CollectiveKind kind,
     time.reason = "a group of one rank has nothing to send";
     return time;
   }
-  const bool ring = reduces_or_gathers(kind);  // messages go out through the nearest NIC anyway
-  const GroupFabric fabric = group_fabric(group, gpu, cluster, ring ? ring_nic_exponent : 1.0);
-  const Bytes size = nccl_bytes(kind, bytes_per_rank_in, bytes_total);
-  if (kind == CollectiveKind::all_to_all) {
-    time = direct_exchange(size, fabric);
-  } else if (kind == CollectiveKind::send_receive) {
-    time = pair_exchange(size, fabric);
-  } else {
-    ORRERY_CHECK(reduces_or_gathers(kind), "unknown collective {}", static_cast<int>(kind));
-    time = nccl_collective(kind, size, dtype, fabric);
-  }
-  time.crosses_nodes = fabric.graph.nodes > 1;
-  time.extrapolated = group.ranks > kMeasuredRanks || size > gibibytes(kMeasuredGibibytes);
+  const CollectiveQuery query{.kind = kind,
+                              .size = nccl_bytes(kind, bytes_per_rank_in, bytes_total),
+                              .dtype = dtype,
+                              .group = group,
+                              .gpu = gpu,
+                              .cluster = cluster};
+  time = modelled(query, ring_nic_exponent);
+  time.extrapolated = group.ranks > kMeasuredRanks || query.size > gibibytes(kMeasuredGibibytes);
+  apply_tables(query, time);
   return time;
 }
 

@@ -26,6 +26,9 @@
 // however many of its nodes lie in the block, so a taper hurts it only when the sibling rings of
 // the block ask for more than the uplink has; an all-to-all sends most of its bytes across.
 //
+// Tables of measured collectives, where the cluster has them, then scale all terms
+// (measured_collectives.hpp); in a table's own fabric and sizes the time is the table's.
+//
 // Assumptions: groups of one axis run at once and share NICs evenly; full-duplex links; ranks map
 // to the nearest NIC. Breaks for tuner plugins (AWS), SHARP switches and TCP transports (give their
 // latency as tier latency). Valid range and measured errors: docs/collectives.md.
@@ -39,6 +42,7 @@
 #include "sim/cost/cost.hpp"
 #include "sim/cost/nccl_model.hpp"
 #include "sim/hardware/cluster_spec.hpp"
+#include "sim/hardware/collective_tables.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/software_profile.hpp"
 #include "sim/layout/placement.hpp"
@@ -76,7 +80,10 @@ struct CollectiveTime {
   std::string_view reason;   // why this algorithm and protocol
   Seconds nccl_time;         // what NCCL's own table expects; 0 for direct exchanges
   bool crosses_nodes = false;
-  bool extrapolated = false;  // outside the sizes and groups that were measured
+  bool extrapolated = false;    // outside the sizes and groups that were measured
+  double measured_ratio = 1.0;  // by which measurements scaled all terms
+  const hardware::CollectiveTable* table = nullptr;  // the nearest; lives as long as the cluster
+  double table_distance = 0.0;
 
   [[nodiscard]] Seconds total() const {
     return call + latency + fill + transfer;

@@ -11,14 +11,18 @@
 // ring_wire_share   | plateau of a ring / links x speed of NCCL's topology search   | 1    | [5]
 // ring_channels     | parallel rings inside a node                                  | -    | [6]
 // kNetworkHop       | NIC to NIC latency of a message, Simple protocol              | s    | [6]
+// fabric_latency    | one-way latency of a transport beyond that of RDMA verbs      | s    | [7]
 //
 // [1] NCCL maintainers' rule, nccl-tests issues 119, 130, 212 and 290: 46-48 GB/s per 400G NIC.
 // [2] All-to-all over PCIe Gen5 hosts, 45.7 of 48 GB/s. [3] 8 H100 or H200: 275 of 450 GB/s, 8
 // B200: 483 of 900 GB/s (ml-engineering, Azure). [4] 8 H100 342 of 450, B300 and NVL72 615-685 of
 // 900, 8 A100 send/receive 195 of 300. [5] 8 H200 361-367 of 370.8 GB/s, 8 A100 231.6 of 240, 8
-// B200 673-682 of 721.8 (ml-engineering, Azure); Volta as Ampere. [6] NVIDIA/nccl v2.28.9.
+// B200 673-682 of 721.8 (ml-engineering, Azure); Volta as Ampere. [6] NVIDIA/nccl v2.28.9. [7]
+// Floors of two-node all-reduces: 55 us over EFA (smol playbook), 123 us over TCPXO (a3mega log)
+// against 43.5 us over RoCE; TCP sockets assumed.
 
 #include "sim/base/units.hpp"
+#include "sim/hardware/cluster_spec.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 
 namespace orrery::cost {
@@ -27,6 +31,21 @@ inline constexpr double kNicShare = 0.92;
 inline constexpr double kPcieShare = 0.95;
 inline constexpr Seconds kCall = microseconds(14.0);  // launch and hand-over of one NCCL call
 inline constexpr Seconds kNetworkHop = microseconds(14.0);
+
+[[nodiscard]] constexpr Seconds fabric_latency(hardware::FabricKind fabric) {
+  switch (fabric) {
+    case hardware::FabricKind::efa:
+      return microseconds(15.0);
+    case hardware::FabricKind::tcpx:
+      return microseconds(40.0);
+    case hardware::FabricKind::tcp:
+      return microseconds(30.0);
+    case hardware::FabricKind::infiniband:
+    case hardware::FabricKind::roce:
+      break;
+  }
+  return {};
+}
 
 [[nodiscard]] constexpr double nvls_wire_share(hardware::GpuArch arch) {
   return arch == hardware::GpuArch::blackwell ? 0.535 : 0.61;

@@ -372,6 +372,26 @@ std::optional<NcclEstimate> nccl_estimate(CollectiveKind kind,
   return estimate;
 }
 
+namespace {
+
+std::optional<NcclEstimate> best_protocol(CollectiveKind kind,
+                                          Algorithm algorithm,
+                                          Bytes bytes,
+                                          model::Dtype dtype,
+                                          const NcclGraph& graph) {
+  std::optional<NcclEstimate> best;
+  for (std::size_t p = 0; p < kNcclProtocols; ++p) {
+    const auto entry =
+        nccl_estimate(kind, algorithm, static_cast<Protocol>(p), bytes, dtype, graph);
+    if (entry && (!best || entry->time < best->time)) {
+      best = entry;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
 NcclEstimate nccl_choice(CollectiveKind kind,
                          Bytes bytes,
                          model::Dtype dtype,
@@ -381,13 +401,16 @@ NcclEstimate nccl_choice(CollectiveKind kind,
                graph.ranks,
                graph.nodes);
   std::optional<NcclEstimate> best;
+  if (graph.forced) {
+    best = best_protocol(kind, *graph.forced, bytes, dtype, graph);
+  }
+  if (best) {
+    return *best;
+  }
   for (std::size_t a = 0; a < kNcclAlgorithms; ++a) {
-    for (std::size_t p = 0; p < kNcclProtocols; ++p) {
-      const auto entry = nccl_estimate(
-          kind, static_cast<Algorithm>(a), static_cast<Protocol>(p), bytes, dtype, graph);
-      if (entry && (!best || entry->time < best->time)) {
-        best = entry;
-      }
+    const auto entry = best_protocol(kind, static_cast<Algorithm>(a), bytes, dtype, graph);
+    if (entry && (!best || entry->time < best->time)) {
+      best = entry;
     }
   }
   ORRERY_CHECK(best.has_value(), "no algorithm of {} ranks has a bandwidth above 0", graph.ranks);

@@ -56,6 +56,7 @@ struct NcclGraph {
   double nvls_heads = 0.0;
   BytesPerSecond nvls_speed;
   Seconds inter_latency;
+  std::optional<Algorithm> forced;  // NCCL_ALGO; without effect where it cannot do the collective
 };
 
 struct NcclEstimate {

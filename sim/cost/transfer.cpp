@@ -35,7 +35,8 @@ TransferTime transfer_time(Bytes bytes,
     if (!gpu.nvlink) {  // the message leaves over the GPU's own PCIe link
       time.bandwidth = std::min(time.bandwidth, pcie);
     }
-    time.latency = kCall + kNetworkBase + kNetworkHop + tier_latency(cluster.network, hop.tier);
+    time.latency = kCall + kNetworkBase + kNetworkHop + tier_latency(cluster.network, hop.tier) +
+                   fabric_latency(cluster.network.fabric);
   }
   time.transfer = bytes / time.bandwidth;
   return time;

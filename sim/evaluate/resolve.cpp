@@ -112,10 +112,17 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
       scenario.cluster.gpu, where, scenario.where("cluster.gpu"), "cluster.gpu", diagnostics);
   auto software = hardware::load_software_profile(
       scenario.software, where, scenario.where("software"), "software", diagnostics);
-  if (!gpu || !software) {
+  scenario::Scenario complete = scenario;
+  const bool has_tables =
+      hardware::load_collective_tables(complete.cluster.network,
+                                       where,
+                                       scenario.where("cluster.network.collectives"),
+                                       "cluster.network.collectives",
+                                       diagnostics);
+  if (!gpu || !software || !has_tables) {
     return std::nullopt;
   }
-  return resolve(scenario, *std::move(gpu), *std::move(software), diagnostics);
+  return resolve(complete, *std::move(gpu), *std::move(software), diagnostics);
 }
 
 std::optional<Resolved> resolve(const scenario::Scenario& scenario,

@@ -16,8 +16,20 @@
 // oversubscription | downlink / uplink capacity of a tier, 1 = none          | 1      | scenario
 // latency          | one-way latency added by crossing the tier; a message   | s      | scenario
 //                  | pays every tier from the lowest up to the one it needs  |        |
+// fabric           | transport of the NICs: sets their latency per crossing  | -      | scenario
+// routing          | how flows find their way over parallel uplinks          | -      | scenario
+// cross_rail       | how bytes reach a NIC of another rail                   | -      | scenario
+// algorithm        | NCCL_ALGO: forced for every collective that has it      | -      | scenario
+// links_down       | NICs that do not work, by node                          | NICs   | scenario
+// collectives      | file of measured collectives of this very cluster       | -      | scenario
+// tables           | what that file and the shipped ones hold                | -      | loaded
+//
+// Wiring and routing, where a scenario leaves them out, are those of a network without losses: any
+// NIC reaches any other through its leaf switch, adaptive routing, no link down.
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +40,44 @@
 #include "sim/layout/layout_spec.hpp"
 
 namespace orrery::hardware {
+
+struct CollectiveTables;
+
+enum class FabricKind { infiniband, roce, efa, tcpx, tcp };
+enum class Routing { adaptive, spray, static_ecmp };
+enum class CrossRail { leaf, pxn, spine };
+enum class CollectiveChoice { automatic, ring, tree, nvls, nvls_tree };
+
+template <typename E>
+struct NamedValue {
+  std::string_view name;
+  E value;
+};
+
+inline constexpr std::array<NamedValue<FabricKind>, 5> kFabricNames = {
+    {{"infiniband", FabricKind::infiniband},
+     {"roce", FabricKind::roce},
+     {"efa", FabricKind::efa},
+     {"tcpx", FabricKind::tcpx},
+     {"tcp", FabricKind::tcp}}};
+inline constexpr std::array<NamedValue<Routing>, 3> kRoutingNames = {
+    {{"adaptive", Routing::adaptive},
+     {"spray", Routing::spray},
+     {"static_ecmp", Routing::static_ecmp}}};
+inline constexpr std::array<NamedValue<CrossRail>, 3> kCrossRailNames = {
+    {{"leaf", CrossRail::leaf}, {"pxn", CrossRail::pxn}, {"spine", CrossRail::spine}}};
+inline constexpr std::array<NamedValue<CollectiveChoice>, 5> kCollectiveChoiceNames = {
+    {{"automatic", CollectiveChoice::automatic},
+     {"ring", CollectiveChoice::ring},
+     {"tree", CollectiveChoice::tree},
+     {"nvls", CollectiveChoice::nvls},
+     {"nvls_tree", CollectiveChoice::nvls_tree}}};
+
+// NICs of one node that do not work.
+struct DownLinks {
+  std::int64_t node = 0;
+  std::int64_t nics = 1;
+};
 
 struct NetworkTier {
   std::string name;
@@ -42,6 +92,14 @@ struct NetworkSpec {
   BytesPerSecond nic_rate = gigabits_per_second(400.0);
   std::int64_t nics_per_node = 8;
   std::vector<NetworkTier> tiers;
+  FabricKind fabric = FabricKind::infiniband;
+  Routing routing = Routing::adaptive;
+  CrossRail cross_rail = CrossRail::leaf;
+  CollectiveChoice algorithm = CollectiveChoice::automatic;
+  std::vector<DownLinks> links_down;
+  std::string collectives;                         // path of a file, "none", or empty: shipped
+  std::string rig;                                 // prefer tables of this rig
+  std::shared_ptr<const CollectiveTables> tables;  // nullptr: NCCL's model alone
 };
 
 struct ClusterSpec {

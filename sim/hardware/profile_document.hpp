@@ -10,6 +10,7 @@
 #include <string>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/hardware/collective_tables.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/software_profile.hpp"
 #include "sim/yaml/document.hpp"
@@ -18,6 +19,7 @@ namespace orrery::hardware {
 
 inline constexpr std::string_view kGpuFormat = "orrery-gpu/1";
 inline constexpr std::string_view kSoftwareFormat = "orrery-software/1";
+inline constexpr std::string_view kCollectivesFormat = "orrery-collectives/1";
 
 // Nothing when the document has at least one error.
 [[nodiscard]] std::optional<GpuProfile> read_gpu_document(const yaml::Value& root,
@@ -26,5 +28,7 @@ inline constexpr std::string_view kSoftwareFormat = "orrery-software/1";
 [[nodiscard]] std::optional<SoftwareProfile> read_software_document(const yaml::Value& root,
                                                                     const std::string& file,
                                                                     Diagnostics& diagnostics);
+[[nodiscard]] std::optional<CollectiveTables> read_collective_document(const yaml::Value& root,
+                                                                       Diagnostics& diagnostics);
 
 }  // namespace orrery::hardware

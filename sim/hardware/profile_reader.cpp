@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
+#include <memory>
 #include <set>
 #include <system_error>
 
@@ -25,6 +27,8 @@ struct ProfileKind {
 
 constexpr ProfileKind kGpu = {"gpu", "GPU"};
 constexpr ProfileKind kSoftware = {"software", "software"};
+constexpr std::string_view kCollectives = "collectives";
+constexpr std::string_view kNoTables = "none";
 constexpr std::string_view kExtension = ".yaml";
 constexpr std::size_t kMaxSuggestions = 3;
 
@@ -251,6 +255,35 @@ std::optional<Profile> load(
   return profile;
 }
 
+bool add_tables(const fs::path& path, CollectiveTables& tables, Diagnostics& diagnostics) {
+  const auto root = yaml::parse_file(path, yaml::Limits{}, diagnostics, shown_name(path));
+  auto read = root ? read_collective_document(*root, diagnostics) : std::nullopt;
+  if (!read) {
+    return false;
+  }
+  std::move(read->tables.begin(), read->tables.end(), std::back_inserter(tables.tables));
+  return true;
+}
+
+// The files of the first directory that has any, by name.
+std::vector<fs::path> shipped_tables(const ProfileSearch& search) {
+  std::vector<fs::path> files;
+  for (const fs::path& directory : search.directories) {
+    std::error_code error;
+    for (fs::directory_iterator entry(directory / kCollectives, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->path().extension() == kExtension && file_exists(entry->path())) {
+        files.push_back(entry->path());
+      }
+    }
+    if (!files.empty()) {
+      break;
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
 
 ProfileSearch default_search(const fs::path& scenario_file) {
@@ -284,6 +317,41 @@ std::optional<SoftwareProfile> load_software_profile(std::string_view name_or_pa
                                                      Diagnostics& diagnostics) {
   return load<SoftwareProfile>(
       name_or_path, kSoftware, search, where, key, diagnostics, read_software_document);
+}
+
+bool load_collective_tables(NetworkSpec& network,
+                            const ProfileSearch& search,
+                            const SourceLocation& where,
+                            std::string_view key,
+                            Diagnostics& diagnostics) {
+  network.tables = nullptr;
+  if (network.collectives == kNoTables) {
+    return true;
+  }
+  CollectiveTables tables;
+  if (!network.collectives.empty()) {
+    const std::optional<Found> own = find_path(network.collectives, where);
+    if (!own) {
+      diagnostics.error(where,
+                        key,
+                        fmt::format("there is no file {}", yaml::display(network.collectives)),
+                        "the path of a file of measured collectives, or none");
+      return false;
+    }
+    if (!add_tables(own->path, tables, diagnostics)) {
+      return false;
+    }
+    network.rig = tables.tables.front().rig;
+  }
+  for (const fs::path& file : shipped_tables(search)) {
+    if (!add_tables(file, tables, diagnostics)) {
+      return false;
+    }
+  }
+  if (!tables.tables.empty()) {
+    network.tables = std::make_shared<const CollectiveTables>(std::move(tables));
+  }
+  return true;
 }
 
 }  // namespace orrery::hardware

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/hardware/collective_tables.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/software_profile.hpp"
 
@@ -41,5 +42,14 @@ struct ProfileSearch {
                                                                    const SourceLocation& where,
                                                                    std::string_view key,
                                                                    Diagnostics& diagnostics);
+
+// Fills network.tables: the shipped tables of measured collectives (`collectives/*.yaml` of the
+// first directory that has any) and, before them, those of the file that network.collectives
+// names, whose rig is then preferred. `none` there: no tables. False after an error.
+[[nodiscard]] bool load_collective_tables(NetworkSpec& network,
+                                          const ProfileSearch& search,
+                                          const SourceLocation& where,
+                                          std::string_view key,
+                                          Diagnostics& diagnostics);
 
 }  // namespace orrery::hardware

@@ -1,221 +1,129 @@
 // Rows of collective-measurements/1: nccl-tests logs and tables against the collective model.
 //
-// Used of a row: op, size_bytes, dtype, ranks, nodes and the words of gpu, intra, nic and algo that
-// the tables below list. A row without a time is timed from its bus bandwidth; a peak without a
-// size is that of a large message, a time without a size that of the smallest.
+// No row is predicted from itself. The main figure of a row uses the shipped tables of measured
+// collectives without the point of the same log, operation, ranks, nodes, width and size. Beside
+// it, as secondary quantities:
+//
+//   every third point held out   of each table with at least five points, in ascending size, the
+//                                second, fifth, eighth ... leave all tables at once and are
+//                                predicted from the rest
+//   other sources only           all tables of the row's source leave; shown for rows to which a
+//                                table of another source is still near (same kind of fabric)
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <optional>
+#include <cmath>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "sim/cost/collective.hpp"
-#include "sim/cost/cost_model.hpp"
-#include "sim/cost/transfer.hpp"
-#include "sim/hardware/neutral_stack.hpp"
+#include "sim/hardware/collective_tables.hpp"
+#include "sim/validate/collective_question.hpp"
 #include "sim/validate/data_row.hpp"
 #include "sim/validate/data_sets.hpp"
-#include "sim/validate/run_tables.hpp"
 
 namespace orrery::validate {
 
 namespace {
 
-using model::CollectiveKind;
+using hardware::CollectivePoint;
+using hardware::CollectiveTable;
+using hardware::CollectiveTables;
+using hardware::SharedCollectiveTables;
 
-struct NicWords {
-  std::string_view words;
-  double gigabits;
-  std::int64_t nics;
-  double latency_us;  // beyond RDMA on one switch
-};
+constexpr std::size_t kSweepPoints = 5;
+constexpr std::size_t kThird = 3;
+constexpr double kLargeMebibytes = 64.0;
+constexpr double kSameSize = 1e-3;
+constexpr double kSameKind = 1.5;  // distance up to which a table is one of the same kind
 
-// Most specific first. EFA and TCPX are no RDMA verbs: their extra latency per crossing is that of
-// small messages in the same logs.
-constexpr std::array<NicWords, 13> kNetworks = {{{"TCPXO", 200.0, 8, 40.0},
-                                                 {"8x2x400G", 400.0, 16, 0.0},
-                                                 {"16 EFA", 400.0, 16, 15.0},
-                                                 {"32x100G EFA", 100.0, 32, 15.0},
-                                                 {"8x400G EFA", 400.0, 8, 15.0},
-                                                 {"4x100G EFA", 100.0, 4, 15.0},
-                                                 {"EFA, p5en", 400.0, 8, 15.0},
-                                                 {"4x or 8x400G", 400.0, 4, 0.0},
-                                                 {"8x400G", 400.0, 8, 0.0},
-                                                 {"between racks", 400.0, 4, 0.0},
-                                                 {"RDMA NICs", 800.0, 4, 0.0},
-                                                 {"200G", 200.0, 1, 0.0},
-                                                 {"", 400.0, 8, 0.0}}};
-
-constexpr std::int64_t kRack = 72;  // GPUs of one NVL72 domain
-
-struct Question {
-  CollectiveKind kind = CollectiveKind::all_reduce;
-  model::Dtype dtype = model::Dtype::fp32;
-  Bytes size = {};
-  Seconds measured = {};
-  hardware::GpuProfile gpu;
-  hardware::ClusterSpec cluster = {};
-  layout::GroupPlacement group = {};
-};
-
-std::optional<CollectiveKind> kind_of(const std::string& op) {
-  constexpr std::array<std::pair<std::string_view, CollectiveKind>, 6> kOps = {
-      {{"all_reduce", CollectiveKind::all_reduce},
-       {"all_gather", CollectiveKind::all_gather},
-       {"reduce_scatter", CollectiveKind::reduce_scatter},
-       {"alltoall", CollectiveKind::all_to_all},
-       {"broadcast", CollectiveKind::broadcast},
-       {"sendrecv", CollectiveKind::send_receive}}};
-  const auto found = std::find_if(
-      kOps.begin(), kOps.end(), [&op](const auto& entry) { return entry.first == op; });
-  return found == kOps.end() ? std::nullopt : std::optional(found->second);
+bool same_size(Bytes a, Bytes b) {
+  return std::abs(a / b - 1.0) < kSameSize;
 }
 
-bool is_pcie(const DataRow& row) {
-  return row.mentions("intra", "PCIe");
+bool measures(const CollectiveTable& table, const CollectiveQuestion& question) {
+  const bool narrow = question.dtype == model::Dtype::fp8;
+  return table.rig == question.cluster.network.rig && table.operation == question.kind &&
+         table.ranks == question.group.ranks && table.nodes == question.group.nodes &&
+         table.narrow == narrow;
 }
 
-// B300 and GB300 have the NVLink of the generation before; a PCIe host is asked for its PCIe alone.
-std::string profile_name(const DataRow& row) {
-  if (is_pcie(row)) {
-    return "h100-sxm-80gb";
+// A table without the points that `drop` names; nothing when none is left.
+template <typename Drop>
+void add_without(const CollectiveTable& table, const Drop& drop, CollectiveTables& rest) {
+  CollectiveTable kept = table;
+  std::size_t at = 0;
+  std::erase_if(kept.points, [&](const CollectivePoint& point) { return drop(point, at++); });
+  if (!kept.points.empty()) {
+    hardware::finish_table(kept);
+    rest.tables.push_back(std::move(kept));
   }
-  const std::string gpu = row.text("gpu");
-  for (const auto& [words, name] : {std::pair("GB300", "gb200"), std::pair("B300", "b200-sxm")}) {
-    if (gpu.find(words) != std::string::npos) {
-      return name;
+}
+
+SharedCollectiveTables without_own_point(const CollectiveTables& all,
+                                         const CollectiveQuestion& question) {
+  CollectiveTables rest;
+  for (const CollectiveTable& table : all.tables) {
+    const bool own = measures(table, question);
+    add_without(
+        table,
+        [&](const CollectivePoint& point, std::size_t) {
+          return own && same_size(point.size, question.size);
+        },
+        rest);
+  }
+  return std::make_shared<const CollectiveTables>(std::move(rest));
+}
+
+bool is_third(const CollectiveTable& table, std::size_t at) {
+  return table.points.size() >= kSweepPoints && at % kThird == 1;
+}
+
+SharedCollectiveTables without_every_third(const CollectiveTables& all) {
+  CollectiveTables rest;
+  for (const CollectiveTable& table : all.tables) {
+    add_without(
+        table, [&](const CollectivePoint&, std::size_t at) { return is_third(table, at); }, rest);
+  }
+  return std::make_shared<const CollectiveTables>(std::move(rest));
+}
+
+// Whether the row is one of the points that without_every_third() leaves out.
+bool is_held_out(const CollectiveTables& all, const CollectiveQuestion& question) {
+  for (const CollectiveTable& table : all.tables) {
+    for (std::size_t i = 0; measures(table, question) && i < table.points.size(); ++i) {
+      if (is_third(table, i) && same_size(table.points[i].size, question.size)) {
+        return true;
+      }
     }
   }
-  return std::string(gpu_profile_of(gpu).value_or(""));
+  return false;
 }
 
-layout::GroupPlacement placement_of(const DataRow& row, std::int64_t ranks, std::int64_t nodes) {
-  layout::GroupPlacement group{.ranks = ranks,
-                               .nodes = nodes,
-                               .ranks_per_node = ranks / nodes,
-                               .domains = nodes,
-                               .ranks_per_domain = ranks / nodes,
-                               .sharing_node = 1,
-                               .tier = 0};
-  if (row.mentions("intra", "NVL72") || row.mentions("intra", "one rack")) {
-    group.domains = (ranks + kRack - 1) / kRack;
-    group.ranks_per_domain = ranks / group.domains;
-  } else if (is_pcie(row)) {
-    group.domains = ranks;
-    group.ranks_per_domain = 1;
+SharedCollectiveTables without_source(const CollectiveTables& all, std::string source) {
+  std::replace(source.begin(), source.end(), '"', '\'');
+  CollectiveTables rest;
+  for (const CollectiveTable& table : all.tables) {
+    if (!table.source.citation.starts_with(source)) {
+      rest.tables.push_back(table);
+    }
   }
-  return group;
+  return std::make_shared<const CollectiveTables>(std::move(rest));
 }
 
-hardware::ClusterSpec cluster_of(const DataRow& row, const layout::GroupPlacement& group) {
-  const auto words =
-      std::find_if(kNetworks.begin(), kNetworks.end(), [&row](const NicWords& entry) {
-        return row.mentions("nic", entry.words) || entry.words.empty();
-      });
-  hardware::ClusterSpec cluster;
-  cluster.nodes = group.nodes;
-  cluster.gpus_per_node = std::max<std::int64_t>(group.ranks_per_node, 1);
-  cluster.network.nic_rate = gigabits_per_second(words->gigabits);
-  cluster.network.nics_per_node = words->nics;
-  if (cluster.nodes > 1) {
-    cluster.network.tiers = {{"leaf", cluster.nodes, 1.0, microseconds(words->latency_us)}};
-  }
-  return cluster;
-}
-
-bool set_size_and_time(const DataRow& row, Question& question) {
-  constexpr double kLargeGib = 8.0;
-  constexpr double kSmallest = 8.0;
-  const auto size = row.number("size_bytes");
-  auto time = row.number("time_us");
-  if (!time) {
-    time = row.number("time_us_derived");
-  }
-  if (time) {
-    question.size = bytes(size.value_or(kSmallest));
-    question.measured = microseconds(*time);
-    return true;
-  }
-  question.size = size ? bytes(*size) : gibibytes(kLargeGib);
-  auto bus = row.number("busbw_GBs");
-  if (const auto range = row.numbers("busbw_GBs_range"); range.size() == 2) {
-    bus = 0.5 * (range[0] + range[1]);
-  }
-  if (!bus || !(*bus > 0.0)) {
-    return false;
-  }
-  const double factor = cost::bus_factor(question.kind, question.group.ranks);
-  question.measured = question.size * factor / gigabytes_per_second(*bus);
-  return true;
-}
-
-// Rings forced, or no in-switch reductions between hosts that share no NVLink.
-bool without_nvls(const DataRow& row) {
-  return row.mentions("algo", "NVLS off") || row.text("algo") == "Ring" ||
-         row.mentions("intra", "inside 4-GPU host only");
-}
-
-std::variant<Question, std::string> question_of(const DataRow& row, const DataSet& data) {
-  const auto kind = kind_of(row.text("op"));
-  const std::string dtype = row.text("dtype");
-  const auto ranks = row.integer("ranks");
-  const auto nodes = row.integer("nodes");
-  if (!kind) {
-    return fmt::format("`{}` is not modelled", row.text("op"));
-  }
-  if (!ranks || !nodes || *nodes < 1 || *ranks < 2 || *ranks < *nodes) {
-    return std::string("ranks or nodes are missing");
-  }
-  const std::string name = profile_name(row);
-  const hardware::GpuProfile* gpu = data.profiles.gpu(name, data.diagnostics);
-  if (gpu == nullptr) {
-    return fmt::format("no GPU profile for `{}`", row.text("gpu"));
-  }
-  Question question{.kind = *kind, .gpu = *gpu};
-  question.group = placement_of(row, *ranks, *nodes);
-  question.cluster = cluster_of(row, question.group);
-  if (is_pcie(row)) {
-    question.gpu.nvlink.reset();
-  }
-  if (without_nvls(row) && question.gpu.nvlink) {
-    question.gpu.nvlink->nvls = false;
-  }
-  if (dtype == "half" || dtype == "bfloat16") {
-    question.dtype = model::Dtype::bf16;
-  } else if (dtype.starts_with("f8") || dtype == "int8") {
-    question.dtype = model::Dtype::fp8;
-  }
-  if (!set_size_and_time(row, question)) {
-    return std::string("neither a time nor a bandwidth is stated");
-  }
-  return question;
-}
-
-cost::Cost cost_of(const Question& question) {
-  const hardware::SoftwareProfile stack = hardware::neutral_stack();
-  if (question.kind == CollectiveKind::send_receive) {
-    const bool inside = question.group.nodes == 1;
-    const layout::HopPlacement hop{.same_domain = inside,
-                                   .same_node = inside,
-                                   .sharing_node = question.group.ranks_per_node,
-                                   .tier = 0};
-    return cost::transfer_cost(question.size, hop, question.gpu, stack, question.cluster);
-  }
-  const bool gather = question.kind == CollectiveKind::all_gather;
-  const Bytes in =
-      gather ? question.size / static_cast<double>(question.group.ranks) : question.size;
-  return cost::collective_cost(question.kind,
-                               in,
-                               question.size,
-                               question.dtype,
-                               question.group,
-                               question.gpu,
-                               stack,
-                               question.cluster);
+// Distance of the nearest table, or nothing when none says anything about the question.
+bool has_near_table(const CollectiveQuestion& question) {
+  const cost::CollectiveTime time = cost::collective_time(question.kind,
+                                                          question.size,
+                                                          question.size,
+                                                          question.dtype,
+                                                          question.group,
+                                                          question.gpu,
+                                                          question.cluster);
+  return time.table != nullptr && time.table_distance <= kSameKind;
 }
 
 // Why a measurement is no evidence for a healthy fabric and NCCL's own choice.
@@ -229,24 +137,65 @@ std::string doubt_about(const DataRow& row) {
   return row.text("dtype") == "int8" ? "8-bit integers fall back to another algorithm" : "";
 }
 
+void predict(const CollectiveQuestion& question, ValidationRow& row) {
+  const cost::Cost cost = answer(question);
+  row.predicted = in_seconds(cost.time);
+  row.measured = in_seconds(question.measured);
+  row.trust = trust_of(cost);
+}
+
+// The row once more, in the groups of a secondary quantity.
+void add_secondary(const ValidationRow& row,
+                   const CollectiveQuestion& question,
+                   const std::string& quantity,
+                   std::vector<ValidationRow>& rows) {
+  ValidationRow copy = row;
+  copy.quantity = quantity;
+  copy.secondary = true;
+  predict(question, copy);
+  copy.group = "all sizes";
+  rows.push_back(copy);
+  if (question.size >= mebibytes(kLargeMebibytes)) {
+    copy.group = "from 64 MiB";
+    rows.push_back(std::move(copy));
+  }
+}
+
 }  // namespace
 
 std::vector<ValidationRow> collective_rows(const DataSet& data) {
   std::vector<ValidationRow> rows;
+  const SharedCollectiveTables& all = data.profiles.collectives(data.diagnostics);
+  const SharedCollectiveTables two_thirds = all ? without_every_third(*all) : nullptr;
   for (const DataRow& entry : data_rows(data.document, "rows")) {
     ValidationRow row{
         .id = entry.text("id"), .group = entry.text("log"), .quantity = "time", .unit = "s"};
     row.suspicious = doubt_about(entry);
-    const auto question = question_of(entry, data);
-    if (const auto* reason = std::get_if<std::string>(&question)) {
+    auto asked = collective_question(entry, data);
+    if (const auto* reason = std::get_if<std::string>(&asked)) {
       row.skipped = *reason;
-    } else {
-      const cost::Cost cost = cost_of(std::get<Question>(question));
-      row.predicted = in_seconds(cost.time);
-      row.measured = in_seconds(std::get<Question>(question).measured);
-      row.trust = trust_of(cost);
+      rows.push_back(std::move(row));
+      continue;
     }
-    rows.push_back(std::move(row));
+    auto& question = std::get<CollectiveQuestion>(asked);
+    row.notes = question.notes;
+    if (!all) {
+      predict(question, row);
+      rows.push_back(std::move(row));
+      continue;
+    }
+    question.cluster.network.tables = without_own_point(*all, question);
+    predict(question, row);
+    rows.push_back(row);
+    add_secondary(row, question, "time (own point left out)", rows);
+    if (is_held_out(*all, question)) {
+      question.cluster.network.tables = two_thirds;
+      add_secondary(row, question, "time (every third point held out)", rows);
+    }
+    question.cluster.network.tables = without_source(*all, entry.text("source"));
+    if (has_near_table(question)) {
+      add_secondary(row, question, "time (other sources only)", rows);
+    }
   }
   return rows;
 }

@@ -136,6 +136,7 @@ Prepared prepare_run(const DataRow& row, ProfileShelf& profiles, Diagnostics& di
   if (run.software == nullptr) {
     return fmt::format("there is no software profile for stack `{}`", scenario.software);
   }
+  run.mapped.scenario.cluster.network.tables = profiles.collectives(diagnostics);
   return run;
 }
 

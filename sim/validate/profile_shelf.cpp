@@ -37,6 +37,17 @@ const hardware::SoftwareProfile* ProfileShelf::software(const std::string& name,
   return pointer_to(it->second);
 }
 
+const hardware::SharedCollectiveTables& ProfileShelf::collectives(Diagnostics& diagnostics) {
+  if (!collectives_) {
+    hardware::NetworkSpec network;
+    // Files with errors are named in the diagnostics; the model then stands alone.
+    static_cast<void>(
+        hardware::load_collective_tables(network, search_, {}, "collectives", diagnostics));
+    collectives_ = network.tables;
+  }
+  return *collectives_;
+}
+
 const hardware::SoftwareProfile* ProfileShelf::software_of_stack(const std::string& stack,
                                                                  Diagnostics& diagnostics) {
   if (const hardware::SoftwareProfile* own = software(stack, diagnostics)) {

@@ -19,6 +19,9 @@ class ProfileShelf {
   const hardware::GpuProfile* gpu(const std::string& name, Diagnostics& diagnostics);
   const hardware::SoftwareProfile* software(const std::string& name, Diagnostics& diagnostics);
 
+  // The shipped tables of measured collectives; nullptr when there are none or one has errors.
+  const hardware::SharedCollectiveTables& collectives(Diagnostics& diagnostics);
+
   // The profile of a training stack: of its own name, else by the table of stacks.
   const hardware::SoftwareProfile* software_of_stack(const std::string& stack,
                                                      Diagnostics& diagnostics);
@@ -27,6 +30,7 @@ class ProfileShelf {
   hardware::ProfileSearch search_;
   std::map<std::string, std::optional<hardware::GpuProfile>> gpus_;
   std::map<std::string, std::optional<hardware::SoftwareProfile>> software_;
+  std::optional<hardware::SharedCollectiveTables> collectives_;
 };
 
 }  // namespace orrery::validate
