@@ -1,6 +1,7 @@
 #include "sim/cost/attention.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "sim/cost/memory_bound.hpp"
@@ -12,7 +13,7 @@ namespace {
 constexpr double kFullHalfLength = 1.0 / 3.0;  // of the causal one
 constexpr double kBackwardHalfLength = 1.2;
 constexpr double kHeadDim = 128.0;
-constexpr double kHeadExponent = 0.3;
+constexpr double kSmallHead = 0.81;  // at head dimension 64, where the profile says nothing
 constexpr double kQueryTile = 128.0;
 constexpr double kForwardKernels = 1.0;
 constexpr double kBackwardKernels = 3.0;  // row sums, gradients, conversion of the accumulator
@@ -24,6 +25,40 @@ double as_double(std::int64_t value) {
 
 bool is_narrow(model::Dtype dtype) {
   return dtype != model::Dtype::bf16 && dtype != model::Dtype::fp16;
+}
+
+// Forward rates on an H100 (profile h100-sxm-80gb), by hardware::AttentionGeneration.
+constexpr std::array<double, 6> kGenerationRates = {190.0, 352.0, 405.0, 558.0, 669.0, 718.0};
+
+double generation_rate(hardware::AttentionGeneration generation) {
+  return kGenerationRates[static_cast<std::size_t>(generation)];
+}
+
+bool has_narrow_rate(const hardware::AttentionRate& rate, bool backward) {
+  return backward ? rate.backward_fp8.has_value() : rate.forward_fp8.has_value();
+}
+
+double value_or(const std::optional<Coefficient<double>>& coefficient, double fallback) {
+  return coefficient ? coefficient->value() : fallback;
+}
+
+double head_factor(const model::AttentionOp& op, const hardware::AttentionRate& rate) {
+  const double dim = as_double(std::max<std::int64_t>({op.head_dim_qk, op.head_dim_v, 1}));
+  const double doublings = std::log2(dim / kHeadDim);
+  if (doublings < 0.0) {
+    return std::pow(value_or(rate.head_64, kSmallHead), -doublings);
+  }
+  const double wide = value_or(rate.head_256, 1.0);
+  const bool narrow = is_narrow(op.dtype) && has_narrow_rate(rate, op.backward);
+  return std::pow(narrow ? value_or(rate.head_256_fp8, wide) : wide, doublings);
+}
+
+const Coefficient<FlopPerSecond>& asymptote(const model::AttentionOp& op,
+                                            const hardware::AttentionRate& rate) {
+  if (is_narrow(op.dtype) && has_narrow_rate(rate, op.backward)) {
+    return op.backward ? *rate.backward_fp8 : *rate.forward_fp8;
+  }
+  return op.backward ? rate.backward : rate.forward;
 }
 
 // Query tiles over what whole waves of the SMs could hold; long kernels balance by themselves.
@@ -44,19 +79,31 @@ Bytes attention_bytes(const model::AttentionOp& op) {
 
 }  // namespace
 
+AttentionKernelRate attention_kernel_rate(const hardware::GpuProfile& gpu,
+                                          const hardware::SoftwareProfile& software) {
+  if (!software.attention_kernel) {
+    return {.rate = &gpu.attention};
+  }
+  if (const hardware::AttentionRate* rate = gpu.find_attention(*software.attention_kernel)) {
+    return {.rate = rate};
+  }
+  const double best =
+      generation_rate(gpu.attention.generation.value_or(*software.attention_kernel));
+  const double scale = generation_rate(*software.attention_kernel) / best;
+  return {.rate = &gpu.attention, .scale = std::min(1.0, scale), .derived = true};
+}
+
 FlopPerSecond attention_rate(const model::AttentionOp& op,
                              const hardware::GpuProfile& gpu,
                              const hardware::SoftwareProfile& software) {
-  const hardware::AttentionRate& rate = gpu.attention;
+  const AttentionKernelRate kernel = attention_kernel_rate(gpu, software);
+  const hardware::AttentionRate& rate = *kernel.rate;
   double half = rate.half_length.value();
-  half *= op.causal ? 1.0 : kFullHalfLength;
-  half *= op.backward ? kBackwardHalfLength : 1.0;
-  const double length = std::max(as_double(op.key_length), 1.0);
-  const double dim = as_double(std::max(op.head_dim_qk, op.head_dim_v));
-  const double head = dim < kHeadDim ? std::pow(dim / kHeadDim, kHeadExponent) : 1.0;
-  const FlopPerSecond asymptote = op.backward ? rate.backward.value() : rate.forward.value();
-  return asymptote * (software.attention_efficiency.value() * head * occupancy(op, gpu.sm_count) /
-                      (1.0 + half / length));
+  half *= op.causal && op.window == 0 ? 1.0 : value_or(rate.full_ratio, kFullHalfLength);
+  half *= op.backward ? value_or(rate.backward_ratio, kBackwardHalfLength) : 1.0;
+  return asymptote(op, rate).value() *
+         (kernel.scale * software.attention_efficiency.value() * head_factor(op, rate) *
+          occupancy(op, gpu.sm_count) / (1.0 + half / std::max(model::keys_in_window(op), 1.0)));
 }
 
 double attention_kernels(const model::AttentionOp& op) {
@@ -69,10 +116,11 @@ Cost attention_cost(const model::AttentionOp& op,
   if (op.sequences <= 0 || op.heads <= 0 || op.query_length <= 0 || op.key_length <= 0) {
     return {};
   }
-  const hardware::AttentionRate& rate = gpu.attention;
+  const AttentionKernelRate kernel = attention_kernel_rate(gpu, software);
+  const hardware::AttentionRate& rate = *kernel.rate;
   const Seconds compute = model::flop_count(op) / attention_rate(op, gpu, software);
   const Seconds memory = attention_bytes(op) / memory_rate(gpu, software);
-  const SourceKind rate_kind = op.backward ? rate.backward.kind() : rate.forward.kind();
+  const SourceKind rate_kind = kernel.derived ? SourceKind::assumed : asymptote(op, rate).kind();
   Cost cost = compute >= memory ? term(compute,
                                        weaker(weaker(rate_kind, rate.half_length.kind()),
                                               software.attention_efficiency.kind()))
@@ -81,7 +129,7 @@ Cost attention_cost(const model::AttentionOp& op,
   const auto& range = rate.half_length.range();
   const bool outside = range.has_value() ? !range->contains(length) : length < kShortestMeasured;
   cost += kernel_gap(gpu, software, attention_kernels(op));
-  if (outside || is_narrow(op.dtype)) {
+  if (outside || (is_narrow(op.dtype) && !has_narrow_rate(rate, op.backward))) {
     cost.extrapolated = cost.time;
   }
   return cost;

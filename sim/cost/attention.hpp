@@ -3,24 +3,28 @@
 // How long does fused attention (FlashAttention, cuDNN) take on one GPU?
 //
 //   time = gap + max(F / rate, bytes / memory rate)
-//   rate = asymptote * attention_efficiency * head * occupancy / (1 + s0' / s)
+//   rate = asymptote * generation * attention_efficiency * head * occupancy / (1 + s0' / s)
 //
 // symbol    | meaning                                                        | unit   | origin
 // ----------|----------------------------------------------------------------|--------|----------
 // F         | op.hpp: causal counts half, backward counts 2.5 x forward      | FLOP   | operation
 // asymptote | rate on long sequences, forward and backward apart             | FLOP/s | profile
+// generation| 1 when the GPU's profile knows the kernel that the stack names | 1      | profile
+//           | (absent: its best one), else the ratio of the two generations  |        |
+//           | on an H100, at most 1: the GPU's best kernel is its limit      |        | assumed
 // (stack)   | attention_efficiency: rate in this stack / the profile's       | 1      | stack
 // s         | keys that a query row runs over                                | -      | operation
-// s0'       | half length: s0 causal; s0 / 3 full; times 1.2 backward        | -      | profile
-// head      | (d / 128)^0.3 below 128 per head, d the larger head dimension  | 1      | fit
+// s0'       | half length: s0 causal; times full_ratio (1/3) without mask;   | -      | profile
+//           | times backward_ratio (1.2) backward                            |        |
+// head      | head_64^log2(128/d) below 128 (0.81), head_256^log2(d/128)     | 1      | profile
+//           | above (1), d the larger head dimension                         |        |
 // occupancy | share of the last wave: query tiles of 128 rows over the SMs   | 1      | computed
 // bytes     | Q, K, V, O read or written once (and their gradients)          | byte   | operation
 //
-// Reached on the shipped profiles (bf16, head dimension 128, mean absolute error of the rate): H200
-// cuDNN 9.19 forward 2 %, backward 4 %; GB200 cuDNN 9.22 3 % and 8 %; H100 FlashAttention-3 3 % and
-// 6 %. Fits on each of them give a causal half length of 2.7 to 3.7 times the full one, and a
-// backward one of 1.1 to 1.4 times the forward one. 8-bit inputs use the 16-bit rates, flagged as
-// extrapolated: their backward is no faster (H200). Unfused attention arrives as GemmOp and
+// Reached on the shipped profiles (mean absolute error of the rate): H200 cuDNN 9.19 3 %, GB200
+// cuDNN 9.22 5 %, H100 FlashAttention-2 2 %, Triton 4 %, cuDNN (2024) 4 %, FlashAttention-3 3 %.
+// 8-bit inputs use the kernel's own 8-bit rates, or the 16-bit ones flagged as extrapolated; a
+// window of w keys counts w - w^2 / (2 s) keys a query. Unfused attention arrives as GemmOp and
 // MemoryOp instead. Range: s >= 512, head dimension 64 to 256.
 // Source: scenarios/published/kernel_measurements.yaml.
 
@@ -30,6 +34,16 @@
 #include "sim/model/op.hpp"
 
 namespace orrery::cost {
+
+// The entry of the GPU's profile that stands for the stack's kernel and the factor on its rates.
+struct AttentionKernelRate {
+  const hardware::AttentionRate* rate = nullptr;
+  double scale = 1.0;
+  bool derived = false;  // the profile has no entry of the generation
+};
+
+[[nodiscard]] AttentionKernelRate attention_kernel_rate(const hardware::GpuProfile& gpu,
+                                                        const hardware::SoftwareProfile& software);
 
 // FLOP/s that the kernel reaches on this shape.
 [[nodiscard]] FlopPerSecond attention_rate(const model::AttentionOp& op,

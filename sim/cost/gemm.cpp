@@ -16,20 +16,20 @@ using model::Dtype;
 struct Tile {
   double m;
   double n;
-  double efficiency;  // of the inner loop against the largest tile
 };
 
-constexpr std::array<Tile, 6> kTiles = {{{256.0, 128.0, 1.0},
-                                         {128.0, 256.0, 1.0},
-                                         {128.0, 128.0, 0.93},
-                                         {128.0, 64.0, 0.80},
-                                         {64.0, 128.0, 0.80},
-                                         {64.0, 64.0, 0.65}}};
+constexpr std::array<Tile, 2> kTiles = {{{256.0, 128.0}, {128.0, 256.0}}};
+constexpr double kWaveExponent = 0.75;
+constexpr double kSplitDepth = 8192.0;  // shortest part of a reduction that is split
+constexpr double kMostParts = 16.0;
+constexpr double kMostWaste = 2.0;  // of a product with fewer tiles than SMs
 constexpr double kExposedMemory = 0.25;
-constexpr double kExposedMemoryGrouped = 1.0;
-constexpr double kGroupedRows = 38.0;
-constexpr std::int64_t kAlignment = 8;
+constexpr double kExposedMemoryGrouped = 0.26;
+constexpr double kGroupedRows = 0.122;  // per TFLOP/s and 16-bit element
+constexpr std::int64_t kAlignedBits = 128;
 constexpr double kMisaligned = 1.3;
+constexpr std::array<double, 3> kMisalignedBatched = {13.0, 3.0, 5.4};  // 2, 4, 8 bytes
+constexpr double kSixteenBits = 2.0;
 constexpr double kAccumulatorBytes = 8.0;  // fp32 read and written
 
 // Wider types that can stand in, nearest first.
@@ -70,6 +70,19 @@ double exposed_memory(const model::GemmOp& op) {
   return op.grouped ? kExposedMemoryGrouped : kExposedMemory;
 }
 
+const Coefficient<double>& efficiency_of(const model::GemmOp& op,
+                                         const hardware::SoftwareProfile& software) {
+  return is_attention_product(op) ? software.attention_efficiency : software.gemm_efficiency;
+}
+
+double short_factor(const model::GemmOp& op, const hardware::GemmRate& rate) {
+  if (!rate.short_gain || !rate.short_work) {
+    return 1.0;
+  }
+  const double work = in_flop(model::flop_count(op));
+  return 1.0 + rate.short_gain->value() / (1.0 + work / rate.short_work->value());
+}
+
 bool outside(const std::optional<ValidRange>& range, double value) {
   return range.has_value() && !range->contains(value);
 }
@@ -90,19 +103,38 @@ Bytes gemm_bytes(const model::GemmOp& op) {
   return bytes(as_double(op.batch) * ((m * k + n * k) * element + m * n * result));
 }
 
+double alignment_penalty(const model::GemmOp& op) {
+  const auto bits = static_cast<std::int64_t>(8.0 * in_bytes(model::bytes_per_element(op.dtype)));
+  std::int64_t aligned = kAlignedBits;
+  while (aligned > bits && ((op.n * bits) % aligned != 0 || (op.k * bits) % aligned != 0)) {
+    aligned /= 2;
+  }
+  if (aligned == kAlignedBits) {
+    return 1.0;
+  }
+  if (!is_attention_product(op)) {
+    return kMisaligned;
+  }
+  const std::size_t width = aligned <= 16 ? 0 : aligned == 32 ? 1 : 2;
+  return kMisalignedBatched[width];
+}
+
 double wave_ratio(const model::GemmOp& op, std::int64_t sm_count) {
   const double m = as_double(op.m);
   const double n = as_double(op.n);
   const double batch = as_double(op.batch);
   const double sms = as_double(std::max<std::int64_t>(sm_count, 1));
+  const double parts = std::clamp(std::floor(as_double(op.k) / kSplitDepth), 1.0, kMostParts);
   double best = 0.0;
   for (const Tile& tile : kTiles) {
     const double tiles = batch * std::ceil(m / tile.m) * std::ceil(n / tile.n);
-    const double waves = std::ceil(tiles / sms);
-    const double ratio = waves * sms * tile.m * tile.n / (batch * m * n * tile.efficiency);
-    best = best == 0.0 ? ratio : std::min(best, ratio);
+    for (double split = 1.0; split <= parts; split += 1.0) {
+      const double waves = std::ceil(tiles * split / sms) / split;
+      const double ratio = waves * sms * tile.m * tile.n / (batch * m * n);
+      best = best == 0.0 ? ratio : std::min(best, ratio);
+    }
   }
-  return best;
+  return std::min(best, kMostWaste);
 }
 
 const hardware::GemmRate& gemm_rate(const hardware::GpuProfile& gpu,
@@ -130,24 +162,20 @@ GemmTime gemm_time(const model::GemmOp& op,
     return time;
   }
   time.memory = gemm_bytes(op) / memory_rate(gpu, software);
-  if (op.n % kAlignment != 0 || op.k % kAlignment != 0) {
-    time.alignment_penalty = kMisaligned;
-  }
-  if (is_attention_product(op)) {
-    const double efficiency = software.attention_efficiency.value();
-    time.compute = model::flop_count(op) / (gpu.attention.forward.value() * efficiency) *
-                   time.alignment_penalty;
-    return time;
-  }
+  time.alignment_penalty = alignment_penalty(op);
   const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, time.substituted_dtype);
-  time.wave_penalty = std::sqrt(wave_ratio(op, gpu.sm_count));
+  time.wave_penalty = std::pow(wave_ratio(op, gpu.sm_count), kWaveExponent);
   if (op.grouped) {
-    time.row_penalty = 1.0 + kGroupedRows / rows_per_group(op);
+    const double width = in_bytes(model::bytes_per_element(op.dtype)) / kSixteenBits;
+    const double teraflops =
+        in_teraflop_per_second(rate.sustained.value()) * efficiency_of(op, software).value();
+    time.row_penalty = 1.0 + kGroupedRows * teraflops * width / rows_per_group(op);
   }
+  time.short_factor = short_factor(op, rate);
   const double depth = 1.0 + rate.half_depth.value() / as_double(op.k);
   const double penalty = depth * time.wave_penalty * time.alignment_penalty * time.row_penalty;
-  time.compute =
-      model::flop_count(op) / (rate.sustained.value() * software.gemm_efficiency.value()) * penalty;
+  const double efficiency = efficiency_of(op, software).value() * time.short_factor;
+  time.compute = model::flop_count(op) / (rate.sustained.value() * efficiency) * penalty;
   return time;
 }
 
@@ -158,10 +186,8 @@ Cost gemm_cost(const model::GemmOp& op,
   bool substituted = false;
   const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, substituted);
   const bool attention = is_attention_product(op);
-  const SourceKind kind =
-      attention ? weaker(gpu.attention.forward.kind(), software.attention_efficiency.kind())
-                : weaker(weaker(rate.sustained.kind(), rate.half_depth.kind()),
-                         software.gemm_efficiency.kind());
+  const SourceKind kind = weaker(weaker(rate.sustained.kind(), rate.half_depth.kind()),
+                                 efficiency_of(op, software).kind());
   const Seconds beside = time.memory * exposed_memory(op);
   Cost cost;
   if (time.compute + beside >= time.memory) {

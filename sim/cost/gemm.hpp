@@ -3,7 +3,8 @@
 // How long does a matrix product take on one GPU?
 //
 //   time    = gap + max(compute + exposed * memory, memory)
-//   compute = F / (sustained * efficiency) * (1 + k0 / K) * sqrt(waves) * alignment * rows
+//   compute = F / (sustained * efficiency * short) * (1 + k0 / K) * waves^0.75 * alignment * rows
+//   short   = 1 + short_gain / (1 + F / short_work)
 //   memory  = bytes / (hbm_bandwidth * memory_efficiency)
 //
 // symbol     | meaning                                                       | unit   | origin
@@ -12,20 +13,38 @@
 // sustained  | rate of large products in steady state                        | FLOP/s | profile
 // efficiency | gemm_efficiency: rate inside this stack / sustained           | 1      | stack
 // k0         | half_depth: depth that filling and draining a tile costs      | -      | profile
-// waves      | whole waves of the best tile over the SMs / what it needs     | 1      | computed
-// alignment  | 1.3 when n or k is not a multiple of 8 elements               | 1      | published
-// rows       | grouped products: 1 + 38 / rows per group                     | 1      | fit
+// short      | products whose operands stay in the L2 run above sustained    | 1      | profile
+// waves      | whole waves of 256 x 128 tiles / what is needed, at most 2    | 1      | computed
+// alignment  | rows that do not start at a multiple of 16 bytes, see below   | 1      | published
+// rows       | grouped products: 1 + 0.122 S e / (2 * rows of a group), with  | 1      | fit
+//            | S = sustained * efficiency in TFLOP/s, e bytes per element     |        |
 // bytes      | operands read, result written; fp32 accumulation: 8 per sum   | byte   | operation
 // exposed    | share of the memory time that compute does not hide           | 1      | fit
 // gap        | launch latency of the GPU + kernel gap of the stack           | s      | profiles
 //
-// exposed is 0.25, for grouped products 1: their operands are read cold and in small pieces.
-// The square root of the wave ratio: a library that switches tiles and splits K loses about half
-// (in the logarithm) of what a fixed tile would: fitted exponent 0.51 on the A100 points. The two
-// products of unfused attention (attention_scores, attention_context) run at the GPU's fused rate
-// times attention_efficiency, bound by compute or by the traffic of the scores. Range: m, n, k >=
-// 64, 16-bit. A value outside the range that the profile states for `sustained` (FLOP of one
-// product) or `half_depth` (K) is booked as extrapolated. Source: fit on
+// exposed is 0.25, for grouped products 0.26. Starting a group of 16-bit rows costs the time of
+// 135 rows on the B200 of the data, of 30 on an A100.
+// The exponent of the wave ratio: a library that may choose another tile loses less than the one
+// large tile would: fitted 0.76 on the A100 points, where 4096 x 1024 x 4096 (128 tiles on 108 SMs)
+// runs at 60 % of the rate of 4096 x 1536 x 4096. A deep product may be split along K into parts of
+// at least 8,192. The two products of unfused attention (attention_scores, attention_context) take
+// attention_efficiency instead of the GEMM one and are bound by compute or by the traffic of the
+// scores.
+//
+// Alignment: tensor-core kernels load 16 bytes at a time. When the rows of an operand (n or k
+// elements) are not a multiple of that, the library falls back to kernels with narrow loads.
+//
+// rows are a multiple of  | dense | batched products of attention (head dimension in 16 bit)
+// ------------------------|-------|----------------------------------------------------------
+// 16 bytes                | 1     | 1
+// 8 bytes                 | 1.3   | 5.4  (108: 128 heads of hidden 13,824)
+// 4 bytes                 | 1.3   | 3.0  (150 and 450: 96 and 32 heads of hidden 14,400)
+// 2 bytes                 | 1.3   | 13   (225: 64 heads of hidden 14,400)
+//
+// The batched column follows from step times of the BLOOM topology sweep on A100 (measured-runs
+// notes: 107.1 against 147.4 s, 160 against 221 s); other kernels for each width, hence no order.
+// Range: m, n, k >= 64, 16-bit. A value outside the range that the profile states for `sustained`
+// (FLOP of one product) or `half_depth` (K) is booked as extrapolated. Source: fit on
 // scenarios/published/kernel_measurements.yaml (SimuMax tables of A100 PCIe and B200).
 
 #include "sim/cost/cost.hpp"
@@ -39,7 +58,8 @@ namespace orrery::cost {
 struct GemmTime {
   Seconds compute;
   Seconds memory;
-  double wave_penalty = 1.0;  // sqrt(waves)
+  double wave_penalty = 1.0;  // waves^0.75
+  double short_factor = 1.0;
   double alignment_penalty = 1.0;
   double row_penalty = 1.0;
   bool substituted_dtype = false;  // the GPU has no unit for the data type: a wider one is used
@@ -51,7 +71,10 @@ struct GemmTime {
 // Bytes that cross the memory interface once.
 [[nodiscard]] Bytes gemm_bytes(const model::GemmOp& op);
 
-// Whole waves of the best tile over what it needs, >= 1 / tile efficiency of the best tile.
+// Factor on the time for operand rows that are not a multiple of 16 bytes.
+[[nodiscard]] double alignment_penalty(const model::GemmOp& op);
+
+// Whole waves of large tiles over what is needed, 1 to 2.
 [[nodiscard]] double wave_ratio(const model::GemmOp& op, std::int64_t sm_count);
 
 // The rate entry of the data type; when the GPU has no such unit the next wider type it does have

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/format.hpp"
+#include "sim/cost/attention.hpp"
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/run/theory.hpp"
@@ -212,11 +213,17 @@ std::string coefficient_table(const cost::CostModel& costs, model::Dtype compute
       "hbm_bandwidth", format_bandwidth(gpu.hbm_bandwidth.value()), gpu.hbm_bandwidth);
   text +=
       coefficient_line("memory_efficiency", plain(gpu.memory_efficiency), gpu.memory_efficiency);
+  const cost::AttentionKernelRate kernel = cost::attention_kernel_rate(gpu, soft);
+  const hardware::AttentionRate& attention = *kernel.rate;
   text += coefficient_line(
-      "attention forward", format_flop_rate(gpu.attention.forward.value()), gpu.attention.forward);
-  text += coefficient_line("attention backward",
-                           format_flop_rate(gpu.attention.backward.value()),
-                           gpu.attention.backward);
+      "attention forward", format_flop_rate(attention.forward.value()), attention.forward);
+  text += coefficient_line(
+      "attention backward", format_flop_rate(attention.backward.value()), attention.backward);
+  if (kernel.derived) {
+    text += fmt::format("attention kernel {}: {:.2f} of these rates, as on an H100\n",
+                        hardware::to_string(*soft.attention_kernel),
+                        kernel.scale);
+  }
   text += fmt::format("Coefficients of {} {}\n", soft.name, soft.version);
   text += coefficient_line("gemm_efficiency", plain(soft.gemm_efficiency), soft.gemm_efficiency);
   text +=

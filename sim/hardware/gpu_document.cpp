@@ -33,20 +33,44 @@ const yaml::Range<double> kShare = {0.0, 1.0, true};  // above 0, at most 1
 const yaml::Range<BytesPerSecond> kPositiveBandwidth = above(BytesPerSecond{});
 const yaml::Range<FlopPerSecond> kPositiveRate = above(FlopPerSecond{});
 
+// A coefficient that may be left out.
+template <typename K>
+std::optional<Coefficient<typename K::Type>> read_optional(
+    MappingReader& reader, std::string_view key, const yaml::Range<typename K::Type>& range) {
+  return reader.has(key) ? read_coefficient<K>(reader, key, range) : std::nullopt;
+}
+
 std::optional<GemmRate> read_gemm_rate(MappingReader reader, Dtype dtype) {
   auto peak = read_coefficient<kind::FlopRate>(reader, "peak", kPositiveRate);
   auto sustained = read_coefficient<kind::FlopRate>(reader, "sustained", kPositiveRate);
   auto half_depth = read_coefficient<kind::Number>(reader, "half_depth", at_least(0.0));
+  auto burst = read_optional<kind::FlopRate>(reader, "burst", kPositiveRate);
+  auto short_gain = read_optional<kind::Number>(reader, "short_gain", at_least(0.0));
+  auto short_work = read_optional<kind::Number>(reader, "short_work", above(0.0));
+  if (short_gain.has_value() != short_work.has_value()) {
+    reader.error(short_gain ? "short_work" : "short_gain",
+                 "is needed beside its partner",
+                 "short_gain and short_work go together");
+  }
   reader.finish();
   if (!peak || !sustained || !half_depth) {
     return std::nullopt;
   }
-  if (sustained->value() > peak->value()) {
-    reader.error("sustained",
-                 "is above the peak of the data type",
-                 "at most " + kind::FlopRate::format(peak->value()));
+  for (const auto& [key, rate] : {std::pair{"sustained", sustained->value()},
+                                  std::pair{"burst", burst ? burst->value() : FlopPerSecond{}}}) {
+    if (rate > peak->value()) {
+      reader.error(key,
+                   "is above the peak of the data type",
+                   "at most " + kind::FlopRate::format(peak->value()));
+    }
   }
-  return GemmRate{dtype, std::move(*peak), std::move(*sustained), std::move(*half_depth)};
+  return GemmRate{.dtype = dtype,
+                  .peak = std::move(*peak),
+                  .sustained = std::move(*sustained),
+                  .half_depth = std::move(*half_depth),
+                  .burst = std::move(burst),
+                  .short_gain = std::move(short_gain),
+                  .short_work = std::move(short_work)};
 }
 
 std::vector<GemmRate> read_gemm(MappingReader& root) {
@@ -84,16 +108,25 @@ FlopPerSecond fastest_16_bit(const std::vector<GemmRate>& gemm) {
   return fastest;
 }
 
-std::optional<AttentionRate> read_attention(MappingReader& root,
-                                            const std::vector<GemmRate>& gemm) {
-  std::optional<MappingReader> section = root.require_mapping("attention");
-  if (!section) {
-    return std::nullopt;
+// One kernel; `generation` is set for those that a stack finds by name.
+std::optional<AttentionRate> read_attention_rate(
+    MappingReader section,
+    const std::vector<GemmRate>& gemm,
+    std::optional<AttentionGeneration> generation = std::nullopt) {
+  if (!generation) {
+    generation = section.optional_choice("generation", kAttentionGenerations);
   }
-  auto forward = read_coefficient<kind::FlopRate>(*section, "forward", kPositiveRate);
-  auto backward = read_coefficient<kind::FlopRate>(*section, "backward", kPositiveRate);
-  auto half_length = read_coefficient<kind::Number>(*section, "half_length", at_least(0.0));
-  section->finish();
+  auto forward = read_coefficient<kind::FlopRate>(section, "forward", kPositiveRate);
+  auto backward = read_coefficient<kind::FlopRate>(section, "backward", kPositiveRate);
+  auto half_length = read_coefficient<kind::Number>(section, "half_length", at_least(0.0));
+  auto full_ratio = read_optional<kind::Number>(section, "full_ratio", at_least(0.0));
+  auto backward_ratio = read_optional<kind::Number>(section, "backward_ratio", at_least(0.0));
+  auto head_64 = read_optional<kind::Number>(section, "head_64", above(0.0));
+  auto head_256 = read_optional<kind::Number>(section, "head_256", above(0.0));
+  auto head_256_fp8 = read_optional<kind::Number>(section, "head_256_fp8", above(0.0));
+  auto forward_fp8 = read_optional<kind::FlopRate>(section, "forward_fp8", kPositiveRate);
+  auto backward_fp8 = read_optional<kind::FlopRate>(section, "backward_fp8", kPositiveRate);
+  section.finish();
   if (!forward || !backward || !half_length) {
     return std::nullopt;
   }
@@ -101,10 +134,47 @@ std::optional<AttentionRate> read_attention(MappingReader& root,
   for (const auto& [key, rate] :
        {std::pair{"forward", forward->value()}, std::pair{"backward", backward->value()}}) {
     if (limit > FlopPerSecond{} && rate > limit) {
-      section->error(key, "is above the 16-bit peak", "at most " + kind::FlopRate::format(limit));
+      section.error(key, "is above the 16-bit peak", "at most " + kind::FlopRate::format(limit));
     }
   }
-  return AttentionRate{std::move(*forward), std::move(*backward), std::move(*half_length)};
+  return AttentionRate{.forward = std::move(*forward),
+                       .backward = std::move(*backward),
+                       .half_length = std::move(*half_length),
+                       .generation = generation,
+                       .full_ratio = std::move(full_ratio),
+                       .backward_ratio = std::move(backward_ratio),
+                       .head_64 = std::move(head_64),
+                       .head_256 = std::move(head_256),
+                       .head_256_fp8 = std::move(head_256_fp8),
+                       .forward_fp8 = std::move(forward_fp8),
+                       .backward_fp8 = std::move(backward_fp8)};
+}
+
+std::optional<AttentionRate> read_attention(MappingReader& root,
+                                            const std::vector<GemmRate>& gemm) {
+  std::optional<MappingReader> section = root.require_mapping("attention");
+  return section ? read_attention_rate(std::move(*section), gemm) : std::nullopt;
+}
+
+std::vector<AttentionRate> read_attention_kernels(MappingReader& root,
+                                                  const std::vector<GemmRate>& gemm) {
+  std::vector<AttentionRate> kernels;
+  std::optional<MappingReader> section = root.optional_mapping("attention_kernels");
+  if (!section) {
+    return kernels;
+  }
+  for (const Choice<AttentionGeneration>& generation : kAttentionGenerations) {
+    std::optional<MappingReader> entry = section->optional_mapping(generation.name);
+    if (!entry) {
+      continue;
+    }
+    auto rate = read_attention_rate(std::move(*entry), gemm, generation.value);
+    if (rate) {
+      kernels.push_back(std::move(*rate));
+    }
+  }
+  section->finish();
+  return kernels;
 }
 
 // Absent section: the GPU has no NVLink.
@@ -170,6 +240,7 @@ std::optional<GpuProfile> read_keys(MappingReader& reader) {
   TopLevel top = read_top_level(reader);
   std::vector<GemmRate> gemm = read_gemm(reader);
   std::optional<AttentionRate> attention = read_attention(reader, gemm);
+  std::vector<AttentionRate> kernels = read_attention_kernels(reader, gemm);
   std::optional<NvlinkProfile> nvlink = read_nvlink(reader, arch);
   reader.finish();
   if (!name || !full_name || !arch || !sm_count || !top.complete() || !attention) {
@@ -186,6 +257,7 @@ std::optional<GpuProfile> read_keys(MappingReader& reader) {
                     .launch_latency = std::move(*top.launch_latency),
                     .gemm = std::move(gemm),
                     .attention = std::move(*attention),
+                    .attention_kernels = std::move(kernels),
                     .nvlink = std::move(nvlink),
                     .host_bandwidth = std::move(*top.host_bandwidth),
                     .pcie_bandwidth = std::move(*top.pcie_bandwidth),

@@ -1,6 +1,7 @@
 #include "sim/hardware/gpu_profile.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace orrery::hardware {
 
@@ -8,6 +9,23 @@ const GemmRate* GpuProfile::find_gemm(model::Dtype dtype) const {
   const auto found = std::find_if(
       gemm.begin(), gemm.end(), [dtype](const GemmRate& rate) { return rate.dtype == dtype; });
   return found == gemm.end() ? nullptr : &*found;
+}
+
+const AttentionRate* GpuProfile::find_attention(AttentionGeneration generation) const {
+  if (attention.generation == generation) {
+    return &attention;
+  }
+  const auto found = std::find_if(
+      attention_kernels.begin(), attention_kernels.end(), [generation](const AttentionRate& rate) {
+        return rate.generation == generation;
+      });
+  return found == attention_kernels.end() ? nullptr : &*found;
+}
+
+std::string_view to_string(AttentionGeneration generation) {
+  constexpr std::array<std::string_view, 6> kNames = {
+      "triton-2023", "fa2", "triton-2024", "cudnn-2024", "fa3", "cudnn-9"};
+  return kNames[static_cast<std::size_t>(generation)];
 }
 
 }  // namespace orrery::hardware

@@ -4,13 +4,18 @@
 //
 //   GEMM time     = overhead + F / (sustained(dtype) / (1 + half_depth / K)) + bytes / memory rate
 //   memory-bound  = overhead + bytes / (hbm_bandwidth * memory_efficiency)
-//   attention     = F / (rate / (1 + half_length / s))
+//   attention     = F / (rate / (1 + half_length / s)), per kernel generation
 //
 // symbol              | meaning                                | unit   | origin
 // --------------------|----------------------------------------|--------|--------------------
 // peak                | dense peak of a data type, no sparsity | FLOP/s | datasheet
 // sustained           | limit of large GEMMs, power-limited    | FLOP/s | published, measured
 // half_depth          | K at which a GEMM reaches half, k0     | 1      | fit, may be 0
+// burst               | rate before power limits the clock;    | FLOP/s | published, measured
+//                     | absent: as sustained                   |        |
+// short_gain          | what short products run above          | 1      | fit, absent: 0
+//                     | sustained: g / (1 + F / short_work)    |        |
+// short_work          | F at which half of short_gain is left  | FLOP   | fit
 // hbm_bandwidth       | memory bandwidth                       | byte/s | datasheet
 // memory_efficiency   | share of it that streaming kernels get | 1      | published, measured
 // launch_latency      | gap between dependent kernels          | s      | published, measured
@@ -19,6 +24,8 @@
 // pcie_bandwidth      | GPU to GPU without NVLink, one way     | byte/s | NCCL source
 // host_bandwidth      | pinned copy GPU - host, one way        | byte/s | published, measured
 // memory              | bytes the driver shows, not nominal    | byte   | published
+// attention           | rates of the best attention kernel; attention_kernels: those of other
+//                     | generations, which a stack names (software_profile.hpp)
 //
 // Rates that differ from the datasheet peak are the point: predictions use `sustained`. A kernel
 // that runs between memory-bound ones can exceed it a little, up to the burst rate; that is the
@@ -28,6 +35,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/provenance.hpp"
@@ -43,12 +51,29 @@ struct GemmRate {
   Coefficient<FlopPerSecond> peak;       // datasheet, dense
   Coefficient<FlopPerSecond> sustained;  // what large GEMMs reach in steady state
   Coefficient<double> half_depth;        // k0 in elements: penalty 1 + k0 / K
+  std::optional<Coefficient<FlopPerSecond>> burst = {};
+  std::optional<Coefficient<double>> short_gain = {};
+  std::optional<Coefficient<double>> short_work = {};
 };
 
+// Generations of fused attention, oldest first.
+enum class AttentionGeneration { triton_2023, fa2, triton_2024, cudnn_2024, fa3, cudnn_9 };
+
+[[nodiscard]] std::string_view to_string(AttentionGeneration generation);
+
+// Rates at head dimension 128; the optional ones fall back to what attention.hpp states.
 struct AttentionRate {
   Coefficient<FlopPerSecond> forward;   // asymptotic, long causal sequences
   Coefficient<FlopPerSecond> backward;  // asymptotic, counted with 2.5 x forward FLOP
   Coefficient<double> half_length;      // s0: rate = asymptote / (1 + s0 / s)
+  std::optional<AttentionGeneration> generation = {};
+  std::optional<Coefficient<double>> full_ratio = {};      // half length unmasked / causal
+  std::optional<Coefficient<double>> backward_ratio = {};  // half length backward / forward
+  std::optional<Coefficient<double>> head_64 = {};         // rate at head dimension 64 / 128
+  std::optional<Coefficient<double>> head_256 = {};        // rate at head dimension 256 / 128
+  std::optional<Coefficient<double>> head_256_fp8 = {};    // the same of the 8-bit rates
+  std::optional<Coefficient<FlopPerSecond>> forward_fp8 = {};
+  std::optional<Coefficient<FlopPerSecond>> backward_fp8 = {};
 };
 
 struct NvlinkProfile {
@@ -68,8 +93,9 @@ struct GpuProfile {
   Coefficient<BytesPerSecond> hbm_bandwidth;
   Coefficient<double> memory_efficiency;
   Coefficient<Seconds> launch_latency;
-  std::vector<GemmRate> gemm;  // one per supported data type
-  AttentionRate attention;     // fused kernels in 16-bit
+  std::vector<GemmRate> gemm;                         // one per supported data type
+  AttentionRate attention;                            // the best fused kernel, in 16-bit
+  std::vector<AttentionRate> attention_kernels = {};  // other generations
   std::optional<NvlinkProfile> nvlink;
   Coefficient<BytesPerSecond> host_bandwidth;  // pinned copy GPU -> host, one direction
   Coefficient<BytesPerSecond> pcie_bandwidth;  // GPU -> GPU of one host where there is no NVLink
@@ -77,6 +103,9 @@ struct GpuProfile {
 
   // The entry of a data type, or nullptr when the GPU has no such unit.
   [[nodiscard]] const GemmRate* find_gemm(model::Dtype dtype) const;
+
+  // The entry of a generation, `attention` or one of the others; nullptr when there is none.
+  [[nodiscard]] const AttentionRate* find_attention(AttentionGeneration generation) const;
 };
 
 }  // namespace orrery::hardware

@@ -6,6 +6,7 @@
 // Beside the keys, rules of physics are checked: a sustained rate above the peak, an NCCL plateau
 // above the link rate or an efficiency outside its range is an error of the file, not a result.
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -14,12 +15,22 @@
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/software_profile.hpp"
 #include "sim/yaml/document.hpp"
+#include "sim/yaml/reader.hpp"
 
 namespace orrery::hardware {
 
 inline constexpr std::string_view kGpuFormat = "orrery-gpu/1";
 inline constexpr std::string_view kSoftwareFormat = "orrery-software/1";
 inline constexpr std::string_view kCollectivesFormat = "orrery-collectives/1";
+
+// Named by stacks (attention_kernel) and GPUs (attention.generation, attention_kernels).
+inline constexpr std::array<yaml::Choice<AttentionGeneration>, 6> kAttentionGenerations = {
+    {{"triton-2023", AttentionGeneration::triton_2023},
+     {"fa2", AttentionGeneration::fa2},
+     {"triton-2024", AttentionGeneration::triton_2024},
+     {"cudnn-2024", AttentionGeneration::cudnn_2024},
+     {"fa3", AttentionGeneration::fa3},
+     {"cudnn-9", AttentionGeneration::cudnn_9}}};
 
 // Nothing when the document has at least one error.
 [[nodiscard]] std::optional<GpuProfile> read_gpu_document(const yaml::Value& root,

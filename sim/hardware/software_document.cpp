@@ -119,6 +119,7 @@ OptionalRates read_optional_rates(MappingReader& root) {
 // Switches that may be left out: SoftwareProfile holds their defaults.
 struct Switches {
   std::optional<bool> keeps_empty_gradients;
+  std::optional<AttentionGeneration> attention_kernel;
   std::optional<bool> dropout;
   std::optional<GradientReduction> gradient_reduction;
   std::optional<GradientType> gradient_dtype;
@@ -148,9 +149,16 @@ Time read_broadcast_time(MappingReader& root, std::optional<ParameterGather> gat
   return std::nullopt;
 }
 
-Switches read_switches(MappingReader& root) {
+Switches read_switches(MappingReader& root, std::optional<AttentionImplementation> attention) {
   Switches switches;
   switches.keeps_empty_gradients = root.optional<kind::Boolean>("keeps_empty_gradients");
+  switches.attention_kernel = root.optional_choice("attention_kernel", kAttentionGenerations);
+  if (switches.attention_kernel && attention == AttentionImplementation::unfused) {
+    root.diagnostics().warning(root.where("attention_kernel"),
+                               root.path_of("attention_kernel"),
+                               "has no effect with unfused attention",
+                               "leave it out, or attention: fused");
+  }
   switches.dropout = root.optional<kind::Boolean>("dropout");
   switches.gradient_reduction = root.optional_choice("gradient_reduction", kReduction);
   switches.gradient_dtype = root.optional_choice("gradient_dtype", kGradientType);
@@ -180,6 +188,7 @@ void apply(const OptionalRates& rates, SoftwareProfile& profile) {
 
 void apply(const Switches& switches, SoftwareProfile& profile) {
   override_with(profile.keeps_empty_gradients, switches.keeps_empty_gradients);
+  profile.attention_kernel = switches.attention_kernel;
   override_with(profile.dropout, switches.dropout);
   override_with(profile.gradient_reduction, switches.gradient_reduction);
   override_with(profile.gradient_dtype, switches.gradient_dtype);
@@ -224,7 +233,7 @@ std::optional<SoftwareProfile> read_keys(MappingReader& reader) {
   const auto attention = reader.require_choice("attention", kAttention);
   Rates rates = read_rates(reader, attention);
   const OptionalRates optional_rates = read_optional_rates(reader);
-  const Switches switches = read_switches(reader);
+  const Switches switches = read_switches(reader, attention);
   reader.finish();
   if (!name || !version || !attention || !rates.complete()) {
     return std::nullopt;

@@ -8,8 +8,11 @@
 //                         | above 1 where GEMMs alternate with light work and the clock |
 //                         | stays above that of a pure GEMM soak (up to the burst rate) |
 // memory_efficiency       | the same for memory-bound kernels                           | 1
-// attention_efficiency    | the same for attention: fused kernels, or the products of   | 1
-//                         | unfused attention against the GPU's fused rate              |
+// attention_efficiency    | the same for attention: fused kernels against the rate of   | 1
+//                         | attention_kernel, or the batched products of unfused        |
+//                         | attention against the sustained rate of a GEMM              |
+// attention_kernel        | generation of the fused kernels, a name of gpu_profile.hpp; | -
+//                         | absent: the best one that the GPU's profile knows           |
 // kernel_gap              | idle time between two kernels of a layer, beyond the GPU's  | s
 //                         | own launch_latency                                          |
 // host_layer_time         | host time to launch one layer forward; a floor of the pass  | s
@@ -46,6 +49,7 @@
 
 #include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
+#include "sim/hardware/gpu_profile.hpp"
 
 namespace orrery::hardware {
 
@@ -87,6 +91,7 @@ struct SoftwareProfile {
   // Transformer Engine from 2.3 on with gradients accumulated inside the GEMM: keeps an empty
   // gradient in the parameters' type for every shape that a linear layer's weight has.
   bool keeps_empty_gradients = false;
+  std::optional<AttentionGeneration> attention_kernel = {};
   bool dropout = false;  // keeps dropout masks (recipes of the GPT-3 era)
   GradientReduction gradient_reduction = GradientReduction::per_step;
   GradientType gradient_dtype = GradientType::fp32;  // where the scenario does not state it

@@ -48,10 +48,19 @@ Flop flop_count(const GemmOp& op) {
   return flop(product(2, op.m, op.n, op.k, op.batch));
 }
 
+double keys_in_window(const AttentionOp& op) {
+  const auto length = static_cast<double>(op.key_length);
+  const auto window = static_cast<double>(op.window);
+  const bool limited = op.window > 0 && op.window < op.key_length;
+  return limited ? window - window * window / (2.0 * length) : length;
+}
+
 Flop flop_count(const AttentionOp& op) {
-  const double full = product(
-      2, op.sequences, op.heads, op.query_length, op.key_length, op.head_dim_qk + op.head_dim_v);
-  const double counted = op.causal ? full / 2.0 : full;
+  const double full =
+      product(2, op.sequences, op.heads, op.query_length, op.head_dim_qk + op.head_dim_v) *
+      keys_in_window(op);
+  const bool limited = op.window > 0 && op.window < op.key_length;
+  const double counted = op.causal && !limited ? full / 2.0 : full;
   return flop(op.backward ? kFusedBackwardFactor * counted : counted);
 }
 

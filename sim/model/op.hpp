@@ -45,6 +45,7 @@ struct GemmOp {
 
 // Scaled dot-product attention of one rank: `heads` query heads of `query_groups` groups.
 //   FLOP forward = 2 * sequences * heads * s_q * s_kv * (d_qk + d_v) * (1/2 if causal)
+//   with a window w < s_kv each query counts w - w^2 / (2 s_kv) keys, causal or not
 //   FLOP backward = 2.5 x forward for a fused kernel (5 products for 2), 2 x for the unfused one
 struct AttentionOp {
   std::int64_t sequences = 0;  // micro-batch
@@ -54,6 +55,7 @@ struct AttentionOp {
   std::int64_t key_length = 0;
   std::int64_t head_dim_qk = 0;
   std::int64_t head_dim_v = 0;
+  std::int64_t window = 0;  // keys that a query sees at most; 0: all
   bool causal = true;
   bool backward = false;
   Dtype dtype = Dtype::bf16;
@@ -99,6 +101,9 @@ struct PassOp {
 };
 
 using Pass = std::vector<PassOp>;
+
+// Keys that a query sees on average inside its window: w - w^2 / (2 s); all of them without one.
+[[nodiscard]] double keys_in_window(const AttentionOp& op);
 
 [[nodiscard]] Flop flop_count(const GemmOp& op);
 [[nodiscard]] Flop flop_count(const AttentionOp& op);

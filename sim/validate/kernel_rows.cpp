@@ -161,12 +161,6 @@ Price price_attention(const DataRow& row, const Machine& machine) {
   const auto dtype = dtype_of(row.text("dtype"));
   const auto length = row.integer("seq");
   const auto width = row.integer("d_qk");
-  if (row.number("window").value_or(0.0) > 0.0) {
-    return std::string("sliding windows are not modelled");
-  }
-  if (!row.has("causal")) {
-    return std::string("causal or not is not stated");
-  }
   if (!dtype || !length || !width || *length < 1 || *width < 1) {
     return std::string("shape or data type is missing");
   }
@@ -178,11 +172,16 @@ Price price_attention(const DataRow& row, const Machine& machine) {
   op.head_dim_v = row.integer("d_v").value_or(*width);
   op.heads = row.integer("q_heads").value_or(std::max<std::int64_t>(1, kHidden / *width));
   op.query_groups = row.integer("kv_heads").value_or(op.heads);
-  op.causal = row.flag("causal").value_or(true);
+  op.window = row.integer("window").value_or(0);
+  op.causal = row.flag("causal").value_or(false);
   op.backward = row.text("pass") == "bwd";
   op.dtype = *dtype;
-  return Priced{cost::attention_cost(op, machine.gpu, machine.stack),
+  Priced priced{cost::attention_cost(op, machine.gpu, machine.stack),
                 in_flop(model::flop_count(op))};
+  if (!row.has("causal")) {
+    priced.notes.emplace_back("causal or not is not stated: without a mask");
+  }
+  return priced;
 }
 
 // A norm reads its input and writes its output; backward it reads the gradient as well.
@@ -201,17 +200,65 @@ Price price_memory(const DataRow& row, bool backward, const Machine& machine) {
                 read + written};
 }
 
+// The generation that a row names, else the GPU's best.
+std::optional<hardware::AttentionGeneration> generation_of(const DataRow& row) {
+  using hardware::AttentionGeneration;
+  constexpr std::array<std::pair<std::string_view, AttentionGeneration>, 5> kNames = {
+      {{"FlashAttention-2", AttentionGeneration::fa2},
+       {"FlashAttention-3", AttentionGeneration::fa3},
+       {"Triton", AttentionGeneration::triton_2024},
+       {"cuDNN (2024)", AttentionGeneration::cudnn_2024},
+       {"cuDNN 9", AttentionGeneration::cudnn_9}}};
+  const std::string name = row.text("impl");
+  for (const auto& [words, generation] : kNames) {
+    if (name.find(words) != std::string::npos) {
+      return generation;
+    }
+  }
+  return std::nullopt;
+}
+
+// Measured before the power limit lowers the clock.
+bool is_burst(const DataRow& row) {
+  return row.mentions("regime", "burst") || row.mentions("regime", "short_run") ||
+         row.mentions("source", "deepgemm");
+}
+
+// The same GPU with its burst rates.
+hardware::GpuProfile unlimited(const hardware::GpuProfile& gpu) {
+  hardware::GpuProfile fast = gpu;
+  for (hardware::GemmRate& rate : fast.gemm) {
+    rate.sustained = rate.burst.value_or(rate.sustained);
+    rate.short_gain.reset();
+  }
+  return fast;
+}
+
+// Products timed inside the framework whose step times a stack profile was fitted to, on the same
+// machine: they run at that stack's share of the library rate.
+constexpr std::string_view kFrameworkGpu = "NVIDIA B200";
+constexpr std::string_view kFrameworkSource = "simumax";
+constexpr std::string_view kFrameworkStack = "megatron-core-no-overlap";
+
+hardware::SoftwareProfile stack_of(const DataRow& row, const DataSet& data) {
+  hardware::SoftwareProfile stack = hardware::neutral_stack();
+  stack.attention_kernel = generation_of(row);
+  if (row.text("gpu") == kFrameworkGpu && row.text("source") == kFrameworkSource) {
+    if (const auto* framework = data.profiles.software(std::string(kFrameworkStack), data.diagnostics)) {
+      stack.gemm_efficiency = framework->gemm_efficiency;
+    }
+  }
+  return stack;
+}
+
 // Parts without a profile of their own are priced as the nearest one, with a note.
 struct Kin {
   std::string_view words;
   std::string_view profile;
 };
 
-constexpr std::array<Kin, 5> kKin = {{{"GH200", "h200-sxm"},
-                                      {"NVL", "h200-sxm"},
-                                      {"GB300", "gb200"},
-                                      {"B300", "gb200"},
-                                      {"A100 PCIe", "a100-sxm-80gb"}}};
+constexpr std::array<Kin, 2> kKin = {
+    {{"A100-PCIE-40GB", "a100-pcie-80gb"}, {"H100 PCIe", "h100-sxm-96gb-500w"}}};
 
 struct Priceable {
   DataRow entry;
@@ -248,8 +295,9 @@ ValidationRow row_of(const Priceable& item, const DataSet& data) {
         gpu == nullptr ? fmt::format("no GPU profile for `{}`", gpu_name) : "nothing was measured";
     return row;
   }
-  const hardware::SoftwareProfile stack = hardware::neutral_stack();
-  const Machine machine{*gpu, stack};
+  const hardware::SoftwareProfile stack = stack_of(entry, data);
+  const hardware::GpuProfile fast = unlimited(*gpu);
+  const Machine machine{is_burst(entry) ? fast : *gpu, stack};
   const Price price = item.section == "dense_gemm"     ? price_dense(entry, machine)
                       : item.section == "grouped_gemm" ? price_grouped(entry, machine)
                       : item.section == "attention"    ? price_attention(entry, machine)

@@ -12,14 +12,19 @@ using model::Norm;
 using model::PositionEmbedding;
 
 // Longer names before the shorter ones that they contain.
-constexpr std::array<GpuName, 15> kGpus = {{{"H100-96GB", "h100-sxm-96gb-500w"},
+constexpr std::array<GpuName, 20> kGpus = {{{"H100-96GB", "h100-sxm-96gb-500w"},
                                             {"GB300", "gb300"},
                                             {"GB200", "gb200"},
                                             {"B300", "b300-sxm"},
                                             {"B200", "b200-sxm"},
+                                            {"GH200", "gh200"},
+                                            {"H200 NVL", "h200-nvl"},
+                                            {"H200-NVL", "h200-nvl"},
+                                            {"H20-", "h20-sxm"},
                                             {"H200", "h200-sxm"},
                                             {"H800", "h800-sxm"},
                                             {"H100", "h100-sxm-80gb"},
+                                            {"A100 PCIe", "a100-pcie-80gb"},
                                             {"A100-40GB", "a100-sxm-40gb"},
                                             {"A100", "a100-sxm-80gb"},
                                             {"V100-16GB", "v100-sxm-16gb"},

@@ -63,7 +63,7 @@ TEST(Gemm, TimeOfALargeProductIsFlopOverTheSustainedRateWithItsPenalties) {
   const hardware::GemmRate& rate = *gpu.find_gemm(Dtype::bf16);
   const double compute =
       2.0 * 8192.0 * 8192.0 * 8192.0 / in_flop_per_second(rate.sustained.value()) *
-      (1.0 + rate.half_depth.value() / 8192.0) * std::sqrt(16.0 * 132.0 / 2048.0);
+      (1.0 + rate.half_depth.value() / 8192.0) * std::pow(16.0 * 132.0 / 2048.0, 0.75);
   const GemmTime time = gemm_time(op, gpu, stack);
   EXPECT_NEAR(in_seconds(time.compute), compute, 1e-12);
   const Cost cost = gemm_cost(op, gpu, stack);
@@ -105,7 +105,42 @@ TEST(Gemm, MisalignedDimensionsAndFewRowsPerExpertCost) {
   EXPECT_DOUBLE_EQ(gemm_time(gemm(4096, 4096, 4104), gpu, stack).alignment_penalty, 1.0);
   model::GemmOp experts = gemm(152, 4096, 4096, 8);
   experts.grouped = true;
-  EXPECT_DOUBLE_EQ(gemm_time(experts, gpu, stack).row_penalty, 1.25);
+  const double sustained = in_teraflop_per_second(gpu.find_gemm(Dtype::bf16)->sustained.value());
+  EXPECT_NEAR(gemm_time(experts, gpu, stack).row_penalty, 1.0 + 0.122 * sustained / 152.0, 1e-12);
+}
+
+// 4096 x 512 has 64 tiles of 256 x 128 on 108 SMs: 108 / 64 = 1.69 of what is needed. At K = 32,768
+// the product may be cut into parts of 8,192 or more: 3 parts give 192 tiles = 2 waves, 1.125.
+TEST(Gemm, ADeepProductIsSplitOverTheIdleSms) {
+  EXPECT_NEAR(wave_ratio(gemm(4096, 512, 4096), 108), 108.0 / 64.0, 1e-12);
+  EXPECT_NEAR(wave_ratio(gemm(4096, 512, 32768), 108), 2.0 * 108.0 / 192.0, 1e-12);
+  EXPECT_DOUBLE_EQ(wave_ratio(gemm(256, 128, 4096), 108), 2.0);  // other tiles bound the waste
+}
+
+// Head dimensions 216, 108, 150 and 225 in 16 bit: rows of 432, 216, 300 and 450 bytes.
+TEST(Gemm, AttentionProductsPayForRowsThatAreNoMultipleOf16Bytes) {
+  const auto scores = [](std::int64_t head_dim) {
+    model::GemmOp op = gemm(2048, 2048, head_dim, 16);
+    op.name = "attention_scores";
+    return alignment_penalty(op);
+  };
+  EXPECT_DOUBLE_EQ(scores(216), 1.0);
+  EXPECT_DOUBLE_EQ(scores(108), 5.4);
+  EXPECT_DOUBLE_EQ(scores(150), 3.0);
+  EXPECT_DOUBLE_EQ(scores(225), 13.0);
+}
+
+TEST(Gemm, ShortProductsRunAboveTheSustainedRateWhereTheProfileSaysSo) {
+  auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  const auto stack = testing::neutral_stack();
+  const model::GemmOp op = gemm(4096, 4096, 4096);  // 137.4 GFLOP
+  const Seconds plain = gemm_time(op, gpu, stack).compute;
+  const double work = 2.0 * 4096.0 * 4096.0 * 4096.0;
+  for (hardware::GemmRate& rate : gpu.gemm) {
+    rate.short_gain = Coefficient<double>(0.4, {SourceKind::assumed, "test"});
+    rate.short_work = Coefficient<double>(work, {SourceKind::assumed, "test"});
+  }
+  EXPECT_NEAR(plain / gemm_time(op, gpu, stack).compute, 1.2, 1e-12);
 }
 
 TEST(Gemm, MoreWorkNeverTakesLessTimeByMoreThanAWave) {
@@ -162,7 +197,52 @@ TEST(Attention, RateHalvesAtTheHalfLength) {
   op.query_length = op.key_length = static_cast<std::int64_t>(gpu.attention.half_length.value());
   EXPECT_NEAR(attention_rate(op, gpu, stack) / gpu.attention.forward.value(), 0.5, 1e-12);
   op.causal = false;
-  EXPECT_NEAR(attention_rate(op, gpu, stack) / gpu.attention.forward.value(), 0.75, 1e-12);
+  ASSERT_TRUE(gpu.attention.full_ratio.has_value());
+  EXPECT_NEAR(attention_rate(op, gpu, stack) / gpu.attention.forward.value(),
+              1.0 / (1.0 + gpu.attention.full_ratio->value()),
+              1e-12);
+}
+
+TEST(Attention, TheStackNamesTheGenerationOfItsKernel) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  auto stack = testing::neutral_stack();
+  EXPECT_EQ(attention_kernel_rate(gpu, stack).rate, &gpu.attention);
+  stack.attention_kernel = hardware::AttentionGeneration::fa2;
+  const AttentionKernelRate kernel = attention_kernel_rate(gpu, stack);
+  EXPECT_EQ(kernel.rate, gpu.find_attention(hardware::AttentionGeneration::fa2));
+  EXPECT_FALSE(kernel.derived);
+  EXPECT_LT(kernel.rate->forward.value(), gpu.attention.forward.value());
+}
+
+// The A100's profile has no FlashAttention-3 (newer than its best: no faster) and the RTX A6000's
+// no Triton of 2023: the ratio of the forward rates on an H100, 190 / 352.
+TEST(Attention, AGenerationWithoutAnEntryIsDerivedAndAssumed) {
+  auto stack = testing::neutral_stack();
+  stack.attention_kernel = hardware::AttentionGeneration::fa3;
+  const auto a100 = testing::gpu_profile("a100-sxm-80gb");
+  EXPECT_DOUBLE_EQ(attention_kernel_rate(a100, stack).scale, 1.0);
+  stack.attention_kernel = hardware::AttentionGeneration::triton_2023;
+  const auto a6000 = testing::gpu_profile("rtx-a6000");
+  EXPECT_DOUBLE_EQ(attention_kernel_rate(a6000, stack).scale, 190.0 / 352.0);
+  model::AttentionOp op;
+  op.sequences = 8;
+  op.heads = op.query_groups = 32;
+  op.head_dim_qk = op.head_dim_v = 128;
+  op.query_length = op.key_length = 4096;
+  const Cost cost = attention_cost(op, a6000, stack);
+  EXPECT_GT(cost.by_source[static_cast<std::size_t>(SourceKind::assumed)], 0.9 * cost.time);
+}
+
+// A window of 1,024 keys over 4,096: 1,024 - 1,024^2 / 8,192 = 896 keys a query.
+TEST(Attention, AWindowLimitsTheKeysOfAQuery) {
+  model::AttentionOp op;
+  op.sequences = 2;
+  op.heads = op.query_groups = 64;
+  op.head_dim_qk = op.head_dim_v = 64;
+  op.query_length = op.key_length = 4096;
+  const double full = in_flop(model::flop_count(op));
+  op.window = 1024;
+  EXPECT_NEAR(in_flop(model::flop_count(op)) / full, 2.0 * 896.0 / 4096.0, 1e-12);
 }
 
 TEST(Attention, FewTilesLeaveSmsIdle) {

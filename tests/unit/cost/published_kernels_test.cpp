@@ -25,14 +25,20 @@ bool print_rows() {
 }
 
 std::optional<std::string> profile_of(const testing::Row& row) {
-  if (row.contains("gpu", "GB200") || row.contains("gpu", "B300")) {
+  if (row.contains("gpu", "GB200")) {
     return "gb200";
+  }
+  if (row.contains("gpu", "B300")) {
+    return "b300-sxm";
   }
   if (row.contains("gpu", "B200")) {
     return "b200-sxm";
   }
-  if (row.contains("gpu", "GH200") || row.contains("gpu", "NVL")) {
-    return std::nullopt;  // other power limits than any profile
+  if (row.contains("gpu", "GH200")) {
+    return "gh200";
+  }
+  if (row.contains("gpu", "NVL")) {
+    return "h200-nvl";
   }
   if (row.contains("gpu", "H200")) {
     return "h200-sxm";
@@ -42,6 +48,9 @@ std::optional<std::string> profile_of(const testing::Row& row) {
   }
   if (row.contains("gpu", "H800")) {
     return "h800-sxm";
+  }
+  if (row.contains("gpu", "A100 PCIe")) {
+    return "a100-pcie-80gb";
   }
   return row.contains("gpu", "NVIDIA A100") ? std::optional<std::string>("a100-sxm-80gb")
                                             : std::nullopt;
@@ -148,25 +157,28 @@ TEST(PublishedKernels, DenseGemmsOnTheSustainedRate) {
 }
 
 TEST(PublishedKernels, OneEfficiencyPerStackFitsTheShapesOfItsGemms) {
-  const testing::ErrorTable a100 = gemm_errors("dense_gemm", false, "A100 PCIe", 0.93);
-  const testing::ErrorTable b200 = gemm_errors("dense_gemm", false, "NVIDIA B200", 0.80);
+  const testing::ErrorTable a100 = gemm_errors("dense_gemm", false, "A100 PCIe");
+  const testing::ErrorTable b200 = gemm_errors("dense_gemm", false, "NVIDIA B200", 0.775);
   const auto a100_rows = a100.of("NVIDIA A100 PCIe bf16 framework_back_to_back");
   const auto b200_rows = b200.of("NVIDIA B200 bf16 framework_back_to_back");
   std::cout << a100.text() << b200.text();
   EXPECT_EQ(a100_rows.n, 37U);
-  EXPECT_LE(a100_rows.mape, 0.06);
-  EXPECT_LE(a100_rows.median, 0.03);
+  EXPECT_LE(a100_rows.mape, 0.035);
+  EXPECT_LE(a100_rows.median, 0.025);
   EXPECT_EQ(b200_rows.n, 38U);
-  EXPECT_LE(b200_rows.mape, 0.12);
-  EXPECT_LE(b200_rows.median, 0.08);
+  EXPECT_LE(b200_rows.mape, 0.09);
+  EXPECT_LE(b200_rows.median, 0.06);
 }
 
 TEST(PublishedKernels, GroupedGemms) {
-  const testing::ErrorTable table = gemm_errors("grouped_gemm", true);
-  std::cout << table.text();
-  EXPECT_EQ(table.overall().n, 92U);
-  EXPECT_LE(table.overall().mape, 0.19);
-  EXPECT_LE(std::abs(table.overall().bias), 0.08);
+  const testing::ErrorTable a100 = gemm_errors("grouped_gemm", true, "A100 PCIe");
+  const testing::ErrorTable b200 = gemm_errors("grouped_gemm", true, "NVIDIA B200", 0.775);
+  std::cout << a100.text() << b200.text();
+  EXPECT_EQ(a100.overall().n, 7U);
+  EXPECT_LE(a100.overall().mape, 0.05);
+  EXPECT_EQ(b200.overall().n, 80U);
+  EXPECT_LE(b200.overall().mape, 0.15);  // the same shape twice differs by up to 80 %
+  EXPECT_LE(std::abs(b200.overall().bias), 0.05);
 }
 
 TEST(PublishedKernels, FusedAttention) {

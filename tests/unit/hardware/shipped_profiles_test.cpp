@@ -36,12 +36,18 @@ SoftwareProfile software(const std::string& name) {
 
 TEST(ShippedProfiles, AllPromisedNamesAreThere) {
   EXPECT_EQ(list_gpu_profiles(shipped()),
-            (std::vector<std::string>{"a100-sxm-40gb",
+            (std::vector<std::string>{"a100-pcie-80gb",
+                                      "a100-sxm-40gb",
                                       "a100-sxm-80gb",
                                       "b200-sxm",
+                                      "b300-sxm",
                                       "gb200",
+                                      "gb300",
+                                      "gh200",
                                       "h100-sxm-80gb",
                                       "h100-sxm-96gb-500w",
+                                      "h20-sxm",
+                                      "h200-nvl",
                                       "h200-sxm",
                                       "h800-sxm",
                                       "l4",
@@ -191,8 +197,31 @@ TEST(ShippedProfiles, UnitsThatACardLacksHaveNoRate) {
   EXPECT_NE(gpu("b200-sxm").find_gemm(model::Dtype::fp4), nullptr);
 }
 
+// Every data-centre part since Ampere knows the generations that its stacks name.
+TEST(ShippedProfiles, AttentionGenerationsAreOrderedAsTheyAppeared) {
+  for (const char* name : {"h100-sxm-80gb", "h100-sxm-96gb-500w", "h200-sxm", "h800-sxm"}) {
+    SCOPED_TRACE(name);
+    const GpuProfile profile = gpu(name);
+    FlopPerSecond before;
+    for (const AttentionGeneration generation : {AttentionGeneration::triton_2023,
+                                                 AttentionGeneration::fa2,
+                                                 AttentionGeneration::triton_2024,
+                                                 AttentionGeneration::cudnn_2024,
+                                                 AttentionGeneration::fa3,
+                                                 AttentionGeneration::cudnn_9}) {
+      const AttentionRate* rate = profile.find_attention(generation);
+      ASSERT_NE(rate, nullptr) << to_string(generation);
+      EXPECT_GT(rate->forward.value(), before) << to_string(generation);
+      before = rate->forward.value();
+    }
+  }
+  EXPECT_NE(gpu("a100-sxm-80gb").find_attention(AttentionGeneration::triton_2023), nullptr);
+  EXPECT_EQ(gpu("gb200").attention.generation, AttentionGeneration::cudnn_9);
+}
+
 // The attention coefficients reproduce the published points they were fitted to:
-// rate(s) = asymptote / (1 + half_length / s). cuDNN 9.19, H200, causal, bf16.
+// rate(s) = asymptote / (1 + half_length / s), times backward_ratio backward. cuDNN 9.19, H200,
+// causal, bf16.
 TEST(ShippedProfiles, H200AttentionReproducesItsSource) {
   struct Point {
     double sequence;
@@ -210,8 +239,10 @@ TEST(ShippedProfiles, H200AttentionReproducesItsSource) {
     const double shape = 1.0 / (1.0 + attention.half_length.value() / point.sequence);
     EXPECT_NEAR(
         in_teraflop_per_second(attention.forward.value()) * shape / point.forward, 1.0, 0.05);
+    const double half = attention.half_length.value() * attention.backward_ratio->value();
+    const double backward = 1.0 / (1.0 + half / point.sequence);
     EXPECT_NEAR(
-        in_teraflop_per_second(attention.backward.value()) * shape / point.backward, 1.0, 0.07);
+        in_teraflop_per_second(attention.backward.value()) * backward / point.backward, 1.0, 0.05);
   }
 }
 
