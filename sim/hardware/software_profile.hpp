@@ -32,6 +32,8 @@
 // transfer_overhead       | the same per pipeline message                               | s
 // tensor_exposed          | share of tensor-parallel communication not hidden           | 1
 // communication_slowdown  | overlap is not free: added time / the shorter of the two    | 1
+// expert_all_to_all_sms   | SMs that the kernels of the experts' all-to-all take from compute | SMs
+//                         | beside them; absent: communication_slowdown says it         |
 // loss_bytes_per_logit    | memory traffic of cross-entropy, forward and backward       | byte
 // optimizer_traffic       | bytes moved per parameter of the optimizer step             | byte
 // fixed_step_time         | host work once per step                                     | s
@@ -87,6 +89,7 @@ struct SoftwareProfile {
   Coefficient<Seconds> host_launch_time{Seconds(), {SourceKind::assumed, "left out: no floor"}};
   std::optional<Coefficient<double>> softmax_fallback_passes = std::nullopt;
   Coefficient<double> cross_rail_efficiency{1.0, {SourceKind::assumed, "left out: none lost"}};
+  std::optional<Coefficient<double>> expert_all_to_all_sms;
   AttentionImplementation attention = AttentionImplementation::fused;
   // Transformer Engine from 2.3 on with gradients accumulated inside the GEMM: keeps an empty
   // gradient in the parameters' type for every shape that a linear layer's weight has.

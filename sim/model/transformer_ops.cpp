@@ -34,6 +34,7 @@ LayerPasses layer_passes(const ModelSpec& model, const OpOptions& options, std::
   } else {
     dense_mlp_backward(passes, context);
   }
+  passes.mlp_weight_ops = passes.backward_weight.size();
   if (model.mla) {
     latent_attention_backward(passes, context);
   } else {

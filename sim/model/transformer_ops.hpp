@@ -95,6 +95,7 @@ struct LayerPasses {
   Pass forward;
   Pass backward_input;
   Pass backward_weight;
+  std::size_t mlp_weight_ops = 0;  // leading operations of backward_weight: those of the MLP block
 };
 
 // Layer `layer` (0-based: MoE models may begin with dense layers).

@@ -59,6 +59,12 @@ inline constexpr std::array<std::string_view, kScheduleKinds> kScheduleNames = {
   return kScheduleNames[static_cast<std::size_t>(kind)];
 }
 
+// Whether it runs a forward and a backward as one step, to hide all-to-all behind compute.
+[[nodiscard]] constexpr bool has_combined_steps(ScheduleKind kind) {
+  return kind == ScheduleKind::dualpipe || kind == ScheduleKind::dualpipev ||
+         kind == ScheduleKind::interleaved_combined;
+}
+
 enum class P2pMode : std::uint8_t { none, latency, link, occupying, rendezvous, rendezvous_fused };
 
 inline constexpr std::array<std::string_view, 6> kP2pModeNames = {

@@ -24,6 +24,8 @@ struct Costing {
   model::OpOptions options;
   cost::Placements places;
   double tensor_exposed = 1.0;
+  bool overlaps_experts = false;  // their all-to-all may run beside compute
+  bool combines = false;          // and forwards run together with backwards
 };
 
 // The groups of ranks that hold the same parameters.

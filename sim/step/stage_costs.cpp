@@ -5,8 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "sim/base/check.hpp"
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
+#include "sim/step/combined_step.hpp"
 #include "sim/step/data_parallel_costs.hpp"
 #include "sim/step/layer_costs.hpp"
 
@@ -20,7 +22,14 @@ constexpr double kGpusOfOneNode = 8.0;
 
 Costing make_costing(const StepInput& input, const cost::CostModel& costs) {
   const double exposed = input.spec.overlap.tensor ? costs.software().tensor_exposed.value() : 1.0;
-  return {input, costs, op_options(input, costs), placements(input), exposed};
+  const bool overlaps = overlaps_experts(input);
+  return {.input = input,
+          .costs = costs,
+          .options = op_options(input, costs),
+          .places = placements(input),
+          .tensor_exposed = exposed,
+          .overlaps_experts = overlaps,
+          .combines = overlaps && schedule::has_combined_steps(input.spec.schedule)};
 }
 
 void add_layer(BucketCosts& bucket, const LayerCosts& layer, double count) {
@@ -34,21 +43,27 @@ void add_layer(BucketCosts& bucket, const LayerCosts& layer, double count) {
 }
 
 // All ranks wait for the slowest: a share of the busy time, growing with their number.
-void apply_jitter(Parts& parts, const Costing& costing) {
-  const auto& jitter = costing.costs.software().jitter_per_doubling;
+double jitter_share(const Costing& costing) {
   const double nodes = static_cast<double>(costing.input.layout.gpus) / kGpusOfOneNode;
-  if (nodes > 1.0 && jitter.value() > 0.0) {
+  return nodes > 1.0 ? costing.costs.software().jitter_per_doubling.value() * std::log2(nodes)
+                     : 0.0;
+}
+
+void apply_jitter(Parts& parts, const Costing& costing) {
+  const double share = jitter_share(costing);
+  if (share > 0.0) {
     parts.add(StepCategory::idle,
-              cost::term(parts.total() * (jitter.value() * std::log2(nodes)), jitter.kind()));
+              cost::term(parts.total() * share,
+                         costing.costs.software().jitter_per_doubling.kind()));
   }
 }
 
 // What a bucket holds. Layers are told apart by mixture of experts and recomputation alone, so
 // equal contents cost the same.
 struct BucketContent {
-  static constexpr std::size_t kPolicies = 3;
+  static constexpr std::size_t kPolicies = kRecomputePolicies;
 
-  std::array<std::int64_t, 2 * kPolicies> layers{};  // [moe][policy]
+  std::array<std::int64_t, kLayerSorts> layers{};  // [moe][policy]
   std::int64_t dense_layer = 0;                      // one layer of each kind, for its shapes
   std::int64_t moe_layer = 0;
   bool embedding = false;
@@ -80,12 +95,15 @@ class BucketTable {
     return std::move(buckets_);
   }
 
+  // The layers that were costed, cut at their all-to-all.
+  [[nodiscard]] CombinedLayers combined() const;
+
  private:
   BucketCosts cost_bucket(const BucketContent& content);
   const LayerCosts& layer_costs(std::size_t sort, std::int64_t layer, model::Recompute policy);
 
   const Costing& costing_;
-  std::array<std::optional<LayerCosts>, 2 * BucketContent::kPolicies> layers_;  // [moe][policy]
+  std::array<std::optional<LayerCosts>, kLayerSorts> layers_;  // [moe][policy]
   CollectiveMemo memo_;
   std::vector<BucketContent> contents_;
   std::vector<BucketCosts> buckets_;
@@ -119,15 +137,21 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
       add_parameters(model::layer_shard_parameters(model, shard, layer), count);
     }
   }
+  const auto add_edge = [&](const model::LayerPasses& passes) {
+    const LayerCosts edge = cost_passes(costing_, passes, memo_);
+    add_layer(bucket, edge, 1.0);
+    if (costing_.combines) {
+      bucket.edges.forward.add(edge.forward);
+      bucket.edges.backward_input.add(edge.backward_input);
+      bucket.edges.backward_weight.add(edge.backward_weight);
+    }
+  };
   if (content.embedding) {
-    add_layer(bucket,
-              cost_passes(costing_, model::embedding_passes(model, costing_.options), memo_),
-              1.0);
+    add_edge(model::embedding_passes(model, costing_.options));
     add_parameters(model::embedding_shard_parameters(model, shard), 1.0);
   }
   if (content.head) {
-    add_layer(
-        bucket, cost_passes(costing_, model::head_passes(model, costing_.options), memo_), 1.0);
+    add_edge(model::head_passes(model, costing_.options));
     add_parameters(model::head_shard_parameters(model, shard), 1.0);
   }
   held.dense += content.shared_table;
@@ -144,6 +168,25 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
     apply_jitter(*parts, costing_);
   }
   return bucket;
+}
+
+CombinedLayers BucketTable::combined() const {
+  CombinedLayers combined;
+  if (!costing_.combines) {
+    return combined;
+  }
+  const hardware::SoftwareProfile& software = costing_.costs.software();
+  combined.active = true;
+  combined.slowdown = expert_slowdown(costing_.costs);
+  combined.jitter = jitter_share(costing_);
+  combined.host_layer_time = software.host_layer_time.value();
+  combined.source = software.communication_slowdown.kind();
+  for (std::size_t sort = 0; sort < layers_.size(); ++sort) {
+    if (layers_[sort]) {
+      combined.nodes[sort] = layers_[sort]->nodes;
+    }
+  }
+  return combined;
 }
 
 // Layers [first, last) of bucket b when `layers` layers are cut into `buckets` groups.
@@ -166,7 +209,11 @@ ChunkCosts cost_chunk(const Costing& costing,
       const bool moe = costing.input.model.is_moe_layer(layer);
       const auto policy =
           static_cast<std::size_t>(recompute_policy(costing.input.spec.recompute, i));
-      ++content.layers[(moe ? BucketContent::kPolicies : 0) + policy];
+      const std::size_t sort = (moe ? BucketContent::kPolicies : 0) + policy;
+      ++content.layers[sort];
+      if (costing.combines) {
+        chunk.layers.push_back(static_cast<std::uint8_t>(sort));
+      }
       (moe ? content.moe_layer : content.dense_layer) = layer;
     }
     content.embedding = part.has_embedding && b == 0;
@@ -216,6 +263,16 @@ model::PrecisionSpec resolve_precision(const StepSpec& spec,
     precision.parameter = model::Dtype::fp8;
   }
   return precision;
+}
+
+bool overlaps_experts(const StepInput& input) {
+  return input.model.moe.has_value() && input.layout.expert > 1 &&
+         input.spec.overlap.expert.value_or(schedule::has_combined_steps(input.spec.schedule));
+}
+
+const LayerNodeParts& CombinedLayers::nodes_of(std::uint8_t sort) const {
+  ORRERY_CHECK(nodes[sort].has_value(), "layers of sort {} were not costed", int{sort});
+  return *nodes[sort];
 }
 
 double micro_batches_per_chunk(const StepInput& input) {
@@ -381,6 +438,7 @@ StageCosts stage_costs(const StepInput& input,
   result.send_backward = result.send_forward;
   std::rotate(
       result.send_backward.begin(), result.send_backward.end() - 1, result.send_backward.end());
+  result.combined = table.combined();
   result.buckets = std::move(table).take();
   return result;
 }

@@ -21,9 +21,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/cost/cost_model.hpp"
+#include "sim/schedule/layer_overlap.hpp"
 #include "sim/step/step_result.hpp"
 #include "sim/step/step_simulator.hpp"
 
@@ -39,6 +41,13 @@ struct Parts {
   void add(const Parts& other, double count = 1.0);
 };
 
+// What stands at the ends of a model: embedding, head.
+struct EdgeCosts {
+  Parts forward;
+  Parts backward_input;
+  Parts backward_weight;
+};
+
 // Costs of one bucket (group of layers) of a chunk.
 struct BucketCosts {
   Parts forward;
@@ -47,11 +56,31 @@ struct BucketCosts {
   Parts backward_weight;
   Parts gradient_reduce;  // all in exposed_data; how much is exposed the graph decides
   Parts parameter_gather;
+  EdgeCosts edges;          // part of the passes above; filled for combined steps only
   double parameters = 0.0;  // of the rank's shard of the model, before ZeRO
 };
 
 struct ChunkCosts {
   std::vector<std::uint32_t> buckets;  // in forward order: indices into StageCosts::buckets
+  std::vector<std::uint8_t> layers;    // their sorts, in forward order
+};
+
+// Layers alike in mixture of experts and recomputation are of one sort: [moe][policy].
+inline constexpr std::size_t kRecomputePolicies = 3;
+inline constexpr std::size_t kLayerSorts = 2 * kRecomputePolicies;
+
+using LayerNodeParts = std::array<Parts, schedule::kLayerNodes>;  // by LayerNode
+
+// What steps that combine a forward with a backward are made of (combined_step.hpp).
+struct CombinedLayers {
+  bool active = false;
+  std::array<std::optional<LayerNodeParts>, kLayerSorts> nodes;  // by sort
+  double slowdown = 0.0;
+  double jitter = 0.0;  // share of the busy time
+  Seconds host_layer_time;
+  SourceKind source = SourceKind::assumed;
+
+  [[nodiscard]] const LayerNodeParts& nodes_of(std::uint8_t sort) const;
 };
 
 struct DeviceCosts {
@@ -64,11 +93,20 @@ struct StageCosts {
   std::vector<DeviceCosts> devices;
   std::vector<Parts> send_forward;   // by device: message to the next device
   std::vector<Parts> send_backward;  // by device: message to the previous device
+  CombinedLayers combined;
 
   [[nodiscard]] const BucketCosts& bucket(const ChunkCosts& chunk, std::size_t index) const {
     return buckets[chunk.buckets[index]];
   }
 };
+
+// Host time of a pass relative to the forward: the backward launches about 1.4 times as many
+// kernels.
+inline constexpr double kHostBackward = 1.4;
+
+// Whether the experts' all-to-all may run beside compute: as the scenario says, else in schedules
+// that are made for it.
+[[nodiscard]] bool overlaps_experts(const StepInput& input);
 
 // The number of communication buckets of every chunk: one per layer, or by spec.bucket bytes.
 [[nodiscard]] std::vector<std::vector<int>> buckets_per_chunk(const StepInput& input);

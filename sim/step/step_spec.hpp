@@ -31,6 +31,8 @@ struct OverlapSpec {
   bool data = true;      // gradient reduction and parameter gather behind compute
   bool tensor = false;   // tensor-parallel collectives behind their GEMMs
   bool pipeline = true;  // interleaved schedules: send and receive behind compute
+  // The experts' all-to-all behind compute; absent: in schedules with combined steps.
+  std::optional<bool> expert;
 };
 
 struct StepSpec {

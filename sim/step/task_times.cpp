@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "sim/base/check.hpp"
+#include "sim/step/combined_step.hpp"
 
 namespace orrery::step {
 
@@ -77,6 +78,13 @@ Parts task_parts(const schedule::StepGraph& graph, const StageCosts& costs, cons
   }
   const DeviceCosts& device = costs.devices[static_cast<std::size_t>(task.device)];
   const ChunkCosts& chunk = device.chunks[static_cast<std::size_t>(task.chunk)];
+  if (task.kind == TaskKind::overlapped && costs.combined.active) {
+    return combined_step(costs,
+                         device,
+                         static_cast<std::size_t>(task.chunk),
+                         static_cast<std::size_t>(task.backward_chunk),
+                         task.backward_kind == OpKind::backward);
+  }
   if (task.kind == TaskKind::overlapped) {
     Parts both = chunk_parts(costs, chunk, TaskKind::forward);
     both.add(chunk_parts(costs,
