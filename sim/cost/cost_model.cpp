@@ -30,6 +30,23 @@ const layout::GroupPlacement& placement_of(model::CommAxis axis, const Placement
   return placements.pipeline;
 }
 
+// Whoever shares the NVLink domain counts as one node.
+ExchangeBytes exchange_bytes(const model::TokenRouting& routing,
+                             const layout::GroupPlacement& group) {
+  const bool domains_span_hosts = group.domains <= group.nodes;
+  Routing spread{.experts = routing.experts,
+                 .top_k = routing.top_k,
+                 .nodes = domains_span_hosts ? group.domains : group.nodes,
+                 .node_limit = std::nullopt};
+  if (routing.node_limit > 0) {
+    spread.node_limit = routing.node_limit;
+  }
+  return routed_bytes(routing.tokens,
+                      routing.token_bytes,
+                      spread,
+                      domains_span_hosts ? group.ranks_per_domain : group.ranks_per_node);
+}
+
 struct OperationVisitor {
   const CostModel& model;
   const Placements& placements;
@@ -47,8 +64,11 @@ struct OperationVisitor {
   }
 
   Cost operator()(const model::CollectiveOp& op) const {
-    return model.collective(
-        op.kind, op.bytes_per_rank_in, op.bytes_total, op.dtype, placement_of(op.axis, placements));
+    const layout::GroupPlacement& group = placement_of(op.axis, placements);
+    if (op.routing) {
+      return model.hierarchical_exchange(exchange_bytes(*op.routing, group), group);
+    }
+    return model.collective(op.kind, op.bytes_per_rank_in, op.bytes_total, op.dtype, group);
   }
 };
 

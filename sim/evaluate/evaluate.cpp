@@ -114,18 +114,17 @@ void warn_of_the_run(const scenario::Scenario& scenario,
 }
 
 // Answers that are bounds rather than estimates, said where the key stands.
-void warn_of_the_step(const scenario::Scenario& scenario, Diagnostics& diagnostics) {
-  const schedule::ScheduleKind kind = scenario.step.schedule;
-  const bool meant_to_hide = kind == schedule::ScheduleKind::dualpipe ||
-                             kind == schedule::ScheduleKind::dualpipev ||
-                             kind == schedule::ScheduleKind::interleaved_combined;
-  if (scenario.layout.expert > 1 && meant_to_hide) {
-    diagnostics.warning(
-        scenario.where("layout.schedule"),
-        "layout.schedule",
-        fmt::format("{} is made to hide the experts' all-to-all, which this version "
-                    "does not model: the step time is an upper bound",
-                    schedule::to_string(kind)));
+void warn_of_the_step(const scenario::Scenario& scenario,
+                      const hardware::SoftwareProfile& software,
+                      Diagnostics& diagnostics) {
+  if (scenario.model.moe && scenario.model.moe->node_limit > 0 && scenario.layout.expert > 1 &&
+      scenario.locations.contains("model.moe.node_limit") &&
+      scenario.step.expert_exchange.value_or(software.expert_exchange) ==
+          hardware::ExpertExchange::pairwise) {
+    diagnostics.warning(scenario.where("model.moe.node_limit"),
+                        "model.moe.node_limit",
+                        "has no effect: a copy is sent for every expert "
+                        "(overlap.expert_exchange: hierarchical sends one per node)");
   }
   if (scenario.model.moe && scenario.model.moe->capacity_factor > 0.0 &&
       scenario.model.moe->capacity_factor < 1.0) {
@@ -231,7 +230,7 @@ std::optional<Evaluation> evaluate(const scenario::Scenario& scenario,
   if (!run_step(scenario, *resolved, options, evaluation, diagnostics)) {
     return std::nullopt;
   }
-  warn_of_the_step(scenario, diagnostics);
+  warn_of_the_step(scenario, resolved->costs.software(), diagnostics);
   fill_step_metrics(scenario, resolved->costs.gpu(), evaluation);
   if (scenario.run && !run_whole(scenario, *resolved, options, evaluation, diagnostics)) {
     return std::nullopt;

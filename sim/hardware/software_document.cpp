@@ -27,6 +27,9 @@ constexpr std::array<Choice<PipelineTransfer>, 2> kTransfer = {
     {{"latency", PipelineTransfer::latency},
      {"rendezvous_fused", PipelineTransfer::rendezvous_fused}}};
 
+constexpr std::array<Choice<ExpertExchange>, 2> kExchange = {
+    {{"pairwise", ExpertExchange::pairwise}, {"hierarchical", ExpertExchange::hierarchical}}};
+
 // Against a sustained rate: a stack may run a little above it, never twice as fast.
 const yaml::Range<double> kRelative = {0.0, 1.6, true};
 const yaml::Range<double> kShare = {0.0, 1.0, true};         // above 0, at most 1
@@ -39,7 +42,8 @@ using Size = std::optional<Coefficient<Bytes>>;
 struct Rates {
   Number gemm, memory, attention, nvlink, network;
   Number tensor_exposed, communication_slowdown, jitter, fragmentation, score_passes;
-  Number ring_nic_exponent;  // may be left out
+  Number ring_nic_exponent;      // may be left out
+  Number expert_all_to_all_sms;  // may be left out
   Time kernel_gap, host_layer, collective, transfer, fixed_step;
   Size loss, optimizer, memory_overhead;
 
@@ -79,6 +83,10 @@ Rates read_rates(MappingReader& root, std::optional<AttentionImplementation> att
   if (root.has("ring_nic_exponent")) {
     rates.ring_nic_exponent =
         read_coefficient<kind::Number>(root, "ring_nic_exponent", kShareOrNone);
+  }
+  if (root.has("expert_all_to_all_sms")) {
+    rates.expert_all_to_all_sms =
+        read_coefficient<kind::Number>(root, "expert_all_to_all_sms", at_least(0.0));
   }
   rates.collective = read_coefficient<kind::Time>(root, "collective_overhead");
   rates.transfer = read_coefficient<kind::Time>(root, "transfer_overhead");
@@ -128,6 +136,7 @@ struct Switches {
   Time broadcast_time;
   std::optional<PipelineTransfer> plain_1f1b_transfer;
   std::optional<PipelineTransfer> interleaved_transfer;
+  std::optional<ExpertExchange> expert_exchange;
   std::optional<bool> hides_tensor_backward;
   std::optional<bool> can_overlap_gradients;
   std::optional<bool> can_overlap_parameters;
@@ -167,6 +176,7 @@ Switches read_switches(MappingReader& root, std::optional<AttentionImplementatio
   switches.broadcast_time = read_broadcast_time(root, switches.parameter_gather);
   switches.plain_1f1b_transfer = root.optional_choice("plain_1f1b_transfer", kTransfer);
   switches.interleaved_transfer = root.optional_choice("interleaved_transfer", kTransfer);
+  switches.expert_exchange = root.optional_choice("expert_exchange", kExchange);
   switches.hides_tensor_backward = root.optional<kind::Boolean>("hides_tensor_backward");
   switches.can_overlap_gradients = root.optional<kind::Boolean>("can_overlap_gradients");
   switches.can_overlap_parameters = root.optional<kind::Boolean>("can_overlap_parameters");
@@ -197,6 +207,7 @@ void apply(const Switches& switches, SoftwareProfile& profile) {
   override_with(profile.broadcast_time, switches.broadcast_time);
   override_with(profile.plain_1f1b_transfer, switches.plain_1f1b_transfer);
   override_with(profile.interleaved_transfer, switches.interleaved_transfer);
+  override_with(profile.expert_exchange, switches.expert_exchange);
   override_with(profile.hides_tensor_backward, switches.hides_tensor_backward);
   override_with(profile.can_overlap_gradients, switches.can_overlap_gradients);
   override_with(profile.can_overlap_parameters, switches.can_overlap_parameters);
@@ -239,8 +250,10 @@ std::optional<SoftwareProfile> read_keys(MappingReader& reader) {
     return std::nullopt;
   }
   const Number ring_nic_exponent = rates.ring_nic_exponent;
+  const Number expert_all_to_all_sms = rates.expert_all_to_all_sms;
   SoftwareProfile profile = make_profile(std::move(rates));
   override_with(profile.ring_nic_exponent, ring_nic_exponent);
+  profile.expert_all_to_all_sms = expert_all_to_all_sms;
   profile.name = std::move(*name);
   profile.version = std::move(*version);
   profile.attention = *attention;

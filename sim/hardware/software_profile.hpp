@@ -59,6 +59,9 @@ enum class AttentionImplementation { fused, unfused };
 enum class GradientReduction { per_step, per_micro_batch };
 enum class GradientType { fp32, activation };  // accumulated and reduced; 16 bit as activations
 enum class ParameterGather { all_gather, broadcast };
+// How tokens reach their experts: a copy to every expert's rank (NCCL's all-to-all), or one copy to
+// every node that holds one of them, handed on over NVLink there (DeepEP).
+enum class ExpertExchange { pairwise, hierarchical };
 enum class PipelineTransfer { latency, rendezvous_fused };  // schedule::P2pMode by name
 
 struct SoftwareProfile {
@@ -89,7 +92,7 @@ struct SoftwareProfile {
   Coefficient<Seconds> host_launch_time{Seconds(), {SourceKind::assumed, "left out: no floor"}};
   std::optional<Coefficient<double>> softmax_fallback_passes = std::nullopt;
   Coefficient<double> cross_rail_efficiency{1.0, {SourceKind::assumed, "left out: none lost"}};
-  std::optional<Coefficient<double>> expert_all_to_all_sms;
+  std::optional<Coefficient<double>> expert_all_to_all_sms = std::nullopt;
   AttentionImplementation attention = AttentionImplementation::fused;
   // Transformer Engine from 2.3 on with gradients accumulated inside the GEMM: keeps an empty
   // gradient in the parameters' type for every shape that a linear layer's weight has.
@@ -104,6 +107,7 @@ struct SoftwareProfile {
   ParameterGather parameter_gather = ParameterGather::all_gather;
   PipelineTransfer plain_1f1b_transfer = PipelineTransfer::rendezvous_fused;
   PipelineTransfer interleaved_transfer = PipelineTransfer::latency;
+  ExpertExchange expert_exchange = ExpertExchange::pairwise;
   bool hides_tensor_backward = false;  // backward collectives of a linear layer beside its GEMMs
   bool can_overlap_gradients = true;
   bool can_overlap_parameters = true;

@@ -35,6 +35,8 @@ struct MoeSpec {
   std::int64_t dense_layers = 0;  // leading layers with a dense MLP of the model's ffn_hidden_size
   double capacity_factor = 0.0;   // 0: dropless; else rows per expert <= factor * average
   double imbalance = 1.0;         // rows of the busiest rank / average, >= 1
+  double load_spread = 0.0;       // standard deviation of one expert's rows / average
+  std::int64_t node_limit = 0;    // most nodes a token is sent to; 0: no limit
 };
 
 // Multi-head latent attention (DeepSeek-V2/V3).

@@ -14,7 +14,9 @@ namespace orrery::model {
 namespace {
 
 constexpr double kProbabilityBytes = 4.0;  // routing probabilities are kept in fp32
-constexpr int kRouterKernels = 3;          // softmax, top-k, map of the choices
+constexpr double kScaleBytes = 4.0;        // of the fp32 scale of a tile of an FP8 tensor
+constexpr double kScaleElements = 128.0;
+constexpr int kRouterKernels = 3;  // softmax, top-k, map of the choices
 
 LinearLayer router_linear(const LayerContext& context) {
   return {.name = "router",
@@ -24,6 +26,20 @@ LinearLayer router_linear(const LayerContext& context) {
           .full_precision = true};
 }
 
+Dtype dispatch_type(const LayerContext& context) {
+  return context.options.precision.dispatch.value_or(context.activation());
+}
+
+// Tokens are sent in fewer bytes than the activations have.
+bool dispatches_low(const LayerContext& context) {
+  return context.dims.expert > 1 &&
+         bytes_per_element(dispatch_type(context)) < bytes_per_element(context.activation());
+}
+
+bool sends_per_node(const LayerContext& context) {
+  return context.dims.expert > 1 && context.options.hierarchical_exchange;
+}
+
 LinearLayer expert_up(const LayerContext& context) {
   const ShardDims& dims = context.dims;
   return {.name = "expert_up",
@@ -31,7 +47,8 @@ LinearLayer expert_up(const LayerContext& context) {
           .outputs = dims.activation_inputs * dims.expert_ffn,
           .inputs = dims.hidden,
           .batch = dims.experts,
-          .bias = context.model.linear_bias};
+          .bias = context.model.linear_bias,
+          .received_low = dispatches_low(context)};
 }
 
 LinearLayer expert_down(const LayerContext& context) {
@@ -41,7 +58,8 @@ LinearLayer expert_down(const LayerContext& context) {
           .outputs = dims.hidden,
           .inputs = dims.expert_ffn,
           .batch = dims.experts,
-          .bias = context.model.linear_bias};
+          .bias = context.model.linear_bias,
+          .gradient_received_low = dispatches_low(context)};
 }
 
 LinearLayer shared_up(const LayerContext& context) {
@@ -74,24 +92,64 @@ double probability_bytes(const LayerContext& context) {
   return product(context.dims.local_tokens, context.model.moe->num_experts) * kProbabilityBytes;
 }
 
-void add_all_to_all(Pass& pass, std::string_view name, const LayerContext& context) {
+enum class Direction { to_experts, from_experts };
+
+// Tokens to their experts (dispatch, and the gradients of what came back) or results from them.
+void add_all_to_all(Pass& pass,
+                    std::string_view name,
+                    Direction direction,
+                    const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  const double sent = product(dims.routed_tokens, context.model.moe->top_k, dims.hidden);
+  const MoeSpec& moe = *context.model.moe;
+  const Dtype dtype =
+      direction == Direction::to_experts ? dispatch_type(context) : context.activation();
+  const double scales = bytes_per_element(dtype) < bytes_per_element(context.activation())
+                            ? kScaleBytes / kScaleElements / in_bytes(bytes_per_element(dtype))
+                            : 0.0;
+  const double tokens = product(dims.routed_tokens) * dims.row_imbalance;
+  const double width = product(dims.hidden) * (1.0 + scales);
+  std::optional<TokenRouting> routing;
+  if (sends_per_node(context)) {
+    routing = TokenRouting{.tokens = tokens,
+                           .token_bytes = width * bytes_per_element(dtype),
+                           .experts = moe.num_experts,
+                           .top_k = moe.top_k,
+                           .node_limit = moe.node_limit};
+  }
   add_collective(pass,
                  {.name = name,
                   .kind = CollectiveKind::all_to_all,
                   .axis = CommAxis::expert,
-                  .elements_total = sent * dims.row_imbalance * product(dims.expert),
+                  .elements_total = tokens * width * product(moe.top_k, dims.expert),
                   .ranks = dims.expert,
-                  .dtype = context.activation()});
+                  .dtype = dtype,
+                  .routing = routing});
 }
 
 // Rows arrive ordered by sender and must be ordered by expert, and back.
-void add_sort(Pass& pass, std::string_view name, const LayerContext& context) {
+void add_sort(Pass& pass, std::string_view name, Direction direction, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   if (dims.expert > 1 && dims.experts > 1) {
-    const double size = product(dims.expert_rows, dims.hidden) * dims.element_bytes;
+    const bool low = direction == Direction::to_experts && dispatches_low(context);
+    const double size =
+        product(dims.expert_rows, dims.hidden) *
+        (low ? in_bytes(bytes_per_element(dispatch_type(context))) : dims.element_bytes);
     add_memory(pass, name, size, size);
+  }
+}
+
+// Before the dispatch: a copy for every expert, in the order of the ranks. One copy per node is
+// sent from where it lies, and copied on arrival, by the sort. A narrower type is cast first.
+void add_permute(Pass& pass, std::string_view name, const LayerContext& context) {
+  if (dispatches_low(context)) {
+    const double narrow = in_bytes(bytes_per_element(dispatch_type(context)));
+    const double share = narrow / context.dims.element_bytes;
+    add_memory(pass, "dispatch_cast", routed_bytes(context), routed_bytes(context) * share);
+    if (!sends_per_node(context)) {
+      add_memory(pass, name, routed_bytes(context) * share, copied_bytes(context) * share);
+    }
+  } else if (!sends_per_node(context)) {
+    add_memory(pass, name, routed_bytes(context), copied_bytes(context));
   }
 }
 
@@ -154,17 +212,17 @@ void routed_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const PrecisionSpec& precision = context.options.precision;
   const bool gather = dims.sequence_parallel;
-  add_memory(pass, "permute", routed_bytes(context), copied_bytes(context));
-  add_all_to_all(pass, "expert_dispatch", context);
+  add_permute(pass, "permute", context);
+  add_all_to_all(pass, "expert_dispatch", Direction::to_experts, context);
   if (gather) {
     add_expert_tensor(
         pass, "expert_all_gather", CollectiveKind::all_gather, context, product(dims.expert_rows));
   }
-  add_sort(pass, "expert_sort", context);
+  add_sort(pass, "expert_sort", Direction::to_experts, context);
   add_linear_forward(pass, expert_up(context), precision);
   activation_forward(pass, dims, product(dims.expert_rows), dims.expert_ffn);
   add_linear_forward(pass, expert_down(context), precision);
-  add_sort(pass, "expert_unsort", context);
+  add_sort(pass, "expert_unsort", Direction::from_experts, context);
   if (gather) {
     add_expert_tensor(pass,
                       "expert_reduce_scatter",
@@ -172,7 +230,7 @@ void routed_forward(Pass& pass, const LayerContext& context) {
                       context,
                       product(dims.expert_rows));
   }
-  add_all_to_all(pass, "expert_combine", context);
+  add_all_to_all(pass, "expert_combine", Direction::from_experts, context);
   add_memory(pass, "unpermute", copied_bytes(context), routed_bytes(context));
   if (!gather) {
     add_expert_tensor(pass,
@@ -189,8 +247,8 @@ void routed_backward(LayerPasses& passes, const LayerContext& context) {
   const PrecisionSpec& precision = context.options.precision;
   const bool gather = dims.sequence_parallel;
   Pass& input = passes.backward_input;
-  add_memory(input, "unpermute_backward", routed_bytes(context), copied_bytes(context));
-  add_all_to_all(input, "expert_combine_backward", context);
+  add_permute(input, "unpermute_backward", context);
+  add_all_to_all(input, "expert_combine_backward", Direction::to_experts, context);
   if (gather) {
     add_expert_tensor(input,
                       "expert_all_gather_backward",
@@ -198,11 +256,11 @@ void routed_backward(LayerPasses& passes, const LayerContext& context) {
                       context,
                       product(dims.expert_rows));
   }
-  add_sort(input, "expert_unsort_backward", context);
+  add_sort(input, "expert_unsort_backward", Direction::to_experts, context);
   add_linear_backward(passes, expert_down(context), precision);
   activation_backward(input, dims, product(dims.expert_rows), dims.expert_ffn);
   add_linear_backward(passes, expert_up(context), precision);
-  add_sort(input, "expert_sort_backward", context);
+  add_sort(input, "expert_sort_backward", Direction::from_experts, context);
   if (gather) {
     add_expert_tensor(input,
                       "expert_reduce_scatter_backward",
@@ -210,7 +268,7 @@ void routed_backward(LayerPasses& passes, const LayerContext& context) {
                       context,
                       product(dims.expert_rows));
   }
-  add_all_to_all(input, "expert_dispatch_backward", context);
+  add_all_to_all(input, "expert_dispatch_backward", Direction::from_experts, context);
   add_memory(input, "permute_backward", copied_bytes(context), routed_bytes(context));
   if (!gather) {
     add_expert_tensor(input,

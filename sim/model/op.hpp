@@ -15,6 +15,7 @@
 // all-to-all: in = what one rank sends in all, total = n * in).
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -83,6 +84,18 @@ enum class CollectiveKind {
 // A GEMM that neither waits for the collective nor feeds it, so that both may run at once.
 enum class Beside { nothing, next_gemm, previous_gemm };
 
+// How the tokens of one rank spread over the experts of its group, when copies for one node travel
+// together. `tokens` counts those that this rank sends, of `token_bytes` each.
+struct TokenRouting {
+  double tokens = 0.0;
+  Bytes token_bytes;
+  std::int64_t experts = 0;
+  std::int64_t top_k = 0;
+  std::int64_t node_limit = 0;  // most nodes a token goes to; 0: no limit
+
+  friend bool operator==(const TokenRouting& a, const TokenRouting& b) = default;
+};
+
 struct CollectiveOp {
   std::string_view name;
   CollectiveKind kind = CollectiveKind::all_reduce;
@@ -91,6 +104,7 @@ struct CollectiveOp {
   Bytes bytes_total;
   Dtype dtype = Dtype::bf16;
   Beside beside = Beside::nothing;
+  std::optional<TokenRouting> routing = {};  // of a hierarchical all-to-all
 };
 
 using Op = std::variant<GemmOp, AttentionOp, MemoryOp, CollectiveOp>;

@@ -24,6 +24,12 @@ void add_cast(Pass& pass, double elements, const PrecisionSpec& precision) {
   add_memory(pass, "fp8_cast_transpose", elements * wide, 2.0 * elements * narrow);
 }
 
+// A tensor that arrives in the low precision lacks only its transposed copy.
+void add_transpose(Pass& pass, double elements, const PrecisionSpec& precision) {
+  const double narrow = in_bytes(bytes_per_element(precision.compute));
+  add_memory(pass, "fp8_transpose", elements * narrow, elements * narrow);
+}
+
 }  // namespace
 
 void add_gemm(Pass& pass, const GemmOp& gemm) {
@@ -39,8 +45,11 @@ void add_memory(
 }
 
 void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision) {
-  if (multiplies_low(linear, precision)) {
-    add_cast(pass, product(linear.tokens, linear.inputs, linear.batch), precision);
+  const double inputs = product(linear.tokens, linear.inputs, linear.batch);
+  if (multiplies_low(linear, precision) && linear.received_low) {
+    add_transpose(pass, inputs, precision);
+  } else if (multiplies_low(linear, precision)) {
+    add_cast(pass, inputs, precision);
   }
   add_gemm(pass,
            {.name = linear.name,
@@ -57,7 +66,9 @@ void add_linear_backward(LayerPasses& passes,
                          const LinearLayer& linear,
                          const PrecisionSpec& precision) {
   const double gradient_elements = product(linear.tokens, linear.outputs, linear.batch);
-  if (multiplies_low(linear, precision)) {
+  if (multiplies_low(linear, precision) && linear.gradient_received_low) {
+    add_transpose(passes.backward_input, gradient_elements, precision);
+  } else if (multiplies_low(linear, precision)) {
     add_cast(passes.backward_input, gradient_elements, precision);
   }
   GemmOp gemm{.name = linear.name,
@@ -99,7 +110,8 @@ void add_collective(Pass& pass, const CollectiveShape& shape) {
                           .bytes_per_rank_in = one_part ? total / product(shape.ranks) : total,
                           .bytes_total = total,
                           .dtype = shape.dtype,
-                          .beside = shape.beside}});
+                          .beside = shape.beside,
+                          .routing = shape.routing}});
 }
 
 void begin_tensor_forward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {

@@ -33,6 +33,8 @@ struct LinearLayer {
   std::int64_t batch = 1;       // products: experts on the rank
   bool bias = false;            // its gradient is a reduction over the rows
   bool full_precision = false;  // in the activation type even if layers multiply in FP8
+  bool received_low = false;    // its input comes in the low precision, cast before it was sent
+  bool gradient_received_low = false;  // the same of the gradient of its output
 };
 
 void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision);
@@ -54,6 +56,7 @@ struct CollectiveShape {
   std::int64_t ranks = 1;       // a group of one adds nothing
   Dtype dtype = Dtype::bf16;
   Beside beside = Beside::nothing;
+  std::optional<TokenRouting> routing = {};
 };
 
 void add_collective(Pass& pass, const CollectiveShape& shape);

@@ -27,13 +27,34 @@ void check_context(const ModelSpec& model, const ShardContext& shard) {
                shard.expert_tensor);
 }
 
+// Expected maximum of n >= 2 standard normal numbers (Blom 1958): the quantile of
+// (n - 0.375) / (n + 0.25), found by bisection.
+double expected_maximum(double n) {
+  constexpr double kWidestQuantile = 8.0;
+  constexpr int kHalvings = 40;
+  const double above = 1.0 - (n - 0.375) / (n + 0.25);
+  double low = 0.0;
+  double high = kWidestQuantile;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2.0;
+    (std::erfc(middle / std::sqrt(2.0)) / 2.0 > above ? low : high) = middle;
+  }
+  return low;
+}
+
 // Rows of the busiest rank relative to the average. One expert rank holds every expert, so that
-// nothing can be unbalanced; a capacity drops the rows beyond it.
+// nothing can be unbalanced; a capacity drops the rows beyond it. Independent loads of the experts
+// average out over those of one rank, and the busiest of all ranks counts.
 double row_imbalance(const MoeSpec& moe, const ShardContext& shard) {
   if (shard.expert == 1) {
     return 1.0;
   }
-  return moe.capacity_factor > 0.0 ? std::min(moe.imbalance, moe.capacity_factor) : moe.imbalance;
+  const double ranks = product(shard.expert);
+  const double per_rank = std::max(product(moe.num_experts) / ranks, 1.0);
+  const double spread =
+      moe.load_spread > 0.0 ? moe.load_spread / std::sqrt(per_rank) * expected_maximum(ranks) : 0.0;
+  const double imbalance = std::max(moe.imbalance, 1.0 + spread);
+  return moe.capacity_factor > 0.0 ? std::min(imbalance, moe.capacity_factor) : imbalance;
 }
 
 void set_expert_dims(ShardDims& dims, const MoeSpec& moe, const ShardContext& shard) {

@@ -56,6 +56,10 @@ struct PrecisionSpec {
   Dtype parameter = Dtype::bf16;        // the copy that is multiplied and gathered
   Dtype gradient = Dtype::fp32;         // accumulated and reduced gradients
   Bytes optimizer_bytes = bytes(12.0);  // per parameter: fp32 master + two fp32 moments (Adam)
+  // Type in which tokens go to their experts (and the gradients of the experts' results); absent:
+  // that of the activations. FP8 carries an fp32 scale per 128 elements. Results come back in the
+  // type of the activations.
+  std::optional<Dtype> dispatch = {};
   Fp8Scaling fp8_scaling = Fp8Scaling::delayed;  // without effect unless compute is fp8 or fp4
 };
 
@@ -66,7 +70,8 @@ struct OpOptions {
   ShardContext shard;
   PrecisionSpec precision;
   AttentionKernel attention = AttentionKernel::fused;
-  bool dropout = false;  // dropout kernels run (GPT-3-era recipes)
+  bool dropout = false;                // dropout kernels run (GPT-3-era recipes)
+  bool hierarchical_exchange = false;  // experts: one copy of a token per node, not per expert
   // Measured traffic of a stack in place of the count of its operations; absent: as counted.
   std::optional<double> score_passes;  // over the scores of unfused attention, forward
   // Passes more, and more launches, where the fused softmax kernel refuses; absent: no such kernel.

@@ -96,6 +96,8 @@ void check_layout(IdleKeys& idle) {
   if (model.moe && layout.expert == 1) {
     idle.add("model.moe.imbalance", "layout.expert is 1: one rank holds all experts");
     idle.add("model.moe.capacity", "layout.expert is 1: one rank holds all experts");
+    idle.add("model.moe.load_spread", "layout.expert is 1: one rank holds all experts");
+    idle.add("model.moe.node_limit", "layout.expert is 1: no token is sent");
   } else if (model.moe && model.moe->capacity_factor >= model.moe->imbalance) {
     idle.add("model.moe.capacity", "no rank gets that many rows (model.moe.imbalance)");
   }
@@ -114,6 +116,12 @@ void check_step(IdleKeys& idle) {
   }
   if (scenario.layout.tensor == 1) {
     idle.add("overlap.tensor", "tensor is 1");
+  }
+  if (!scenario.model.moe || scenario.layout.expert == 1) {
+    constexpr std::string_view kNoExchange = "no token is sent to experts on other ranks";
+    idle.add("overlap.expert", kNoExchange);
+    idle.add("overlap.expert_exchange", kNoExchange);
+    idle.add("precision.expert_dispatch", kNoExchange);
   }
   if (scenario.layout.pipeline == 1) {
     idle.add("overlap.pipeline", "pipeline is 1");

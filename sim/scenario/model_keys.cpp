@@ -296,6 +296,23 @@ void add_moe(std::vector<Key>& keys) {
        .example = "1.2"},
       between(1.0, 100.0),
       [](Draft& draft, const double& value) { moe(draft).imbalance = value; }));
+  keys.push_back(value_key<kind::Number>(
+      {.path = "model.moe.load_spread",
+       .note = "the preset's; else 0",
+       .meaning = "Standard deviation of one expert's rows / average. The busiest rank follows: "
+                  "loads average out over the experts of a rank, the busiest of all ranks counts.",
+       .example = "0.3"},
+      between(0.0, 10.0),
+      [](Draft& draft, const double& value) { moe(draft).load_spread = value; }));
+  keys.push_back(moe_count({.path = "model.moe.node_limit",
+                            .aliases = {"topk_group", "moe_router_group_topk"},
+                            .note = "the preset's; else 0",
+                            .meaning = "Most nodes that a token is sent to (group-limited "
+                                       "routing); 0 sets no limit.",
+                            .example = "4"},
+                           0,
+                           kMostExperts,
+                           &MoeSpec::node_limit));
 }
 
 MlaSpec& mla(Draft& draft) {

@@ -10,6 +10,7 @@ namespace orrery::scenario {
 
 namespace {
 
+using hardware::ExpertExchange;
 using hardware::GradientReduction;
 using model::Dtype;
 using model::Fp8Scaling;
@@ -80,6 +81,14 @@ void add_precision(std::vector<Key>& keys) {
        .example = "bf16"},
       {{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}},
       [](Draft& draft, Dtype value) { draft.scenario.step.gradient_dtype = value; }));
+  keys.push_back(choice_key<Dtype>(
+      {.path = "precision.expert_dispatch",
+       .note = "that of the activations",
+       .meaning = "Type in which tokens are sent to their experts; fp8 adds a scale per 128 "
+                  "elements. Results come back in the type of the activations.",
+       .example = "fp8"},
+      {{"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}, {"fp8", Dtype::fp8}},
+      [](Draft& draft, Dtype value) { draft.scenario.step.precision.dispatch = value; }));
 }
 
 // State of the optimizer per parameter, the fp32 master copy (4 bytes) included.
@@ -176,6 +185,24 @@ void add_overlap(std::vector<Key>& keys) {
                                           "whose transfers the software profile describes.",
                                .example = "false"},
                               &step::OverlapSpec::pipeline));
+  keys.push_back(value_key<kind::Boolean>(
+      {.path = "overlap.expert",
+       .note = "where the schedule is made for it",
+       .meaning = "The experts' all-to-all: beside the other direction's compute in the combined "
+                  "steps of dualpipe, dualpipev and interleaved_combined, elsewhere beside shared "
+                  "experts and weight gradients.",
+       .example = "true"},
+      {},
+      [](Draft& draft, const bool& value) { draft.scenario.step.overlap.expert = value; }));
+  keys.push_back(choice_key<ExpertExchange>(
+      {.path = "overlap.expert_exchange",
+       .aliases = {"moe_token_dispatcher"},
+       .note = "as the software does it",
+       .meaning = "How tokens reach their experts: one copy per expert (pairwise), or one per "
+                  "node, handed on over NVLink (hierarchical).",
+       .example = "hierarchical"},
+      {{"pairwise", ExpertExchange::pairwise}, {"hierarchical", ExpertExchange::hierarchical}},
+      [](Draft& draft, ExpertExchange value) { draft.scenario.step.expert_exchange = value; }));
   keys.push_back(value_key<kind::Size>(
       {.path = "overlap.bucket",
        .note = "one bucket per layer",

@@ -115,10 +115,15 @@ Parts combined_step(const StageCosts& costs,
   Parts parts = streams.work();
   cost::Cost exposed = cost::term(streams.exposed(combined.slowdown), combined.source);
   parts.add(StepCategory::exposed_expert, exposed);
-  const double passes = static_cast<double>(forward.layers.size()) +
-                        static_cast<double>(backward.layers.size()) *
-                            (with_weights ? kHostBackward : kHostBackward / 2.0);
-  const Seconds missing = combined.host_layer_time * passes - parts.total();
+  Seconds host;
+  for (const std::uint8_t sort : forward.layers) {
+    host += combined.host[sort].forward;
+  }
+  for (const std::uint8_t sort : backward.layers) {
+    host += combined.host[sort].backward_input;
+    host += with_weights ? combined.host[sort].backward_weight : Seconds{};
+  }
+  const Seconds missing = host - parts.total();
   if (missing > Seconds{}) {
     parts.add(StepCategory::launch_gap, cost::term(missing, combined.source));
   }

@@ -7,17 +7,17 @@
 #include <variant>
 
 #include "sim/cost/attention.hpp"
+#include "sim/step/combined_step.hpp"
 
 namespace orrery::step {
 
 namespace {
 
-// Host time of a pass relative to the forward: the backward launches about 1.4 times as many
-// kernels.
-constexpr double kHostBackward = 1.4;
 // Of the norm that joins host and GPU time: 6 fits the vTrain single-node rows best (6.2 % mean
 // error against 6.6 % with 12 or with the plain maximum).
 constexpr double kHostSharpness = 6.0;
+
+using schedule::LayerNode;
 
 StepCategory exposed_category(model::CommAxis axis) {
   switch (axis) {
@@ -72,19 +72,152 @@ double exposed_share(const Costing& costing,
   return costing.tensor_exposed;
 }
 
+void add_operation(Parts& parts,
+                   const Costing& costing,
+                   const model::Pass& pass,
+                   std::size_t at,
+                   CollectiveMemo& memo) {
+  if (const auto* collective = std::get_if<model::CollectiveOp>(&pass[at].op)) {
+    const cost::Cost& cost = memo.get(costing, *collective);
+    parts.add(
+        exposed_category(collective->axis), cost, exposed_share(costing, pass, at, cost.time));
+  } else {
+    parts.add(pass[at].recomputed ? StepCategory::recompute : StepCategory::compute,
+              costing.costs.operation(pass[at].op, costing.places));
+  }
+}
+
 Parts cost_pass(const Costing& costing, const model::Pass& pass, CollectiveMemo& memo) {
   Parts parts;
   for (std::size_t i = 0; i < pass.size(); ++i) {
-    if (const auto* collective = std::get_if<model::CollectiveOp>(&pass[i].op)) {
-      const cost::Cost& cost = memo.get(costing, *collective);
-      parts.add(
-          exposed_category(collective->axis), cost, exposed_share(costing, pass, i, cost.time));
-    } else {
-      parts.add(pass[i].recomputed ? StepCategory::recompute : StepCategory::compute,
-                costing.costs.operation(pass[i].op, costing.places));
-    }
+    add_operation(parts, costing, pass, i, memo);
   }
   return parts;
+}
+
+bool is_expert_exchange(const model::PassOp& entry) {
+  const auto* op = std::get_if<model::CollectiveOp>(&entry.op);
+  return op != nullptr && op->axis == model::CommAxis::expert &&
+         op->kind == model::CollectiveKind::all_to_all;
+}
+
+// The nodes into which the two all-to-all of a pass cut it, in order. A pass without them is
+// attention alone.
+struct NodeNames {
+  LayerNode before, first, between, second, after, whole;
+};
+
+constexpr NodeNames kForwardNodes = {LayerNode::attention_forward,
+                                     LayerNode::dispatch_forward,
+                                     LayerNode::mlp_forward,
+                                     LayerNode::combine_forward,
+                                     LayerNode::mlp_forward,
+                                     LayerNode::attention_forward};
+constexpr NodeNames kBackwardNodes = {LayerNode::mlp_backward,
+                                      LayerNode::combine_backward,
+                                      LayerNode::mlp_backward,
+                                      LayerNode::dispatch_backward,
+                                      LayerNode::attention_backward,
+                                      LayerNode::attention_backward};
+
+void cut_pass(LayerNodeParts& nodes,
+              const NodeNames& names,
+              const Costing& costing,
+              const model::Pass& pass,
+              CollectiveMemo& memo) {
+  const bool exchanges = std::any_of(pass.begin(), pass.end(), is_expert_exchange);
+  LayerNode here = exchanges ? names.before : names.whole;
+  bool seen = false;
+  for (std::size_t i = 0; i < pass.size(); ++i) {
+    if (is_expert_exchange(pass[i])) {
+      add_operation(nodes[static_cast<std::size_t>(seen ? names.second : names.first)],
+                    costing,
+                    pass,
+                    i,
+                    memo);
+      here = seen ? names.after : names.between;
+      seen = true;
+    } else {
+      add_operation(nodes[static_cast<std::size_t>(here)], costing, pass, i, memo);
+    }
+  }
+}
+
+LayerNodeParts cut_layer(const Costing& costing,
+                         const model::LayerPasses& passes,
+                         const Parts& recompute,
+                         CollectiveMemo& memo) {
+  LayerNodeParts nodes;
+  cut_pass(nodes, kForwardNodes, costing, passes.forward, memo);
+  cut_pass(nodes, kBackwardNodes, costing, passes.backward_input, memo);
+  nodes[static_cast<std::size_t>(LayerNode::attention_backward)].add(recompute);
+  for (std::size_t i = 0; i < passes.backward_weight.size(); ++i) {
+    const LayerNode node =
+        i < passes.mlp_weight_ops ? LayerNode::mlp_weight : LayerNode::attention_weight;
+    add_operation(nodes[static_cast<std::size_t>(node)], costing, passes.backward_weight, i, memo);
+  }
+  return nodes;
+}
+
+// All-to-all of a pass, and the time of what runs beside it.
+cost::Cost exchange_cost(const Costing& costing, const model::Pass& pass, CollectiveMemo& memo) {
+  cost::Cost sum;
+  for (const model::PassOp& entry : pass) {
+    if (is_expert_exchange(entry)) {
+      sum += memo.get(costing, std::get<model::CollectiveOp>(entry.op));
+    }
+  }
+  return sum;
+}
+
+Seconds shared_expert_time(const Costing& costing, const model::Pass& pass) {
+  Seconds sum;
+  for (const model::PassOp& entry : pass) {
+    const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
+    if (gemm != nullptr && gemm->name.starts_with("shared_expert")) {
+      sum += costing.costs.gemm(*gemm).time;
+    }
+  }
+  return sum;
+}
+
+// Takes from a pass the all-to-all that runs beside `available` seconds of other work; returns what
+// of it is hidden.
+Seconds hide_exchange(Parts& parts,
+                      const Costing& costing,
+                      const cost::Cost& exchange,
+                      Seconds available) {
+  const Seconds hidden = std::min(exchange.time, available);
+  if (hidden > Seconds{}) {
+    const double share = hidden / exchange.time * (1.0 - expert_slowdown(costing.costs));
+    parts.add(StepCategory::exposed_expert, exchange, -share);
+  }
+  return hidden;
+}
+
+// Without combined steps: shared experts run beside the all-to-all of their own direction, and in a
+// full backward the weight gradients of the MLP block as well.
+void hide_in_layer(LayerCosts& costs,
+                   const Costing& costing,
+                   const model::LayerPasses& passes,
+                   CollectiveMemo& memo) {
+  hide_exchange(costs.forward,
+                costing,
+                exchange_cost(costing, passes.forward, memo),
+                shared_expert_time(costing, passes.forward));
+  cost::Cost exchange = exchange_cost(costing, passes.backward_input, memo);
+  const Seconds hidden = hide_exchange(
+      costs.backward_input, costing, exchange, shared_expert_time(costing, passes.backward_input));
+  Seconds weights;
+  for (std::size_t i = 0; i < passes.mlp_weight_ops; ++i) {
+    weights += costing.costs.operation(passes.backward_weight[i].op, costing.places).time;
+  }
+  const Seconds more = std::min(exchange.time - hidden, weights);
+  if (more > Seconds{}) {
+    costs.full_backward_gain.add(StepCategory::exposed_expert,
+                                 exchange,
+                                 -(more / exchange.time) * (1.0 - expert_slowdown(costing.costs)));
+  }
 }
 
 // Full recomputation runs the forward pass again.
@@ -181,6 +314,9 @@ LayerCosts cost_layer(const Costing& costing,
   const model::ModelSpec& model = costing.input.model;
   const model::LayerPasses passes = model::layer_passes(model, costing.options, layer);
   LayerCosts costs = cost_passes(costing, passes, memo);
+  if (costing.overlaps_experts && !costing.combines) {
+    hide_in_layer(costs, costing, passes, memo);
+  }
   const double forward_launches = launch_count(passes.forward);
   double again = 0.0;
   double launches_again = 0.0;
@@ -193,17 +329,19 @@ LayerCosts cost_layer(const Costing& costing,
     costs.recompute = cost_pass(costing, repeated, memo);
     launches_again = launch_count(repeated);
   }
-  apply_host_floor(costing, {hosted(costing, costs.forward, 1.0, forward_launches)});
+  const HostedPass forward = hosted(costing, costs.forward, 1.0, forward_launches);
+  const HostedPass recompute = hosted(costing, costs.recompute, again, launches_again);
   // Input and weight gradients share the launches of the backward.
-  apply_host_floor(
-      costing,
-      {hosted(costing, costs.recompute, again, launches_again),
-       hosted(
-           costing, costs.backward_input, kHostBackward / 2.0, launch_count(passes.backward_input)),
-       hosted(costing,
-              costs.backward_weight,
-              kHostBackward / 2.0,
-              launch_count(passes.backward_weight))});
+  const HostedPass input = hosted(
+      costing, costs.backward_input, kHostBackward / 2.0, launch_count(passes.backward_input));
+  const HostedPass weight = hosted(
+      costing, costs.backward_weight, kHostBackward / 2.0, launch_count(passes.backward_weight));
+  if (costing.combines) {
+    costs.nodes = cut_layer(costing, passes, costs.recompute, memo);
+    costs.host = {forward.host, recompute.host + input.host, weight.host};
+  }
+  apply_host_floor(costing, {forward});
+  apply_host_floor(costing, {recompute, input, weight});
   return costs;
 }
 

@@ -13,6 +13,7 @@
 // exposed   | beside a GEMM: time - hidden (1 - slow-down), hidden at most    | s    | software
 //           | the GEMM's time; else the stack's tensor_exposed share          |      |
 
+#include <optional>
 #include <vector>
 
 #include "sim/step/data_parallel_costs.hpp"
@@ -24,6 +25,11 @@ struct LayerCosts {
   Parts recompute;
   Parts backward_input;
   Parts backward_weight;
+  // Cut at the experts' all-to-all, recomputation included; for combined steps only.
+  std::optional<LayerNodeParts> nodes = std::nullopt;
+  HostTimes host = {};
+  // All-to-all that a full backward hides behind its weight gradients: negative.
+  Parts full_backward_gain = {};
 };
 
 // The collectives of a layer are few different ones, several times each.

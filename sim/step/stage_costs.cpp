@@ -37,6 +37,7 @@ void add_layer(BucketCosts& bucket, const LayerCosts& layer, double count) {
   bucket.backward.add(layer.recompute, count);
   bucket.backward.add(layer.backward_input, count);
   bucket.backward.add(layer.backward_weight, count);
+  bucket.backward.add(layer.full_backward_gain, count);
   bucket.backward_input.add(layer.recompute, count);
   bucket.backward_input.add(layer.backward_input, count);
   bucket.backward_weight.add(layer.backward_weight, count);
@@ -52,9 +53,9 @@ double jitter_share(const Costing& costing) {
 void apply_jitter(Parts& parts, const Costing& costing) {
   const double share = jitter_share(costing);
   if (share > 0.0) {
-    parts.add(StepCategory::idle,
-              cost::term(parts.total() * share,
-                         costing.costs.software().jitter_per_doubling.kind()));
+    parts.add(
+        StepCategory::idle,
+        cost::term(parts.total() * share, costing.costs.software().jitter_per_doubling.kind()));
   }
 }
 
@@ -64,7 +65,7 @@ struct BucketContent {
   static constexpr std::size_t kPolicies = kRecomputePolicies;
 
   std::array<std::int64_t, kLayerSorts> layers{};  // [moe][policy]
-  std::int64_t dense_layer = 0;                      // one layer of each kind, for its shapes
+  std::int64_t dense_layer = 0;                    // one layer of each kind, for its shapes
   std::int64_t moe_layer = 0;
   bool embedding = false;
   bool head = false;
@@ -179,11 +180,11 @@ CombinedLayers BucketTable::combined() const {
   combined.active = true;
   combined.slowdown = expert_slowdown(costing_.costs);
   combined.jitter = jitter_share(costing_);
-  combined.host_layer_time = software.host_layer_time.value();
   combined.source = software.communication_slowdown.kind();
   for (std::size_t sort = 0; sort < layers_.size(); ++sort) {
     if (layers_[sort]) {
       combined.nodes[sort] = layers_[sort]->nodes;
+      combined.host[sort] = layers_[sort]->host;
     }
   }
   return combined;
@@ -333,6 +334,8 @@ model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs
   options.shard = layout::shard_context(input.layout);
   options.precision = input.spec.precision;
   options.dropout = software.dropout;
+  options.hierarchical_exchange = input.spec.expert_exchange.value_or(software.expert_exchange) ==
+                                  hardware::ExpertExchange::hierarchical;
   options.loss_bytes_per_logit = software.loss_bytes_per_logit.value();
   if (software.attention == hardware::AttentionImplementation::unfused) {
     options.attention = model::AttentionKernel::unfused;

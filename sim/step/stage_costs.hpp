@@ -71,13 +71,20 @@ inline constexpr std::size_t kLayerSorts = 2 * kRecomputePolicies;
 
 using LayerNodeParts = std::array<Parts, schedule::kLayerNodes>;  // by LayerNode
 
+// Host time to launch the passes of a layer; the input's with recomputation.
+struct HostTimes {
+  Seconds forward;
+  Seconds backward_input;
+  Seconds backward_weight;
+};
+
 // What steps that combine a forward with a backward are made of (combined_step.hpp).
 struct CombinedLayers {
   bool active = false;
   std::array<std::optional<LayerNodeParts>, kLayerSorts> nodes;  // by sort
   double slowdown = 0.0;
   double jitter = 0.0;  // share of the busy time
-  Seconds host_layer_time;
+  std::array<HostTimes, kLayerSorts> host{};  // by sort
   SourceKind source = SourceKind::assumed;
 
   [[nodiscard]] const LayerNodeParts& nodes_of(std::uint8_t sort) const;

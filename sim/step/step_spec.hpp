@@ -41,8 +41,9 @@ struct StepSpec {
   RecomputeSpec recompute;
   OverlapSpec overlap;
   schedule::ScheduleKind schedule = schedule::ScheduleKind::none;
-  std::optional<Bytes> bucket;                           // absent: one bucket per layer
-  std::optional<hardware::GradientReduction> reduction;  // absent: as the software profile says
+  std::optional<Bytes> bucket;                              // absent: one bucket per layer
+  std::optional<hardware::GradientReduction> reduction;     // absent: as the software profile says
+  std::optional<hardware::ExpertExchange> expert_exchange;  // absent: as the software profile says
   std::optional<Seconds> given_time;
 };
 
