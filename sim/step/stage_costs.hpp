@@ -61,8 +61,8 @@ struct BucketCosts {
 };
 
 struct ChunkCosts {
-  std::vector<std::uint32_t> buckets;  // in forward order: indices into StageCosts::buckets
-  std::vector<std::uint8_t> layers;    // their sorts, in forward order
+  std::vector<std::uint32_t> buckets;     // in forward order: indices into StageCosts::buckets
+  std::vector<std::uint8_t> layers = {};  // their sorts, in forward order
 };
 
 // Layers alike in mixture of experts and recomputation are of one sort: [moe][policy].

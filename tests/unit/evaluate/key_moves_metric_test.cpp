@@ -92,12 +92,34 @@ const std::vector<Change> kChanges = {
     {"$4/h}", "$4/h, bill_spares: false}", "cost", Moves::down},
 };
 
-TEST(Keys, EveryChangeMovesItsMetric) {
-  const report::Evaluation base = must_evaluate(kBase, {.levers = false});
-  for (const Change& change : kChanges) {
+// A mixture of experts whose tokens cross nodes.
+constexpr std::string_view kMixture = R"(format: orrery/1
+name: mixture
+model: {preset: deepseek-v2, moe: {imbalance: 1.0}}
+cluster: {gpu: h800-sxm, nodes: 16, gpus_per_node: 8, network: {preset: infiniband-400g}}
+layout: {pipeline: 4, expert: 16, sharding: zero1, schedule: 1f1b}
+batch: {global: 512, micro: 1}
+precision: {compute: fp8-block}
+overlap: {expert: false, expert_exchange: pairwise}
+)";
+
+const std::vector<Change> kMixtureChanges = {
+    {"imbalance: 1.0", "imbalance: 1.5", "step_time", Moves::up},
+    {"imbalance: 1.0", "load_spread: 0.5", "step_time", Moves::up},
+    {"imbalance: 1.0", "imbalance: 1.5, capacity: 0.9", "step_time", Moves::down},
+    {"imbalance: 1.0", "shared: 4", "step_time", Moves::up},
+    {"compute: fp8-block", "compute: fp8-block, expert_dispatch: fp8", "step_time", Moves::down},
+    {"expert: false", "expert: true", "exposed_communication_fraction", Moves::down},
+    {"pairwise", "hierarchical", "exposed_communication_fraction", Moves::down},
+    {"schedule: 1f1b", "virtual_stages: 2, schedule: dualpipe", "bubble_fraction", Moves::down},
+};
+
+void expect_moves(std::string_view text, const std::vector<Change>& changes) {
+  const report::Evaluation base = must_evaluate(text, {.levers = false});
+  for (const Change& change : changes) {
     SCOPED_TRACE(std::string(change.from) + " -> " + std::string(change.to));
     const report::Evaluation changed =
-        must_evaluate(replaced(kBase, change.from, change.to), {.levers = false});
+        must_evaluate(replaced(text, change.from, change.to), {.levers = false});
     const double before = value(base, change.metric);
     const double after = value(changed, change.metric);
     if (change.direction == Moves::up) {
@@ -106,6 +128,22 @@ TEST(Keys, EveryChangeMovesItsMetric) {
       EXPECT_LT(after, before) << change.metric;
     }
   }
+}
+
+TEST(Keys, EveryChangeMovesItsMetric) {
+  expect_moves(kBase, kChanges);
+}
+
+TEST(Keys, EveryChangeOfAMixtureOfExpertsMovesItsMetric) {
+  expect_moves(kMixture, kMixtureChanges);
+}
+
+// A limit on the nodes of a token saves bytes where one copy per node is sent.
+TEST(Keys, ANodeLimitShortensAHierarchicalExchange) {
+  const std::string free = replaced(kMixture, "pairwise", "hierarchical");
+  // 160 experts on two nodes of 8: a limit of one node halves what crosses the network.
+  const std::string limited = replaced(free, "imbalance: 1.0", "node_limit: 1");
+  EXPECT_LT(value(must_evaluate(limited), "step_time"), value(must_evaluate(free), "step_time"));
 }
 
 }  // namespace

@@ -112,6 +112,8 @@ void dump_model(Lines& lines, const model::ModelSpec& model) {
     lines.add("model.moe.dense_layers", model.moe->dense_layers);
     lines.add("model.moe.capacity_factor", model.moe->capacity_factor);
     lines.add("model.moe.imbalance", model.moe->imbalance);
+    lines.add("model.moe.load_spread", model.moe->load_spread);
+    lines.add("model.moe.node_limit", model.moe->node_limit);
   }
   if (model.mla) {
     lines.add("model.mla.q_lora_rank", model.mla->q_lora_rank);
@@ -178,6 +180,9 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.overlap.data", step.overlap.data);
   lines.add("step.overlap.tensor", step.overlap.tensor);
   lines.add("step.overlap.pipeline", step.overlap.pipeline);
+  lines.add("step.overlap.expert", step.overlap.expert);
+  lines.add("step.expert_exchange", step.expert_exchange);
+  lines.add("step.dispatch", step.precision.dispatch);
   lines.add("step.schedule", step.schedule);
   lines.add("step.bucket", step.bucket);
   lines.add("step.reduction", step.reduction);

@@ -1,0 +1,114 @@
+// How tokens reach their experts: bytes of dispatch and combine, imbalance of the ranks.
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/model/model_test_support.hpp"
+
+namespace orrery::model {
+namespace {
+
+constexpr std::int64_t kMoeLayer = 10;
+
+CollectiveOp find_exchange(const Pass& pass, std::string_view name) {
+  for (const CollectiveOp& op : collectives(pass)) {
+    if (op.name == name) {
+      return op;
+    }
+  }
+  ADD_FAILURE() << "no " << name;
+  return {};
+}
+
+OpOptions sixty_four_ranks() {
+  OpOptions options;
+  options.shard.expert = 64;
+  options.precision.compute = Dtype::fp8;
+  options.precision.fp8_scaling = Fp8Scaling::block;
+  return options;
+}
+
+// 4,096 tokens of 7,168 elements to 8 experts: 2 bytes each in bf16; in FP8 one byte and a scale of
+// 4 bytes for 128 elements. Results and their gradients' way back stay in bf16.
+TEST(MoeOps, DispatchInFp8HalvesItsBytesAndLeavesTheCombine) {
+  const ModelSpec model = preset_spec("deepseek-v3");
+  OpOptions options = sixty_four_ranks();
+  const LayerPasses wide = layer_passes(model, options, kMoeLayer);
+  options.precision.dispatch = Dtype::fp8;
+  const LayerPasses narrow = layer_passes(model, options, kMoeLayer);
+  const double elements = 4096.0 * 8.0 * 7168.0;
+  const auto sent = [](const Pass& pass, std::string_view name) {
+    return in_bytes(find_exchange(pass, name).bytes_per_rank_in);
+  };
+  EXPECT_DOUBLE_EQ(sent(wide.forward, "expert_dispatch"), elements * 2.0);
+  EXPECT_DOUBLE_EQ(sent(narrow.forward, "expert_dispatch"), elements * (1.0 + 4.0 / 128.0));
+  EXPECT_DOUBLE_EQ(sent(narrow.forward, "expert_combine"), elements * 2.0);
+  EXPECT_DOUBLE_EQ(sent(narrow.backward_input, "expert_combine_backward"),
+                   elements * (1.0 + 4.0 / 128.0));
+  EXPECT_DOUBLE_EQ(sent(narrow.backward_input, "expert_dispatch_backward"), elements * 2.0);
+}
+
+// Cast before it is sent, a token is cast once and not once per expert.
+TEST(MoeOps, DispatchInFp8CastsBeforeTheCopies) {
+  const ModelSpec model = preset_spec("deepseek-v3");
+  OpOptions options = sixty_four_ranks();
+  options.precision.dispatch = Dtype::fp8;
+  const LayerPasses passes = layer_passes(model, options, kMoeLayer);
+  const auto cast = find_memory(passes.forward, "dispatch_cast");
+  ASSERT_TRUE(cast.has_value());
+  EXPECT_DOUBLE_EQ(in_bytes(cast->read), 4096.0 * 7168.0 * 2.0);
+  EXPECT_DOUBLE_EQ(in_bytes(cast->written), 4096.0 * 7168.0);
+  EXPECT_TRUE(find_memory(passes.forward, "fp8_transpose").has_value());
+}
+
+TEST(MoeOps, HierarchicalExchangeCarriesItsRouting) {
+  ModelSpec model = preset_spec("deepseek-v3");
+  model.moe->node_limit = 4;
+  OpOptions options = sixty_four_ranks();
+  EXPECT_FALSE(find_exchange(layer_passes(model, options, kMoeLayer).forward, "expert_dispatch")
+                   .routing.has_value());
+  options.hierarchical_exchange = true;
+  const LayerPasses passes = layer_passes(model, options, kMoeLayer);
+  const auto routing = find_exchange(passes.forward, "expert_dispatch").routing;
+  ASSERT_TRUE(routing.has_value());
+  EXPECT_DOUBLE_EQ(routing->tokens, 4096.0);
+  EXPECT_DOUBLE_EQ(in_bytes(routing->token_bytes), 7168.0 * 2.0);
+  EXPECT_EQ(routing->experts, 256);
+  EXPECT_EQ(routing->top_k, 8);
+  EXPECT_EQ(routing->node_limit, 4);
+  // The copies are made on arrival.
+  EXPECT_FALSE(find_memory(passes.forward, "permute").has_value());
+}
+
+// The MLP block's weight gradients lead: router, shared and routed experts; attention follows.
+TEST(MoeOps, WeightGradientsOfTheMlpBlockComeFirst) {
+  const LayerPasses passes =
+      layer_passes(preset_spec("deepseek-v3"), sixty_four_ranks(), kMoeLayer);
+  ASSERT_GT(passes.mlp_weight_ops, 0U);
+  ASSERT_LT(passes.mlp_weight_ops, passes.backward_weight.size());
+  const auto name_at = [&passes](std::size_t i) {
+    return std::get<GemmOp>(passes.backward_weight[i].op).name;
+  };
+  EXPECT_EQ(name_at(passes.mlp_weight_ops - 1), "router");
+  EXPECT_EQ(name_at(passes.mlp_weight_ops), "attention_output");
+}
+
+// Spread s of one expert's load: a rank with n experts has s / sqrt(n), the busiest of e ranks lies
+// z(e) of that above the average. z(64) = 2.36 (Blom: quantile of 63.625 / 64.25 = 0.99027).
+TEST(MoeOps, LoadSpreadGrowsWithRanksAndAveragesOverTheExpertsOfARank) {
+  ModelSpec model = preset_spec("deepseek-v3");
+  model.moe->load_spread = 0.2;
+  OpOptions options;
+  const auto imbalance = [&](std::int64_t ranks) {
+    options.shard.expert = ranks;
+    return shard_dims(model, options).row_imbalance;
+  };
+  EXPECT_NEAR(imbalance(64), 1.0 + 0.2 / 2.0 * 2.336, 2e-3);
+  EXPECT_DOUBLE_EQ(imbalance(1), 1.0);
+  EXPECT_LT(imbalance(8), imbalance(64));
+  EXPECT_LT(imbalance(64), imbalance(256));
+  model.moe->capacity_factor = 1.1;
+  EXPECT_DOUBLE_EQ(imbalance(64), 1.1);
+}
+
+}  // namespace
+}  // namespace orrery::model

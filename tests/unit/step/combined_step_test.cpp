@@ -1,0 +1,143 @@
+// Steps that combine a forward with a backward, and all-to-all beside other work of its direction.
+
+#include "sim/step/combined_step.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "tests/unit/step/step_fixture.hpp"
+
+namespace orrery::step::test {
+namespace {
+
+using schedule::LayerNode;
+using schedule::ScheduleKind;
+
+constexpr double kCloseMicroseconds = 0.01;
+
+double in_us(const Parts& parts, StepCategory category) {
+  return in_microseconds(parts.by_category[static_cast<std::size_t>(category)]);
+}
+
+// One chunk of one layer; times in microseconds.
+StageCosts one_layer(double dispatch_forward) {
+  LayerNodeParts nodes;
+  const auto set = [&nodes](LayerNode node, StepCategory category, double us) {
+    nodes[static_cast<std::size_t>(node)].by_category[static_cast<std::size_t>(category)] =
+        microseconds(us);
+  };
+  set(LayerNode::attention_forward, StepCategory::compute, 10.0);
+  set(LayerNode::dispatch_forward, StepCategory::exposed_expert, dispatch_forward);
+  set(LayerNode::mlp_forward, StepCategory::compute, 6.0);
+  set(LayerNode::combine_forward, StepCategory::exposed_expert, 4.0);
+  set(LayerNode::combine_backward, StepCategory::exposed_expert, 4.0);
+  set(LayerNode::mlp_backward, StepCategory::compute, 6.0);
+  set(LayerNode::mlp_weight, StepCategory::compute, 3.0);
+  set(LayerNode::dispatch_backward, StepCategory::exposed_expert, 4.0);
+  set(LayerNode::attention_backward, StepCategory::compute, 10.0);
+  set(LayerNode::attention_weight, StepCategory::compute, 5.0);
+  StageCosts costs;
+  costs.combined.active = true;
+  costs.combined.nodes[0] = nodes;
+  costs.devices = {{.chunks = {{.buckets = {}, .layers = {0}}}, .optimizer = {}}};
+  return costs;
+}
+
+// Compute attn_f 0-10, mlp_b 10-16, mlp_w 16-19, mlp_f 19-25, attn_b 25-35, attn_w 35-40; every
+// all-to-all fits beside it: dispatch_f 10-14, dispatch_b 16-20, combine_f 25-29.
+TEST(CombinedStep, ShortExchangesCostNothing) {
+  const StageCosts costs = one_layer(4.0);
+  const Parts parts = combined_step(costs, costs.devices[0], 0, 0, true);
+  EXPECT_NEAR(in_us(parts, StepCategory::compute), 40.0, kCloseMicroseconds);
+  EXPECT_NEAR(in_us(parts, StepCategory::exposed_expert), 0.0, kCloseMicroseconds);
+}
+
+// A dispatch of 20 ends at 30, so mlp_f waits from 19 to 30: 11 exposed.
+TEST(CombinedStep, ALongExchangeIsExposedWhereComputeWaitsForIt) {
+  const StageCosts costs = one_layer(20.0);
+  const Parts parts = combined_step(costs, costs.devices[0], 0, 0, true);
+  EXPECT_NEAR(in_us(parts, StepCategory::compute), 40.0, kCloseMicroseconds);
+  EXPECT_NEAR(in_us(parts, StepCategory::exposed_expert), 11.0, kCloseMicroseconds);
+}
+
+// Without the weight gradients compute is 32 and mlp_f waits from 16 to 30.
+TEST(CombinedStep, WeightGradientsThatRunLaterHideNothing) {
+  const StageCosts costs = one_layer(20.0);
+  const Parts parts = combined_step(costs, costs.devices[0], 0, 0, false);
+  EXPECT_NEAR(in_us(parts, StepCategory::compute), 32.0, kCloseMicroseconds);
+  EXPECT_NEAR(in_us(parts, StepCategory::exposed_expert), 14.0, kCloseMicroseconds);
+}
+
+// Hidden: 40 + 32 - 51 = 21. A slow-down of 0.25 stretches compute by 1 + 0.25 * 21 / 40 = 1.13125:
+// attn_f ends at 11.3125, dispatch_f at 31.3125, then mlp_f 6.7875, attn_b 11.3125, attn_w 5.65625.
+TEST(CombinedStep, ComputeBesideAnExchangeIsSlower) {
+  StageCosts costs = one_layer(20.0);
+  costs.combined.slowdown = 0.25;
+  const Parts parts = combined_step(costs, costs.devices[0], 0, 0, true);
+  const double end = 31.3125 + 6.7875 + 11.3125 + 5.65625;
+  EXPECT_NEAR(in_us(parts, StepCategory::compute), 40.0, kCloseMicroseconds);
+  EXPECT_NEAR(in_us(parts, StepCategory::exposed_expert), end - 40.0, kCloseMicroseconds);
+}
+
+Case mixture(ScheduleKind schedule) {
+  Case what;
+  what.model = "deepseek-v2";
+  what.gpu = "h800-sxm";
+  what.nodes = 16;
+  what.layout.pipeline = 4;
+  what.layout.virtual_stages = schedule == ScheduleKind::one_f_one_b ? 1 : 2;
+  what.layout.expert = 16;
+  what.layout.sharding = layout::Sharding::zero1;
+  what.batch = {.global = 32 * 16, .micro = 1};
+  what.step.schedule = schedule;
+  return what;
+}
+
+double share(const StepResult& result, StepCategory category) {
+  return static_cast<double>(result.ledger.gpu_nanoseconds(category)) * kNano /
+         static_cast<double>(result.gpus);
+}
+
+TEST(CombinedStep, ScheduleHidesExchangesThatOtherwiseStandInTheWay) {
+  for (const ScheduleKind kind :
+       {ScheduleKind::dualpipe, ScheduleKind::dualpipev, ScheduleKind::interleaved_combined}) {
+    SCOPED_TRACE(schedule::to_string(kind));
+    Case what = mixture(kind);
+    const StepResult hidden = simulate(what);
+    what.step.overlap.expert = false;
+    const StepResult exposed = simulate(what);
+    EXPECT_LT(hidden.step_time, exposed.step_time);
+    EXPECT_LT(share(hidden, StepCategory::exposed_expert),
+              0.6 * share(exposed, StepCategory::exposed_expert));
+    EXPECT_NEAR(
+        share(hidden, StepCategory::compute) / share(exposed, StepCategory::compute), 1.0, 1e-4);
+  }
+}
+
+// Plain 1F1B has nothing of the other direction, only the shared experts and weight gradients.
+TEST(CombinedStep, PlainSchedulesHideBehindSharedExpertsAndWeightGradients) {
+  Case what = mixture(ScheduleKind::one_f_one_b);
+  const StepResult exposed = simulate(what);
+  what.step.overlap.expert = true;
+  const StepResult hidden = simulate(what);
+  EXPECT_LT(hidden.step_time, exposed.step_time);
+  EXPECT_LT(share(hidden, StepCategory::exposed_expert),
+            share(exposed, StepCategory::exposed_expert));
+  EXPECT_EQ(hidden.ledger.gpu_nanoseconds(StepCategory::compute),
+            exposed.ledger.gpu_nanoseconds(StepCategory::compute));
+}
+
+TEST(CombinedStep, SlowDownIsTheShareOfTheSmsThatTheStackStates) {
+  const Prepared prepared = prepare(mixture(ScheduleKind::dualpipe));
+  EXPECT_DOUBLE_EQ(expert_slowdown(prepared.costs),
+                   prepared.costs.software().communication_slowdown.value());
+  const cost::CostModel with_sms =
+      with_software(prepared.costs, [](hardware::SoftwareProfile& software) {
+        software.expert_all_to_all_sms = Coefficient<double>(20.0, {SourceKind::given, "a test"});
+      });
+  EXPECT_DOUBLE_EQ(expert_slowdown(with_sms), 20.0 / 132.0);
+}
+
+}  // namespace
+}  // namespace orrery::step::test
