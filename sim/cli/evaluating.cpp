@@ -119,6 +119,7 @@ void evaluate_file(InputFile& file,
   request.seed = options.seed;
   request.levers = needs.levers;
   request.timelines = needs.timelines;
+  request.ticks = needs.ticks;
   request.timeline_trial = needs.timeline_trial;
   request.operations = needs.operations;
   request.stop = watch.token();

@@ -43,6 +43,7 @@ struct InputFile {
 struct EvaluationNeeds {
   bool levers = false;
   bool timelines = false;
+  bool ticks = false;
   std::uint32_t timeline_trial = 0;
   bool operations = false;
 };

@@ -1,4 +1,4 @@
-// `orrery export`: the evaluation for other programs, as traces, tables or JSON.
+// `orrery export`: the evaluation for other programs, as traces, pictures, tables or JSON.
 
 #include <fmt/core.h>
 
@@ -14,6 +14,7 @@
 #include "sim/report/chrome_trace.hpp"
 #include "sim/report/csv_report.hpp"
 #include "sim/report/json_report.hpp"
+#include "sim/report/step_picture.hpp"
 
 namespace orrery::cli {
 
@@ -32,13 +33,15 @@ std::string whole_json(const report::Evaluation& evaluation) {
   return report::to_json(evaluation);
 }
 
-constexpr std::array<Export, 6> kExports = {{
+constexpr std::array<Export, 8> kExports = {{
     {"chrome-trace", "step", report::step_chrome_trace},
     {"chrome-trace", "run", report::run_chrome_trace},
     {"csv", "metrics", report::metrics_csv},
     {"csv", "ledger", report::ledger_csv},
     {"csv", "memory", report::memory_csv},
     {"json", "all", whole_json},
+    {"svg", "step", report::step_svg},
+    {"svg", "schedule", report::schedule_svg},
 }};
 
 struct ExportOptions {
@@ -70,7 +73,8 @@ std::string_view missing_part(const Export& wanted, const report::Evaluation& ev
   if (wanted.what == "run" && !evaluation.run) {
     return "there is no run to export: the scenario has no `training:`";
   }
-  if (wanted.what == "step" && evaluation.step.given) {
+  const bool shows_step = wanted.what == "step" || wanted.what == "schedule";
+  if (shows_step && evaluation.step.given) {
     return "there is no step to export: the scenario states its time";
   }
   return {};
@@ -81,12 +85,14 @@ ExitCode export_file(const ExportOptions& options) {
   std::vector<InputFile> files = load_files({options.file});
   const InterruptWatch watch;
   InputFile& file = files.front();
-  const bool trace = wanted.format == "chrome-trace";
-  evaluate_file(
-      file,
-      options.evaluation,
-      {.levers = wanted.format == "json", .timelines = trace, .timeline_trial = options.trial},
-      watch);
+  const bool timeline = wanted.format == "chrome-trace" || wanted.format == "svg";
+  evaluate_file(file,
+                options.evaluation,
+                {.levers = wanted.format == "json",
+                 .timelines = timeline,
+                 .ticks = wanted.what == "schedule",
+                 .timeline_trial = options.trial},
+                watch);
   if (!file.evaluation) {
     return file.code;
   }
@@ -106,18 +112,21 @@ ExitCode export_file(const ExportOptions& options) {
 }  // namespace
 
 void add_export_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("export", "Traces, tables and JSON for other programs");
+  CLI::App* command =
+      app.add_subcommand("export", "Traces, pictures, tables and JSON for other programs");
   const auto options = std::make_shared<ExportOptions>();
   command->add_option("FILE", options->file, "Scenario; - reads it from stdin")->required();
   command
-      ->add_option("--format", options->format, "chrome-trace (for ui.perfetto.dev), csv or json")
+      ->add_option(
+          "--format", options->format, "chrome-trace (for ui.perfetto.dev), svg, csv or json")
       ->required()
-      ->check(CLI::IsMember({"chrome-trace", "csv", "json"}))
+      ->check(CLI::IsMember({"chrome-trace", "svg", "csv", "json"}))
       ->type_name("FORMAT");
   command
       ->add_option("--what",
                    options->what,
-                   "chrome-trace: step (default), run; csv: metrics (default), ledger, memory")
+                   "chrome-trace: step (default), run; svg: step (default), schedule (its order in "
+                   "ticks of a layer, without hardware); csv: metrics (default), ledger, memory")
       ->type_name("PART");
   command->add_option("--trial", options->trial, "Trial of the run to trace (default 0)")
       ->type_name("N");
@@ -126,6 +135,7 @@ void add_export_command(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  orrery export --format chrome-trace -o step.json scenarios/gpt3-175b-1024.yaml\n"
+      "  orrery export --format svg --what schedule -o picture.svg scenarios/schedule-zb-v.yaml\n"
       "  orrery export --format csv --what ledger scenarios/gpt3-175b-1024.yaml");
   command->callback([options, &action] { action = [options] { return export_file(*options); }; });
 }

@@ -65,7 +65,9 @@ bool run_step(const scenario::Scenario& scenario,
               Diagnostics& diagnostics) {
   const step::StepInput input = step_input(scenario, resolved);
   auto outcome = step::simulate_step(
-      input, resolved.costs, {.timeline = options.timelines, .operations = options.operations});
+      input,
+      resolved.costs,
+      {.timeline = options.timelines, .ticks = options.ticks, .operations = options.operations});
   if (const auto* problem = std::get_if<step::StepProblem>(&outcome)) {
     diagnostics.error(
         scenario.where(problem->key), problem->key, problem->message, problem->allowed);

@@ -27,6 +27,7 @@ struct EvaluateOptions {
   std::optional<std::int64_t> trials = {};  // replaces simulation.trials
   std::optional<std::uint64_t> seed = {};   // replaces simulation.seed
   bool timelines = false;                   // keep the step's slices and the intervals of one trial
+  bool ticks = false;  // the step's slices in ticks of layers: its schedule without hardware
   std::uint32_t timeline_trial = 0;
   bool operations = false;  // keep the account by operation
   bool levers = true;

@@ -83,7 +83,7 @@ struct CombinedLayers {
   bool active = false;
   std::array<std::optional<LayerNodeParts>, kLayerSorts> nodes;  // by sort
   double slowdown = 0.0;
-  double jitter = 0.0;  // share of the busy time
+  double jitter = 0.0;                        // share of the busy time
   std::array<HostTimes, kLayerSorts> host{};  // by sort
   SourceKind source = SourceKind::assumed;
 
@@ -106,10 +106,6 @@ struct StageCosts {
     return buckets[chunk.buckets[index]];
   }
 };
-
-// Host time of a pass relative to the forward: the backward launches about 1.4 times as many
-// kernels.
-inline constexpr double kHostBackward = 1.4;
 
 // Whether the experts' all-to-all may run beside compute: as the scenario says, else in schedules
 // that are made for it.

@@ -13,6 +13,7 @@
 #include "sim/step/stage_costs.hpp"
 #include "sim/step/step_limits.hpp"
 #include "sim/step/task_times.hpp"
+#include "sim/step/unit_times.hpp"
 
 namespace orrery::step {
 
@@ -181,7 +182,7 @@ std::variant<StepResult, StepProblem> simulate_step(const StepInput& input,
   result.feasibility = judge(result.memory);
   account_for_trust(result, stages, input);
   if (options.timeline) {
-    keep_slices(result, graph, timing);
+    keep_slices(result, graph, options.ticks ? unit_timing(graph, input.layout, buckets) : timing);
   }
   if (options.operations) {
     result.operations = operation_account(input, costs, busiest_device(result));

@@ -37,6 +37,7 @@ struct StepInput {
 
 struct StepOptions {
   bool timeline = true;    // keep the slices
+  bool ticks = false;      // slices in ticks of layers (unit_times.hpp) in place of simulated time
   bool operations = true;  // keep the account by operation
 };
 
