@@ -14,6 +14,7 @@
 #include "sim/evaluate/resolve.hpp"
 #include "sim/run/run_simulator.hpp"
 #include "sim/schedule/schedule.hpp"
+#include "sim/step/stage_costs.hpp"
 #include "sim/step/step_simulator.hpp"
 
 namespace orrery::evaluate {
@@ -117,8 +118,18 @@ void warn_of_the_run(const scenario::Scenario& scenario,
 
 // Answers that are bounds rather than estimates, said where the key stands.
 void warn_of_the_step(const scenario::Scenario& scenario,
-                      const hardware::SoftwareProfile& software,
+                      const step::StepInput& input,
+                      const cost::CostModel& costs,
                       Diagnostics& diagnostics) {
+  const hardware::SoftwareProfile& software = costs.software();
+  if (scenario.layout.sharding == layout::Sharding::zero2 && input.layout.virtual_stages == 1 &&
+      step::gradient_reduction(input, costs) == hardware::GradientReduction::per_step) {
+    diagnostics.warning(scenario.where("layout.sharding"),
+                        "layout.sharding",
+                        "zero2 with gradients reduced once a step holds them whole until then and "
+                        "their shard beside them: more memory than zero1",
+                        "zero1, or overlap.reduction: per_micro_batch");
+  }
   if (scenario.model.moe && scenario.model.moe->node_limit > 0 && scenario.layout.expert > 1 &&
       scenario.locations.contains("model.moe.node_limit") &&
       scenario.step.expert_exchange.value_or(software.expert_exchange) ==
@@ -232,7 +243,7 @@ std::optional<Evaluation> evaluate(const scenario::Scenario& scenario,
   if (!run_step(scenario, *resolved, options, evaluation, diagnostics)) {
     return std::nullopt;
   }
-  warn_of_the_step(scenario, resolved->costs.software(), diagnostics);
+  warn_of_the_step(scenario, step_input(scenario, *resolved), resolved->costs, diagnostics);
   fill_step_metrics(scenario, resolved->costs.gpu(), evaluation);
   if (scenario.run && !run_whole(scenario, *resolved, options, evaluation, diagnostics)) {
     return std::nullopt;

@@ -149,7 +149,10 @@ double main_head(const Activations& a) {
 double widest_gradients(const Activations& a, std::int64_t layer) {
   const ShardDims& dims = a.dims;
   const bool moe = a.model.is_moe_layer(layer);
-  const std::int64_t inner = (dims.activation_inputs + 1) * (moe ? dims.expert_ffn : dims.ffn);
+  const std::int64_t ffn = moe ? dims.expert_ffn : dims.ffn;
+  // Around the activation, or around the up projection: experts are often narrower than the stream.
+  const std::int64_t inner =
+      std::max((dims.activation_inputs + 1) * ffn, dims.activation_inputs * ffn + dims.hidden);
   const double mlp = product(moe ? dims.expert_rows : dims.tokens, inner) * dims.element_bytes;
   double attention = gathered(
       a, (dims.heads + dims.groups) * (dims.head_dim_qk + dims.head_dim_v), dims.element_bytes);

@@ -245,7 +245,9 @@ class Picture {
 
   [[nodiscard]] Box box_of(const Slice& slice) const {
     const StepTask& task = slice.task;
-    Box box{.x = at(slice.start), .width = at(slice.end) - at(slice.start)};
+    Box box;
+    box.x = at(slice.start);
+    box.width = at(slice.end) - box.x;
     const int chunk = std::max<int>(task.chunk, 0);
     box.color = color_of(paint_of(task), chunk, chunks_);
     if (task.kind == TaskKind::overlapped) {

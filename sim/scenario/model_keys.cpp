@@ -232,8 +232,9 @@ Key moe_count(KeyText text, std::int64_t least, std::int64_t most, std::int64_t 
       [field](Draft& draft, const std::int64_t& value) { moe(draft).*field = value; });
 }
 
+constexpr std::int64_t kMostExperts = 65'536;
+
 void add_moe(std::vector<Key>& keys) {
-  constexpr std::int64_t kMostExperts = 65'536;
   const std::string of_preset(kOfPreset);
   keys.push_back(section_key({.path = "model.moe",
                               .note = "the preset's; else a dense model",
@@ -280,6 +281,10 @@ void add_moe(std::vector<Key>& keys) {
                            0,
                            kMostLayers,
                            &MoeSpec::dense_layers));
+}
+
+// How unevenly tokens reach the experts, and how far.
+void add_moe_load(std::vector<Key>& keys) {
   keys.push_back(value_key<kind::Number>(
       {.path = "model.moe.capacity",
        .aliases = {"capacity_factor"},
@@ -386,6 +391,7 @@ std::vector<Key> model_keys() {
   add_blocks(keys);
   add_flags(keys);
   add_moe(keys);
+  add_moe_load(keys);
   add_latent_attention(keys);
   return keys;
 }

@@ -10,9 +10,10 @@
 //
 // symbol   | meaning                                                            | unit | origin
 // ---------|--------------------------------------------------------------------|------|---------
-// nodes    | a layer cut at its all-to-all: attention, dispatch, mlp, combine   | s    | layer passes
-// slowdown | share of the SMs that the all-to-all kernels take: SMs / SMs of    | 1    | software,
-//          | the GPU where the stack states them, else communication_slowdown   |      | GPU
+// nodes    | a layer cut at its all-to-all: attention, dispatch, mlp, combine   | s    | layer
+// passes slowdown | SMs of the all-to-all kernels / SMs of the GPU where the stack     | 1    |
+// software,
+//          | states them, else communication_slowdown                           |      | GPU
 // floor    | host time to launch both passes of all layers                      | s    | software
 //
 // What precedes the dispatch (attention, norms, router, permutation) is the attention node; what
