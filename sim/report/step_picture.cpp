@@ -259,6 +259,12 @@ class Picture {
     return box;
   }
 
+  // A pass that is split at its communication is one pass of the order.
+  [[nodiscard]] static bool continues(const Box& before, const Box& box) {
+    return before.color == box.color && before.lower_color == box.lower_color &&
+           before.label == box.label && box.x - before.x - before.width < 0.01;
+  }
+
   // In order of time; neighbours of one color that cannot be told apart become one.
   [[nodiscard]] std::vector<Box> boxes(std::size_t device, Stream stream) const {
     std::vector<const Slice*> slices;
@@ -274,6 +280,10 @@ class Picture {
     std::vector<Box> boxes;
     for (const Slice* slice : slices) {
       Box box = box_of(*slice);
+      if (ticks_ && !boxes.empty() && continues(boxes.back(), box)) {
+        boxes.back().width += box.width;
+        continue;
+      }
       if (!boxes.empty() && boxes.back().color == box.color &&
           boxes.back().lower_color == box.lower_color && box.width < kNarrow &&
           box.x - boxes.back().x - boxes.back().width < kNarrow) {

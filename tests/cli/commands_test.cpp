@@ -131,6 +131,8 @@ TEST_F(CommandsTest, ExportOfTablesIsCsv) {
   EXPECT_TRUE(
       run("export --format csv --what memory small.yaml").out.starts_with("stage,peak_bytes,"));
   EXPECT_EQ(run("export --format json small.yaml").out, run("run --json small.yaml").out);
+  EXPECT_TRUE(run("export --format svg small.yaml").out.starts_with("<svg "));
+  EXPECT_TRUE(has(run("export --format svg --what schedule small.yaml").out, " ticks, devices"));
 }
 
 TEST_F(CommandsTest, ExportSaysWhatIsNotThere) {
