@@ -6,6 +6,7 @@
 
 #include "sim/evaluate/catalog.hpp"
 #include "sim/validate/remarks.hpp"
+#include "sim/validate/repair_run.hpp"
 
 namespace orrery::fit {
 
@@ -35,6 +36,11 @@ void add_row(const validate::DataRow& row,
     return;
   }
   auto ready = std::get<validate::ReadyRun>(std::move(run));
+  const auto outcome = validate::simulate_measured(ready, {.timeline = false, .operations = false});
+  if (const auto* reason = std::get_if<std::string>(&outcome)) {
+    observations.skipped.push_back({id, stack, *reason});
+    return;
+  }
   const hardware::ClusterSpec& cluster = ready.mapped.scenario.cluster;
   const auto remark = remarks.suspicious.find(id);
   Observation observation{

@@ -14,8 +14,10 @@
 // tied_embeddings absent                | as the model's family (run_tables.hpp)
 // stack                                 | software
 //
-// Only `measured`, `id` and `confidence` are never read here. MLP widths that the tensor degree
-// does not divide are padded to the next multiple, as the stacks do.
+// Only `measured`, `id` and `confidence` are never read here. Widths that the tensor degree does
+// not divide are padded to the next multiple, as the stacks do. What a row leaves open, or says in
+// words that are not known, gets a default with a note (row_mapping.hpp): a run that was measured
+// did run.
 
 #include <string>
 #include <variant>
@@ -29,9 +31,10 @@ namespace orrery::validate {
 struct MappedRun {
   scenario::Scenario scenario;     // software: the stack's name; cluster.gpu: the profile's
   std::vector<std::string> notes;  // what had to be assumed
+  bool recompute_is_open = false;  // the row does not state what is recomputed
 };
 
-// The scenario, or why there is none.
+// The scenario, or why there is none: the row is no mapping.
 [[nodiscard]] std::variant<MappedRun, std::string> map_run(const DataRow& row);
 
 }  // namespace orrery::validate

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "sim/base/parallel.hpp"
+#include "sim/validate/repair_run.hpp"
+#include "sim/validate/run_tables.hpp"
 
 namespace orrery::validate {
 
@@ -104,9 +106,9 @@ void run_work(Work& work) {
     skip(work, *reason);
     return;
   }
-  work.time.notes = std::get<ReadyRun>(work.run).mapped.notes;
-  auto outcome = simulate_run(std::get<ReadyRun>(std::move(work.run)),
-                              {.timeline = false, .operations = false});
+  ReadyRun& ready = std::get<ReadyRun>(work.run);
+  auto outcome = simulate_measured(ready, {.timeline = false, .operations = false});
+  work.time.notes = ready.mapped.notes;
   if (const auto* reason = std::get_if<std::string>(&outcome)) {
     skip(work, *reason);
     return;
@@ -119,6 +121,21 @@ void run_work(Work& work) {
   }
 }
 
+// The GPU of the run, or the nearest one that has a profile.
+void find_gpu(ReadyRun& run, ProfileShelf& profiles, Diagnostics& diagnostics) {
+  std::string& name = run.mapped.scenario.cluster.gpu;
+  run.gpu = profiles.gpu(name, diagnostics);
+  while (run.gpu == nullptr) {
+    const std::string_view near = nearest_gpu_profile(name);
+    if (near.empty()) {
+      return;
+    }
+    run.mapped.notes.push_back(fmt::format("no profile of {}: {}", name, near));
+    name = std::string(near);
+    run.gpu = profiles.gpu(name, diagnostics);
+  }
+}
+
 }  // namespace
 
 Prepared prepare_run(const DataRow& row, ProfileShelf& profiles, Diagnostics& diagnostics) {
@@ -127,14 +144,13 @@ Prepared prepare_run(const DataRow& row, ProfileShelf& profiles, Diagnostics& di
     return std::move(*reason);
   }
   ReadyRun run{.mapped = std::get<MappedRun>(std::move(mapped))};
-  const scenario::Scenario& scenario = run.mapped.scenario;
-  run.gpu = profiles.gpu(scenario.cluster.gpu, diagnostics);
+  find_gpu(run, profiles, diagnostics);
   if (run.gpu == nullptr) {
-    return fmt::format("there is no GPU profile {}", scenario.cluster.gpu);
+    return fmt::format("there is no GPU profile {}", run.mapped.scenario.cluster.gpu);
   }
-  run.software = profiles.software_of_stack(scenario.software, diagnostics);
+  run.software = profiles.software_of_stack(run.mapped.scenario.software, diagnostics);
   if (run.software == nullptr) {
-    return fmt::format("there is no software profile for stack `{}`", scenario.software);
+    return fmt::format("there is no software profile for stack `{}`", run.mapped.scenario.software);
   }
   run.mapped.scenario.cluster.network.tables = profiles.collectives(diagnostics);
   return run;

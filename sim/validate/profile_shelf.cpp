@@ -53,8 +53,10 @@ const hardware::SoftwareProfile* ProfileShelf::software_of_stack(const std::stri
   if (const hardware::SoftwareProfile* own = software(stack, diagnostics)) {
     return own;
   }
-  const auto known = software_of(stack);
-  return known ? software(std::string(*known), diagnostics) : nullptr;
+  if (const auto* known = software(std::string(software_of(stack)), diagnostics)) {
+    return known;
+  }
+  return software(std::string(kGenericSoftware), diagnostics);
 }
 
 }  // namespace orrery::validate

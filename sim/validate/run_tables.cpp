@@ -12,7 +12,7 @@ using model::Norm;
 using model::PositionEmbedding;
 
 // Longer names before the shorter ones that they contain.
-constexpr std::array<GpuName, 20> kGpus = {{{"H100-96GB", "h100-sxm-96gb-500w"},
+constexpr std::array<GpuName, 23> kGpus = {{{"H100-96GB", "h100-sxm-96gb-500w"},
                                             {"GB300", "gb300"},
                                             {"GB200", "gb200"},
                                             {"B300", "b300-sxm"},
@@ -23,21 +23,38 @@ constexpr std::array<GpuName, 20> kGpus = {{{"H100-96GB", "h100-sxm-96gb-500w"},
                                             {"H20-", "h20-sxm"},
                                             {"H200", "h200-sxm"},
                                             {"H800", "h800-sxm"},
+                                            {"A800", "a100-sxm-80gb"},
+                                            {"B100", "b200-sxm"},
                                             {"H100", "h100-sxm-80gb"},
                                             {"A100 PCIe", "a100-pcie-80gb"},
                                             {"A100-40GB", "a100-sxm-40gb"},
                                             {"A100", "a100-sxm-80gb"},
                                             {"V100-16GB", "v100-sxm-16gb"},
                                             {"V100", "v100-sxm-32gb"},
+                                            {"A40", "rtx-a6000"},
                                             {"A6000", "rtx-a6000"},
                                             {"4090", "rtx-4090"},
                                             {"L4", "l4"}}};
 
-constexpr std::array<StackName, 16> kStacks = {
+struct NearGpu {
+  std::string_view profile;
+  std::string_view instead;
+};
+
+constexpr std::array<NearGpu, 4> kNearGpus = {{{"gb300", "gb200"},
+                                               {"gb200", "b200-sxm"},
+                                               {"b300-sxm", "b200-sxm"},
+                                               {"b200-sxm", "h200-sxm"}}};
+
+constexpr std::array<StackName, 22> kStacks = {
     {{"megatron-deepspeed-vtrain", "megatron-deepspeed-vtrain"},
      {"megatron-deepspeed", "megatron-deepspeed"},
      {"megatron-lm", "megatron-lm"},
      {"megatron-core-no-overlap", "megatron-core-no-overlap"},
+     {"megatron-bridge", "nemo"},
+     {"bridge", "nemo"},
+     {"mt-nlg", "megatron-deepspeed"},
+     {"deepspeed", "megatron-deepspeed"},
      {"megatron", "megatron-core"},
      {"nemo-mlperf", "nemo-mlperf"},
      {"nemo", "nemo"},
@@ -49,6 +66,8 @@ constexpr std::array<StackName, 16> kStacks = {
      {"megascale", "megatron-core"},
      {"nanotron", "megatron-core"},
      {"automodel", "torchtitan-fsdp2"},
+     {"fsdp2", "torchtitan-fsdp2"},
+     {"fsdp", "llm-foundry-fsdp"},
      {"pytorch", "pytorch-ddp"}}};
 
 constexpr std::array<ModelFamily, 14> kFamilies = {{
@@ -176,17 +195,34 @@ std::optional<std::string_view> gpu_profile_of(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view nearest_gpu_profile(std::string_view profile) {
+  for (const NearGpu& near : kNearGpus) {
+    if (near.profile == profile) {
+      return near.instead;
+    }
+  }
+  return profile == kUnknownGpu ? std::string_view() : kUnknownGpu;
+}
+
 std::span<const StackName> stack_names() {
   return kStacks;
 }
 
-std::optional<std::string_view> software_of(std::string_view stack) {
+std::string_view software_of(std::string_view stack) {
   for (const StackName& entry : kStacks) {
     if (stack.starts_with(entry.stack)) {
       return entry.software;
     }
   }
-  return std::nullopt;
+  return kGenericSoftware;
+}
+
+layout::Sharding usual_sharding(std::string_view stack) {
+  const std::string_view software = software_of(stack);
+  const bool sharded = software.find("fsdp") != std::string_view::npos ||
+                       stack.find("fsdp") != std::string_view::npos ||
+                       stack.find("maxtext") != std::string_view::npos;
+  return sharded ? layout::Sharding::zero3 : layout::Sharding::zero1;
 }
 
 std::span<const ModelFamily> model_families() {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/layout/layout_spec.hpp"
 #include "sim/model/model_spec.hpp"
 
 namespace orrery::validate {
@@ -23,6 +24,12 @@ struct GpuName {
 [[nodiscard]] std::span<const GpuName> gpu_names();
 [[nodiscard]] std::optional<std::string_view> gpu_profile_of(std::string_view name);
 
+// Stands in for a GPU that the table does not know.
+inline constexpr std::string_view kUnknownGpu = "h100-sxm-80gb";
+
+// The profile to take when one is not installed: the nearest of its generation. "" after the last.
+[[nodiscard]] std::string_view nearest_gpu_profile(std::string_view profile);
+
 // Training stack -> software profile. A stack that has a profile of its own name needs no entry.
 struct StackName {
   std::string_view stack;     // the whole name, or its beginning
@@ -31,8 +38,13 @@ struct StackName {
 
 [[nodiscard]] std::span<const StackName> stack_names();
 
-// The profile for a stack without one of its own name; absent when the table does not know it.
-[[nodiscard]] std::optional<std::string_view> software_of(std::string_view stack);
+// The profile for a stack without one of its own name: `generic` when the table does not know it.
+inline constexpr std::string_view kGenericSoftware = "generic";
+[[nodiscard]] std::string_view software_of(std::string_view stack);
+
+// What the stack shards where a row does not say: stacks around FSDP parameters, gradients and
+// optimizer; Megatron and all others the optimizer.
+[[nodiscard]] layout::Sharding usual_sharding(std::string_view stack);
 
 // What the dimensions of a row leave open, by the first words of the model's name.
 struct ModelFamily {

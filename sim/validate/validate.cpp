@@ -12,6 +12,7 @@
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/measured_runs.hpp"
 #include "sim/validate/remarks.hpp"
+#include "sim/validate/repair_run.hpp"
 
 namespace orrery::validate {
 
@@ -167,11 +168,12 @@ std::optional<std::string> explain_row(const std::vector<fs::path>& files,
       }
       const hardware::ProfileSearch search = evaluate::profile_search(file, options.profiles);
       ProfileShelf profiles(search);
-      const auto run = prepare_run(row, profiles, diagnostics);
+      auto run = prepare_run(row, profiles, diagnostics);
       if (const auto* reason = std::get_if<std::string>(&run)) {
         diagnostics.error(row.value().where, "", *reason);
         return std::nullopt;
       }
+      static_cast<void>(simulate_measured(std::get<ReadyRun>(run), {}));  // settles what is open
       return explain_run(std::get<ReadyRun>(run), metric, search, diagnostics);
     }
   }

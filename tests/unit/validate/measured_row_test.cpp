@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "sim/validate/run_tables.hpp"
 
@@ -60,10 +61,10 @@ scenario::Scenario scenario_of(const std::map<std::string, std::string>& changes
   return std::get<MappedRun>(std::move(mapped)).scenario;
 }
 
-std::string reason_of(const std::map<std::string, std::string>& changes) {
-  const auto mapped = map_text(changes);
-  const auto* reason = std::get_if<std::string>(&mapped);
-  return reason == nullptr ? "" : *reason;
+std::vector<std::string> notes_of(const std::map<std::string, std::string>& changes) {
+  auto mapped = map_text(changes);
+  const auto* run = std::get_if<MappedRun>(&mapped);
+  return run == nullptr ? std::vector<std::string>{} : run->notes;
 }
 
 TEST(MeasuredRow, GivesTheDimensionsOfTheModel) {
@@ -124,12 +125,15 @@ TEST(MeasuredRow, TakesScheduleNoneForOneStageOrForTheUsualPipeline) {
   EXPECT_EQ(kind("{tp: 8, pp: 2, dp: 4, schedule: zb-h1}"), ScheduleKind::zb_h1);
 }
 
+// 80 layers with embedding and loss on 8 devices are 10 each: 5 chunks of two.
 TEST(MeasuredRow, InterleavesAtLeastTwoChunks) {
-  const auto mapped = map_text(
-      {{"layout", "{tp: 8, pp: 2, vpp: 1, dp: 4, schedule: interleaved}"}, {"missing", "[vpp]"}});
-  const auto& run = std::get<MappedRun>(mapped);
-  EXPECT_EQ(run.scenario.layout.virtual_stages, 2);
-  EXPECT_EQ(run.notes, std::vector<std::string>{"vpp is missing: 2"});
+  const auto chunks = [](const std::string& layout, const std::string& missing) {
+    return scenario_of({{"layout", layout}, {"missing", missing}}).layout.virtual_stages;
+  };
+  const std::string layout = "{tp: 4, sp: true, pp: 8, vpp: 1, dp: 2, schedule: interleaved}";
+  EXPECT_EQ(chunks(layout, "[]"), 2);
+  EXPECT_EQ(chunks(layout, "[vpp]"), 5);
+  EXPECT_EQ(chunks("{tp: 4, sp: true, pp: 8, dp: 2, schedule: 1f1b}", "[vpp]"), 1);
 }
 
 TEST(MeasuredRow, ShardsInsideTheStatedGroup) {
@@ -155,7 +159,9 @@ TEST(MeasuredRow, ReadsPrecisionsByName) {
   EXPECT_EQ(precision("fp8-tensorwise").fp8_scaling, model::Fp8Scaling::tensorwise);
   EXPECT_EQ(precision("mxfp8").fp8_scaling, model::Fp8Scaling::block);
   EXPECT_EQ(precision("mxfp8").compute, model::Dtype::fp8);
-  EXPECT_EQ(reason_of({{"precision", "int4"}}), "precision `int4` is not known");
+  EXPECT_EQ(precision("FP8-CS").fp8_scaling, model::Fp8Scaling::tensorwise);
+  EXPECT_EQ(precision("NVFP4").compute, model::Dtype::fp4);
+  EXPECT_EQ(notes_of({{"precision", "int4"}}).front(), "precision `int4`: bf16");
 }
 
 TEST(MeasuredRow, LetsTextInOnlyThroughTheKeywords) {
@@ -218,17 +224,6 @@ TEST(MeasuredRow, PadsTheMlpToItsShards) {
   EXPECT_EQ(scenario.model.ffn_hidden_size, 10924);
 }
 
-TEST(MeasuredRow, SaysWhyItCannotBeMapped) {
-  EXPECT_EQ(reason_of({{"hardware", "{gpu: TPUv4, count: 8}"}}), "no GPU profile for `TPUv4`");
-  EXPECT_EQ(reason_of({{"model", "{name: X, layers: 2, hidden: 64, heads: 4, vocab: 100}"}}),
-            "seq_len is missing");
-  EXPECT_EQ(reason_of({{"hardware", "{gpu: H100-80GB, count: 12, gpus_per_node: 8}"}}),
-            "12 GPUs on nodes of 8");
-  EXPECT_EQ(reason_of({{"layout", "{tp: 8, pp: 2, dp: 4, schedule: zigzag}"}}),
-            "schedule `zigzag` is not known");
-  EXPECT_EQ(reason_of({{"recompute", "sometimes"}}), "recompute `sometimes` is not known");
-}
-
 TEST(RunTables, FindTheMostSpecificEntry) {
   EXPECT_EQ(gpu_profile_of("H100-96GB HBM2e 2.4 TB/s (500 W cap)"), "h100-sxm-96gb-500w");
   EXPECT_EQ(gpu_profile_of("H100-80GB"), "h100-sxm-80gb");
@@ -236,8 +231,12 @@ TEST(RunTables, FindTheMostSpecificEntry) {
   EXPECT_FALSE(gpu_profile_of("MI300X").has_value());
   EXPECT_EQ(software_of("megatron-deepspeed-vtrain-single"), "megatron-deepspeed-vtrain");
   EXPECT_EQ(software_of("megatron-deepspeed"), "megatron-deepspeed");
-  EXPECT_EQ(software_of("megatron-bridge"), "megatron-core");
-  EXPECT_FALSE(software_of("maxtext").has_value());
+  EXPECT_EQ(software_of("megatron-core"), "megatron-core");
+  EXPECT_EQ(software_of("megatron-bridge"), "nemo");
+  EXPECT_EQ(software_of("maxtext"), kGenericSoftware);
+  EXPECT_EQ(nearest_gpu_profile("gb300"), "gb200");
+  EXPECT_EQ(nearest_gpu_profile("no-such-gpu"), kUnknownGpu);
+  EXPECT_EQ(nearest_gpu_profile(kUnknownGpu), "");
   EXPECT_EQ(model_family("GPT-OSS-120B", true).position, model::PositionEmbedding::rotary);
   EXPECT_EQ(model_family("GPT-175B", false).position, model::PositionEmbedding::learned);
   EXPECT_EQ(model_family("unheard-of", true).name, "Llama");
