@@ -131,7 +131,9 @@ struct Switches {
   std::optional<bool> dropout;
   std::optional<GradientReduction> gradient_reduction;
   std::optional<GradientType> gradient_dtype;
+  std::optional<bool> fp8_tensor_gather;
   std::optional<bool> fp8_parameters;
+  Number cast_share;
   std::optional<ParameterGather> parameter_gather;
   Time broadcast_time;
   std::optional<PipelineTransfer> plain_1f1b_transfer;
@@ -171,6 +173,10 @@ Switches read_switches(MappingReader& root, std::optional<AttentionImplementatio
   switches.dropout = root.optional<kind::Boolean>("dropout");
   switches.gradient_reduction = root.optional_choice("gradient_reduction", kReduction);
   switches.gradient_dtype = root.optional_choice("gradient_dtype", kGradientType);
+  switches.fp8_tensor_gather = root.optional<kind::Boolean>("fp8_tensor_gather");
+  if (root.has("cast_share")) {
+    switches.cast_share = read_coefficient<kind::Number>(root, "cast_share", kShareOrNone);
+  }
   switches.fp8_parameters = root.optional<kind::Boolean>("fp8_parameters");
   switches.parameter_gather = root.optional_choice("parameter_gather", kParameterGather);
   switches.broadcast_time = read_broadcast_time(root, switches.parameter_gather);
@@ -202,6 +208,8 @@ void apply(const Switches& switches, SoftwareProfile& profile) {
   override_with(profile.dropout, switches.dropout);
   override_with(profile.gradient_reduction, switches.gradient_reduction);
   override_with(profile.gradient_dtype, switches.gradient_dtype);
+  override_with(profile.fp8_tensor_gather, switches.fp8_tensor_gather);
+  override_with(profile.cast_share, switches.cast_share);
   override_with(profile.fp8_parameters, switches.fp8_parameters);
   override_with(profile.parameter_gather, switches.parameter_gather);
   override_with(profile.broadcast_time, switches.broadcast_time);

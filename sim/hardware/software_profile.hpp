@@ -38,6 +38,8 @@
 // optimizer_traffic       | bytes moved per parameter of the optimizer step             | byte
 // fixed_step_time         | host work once per step                                     | s
 // jitter_per_doubling     | slowest-of-N growth of the step per doubling beyond 8 GPUs  | 1
+// cast_share              | memory traffic of FP8 casts / that of separate kernels: less  | 1
+//                         | where norms and activations write FP8 themselves (default 1) |
 // broadcast_time          | per rank that owns a part of the parameters, when they come  | s
 //                         | back by broadcasts one rank after the other                 |
 // memory_overhead         | context, NCCL buffers, workspace                            | byte
@@ -86,6 +88,7 @@ struct SoftwareProfile {
   Coefficient<Bytes> optimizer_traffic;
   Coefficient<Seconds> fixed_step_time;
   Coefficient<double> jitter_per_doubling;
+  Coefficient<double> cast_share{1.0, {SourceKind::assumed, "casts are kernels of their own"}};
   Coefficient<Seconds> broadcast_time{Seconds{}, {SourceKind::assumed, "no broadcasts"}};
   Coefficient<Bytes> memory_overhead;
   Coefficient<double> fragmentation;
@@ -101,6 +104,7 @@ struct SoftwareProfile {
   bool dropout = false;  // keeps dropout masks (recipes of the GPT-3 era)
   GradientReduction gradient_reduction = GradientReduction::per_step;
   GradientType gradient_dtype = GradientType::fp32;  // where the scenario does not state it
+  bool fp8_tensor_gather = false;  // tensor-parallel gathers move FP8 where layers multiply in it
   bool fp8_parameters = false;  // parameters held and gathered in FP8 where layers multiply in it
   // How sharded parameters come back after the optimizer: in one collective, or each rank sends the
   // part that it owns to all others, one rank after the other.

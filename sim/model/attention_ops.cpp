@@ -13,7 +13,8 @@ LinearLayer qkv_linear(const LayerContext& context) {
           .tokens = dims.tokens,
           .outputs = (dims.heads + dims.groups) * dims.head_dim_qk + dims.groups * dims.head_dim_v,
           .inputs = dims.hidden,
-          .bias = context.model.linear_bias || context.model.qkv_bias};
+          .bias = context.model.linear_bias || context.model.qkv_bias,
+          .input_casters = context.casters()};
 }
 
 LinearLayer output_linear(const LayerContext& context) {
@@ -22,7 +23,8 @@ LinearLayer output_linear(const LayerContext& context) {
           .tokens = dims.tokens,
           .outputs = dims.hidden,
           .inputs = dims.heads * dims.head_dim_v,
-          .bias = context.model.linear_bias};
+          .bias = context.model.linear_bias,
+          .gradient_casters = context.casters()};
 }
 
 // The rotation of queries and keys, forward or backward: both are read and written once.
@@ -41,7 +43,7 @@ void attention_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const PrecisionSpec& precision = context.options.precision;
   add_norm_forward(pass, "attention_norm", dims, dims.hidden);
-  begin_tensor_forward(pass, dims, dims.hidden, context.activation());
+  begin_tensor_forward(pass, dims, dims.hidden, context.gathered());
   add_linear_forward(pass, qkv_linear(context), precision);
   add_rotary(pass, "rotary", context);
   context_gather_forward(pass, context);
@@ -56,13 +58,13 @@ void attention_backward(LayerPasses& passes, const LayerContext& context) {
   const PrecisionSpec& precision = context.options.precision;
   Pass& input = passes.backward_input;
   add_residual_backward(input, dims, context.options.dropout);
-  end_tensor_backward(input, dims, dims.hidden, context.activation());
+  end_tensor_backward(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, output_linear(context), precision);
   context_gather_backward_begin(input, context);
   attention_core_backward(input, context);
   context_gather_backward_end(input, context);
   add_rotary(input, "rotary_backward", context);
-  gather_input_again(input, dims, dims.hidden, context.activation());
+  gather_input_again(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, qkv_linear(context), precision);
   begin_tensor_backward(input, dims, dims.hidden, context.activation());
   add_norm_backward(input, "attention_norm_backward", dims, dims.hidden);

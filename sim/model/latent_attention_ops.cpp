@@ -53,7 +53,8 @@ LinearLayer output_linear(const LayerContext& context) {
   return {.name = "attention_output",
           .tokens = dims.tokens,
           .outputs = dims.hidden,
-          .inputs = dims.heads * dims.head_dim_v};
+          .inputs = dims.heads * dims.head_dim_v,
+          .gradient_casters = context.casters()};
 }
 
 // Elements per token that cross the border of the tensor-parallel region.
@@ -108,7 +109,7 @@ void latent_attention_backward(LayerPasses& passes, const LayerContext& context)
   const PrecisionSpec& precision = context.options.precision;
   Pass& input = passes.backward_input;
   add_residual_backward(input, dims, context.options.dropout);
-  end_tensor_backward(input, dims, dims.hidden, context.activation());
+  end_tensor_backward(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, output_linear(context), precision);
   context_gather_backward_begin(input, context);
   attention_core_backward(input, context);

@@ -18,6 +18,20 @@ struct LayerContext {
   [[nodiscard]] Dtype activation() const {
     return options.precision.activation;
   }
+
+  // What moves when the ranks of a tensor group gather the operand of a linear layer.
+  [[nodiscard]] Dtype gathered() const {
+    return gathers_low() ? options.precision.compute : activation();
+  }
+
+  // Ranks that share the cast of such an operand.
+  [[nodiscard]] std::int64_t casters() const {
+    return gathers_low() ? dims.tensor : 1;
+  }
+
+  [[nodiscard]] bool gathers_low() const {
+    return options.precision.gathers_low && dims.low_precision && dims.sequence_parallel;
+  }
 };
 
 // softmax(Q K^T) V alone: what selective recomputation runs again.

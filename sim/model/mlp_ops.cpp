@@ -13,7 +13,8 @@ LinearLayer up_linear(const LayerContext& context) {
           .tokens = dims.tokens,
           .outputs = dims.activation_inputs * dims.ffn,
           .inputs = dims.hidden,
-          .bias = context.model.linear_bias};
+          .bias = context.model.linear_bias,
+          .input_casters = context.casters()};
 }
 
 LinearLayer down_linear(const LayerContext& context) {
@@ -22,7 +23,8 @@ LinearLayer down_linear(const LayerContext& context) {
           .tokens = dims.tokens,
           .outputs = dims.hidden,
           .inputs = dims.ffn,
-          .bias = context.model.linear_bias};
+          .bias = context.model.linear_bias,
+          .gradient_casters = context.casters()};
 }
 
 }  // namespace
@@ -43,7 +45,7 @@ void dense_mlp_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const PrecisionSpec& precision = context.options.precision;
   add_norm_forward(pass, "mlp_norm", dims, dims.hidden);
-  begin_tensor_forward(pass, dims, dims.hidden, context.activation());
+  begin_tensor_forward(pass, dims, dims.hidden, context.gathered());
   add_linear_forward(pass, up_linear(context), precision);
   activation_forward(pass, dims, product(dims.tokens), dims.ffn);
   add_linear_forward(pass, down_linear(context), precision);
@@ -56,10 +58,10 @@ void dense_mlp_backward(LayerPasses& passes, const LayerContext& context) {
   const PrecisionSpec& precision = context.options.precision;
   Pass& input = passes.backward_input;
   add_residual_backward(input, dims, context.options.dropout);
-  end_tensor_backward(input, dims, dims.hidden, context.activation());
+  end_tensor_backward(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, down_linear(context), precision);
   activation_backward(input, dims, product(dims.tokens), dims.ffn);
-  gather_input_again(input, dims, dims.hidden, context.activation());
+  gather_input_again(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, up_linear(context), precision);
   begin_tensor_backward(input, dims, dims.hidden, context.activation());
   add_norm_backward(input, "mlp_norm_backward", dims, dims.hidden);

@@ -68,7 +68,8 @@ LinearLayer shared_up(const LayerContext& context) {
           .tokens = dims.tokens,
           .outputs = dims.activation_inputs * dims.shared_ffn,
           .inputs = dims.hidden,
-          .bias = context.model.linear_bias};
+          .bias = context.model.linear_bias,
+          .input_casters = context.casters()};
 }
 
 LinearLayer shared_down(const LayerContext& context) {
@@ -77,7 +78,8 @@ LinearLayer shared_down(const LayerContext& context) {
           .tokens = dims.tokens,
           .outputs = dims.hidden,
           .inputs = dims.shared_ffn,
-          .bias = context.model.linear_bias};
+          .bias = context.model.linear_bias,
+          .gradient_casters = context.casters()};
 }
 
 double routed_bytes(const LayerContext& context) {
@@ -187,7 +189,7 @@ void shared_forward(Pass& pass, const LayerContext& context) {
   if (dims.shared_ffn == 0) {
     return;
   }
-  begin_tensor_forward(pass, dims, dims.hidden, context.activation());
+  begin_tensor_forward(pass, dims, dims.hidden, context.gathered());
   add_linear_forward(pass, shared_up(context), context.options.precision);
   activation_forward(pass, dims, product(dims.tokens), dims.shared_ffn);
   add_linear_forward(pass, shared_down(context), context.options.precision);
@@ -200,10 +202,10 @@ void shared_backward(LayerPasses& passes, const LayerContext& context) {
     return;
   }
   Pass& input = passes.backward_input;
-  end_tensor_backward(input, dims, dims.hidden, context.activation());
+  end_tensor_backward(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, shared_down(context), context.options.precision);
   activation_backward(input, dims, product(dims.tokens), dims.shared_ffn);
-  gather_input_again(input, dims, dims.hidden, context.activation());
+  gather_input_again(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, shared_up(context), context.options.precision);
   begin_tensor_backward(input, dims, dims.hidden, context.activation());
 }

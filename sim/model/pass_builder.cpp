@@ -14,14 +14,22 @@ Dtype linear_dtype(const LinearLayer& linear, const PrecisionSpec& precision) {
 }
 
 // Cast of a tensor to the low precision, as it is and transposed (the second product of its use
-// needs the other major order). Tensorwise scaling first reads the tensor for its maximum.
-void add_cast(Pass& pass, double elements, const PrecisionSpec& precision) {
+// needs the other major order). Tensorwise scaling first reads the tensor for its maximum. Ranks
+// that gather the tensor afterwards cast their own part of it and transpose the whole.
+void add_cast(Pass& pass, double elements, std::int64_t casters, const PrecisionSpec& precision) {
+  const double own = precision.cast_share * elements / product(casters);
   const double wide = in_bytes(bytes_per_element(precision.activation));
   const double narrow = in_bytes(bytes_per_element(precision.compute));
   if (precision.fp8_scaling == Fp8Scaling::tensorwise) {
-    add_memory(pass, "fp8_amax", elements * wide, 0.0);
+    add_memory(pass, "fp8_amax", own * wide, 0.0);
   }
-  add_memory(pass, "fp8_cast_transpose", elements * wide, 2.0 * elements * narrow);
+  if (casters > 1) {
+    const double whole = precision.cast_share * elements * narrow;
+    add_memory(pass, "fp8_cast", own * wide, own * narrow);
+    add_memory(pass, "fp8_transpose", whole, whole);
+  } else {
+    add_memory(pass, "fp8_cast_transpose", own * wide, 2.0 * own * narrow);
+  }
 }
 
 // A tensor that arrives in the low precision lacks only its transposed copy.
@@ -49,7 +57,7 @@ void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSp
   if (multiplies_low(linear, precision) && linear.received_low) {
     add_transpose(pass, inputs, precision);
   } else if (multiplies_low(linear, precision)) {
-    add_cast(pass, inputs, precision);
+    add_cast(pass, inputs, linear.input_casters, precision);
   }
   add_gemm(pass,
            {.name = linear.name,
@@ -69,7 +77,7 @@ void add_linear_backward(LayerPasses& passes,
   if (multiplies_low(linear, precision) && linear.gradient_received_low) {
     add_transpose(passes.backward_input, gradient_elements, precision);
   } else if (multiplies_low(linear, precision)) {
-    add_cast(passes.backward_input, gradient_elements, precision);
+    add_cast(passes.backward_input, gradient_elements, linear.gradient_casters, precision);
   }
   GemmOp gemm{.name = linear.name,
               .role = GemmRole::dgrad,

@@ -35,6 +35,9 @@ struct LinearLayer {
   bool full_precision = false;  // in the activation type even if layers multiply in FP8
   bool received_low = false;    // its input comes in the low precision, cast before it was sent
   bool gradient_received_low = false;  // the same of the gradient of its output
+  // Ranks that share the cast of the inputs, or of the output gradients, before they gather them.
+  std::int64_t input_casters = 1;
+  std::int64_t gradient_casters = 1;
 };
 
 void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision);

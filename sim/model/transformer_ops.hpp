@@ -61,6 +61,8 @@ struct PrecisionSpec {
   // type of the activations.
   std::optional<Dtype> dispatch = {};
   Fp8Scaling fp8_scaling = Fp8Scaling::delayed;  // without effect unless compute is fp8 or fp4
+  double cast_share = 1.0;   // traffic of casts / that of separate kernels: less where fused
+  bool gathers_low = false;  // tensor-parallel gathers move what the linear layers multiply
 };
 
 // How the attention core is computed: fused kernels keep no score matrix.

@@ -263,6 +263,8 @@ model::PrecisionSpec resolve_precision(const StepSpec& spec,
   if (software.fp8_parameters && precision.compute == model::Dtype::fp8) {
     precision.parameter = model::Dtype::fp8;
   }
+  precision.cast_share = software.cast_share.value();
+  precision.gathers_low = software.fp8_tensor_gather;
   return precision;
 }
 

@@ -47,8 +47,9 @@ struct StepSpec {
   std::optional<Seconds> given_time;
 };
 
-// The precision with what the scenario leaves to the stack: the type of gradients, and whether
-// parameters stay in FP8 between the steps.
+// The precision with what the scenario leaves to the stack: the type of gradients, whether
+// parameters stay in FP8 between the steps, how operands are cast and in which type they are
+// gathered.
 [[nodiscard]] model::PrecisionSpec resolve_precision(const StepSpec& spec,
                                                      const hardware::SoftwareProfile& software);
 

@@ -342,6 +342,51 @@ TEST(Fp8, LinearLayersOnly) {
   EXPECT_TRUE(find_memory(layer_passes(model, options, 0).forward, "fp8_amax").has_value());
 }
 
+// Norms and activations that write FP8 themselves leave a share of the traffic of the casts.
+TEST(Fp8, FusedCastsMoveTheirShare) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  OpOptions options;
+  options.precision.compute = Dtype::fp8;
+  options.precision.cast_share = 0.25;
+  const auto cast = find_memory(layer_passes(model, options, 0).forward, "fp8_cast_transpose");
+  ASSERT_TRUE(cast.has_value());
+  EXPECT_EQ(in_bytes(cast->read), 8192.0 * 4096.0 * 2.0 / 4.0);
+  EXPECT_EQ(in_bytes(cast->written), 8192.0 * 4096.0 * 2.0 / 4.0);
+}
+
+// Gathers in FP8: half the bytes; each of the 4 ranks casts its quarter of the tokens and
+// transposes the whole. What is scattered stays wide.
+TEST(Fp8, TensorGathersMayMoveFp8) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  OpOptions options = tensor_options(4, true);
+  options.precision.compute = Dtype::fp8;
+  const auto total = [](const Pass& pass, std::string_view name) {
+    double bytes = 0.0;
+    for (const CollectiveOp& op : collectives(pass)) {
+      bytes += op.name == name ? in_bytes(op.bytes_total) : 0.0;
+    }
+    return bytes;
+  };
+  const LayerPasses wide = layer_passes(model, options, 0);
+  options.precision.gathers_low = true;
+  const LayerPasses low = layer_passes(model, options, 0);
+  for (const char* name : {"tensor_all_gather", "tensor_all_gather_again"}) {
+    EXPECT_EQ(2.0 * total(low.backward_input, name), total(wide.backward_input, name)) << name;
+  }
+  EXPECT_EQ(2.0 * total(low.forward, "tensor_all_gather"),
+            total(wide.forward, "tensor_all_gather"));
+  EXPECT_EQ(total(low.forward, "tensor_reduce_scatter"),
+            total(wide.forward, "tensor_reduce_scatter"));
+  const double inputs = 8192.0 * 4096.0;
+  const auto cast = find_memory(low.forward, "fp8_cast");
+  const auto transpose = find_memory(low.forward, "fp8_transpose");
+  ASSERT_TRUE(cast.has_value() && transpose.has_value());
+  EXPECT_EQ(in_bytes(cast->read), inputs * 2.0 / 4.0);
+  EXPECT_EQ(in_bytes(cast->written), inputs / 4.0);
+  EXPECT_EQ(in_bytes(transpose->read), inputs);
+  EXPECT_EQ(in_bytes(transpose->written), inputs);
+}
+
 TEST(Fp8, RouterStaysInTheActivationType) {
   OpOptions options;
   options.precision.compute = Dtype::fp8;
