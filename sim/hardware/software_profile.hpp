@@ -112,6 +112,8 @@ struct SoftwareProfile {
   PipelineTransfer plain_1f1b_transfer = PipelineTransfer::rendezvous_fused;
   PipelineTransfer interleaved_transfer = PipelineTransfer::latency;
   ExpertExchange expert_exchange = ExpertExchange::pairwise;
+  // Chunks per device of this stack's interleaved schedule, where a published run leaves them out.
+  std::optional<std::int64_t> interleaved_chunks = std::nullopt;
   bool hides_tensor_backward = false;  // backward collectives of a linear layer beside its GEMMs
   bool can_overlap_gradients = true;
   bool can_overlap_parameters = true;

@@ -73,6 +73,7 @@ void map_schedule(const DataRow& row, Mapping& mapping) {
   if (chunks < 2 && open && (interleaved || name.empty())) {
     chunks = usual_chunks(scenario.model.num_layers, scenario.layout.pipeline);
     mapping.note(fmt::format("vpp is missing: {}", chunks));
+    mapping.run.chunks_missing = true;
   }
   if (interleaved && chunks < 2) {
     chunks = 2;

@@ -8,7 +8,7 @@
 // count / gpus_per_node                 | cluster.nodes
 // inter_node_gbit_per_s_per_gpu         | network.nic_rate
 // schedule none                         | 1f1b with one stage; with several, 1f1b or interleaved
-// interleaved, vpp missing              | two chunks per device
+// interleaved, vpp missing              | chunks per device as the stack's profile says, else two
 // zero3 + shard_group                   | hsdp
 // zero1 + shard_group                   | zero1 inside that group
 // tied_embeddings absent                | as the model's family (run_tables.hpp)
@@ -32,6 +32,7 @@ struct MappedRun {
   scenario::Scenario scenario;     // software: the stack's name; cluster.gpu: the profile's
   std::vector<std::string> notes;  // what had to be assumed
   bool recompute_is_open = false;  // the row does not state what is recomputed
+  bool chunks_missing = false;     // interleaved, and the row does not say into how many chunks
 };
 
 // The scenario, or why there is none: the row is no mapping.

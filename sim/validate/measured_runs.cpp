@@ -136,6 +136,19 @@ void find_gpu(ReadyRun& run, ProfileShelf& profiles, Diagnostics& diagnostics) {
   }
 }
 
+// The stack's number of chunks, as far as there are layers: embedding and loss take a slot each.
+void fill_chunks(MappedRun& run, const hardware::SoftwareProfile& software) {
+  if (!run.chunks_missing || !software.interleaved_chunks) {
+    return;
+  }
+  constexpr std::int64_t kEdgeSlots = 2;
+  const std::int64_t slots = run.scenario.model.num_layers + kEdgeSlots;
+  const std::int64_t most = slots / run.scenario.layout.pipeline;
+  std::int64_t& chunks = run.scenario.layout.virtual_stages;
+  chunks = std::max<std::int64_t>(2, std::min(*software.interleaved_chunks, most));
+  run.notes.push_back(fmt::format("{} chunks per device, as {} has them", chunks, software.name));
+}
+
 }  // namespace
 
 Prepared prepare_run(const DataRow& row, ProfileShelf& profiles, Diagnostics& diagnostics) {
@@ -152,6 +165,7 @@ Prepared prepare_run(const DataRow& row, ProfileShelf& profiles, Diagnostics& di
   if (run.software == nullptr) {
     return fmt::format("there is no software profile for stack `{}`", run.mapped.scenario.software);
   }
+  fill_chunks(run.mapped, *run.software);
   run.mapped.scenario.cluster.network.tables = profiles.collectives(diagnostics);
   return run;
 }
