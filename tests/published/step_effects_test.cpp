@@ -59,10 +59,8 @@ TEST(PublishedEffects, FewerMicroBatchesCostThroughput) {
   const double shallow = gpt3_sequences_per_gpu_second(1344, 2688);
   show("16 against 128 micro-batches", middle / deep, 637.0 / 741.0);
   show("8 against 128 micro-batches", shallow / deep, 551.0 / 741.0);
-  EXPECT_LT(middle / deep, 1.0 - 0.036);
-  EXPECT_LT(shallow / deep, 1.0 - 0.073);
-  EXPECT_LT(shallow, middle);
-  EXPECT_GT(shallow / deep, 0.5);
+  EXPECT_NEAR(middle / deep, 637.0 / 741.0, 0.04);
+  EXPECT_NEAR(shallow / deep, 551.0 / 741.0, 0.04);
 }
 
 // --- dgxc: Llama 3.1 405B, TP 8, PP 8, VPP 8, CP 2 -----------------------------------------------
@@ -85,16 +83,37 @@ Case llama_405b(std::int64_t nodes) {
   return what;
 }
 
-TEST(PublishedEffects, EightBitProductsGainMoreThanAFifthOn405B) {
-  Case what = llama_405b(64);
+// Step in bf16 over the step in fp8.
+double fp8_gain(Case what) {
   const double bf16 = step_seconds(simulate(what));
   use_fp8(what, model::Fp8Scaling::tensorwise);
-  const double fp8 = step_seconds(simulate(what));
-  show("405B, 512 GPUs, bf16 step", bf16, 19.78);
-  show("405B, 512 GPUs, fp8 step", fp8, 12.37);
-  show("fp8 gain", bf16 / fp8, 19.78 / 12.37);
-  EXPECT_GT(bf16 / fp8, 1.2);
-  EXPECT_LT(bf16 / fp8, 2.0);  // only the products of linear layers gain, and at most twofold
+  return bf16 / step_seconds(simulate(what));
+}
+
+// 19.78 s against 12.37 s on 512 GPUs.
+TEST(PublishedEffects, EightBitProductsGainThreeFifthsOn405B) {
+  const double gain = fp8_gain(llama_405b(64));
+  show("fp8 gain, 405B", gain, 19.78 / 12.37);
+  EXPECT_NEAR(gain, 1.60, 0.12);
+}
+
+// Nemotron-4 340B, TP 8, PP 8, VPP 12, 16 micro-batches: 4.36 s against 2.93 s.
+TEST(PublishedEffects, EightBitProductsGainHalfOn340B) {
+  Case what;
+  what.model = "nemotron4-340b";
+  what.software = "nemo";
+  what.nodes = 32;
+  what.layout.tensor = 8;
+  what.layout.sequence_parallel = true;
+  what.layout.pipeline = 8;
+  what.layout.virtual_stages = 12;
+  what.layout.sharding = Sharding::zero1;
+  what.batch = {.global = 64, .micro = 1};
+  what.step.schedule = ScheduleKind::interleaved;
+  what.step.overlap = {.data = true, .tensor = true, .pipeline = true};
+  const double gain = fp8_gain(what);
+  show("fp8 gain, 340B", gain, 4.36 / 2.93);
+  EXPECT_NEAR(gain, 1.49, 0.12);
 }
 
 // 19.78 s on 512 GPUs, 19.88 s on 2,048 with four times the batch.
@@ -102,34 +121,51 @@ TEST(PublishedEffects, WeakScalingIsNearlyFlatOnFastNetworks) {
   const double small = step_seconds(simulate(llama_405b(64)));
   const double large = step_seconds(simulate(llama_405b(256)));
   show("405B, 2,048 against 512 GPUs", large / small, 1.005);
-  EXPECT_GE(large / small, 1.0);
-  EXPECT_LT(large / small, 1.05);
+  EXPECT_NEAR(large / small, 1.005, 0.02);
 }
 
-// Nemotron-4 15B on TP 2: 2.66 s on 16 GPUs, 2.78 s on 2,048.
+// Nemotron-4 15B on TP 2.
+Case nemotron_15b(std::int64_t nodes) {
+  Case what;
+  what.model = "nemotron4-15b";
+  what.software = "nemo";
+  what.nodes = nodes;
+  what.layout.tensor = 2;
+  what.layout.sequence_parallel = true;
+  what.layout.sharding = Sharding::zero1;
+  what.batch = {.global = nodes * 32, .micro = 2};
+  what.step.overlap = {.data = true, .tensor = true, .pipeline = true};
+  return what;
+}
+
+// 2.66 s on 16 GPUs, 2.78 s on 2,048; in fp8 1.98 s and 2.09 s.
 TEST(PublishedEffects, WeakScalingOfPlainDataParallelismIsNearlyFlatToo) {
-  const auto step_on = [](std::int64_t nodes) {
-    Case what;
-    what.model = "nemotron4-15b";
-    what.software = "nemo";
-    what.nodes = nodes;
-    what.layout.tensor = 2;
-    what.layout.sequence_parallel = true;
-    what.layout.sharding = Sharding::zero1;
-    what.batch = {.global = nodes * 32, .micro = 2};
-    what.step.overlap = {.data = true, .tensor = true, .pipeline = true};
-    return step_seconds(simulate(what));
-  };
-  const double ratio = step_on(256) / step_on(2);
-  show("15B, 2,048 against 16 GPUs", ratio, 2.78 / 2.66);
-  EXPECT_GE(ratio, 1.0);
-  EXPECT_LT(ratio, 1.10);
+  for (const bool low : {false, true}) {
+    const auto step_on = [low](std::int64_t nodes) {
+      Case what = nemotron_15b(nodes);
+      if (low) {
+        use_fp8(what, model::Fp8Scaling::tensorwise);
+      }
+      return step_seconds(simulate(what));
+    };
+    const double ratio = step_on(256) / step_on(2);
+    const double measured = low ? 2.09 / 1.98 : 2.78 / 2.66;
+    show(low ? "15B fp8, 2,048 against 16 GPUs" : "15B, 2,048 against 16 GPUs", ratio, measured);
+    EXPECT_NEAR(ratio, measured, 0.035);
+  }
+}
+
+// 2.66 s against 1.98 s on 16 GPUs: a large vocabulary and short sequences gain less.
+TEST(PublishedEffects, EightBitProductsGainAThirdOn15B) {
+  const double gain = fp8_gain(nemotron_15b(2));
+  show("fp8 gain, 15B", gain, 2.66 / 1.98);
+  EXPECT_NEAR(gain, 1.34, 0.08);
 }
 
 // --- InternEvo 7B on 1,024 A100 with 50 Gbit/s a GPU ---------------------------------------------
 
 // States sharded over all ranks: 7.21 s; over the 8 of a node: 4.52 s. Both move as many bytes over
-// the network; how much the latency of a thousand ranks costs this stack is not predicted.
+// the network, but a thousand owners send their parts one after the other.
 TEST(PublishedEffects, ShardingInsideANodePaysOnASlowNetwork) {
   const auto step_with = [](std::int64_t group) {
     Case what;
@@ -147,14 +183,13 @@ TEST(PublishedEffects, ShardingInsideANodePaysOnASlowNetwork) {
     what.layout.sharding = Sharding::zero1;
     what.layout.shard_group = group;
     what.batch = {.global = 8192, .micro = 2};
-    what.step.precision.gradient = model::Dtype::bf16;
     return step_seconds(simulate(what));
   };
   const double whole = step_with(1024);
   const double node = step_with(8);
   show("7B, sharded over 1,024 ranks", whole, 7.2144);
   show("7B, sharded over 8 ranks", node, 4.5197);
-  EXPECT_GT(whole / node, 1.0);
+  EXPECT_NEAR(whole / node, 3625.0 / 2271.0, 0.12);
 }
 
 // --- BLOOM on 384 A100, TP 4, PP 12, DP 8 --------------------------------------------------------
@@ -210,25 +245,58 @@ TEST(PublishedEffects, UnevenStagesArePacedByTheHeaviest) {
 
 // --- Narayanan et al.: 175B with ZeRO-3 and without model parallelism ----------------------------
 
-// 81.6 s with 4 sequences a GPU on 384 A100, 66.7 s with one on 1,536: four times the GPUs for a
-// quarter of the work each gain 18 %.
+double sharded_175b(std::int64_t nodes, std::int64_t micro) {
+  Case what;
+  what.model = "gpt3-175b";
+  what.gpu = "a100-sxm-80gb";
+  what.software = "megatron-lm";
+  what.network = "infiniband-200g";
+  what.nodes = nodes;
+  what.layout.sharding = Sharding::zero3;
+  what.batch = {.global = 1536, .micro = micro};
+  what.step.precision.compute = model::Dtype::fp16;
+  what.step.precision.activation = model::Dtype::fp16;
+  what.step.gradient_dtype = model::Dtype::fp16;
+  what.step.recompute.policy = model::Recompute::full;
+  return step_seconds(simulate(what));
+}
+
+double piped_175b(std::int64_t nodes) {
+  Case what;
+  what.model = "gpt3-175b";
+  what.gpu = "a100-sxm-80gb";
+  what.software = "megatron-lm";
+  what.network = "infiniband-200g";
+  what.nodes = nodes;
+  what.layout.tensor = 8;
+  what.layout.pipeline = 12;
+  what.batch = {.global = 1536, .micro = 1};
+  what.step.schedule = ScheduleKind::one_f_one_b;
+  what.step.overlap.data = false;
+  what.step.precision.compute = model::Dtype::fp16;
+  what.step.precision.activation = model::Dtype::fp16;
+  what.step.gradient_dtype = model::Dtype::fp16;
+  what.step.recompute.policy = model::Recompute::full;
+  return step_seconds(simulate(what));
+}
+
+// 1,536 sequences on 384, 768 and 1,536 A100. ZeRO-3: 144, 88 and 44 TFLOP/s a GPU: once the
+// traffic decides, twice the GPUs gain nothing. Tensor and pipeline parallelism: 153, 149 and 141.
 TEST(PublishedEffects, StrongScalingOfShardedParametersFades) {
-  const auto step_on = [](std::int64_t nodes, std::int64_t micro) {
-    Case what;
-    what.model = "gpt3-175b";
-    what.gpu = "a100-sxm-80gb";
-    what.software = "megatron-lm";
-    what.network = "infiniband-200g";
-    what.nodes = nodes;
-    what.layout.sharding = Sharding::zero3;
-    what.batch = {.global = 1536, .micro = micro};
-    what.step.recompute.policy = model::Recompute::full;
-    return step_seconds(simulate(what));
-  };
-  const double few = step_on(48, 4);
-  const double many = step_on(192, 1);
-  show("175B ZeRO-3, 1,536 against 384 GPUs", many / few, 66.746 / 81.579);
-  EXPECT_GT(many / few, 0.30);  // perfect scaling: 0.25
+  const double rates[] = {
+      1.0 / sharded_175b(48, 4), 0.5 / sharded_175b(96, 2), 0.25 / sharded_175b(192, 1)};
+  show("175B ZeRO-3, rate on 768 against 384 GPUs", rates[1] / rates[0], 88.0 / 144.0);
+  show("175B ZeRO-3, rate on 1,536 against 384 GPUs", rates[2] / rates[0], 44.0 / 144.0);
+  EXPECT_NEAR(rates[1] / rates[0], 88.0 / 144.0, 0.06);
+  EXPECT_NEAR(rates[2] / rates[0], 44.0 / 144.0, 0.04);
+}
+
+TEST(PublishedEffects, StrongScalingOfAPipelineLosesOnlyItsBubble) {
+  const double rates[] = {1.0 / piped_175b(48), 0.5 / piped_175b(96), 0.25 / piped_175b(192)};
+  show("175B, TP 8, PP 12, rate on 768 against 384 GPUs", rates[1] / rates[0], 149.0 / 153.0);
+  show("175B, TP 8, PP 12, rate on 1,536 against 384 GPUs", rates[2] / rates[0], 141.0 / 153.0);
+  EXPECT_NEAR(rates[1] / rates[0], 149.0 / 153.0, 0.03);
+  EXPECT_NEAR(rates[2] / rates[0], 141.0 / 153.0, 0.05);
 }
 
 // --- Llama 3 405B, 16,384 H100: 400 TFLOP/s a GPU at 8,192 tokens --------------------------------
@@ -244,14 +312,14 @@ TEST(PublishedEffects, Llama405BOn16384GpusTakesSixToSevenSeconds) {
   what.layout.tensor = 8;
   what.layout.sequence_parallel = true;
   what.layout.pipeline = 16;
-  what.layout.virtual_stages = 4;
+  what.layout.virtual_stages = 8;
   what.layout.order = {
       layout::Axis::tensor, layout::Axis::context, layout::Axis::pipeline, layout::Axis::data};
   what.layout.sharding = Sharding::zero2;
   what.batch = {.global = 2048, .micro = 1};
   what.step.schedule = ScheduleKind::interleaved;
   const StepResult result = simulate(what);
-  EXPECT_NEAR(step_seconds(result), 6.5, 0.15 * 6.5);
+  EXPECT_NEAR(step_seconds(result), 6.5, 0.08 * 6.5);
   EXPECT_TRUE(result.feasibility.fits);
 }
 
