@@ -8,7 +8,7 @@
 // count / gpus_per_node                 | cluster.nodes
 // inter_node_gbit_per_s_per_gpu         | network.nic_rate
 // schedule none                         | 1f1b with one stage; with several, 1f1b or interleaved
-// interleaved, vpp missing              | chunks per device as the stack's profile says, else two
+// interleaved, vpp missing              | as the stack's profile says, else chunks of two layers
 // zero3 + shard_group                   | hsdp
 // zero1 + shard_group                   | zero1 inside that group
 // tied_embeddings absent                | as the model's family (run_tables.hpp)
