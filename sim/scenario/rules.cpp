@@ -77,7 +77,8 @@ void check_schedule(Reading& reading) {
       }
       break;
     case Chunks::two_or_more:
-      if (chunks < 2) {
+      // Combined steps need no second chunk where there is no pipeline.
+      if (chunks < 2 && !(kind == ScheduleKind::interleaved_combined && layout.pipeline == 1)) {
         error(reading,
               "layout.virtual_stages",
               fmt::format("schedule {} needs at least two chunks per device, not {}", name, chunks),

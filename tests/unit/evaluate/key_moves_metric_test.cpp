@@ -138,6 +138,14 @@ TEST(Keys, EveryChangeOfAMixtureOfExpertsMovesItsMetric) {
   expect_moves(kMixture, kMixtureChanges);
 }
 
+// Without a pipeline the forward of a micro-batch runs with the backward of the one before.
+TEST(Keys, CombinedStepsNeedNoPipeline) {
+  const std::string plain = replaced(replaced(kMixture, "pipeline: 4, ", ""), "1f1b", "none");
+  const std::string combined = replaced(
+      replaced(plain, "schedule: none", "schedule: interleaved_combined"), "expert: false, ", "");
+  EXPECT_LT(value(must_evaluate(combined), "step_time"), value(must_evaluate(plain), "step_time"));
+}
+
 // A limit on the nodes of a token saves bytes where one copy per node is sent: 160 experts on 4
 // nodes, 6 of them chosen, lie on 3.3 nodes when nothing limits them.
 TEST(Keys, ANodeLimitShortensAHierarchicalExchange) {
