@@ -45,7 +45,7 @@ double gpt3_sequences_per_gpu_second(std::int64_t nodes, std::int64_t global) {
   what.layout.sharding = Sharding::zero1;
   what.batch = {.global = global, .micro = 1};
   what.step.schedule = ScheduleKind::interleaved;
-  what.step.overlap = {.data = true, .tensor = true, .pipeline = true};
+  what.step.overlap.tensor = true;
   use_fp8(what, model::Fp8Scaling::delayed);
   const StepResult result = simulate(what);
   return static_cast<double>(global) / (static_cast<double>(nodes * 8) * step_seconds(result));
@@ -79,7 +79,7 @@ Case llama_405b(std::int64_t nodes) {
   what.layout.sharding = Sharding::zero1;
   what.batch = {.global = nodes * 4, .micro = 1};
   what.step.schedule = ScheduleKind::interleaved;
-  what.step.overlap = {.data = true, .tensor = true, .pipeline = true};
+  what.step.overlap.tensor = true;
   return what;
 }
 
@@ -110,7 +110,7 @@ TEST(PublishedEffects, EightBitProductsGainHalfOn340B) {
   what.layout.sharding = Sharding::zero1;
   what.batch = {.global = 64, .micro = 1};
   what.step.schedule = ScheduleKind::interleaved;
-  what.step.overlap = {.data = true, .tensor = true, .pipeline = true};
+  what.step.overlap.tensor = true;
   const double gain = fp8_gain(what);
   show("fp8 gain, 340B", gain, 4.36 / 2.93);
   EXPECT_NEAR(gain, 1.49, 0.12);
@@ -134,7 +134,7 @@ Case nemotron_15b(std::int64_t nodes) {
   what.layout.sequence_parallel = true;
   what.layout.sharding = Sharding::zero1;
   what.batch = {.global = nodes * 32, .micro = 2};
-  what.step.overlap = {.data = true, .tensor = true, .pipeline = true};
+  what.step.overlap.tensor = true;
   return what;
 }
 
