@@ -11,6 +11,7 @@
 #include <array>
 #include <set>
 
+#include "calibrate/fit/generalisation.hpp"
 #include "calibrate/fit/write_fit.hpp"
 #include "sim/base/file.hpp"
 #include "sim/cli/cli.hpp"
@@ -37,6 +38,8 @@ struct CommandOptions {
   int threads = 0;
   bool exclude_suspicious = false;
   bool json = false;
+  bool report = false;
+  bool shared_defaults = false;
 };
 
 constexpr std::array kLeaveOuts = {
@@ -67,7 +70,11 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_option("--leave-out", options.leave_out, "Also fit without each, and score on it")
       ->check(CLI::IsMember(kinds))
       ->type_name("KIND");
-  app.add_option("--centre", options.centre, "Profile that the prior pulls to, else the start")
+  app.add_option(
+         "--centre",
+         options.centre,
+         "Profile that the prior pulls to, else the start; where rows are left out, else the\n"
+         "medians of the other profiles")
       ->type_name("NAME");
   app.add_option("--prior", options.prior, "Strength of the pull towards the centre")
       ->check(CLI::Range(0.0, 1.0e2));
@@ -76,7 +83,13 @@ void add_options(CLI::App& app, CommandOptions& options) {
       ->type_name("DIR");
   app.add_option("--threads", options.threads, "Threads, 0 for all cores")
       ->check(CLI::Range(0, 4096));
-  app.add_flag("--json", options.json, "orrery-fit/1");
+  app.add_flag("--json", options.json, "orrery-fit/1, with --report orrery-generalisation/1");
+  auto* report = app.add_flag(
+      "--report", options.report, "All stacks: left out by model, by GPU and as a whole");
+  app.add_flag("--shared-defaults",
+               options.shared_defaults,
+               "Give --profile the medians of all other profiles of the data, in place of a fit")
+      ->excludes(report);
   app.add_option("-o,--output", options.output, "Write the profile with the new values to FILE")
       ->type_name("FILE");
 }
@@ -161,13 +174,27 @@ Selection chosen_rows(const CommandOptions& options, const Observations& observa
   return chosen;
 }
 
-FitReport fit_rows(const CommandOptions& options,
-                   Selection chosen,
-                   const hardware::SoftwareProfile& start,
-                   const hardware::SoftwareProfile& centre) {
+// Medians of the profiles of the data without that of `start`.
+hardware::SoftwareProfile medians_beside(const hardware::SoftwareProfile& start,
+                                         const Observations& observations) {
+  std::vector<hardware::SoftwareProfile> others = profiles_of(observations);
+  std::erase_if(others,
+                [&start](const hardware::SoftwareProfile& p) { return p.name == start.name; });
+  return shared_defaults(start, others);
+}
+
+// What the fits start from and are pulled to.
+struct Centres {
+  hardware::SoftwareProfile start;
+  hardware::SoftwareProfile centre;    // of the fit to all rows
+  hardware::SoftwareProfile left_out;  // of fits without some rows
+};
+
+FitReport fit_rows(const CommandOptions& options, Selection chosen, const Centres& centres) {
+  const hardware::SoftwareProfile& start = centres.start;
   const FitSettings settings{
       .keys = chosen_keys(options, start), .prior = options.prior, .threads = options.threads};
-  StackFit fit = fit_stack(chosen.used, start, centre, settings);
+  StackFit fit = fit_stack(chosen.used, start, centres.centre, settings);
   FitReport report{.chosen = std::move(chosen), .fit = std::move(fit)};
   const Rows& rows = report.chosen.rows;
   report.before = predict(rows, start, options.threads);
@@ -181,7 +208,7 @@ FitReport fit_rows(const CommandOptions& options,
             return !row->suspicious.empty();
           });
     }
-    report.left_out = cross_validate(rows, suspicious, kind, start, centre, settings);
+    report.left_out = cross_validate(rows, suspicious, kind, start, centres.left_out, settings);
   }
   return report;
 }
@@ -192,9 +219,65 @@ void write_profile(const FitReport& report, const std::string& source, const fs:
   write_file_atomically(target, with_new_values(file, new_values(report, file)));
 }
 
+// A profile by name; nothing after its problems were printed.
+std::optional<hardware::SoftwareProfile> load_profile(const CommandOptions& options,
+                                                      const std::string& name,
+                                                      std::string_view option) {
+  const hardware::ProfileSearch search = evaluate::profile_search(
+      options.files.front(), {options.profiles.begin(), options.profiles.end()});
+  Diagnostics problems;
+  auto profile = hardware::load_software_profile(name, search, {}, option, problems);
+  cli::message_block(to_string(problems));
+  return profile;
+}
+
+cli::ExitCode fit_one(const CommandOptions& options, const Observations& observations) {
+  Selection chosen = chosen_rows(options, observations);
+  const auto start = load_profile(options, chosen.profile, "--profile");
+  const auto centre =
+      options.centre.empty() ? start : load_profile(options, options.centre, "--centre");
+  if (!start || !centre) {
+    return cli::ExitCode::device;
+  }
+  const Centres centres{
+      *start, *centre, options.centre.empty() ? medians_beside(*start, observations) : *centre};
+  const FitReport report = fit_rows(options, std::move(chosen), centres);
+  cli::deliver(options.json ? to_json(report) : to_text(report), std::nullopt);
+  if (options.output) {
+    write_profile(report, start->file, *options.output);
+  }
+  return cli::ExitCode::ok;
+}
+
+cli::ExitCode report_all(const CommandOptions& options, const Observations& observations) {
+  const Generalisation result = generalisation(
+      observations, {.keys = {}, .prior = options.prior, .threads = options.threads});
+  cli::deliver(options.json ? to_json(result) : to_markdown(result), options.output);
+  return cli::ExitCode::ok;
+}
+
+cli::ExitCode write_shared_defaults(const CommandOptions& options,
+                                    const Observations& observations) {
+  const auto start = load_profile(options, options.profile, "--profile");
+  if (!start) {
+    return cli::ExitCode::device;
+  }
+  const hardware::SoftwareProfile shared = medians_beside(*start, observations);
+  std::vector<NewValue> values;
+  for (const FitKey* key : usable_keys(*start)) {
+    values.push_back({.key = std::string(key->key),
+                      .value = value_text(*key, key->get(shared)),
+                      .source = "assumed",
+                      .citation = "median of the fitted stacks (orrery fit --shared-defaults)"});
+  }
+  constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
+  cli::deliver(with_new_values(read_file(start->file, kMaxBytes), values), options.output);
+  return cli::ExitCode::ok;
+}
+
 cli::ExitCode fit_files(const CommandOptions& options) {
-  if (options.stacks.empty() && options.profile.empty()) {
-    throw cli::UsageError("fit: say which --stack or which --profile");
+  if (!options.report && options.stacks.empty() && options.profile.empty()) {
+    throw cli::UsageError("fit: say which --stack or which --profile, or ask for a --report");
   }
   Diagnostics diagnostics;
   const Observations observations =
@@ -205,26 +288,11 @@ cli::ExitCode fit_files(const CommandOptions& options) {
   if (diagnostics.has_errors()) {
     return cli::ExitCode::invalid;
   }
-  Selection chosen = chosen_rows(options, observations);
-  const hardware::ProfileSearch search = evaluate::profile_search(
-      options.files.front(), {options.profiles.begin(), options.profiles.end()});
-  Diagnostics problems;
-  const auto start =
-      hardware::load_software_profile(chosen.profile, search, {}, "--profile", problems);
-  const auto centre =
-      options.centre.empty()
-          ? start
-          : hardware::load_software_profile(options.centre, search, {}, "--centre", problems);
-  cli::message_block(to_string(problems));
-  if (!start || !centre) {
-    return cli::ExitCode::device;
+  if (options.report) {
+    return report_all(options, observations);
   }
-  const FitReport report = fit_rows(options, std::move(chosen), *start, *centre);
-  cli::deliver(options.json ? to_json(report) : to_text(report), std::nullopt);
-  if (options.output) {
-    write_profile(report, start->file, *options.output);
-  }
-  return cli::ExitCode::ok;
+  return options.shared_defaults ? write_shared_defaults(options, observations)
+                                 : fit_one(options, observations);
 }
 
 }  // namespace

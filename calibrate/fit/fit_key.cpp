@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <type_traits>
 
 #include "sim/base/units.hpp"
@@ -41,44 +42,79 @@ Q quantity(double value) {
   }
 }
 
+template <typename Q>
+double value_of(const Coefficient<Q>& coefficient) {
+  return plain(coefficient.value());
+}
+
+template <typename Q>
+double value_of(const std::optional<Coefficient<Q>>& coefficient) {
+  return coefficient ? plain(coefficient->value()) : 0.0;
+}
+
+template <typename Q>
+void assign(Coefficient<Q>& coefficient, double value, const Source& source) {
+  coefficient = Coefficient<Q>(quantity<Q>(value), source);
+}
+
+template <typename Q>
+void assign(std::optional<Coefficient<Q>>& coefficient, double value, const Source& source) {
+  coefficient = Coefficient<Q>(quantity<Q>(value), source);
+}
+
 template <auto Member>
 double get(const SoftwareProfile& profile) {
-  return plain((profile.*Member).value());
+  return value_of(profile.*Member);
 }
 
 template <auto Member>
 void set(SoftwareProfile& profile, double value, const Source& source) {
-  auto& coefficient = profile.*Member;
-  using Q = decltype(coefficient.value());
-  coefficient = Coefficient<Q>(quantity<Q>(value), source);
+  assign(profile.*Member, value, source);
+}
+
+using Neutral = std::optional<double>;
+
+template <auto Member>
+constexpr FitKey make_key(std::string_view key,
+                          Unit unit,
+                          double lower,
+                          double upper,
+                          double sigma,
+                          Scale scale,
+                          double offset,
+                          Neutral neutral) {
+  return {key, unit, lower, upper, sigma, scale, offset, neutral, get<Member>, set<Member>};
 }
 
 // A share or a rate relative to the GPU's, on a logarithmic scale.
 template <auto Member>
-constexpr FitKey rate(std::string_view key, double lower, double upper, double sigma) {
-  return {key, Unit::share, lower, upper, sigma, Scale::logarithmic, 0.0, get<Member>, set<Member>};
+constexpr FitKey rate(
+    std::string_view key, double lower, double upper, double sigma, Neutral neutral = {}) {
+  return make_key<Member>(key, Unit::share, lower, upper, sigma, Scale::logarithmic, 0.0, neutral);
 }
 
 // A share that may well be 0, on a linear scale.
 template <auto Member>
-constexpr FitKey share(std::string_view key, double lower, double upper, double sigma) {
-  return {key, Unit::share, lower, upper, sigma, Scale::linear, 0.0, get<Member>, set<Member>};
+constexpr FitKey share(
+    std::string_view key, double lower, double upper, double sigma, Neutral neutral = {}) {
+  return make_key<Member>(key, Unit::share, lower, upper, sigma, Scale::linear, 0.0, neutral);
 }
 
 // A time; far below the offset it does not matter how small it is.
 template <auto Member>
-constexpr FitKey time(std::string_view key, double upper, double offset, double sigma) {
-  return {
-      key, Unit::seconds, 0.0, upper, sigma, Scale::logarithmic, offset, get<Member>, set<Member>};
+constexpr FitKey time(
+    std::string_view key, double upper, double offset, double sigma, Neutral neutral = {}) {
+  return make_key<Member>(
+      key, Unit::seconds, 0.0, upper, sigma, Scale::logarithmic, offset, neutral);
 }
 
 template <auto Member>
 constexpr FitKey traffic(std::string_view key, double lower, double upper, double sigma) {
-  return {key, Unit::bytes, lower, upper, sigma, Scale::logarithmic, 0.0, get<Member>, set<Member>};
+  return make_key<Member>(key, Unit::bytes, lower, upper, sigma, Scale::logarithmic, 0.0, {});
 }
 
-// key, bounds, (offset,) prior sigma. An optional coefficient of SoftwareProfile becomes fittable
-// by a line here.
+// key, bounds (a time: upper bound and offset), prior sigma, neutral value of an optional key. A
+// coefficient of SoftwareProfile becomes fittable by a line here.
 constexpr std::array kKeys = {
     rate<&SoftwareProfile::gemm_efficiency>("gemm_efficiency", 0.4, 1.3, 0.15),
     rate<&SoftwareProfile::memory_efficiency>("memory_efficiency", 0.3, 1.1, 0.20),
@@ -98,6 +134,14 @@ constexpr std::array kKeys = {
     share<&SoftwareProfile::communication_slowdown>("communication_slowdown", 0.0, 1.0, 0.20),
     time<&SoftwareProfile::fixed_step_time>("fixed_step_time", 0.6, 10.0 * kMilli, 0.80),
     share<&SoftwareProfile::jitter_per_doubling>("jitter_per_doubling", 0.0, 0.03, 0.006),
+    time<&SoftwareProfile::host_launch_time>(
+        "host_launch_time", 60.0 * kMicro, 2.0 * kMicro, 0.60, 0.0),
+    share<&SoftwareProfile::softmax_fallback_passes>(
+        "softmax_fallback_passes", 0.0, 20.0, 2.0, 0.0),
+    share<&SoftwareProfile::ring_nic_exponent>("ring_nic_exponent", 0.0, 1.0, 0.30, 1.0),
+    rate<&SoftwareProfile::cross_rail_efficiency>("cross_rail_efficiency", 0.2, 1.0, 0.30, 1.0),
+    time<&SoftwareProfile::broadcast_time>(
+        "broadcast_time", 10.0 * kMilli, 0.2 * kMilli, 0.60, 0.0),
 };
 
 }  // namespace
@@ -129,6 +173,9 @@ std::string value_text(const FitKey& key, double value) {
       return fmt::format("{:.3g}B", value);
     case Unit::seconds:
       break;
+  }
+  if (value < kNano) {
+    return "0us";
   }
   if (value >= 1.0) {
     return fmt::format("{:.3g}s", value);

@@ -12,8 +12,9 @@
 //        | have to pay for it: one standard deviation                   |               |
 // z      | (u - u(centre)) / sigma, what the search moves               | 1             | computed
 //
-// The offset lets a coefficient whose centre is 0 move. Coefficients of the GPU profile are not in
-// the table: they come from kernel and collective measurements before any step is fitted.
+// neutral: an optional coefficient that a profile leaves out is fitted only when it is asked for by
+// name. The offset lets a coefficient whose centre is 0 move. Coefficients of the GPU profile are
+// not in the table: they come from kernel and collective measurements before any step is fitted.
 
 #include <optional>
 #include <span>
@@ -36,6 +37,7 @@ struct FitKey {
   double sigma;
   Scale scale;
   double offset;
+  std::optional<double> neutral;  // without effect: a profile with this value does without the key
   double (*get)(const hardware::SoftwareProfile& profile);
   void (*set)(hardware::SoftwareProfile& profile, double value, const Source& source);
 };

@@ -17,6 +17,7 @@ using Eigen::Index;
 using Eigen::VectorXd;
 using hardware::SoftwareProfile;
 
+constexpr double kNoEffect = 1e-4;
 constexpr double kRefused = 1.0;  // residual of a row without a prediction
 
 double predict_one(const Observation& row, const SoftwareProfile& profile) {
@@ -158,7 +159,8 @@ std::vector<const FitKey*> usable_keys(const SoftwareProfile& profile) {
   for (const FitKey& key : fit_keys()) {
     const bool unused =
         key.key == "score_passes" && profile.attention == hardware::AttentionImplementation::fused;
-    if (!unused) {
+    const bool left_out = key.neutral && key.get(profile) == *key.neutral;
+    if (!unused && !left_out) {
       keys.push_back(&key);
     }
   }
@@ -194,8 +196,9 @@ StackFit fit_stack(const Rows& rows,
         .key = &key, .start = key.get(start), .fitted = coordinates.value(k, minimum.z[i])};
     fitted.error = error_of(key, fitted.fitted, deviation[i]);
     fitted.effect = minimum.jacobian.col(i).norm() / std::sqrt(static_cast<double>(rows.size()));
-    fitted.bound = bound_of(problem, minimum.z, i);
-    fitted.identified = fitted.bound != Bound::none || deviation[i] < kUnidentified;
+    const bool matters = fitted.effect > kNoEffect;
+    fitted.bound = matters ? bound_of(problem, minimum.z, i) : Bound::none;
+    fitted.identified = matters && (fitted.bound != Bound::none || deviation[i] < kUnidentified);
     fit.coefficients.push_back(fitted);
   }
   return fit;

@@ -62,7 +62,8 @@ using Rows = std::vector<const Observation*>;
                                           const hardware::SoftwareProfile& profile,
                                           int threads);
 
-// The keys of the table that the profile uses: unfused attention has score passes, fused none.
+// The keys of the table that the profile uses: unfused attention has score passes, fused none, and
+// optional coefficients that it leaves out are not touched.
 [[nodiscard]] std::vector<const FitKey*> usable_keys(const hardware::SoftwareProfile& profile);
 
 // `rows` is not empty. Fitted values have the source `measured` by "fit".

@@ -1,0 +1,222 @@
+#include "calibrate/fit/generalisation.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace orrery::fit {
+
+namespace {
+
+using hardware::SoftwareProfile;
+
+constexpr std::size_t kFewestRows = 5;
+
+bool same_attention(const FitKey& key, const SoftwareProfile& a, const SoftwareProfile& b) {
+  const bool of_attention = key.key == "attention_efficiency" || key.key == "score_passes" ||
+                            key.key == "softmax_fallback_passes";
+  return !of_attention || a.attention == b.attention;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
+}
+
+bool named(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// One profile with its rows and everything that is predicted for them, in the order of the rows.
+struct ProfileRows {
+  SoftwareProfile profile;
+  Rows rows;
+  Rows suspicious;
+  LeaveOut model_fold = LeaveOut::model;
+  std::vector<double> shipped = {};
+  std::vector<double> refitted = {};
+  std::vector<double> model_out = {};
+  std::vector<double> gpu_out = {};
+  std::vector<double> stack_out = {};
+  std::vector<std::string> at_bounds = {};
+};
+
+std::vector<std::string> names_at_bounds(const StackFit& fit) {
+  std::vector<std::string> names;
+  for (const FittedCoefficient& coefficient : fit.coefficients) {
+    if (coefficient.bound != Bound::none) {
+      names.emplace_back(coefficient.key->key);
+    }
+  }
+  return names;
+}
+
+void score_fits(ProfileRows& group, const SoftwareProfile& centre, const FitSettings& settings) {
+  Rows used;
+  std::copy_if(group.rows.begin(),
+               group.rows.end(),
+               std::back_inserter(used),
+               [&group](const Observation* row) {
+                 return std::find(group.suspicious.begin(), group.suspicious.end(), row) ==
+                        group.suspicious.end();
+               });
+  const StackFit fit = fit_stack(used, group.profile, centre, settings);
+  group.refitted = predict(group.rows, fit.profile, settings.threads);
+  group.at_bounds = names_at_bounds(fit);
+  if (make_folds(group.rows, LeaveOut::model).size() < 2) {
+    group.model_fold = LeaveOut::count;
+  }
+  const auto left_out = [&](LeaveOut kind) {
+    return cross_validate(group.rows, group.suspicious, kind, group.profile, centre, settings)
+        .predicted;
+  };
+  group.model_out = left_out(group.model_fold);
+  group.gpu_out = left_out(LeaveOut::gpu);
+}
+
+void score(ProfileRows& group,
+           const std::vector<SoftwareProfile>& others,
+           const FitSettings& common) {
+  const SoftwareProfile centre = shared_defaults(group.profile, others);
+  FitSettings settings = common;
+  settings.keys = usable_keys(group.profile);
+  group.shipped = predict(group.rows, group.profile, settings.threads);
+  group.stack_out = predict(group.rows, centre, settings.threads);
+  if (group.rows.size() >= kFewestRows) {
+    score_fits(group, centre, settings);
+  }
+}
+
+// Statistics of the rows that `chosen` accepts; nothing when there is no prediction.
+template <typename Chosen>
+std::optional<validate::Statistics> part(const Rows& rows,
+                                         const std::vector<double>& predicted,
+                                         Chosen chosen) {
+  Rows kept;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    if (chosen(*rows[i])) {
+      kept.push_back(rows[i]);
+      values.push_back(predicted[i]);
+    }
+  }
+  return kept.empty() ? std::nullopt : std::optional(statistics(kept, values));
+}
+
+void add_stacks(const ProfileRows& group, Generalisation& result) {
+  std::vector<std::string> stacks;
+  std::vector<std::string> gpus;
+  for (const Observation* row : group.rows) {
+    if (!named(stacks, row->stack)) {
+      stacks.push_back(row->stack);
+    }
+    if (!named(gpus, row->gpu)) {
+      gpus.push_back(row->gpu);
+    }
+  }
+  for (const std::string& stack : stacks) {
+    const auto of_stack = [&stack](const Observation& row) { return row.stack == stack; };
+    StackScore score{.stack = stack, .profile = group.profile.name};
+    score.model_fold = group.model_fold;
+    score.shipped = *part(group.rows, group.shipped, of_stack);
+    score.refitted = part(group.rows, group.refitted, of_stack);
+    score.model_out = part(group.rows, group.model_out, of_stack);
+    if (gpus.size() > 1) {
+      score.gpu_out = part(group.rows, group.gpu_out, of_stack);
+    }
+    score.stack_out = *part(group.rows, group.stack_out, of_stack);
+    score.at_bounds = group.at_bounds;
+    result.stacks.push_back(std::move(score));
+  }
+}
+
+// A GPU's rows come from several profiles: each is predicted by the fit of its own.
+void add_gpus(const std::vector<ProfileRows>& groups, Generalisation& result) {
+  struct OfGpu {
+    Rows rows;
+    std::vector<double> predicted;
+    std::vector<std::string> stacks;
+  };
+
+  std::map<std::string, OfGpu> gpus;
+  for (const ProfileRows& group : groups) {
+    for (std::size_t i = 0; i < group.gpu_out.size(); ++i) {
+      OfGpu& gpu = gpus[group.rows[i]->gpu];
+      gpu.rows.push_back(group.rows[i]);
+      gpu.predicted.push_back(group.gpu_out[i]);
+      if (!named(gpu.stacks, group.rows[i]->stack)) {
+        gpu.stacks.push_back(group.rows[i]->stack);
+      }
+    }
+  }
+  for (const auto& [name, gpu] : gpus) {
+    result.gpus.push_back({name, gpu.stacks, statistics(gpu.rows, gpu.predicted)});
+  }
+}
+
+}  // namespace
+
+SoftwareProfile shared_defaults(const SoftwareProfile& start,
+                                const std::vector<SoftwareProfile>& others) {
+  SoftwareProfile result = start;
+  for (const FitKey* key : usable_keys(start)) {
+    std::vector<double> values;
+    for (const SoftwareProfile& other : others) {
+      const double value = key->get(other);
+      const bool used = !key->neutral || value != *key->neutral;
+      if (used && same_attention(*key, start, other)) {
+        values.push_back(to_scale(*key, std::clamp(value, key->lower, key->upper)));
+      }
+    }
+    const Source source{SourceKind::assumed, "median of the other stacks"};
+    if (!values.empty()) {
+      key->set(result, from_scale(*key, median(std::move(values))), source);
+    } else if (key->neutral) {
+      key->set(result, *key->neutral, source);
+    }
+  }
+  return result;
+}
+
+std::vector<SoftwareProfile> profiles_of(const Observations& observations) {
+  std::vector<SoftwareProfile> profiles;
+  for (const Observation& row : observations.rows) {
+    const bool known =
+        std::any_of(profiles.begin(), profiles.end(), [&row](const SoftwareProfile& p) {
+          return p.name == row.software;
+        });
+    if (!known) {
+      profiles.push_back(*row.run.software);
+    }
+  }
+  return profiles;
+}
+
+Generalisation generalisation(const Observations& observations, const FitSettings& settings) {
+  const std::vector<SoftwareProfile> profiles = profiles_of(observations);
+  std::vector<ProfileRows> groups;
+  for (const SoftwareProfile& profile : profiles) {
+    ProfileRows group{.profile = profile, .rows = {}, .suspicious = {}};
+    for (const Observation& row : observations.rows) {
+      if (row.software == profile.name) {
+        group.rows.push_back(&row);
+      }
+    }
+    std::copy_if(group.rows.begin(),
+                 group.rows.end(),
+                 std::back_inserter(group.suspicious),
+                 [](const Observation* row) { return !row->suspicious.empty(); });
+    std::vector<SoftwareProfile> others = profiles;
+    std::erase_if(others, [&profile](const SoftwareProfile& p) { return p.name == profile.name; });
+    score(group, others, settings);
+    groups.push_back(std::move(group));
+  }
+  Generalisation result;
+  for (const ProfileRows& group : groups) {
+    add_stacks(group, result);
+  }
+  add_gpus(groups, result);
+  return result;
+}
+
+}  // namespace orrery::fit

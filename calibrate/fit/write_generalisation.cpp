@@ -1,0 +1,133 @@
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "calibrate/fit/generalisation.hpp"
+
+namespace orrery::fit {
+
+namespace {
+
+using nlohmann::ordered_json;
+using validate::Statistics;
+
+constexpr double kPercent = 100.0;
+
+std::string cell(const std::optional<Statistics>& score) {
+  return score ? fmt::format("{:.1f} %", kPercent * score->mape) : "-";
+}
+
+// Mean over the stacks that have the score: every stack weighs the same.
+class Mean {
+ public:
+  void add(const std::optional<Statistics>& score) {
+    sum_ += score ? score->mape : 0.0;
+    count_ += score ? 1.0 : 0.0;
+  }
+
+  [[nodiscard]] std::string text() const {
+    return count_ > 0.0 ? fmt::format("**{:.1f} %**", kPercent * sum_ / count_) : "-";
+  }
+
+ private:
+  double sum_ = 0.0;
+  double count_ = 0.0;
+};
+
+std::string stack_table(const Generalisation& result) {
+  std::string text =
+      "| stack | n | shipped | refitted | model out | p90 | bias | GPU out | stack out | at a "
+      "bound "
+      "|\n|---|---|---|---|---|---|---|---|---|---|\n";
+  Mean shipped;
+  Mean refitted;
+  Mean model_out;
+  Mean gpu_out;
+  Mean stack_out;
+  for (const StackScore& stack : result.stacks) {
+    shipped.add(stack.shipped);
+    refitted.add(stack.refitted);
+    model_out.add(stack.model_out);
+    gpu_out.add(stack.gpu_out);
+    stack_out.add(stack.stack_out);
+    text += fmt::format(
+        "| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} |\n",
+        stack.stack,
+        stack.shipped.n,
+        cell(stack.shipped),
+        cell(stack.refitted),
+        cell(stack.model_out),
+        stack.model_out && stack.model_fold == LeaveOut::count ? " (GPU counts)" : "",
+        stack.model_out ? fmt::format("{:.1f} %", kPercent * stack.model_out->p90) : "-",
+        stack.model_out ? fmt::format("{:+.1f} %", kPercent * stack.model_out->bias) : "-",
+        cell(stack.gpu_out),
+        cell(stack.stack_out),
+        fmt::join(stack.at_bounds, ", "));
+  }
+  return text + fmt::format("| **mean over stacks** | | {} | {} | {} | | | {} | {} | |\n",
+                            shipped.text(),
+                            refitted.text(),
+                            model_out.text(),
+                            gpu_out.text(),
+                            stack_out.text());
+}
+
+std::string gpu_table(const Generalisation& result) {
+  std::string text =
+      "\n| GPU never fitted | n | MAPE | p90 | bias | stacks |\n"
+      "|---|---|---|---|---|---|\n";
+  for (const GpuScore& gpu : result.gpus) {
+    text += fmt::format("| {} | {} | {:.1f} % | {:.1f} % | {:+.1f} % | {} |\n",
+                        gpu.gpu,
+                        gpu.gpu_out.n,
+                        kPercent * gpu.gpu_out.mape,
+                        kPercent * gpu.gpu_out.p90,
+                        kPercent * gpu.gpu_out.bias,
+                        fmt::join(gpu.stacks, ", "));
+  }
+  return text;
+}
+
+ordered_json json_of(const std::optional<Statistics>& s) {
+  if (!s) {
+    return nullptr;
+  }
+  return {{"n", s->n},
+          {"skipped", s->skipped},
+          {"mape", s->mape},
+          {"median", s->median},
+          {"p90", s->p90},
+          {"worst", s->worst},
+          {"bias", s->bias}};
+}
+
+}  // namespace
+
+std::string to_markdown(const Generalisation& result) {
+  return stack_table(result) + gpu_table(result);
+}
+
+std::string to_json(const Generalisation& result) {
+  ordered_json json = {{"schema", "orrery-generalisation/1"},
+                       {"stacks", ordered_json::array()},
+                       {"gpus", ordered_json::array()}};
+  for (const StackScore& stack : result.stacks) {
+    json["stacks"].push_back({{"stack", stack.stack},
+                              {"profile", stack.profile},
+                              {"model_fold", to_string(stack.model_fold)},
+                              {"shipped", json_of(stack.shipped)},
+                              {"refitted", json_of(stack.refitted)},
+                              {"model_out", json_of(stack.model_out)},
+                              {"gpu_out", json_of(stack.gpu_out)},
+                              {"stack_out", json_of(stack.stack_out)},
+                              {"at_bounds", stack.at_bounds}});
+  }
+  for (const GpuScore& gpu : result.gpus) {
+    json["gpus"].push_back(
+        {{"gpu", gpu.gpu}, {"stacks", gpu.stacks}, {"gpu_out", json_of(gpu.gpu_out)}});
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace orrery::fit
