@@ -68,6 +68,11 @@ double occupancy(const model::AttentionOp& op, std::int64_t sm_count) {
   return std::min(1.0, tiles / as_double(std::max<std::int64_t>(sm_count, 1)));
 }
 
+// Of the ranks that share the keys.
+double doublings(const model::AttentionOp& op) {
+  return std::log2(std::max(1.0, as_double(op.key_length) / as_double(op.query_length)));
+}
+
 Bytes attention_bytes(const model::AttentionOp& op) {
   const double query = as_double(op.sequences) * as_double(op.heads) * as_double(op.query_length) *
                        as_double(op.head_dim_qk + op.head_dim_v);
@@ -101,13 +106,17 @@ FlopPerSecond attention_rate(const model::AttentionOp& op,
   double half = rate.half_length.value();
   half *= op.causal && op.window == 0 ? 1.0 : value_or(rate.full_ratio, kFullHalfLength);
   half *= op.backward ? value_or(rate.backward_ratio, kBackwardHalfLength) : 1.0;
+  const double keys = std::max(model::keys_in_window(op) / as_double(op.key_blocks), 1.0);
+  const double across = op.across_ranks
+                            ? std::pow(software.context_attention_efficiency.value(), doublings(op))
+                            : 1.0;
   return asymptote(op, rate).value() *
-         (kernel.scale * software.attention_efficiency.value() * head_factor(op, rate) *
-          occupancy(op, gpu.sm_count) / (1.0 + half / std::max(model::keys_in_window(op), 1.0)));
+         (kernel.scale * software.attention_efficiency.value() * across * head_factor(op, rate) *
+          occupancy(op, gpu.sm_count) / (1.0 + half / keys));
 }
 
 double attention_kernels(const model::AttentionOp& op) {
-  return op.backward ? kBackwardKernels : kForwardKernels;
+  return (op.backward ? kBackwardKernels : kForwardKernels) * as_double(op.key_blocks);
 }
 
 Cost attention_cost(const model::AttentionOp& op,
@@ -118,7 +127,7 @@ Cost attention_cost(const model::AttentionOp& op,
   }
   const AttentionKernelRate kernel = attention_kernel_rate(gpu, software);
   const hardware::AttentionRate& rate = *kernel.rate;
-  const Seconds compute = model::flop_count(op) / attention_rate(op, gpu, software);
+  const Seconds compute = model::flop_count(op) / attention_rate(op, gpu, software) * op.imbalance;
   const Seconds memory = attention_bytes(op) / memory_rate(gpu, software);
   const SourceKind rate_kind = kernel.derived ? SourceKind::assumed : asymptote(op, rate).kind();
   Cost cost = compute >= memory ? term(compute,

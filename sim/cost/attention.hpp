@@ -2,8 +2,9 @@
 
 // How long does fused attention (FlashAttention, cuDNN) take on one GPU?
 //
-//   time = gap + max(F / rate, bytes / memory rate)
-//   rate = asymptote * generation * attention_efficiency * head * occupancy / (1 + s0' / s)
+//   time = gap + max(imbalance F / rate, bytes / memory rate)
+//   rate = asymptote * generation * attention_efficiency * across * head * occupancy / (1 + s0' /
+//   s)
 //
 // symbol    | meaning                                                        | unit   | origin
 // ----------|----------------------------------------------------------------|--------|----------
@@ -13,7 +14,9 @@
 //           | (absent: its best one), else the ratio of the two generations  |        |
 //           | on an H100, at most 1: the GPU's best kernel is its limit      |        | assumed
 // (stack)   | attention_efficiency: rate in this stack / the profile's       | 1      | stack
-// s         | keys that a query row runs over                                | -      | operation
+// s         | keys that a query row runs over in one kernel (ring: a block)  | -      | operation
+// across    | context_attention_efficiency^log2(ranks that share the keys)   | 1      | stack
+// imbalance | time of the slowest rank / mean, causal context parallelism    | 1      | operation
 // s0'       | half length: s0 causal; times full_ratio (1/3) without mask;   | -      | profile
 //           | times backward_ratio (1.2) backward                            |        |
 // head      | head_64^log2(128/d) below 128 (0.81), head_256^log2(d/128)     | 1      | profile

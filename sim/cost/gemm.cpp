@@ -72,7 +72,8 @@ double exposed_memory(const model::GemmOp& op) {
 
 const Coefficient<double>& efficiency_of(const model::GemmOp& op,
                                          const hardware::SoftwareProfile& software) {
-  return is_attention_product(op) ? software.attention_efficiency : software.gemm_efficiency;
+  return is_attention_product(op) ? software.attention_efficiency
+                                  : hardware::gemm_efficiency(software, op.dtype);
 }
 
 double short_factor(const model::GemmOp& op, const hardware::GemmRate& rate) {

@@ -244,7 +244,7 @@ std::optional<Evaluation> evaluate(const scenario::Scenario& scenario,
     return std::nullopt;
   }
   warn_of_the_step(scenario, step_input(scenario, *resolved), resolved->costs, diagnostics);
-  fill_step_metrics(scenario, resolved->costs.gpu(), evaluation);
+  fill_step_metrics(scenario, resolved->costs.gpu(), resolved->recompute, evaluation);
   if (scenario.run && !run_whole(scenario, *resolved, options, evaluation, diagnostics)) {
     return std::nullopt;
   }

@@ -61,6 +61,7 @@ std::int64_t recomputed_layers(const scenario::Scenario& scenario, const layout:
 
 void fill_utilisation(const scenario::Scenario& scenario,
                       const hardware::GpuProfile& gpu,
+                      model::Recompute recompute,
                       TokensPerSecond rate,
                       report::Evaluation& evaluation) {
   const auto gpus = static_cast<double>(evaluation.step.gpus);
@@ -71,8 +72,6 @@ void fill_utilisation(const scenario::Scenario& scenario,
   const auto model_flop = [&](model::FlopConvention convention) {
     return model::model_flop_per_token(scenario.model, convention);
   };
-  const model::Recompute policy =
-      scenario.step.recompute.layers ? model::Recompute::full : scenario.step.recompute.policy;
   const double mfu = share(model_flop(model::FlopConvention::palm));
   set(evaluation, MetricId::mfu, mfu);
   set(evaluation, MetricId::mfu_causal, share(model_flop(model::FlopConvention::palm_causal)));
@@ -81,7 +80,7 @@ void fill_utilisation(const scenario::Scenario& scenario,
       MetricId::hfu,
       share(model::hardware_flop_per_token(scenario.model,
                                            model::FlopConvention::palm,
-                                           policy,
+                                           recompute,
                                            recomputed_layers(scenario, evaluation.echo.layout))));
   set(evaluation, MetricId::model_flops_per_gpu, in_flop_per_second(peak * (mfu / gpus)));
 }
@@ -103,6 +102,7 @@ FlopPerSecond dense_peak(const hardware::GpuProfile& gpu, model::Dtype compute) 
 
 void fill_step_metrics(const scenario::Scenario& scenario,
                        const hardware::GpuProfile& gpu,
+                       model::Recompute recompute,
                        report::Evaluation& evaluation) {
   const step::StepResult& step = evaluation.step;
   const Seconds time = to_seconds(step.step_time);
@@ -112,7 +112,7 @@ void fill_step_metrics(const scenario::Scenario& scenario,
   set(evaluation,
       MetricId::tokens_per_second_per_gpu,
       in_tokens_per_second(rate) / static_cast<double>(step.gpus));
-  fill_utilisation(scenario, gpu, rate, evaluation);
+  fill_utilisation(scenario, gpu, recompute, rate, evaluation);
   if (!step.given) {
     set(evaluation, MetricId::bubble_fraction, step.ledger.share(StepCategory::bubble));
     set(evaluation, MetricId::exposed_communication_fraction, step::exposed_share(step.ledger));

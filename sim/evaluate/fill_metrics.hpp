@@ -23,8 +23,10 @@ namespace orrery::evaluate {
 // entry for it.
 [[nodiscard]] FlopPerSecond dense_peak(const hardware::GpuProfile& gpu, model::Dtype compute);
 
+// `recompute`: as the stack means it.
 void fill_step_metrics(const scenario::Scenario& scenario,
                        const hardware::GpuProfile& gpu,
+                       model::Recompute recompute,
                        report::Evaluation& evaluation);
 
 // Needs evaluation.plan and evaluation.run. `start`: seconds since 1970-01-01T00:00Z, for dates.

@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/format.hpp"
+#include "sim/layout/sharding.hpp"
+#include "sim/model/parameters.hpp"
 #include "sim/schedule/schedule.hpp"
 
 namespace orrery::evaluate {
@@ -102,6 +105,51 @@ layout::StagePlacement stage_placement(schedule::ScheduleKind kind) {
   }
 }
 
+// `selective` is what the stack means by it; recomputed layers are recomputed in full.
+model::Recompute recompute_of(const step::RecomputeSpec& spec,
+                              const hardware::SoftwareProfile& software) {
+  if (spec.layers) {
+    return model::Recompute::full;
+  }
+  const bool by_operation =
+      software.selective_recompute == hardware::SelectiveRecompute::every_second_product;
+  return spec.policy == model::Recompute::selective && by_operation
+             ? model::Recompute::selective_operations
+             : spec.policy;
+}
+
+hardware::SoftwareProfile compiled_if_it_matters(const scenario::Scenario& scenario,
+                                                 hardware::SoftwareProfile software,
+                                                 Diagnostics& diagnostics) {
+  if (software.compile_speedup.value() <= 1.0) {
+    diagnostics.warning(scenario.where("compile"),
+                        "compile",
+                        fmt::format("has no effect: {} states no compile_speedup", software.name));
+    return software;
+  }
+  return hardware::compiled(std::move(software));
+}
+
+// A layer is the smallest thing that is reduced by itself.
+void warn_of_small_buckets(const scenario::Scenario& scenario,
+                           const layout::Layout& layout,
+                           Diagnostics& diagnostics) {
+  if (!scenario.step.bucket) {
+    return;
+  }
+  const model::ShardParameters layer = model::layer_shard_parameters(
+      scenario.model, layout::shard_context(layout), scenario.model.num_layers - 1);
+  const Bytes gradients =
+      model::bytes_per_element(scenario.step.precision.gradient) * (layer.dense + layer.expert);
+  if (*scenario.step.bucket < gradients) {
+    diagnostics.warning(scenario.where("overlap.bucket"),
+                        "overlap.bucket",
+                        fmt::format("is below the gradients of one layer ({}): a bucket holds "
+                                    "that much",
+                                    format_bytes_binary(gradients)));
+  }
+}
+
 }  // namespace
 
 std::optional<Resolved> resolve(const scenario::Scenario& scenario,
@@ -149,9 +197,21 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
   if (diagnostics.has_errors()) {
     return std::nullopt;
   }
+  layout::Layout layout = std::get<layout::Layout>(std::move(resolved));
+  layout.context_method = scenario.layout.context_method.value_or(software.context_method);
+  layout.context_balanced = scenario.layout.context_balanced.value_or(software.context_balanced);
+  const model::Recompute recompute = recompute_of(scenario.step.recompute, software);
+  warn_of_small_buckets(scenario, layout, diagnostics);
+  if (scenario.step.precision.fp8_scaling == model::Fp8Scaling::rowwise) {
+    software = hardware::with_rowwise_scales(std::move(software));
+  }
+  if (scenario.step.compile) {
+    software = compiled_if_it_matters(scenario, std::move(software), diagnostics);
+  }
   return Resolved{cost::CostModel(std::move(gpu), std::move(software), scenario.cluster),
                   cluster,
-                  std::get<layout::Layout>(std::move(resolved))};
+                  std::move(layout),
+                  recompute};
 }
 
 step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& resolved) {
@@ -160,6 +220,7 @@ step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& r
                            .cluster = resolved.cluster,
                            .spec = scenario.step};
   input.spec.precision = step::resolve_precision(scenario.step, resolved.costs.software());
+  input.spec.recompute.policy = resolved.recompute;
   return input;
 }
 
@@ -175,6 +236,8 @@ std::string precision_name(const model::PrecisionSpec& precision) {
       return name + "-tensorwise";
     case model::Fp8Scaling::block:
       return name + "-block";
+    case model::Fp8Scaling::rowwise:
+      return name + "-rowwise";
   }
   return name;
 }

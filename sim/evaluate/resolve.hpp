@@ -21,6 +21,7 @@ struct Resolved {
   cost::CostModel costs;
   layout::ClusterShape cluster;
   layout::Layout layout;
+  model::Recompute recompute = model::Recompute::none;  // as the stack means it
 };
 
 [[nodiscard]] std::optional<Resolved> resolve(const scenario::Scenario& scenario,

@@ -23,6 +23,14 @@ constexpr std::array<Choice<GradientType>, 2> kGradientType = {
     {{"fp32", GradientType::fp32}, {"activation", GradientType::activation}}};
 constexpr std::array<Choice<ParameterGather>, 2> kParameterGather = {
     {{"all_gather", ParameterGather::all_gather}, {"broadcast", ParameterGather::broadcast}}};
+constexpr std::array<Choice<SelectiveRecompute>, 2> kSelective = {
+    {{"attention_core", SelectiveRecompute::attention_core},
+     {"every_second_product", SelectiveRecompute::every_second_product}}};
+constexpr std::array<Choice<model::ContextMethod>, 3> kContext = {
+    {{"all_gather", model::ContextMethod::all_gather},
+     {"ring", model::ContextMethod::ring},
+     {"all_to_all", model::ContextMethod::all_to_all}}};
+constexpr double kMostSpeedup = 10.0;
 constexpr std::array<Choice<PipelineTransfer>, 2> kTransfer = {
     {{"latency", PipelineTransfer::latency},
      {"rendezvous_fused", PipelineTransfer::rendezvous_fused}}};
@@ -42,8 +50,10 @@ using Size = std::optional<Coefficient<Bytes>>;
 struct Rates {
   Number gemm, memory, attention, nvlink, network;
   Number tensor_exposed, communication_slowdown, jitter, fragmentation, score_passes;
-  Number ring_nic_exponent;      // may be left out
-  Number expert_all_to_all_sms;  // may be left out
+  Number ring_nic_exponent;  // may be left out, like these
+  Number expert_all_to_all_sms;
+  Number compile_speedup, context_attention, fp8_gemm, fp8_rowwise_gemm;
+  Size logits, loss_parallel;
   Time kernel_gap, host_layer, collective, transfer, fixed_step;
   Size loss, optimizer, memory_overhead;
 
@@ -87,6 +97,19 @@ Rates read_rates(MappingReader& root, std::optional<AttentionImplementation> att
   if (root.has("expert_all_to_all_sms")) {
     rates.expert_all_to_all_sms =
         read_coefficient<kind::Number>(root, "expert_all_to_all_sms", at_least(0.0));
+  }
+  const auto may_have = [&root](const char* key, const yaml::Range<double>& range) {
+    return root.has(key) ? read_coefficient<kind::Number>(root, key, range) : std::nullopt;
+  };
+  rates.compile_speedup = may_have("compile_speedup", yaml::between(1.0, kMostSpeedup));
+  rates.fp8_gemm = may_have("fp8_gemm_efficiency", kRelative);
+  rates.fp8_rowwise_gemm = may_have("fp8_rowwise_gemm_efficiency", kRelative);
+  rates.context_attention = may_have("context_attention_efficiency", kRelative);
+  if (root.has("logits_bytes")) {
+    rates.logits = read_coefficient<kind::Size>(root, "logits_bytes");
+  }
+  if (root.has("loss_parallel_bytes")) {
+    rates.loss_parallel = read_coefficient<kind::Size>(root, "loss_parallel_bytes");
   }
   rates.collective = read_coefficient<kind::Time>(root, "collective_overhead");
   rates.transfer = read_coefficient<kind::Time>(root, "transfer_overhead");
@@ -143,6 +166,13 @@ struct Switches {
   std::optional<bool> hides_tensor_backward;
   std::optional<bool> can_overlap_gradients;
   std::optional<bool> can_overlap_parameters;
+  std::optional<SelectiveRecompute> selective_recompute;
+  std::optional<model::ContextMethod> context_method;
+  std::optional<bool> context_balanced;
+  std::optional<bool> shards_master;
+  std::optional<bool> keeps_root_gathered;
+  std::optional<bool> keeps_gathered_input;
+  std::optional<bool> recompute_stops_early;
   std::optional<std::int64_t> gather_prefetch;
 };
 
@@ -189,6 +219,13 @@ Switches read_switches(MappingReader& root, std::optional<AttentionImplementatio
   switches.hides_tensor_backward = root.optional<kind::Boolean>("hides_tensor_backward");
   switches.can_overlap_gradients = root.optional<kind::Boolean>("can_overlap_gradients");
   switches.can_overlap_parameters = root.optional<kind::Boolean>("can_overlap_parameters");
+  switches.selective_recompute = root.optional_choice("selective_recompute", kSelective);
+  switches.context_method = root.optional_choice("context_method", kContext);
+  switches.context_balanced = root.optional<kind::Boolean>("context_balanced");
+  switches.shards_master = root.optional<kind::Boolean>("shards_master");
+  switches.keeps_root_gathered = root.optional<kind::Boolean>("keeps_root_gathered");
+  switches.keeps_gathered_input = root.optional<kind::Boolean>("keeps_gathered_input");
+  switches.recompute_stops_early = root.optional<kind::Boolean>("recompute_stops_early");
   switches.gather_prefetch =
       root.optional<kind::Count>("gather_prefetch", at_least<std::int64_t>(0));
   return switches;
@@ -223,6 +260,13 @@ void apply(const Switches& switches, SoftwareProfile& profile) {
   override_with(profile.hides_tensor_backward, switches.hides_tensor_backward);
   override_with(profile.can_overlap_gradients, switches.can_overlap_gradients);
   override_with(profile.can_overlap_parameters, switches.can_overlap_parameters);
+  override_with(profile.selective_recompute, switches.selective_recompute);
+  override_with(profile.context_method, switches.context_method);
+  override_with(profile.context_balanced, switches.context_balanced);
+  override_with(profile.shards_master, switches.shards_master);
+  override_with(profile.keeps_root_gathered, switches.keeps_root_gathered);
+  override_with(profile.keeps_gathered_input, switches.keeps_gathered_input);
+  override_with(profile.recompute_stops_early, switches.recompute_stops_early);
   override_with(profile.gather_prefetch, switches.gather_prefetch);
 }
 
@@ -261,11 +305,16 @@ std::optional<SoftwareProfile> read_keys(MappingReader& reader) {
   if (!name || !version || !attention || !rates.complete()) {
     return std::nullopt;
   }
-  const Number ring_nic_exponent = rates.ring_nic_exponent;
-  const Number expert_all_to_all_sms = rates.expert_all_to_all_sms;
+  const Rates given = rates;
   SoftwareProfile profile = make_profile(std::move(rates));
-  override_with(profile.ring_nic_exponent, ring_nic_exponent);
-  profile.expert_all_to_all_sms = expert_all_to_all_sms;
+  override_with(profile.ring_nic_exponent, given.ring_nic_exponent);
+  override_with(profile.compile_speedup, given.compile_speedup);
+  override_with(profile.context_attention_efficiency, given.context_attention);
+  profile.fp8_gemm_efficiency = given.fp8_gemm;
+  profile.fp8_rowwise_gemm_efficiency = given.fp8_rowwise_gemm;
+  profile.logits_bytes = given.logits;
+  profile.loss_parallel_bytes = given.loss_parallel;
+  profile.expert_all_to_all_sms = given.expert_all_to_all_sms;
   profile.name = std::move(*name);
   profile.version = std::move(*version);
   profile.attention = *attention;
@@ -275,6 +324,27 @@ std::optional<SoftwareProfile> read_keys(MappingReader& reader) {
 }
 
 }  // namespace
+
+const Coefficient<double>& gemm_efficiency(const SoftwareProfile& software, model::Dtype dtype) {
+  return dtype == model::Dtype::fp8 && software.fp8_gemm_efficiency ? *software.fp8_gemm_efficiency
+                                                                    : software.gemm_efficiency;
+}
+
+SoftwareProfile with_rowwise_scales(SoftwareProfile software) {
+  if (software.fp8_rowwise_gemm_efficiency) {
+    software.fp8_gemm_efficiency = software.fp8_rowwise_gemm_efficiency;
+  }
+  return software;
+}
+
+SoftwareProfile compiled(SoftwareProfile software) {
+  const double speedup = software.compile_speedup.value();
+  const Coefficient<double>& eager = software.memory_efficiency;
+  software.memory_efficiency =
+      Coefficient<double>(eager.value() * speedup, eager.source(), eager.residual(), eager.range());
+  software.compiled = true;
+  return software;
+}
 
 std::optional<SoftwareProfile> read_software_document(const yaml::Value& root,
                                                       const std::string& file,

@@ -42,8 +42,24 @@
 //                         | where norms and activations write FP8 themselves (default 1) |
 // broadcast_time          | per rank that owns a part of the parameters, when they come  | s
 //                         | back by broadcasts one rank after the other                 |
+// fp8_gemm_efficiency     | gemm_efficiency of FP8 products; default: as all others     | 1
+// fp8_rowwise_gemm_       | the same with scales per row; default: as other FP8         | 1
+// efficiency              |                                                             |
+// compile_speedup         | rate of memory-bound kernels under torch.compile / eager;    | 1
+//                         | 1 (default): the stack has no such switch                   |
+// context_attention_      | rate of attention across context ranks / on half as many;   | 1
+// efficiency              | default 1                                                   |
+// logits_bytes            | alive per logit at the peak of the loss; default: 4 kept    | byte
+//                         | and the gradient in the activation type                     |
+// loss_parallel_bytes     | the same where the vocabulary is split (tensor parallel)    | byte
 // memory_overhead         | context, NCCL buffers, workspace                            | byte
 // fragmentation           | share of the allocated bytes lost to the allocator          | 1
+//
+// Switches: selective_recompute says what `recompute: selective` means in the stack; context_method
+// and context_balanced how context ranks share a sequence; shards_master that FSDP's parameter
+// shard is the optimizer's master copy; keeps_root_gathered that tables and the last layer of FSDP
+// stay gathered from forward to backward; keeps_gathered_input, recompute_stops_early: see
+// model/transformer_ops.hpp.
 //
 // Every coefficient carries its source; `assumed` needs a reason. Shared by all runs of one stack.
 
@@ -54,6 +70,7 @@
 #include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
 #include "sim/hardware/gpu_profile.hpp"
+#include "sim/model/transformer_ops.hpp"
 
 namespace orrery::hardware {
 
@@ -64,6 +81,7 @@ enum class ParameterGather { all_gather, broadcast };
 // How tokens reach their experts: a copy to every expert's rank (NCCL's all-to-all), or one copy to
 // every node that holds one of them, handed on over NVLink there (DeepEP).
 enum class ExpertExchange { pairwise, hierarchical };
+enum class SelectiveRecompute { attention_core, every_second_product };
 enum class PipelineTransfer { latency, rendezvous_fused };  // schedule::P2pMode by name
 
 struct SoftwareProfile {
@@ -96,6 +114,13 @@ struct SoftwareProfile {
   std::optional<Coefficient<double>> softmax_fallback_passes = std::nullopt;
   Coefficient<double> cross_rail_efficiency{1.0, {SourceKind::assumed, "left out: none lost"}};
   std::optional<Coefficient<double>> expert_all_to_all_sms = std::nullopt;
+  Coefficient<double> compile_speedup{1.0, {SourceKind::assumed, "no compiler of its own"}};
+  Coefficient<double> context_attention_efficiency{
+      1.0, {SourceKind::assumed, "blocks of a long sequence are long"}};
+  std::optional<Coefficient<double>> fp8_gemm_efficiency = std::nullopt;
+  std::optional<Coefficient<double>> fp8_rowwise_gemm_efficiency = std::nullopt;
+  std::optional<Coefficient<Bytes>> logits_bytes = std::nullopt;
+  std::optional<Coefficient<Bytes>> loss_parallel_bytes = std::nullopt;
   AttentionImplementation attention = AttentionImplementation::fused;
   // Transformer Engine from 2.3 on with gradients accumulated inside the GEMM: keeps an empty
   // gradient in the parameters' type for every shape that a linear layer's weight has.
@@ -117,7 +142,25 @@ struct SoftwareProfile {
   bool hides_tensor_backward = false;  // backward collectives of a linear layer beside its GEMMs
   bool can_overlap_gradients = true;
   bool can_overlap_parameters = true;
+  SelectiveRecompute selective_recompute = SelectiveRecompute::attention_core;
+  model::ContextMethod context_method = model::ContextMethod::all_gather;
+  bool context_balanced = true;
+  bool shards_master = false;
+  bool keeps_root_gathered = false;
+  bool keeps_gathered_input = false;
+  bool recompute_stops_early = false;
+  bool compiled = false;             // set by compiled(): the scenario's choice, no key
   std::int64_t gather_prefetch = 1;  // FSDP: layers gathered ahead of the one that computes
 };
+
+// GEMM rate of the stack relative to the library, by data type.
+[[nodiscard]] const Coefficient<double>& gemm_efficiency(const SoftwareProfile& software,
+                                                         model::Dtype dtype);
+
+// The stack when FP8 tensors have scales per row.
+[[nodiscard]] SoftwareProfile with_rowwise_scales(SoftwareProfile software);
+
+// The stack under torch.compile: its memory-bound kernels are faster.
+[[nodiscard]] SoftwareProfile compiled(SoftwareProfile software);
 
 }  // namespace orrery::hardware

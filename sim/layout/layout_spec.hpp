@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "sim/model/model_spec.hpp"
+#include "sim/model/transformer_ops.hpp"
 
 namespace orrery::layout {
 
@@ -55,6 +56,9 @@ struct LayoutSpec {
   Sharding sharding = Sharding::none;
   std::optional<std::int64_t> shard_group;                // ranks that share the states
   std::optional<std::vector<std::int64_t>> stage_layers;  // layers per virtual stage; absent: auto
+  std::optional<model::ContextMethod> context_method =
+      std::nullopt;                                     // absent: as the software does it
+  std::optional<bool> context_balanced = std::nullopt;  // the same
 };
 
 struct BatchSpec {
@@ -93,6 +97,8 @@ struct Layout {
   std::vector<Axis> order;
   Sharding sharding = Sharding::none;
   std::int64_t shard_group = 1;  // ranks over which the states are sharded (1: not at all)
+  model::ContextMethod context_method = model::ContextMethod::all_gather;
+  bool context_balanced = true;
   std::int64_t micro_batch = 1;
   std::int64_t micro_batches = 1;                // m, per data-parallel rank
   std::vector<std::vector<ChunkLayers>> stages;  // [pipeline device][chunk]

@@ -55,7 +55,9 @@ model::ShardContext shard_context(const Layout& layout) {
           .sequence_parallel = layout.sequence_parallel,
           .context = layout.context,
           .expert = layout.expert,
-          .expert_tensor = layout.expert_tensor};
+          .expert_tensor = layout.expert_tensor,
+          .context_method = layout.context_method,
+          .context_balanced = layout.context_balanced};
 }
 
 StateBytes state_bytes(const model::ShardParameters& stage,

@@ -44,8 +44,19 @@ double key_value_bytes(const ShardDims& dims, std::int64_t heads) {
          dims.element_bytes;
 }
 
+// Rows that attend to the last of c slices of the sequence see it all: (2c - 1) / c times the mean.
+double slowest_share(const LayerContext& context) {
+  const ShardContext& shard = context.options.shard;
+  const bool whole = shard.context_method == ContextMethod::all_to_all;
+  if (shard.context == 1 || whole || shard.context_balanced || !context.model.causal) {
+    return 1.0;
+  }
+  return product(2 * shard.context - 1) / product(shard.context);
+}
+
 AttentionOp fused_attention(const LayerContext& context, bool backward) {
   const ShardDims& dims = context.dims;
+  const ShardContext& shard = context.options.shard;
   return {.sequences = dims.sequences,
           .heads = dims.heads,
           .query_groups = dims.groups,
@@ -55,7 +66,10 @@ AttentionOp fused_attention(const LayerContext& context, bool backward) {
           .head_dim_v = dims.head_dim_v,
           .causal = context.model.causal,
           .backward = backward,
-          .dtype = context.activation()};
+          .dtype = context.activation(),
+          .key_blocks = shard.context_method == ContextMethod::ring ? shard.context : 1,
+          .across_ranks = shard.context > 1,
+          .imbalance = slowest_share(context)};
 }
 
 // One product per sequence and head: m x k times k x n.
@@ -141,51 +155,34 @@ void unfused_backward(Pass& pass, const LayerContext& context) {
   }
 }
 
-CollectiveShape key_value_collective(const LayerContext& context,
-                                     std::string_view name,
-                                     CollectiveKind kind) {
-  const ShardDims& dims = context.dims;
-  return {.name = name,
-          .kind = kind,
-          .axis = CommAxis::context,
-          .elements_total =
-              product(dims.context, dims.tokens, dims.groups, dims.head_dim_qk + dims.head_dim_v),
-          .ranks = dims.context,
-          .dtype = context.activation()};
+// The core of one rank: with an all-to-all exchange it holds every token of its share of the heads.
+LayerContext core_of(const LayerContext& context) {
+  LayerContext core = context;
+  ShardDims& dims = core.dims;
+  if (dims.context > 1 && context.options.shard.context_method == ContextMethod::all_to_all) {
+    dims.heads = divide_rounding_up(dims.heads, dims.context);
+    dims.groups = divide_rounding_up(dims.groups, dims.context);
+    dims.query_length = dims.key_length;
+  }
+  return core;
 }
 
 }  // namespace
 
 void attention_core_forward(Pass& pass, const LayerContext& context) {
   if (context.options.attention == AttentionKernel::fused) {
-    pass.push_back({.op = fused_attention(context, false)});
+    pass.push_back({.op = fused_attention(core_of(context), false)});
   } else {
-    unfused_forward(pass, context);
+    unfused_forward(pass, core_of(context));
   }
 }
 
 void attention_core_backward(Pass& pass, const LayerContext& context) {
   if (context.options.attention == AttentionKernel::fused) {
-    pass.push_back({.op = fused_attention(context, true)});
+    pass.push_back({.op = fused_attention(core_of(context), true)});
   } else {
-    unfused_backward(pass, context);
+    unfused_backward(pass, core_of(context));
   }
-}
-
-void context_gather_forward(Pass& pass, const LayerContext& context) {
-  add_collective(pass,
-                 key_value_collective(context, "context_all_gather", CollectiveKind::all_gather));
-}
-
-void context_gather_backward_begin(Pass& pass, const LayerContext& context) {
-  add_collective(
-      pass, key_value_collective(context, "context_all_gather_again", CollectiveKind::all_gather));
-}
-
-void context_gather_backward_end(Pass& pass, const LayerContext& context) {
-  add_collective(
-      pass,
-      key_value_collective(context, "context_reduce_scatter", CollectiveKind::reduce_scatter));
 }
 
 }  // namespace orrery::model

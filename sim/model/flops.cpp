@@ -4,6 +4,7 @@
 
 #include "sim/model/parameters.hpp"
 #include "sim/model/shard_dims.hpp"
+#include "sim/model/transformer_ops.hpp"
 
 namespace orrery::model {
 
@@ -36,6 +37,24 @@ double mtp_multiplied_parameters(const ModelSpec& model) {
   return product(model.mtp_layers) * (layer + projection + head);
 }
 
+// Per token: the products that selective recomputation by operation runs again.
+double operations_again(const ModelSpec& model, std::int64_t layers) {
+  const auto of_layer = [&model](std::int64_t layer) {
+    double sum = 0.0;
+    for (const PassOp& entry :
+         recompute_pass(model, OpOptions{}, layer, Recompute::selective_operations)) {
+      sum += in_flop(flop_count(entry.op));
+    }
+    return sum / product(model.sequence_length);
+  };
+  const std::int64_t dense = std::min(layers, count_dense_layers(model));
+  double sum = dense > 0 ? product(dense) * of_layer(0) : 0.0;
+  if (layers > dense) {
+    sum += product(layers - dense) * of_layer(model.num_layers - 1);
+  }
+  return sum;
+}
+
 }  // namespace
 
 double multiplied_parameters(const ModelSpec& model) {
@@ -61,6 +80,9 @@ Flop hardware_flop_per_token(const ModelSpec& model,
                              std::int64_t recomputed_layers) {
   const std::int64_t layers = std::clamp<std::int64_t>(recomputed_layers, 0, model.num_layers);
   double extra = 0.0;
+  if (policy == Recompute::selective_operations) {
+    return model_flop_per_token(model, convention) + flop(operations_again(model, layers));
+  }
   if (policy != Recompute::none) {
     extra += product(layers) * attention_forward(model, convention);
   }

@@ -97,8 +97,7 @@ void latent_attention_forward(Pass& pass, const LayerContext& context) {
   add_linear_forward(pass, query_up(context), precision);
   add_linear_forward(pass, key_value_up(context), precision);
   add_rotary(pass, "rotary", "key_concat", context);
-  context_gather_forward(pass, context);
-  attention_core_forward(pass, context);
+  context_exchange_forward(pass, context);
   add_linear_forward(pass, output_linear(context), precision);
   end_tensor_forward(pass, dims, dims.hidden, context.activation());
   add_residual_forward(pass, dims, context.options.dropout);
@@ -111,9 +110,7 @@ void latent_attention_backward(LayerPasses& passes, const LayerContext& context)
   add_residual_backward(input, dims, context.options.dropout);
   end_tensor_backward(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, output_linear(context), precision);
-  context_gather_backward_begin(input, context);
-  attention_core_backward(input, context);
-  context_gather_backward_end(input, context);
+  context_exchange_backward(input, context);
   add_rotary(input, "rotary_backward", "key_concat_backward", context);
   gather_input_again(input, dims, latent_width(context), context.activation());
   add_linear_backward(passes, key_value_up(context), precision);

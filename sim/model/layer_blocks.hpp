@@ -30,7 +30,8 @@ struct LayerContext {
   }
 
   [[nodiscard]] bool gathers_low() const {
-    return options.precision.gathers_low && dims.low_precision && dims.sequence_parallel;
+    return options.precision.gathers_low && dims.low_precision && dims.sequence_parallel &&
+           options.precision.fp8_scaling != Fp8Scaling::rowwise;
   }
 };
 
@@ -38,10 +39,9 @@ struct LayerContext {
 void attention_core_forward(Pass& pass, const LayerContext& context);
 void attention_core_backward(Pass& pass, const LayerContext& context);
 
-// The collectives of K and V over the context ranks around the core.
-void context_gather_forward(Pass& pass, const LayerContext& context);
-void context_gather_backward_begin(Pass& pass, const LayerContext& context);
-void context_gather_backward_end(Pass& pass, const LayerContext& context);
+// The core with what its ranks exchange before, beside and behind it (context parallelism).
+void context_exchange_forward(Pass& pass, const LayerContext& context);
+void context_exchange_backward(Pass& pass, const LayerContext& context);
 
 void attention_forward(Pass& pass, const LayerContext& context);
 void attention_backward(LayerPasses& passes, const LayerContext& context);

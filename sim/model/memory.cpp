@@ -38,6 +38,14 @@ double gathered(const Activations& a, std::int64_t width, double element_bytes) 
   return product(a.dims.tokens, width) * element_bytes;
 }
 
+// Input of a column-parallel linear layer: the rank's own share, gathered again in the backward, or
+// the gathered tensor where the stack keeps it.
+double projection_input(const Activations& a) {
+  const bool whole = a.dims.sequence_parallel && a.dims.keeps_gathered_input;
+  return whole ? gathered(a, a.dims.hidden, a.dims.linear_input_bytes)
+               : local(a, a.dims.hidden, a.dims.linear_input_bytes);
+}
+
 // What the core keeps beside Q, K, V and its output. Unfused: softmax output, and with dropout its
 // mask and the dropped output. Fused: the softmax statistics, one fp32 number per row and head.
 double attention_core(const Activations& a) {
@@ -75,7 +83,7 @@ double latents(const Activations& a) {
 
 double attention_block(const Activations& a) {
   double total = local(a, a.dims.hidden, a.dims.element_bytes);  // input of the norm
-  total += local(a, a.dims.hidden, a.dims.linear_input_bytes);   // input of the projections
+  total += projection_input(a);
   if (a.model.mla) {
     total += latents(a);
   }
@@ -93,8 +101,7 @@ double mlp_inner(const ShardDims& dims, double rows, std::int64_t width) {
 }
 
 double dense_mlp(const Activations& a) {
-  return local(a, a.dims.hidden, a.dims.linear_input_bytes) +
-         mlp_inner(a.dims, product(a.dims.tokens), a.dims.ffn);
+  return projection_input(a) + mlp_inner(a.dims, product(a.dims.tokens), a.dims.ffn);
 }
 
 // Router input and probabilities, permuted rows and inner results of the experts, shared experts
@@ -127,6 +134,48 @@ double whole_layer(const Activations& a, std::int64_t layer) {
   return attention_block(a) + mlp_block(a, layer);
 }
 
+// What the products leave behind that selective recomputation by operation saves.
+double saved_operations(const Activations& a, std::int64_t layer) {
+  const ShardDims& dims = a.dims;
+  double total =
+      local(a, dims.hidden, dims.element_bytes) +
+      gathered(a,
+               dims.heads * (dims.head_dim_qk + dims.head_dim_v) + dims.groups * dims.head_dim_v,
+               dims.element_bytes) +
+      attention_core(a);
+  if (dims.sequence_parallel) {
+    total += local(a, dims.hidden, dims.element_bytes);  // the scattered sum behind the core
+  }
+  if (a.model.is_moe_layer(layer)) {
+    return total;  // grouped products are none of the saved operations
+  }
+  total += gathered(a, dims.ffn, dims.element_bytes);
+  const bool down_is_saved = dims.activation_inputs == 2;  // the seventh product, not the sixth
+  if (a.options.ops.keeps_unused_results && down_is_saved) {
+    total += gathered(a, dims.hidden, dims.element_bytes);
+  }
+  return total;
+}
+
+// Keys, values and their gradients of other ranks, or the heads exchanged for tokens.
+double context_exchange(const Activations& a) {
+  const ShardDims& dims = a.dims;
+  if (dims.context == 1) {
+    return 0.0;
+  }
+  const double slice =
+      gathered(a, dims.groups * (dims.head_dim_qk + dims.head_dim_v), dims.element_bytes);
+  switch (a.options.ops.shard.context_method) {
+    case ContextMethod::all_gather:
+      return 2.0 * product(dims.context) * slice;
+    case ContextMethod::ring:
+      return 2.0 * 2.0 * slice;
+    case ContextMethod::all_to_all:
+      return slice + gathered(a, dims.heads * dims.head_dim_qk, dims.element_bytes);
+  }
+  return 0.0;  // not reached: every enumerator returns above
+}
+
 double kept_layer(const Activations& a, std::int64_t layer) {
   switch (a.options.recompute) {
     case Recompute::none:
@@ -135,14 +184,19 @@ double kept_layer(const Activations& a, std::int64_t layer) {
       return whole_layer(a, layer) - attention_core(a);
     case Recompute::full:
       return local(a, a.dims.hidden, a.dims.element_bytes);
+    case Recompute::selective_operations:
+      return saved_operations(a, layer);
   }
   return 0.0;  // not reached: every enumerator returns above
 }
 
 // Final norm's input, the logits layer's input (16 bit) and the logits in fp32.
 double main_head(const Activations& a) {
-  return local(a, a.dims.hidden, 2.0 * a.dims.element_bytes) +
-         gathered(a, a.dims.vocab, kFp32Bytes);
+  double total = local(a, a.dims.hidden, 2.0 * a.dims.element_bytes);
+  if (a.dims.sequence_parallel && a.dims.keeps_gathered_input) {
+    total += gathered(a, a.dims.hidden, a.dims.element_bytes);
+  }
+  return a.options.logits_bytes ? total : total + gathered(a, a.dims.vocab, kFp32Bytes);
 }
 
 // Gradients alive at once: of the widest operation's output and input.
@@ -206,12 +260,15 @@ Bytes layer_working_bytes(const ModelSpec& model,
   if (a.dims.sequence_parallel) {
     total += gathered(a, a.dims.hidden, a.dims.element_bytes);  // gathered input
   }
+  total += context_exchange(a);
   return bytes(total);
 }
 
 Bytes head_working_bytes(const ModelSpec& model, const ActivationOptions& options) {
   const Activations a = activations(model, options);
-  return bytes(gathered(a, a.dims.vocab, a.dims.element_bytes));
+  const double per_logit =
+      options.logits_bytes ? in_bytes(*options.logits_bytes) : a.dims.element_bytes;
+  return bytes(gathered(a, a.dims.vocab, per_logit));
 }
 
 }  // namespace orrery::model

@@ -13,13 +13,21 @@
 // Assumptions: statistics of norms are left out (as in the source); with sequence parallelism the
 // gathered input of a linear layer is not kept but gathered again; FP8 linear layers keep the FP8
 // copy of their input; routing weights of MoE are applied before the down projection, so the
-// experts' outputs are not kept; the head keeps its logits in fp32: 4 s b h (1 + V / h) / t.
+// experts' outputs are not kept; the head keeps its logits in fp32: 4 s b h (1 + V / h) / t, unless
+// the stack states how many bytes per logit are alive at the peak of the loss.
+//
+// Selective recomputation by operation keeps, in 16 bits, the layer's input, the core's output and
+// the results of every other product: q and v, gate (or up), and down where kernels run unfused.
+// Context parallelism holds, while a layer runs backward, K and V and their gradients: of the whole
+// sequence (all_gather), of two slices (ring), or the exchanged heads (all_to_all).
 //
 // symbol | meaning                                       | unit  | origin
 // -------|-----------------------------------------------|-------|---------
 // layer  | activations of one layer and micro-batch      | bytes | computed
 // embedding, head | the same for the first and last stage | bytes | computed
 // working | largest transient of one layer's backward (full recompute: the layer's own activations)
+
+#include <optional>
 
 #include "sim/model/transformer_ops.hpp"
 
@@ -29,6 +37,8 @@ struct ActivationOptions {
   OpOptions ops;
   Recompute recompute = Recompute::none;
   bool dropout = false;  // masks of one byte per element are kept; ops.dropout implies it
+  std::optional<Bytes> logits_bytes =
+      std::nullopt;  // alive at the peak of the loss, per logit of the rank
 };
 
 [[nodiscard]] Bytes layer_activation_bytes(const ModelSpec& model,
@@ -43,7 +53,7 @@ struct ActivationOptions {
                                         const ActivationOptions& options,
                                         std::int64_t layer);
 
-// Extra bytes while the head's backward runs: the gradient of the logits.
+// Extra bytes while the head's backward runs: the gradient of the logits, or all of logits_bytes.
 [[nodiscard]] Bytes head_working_bytes(const ModelSpec& model, const ActivationOptions& options);
 
 }  // namespace orrery::model

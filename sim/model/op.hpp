@@ -60,6 +60,9 @@ struct AttentionOp {
   bool causal = true;
   bool backward = false;
   Dtype dtype = Dtype::bf16;
+  std::int64_t key_blocks = 1;  // kernels that share the keys (ring)
+  bool across_ranks = false;    // queries or keys of other context ranks take part
+  double imbalance = 1.0;       // work of the slowest rank / mean, 1 when the mask is balanced
 };
 
 // Norms, activations, residuals, rotary, embedding, cross-entropy, casts, permutations.
@@ -81,8 +84,9 @@ enum class CollectiveKind {
   send_receive
 };
 
-// A GEMM that neither waits for the collective nor feeds it, so that both may run at once.
-enum class Beside { nothing, next_gemm, previous_gemm };
+// An operation that neither waits for the collective nor feeds it, so that both may run at once:
+// a GEMM, or the blocks of ring attention.
+enum class Beside { nothing, next_gemm, previous_gemm, next_attention, previous_attention };
 
 // How the tokens of one rank spread over the experts of its group, when copies for one node travel
 // together. `tokens` counts those that this rank sends, of `token_bytes` each.

@@ -20,7 +20,8 @@ void add_cast(Pass& pass, double elements, std::int64_t casters, const Precision
   const double own = precision.cast_share * elements / product(casters);
   const double wide = in_bytes(bytes_per_element(precision.activation));
   const double narrow = in_bytes(bytes_per_element(precision.compute));
-  if (precision.fp8_scaling == Fp8Scaling::tensorwise) {
+  if (precision.fp8_scaling == Fp8Scaling::tensorwise ||
+      precision.fp8_scaling == Fp8Scaling::rowwise) {
     add_memory(pass, "fp8_amax", own * wide, 0.0);
   }
   if (casters > 1) {
@@ -148,7 +149,7 @@ void end_tensor_backward(Pass& pass, const ShardDims& dims, std::int64_t width, 
 }
 
 void gather_input_again(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
-  if (dims.sequence_parallel) {
+  if (dims.sequence_parallel && !dims.keeps_gathered_input) {
     add_collective(pass,
                    {.name = "tensor_all_gather_again",
                     .kind = CollectiveKind::all_gather,

@@ -11,7 +11,8 @@
 // row-parallel one:
 //   pass     | begin                             | end
 //   forward  | SP: all-gather X; else nothing    | SP: reduce-scatter Y; else all-reduce Y
-//   backward | SP: all-gather X again (wgrad) and| SP: all-gather dY; else nothing
+//   backward | SP: all-gather X again (wgrad; | SP: all-gather dY; else nothing
+//            | not where the stack keeps it) and|
 //            | reduce-scatter dX; else all-reduce|
 // In the backward the second gather of X is needed by wgrad only and may run beside dgrad; the
 // reduction of dX may run beside wgrad, which takes as long as the dgrad before it.

@@ -110,6 +110,7 @@ ShardDims shard_dims(const ModelSpec& model, const OpOptions& options) {
   dims.expert = shard.expert;
   dims.expert_tensor = shard.expert_tensor;
   dims.sequence_parallel = shard.sequence_parallel && shard.tensor > 1;
+  dims.keeps_gathered_input = options.keeps_gathered_input;
   dims.hidden = model.hidden_size;
   dims.sequences = shard.micro_batch;
   dims.query_length = divide_rounding_up(model.sequence_length, shard.context);

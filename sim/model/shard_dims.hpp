@@ -60,7 +60,8 @@ struct ShardDims {
   std::int64_t context = 1;
   std::int64_t expert = 1;
   std::int64_t expert_tensor = 1;
-  bool sequence_parallel = false;  // and the tensor degree is above one
+  bool sequence_parallel = false;     // and the tensor degree is above one
+  bool keeps_gathered_input = false;  // sequence parallelism without a second gather
   bool low_precision = false;  // linear layers multiply in fewer bytes than the activations have
 };
 

@@ -1,5 +1,9 @@
 #include "sim/model/transformer_ops.hpp"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 #include "sim/model/layer_blocks.hpp"
 
 namespace orrery::model {
@@ -19,6 +23,83 @@ void layer_forward(Pass& pass, const LayerContext& context, std::int64_t layer) 
   } else {
     dense_mlp_forward(pass, context);
   }
+}
+
+bool is_product(const PassOp& entry) {
+  return std::holds_alternative<GemmOp>(entry.op);
+}
+
+// Leaves out the last product and what follows it: the backward needs its input, not its result.
+void stop_before_last_product(Pass& pass) {
+  const auto last = std::find_if(pass.rbegin(), pass.rend(), is_product);
+  if (last != pass.rend()) {
+    pass.erase(std::prev(last.base()), pass.end());
+  }
+}
+
+// Counts the products of a layer as the framework runs them: one per query, key, value, gate and up
+// projection, where this simulator multiplies them in one.
+class EverySecondProduct {
+ public:
+  explicit EverySecondProduct(const LayerContext& context) : context_(context) {}
+
+  // Columns of this product that are computed again: those of its every second part.
+  std::int64_t recomputed_columns(const GemmOp& gemm) {
+    const ShardDims& dims = context_.dims;
+    if (gemm.name == "qkv") {
+      return columns(std::array{dims.heads * dims.head_dim_qk,
+                                dims.groups * dims.head_dim_qk,
+                                dims.groups * dims.head_dim_v});
+    }
+    if (gemm.name == "mlp_up" && dims.activation_inputs == 2) {
+      return columns(std::array{gemm.n / 2, gemm.n / 2});
+    }
+    return columns(std::array{gemm.n});
+  }
+
+ private:
+  template <std::size_t kParts>
+  std::int64_t columns(const std::array<std::int64_t, kParts>& parts) {
+    std::int64_t sum = 0;
+    for (const std::int64_t part : parts) {
+      ++count_;
+      sum += count_ % 2 == 0 ? part : 0;
+    }
+    return sum;
+  }
+
+  const LayerContext& context_;
+  std::int64_t count_ = 0;
+};
+
+// The forward without what selective recomputation by operation saves: the attention core with its
+// exchange, the sums of tensor-parallel regions, every other product. Batched products are none of
+// the saved ones.
+Pass without_saved(const Pass& forward, const LayerContext& context) {
+  EverySecondProduct products(context);
+  Pass again;
+  for (const PassOp& entry : forward) {
+    if (const auto* gemm = std::get_if<GemmOp>(&entry.op)) {
+      PassOp kept = entry;
+      if (gemm->batch == 1) {
+        std::get<GemmOp>(kept.op).n = products.recomputed_columns(*gemm);
+      }
+      if (std::get<GemmOp>(kept.op).n > 0) {
+        again.push_back(kept);
+      }
+      continue;
+    }
+    const auto* collective = std::get_if<CollectiveOp>(&entry.op);
+    const bool saved =
+        std::holds_alternative<AttentionOp>(entry.op) ||
+        (collective != nullptr && (collective->axis == CommAxis::context ||
+                                   (collective->axis == CommAxis::tensor &&
+                                    collective->kind != CollectiveKind::all_gather)));
+    if (!saved) {
+      again.push_back(entry);
+    }
+  }
+  return again;
 }
 
 }  // namespace
@@ -56,6 +137,12 @@ Pass recompute_pass(const ModelSpec& model,
     attention_core_forward(pass, context);
   } else {
     layer_forward(pass, context, layer);
+  }
+  if (options.recompute_stops_early && policy != Recompute::selective) {
+    stop_before_last_product(pass);
+  }
+  if (policy == Recompute::selective_operations) {
+    pass = without_saved(pass, context);
   }
   for (PassOp& op : pass) {
     op.recomputed = true;

@@ -18,10 +18,27 @@
 // Shards that do not divide evenly are rounded up (padding). Key/value heads are copied when there
 // are fewer of them than tensor ranks. Collectives appear only for degrees above one.
 //
-// Assumptions. Context parallelism gathers K and V (all-gather form; its backward gathers again and
-// scatters their gradients). FP8: the linear layers of transformer layers multiply in FP8, their
+// Context parallelism, c ranks of s / c tokens each, in one of three forms:
+//   all_gather  K and V are gathered, their gradients scattered; nothing hides it
+//   ring        K and V travel round the ring in c - 1 steps behind the c blocks of attention,
+//   their
+//               gradients a second time; partial results are merged in fp32
+//   all_to_all  every rank gets all tokens of heads / c heads (Ulysses): Q, K, V and the output
+//   cross
+//               once forward and once backward; K and V heads are copied when there are fewer than
+//               c
+// Causal masks leave the last rank (2c - 1) / c times the mean work unless the sequence is cut into
+// 2c pieces, an early and a late one per rank (zigzag).
+//
+// Selective recomputation is either the attention core (Korthikanti et al.) or, by operation, all
+// but the attention core and every other matrix product in the order q, k, v, output, (gate,) up,
+// down, which are saved (torchtitan's policy). A stack whose recomputation stops early ends it
+// before the last product, whose result the backward does not need.
+//
+// Assumptions. FP8: the linear layers of transformer layers multiply in FP8, their
 // inputs and output gradients are cast and transposed for each micro-batch; weights are cast once
-// per step and so are no operation of a micro-batch; gathers stay in the activation type. MoE
+// per step and so are no operation of a micro-batch; gathers stay in the activation type unless the
+// stack casts before them. MoE
 // passes are those of the rank with the most rows (imbalance).
 //
 // Source: Korthikanti et al. 2022 (arXiv 2205.05198) for tensor and sequence parallelism and for
@@ -35,11 +52,17 @@
 
 namespace orrery::model {
 
-enum class Recompute { none, selective, full };
+enum class Recompute { none, selective, full, selective_operations };
+
+inline constexpr std::size_t kRecomputePolicies = 4;
+
+// How the ranks of a context group exchange keys and values.
+enum class ContextMethod { all_gather, ring, all_to_all };
 
 // How the scale of an FP8 tensor is found. `tensorwise` needs its maximum before the cast (one more
-// read); `delayed` uses the maxima of earlier steps, `block` scales inside the casting kernel.
-enum class Fp8Scaling { delayed, tensorwise, block };
+// read), `rowwise` those of its rows; `delayed` uses the maxima of earlier steps, `block` scales
+// inside the casting kernel.
+enum class Fp8Scaling { delayed, tensorwise, block, rowwise };
 
 struct ShardContext {
   std::int64_t micro_batch = 1;
@@ -48,6 +71,8 @@ struct ShardContext {
   std::int64_t context = 1;
   std::int64_t expert = 1;
   std::int64_t expert_tensor = 1;
+  ContextMethod context_method = ContextMethod::all_gather;
+  bool context_balanced = true;  // zigzag: every rank has the same share of a causal mask
 };
 
 struct PrecisionSpec {
@@ -74,6 +99,12 @@ struct OpOptions {
   AttentionKernel attention = AttentionKernel::fused;
   bool dropout = false;                // dropout kernels run (GPT-3-era recipes)
   bool hierarchical_exchange = false;  // experts: one copy of a token per node, not per expert
+  // Sequence parallelism: the gathered input of a linear layer is kept for its weight gradient.
+  bool keeps_gathered_input = false;
+  bool recompute_stops_early = false;
+  // Partial results of unfused kernels that selective recomputation by operation keeps though no
+  // backward needs them: a compiler drops them.
+  bool keeps_unused_results = true;
   // Measured traffic of a stack in place of the count of its operations; absent: as counted.
   std::optional<double> score_passes;  // over the scores of unfused attention, forward
   // Passes more, and more launches, where the fused softmax kernel refuses; absent: no such kernel.
@@ -119,7 +150,8 @@ struct LayerPasses {
 [[nodiscard]] LayerPasses head_passes(const ModelSpec& model, const OpOptions& options);
 
 // The operations that must run again before the backward of a layer, every one marked `recomputed`:
-// none: empty; selective: the attention core; full: the whole forward pass of the layer.
+// none: empty; selective: the attention core; selective_operations: all but what is saved; full:
+// the forward pass of the layer.
 [[nodiscard]] Pass recompute_pass(const ModelSpec& model,
                                   const OpOptions& options,
                                   std::int64_t layer,

@@ -122,6 +122,8 @@ std::string_view kind_name(TaskKind kind) {
       return "reduce gradients";
     case TaskKind::parameter_gather:
       return "gather parameters";
+    case TaskKind::parameter_gather_again:
+      return "gather parameters for the backward";
     case TaskKind::optimizer:
       return "optimizer";
     case TaskKind::join:
@@ -132,7 +134,8 @@ std::string_view kind_name(TaskKind kind) {
 
 bool has_micro_batch(TaskKind kind) {
   return kind != TaskKind::optimizer && kind != TaskKind::join &&
-         kind != TaskKind::gradient_reduce && kind != TaskKind::parameter_gather;
+         kind != TaskKind::gradient_reduce && kind != TaskKind::parameter_gather &&
+         kind != TaskKind::parameter_gather_again;
 }
 
 std::string slice_name(const schedule::StepTask& task) {

@@ -118,6 +118,7 @@ Paint paint_of(const StepTask& task) {
       return Paint::optimizer;
     case TaskKind::gradient_reduce:
     case TaskKind::parameter_gather:
+    case TaskKind::parameter_gather_again:
       return Paint::data;
     default:
       return Paint::forward;

@@ -85,6 +85,14 @@ void check_layout(IdleKeys& idle) {
   if (layout.tensor == 1 && layout.sequence_parallel) {
     idle.add("layout.sequence_parallel", "tensor is 1");
   }
+  if (layout.context == 1) {
+    idle.add("layout.context_method", "context is 1");
+    idle.add("layout.context_balanced", "context is 1");
+  } else if (layout.context_method == model::ContextMethod::all_to_all) {
+    idle.add("layout.context_balanced", "every rank holds all tokens of its heads");
+  } else if (!model.causal) {
+    idle.add("layout.context_balanced", "without a causal mask all tokens are alike");
+  }
   if (layout.sharding == layout::Sharding::none) {
     idle.add("layout.shard_group", "sharding is none");
   } else if (gradient_ranks(idle.scenario()) == 1) {
@@ -113,6 +121,14 @@ void check_step(IdleKeys& idle) {
     idle.add("overlap.data", kAlone);
     idle.add("overlap.bucket", kAlone);
     idle.add("overlap.reduction", kAlone);
+  }
+  const layout::Sharding sharding = scenario.layout.sharding;
+  if (sharding != layout::Sharding::zero3 && sharding != layout::Sharding::hsdp) {
+    idle.add("overlap.fsdp", "sharding is neither zero3 nor hsdp");
+  } else if (!scenario.step.fsdp.reshard) {
+    constexpr std::string_view kStay = "the backward gathers nothing (reshard: false)";
+    idle.add("overlap.fsdp.backward_prefetch", kStay);
+    idle.add("overlap.fsdp.reshard_group", kStay);
   }
   if (scenario.layout.tensor == 1) {
     idle.add("overlap.tensor", "tensor is 1");

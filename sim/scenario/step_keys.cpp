@@ -18,7 +18,7 @@ using model::PrecisionSpec;
 using model::Recompute;
 namespace kind = yaml::kind;
 
-enum class Recipe { bf16, fp16, fp8_delayed, fp8_tensorwise, fp8_block };
+enum class Recipe { bf16, fp16, fp8_delayed, fp8_tensorwise, fp8_rowwise, fp8_block };
 
 const std::vector<yaml::Choice<Recipe>>& recipes() {
   static const std::vector<yaml::Choice<Recipe>> choices = {
@@ -26,6 +26,7 @@ const std::vector<yaml::Choice<Recipe>>& recipes() {
       {"fp16", Recipe::fp16},
       {"fp8-delayed", Recipe::fp8_delayed},
       {"fp8-tensorwise", Recipe::fp8_tensorwise},
+      {"fp8-rowwise", Recipe::fp8_rowwise},
       {"fp8-block", Recipe::fp8_block}};
   return choices;
 }
@@ -34,6 +35,8 @@ Fp8Scaling scaling_of(Recipe recipe) {
   switch (recipe) {
     case Recipe::fp8_tensorwise:
       return Fp8Scaling::tensorwise;
+    case Recipe::fp8_rowwise:
+      return Fp8Scaling::rowwise;
     case Recipe::fp8_block:
       return Fp8Scaling::block;
     case Recipe::bf16:
@@ -139,10 +142,15 @@ void add_recompute(std::vector<Key>& keys) {
       {.path = "recompute",
        .aliases = {"activation_recompute"},
        .fallback = "none",
-       .meaning = "What is computed twice to save memory: the attention core (selective), whole "
-                  "layers (full), or whole layers in part of the chunk ({layers: N}).",
+       .meaning = "What is computed twice to save memory: the attention core (selective; where the "
+                  "software profile says so, the next), all but the attention core and every "
+                  "second product (selective_operations), whole layers (full), or whole layers in "
+                  "part of the chunk ({layers: N}).",
        .example = "selective"},
-      {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}},
+      {{"none", Recompute::none},
+       {"selective", Recompute::selective},
+       {"selective_operations", Recompute::selective_operations},
+       {"full", Recompute::full}},
       [](Draft& draft, Recompute value) { draft.scenario.step.recompute.policy = value; });
   recompute.mapping = true;
   keys.push_back(std::move(recompute));
@@ -220,6 +228,68 @@ void add_overlap(std::vector<Key>& keys) {
       [](Draft& draft, GradientReduction value) { draft.scenario.step.reduction = value; }));
 }
 
+Key fsdp_flag(KeyText text, bool step::FsdpSpec::*field) {
+  return value_key<kind::Boolean>(std::move(text), {}, [field](Draft& draft, const bool& value) {
+    draft.scenario.step.fsdp.*field = value;
+  });
+}
+
+void add_fsdp(std::vector<Key>& keys) {
+  using schedule::BackwardPrefetch;
+  keys.push_back(section_key({.path = "overlap.fsdp",
+                              .note = "as the software does it",
+                              .meaning = "What sharding zero3 or hsdp does with its gathers and "
+                                         "reductions.",
+                              .example = "{backward_prefetch: after, reshard: false}"}));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "overlap.fsdp.prefetch",
+       .note = "as the software does it",
+       .meaning = "Layers that may be gathered ahead of the one that computes.",
+       .example = "2"},
+      yaml::between<std::int64_t>(0, 10'000),
+      [](Draft& draft, const std::int64_t& value) { draft.scenario.step.fsdp.prefetch = value; }));
+  keys.push_back(choice_key<BackwardPrefetch>(
+      {.path = "overlap.fsdp.backward_prefetch",
+       .fallback = "before",
+       .meaning = "The gather for the next layer's backward starts before the running one "
+                  "computes, after it and ahead of its reduction, or (none) behind that "
+                  "reduction.",
+       .example = "after"},
+      {{"before", BackwardPrefetch::before},
+       {"after", BackwardPrefetch::after},
+       {"none", BackwardPrefetch::none}},
+      [](Draft& draft, BackwardPrefetch value) {
+        draft.scenario.step.fsdp.backward_prefetch = value;
+      }));
+  keys.push_back(fsdp_flag({.path = "overlap.fsdp.reshard",
+                            .fallback = "true",
+                            .meaning = "Gathered parameters are freed after the forward; else they "
+                                       "stay and the backward gathers nothing.",
+                            .example = "false"},
+                           &step::FsdpSpec::reshard));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "overlap.fsdp.reshard_group",
+       .note = "the shard group",
+       .meaning = "After the forward, parameters stay split over that many neighbouring ranks, "
+                  "from which the backward gathers (ZeRO++'s hierarchical partition).",
+       .example = "8"},
+      yaml::between<std::int64_t>(1, std::int64_t{1} << 24U),
+      [](Draft& draft, const std::int64_t& value) {
+        draft.scenario.step.fsdp.reshard_group = value;
+      }));
+  keys.push_back(fsdp_flag({.path = "overlap.fsdp.quantized_weights",
+                            .fallback = "false",
+                            .meaning = "Parameters are gathered as int8 (ZeRO++).",
+                            .example = "true"},
+                           &step::FsdpSpec::quantized_weights));
+  keys.push_back(fsdp_flag({.path = "overlap.fsdp.quantized_gradients",
+                            .fallback = "false",
+                            .meaning = "Gradients cross as int4, first inside nodes, then between "
+                                       "them (ZeRO++).",
+                            .example = "true"},
+                           &step::FsdpSpec::quantized_gradients));
+}
+
 void add_software(std::vector<Key>& keys) {
   keys.push_back(text_key(
       {.path = "software",
@@ -230,6 +300,14 @@ void add_software(std::vector<Key>& keys) {
            "file.",
        .example = "torchtitan-fsdp2"},
       [](Draft& draft, const std::string& value) { draft.scenario.software = value; }));
+  keys.push_back(value_key<kind::Boolean>(
+      {.path = "compile",
+       .fallback = "false",
+       .meaning = "Memory-bound kernels are fused by torch.compile, where the software profile "
+                  "states a compile_speedup.",
+       .example = "true"},
+      {},
+      [](Draft& draft, const bool& value) { draft.scenario.step.compile = value; }));
   keys.push_back(section_key({.path = "step",
                               .note = "the step is simulated",
                               .meaning = "A step that is given, not simulated.",
@@ -251,6 +329,7 @@ std::vector<Key> step_keys() {
   add_optimizer(keys);
   add_recompute(keys);
   add_overlap(keys);
+  add_fsdp(keys);
   add_software(keys);
   return keys;
 }

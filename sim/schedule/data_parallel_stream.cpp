@@ -50,16 +50,22 @@ void DataParallelStream::note_list() {
     if (completes_gradient(op.kind)) {
       last_release_[chunk] = place;
     }
-    if (comm_.parameters == ParameterGather::per_use && op.kind != OpKind::backward_weight) {
+    if (needs_gather(op.kind)) {
       const int count = buckets_[chunk];
+      const bool backward = op.kind != OpKind::forward;
       for (int k = 0; k < count; ++k) {
-        const int bucket = op.kind == OpKind::forward ? k : count - 1 - k;
-        uses_.push_back({op.chunk, bucket, op.micro_batch});
+        uses_.push_back({backward, op.chunk, backward ? count - 1 - k : k, op.micro_batch});
       }
     }
   }
   release_order_ = chunks_by_place(last_release_);
   use_order_ = chunks_by_place(first_use_);
+}
+
+bool DataParallelStream::needs_gather(OpKind kind) const {
+  return comm_.parameters == ParameterGather::per_use &&
+         (kind == OpKind::forward ||
+          (comm_.gather_for_backward && kind != OpKind::backward_weight));
 }
 
 bool DataParallelStream::releases(std::size_t place) const {
@@ -75,7 +81,7 @@ bool DataParallelStream::releases(std::size_t place) const {
 bool DataParallelStream::splits(std::size_t place) const {
   const PipelineOp& op = list_[place];
   const bool gathers_now = comm_.parameters == ParameterGather::per_use
-                               ? op.kind != OpKind::backward_weight
+                               ? needs_gather(op.kind)
                                : comm_.parameters == ParameterGather::per_step &&
                                      comm_.overlap_parameters &&
                                      first_use_[index(op.chunk)] == place;
@@ -86,11 +92,13 @@ void DataParallelStream::start() {
   if (comm_.parameters == ParameterGather::per_step) {
     issue_step_gathers();
   }
-  issue_gathers(1 + prefetch());
+  issue_allowed();
 }
 
-std::size_t DataParallelStream::prefetch() const {
-  return comm_.overlap_parameters ? index(std::max(comm_.prefetch, 0)) : 0;
+std::size_t DataParallelStream::prefetch(const Use& use) const {
+  const bool ahead = comm_.overlap_parameters &&
+                     (!use.backward || comm_.backward_prefetch == BackwardPrefetch::before);
+  return ahead ? index(std::max(comm_.prefetch, 0)) : 0;
 }
 
 void DataParallelStream::issue_step_gathers() {
@@ -111,29 +119,37 @@ void DataParallelStream::issue_step_gathers() {
   }
 }
 
-// Issues the gathers of the first `count` uses, as far as that is not done; they wait for what has
-// ended so far.
-void DataParallelStream::issue_gathers(std::size_t count) {
-  for (std::size_t j = gathers_.size(); j < std::min(count, uses_.size()); ++j) {
-    const Use& use = uses_[j];
-    gathers_.push_back(writer_.add_collective({.kind = TaskKind::parameter_gather,
-                                               .stream = Stream::data_parallel_comm,
-                                               .device = static_cast<std::int16_t>(device_),
-                                               .chunk = static_cast<std::int16_t>(use.chunk),
-                                               .micro_batch = use.micro_batch,
-                                               .bucket = use.bucket}));
-    if (last_ended_) {
-      writer_.add_edge(*last_ended_, gathers_.back());
-    }
+// Issues the next gather; it waits for what has ended so far.
+void DataParallelStream::issue_gather() {
+  const Use& use = uses_[gathers_.size()];
+  gathers_.push_back(writer_.add_collective(
+      {.kind = use.backward ? TaskKind::parameter_gather_again : TaskKind::parameter_gather,
+       .stream = Stream::data_parallel_comm,
+       .device = static_cast<std::int16_t>(device_),
+       .chunk = static_cast<std::int16_t>(use.chunk),
+       .micro_batch = use.micro_batch,
+       .bucket = use.bucket}));
+  if (last_ended_) {
+    writer_.add_edge(*last_ended_, gathers_.back());
+  }
+}
+
+// Issues the gathers that may start now, in the order of their uses.
+void DataParallelStream::issue_allowed() {
+  while (gathers_.size() < uses_.size() &&
+         gathers_.size() <= uses_begun_ + prefetch(uses_[gathers_.size()])) {
+    issue_gather();
   }
 }
 
 void DataParallelStream::begin(TaskId task, std::size_t place, int bucket) {
   const PipelineOp& op = list_[place];
   const std::size_t chunk = index(op.chunk);
-  if (comm_.parameters == ParameterGather::per_use && op.kind != OpKind::backward_weight) {
+  if (needs_gather(op.kind)) {
     const std::size_t count = bucket == kWholeChunk ? index(buckets_[chunk]) : 1;
-    issue_gathers(uses_begun_ + count);  // a task that is not split needs more than are ahead
+    while (gathers_.size() < uses_begun_ + count) {
+      issue_gather();  // a task that is not split needs more than are ahead
+    }
     for (std::size_t k = 0; k < count; ++k) {
       writer_.add_edge(gathers_[uses_begun_ + k], task);
     }
@@ -147,6 +163,10 @@ void DataParallelStream::begin(TaskId task, std::size_t place, int bucket) {
 
 void DataParallelStream::end(TaskId task, std::size_t place, int bucket) {
   const PipelineOp& op = list_[place];
+  if (comm_.backward_prefetch == BackwardPrefetch::after && op.kind != OpKind::forward) {
+    last_ended_ = task;
+    issue_allowed();
+  }
   if (releases(place)) {
     const bool whole_ended = bucket == kWholeChunk || bucket == 0;
     if (comm_.overlap_gradients && bucket != kWholeChunk) {
@@ -159,7 +179,7 @@ void DataParallelStream::end(TaskId task, std::size_t place, int bucket) {
     }
   }
   last_ended_ = task;
-  issue_gathers(uses_begun_ + 1 + prefetch());
+  issue_allowed();
 }
 
 void DataParallelStream::finish(TaskId last) {

@@ -8,6 +8,9 @@
 // use     | a compute task, or part of one, that needs one bucket gathered | -    | list
 // j, P    | number of a use, prefetch (0 without overlap)                  | -    | options
 //
+// BackwardPrefetch::after and none let a gather for a backward start only when the use before it
+// has ended. Without gather_for_backward, only forwards are uses.
+//
 // Per use, gather j may start once use j - P - 1 has ended: its memory is free again. In the stream
 // it stands behind the reductions which that use released. A task that is not split (an overlapped
 // step) needs all its buckets at once: those beyond the prefetch start when the task before it has
@@ -57,6 +60,7 @@ class DataParallelStream {
 
  private:
   struct Use {
+    bool backward = false;
     int chunk = 0;
     int bucket = 0;
     int micro_batch = 0;
@@ -64,8 +68,10 @@ class DataParallelStream {
 
   void note_list();
   void issue_step_gathers();
-  void issue_gathers(std::size_t count);
-  [[nodiscard]] std::size_t prefetch() const;
+  void issue_gather();
+  void issue_allowed();
+  [[nodiscard]] bool needs_gather(OpKind kind) const;
+  [[nodiscard]] std::size_t prefetch(const Use& use) const;
   void reduce(TaskId after, int chunk, int bucket, int micro_batch);
   void reduce_chunk(TaskId after, int chunk, int micro_batch);
   [[nodiscard]] bool releases(std::size_t place) const;

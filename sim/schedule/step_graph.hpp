@@ -11,6 +11,7 @@
 // send_receive     | message class                       | producer; rendezvous: both sides
 // gradient_reduce  | bucket                              | the backward that completes it
 // parameter_gather | bucket                              | prefetch depth, comm stream order
+// parameter_gather_again | bucket, for its backward      | the same
 // join             | zero                                | all devices: global gradient norm
 // optimizer        | device                              | join
 //
@@ -28,7 +29,8 @@
 //   reductions per micro-batch, overlapped -> every B and W
 //
 // Assumption: the data-parallel stream of a device runs its collectives in the order of issue: the
-// reductions that a compute task releases, then the next gather. Complexity: O(tasks + messages).
+// reductions that a compute task releases, then the next gather (BackwardPrefetch::after: the other
+// way round). Complexity: O(tasks + messages).
 
 #include <cstdint>
 #include <string>
@@ -50,6 +52,7 @@ enum class TaskKind : std::uint8_t {
   send_receive,
   gradient_reduce,
   parameter_gather,
+  parameter_gather_again,  // for a backward
   optimizer,
   join
 };
@@ -84,12 +87,18 @@ struct Message {
 enum class GradientReduction : std::uint8_t { none, per_step, per_micro_batch };
 enum class ParameterGather : std::uint8_t { none, per_step, per_use };
 
+// When a gather for the next backward is issued: as soon as its memory is free, beside the backward
+// that runs (before); when that backward has ended, ahead of its reduction (after) or behind it.
+enum class BackwardPrefetch : std::uint8_t { before, after, none };
+
 struct DataParallelComm {
   GradientReduction gradients = GradientReduction::none;
   bool overlap_gradients = false;
   ParameterGather parameters = ParameterGather::none;
   bool overlap_parameters = false;
   int prefetch = 1;  // gathers ahead of compute, per_use and overlapped only; 0: none
+  BackwardPrefetch backward_prefetch = BackwardPrefetch::before;  // per_use and overlapped only
+  bool gather_for_backward = true;  // per_use; false: what the forward gathered stays
 };
 
 struct StepGraphOptions {

@@ -57,6 +57,81 @@ double copied_table(const Costing& costing, std::int64_t device) {
   return copy;
 }
 
+// The first `ranks` of a group.
+layout::GroupPlacement first_ranks(layout::GroupPlacement group, std::int64_t ranks) {
+  group.ranks = std::min(group.ranks, ranks);
+  group.ranks_per_node = std::min(group.ranks_per_node, group.ranks);
+  group.nodes = (group.ranks + group.ranks_per_node - 1) / group.ranks_per_node;
+  group.ranks_per_domain = std::min(group.ranks_per_domain, group.ranks);
+  group.domains = (group.ranks + group.ranks_per_domain - 1) / group.ranks_per_domain;
+  return group;
+}
+
+// One rank of every node of a group; the ranks of a node do the same side by side.
+layout::GroupPlacement one_per_node(layout::GroupPlacement group) {
+  group.sharing_node *= group.ranks_per_node;
+  group.ranks = group.nodes;
+  group.ranks_per_node = 1;
+  group.ranks_per_domain = std::max<std::int64_t>(1, group.nodes / group.domains);
+  return group;
+}
+
+void add_pass(Parts& parts, const Costing& costing, double read, double written) {
+  const model::MemoryOp op{.name = "quantise", .read = bytes(read), .written = bytes(written)};
+  parts.add(StepCategory::exposed_data, costing.costs.memory_bound(op));
+}
+
+constexpr double kInt8Bytes = 1.0;
+constexpr double kInt4Bytes = 0.5;
+
+void add_gather_over(Parts& parts,
+                     const Costing& costing,
+                     double parameters,
+                     const layout::GroupPlacement& group) {
+  if (parameters <= 0.0 || group.ranks <= 1 || costing.input.layout.sharding == Sharding::none) {
+    return;
+  }
+  const bool quantised = costing.input.spec.fsdp.quantized_weights;
+  const model::Dtype dtype = costing.input.spec.precision.parameter;
+  const double wide = in_bytes(model::bytes_per_element(dtype));
+  const Bytes total = bytes(parameters * (quantised ? kInt8Bytes : wide));
+  const auto ranks = static_cast<double>(group.ranks);
+  parts.add(
+      StepCategory::exposed_data,
+      costing.costs.collective(CollectiveKind::all_gather, total / ranks, total, dtype, group));
+  if (quantised) {
+    add_pass(parts, costing, parameters / ranks * wide, parameters / ranks * kInt8Bytes);
+    add_pass(parts, costing, parameters * kInt8Bytes, parameters * wide);
+  }
+}
+
+// Two exchanges of int4, each quantised before and summed behind: all parameters inside the node,
+// then the node's sums between nodes.
+void add_quantised_reduction(Parts& parts,
+                             const Costing& costing,
+                             double parameters,
+                             const layout::GroupPlacement& group) {
+  const double wide = in_bytes(model::bytes_per_element(costing.input.spec.precision.gradient));
+  double elements = parameters;
+  for (const layout::GroupPlacement& hop :
+       {first_ranks(group, group.ranks_per_node), one_per_node(group)}) {
+    if (hop.ranks <= 1) {
+      continue;
+    }
+    const auto ranks = static_cast<double>(hop.ranks);
+    const Bytes sent = bytes(elements * kInt4Bytes);
+    add_pass(parts, costing, elements * wide, elements * kInt4Bytes);
+    parts.add(StepCategory::exposed_data,
+              costing.costs.collective(CollectiveKind::all_to_all,
+                                       sent,
+                                       sent * ranks,
+                                       costing.input.spec.precision.gradient,
+                                       hop));
+    add_pass(parts, costing, elements * kInt4Bytes, elements / ranks * wide);
+    elements /= ranks;
+  }
+}
+
 }  // namespace
 
 void add_reduction(Parts& parts,
@@ -78,7 +153,11 @@ void add_reduction(Parts& parts,
     add(CollectiveKind::all_reduce, size, groups.whole);
     return;
   }
-  add(CollectiveKind::reduce_scatter, size, groups.shard);
+  if (costing.input.spec.fsdp.quantized_gradients) {
+    add_quantised_reduction(parts, costing, parameters, groups.shard);
+  } else {
+    add(CollectiveKind::reduce_scatter, size, groups.shard);
+  }
   add(CollectiveKind::all_reduce, size / static_cast<double>(groups.shard.ranks), groups.replica);
 }
 
@@ -86,18 +165,16 @@ void add_gather(Parts& parts,
                 const Costing& costing,
                 double parameters,
                 const ReplicaGroups& groups) {
-  const layout::GroupPlacement& group = groups.shard;
-  if (parameters <= 0.0 || group.ranks <= 1 || costing.input.layout.sharding == Sharding::none) {
-    return;
-  }
-  const model::Dtype dtype = costing.input.spec.precision.parameter;
-  const Bytes total = scaled(model::bytes_per_element(dtype), parameters);
-  parts.add(StepCategory::exposed_data,
-            costing.costs.collective(CollectiveKind::all_gather,
-                                     total / static_cast<double>(group.ranks),
-                                     total,
-                                     dtype,
-                                     group));
+  add_gather_over(parts, costing, parameters, groups.shard);
+}
+
+void add_gather_again(Parts& parts,
+                      const Costing& costing,
+                      double parameters,
+                      const ReplicaGroups& groups) {
+  const auto& reshard = costing.input.spec.fsdp.reshard_group;
+  add_gather_over(
+      parts, costing, parameters, reshard ? first_ranks(groups.shard, *reshard) : groups.shard);
 }
 
 // Tables that stand on two devices (tied, multi-token prediction) and, with two directions, whole

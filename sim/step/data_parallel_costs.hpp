@@ -5,12 +5,20 @@
 //
 //   no sharding: all-reduce of the gradients over data x context
 //   ZeRO, FSDP:  reduce-scatter over the shard group, all-reduce of the shard over the replicas
-//   gather:      all-gather of the parameters over the shard group
+//   gather:      all-gather of the parameters over the shard group; for a backward over the reshard
+//                group, when the forward left a second, coarser shard there (ZeRO++ hpZ, FSDP2's
+//                reshard_after_forward: N)
+//   quantised:   (ZeRO++) gathers carry int8 instead of 16 bit, with passes that quantise the shard
+//                and restore the whole; gradients cross as int4 in two all-to-alls, inside the node
+//                and between nodes, where a node's sum leaves it once
 //
 // symbol     | meaning                                         | unit       | origin
 // -----------|-------------------------------------------------|------------|-------------
 // parameters | of one bucket of the rank's shard of the model  | parameters | model, layout
 // whole      | group over which these parameters are replicated | -         | layout
+
+//
+// Source of the quantised forms: Wang et al. 2023, ZeRO++ (arXiv 2306.10209).
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/step/stage_costs.hpp"
@@ -44,6 +52,12 @@ void add_gather(Parts& parts,
                 const Costing& costing,
                 double parameters,
                 const ReplicaGroups& groups);
+
+// The gather for a backward.
+void add_gather_again(Parts& parts,
+                      const Costing& costing,
+                      double parameters,
+                      const ReplicaGroups& groups);
 
 // Sums over the copies of tables and stages that stand on two pipeline devices.
 [[nodiscard]] Parts cost_copies(const Costing& costing,

@@ -39,38 +39,63 @@ StepCategory exposed_category(model::CommAxis axis) {
   return StepCategory::exposed_tensor;
 }
 
-// Time of the GEMM that a collective may run beside: the nearest one in its direction.
-Seconds neighbour_time(const Costing& costing, const model::Pass& pass, std::size_t at) {
-  const auto is_gemm = [](const model::PassOp& entry) {
-    return std::holds_alternative<model::GemmOp>(entry.op);
+// Time of the operation of a kind that a collective may run beside: the nearest in its direction.
+template <typename Neighbour>
+Seconds neighbour_time(const Costing& costing,
+                       const model::Pass& pass,
+                       std::size_t at,
+                       bool forwards) {
+  const auto is_neighbour = [](const model::PassOp& entry) {
+    return std::holds_alternative<Neighbour>(entry.op);
   };
   const auto here = pass.begin() + static_cast<std::ptrdiff_t>(at);
-  const model::GemmOp* gemm = nullptr;
-  if (std::get<model::CollectiveOp>(here->op).beside == model::Beside::next_gemm) {
-    const auto next = std::find_if(here, pass.end(), is_gemm);
-    gemm = next != pass.end() ? &std::get<model::GemmOp>(next->op) : nullptr;
+  const model::Op* op = nullptr;
+  if (forwards) {
+    const auto next = std::find_if(here, pass.end(), is_neighbour);
+    op = next != pass.end() ? &next->op : nullptr;
   } else {
-    const auto previous = std::find_if(std::make_reverse_iterator(here), pass.rend(), is_gemm);
-    gemm = previous != pass.rend() ? &std::get<model::GemmOp>(previous->op) : nullptr;
+    const auto previous = std::find_if(std::make_reverse_iterator(here), pass.rend(), is_neighbour);
+    op = previous != pass.rend() ? &previous->op : nullptr;
   }
-  return gemm != nullptr ? costing.costs.gemm(*gemm).time : Seconds{};
+  return op != nullptr ? costing.costs.operation(*op, costing.places).time : Seconds{};
 }
 
-// Share of a tensor-parallel collective that the compute stream waits for. What runs beside a GEMM
+// Share of a collective that remains when up to `beside` of it hides. What runs beside a kernel
 // still takes SMs and memory bandwidth from it.
+double remaining_share(const Costing& costing, Seconds time, Seconds beside) {
+  const Seconds hidden = std::min(time, beside);
+  return (time - hidden * (1.0 - costing.costs.software().communication_slowdown.value())) / time;
+}
+
+// The ring: the first block of attention needs only the rank's own keys; the others hide the steps.
+double ring_share(const Costing& costing, const model::Pass& pass, std::size_t at, Seconds time) {
+  const bool forwards =
+      std::get<model::CollectiveOp>(pass[at].op).beside == model::Beside::next_attention;
+  const double ranks = static_cast<double>(costing.input.layout.context);
+  const Seconds attention = neighbour_time<model::AttentionOp>(costing, pass, at, forwards);
+  return remaining_share(costing, time, attention * ((ranks - 1.0) / ranks));
+}
+
+// Share of a collective that the compute stream waits for.
 double exposed_share(const Costing& costing,
                      const model::Pass& pass,
                      std::size_t at,
                      Seconds time) {
   const auto& op = std::get<model::CollectiveOp>(pass[at].op);
-  if (op.axis != model::CommAxis::tensor || time <= Seconds{}) {
+  if (time <= Seconds{}) {
+    return 1.0;
+  }
+  if (op.axis == model::CommAxis::context && op.beside != model::Beside::nothing) {
+    return ring_share(costing, pass, at, time);
+  }
+  if (op.axis != model::CommAxis::tensor) {
     return 1.0;
   }
   const hardware::SoftwareProfile& software = costing.costs.software();
   if (op.beside != model::Beside::nothing && software.hides_tensor_backward) {
-    const Seconds hidden = std::min(time, neighbour_time(costing, pass, at));
-    const double slowdown = software.communication_slowdown.value();
-    return (time - hidden * (1.0 - slowdown)) / time;
+    const bool forwards = op.beside == model::Beside::next_gemm;
+    return remaining_share(
+        costing, time, neighbour_time<model::GemmOp>(costing, pass, at, forwards));
   }
   return costing.tensor_exposed;
 }
@@ -323,13 +348,14 @@ LayerCosts cost_layer(const Costing& costing,
   const double forward_launches = launch_count(passes.forward);
   double again = 0.0;
   double launches_again = 0.0;
-  if (policy == model::Recompute::full) {
+  if (policy == model::Recompute::full && !costing.options.recompute_stops_early) {
     costs.recompute = as_recomputation(costs.forward);
     again = 1.0;
     launches_again = forward_launches;
-  } else if (policy == model::Recompute::selective) {
+  } else if (policy != model::Recompute::none) {
     const model::Pass repeated = model::recompute_pass(model, costing.options, layer, policy);
     costs.recompute = cost_pass(costing, repeated, memo);
+    again = policy == model::Recompute::full ? 1.0 : 0.0;
     launches_again = launch_count(repeated);
   }
   const HostedPass forward = hosted(costing, costs.forward, 1.0, forward_launches);

@@ -9,6 +9,7 @@
 
 #include "sim/layout/sharding.hpp"
 #include "sim/model/memory.hpp"
+#include "sim/model/parameters.hpp"
 #include "sim/step/stage_costs.hpp"
 
 namespace orrery::step {
@@ -20,14 +21,37 @@ using layout::Sharding;
 model::ActivationOptions activation_options(const StepInput& input,
                                             const cost::CostModel& costs,
                                             model::Recompute policy) {
-  return {
-      .ops = op_options(input, costs), .recompute = policy, .dropout = costs.software().dropout};
+  const hardware::SoftwareProfile& software = costs.software();
+  model::ActivationOptions options{
+      .ops = op_options(input, costs), .recompute = policy, .dropout = software.dropout};
+  const auto& logits = input.layout.tensor > 1 && software.loss_parallel_bytes
+                           ? software.loss_parallel_bytes
+                           : software.logits_bytes;
+  if (logits) {
+    options.logits_bytes = logits->value();
+  }
+  return options;
 }
+
+// What a moment of the backward holds beside states and activations in flight.
+struct Moment {
+  Bytes working;
+  Bytes communication;
+
+  [[nodiscard]] Bytes sum() const {
+    return working + communication;
+  }
+};
 
 struct ChunkBytes {
   Bytes kept;       // per micro-batch in flight
-  Bytes working;    // while one of its layers runs backward
+  Moment layer;     // while one of its layers runs backward
+  Moment head;      // while its head does, if it has one
   Bytes gradients;  // unsharded, of the chunk's parameters
+
+  [[nodiscard]] const Moment& worst() const {
+    return head.sum() > layer.sum() ? head : layer;
+  }
 };
 
 // Bytes of one layer by mixture of experts and recomputation: layers are alike in all else.
@@ -54,7 +78,7 @@ class LayerTable {
  private:
   const StepInput& input_;
   const cost::CostModel& costs_;
-  std::array<std::array<std::optional<Entry>, 3>, 2> entries_;
+  std::array<std::array<std::optional<Entry>, model::kRecomputePolicies>, 2> entries_;
 };
 
 ChunkBytes chunk_bytes(const StepInput& input,
@@ -66,7 +90,7 @@ ChunkBytes chunk_bytes(const StepInput& input,
     const LayerTable::Entry& layer =
         layers.get(part.first_layer + i, recompute_policy(input.spec.recompute, i));
     sum.kept += layer.kept;
-    sum.working = std::max(sum.working, layer.working);
+    sum.layer.working = std::max(sum.layer.working, layer.working);
   }
   const model::ActivationOptions ends = activation_options(input, costs, model::Recompute::none);
   if (part.has_embedding) {
@@ -74,7 +98,7 @@ ChunkBytes chunk_bytes(const StepInput& input,
   }
   if (part.has_head) {
     sum.kept += model::head_activation_bytes(input.model, ends);
-    sum.working = std::max(sum.working, model::head_working_bytes(input.model, ends));
+    sum.head.working = model::head_working_bytes(input.model, ends);
   }
   return sum;
 }
@@ -102,6 +126,7 @@ void walk_list(const std::vector<schedule::PipelineOp>& list,
   Bytes live;
   Bytes gradients = sharded;
   Bytes highest;
+  const Bytes idle_communication = memory.communication;
   for (const schedule::PipelineOp& op : list) {
     const auto c = static_cast<std::size_t>(op.chunk);
     if (!is_backward(op)) {
@@ -110,11 +135,14 @@ void walk_list(const std::vector<schedule::PipelineOp>& list,
       has_gradients[c] = true;
       gradients += chunks[c].gradients;
     }
-    const Bytes working = is_backward(op) ? chunks[c].working : Bytes{};
-    if (live + working + gradients > highest) {
-      highest = live + working + gradients;
+    const Moment moment = is_backward(op)
+                              ? chunks[c].worst()
+                              : Moment{.working = {}, .communication = idle_communication};
+    if (live + moment.sum() + gradients > highest) {
+      highest = live + moment.sum() + gradients;
       memory.activations = live;
-      memory.working = working;
+      memory.working = moment.working;
+      memory.communication = moment.communication;
       memory.gradients = gradients;
     }
     if (releases(op)) {
@@ -127,13 +155,60 @@ void walk_list(const std::vector<schedule::PipelineOp>& list,
   }
 }
 
+// The largest bucket, the largest chunk, and the tables with the last layer: parameters of one
+// device.
+struct HeldParameters {
+  double bucket = 0.0;
+  double chunk = 0.0;
+  double all = 0.0;
+  double layer = 0.0;
+  double root = 0.0;  // tables and final norm of FSDP's outermost group
+};
+
+HeldParameters held_parameters(const StepInput& input,
+                               const StageCosts& stages,
+                               std::int64_t device) {
+  HeldParameters held;
+  const auto index = static_cast<std::size_t>(device);
+  for (const ChunkCosts& part : stages.devices[index].chunks) {
+    double sum = 0.0;
+    for (const std::uint32_t bucket : part.buckets) {
+      held.bucket = std::max(held.bucket, stages.buckets[bucket].parameters);
+      sum += stages.buckets[bucket].parameters;
+    }
+    held.chunk = std::max(held.chunk, sum);
+    held.all += sum;
+  }
+  const model::ShardContext shard = layout::shard_context(input.layout);
+  const auto all = [](const model::ShardParameters& parameters) {
+    return parameters.dense + parameters.expert;
+  };
+  for (const layout::ChunkLayers& part : input.layout.stages[index]) {
+    held.root +=
+        part.has_embedding ? all(model::embedding_shard_parameters(input.model, shard)) : 0;
+    held.root += part.has_head ? all(model::head_shard_parameters(input.model, shard)) : 0;
+    if (part.num_layers > 0) {
+      const std::int64_t last = part.first_layer + part.num_layers - 1;
+      held.layer =
+          std::max(held.layer, all(model::layer_shard_parameters(input.model, shard, last)));
+    }
+  }
+  return held;
+}
+
+struct CommunicationBytes {
+  Bytes layer;  // while a layer runs backward
+  Bytes head;   // while the head does
+};
+
 // What communication holds beside the states: gathered parameters of ZeRO-3 (the bucket that runs
 // and those fetched ahead), and whole gradients of what is reduced at once when only shards are
-// kept: a bucket when the reduction overlaps, else the chunk.
-Bytes communication_bytes(const StepInput& input,
-                          const cost::CostModel& costs,
-                          const StageCosts& stages,
-                          std::int64_t device) {
+// kept: a bucket when the reduction overlaps, else the chunk. Where the outermost group stays
+// gathered it stands beside the layers; at the loss only it and the last layer are there.
+CommunicationBytes communication_bytes(const StepInput& input,
+                                       const cost::CostModel& costs,
+                                       const StageCosts& stages,
+                                       std::int64_t device) {
   const Sharding sharding = input.layout.sharding;
   const bool gathers = sharding == Sharding::zero3 || sharding == Sharding::hsdp;
   const bool reduces_shards =
@@ -142,29 +217,36 @@ Bytes communication_bytes(const StepInput& input,
   if (!has_replicas(input) || !(gathers || reduces_shards)) {
     return {};  // reduced in place in the gradient buffer
   }
-  double bucket = 0.0;
-  double chunk = 0.0;
-  for (const ChunkCosts& part : stages.devices[static_cast<std::size_t>(device)].chunks) {
-    double sum = 0.0;
-    for (const std::uint32_t index : part.buckets) {
-      bucket = std::max(bucket, stages.buckets[index].parameters);
-      sum += stages.buckets[index].parameters;
-    }
-    chunk = std::max(chunk, sum);
-  }
-  const model::PrecisionSpec& precision = input.spec.precision;
+  const HeldParameters held = held_parameters(input, stages, device);
   const hardware::SoftwareProfile& software = costs.software();
-  Bytes held;
-  if (gathers) {
-    const bool overlaps = input.spec.overlap.data && software.can_overlap_parameters;
-    const double ahead = overlaps ? static_cast<double>(software.gather_prefetch) : 0.0;
-    held += model::bytes_per_element(precision.parameter) * (bucket * (ahead + 1.0));
+  const Bytes parameter = model::bytes_per_element(input.spec.precision.parameter);
+  const bool root = gathers && software.keeps_root_gathered;
+  const double bucket = root ? held.layer : held.bucket;
+  CommunicationBytes bytes;
+  const FsdpSpec& fsdp = input.spec.fsdp;
+  Bytes kept;  // of the parameters, from the forward until their backward
+  if (gathers && !fsdp.reshard) {
+    kept = parameter * held.all;
+  } else if (gathers && fsdp.reshard_group) {
+    kept = parameter * (held.all / static_cast<double>(*fsdp.reshard_group));
+  }
+  if (gathers && fsdp.reshard) {
+    const bool overlaps = input.spec.overlap.data && software.can_overlap_parameters &&
+                          fsdp.backward_prefetch == schedule::BackwardPrefetch::before;
+    const std::int64_t depth = fsdp.prefetch.value_or(software.gather_prefetch);
+    const double ahead = overlaps ? static_cast<double>(depth) : 0.0;
+    bytes.layer += parameter * std::min(bucket * (ahead + 1.0) + (root ? held.root : 0.0),
+                                        std::max(held.all, bucket));
   }
   if (reduces_shards) {
     const bool overlaps = input.spec.overlap.data && software.can_overlap_gradients;
-    held += model::bytes_per_element(precision.gradient) * (overlaps ? bucket : chunk);
+    bytes.layer +=
+        model::bytes_per_element(input.spec.precision.gradient) * (overlaps ? bucket : held.chunk);
   }
-  return held;
+  bytes.head = root && fsdp.reshard ? parameter * (held.layer + held.root) : bytes.layer;
+  bytes.layer += kept;
+  bytes.head += kept;
+  return bytes;
 }
 
 // One empty gradient for every shape that the weights of a device's linear layers have, in the
@@ -219,19 +301,25 @@ std::vector<StageMemory> memory_account(const StepInput& input,
                             input.spec.precision,
                             input.layout);
     StageMemory memory;
-    memory.parameters = states.parameters;
+    const bool master_is_shard =
+        (input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp) &&
+        costs.software().shards_master;
+    memory.parameters = master_is_shard ? Bytes{} : states.parameters;
     memory.gradients = states.gradients;
     memory.optimizer = states.optimizer;
+    const CommunicationBytes communication = communication_bytes(input, costs, stage_costs, d);
+    memory.communication = communication.layer;
     std::vector<ChunkBytes> chunks;
     for (std::size_t c = 0; c < input.layout.stages[index].size(); ++c) {
       chunks.push_back(chunk_bytes(input, costs, input.layout.stages[index][c], layers));
+      chunks.back().layer.communication = communication.layer;
+      chunks.back().head.communication = communication.head;
       const model::ShardParameters held = layout::chunk_shard_parameters(
           input.model, input.layout, d, static_cast<std::int64_t>(c));
       chunks.back().gradients =
           model::bytes_per_element(input.spec.precision.gradient) * (held.dense + held.expert);
     }
     walk_list(schedule.lists[index], chunks, transient_gradients, memory);
-    memory.communication = communication_bytes(input, costs, stage_costs, d);
     memory.gradients += empty_gradients(input, costs, d);
     const double fragmentation = costs.software().fragmentation.value();
     memory.overhead = memory.peak() * fragmentation + costs.software().memory_overhead.value();

@@ -62,7 +62,7 @@ void apply_jitter(Parts& parts, const Costing& costing) {
 // What a bucket holds. Layers are told apart by mixture of experts and recomputation alone, so
 // equal contents cost the same.
 struct BucketContent {
-  static constexpr std::size_t kPolicies = kRecomputePolicies;
+  static constexpr std::size_t kPolicies = model::kRecomputePolicies;
 
   std::array<std::int64_t, kLayerSorts> layers{};  // [moe][policy]
   std::int64_t dense_layer = 0;                    // one layer of each kind, for its shapes
@@ -164,6 +164,8 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
   add_reduction(bucket.gradient_reduce, costing_, held.expert, expert);
   add_gather(bucket.parameter_gather, costing_, held.dense, dense);
   add_gather(bucket.parameter_gather, costing_, held.expert, expert);
+  add_gather_again(bucket.parameter_gather_again, costing_, held.dense, dense);
+  add_gather_again(bucket.parameter_gather_again, costing_, held.expert, expert);
   for (Parts* parts :
        {&bucket.forward, &bucket.backward, &bucket.backward_input, &bucket.backward_weight}) {
     apply_jitter(*parts, costing_);
@@ -335,9 +337,16 @@ model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs
   model::OpOptions options;
   options.shard = layout::shard_context(input.layout);
   options.precision = input.spec.precision;
+  if (input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp) {
+    // FSDP keeps no unsharded sum: a layer's gradients leave its products in the activation type.
+    options.precision.gradient = options.precision.activation;
+  }
   options.dropout = software.dropout;
   options.hierarchical_exchange = input.spec.expert_exchange.value_or(software.expert_exchange) ==
                                   hardware::ExpertExchange::hierarchical;
+  options.keeps_gathered_input = software.keeps_gathered_input;
+  options.recompute_stops_early = software.recompute_stops_early;
+  options.keeps_unused_results = !software.compiled;
   options.loss_bytes_per_logit = software.loss_bytes_per_logit.value();
   if (software.attention == hardware::AttentionImplementation::unfused) {
     options.attention = model::AttentionKernel::unfused;

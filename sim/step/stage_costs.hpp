@@ -56,8 +56,9 @@ struct BucketCosts {
   Parts backward_weight;
   Parts gradient_reduce;  // all in exposed_data; how much is exposed the graph decides
   Parts parameter_gather;
-  EdgeCosts edges;          // part of the passes above; filled for combined steps only
-  double parameters = 0.0;  // of the rank's shard of the model, before ZeRO
+  Parts parameter_gather_again;  // for a backward: of the reshard group, if there is one
+  EdgeCosts edges;               // part of the passes above; filled for combined steps only
+  double parameters = 0.0;       // of the rank's shard of the model, before ZeRO
 };
 
 struct ChunkCosts {
@@ -66,8 +67,7 @@ struct ChunkCosts {
 };
 
 // Layers alike in mixture of experts and recomputation are of one sort: [moe][policy].
-inline constexpr std::size_t kRecomputePolicies = 3;
-inline constexpr std::size_t kLayerSorts = 2 * kRecomputePolicies;
+inline constexpr std::size_t kLayerSorts = 2 * model::kRecomputePolicies;
 
 using LayerNodeParts = std::array<Parts, schedule::kLayerNodes>;  // by LayerNode
 

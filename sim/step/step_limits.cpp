@@ -55,7 +55,8 @@ std::optional<StepProblem> step_too_long(const StageCosts& costs, std::size_t ta
                                &bucket.backward_input,
                                &bucket.backward_weight,
                                &bucket.gradient_reduce,
-                               &bucket.parameter_gather}) {
+                               &bucket.parameter_gather,
+                               &bucket.parameter_gather_again}) {
       see(*parts);
     }
   }

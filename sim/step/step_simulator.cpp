@@ -39,7 +39,10 @@ schedule::DataParallelComm data_parallel_comm(const StepInput& input,
         gathers_per_use ? schedule::ParameterGather::per_use : schedule::ParameterGather::per_step;
   }
   comm.overlap_parameters = input.spec.overlap.data && costs.software().can_overlap_parameters;
-  comm.prefetch = static_cast<int>(costs.software().gather_prefetch);
+  comm.prefetch =
+      static_cast<int>(input.spec.fsdp.prefetch.value_or(costs.software().gather_prefetch));
+  comm.backward_prefetch = input.spec.fsdp.backward_prefetch;
+  comm.gather_for_backward = input.spec.fsdp.reshard;
   return comm;
 }
 

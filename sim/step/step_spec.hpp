@@ -8,6 +8,8 @@
 // gradient_dtype | what the scenario states; absent: as the stack does          | -    | scenario
 // recompute  | what is computed twice to save memory                         | -    | scenario
 // overlap    | which communication may hide behind compute                   | -    | scenario
+// fsdp       | order, extent and data types of FSDP's communication          | -    | scenario
+// compile    | kernels run through torch.compile                             | -    | scenario
 // bucket     | bytes of one data-parallel communication                      | byte | scenario
 // given_time | step time stated by the scenario; the step model is not used  | s    | scenario
 
@@ -19,6 +21,7 @@
 #include "sim/layout/layout_spec.hpp"
 #include "sim/model/transformer_ops.hpp"
 #include "sim/schedule/schedule_spec.hpp"
+#include "sim/schedule/step_graph.hpp"
 
 namespace orrery::step {
 
@@ -35,16 +38,28 @@ struct OverlapSpec {
   std::optional<bool> expert;
 };
 
+// What FSDP (zero3, hsdp) does with its gathers and reductions.
+struct FsdpSpec {
+  std::optional<std::int64_t> prefetch;  // layers gathered ahead; absent: as the software does it
+  schedule::BackwardPrefetch backward_prefetch = schedule::BackwardPrefetch::before;
+  bool reshard = true;  // free the gathered parameters between forward and backward
+  std::optional<std::int64_t> reshard_group = std::nullopt;  // keep them split over that many ranks
+  bool quantized_weights = false;                            // ZeRO++: gathered as int8
+  bool quantized_gradients = false;                          // ZeRO++: exchanged as int4
+};
+
 struct StepSpec {
   model::PrecisionSpec precision;
   std::optional<model::Dtype> gradient_dtype;  // absent: as the software profile says
   RecomputeSpec recompute;
   OverlapSpec overlap;
+  FsdpSpec fsdp;
   schedule::ScheduleKind schedule = schedule::ScheduleKind::none;
   std::optional<Bytes> bucket;                              // absent: one bucket per layer
   std::optional<hardware::GradientReduction> reduction;     // absent: as the software profile says
   std::optional<hardware::ExpertExchange> expert_exchange;  // absent: as the software profile says
   std::optional<Seconds> given_time;
+  bool compile = false;  // torch.compile, where the stack has it
 };
 
 // The precision with what the scenario leaves to the stack: the type of gradients, whether

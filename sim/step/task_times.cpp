@@ -29,6 +29,8 @@ const Parts& pass_of(const BucketCosts& bucket, TaskKind kind) {
       return bucket.gradient_reduce;
     case TaskKind::parameter_gather:
       return bucket.parameter_gather;
+    case TaskKind::parameter_gather_again:
+      return bucket.parameter_gather_again;
     default:
       break;
   }

@@ -166,10 +166,9 @@ bool contains(const std::string& text, std::string_view words) {
   return text.find(words) != std::string::npos;
 }
 
-Fp8Scaling fp8_scaling(const std::string& name, Mapping& mapping) {
+Fp8Scaling fp8_scaling(const std::string& name) {
   if (contains(name, "rowwise")) {
-    mapping.note("row-wise scales cost what tensor-wise ones do");
-    return Fp8Scaling::tensorwise;
+    return Fp8Scaling::rowwise;
   }
   if (contains(name, "tensorwise") || contains(name, "current") || contains(name, "cs")) {
     return Fp8Scaling::tensorwise;
@@ -241,7 +240,7 @@ void map_precision(const DataRow& row, Mapping& mapping) {
   }
   if (contains(name, "fp8")) {
     precision.compute = Dtype::fp8;
-    precision.fp8_scaling = fp8_scaling(name, mapping);
+    precision.fp8_scaling = fp8_scaling(name);
     return;
   }
   if (contains(name, "fp16") || contains(name, "float16") || name == "half") {

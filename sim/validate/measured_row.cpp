@@ -47,6 +47,12 @@ void apply_keywords(const DataRow& row, Mapping& mapping) {
       case KeywordEffect::fp8_parameters:
         scenario.step.precision.parameter = Dtype::fp8;
         break;
+      case KeywordEffect::compile:
+        scenario.step.compile = true;
+        break;
+      case KeywordEffect::release_2025:
+        scenario.software += "-2025";
+        break;
       case KeywordEffect::capacity_one:
         if (scenario.model.moe) {
           scenario.model.moe->capacity_factor = 1.0;
@@ -80,9 +86,9 @@ std::variant<MappedRun, std::string> map_run(const DataRow& row) {
   if (row.row("layout").text("fsdp_mixed_precision") == "PURE") {
     scenario.step.gradient_dtype = scenario.step.precision.activation;
   }
+  scenario.software = row.text("stack");
   apply_keywords(row, mapping);
   scenario.name = scenario.model.name;
-  scenario.software = row.text("stack");
   scenario.model = model::resolve(scenario.model);
   return std::move(mapping.run);
 }

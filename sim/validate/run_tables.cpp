@@ -125,7 +125,7 @@ constexpr std::array<ModelFamily, 14> kFamilies = {{
 constexpr std::size_t kGptFamily = 1;
 constexpr std::size_t kLlamaFamily = 2;
 
-constexpr std::array<Keyword, 13> kKeywords = {{
+constexpr std::array<Keyword, 16> kKeywords = {{
     {"overlap_as_stated",
      "all overlaps disabled",
      KeywordEffect::no_overlap,
@@ -162,6 +162,18 @@ constexpr std::array<Keyword, 13> kKeywords = {{
      "async TP",
      KeywordEffect::tensor_overlap,
      "tensor-parallel collectives behind their GEMMs"},
+    {"overlap_as_stated",
+     "torch.compile",
+     KeywordEffect::compile,
+     "memory-bound kernels are compiled"},
+    {"source",
+     "2025-06",
+     KeywordEffect::release_2025,
+     "a profile of the stack's name with -2025, if there is one"},
+    {"source",
+     "202506",
+     KeywordEffect::release_2025,
+     "a profile of the stack's name with -2025, if there is one"},
     {"precision_as_stated",
      "fp8 FSDP all-gather",
      KeywordEffect::fp8_parameters,

@@ -71,7 +71,9 @@ enum class KeywordEffect {
   no_tensor_overlap,
   fp8_parameters,
   capacity_one,
-  four_nics
+  four_nics,
+  compile,
+  release_2025
 };
 
 struct Keyword {

@@ -114,6 +114,67 @@ const std::vector<Change> kMixtureChanges = {
     {"schedule: 1f1b", "virtual_stages: 2, schedule: dualpipe", "bubble_fraction", Moves::down},
 };
 
+// A step of FSDP on a slow network.
+constexpr std::string_view kFsdpBase = R"(format: orrery/1
+name: sharded
+model: {preset: llama3-8b, sequence_length: 8192}
+cluster: {gpu: h100-sxm-80gb, nodes: 4, gpus_per_node: 8, network: {preset: ethernet-25g}}
+layout: {sharding: zero3}
+batch: {global: 32, micro: 1}
+recompute: none
+software: torchtitan-fsdp2
+)";
+
+const std::vector<Change> kFsdpChanges = {
+    {"recompute: none", "recompute: selective_operations", "peak_memory", Moves::down},
+    {"recompute: none", "recompute: none\ncompile: true", "step_time", Moves::down},
+    {"recompute: none", "recompute: none\noverlap: {fsdp: {prefetch: 0}}", "step_time", Moves::up},
+    {"recompute: none",
+     "recompute: none\noverlap: {fsdp: {backward_prefetch: after}}",
+     "step_time",
+     Moves::up},
+    {"recompute: none",
+     "recompute: none\noverlap: {fsdp: {backward_prefetch: none}}",
+     "step_time",
+     Moves::up},
+    {"recompute: none",
+     "recompute: none\noverlap: {fsdp: {reshard: false}}",
+     "step_time",
+     Moves::down},
+    {"recompute: none",
+     "recompute: none\noverlap: {fsdp: {reshard_group: 8}}",
+     "step_time",
+     Moves::down},
+    {"recompute: none",
+     "recompute: none\noverlap: {fsdp: {quantized_weights: true}}",
+     "step_time",
+     Moves::down},
+    {"recompute: none",
+     "recompute: none\noverlap: {fsdp: {quantized_gradients: true}}",
+     "step_time",
+     Moves::down},
+};
+
+// A long sequence over four GPUs.
+constexpr std::string_view kContextBase = R"(format: orrery/1
+name: long
+model: {preset: llama3-8b, sequence_length: 65536}
+cluster: {gpu: h100-sxm-80gb, nodes: 4, gpus_per_node: 8, network: {preset: infiniband-400g}}
+layout: {context: 4, sharding: zero1}
+batch: {global: 8, micro: 1}
+recompute: full
+software: torchtitan-fsdp2
+)";
+
+const std::vector<Change> kContextChanges = {
+    {"context: 4,",
+     "context: 4, context_method: ring,",
+     "exposed_communication_fraction",
+     Moves::down},
+    {"context: 4,", "context: 4, context_method: all_to_all,", "step_time", Moves::down},
+    {"context: 4,", "context: 4, context_balanced: false,", "step_time", Moves::up},
+};
+
 void expect_moves(std::string_view text, const std::vector<Change>& changes) {
   const report::Evaluation base = must_evaluate(text, {.levers = false});
   for (const Change& change : changes) {
@@ -153,6 +214,14 @@ TEST(Keys, ANodeLimitShortensAHierarchicalExchange) {
       replaced(replaced(kMixture, "pairwise", "hierarchical"), "expert: 16", "expert: 32");
   const std::string limited = replaced(free, "imbalance: 1.0", "node_limit: 1");
   EXPECT_LT(value(must_evaluate(limited), "step_time"), value(must_evaluate(free), "step_time"));
+}
+
+TEST(Keys, EveryChangeOfShardedStepsMovesItsMetric) {
+  expect_moves(kFsdpBase, kFsdpChanges);
+}
+
+TEST(Keys, EveryChangeOfLongSequencesMovesItsMetric) {
+  expect_moves(kContextBase, kContextChanges);
 }
 
 }  // namespace

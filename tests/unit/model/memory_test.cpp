@@ -81,6 +81,41 @@ TEST(LayerActivations, RecomputePoliciesAreOrdered) {
   }
 }
 
+// Per token of 8,192 and in 2 bytes: the layer's input, q and the core's output 4096 each, v 1024,
+// gate 14336 and, where nothing drops it, down 4096; the statistics are 4 bytes for 32 heads.
+TEST(LayerActivations, SelectiveOperationsKeepEverySecondProduct) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  ActivationOptions options;
+  options.recompute = Recompute::selective_operations;
+  const double compiled = 2.0 * (3.0 * 4096.0 + 1024.0 + 14336.0) + 4.0 * 32.0;
+  EXPECT_DOUBLE_EQ(layer_bytes(model, options), 8192.0 * (compiled + 2.0 * 4096.0));
+  options.ops.keeps_unused_results = false;
+  EXPECT_DOUBLE_EQ(layer_bytes(model, options), 8192.0 * compiled);
+}
+
+// A stated number of bytes per logit stands for the logits that are kept and their gradient.
+TEST(HeadActivations, StatedBytesPerLogitReplaceTheCount) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  ActivationOptions options;
+  const double counted = in_bytes(head_activation_bytes(model, options));
+  options.logits_bytes = bytes(14.0);
+  EXPECT_DOUBLE_EQ(counted - in_bytes(head_activation_bytes(model, options)),
+                   8192.0 * 128256.0 * 4.0);
+  EXPECT_DOUBLE_EQ(in_bytes(head_working_bytes(model, options)), 8192.0 * 128256.0 * 14.0);
+}
+
+// K, V and their gradients: of the whole sequence, or of two slices on their way round.
+TEST(WorkingBytes, ContextParallelismHoldsKeysOfOtherRanks) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  ActivationOptions options;
+  options.ops.shard.context = 8;
+  const double gathered = in_bytes(layer_working_bytes(model, options, 0));
+  options.ops.shard.context_method = ContextMethod::ring;
+  const double ring = in_bytes(layer_working_bytes(model, options, 0));
+  const double slice = 1024.0 * 8.0 * 256.0 * 2.0;
+  EXPECT_DOUBLE_EQ(gathered - ring, (2.0 * 8.0 - 4.0) * slice);
+}
+
 // What recomputation saves comes back while one layer's backward runs.
 TEST(WorkingBytes, RecomputedActivationsComeBack) {
   const ModelSpec model = preset_spec("llama3-70b");

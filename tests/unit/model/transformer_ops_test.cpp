@@ -268,6 +268,90 @@ TEST(RecomputePass, SelectiveIsTheAttentionCore) {
   EXPECT_TRUE(recompute_pass(model, options, 0, Recompute::none).empty());
 }
 
+// Of q 4096, k 1024, v 1024, output 4096, gate 14336, up 14336 columns (inputs 4096) every second
+// one runs again: k, output and up; the down projection is the seventh and last.
+TEST(RecomputePass, SelectiveOperationsRunEverySecondProductAgain) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  const Pass again = recompute_pass(model, OpOptions{}, 0, Recompute::selective_operations);
+  EXPECT_DOUBLE_EQ(gemm_flop(again), 2.0 * 8192.0 * 4096.0 * (1024.0 + 4096.0 + 14336.0));
+  EXPECT_EQ(attention_flop(again), 0.0);
+  for (const PassOp& op : again) {
+    EXPECT_TRUE(op.recomputed);
+  }
+}
+
+// The result of the down projection is an input of no backward.
+TEST(RecomputePass, StoppingEarlyLeavesOutTheLastProduct) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  OpOptions options;
+  const double whole = gemm_flop(recompute_pass(model, options, 0, Recompute::full));
+  options.recompute_stops_early = true;
+  const Pass early = recompute_pass(model, options, 0, Recompute::full);
+  EXPECT_DOUBLE_EQ(whole - gemm_flop(early), 2.0 * 8192.0 * 4096.0 * 14336.0);
+  EXPECT_EQ(std::get<MemoryOp>(early.back().op).name, "activation");
+}
+
+// K and V: s c^-1 tokens of each of c ranks, g (d + d) elements of 2 bytes. All-to-all: q, k, v in,
+// the output back, each rank's whole share of s / c tokens.
+TEST(ContextExchange, MovesWhatItsMethodNeeds) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  OpOptions options;
+  options.shard.context = 4;
+  const double key_values = 8192.0 * 8.0 * 256.0 * 2.0;
+  const auto bytes_of = [&](ContextMethod method) {
+    options.shard.context_method = method;
+    const LayerPasses passes = layer_passes(model, options, 0);
+    std::vector<double> sizes;
+    for (const Pass* pass : {&passes.forward, &passes.backward_input}) {
+      for (const CollectiveOp& op : collectives(*pass)) {
+        sizes.push_back(in_bytes(op.bytes_total));
+      }
+    }
+    return sizes;
+  };
+  const std::vector<double> gathered = {key_values, key_values, key_values};
+  EXPECT_EQ(bytes_of(ContextMethod::all_gather), gathered);
+  EXPECT_EQ(bytes_of(ContextMethod::ring), gathered);
+  const double queries = 8192.0 * 32.0 * 128.0 * 2.0;
+  const std::vector<double> exchanged = {
+      queries + key_values, queries, queries, queries + key_values};
+  EXPECT_EQ(bytes_of(ContextMethod::all_to_all), exchanged);
+}
+
+TEST(ContextExchange, FewerKeyHeadsThanRanksAreCopied) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  OpOptions options;
+  options.shard.context = 16;
+  options.shard.context_method = ContextMethod::all_to_all;
+  const LayerPasses passes = layer_passes(model, options, 0);
+  const double columns = 32.0 * 128.0 + 16.0 * 256.0;  // 16 copies of 8 heads
+  EXPECT_DOUBLE_EQ(in_bytes(collectives(passes.forward)[0].bytes_total), 8192.0 * columns * 2.0);
+}
+
+// The attention of all ranks together is that of one, whatever they exchange; without balance the
+// last of c ranks has (2 c - 1) / c times the mean.
+TEST(ContextExchange, SharesTheAttentionEvenlyOrNamesTheSlowest) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  OpOptions options;
+  const double alone = attention_flop(layer_passes(model, options, 0).forward);
+  options.shard.context = 8;
+  for (const ContextMethod method :
+       {ContextMethod::all_gather, ContextMethod::ring, ContextMethod::all_to_all}) {
+    options.shard.context_method = method;
+    for (const bool balanced : {true, false}) {
+      options.shard.context_balanced = balanced;
+      const Pass forward = layer_passes(model, options, 0).forward;
+      EXPECT_DOUBLE_EQ(8.0 * attention_flop(forward), alone);
+      const bool late = !balanced && method != ContextMethod::all_to_all;
+      for (const PassOp& entry : forward) {
+        if (const auto* attention = std::get_if<AttentionOp>(&entry.op)) {
+          EXPECT_DOUBLE_EQ(attention->imbalance, late ? 15.0 / 8.0 : 1.0);
+        }
+      }
+    }
+  }
+}
+
 // Two products forward, four backward; softmax and dropout pass over a s^2 scores.
 TEST(UnfusedAttention, BackwardCostsTwiceTheForward) {
   const ModelSpec model = preset_spec("gpt3-175b");

@@ -36,6 +36,7 @@ const Pairs kMla = {{"model.mla.kv_lora_rank", "512"},
                     {"model.mla.v_head_dim", "128"}};
 const Pairs kPreset = {{"cluster.network", "{preset: infiniband-400g}"}};
 const Pairs kPipeline = {{"layout.pipeline", "2"}, {"layout.schedule", "gpipe"}};
+const Pairs kFsdp = {{"layout.sharding", "zero3"}};
 const Pairs kEvaluation = {{"evaluation.every", "100 steps"}, {"evaluation.duration", "1min"}};
 const Pairs kMaintenance = {{"failures.maintenance.rate", "1/d"},
                             {"failures.maintenance.stall", "1min"}};
@@ -146,6 +147,11 @@ const std::vector<Effect>& layout_effects() {
        "layout.sequence_parallel = true",
        {{"layout.tensor", "8"}}},
       {"layout.context", "2", "layout.context = 2"},
+      {"layout.context_method", "ring", "layout.context_method = #1", {{"layout.context", "2"}}},
+      {"layout.context_balanced",
+       "false",
+       "layout.context_balanced = false",
+       {{"layout.context", "2"}}},
       {"layout.pipeline", "4", "layout.pipeline = 4", {{"layout.schedule", "1f1b"}}},
       {"layout.virtual_stages",
        "4",
@@ -173,6 +179,7 @@ const std::vector<Effect>& step_effects() {
       {"precision", "fp16", "step.compute = #3; step.activation = #3; step.parameter = #3"},
       {"precision", "fp8-delayed", "step.compute = #4"},
       {"precision", "fp8-tensorwise", "step.compute = #4; step.fp8_scaling = #1"},
+      {"precision", "fp8-rowwise", "step.compute = #4; step.fp8_scaling = #3"},
       {"precision", "fp8-block", "step.compute = #4; step.fp8_scaling = #2"},
       {"precision.compute", "fp8-block", "step.compute = #4; step.fp8_scaling = #2"},
       {"precision.gradient_dtype", "bf16", "step.gradient_dtype = #2"},
@@ -183,6 +190,8 @@ const std::vector<Effect>& step_effects() {
        "6B",
        "step.optimizer_bytes = 6 B; checkpoint.bytes_per_parameter = 8 B"},
       {"recompute", "selective", "step.recompute.policy = #1"},
+      {"recompute", "selective_operations", "step.recompute.policy = #3"},
+      {"compile", "true", "step.compile = true"},
       {"recompute.layers", "2", "step.recompute.policy = #2; step.recompute.layers = 2"},
       {"overlap.data", "false", "step.overlap.data = false"},
       {"overlap.tensor", "true", "step.overlap.tensor = true", {{"layout.tensor", "2"}}},
@@ -192,6 +201,12 @@ const std::vector<Effect>& step_effects() {
       {"precision.expert_dispatch", "fp8", "step.dispatch = #4", kMoe},
       {"overlap.bucket", "25MiB", "step.bucket = 26214400 B"},
       {"overlap.reduction", "per_micro_batch", "step.reduction = #1"},
+      {"overlap.fsdp.prefetch", "2", "step.fsdp.prefetch = 2", kFsdp},
+      {"overlap.fsdp.backward_prefetch", "after", "step.fsdp.backward_prefetch = #1", kFsdp},
+      {"overlap.fsdp.reshard", "false", "step.fsdp.reshard = false", kFsdp},
+      {"overlap.fsdp.reshard_group", "8", "step.fsdp.reshard_group = 8", kFsdp},
+      {"overlap.fsdp.quantized_weights", "true", "step.fsdp.quantized_weights = true", kFsdp},
+      {"overlap.fsdp.quantized_gradients", "true", "step.fsdp.quantized_gradients = true", kFsdp},
       {"software", "nemo", "software = nemo"},
       {"step.time", "105.22s", "step.given_time = 105.22 s"},
       {"expect", "[fits_memory]", "expect = fits_memory; expect.decide_point = false"},

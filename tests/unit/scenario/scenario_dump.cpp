@@ -159,6 +159,8 @@ void dump_layout(Lines& lines, const Scenario& scenario) {
   lines.add("layout.order", order);
   lines.add("layout.sharding", layout.sharding);
   lines.add("layout.shard_group", layout.shard_group);
+  lines.add("layout.context_method", layout.context_method);
+  lines.add("layout.context_balanced", layout.context_balanced);
   std::string layers;
   for (const std::int64_t count : layout.stage_layers.value_or(std::vector<std::int64_t>{})) {
     layers += fmt::format("{} ", count);
@@ -187,6 +189,13 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.bucket", step.bucket);
   lines.add("step.reduction", step.reduction);
   lines.add("step.given_time", step.given_time);
+  lines.add("step.compile", step.compile);
+  lines.add("step.fsdp.prefetch", step.fsdp.prefetch);
+  lines.add("step.fsdp.backward_prefetch", step.fsdp.backward_prefetch);
+  lines.add("step.fsdp.reshard", step.fsdp.reshard);
+  lines.add("step.fsdp.reshard_group", step.fsdp.reshard_group);
+  lines.add("step.fsdp.quantized_weights", step.fsdp.quantized_weights);
+  lines.add("step.fsdp.quantized_gradients", step.fsdp.quantized_gradients);
 }
 
 void dump_failures(Lines& lines, const run::FailureSpec& failures) {

@@ -58,6 +58,7 @@ Int ticks_of(const StepTask& task, int buckets, const BucketTicks& ticks) {
     case TaskKind::gradient_reduce:
       return ticks.reduce;
     case TaskKind::parameter_gather:
+    case TaskKind::parameter_gather_again:
       return ticks.gather;
     case TaskKind::optimizer:
       return ticks.optimizer;
@@ -218,7 +219,10 @@ TEST(ParameterGather, NeverHoldsMoreThanThePrefetchedBuckets) {
         {.parameters = ParameterGather::per_use, .overlap_parameters = true, .prefetch = prefetch},
         kBuckets,
         {.forward = 3, .backward = 5, .gather = 1});
-    const auto gathers = run.find(TaskKind::parameter_gather);
+    std::vector<std::size_t> gathers = run.find(TaskKind::parameter_gather);
+    const auto again = run.find(TaskKind::parameter_gather_again);
+    gathers.insert(gathers.end(), again.begin(), again.end());
+    std::sort(gathers.begin(), gathers.end());
     std::vector<std::size_t> uses = run.find(TaskKind::forward);
     const auto backwards = run.find(TaskKind::backward);
     uses.insert(uses.end(), backwards.begin(), backwards.end());
@@ -232,6 +236,36 @@ TEST(ParameterGather, NeverHoldsMoreThanThePrefetchedBuckets) {
       }
     }
   }
+}
+
+// B buckets, one micro-batch, gathers g shorter than forwards f, g + r shorter than backwards b:
+//   before  g + B f + B b + r                      the gather runs beside the backward before
+//   after   g + B f + B (g + b) + r                it starts when that has ended; r beside the next
+//   b none    g + B f + B (g + b) + (B - 1) r + r    and stands behind r kept    g + B f + B b + r
+//   the backward gathers nothing
+TEST(ParameterGather, BackwardPrefetchDecidesWhatIsExposed) {
+  const BucketTicks t{.forward = 4, .backward = 8, .reduce = 3, .gather = 2};
+  const auto makespan = [&t](BackwardPrefetch policy, bool gathers) {
+    return execute(one_device(1),
+                   {.gradients = GradientReduction::per_micro_batch,
+                    .overlap_gradients = true,
+                    .parameters = ParameterGather::per_use,
+                    .overlap_parameters = true,
+                    .prefetch = 1,
+                    .backward_prefetch = policy,
+                    .gather_for_backward = gathers},
+                   kBuckets,
+                   t)
+        .makespan();
+  };
+  const Int forward = t.gather + kBuckets * t.forward;
+  const Int compute = kBuckets * t.backward;
+  const Int gathers = kBuckets * t.gather;
+  EXPECT_EQ(makespan(BackwardPrefetch::before, true), forward + compute + t.reduce);
+  EXPECT_EQ(makespan(BackwardPrefetch::after, true), forward + gathers + compute + t.reduce);
+  EXPECT_EQ(makespan(BackwardPrefetch::none, true),
+            forward + gathers + compute + kBuckets * t.reduce);
+  EXPECT_EQ(makespan(BackwardPrefetch::before, false), forward + compute + t.reduce);
 }
 
 TEST(StepGraph, SplitsOnlyWhereCommunicationInterleaves) {
