@@ -17,11 +17,13 @@ using model::CollectiveKind;
 
 constexpr double kFillPerLatency = 2.7;
 constexpr double kFillMebibytes = 24.0;
-constexpr Seconds kDirectBase = microseconds(8.0);          // n-1 messages inside a node
-constexpr Seconds kDirectNetworkBase = microseconds(12.0);  // first message over the network
-constexpr Seconds kDirectRemoteRank = microseconds(5.0);    // each rank on another node
-constexpr double kMinChannelPairs = 1.0;
-constexpr std::int64_t kNvlsHeads = 8;
+constexpr double kFillRanks = 8.0;
+constexpr double kFillExponent = 0.75;   // two racks of 72: 0.9 ms, two hosts of 8: 0.18 ms
+constexpr double kTreeCaution = 0.92;    // NCCL's own discount on tree bandwidth, not seen in logs
+constexpr double kInnerNodeShare = 0.5;  // a node inside a tree sends both up and down
+constexpr Seconds kDirectBase = microseconds(8.0);        // n-1 messages inside a node
+constexpr Seconds kPxnHop = microseconds(3.4);            // one Simple step over NVLink
+constexpr Seconds kDirectRemoteRank = microseconds(5.0);  // each rank on another node
 
 // Groups and sizes for which logs exist; beyond them the result is flagged.
 constexpr std::int64_t kMeasuredRanks = 1440;
@@ -43,57 +45,9 @@ bool crosses_rails(const layout::GroupPlacement& group, const hardware::ClusterS
   return group.ranks_per_node > 1 && group.ranks_per_node < cluster.gpus_per_node;
 }
 
-// Nodes of the group under one switch of the tier, when the group lies over all of its blocks.
-double nodes_in_block(const layout::GroupPlacement& group,
-                      const hardware::ClusterSpec& cluster,
-                      const hardware::NetworkTier& tier) {
-  const std::int64_t size = std::max<std::int64_t>(tier.nodes, 1);
-  const std::int64_t blocks = std::max<std::int64_t>((cluster.nodes + size - 1) / size, 1);
-  return std::max(as_double(group.nodes) / as_double(blocks), 1.0);
-}
-
-void add_tapers(const layout::GroupPlacement& group,
-                const hardware::ClusterSpec& cluster,
-                GroupFabric& fabric) {
-  double product = 1.0;
-  const std::size_t crossed = std::min(group.tier, cluster.network.tiers.size());
-  for (std::size_t i = 0; i < crossed; ++i) {
-    const hardware::NetworkTier& tier = cluster.network.tiers[i];
-    product *= tier.oversubscription;
-    const double inside = nodes_in_block(group, cluster, tier);
-    const double leaving = 1.0 - inside / as_double(std::max<std::int64_t>(group.nodes, 1));
-    fabric.ring_taper = std::max(fabric.ring_taper, product / inside);
-    fabric.scatter_taper = std::max(fabric.scatter_taper, product * leaving);
-  }
-}
-
-std::optional<Algorithm> forced_algorithm(hardware::CollectiveChoice choice) {
-  switch (choice) {
-    case hardware::CollectiveChoice::ring:
-      return Algorithm::ring;
-    case hardware::CollectiveChoice::tree:
-      return Algorithm::tree;
-    case hardware::CollectiveChoice::nvls:
-      return Algorithm::nvls;
-    case hardware::CollectiveChoice::nvls_tree:
-      return Algorithm::nvls_tree;
-    case hardware::CollectiveChoice::automatic:
-      break;
-  }
-  return std::nullopt;
-}
-
-// What the GPU's links to its neighbours carry, and what NCCL's ring makes of them.
-void add_links(const hardware::GpuProfile& gpu, GroupFabric& fabric) {
-  if (fabric.graph.nvlink && gpu.nvlink) {
-    fabric.link = gpu.nvlink->bandwidth.value();
-    fabric.graph.intra = gpu.nvlink->nccl_ring_bandwidth.value() * ring_wire_share(gpu.arch);
-    fabric.link_source = gpu.nvlink->nccl_ring_bandwidth.kind();
-    return;
-  }
-  fabric.link = gpu.pcie_bandwidth.value() * kPcieShare;
-  fabric.graph.intra = fabric.link;
-  fabric.link_source = weaker(gpu.pcie_bandwidth.kind(), SourceKind::published);
+// Three or more domains that are larger than a host of eight.
+bool spans_racks(const NcclGraph& graph) {
+  return graph.nvls && graph.nodes > 2 && as_double(graph.ranks_per_node) > kFillRanks;
 }
 
 struct Rate {
@@ -104,7 +58,8 @@ struct Rate {
 // The algorithm bandwidth that the choice reaches: NCCL's, except where measurements differ.
 Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFabric& fabric) {
   const NcclGraph& graph = fabric.graph;
-  if (choice.algorithm == Algorithm::nvls && kind == CollectiveKind::all_reduce) {
+  if (choice.algorithm == Algorithm::nvls && kind == CollectiveKind::all_reduce &&
+      graph.nodes == 1) {
     return {fabric.link * nvls_wire_share(graph.arch), "NVSwitch reduction"};
   }
   Rate rate{choice.bandwidth, choice.protocol == Protocol::simple ? "NVLink" : "protocol"};
@@ -114,6 +69,10 @@ Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFa
   if (graph.nodes == 1) {
     return rate;
   }
+  if (choice.algorithm == Algorithm::nvls) {  // up and down once: what the table says of the NICs
+    rate.limit = "SHARP switches";
+    return rate;
+  }
   const double n = as_double(graph.ranks);
   // Bytes that leave a node per byte of the buffer: a ring sends its whole path over one boundary,
   // two nodes of a double tree send each half up and the other down, inner nodes send twice.
@@ -121,10 +80,19 @@ Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFa
   if (choice.algorithm == Algorithm::nvls_tree || choice.algorithm == Algorithm::tree) {
     crossing = graph.nodes == 2 ? 1.0 : 2.0 * (n - 1.0) / n;
   }
+  if (choice.algorithm == Algorithm::tree && choice.protocol == Protocol::simple) {
+    rate.bandwidth = rate.bandwidth / kTreeCaution;
+  }
+  const bool tree = choice.algorithm == Algorithm::nvls_tree || choice.algorithm == Algorithm::tree;
+  if (tree && spans_racks(graph)) {
+    rate.bandwidth =
+        std::min(rate.bandwidth, fabric.link * (kInnerNodeShare * nvls_wire_share(graph.arch)));
+    rate.limit = "NVSwitch tree";
+  }
   const BytesPerSecond network = graph.inter / crossing;
   if (network < rate.bandwidth) {
     rate = {network, "NICs"};
-  } else if (choice.algorithm == Algorithm::nvls_tree) {
+  } else if (choice.algorithm == Algorithm::nvls_tree || (tree && spans_racks(graph))) {
     rate.limit = "NVSwitch tree";
   } else if (choice.protocol == Protocol::simple && graph.inter <= graph.intra) {
     rate.limit = "NICs";
@@ -164,11 +132,18 @@ CollectiveTime nccl_collective(CollectiveKind kind,
   time.protocol = choice.protocol;
   time.call = kCall;
   time.latency = choice.latency;
+  const NcclGraph& graph = fabric.graph;
   const bool pipelined = choice.protocol == Protocol::simple &&
-                         (fabric.graph.nodes == 1 || choice.algorithm == Algorithm::nvls_tree);
+                         (graph.nodes == 1 || choice.algorithm == Algorithm::nvls_tree ||
+                          (choice.algorithm == Algorithm::tree && spans_racks(graph)));
   if (pipelined) {
     const Bytes half = mebibytes(kFillMebibytes);
-    time.fill = choice.latency * kFillPerLatency * (size / (size + half));
+    double levels = kFillPerLatency;
+    if (choice.algorithm == Algorithm::nvls_tree) {  // chunks of all ranks of a domain in turn
+      levels *=
+          std::max(std::pow(as_double(graph.ranks_per_node) / kFillRanks, kFillExponent), 1.0);
+    }
+    time.fill = choice.latency * levels * (size / (size + half));
   }
   time.bandwidth = rate.bandwidth;
   time.transfer = size / rate.bandwidth;
@@ -191,14 +166,20 @@ CollectiveTime direct_exchange(Bytes bytes_in, const GroupFabric& fabric) {
   const BytesPerSecond link =
       graph.nvlink ? fabric.link * direct_wire_share(graph.arch) : fabric.link;
   // Without NVLink the bytes for other nodes leave over the same PCIe link as those inside.
-  const double over_link = graph.nvlink ? local - 1.0 : n - 1.0;
+  double over_link = graph.nvlink ? local - 1.0 : n - 1.0;
+  if (graph.nvlink && fabric.pxn) {  // to the local GPU on the rail of the receiver first
+    over_link += (n - local) * (local - 1.0) / local;
+  }
   const Seconds inside = bytes_in * (over_link / n) / link;
   Seconds outside;
   Seconds messages;
   if (graph.nodes > 1) {
     const BytesPerSecond per_rank = fabric.nics / (local * fabric.scatter_taper);
     outside = bytes_in * ((n - local) / n) / per_rank;
-    messages = kDirectNetworkBase + graph.inter_latency + kDirectRemoteRank * (n - local);
+    messages = graph.inter_latency + fabric.cross_rail_latency + kDirectRemoteRank * (n - local);
+    if (graph.nvlink && fabric.pxn) {
+      messages += kPxnHop;
+    }
   }
   time.limit = outside > inside ? "NICs" : (graph.nvlink ? "NVLink" : "PCIe");
   const Seconds longest = std::max(inside, outside);
@@ -254,77 +235,6 @@ Bytes nccl_bytes(CollectiveKind kind, Bytes bytes_per_rank_in, Bytes bytes_total
   return kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_receive
              ? bytes_per_rank_in
              : std::max(bytes_per_rank_in, bytes_total);
-}
-
-double full_taper(const hardware::NetworkSpec& network, std::size_t tier) {
-  double product = 1.0;
-  for (std::size_t i = 0; i < std::min(tier, network.tiers.size()); ++i) {
-    product *= network.tiers[i].oversubscription;
-  }
-  return product;
-}
-
-Seconds tier_latency(const hardware::NetworkSpec& network, std::size_t tier) {
-  Seconds sum;
-  for (std::size_t i = 0; i < std::min(tier + 1, network.tiers.size()); ++i) {
-    sum += network.tiers[i].latency;
-  }
-  return sum;
-}
-
-BytesPerSecond node_nic_rate(std::int64_t ranks_on_node,
-                             std::int64_t sharing,
-                             std::int64_t hosts_per_node,
-                             const hardware::ClusterSpec& cluster,
-                             double exponent) {
-  const double nics = as_double(cluster.network.nics_per_node * hosts_per_node);
-  const double gpus = as_double(cluster.gpus_per_node * hosts_per_node);
-  const double beside = as_double(ranks_on_node) * std::max(nics / gpus, 1.0);
-  const double laid = std::pow(beside, exponent);
-  const double usable = std::min({laid, nics, nics / as_double(sharing)});
-  return cluster.network.nic_rate * (usable * kNicShare);
-}
-
-GroupFabric group_fabric(const layout::GroupPlacement& group,
-                         const hardware::GpuProfile& gpu,
-                         const hardware::ClusterSpec& cluster,
-                         double ring_nic_exponent) {
-  GroupFabric fabric;
-  NcclGraph& graph = fabric.graph;
-  graph.arch = gpu.arch;
-  graph.ranks = group.ranks;
-  // NCCL's node is the larger of host and NVLink domain; a host with several domains talks PCIe.
-  const bool domains_span_hosts = group.domains <= group.nodes;
-  graph.nodes = domains_span_hosts ? group.domains : group.nodes;
-  graph.ranks_per_node = domains_span_hosts ? group.ranks_per_domain : group.ranks_per_node;
-  graph.ranks_per_node = std::clamp<std::int64_t>(graph.ranks_per_node, 1, graph.ranks);
-  graph.nvlink = gpu.nvlink.has_value() && domains_span_hosts;
-  add_links(gpu, fabric);
-  graph.nvls = graph.nvlink && gpu.nvlink->nvls;
-  const std::int64_t heads = std::min(graph.ranks_per_node, kNvlsHeads);
-  graph.nvls_heads = as_double(heads);
-  if (graph.nvls) {
-    graph.nvls_speed = nccl_nvls_speed(gpu.arch, fabric.link, heads);
-  }
-  graph.forced = forced_algorithm(cluster.network.algorithm);
-  graph.ring_channels = ring_channels(gpu.arch, graph.nvlink);
-  if (graph.nodes > 1) {
-    const std::int64_t hosts = std::max<std::int64_t>(group.nodes / graph.nodes, 1);
-    fabric.nics =
-        node_nic_rate(graph.ranks_per_node, group.sharing_node, hosts, cluster, ring_nic_exponent);
-    add_tapers(group, cluster, fabric);
-    const double pairs =
-        std::max(fabric.nics / (cluster.network.nic_rate * kNicShare), kMinChannelPairs);
-    graph.ring_channels = std::min(graph.ring_channels, 2.0 * pairs);
-    graph.inter = fabric.nics / fabric.ring_taper;
-    graph.inter = std::min(graph.inter, graph.intra);
-    if (graph.ranks_per_node == 1) {
-      graph.intra = graph.inter;  // a ring of single ranks has no other wire
-    }
-    graph.inter_latency =
-        tier_latency(cluster.network, group.tier) + fabric_latency(cluster.network.fabric);
-  }
-  return fabric;
 }
 
 namespace {

@@ -18,6 +18,7 @@
 //
 //   NIC rate of one group on one node = min(k^e, NICs, NICs / sharing) * rate * 0.92 / taper
 //   taper of a ring over blocks of a tier = max(1, product of oversubscription / nodes in a block)
+//   static hashing: the fullest uplink of a block rules (fair_share.hpp) instead of the mean taper
 //   all-to-all = max(bytes over NVLink / link rate, bytes over NICs / NIC rate), root-sum-square
 //   with the latency of its messages
 //
@@ -25,6 +26,9 @@
 // ring_nic_exponent. A ring crosses a block's uplink once
 // however many of its nodes lie in the block, so a taper hurts it only when the sibling rings of
 // the block ask for more than the uplink has; an all-to-all sends most of its bytes across.
+//
+// With NICs down the worst node rules every collective, since all its ranks wait. Over PXN an
+// all-to-all sends its bytes for other rails over NVLink first; without it, over the spine.
 //
 // Tables of measured collectives, where the cluster has them, then scale all terms
 // (measured_collectives.hpp); in a table's own fabric and sizes the time is the table's.
@@ -57,6 +61,8 @@ struct GroupFabric {
   BytesPerSecond nics;  // this group's share of a node's NICs, before any taper
   double ring_taper = 1.0;
   double scatter_taper = 1.0;
+  Seconds cross_rail_latency;  // of a message to another rail, beyond inter_latency
+  bool pxn = false;            // bytes for other rails change the GPU before they leave the node
   SourceKind link_source = SourceKind::datasheet;
   SourceKind nic_source = SourceKind::given;
 };
@@ -124,6 +130,10 @@ struct CollectiveTime {
 
 // One-way latency of the tiers up to and including `tier`.
 [[nodiscard]] Seconds tier_latency(const hardware::NetworkSpec& network, std::size_t tier);
+
+// Share of `nics` NICs of a group that work on the worst node of the cluster: rings over several
+// NICs go on with the rest, the traffic of a lone NIC moves to a neighbour's, which then has two.
+[[nodiscard]] double working_nic_share(const hardware::ClusterSpec& cluster, double nics);
 
 // NICs next to one GPU times their number of GPUs, at most what the node has; `exponent` as in
 // ring_nic_exponent of a software profile.

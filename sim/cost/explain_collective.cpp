@@ -96,6 +96,18 @@ std::string CostModel::explain_collective(model::CollectiveKind kind,
                       in_gigabytes_per_second(time.bandwidth),
                       in_gigabytes_per_second(time.bandwidth) * bus_factor(kind, group.ranks),
                       time.limit);
+  if (time.table != nullptr) {
+    text += fmt::format(
+        "measured: all terms x {:.3f}; nearest table {} ({} ranks on {} nodes, {}, as of {}), "
+        "distance {:.2f}\n",
+        time.measured_ratio,
+        time.table->rig,
+        time.table->ranks,
+        time.table->nodes,
+        time.table->source.citation,
+        time.table->as_of,
+        time.table_distance);
+  }
   if (time.algorithm != Algorithm::direct) {
     const GroupFabric fabric =
         group_fabric(group, gpu_, cluster_, software_.ring_nic_exponent.value());

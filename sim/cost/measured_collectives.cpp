@@ -13,14 +13,14 @@ using hardware::CollectiveTable;
 using model::CollectiveKind;
 
 constexpr double kLeastDistance = 0.03;
-constexpr double kModelDistance = 2.0;
+constexpr double kModelDistance = 1.2;
 constexpr double kPerNodeDoubling = 0.5;
 constexpr double kPerRankDoubling = 1.0;
 constexpr double kPerRateDoubling = 1.0;
 constexpr double kOtherFabric = 1.0;
 constexpr double kOtherGpu = 0.3;
 constexpr double kOtherRig = 0.4;
-constexpr double kPerSizeDoubling = 0.15;
+constexpr double kPerSizeDoubling = 0.2;
 constexpr double kSameRate = 0.05;    // classes of links agree within this share
 constexpr double kLeastShare = 0.02;  // tables of less weight than this of the nearest are left out
 constexpr std::size_t kMostTables = 6;
@@ -58,7 +58,8 @@ bool same_way(const CollectiveQuery& query, const CollectiveTable& table) {
     return true;
   }
   const bool nvls = query.gpu.nvlink && query.gpu.nvlink->nvls;
-  return table.narrow == is_narrow(query.dtype) && table.nvls == nvls;
+  return table.narrow == is_narrow(query.dtype) && table.nvls == nvls &&
+         table.sharp == network.sharp;
 }
 
 // Distance of a table but for its size, or nothing when it says nothing about the query.
@@ -115,6 +116,7 @@ double log_ratio(const CollectiveQuery& query, const CollectiveTable& table, Mod
   cluster.network.nics_per_node = table.nics_per_node;
   cluster.network.fabric = table.fabric;
   cluster.network.algorithm = table.algorithm;
+  cluster.network.sharp = table.sharp;
   if (domains == 1) {
     cluster.network.nvlink_domain = table.nvlink_domain;
   }

@@ -13,8 +13,8 @@
 // d_i     | distance of the table, at least 0.03: 0.5 per doubling of nodes,  | 1    | assumed
 //         | 1 per doubling of ranks per node or of NIC rate, 1 for another    |      |
 //         | fabric, 0.3 for another GPU of the class, 0.4 for another rig     |      |
-//         | where one is asked for, 0.15 per doubling of size beyond its end  |      |
-// w_0     | weight of the model itself: d_0 = 2                               | 1    | assumed
+//         | where one is asked for, 0.2 per doubling  of size beyond its end  |      |
+// w_0     | weight of the model itself: d_0 = 1.2                             | 1    | assumed
 //
 // In a table's own fabric and sizes the ratio of the models is 1 and the result is the table. It is
 // continuous in size everywhere, also past the end of a table, and sharing, tapers, broken links
@@ -23,8 +23,9 @@
 //
 // A table can be near only when it has the operation, the same class of links (architecture and
 // NVLink rate; without NVLink the same GPU), the same side of the border of an NVLink domain and,
-// for an all-reduce, the same width of elements and the same use of the switches. Tables of a
-// degraded rig are evidence for that rig alone. Errors of what was held out: docs/collectives.md.
+// for an all-reduce, the same width of elements and the same use of the switches, SHARP included.
+// Tables of a degraded rig are evidence for that rig alone. Errors of what was held out:
+// docs/collectives.md.
 
 #include <string_view>
 

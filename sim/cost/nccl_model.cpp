@@ -182,7 +182,7 @@ bool available(CollectiveKind kind,
     case Algorithm::tree:
       return all_reduce;
     case Algorithm::nvls:  // across nodes it needs CollNet; the switch does not add 8-bit floats
-      return (all_reduce || gather_or_scatter) && graph.nvls && graph.nodes == 1 &&
+      return (all_reduce || gather_or_scatter) && graph.nvls && (graph.nodes == 1 || graph.sharp) &&
              graph.nvls_heads >= 2.0 && protocol == Protocol::simple && !(narrow && all_reduce);
     case Algorithm::nvls_tree:
       return all_reduce && graph.nvls && graph.nodes > 1 && graph.nvls_heads >= 2.0 &&
@@ -231,17 +231,18 @@ double tree_bandwidth(Protocol protocol, double bus, const Shape& shape, const N
 
 double nvls_bandwidth(Algorithm algorithm, const Shape& shape, const NcclGraph& graph) {
   const ArchCaps& caps = caps_of(graph.arch);
+  const bool tree = algorithm == Algorithm::nvls_tree;
   const double heads = graph.nvls_heads;
   const double speed = in_gigabytes_per_second(graph.nvls_speed);
   double channel = speed * caps.nvls_efficiency * (heads - 1.0) / heads;
   channel *= shape.kind == CollectiveKind::all_reduce
                  ? 2.0
                  : (shape.ranks_per_node - 1.0) / shape.ranks_per_node;
-  if (algorithm == Algorithm::nvls_tree) {
+  if (shape.node_index > 0) {
     const double inter = in_gigabytes_per_second(graph.inter) / heads;
     channel = std::min({channel,
-                        shape.node_index == 1 ? 2.0 * inter : inter,
-                        caps.nvls_tree_channel[shape.node_index]});
+                        tree && shape.node_index == 1 ? 2.0 * inter : inter,
+                        tree ? caps.nvls_tree_channel[shape.node_index] : channel});
   }
   return heads * channel;
 }

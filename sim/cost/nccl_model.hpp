@@ -50,6 +50,7 @@ struct NcclGraph {
   hardware::GpuArch arch = hardware::GpuArch::hopper;
   bool nvlink = true;  // ranks of one node reach one another over NVLink, else over PCIe
   bool nvls = false;   // the switches can reduce (NVLink SHARP)
+  bool sharp = false;  // so can those of the fabric: NVLS works across nodes
   double ring_channels = 0.0;
   BytesPerSecond intra;
   BytesPerSecond inter;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/cost/collective.hpp"
+#include "sim/cost/fair_share.hpp"
 #include "sim/cost/link_rates.hpp"
 
 namespace orrery::cost {
@@ -12,6 +13,30 @@ namespace {
 constexpr Seconds kNodeLatency = microseconds(4.0);
 constexpr Seconds kNetworkBase = microseconds(8.4);
 constexpr double kMessageShare = 0.86 / kNicShare;  // of what collectives reach on a NIC
+constexpr std::int64_t kFewNodes = 4;
+constexpr double kNicsPerChannel = 2.0;
+
+// Share of the NICs beside a GPU that one message uses and that work.
+double message_nic_share(const layout::HopPlacement& hop, const hardware::ClusterSpec& cluster) {
+  const double nics = static_cast<double>(cluster.network.nics_per_node);
+  const double beside = std::max(nics / static_cast<double>(cluster.gpus_per_node), 1.0);
+  const double channels = hop.nodes > kFewNodes ? 1.0 : 2.0;
+  return std::min(1.0, channels * kNicsPerChannel / beside) * working_nic_share(cluster, beside);
+}
+
+// All NICs of a lowest block send at once; static hashing makes the fullest uplink count.
+double message_taper(const layout::HopPlacement& hop, const hardware::ClusterSpec& cluster) {
+  const hardware::NetworkSpec& network = cluster.network;
+  const double taper = full_taper(network, hop.tier);
+  if (hop.tier == 0 || network.tiers.empty() || network.routing != hardware::Routing::static_ecmp) {
+    return taper;
+  }
+  const hardware::NetworkTier& tier = network.tiers.front();
+  const auto flows = static_cast<std::size_t>(tier.nodes * network.nics_per_node);
+  const double uplinks = static_cast<double>(flows) / tier.oversubscription;
+  return std::max(taper,
+                  expected_worst_load(flows, static_cast<std::size_t>(std::max(uplinks, 1.0))));
+}
 
 }  // namespace
 
@@ -30,8 +55,9 @@ TransferTime transfer_time(Bytes bytes,
   } else {
     const std::int64_t sharing = std::max<std::int64_t>(hop.sharing_node, 1);
     time.crosses_nodes = true;
-    time.bandwidth = node_nic_rate(1, sharing, 1, cluster) *
-                     (kMessageShare / full_taper(cluster.network, hop.tier));
+    time.bandwidth =
+        node_nic_rate(1, sharing, 1, cluster) *
+        (kMessageShare * message_nic_share(hop, cluster) / message_taper(hop, cluster));
     if (!gpu.nvlink) {  // the message leaves over the GPU's own PCIe link
       time.bandwidth = std::min(time.bandwidth, pcie);
     }

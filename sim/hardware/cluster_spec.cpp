@@ -14,8 +14,12 @@ namespace {
 constexpr Seconds kInfinibandHop = microseconds(0.9);
 constexpr Seconds kRoceHop = microseconds(2.0);
 
-NetworkSpec flat(std::string name, double nic_gigabits, std::int64_t nics) {
+NetworkSpec flat(std::string name,
+                 double nic_gigabits,
+                 std::int64_t nics,
+                 FabricKind fabric = FabricKind::infiniband) {
   NetworkSpec spec;
+  spec.fabric = fabric;
   spec.preset = std::move(name);
   spec.nic_rate = gigabits_per_second(nic_gigabits);
   spec.nics_per_node = nics;
@@ -25,7 +29,7 @@ NetworkSpec flat(std::string name, double nic_gigabits, std::int64_t nics) {
 // Racks of 2 servers under one switch, pods of 192 racks = 384 servers at full bisection, 1:7 from
 // the pods to the core.
 NetworkSpec clos_400g() {
-  NetworkSpec spec = flat("clos-400g", 400.0, 8);
+  NetworkSpec spec = flat("clos-400g", 400.0, 8, FabricKind::roce);
   spec.tiers = {
       {"rack", 2, 1.0, Seconds{}}, {"pod", 384, 7.0, kRoceHop}, {"core", 3072, 1.0, kRoceHop}};
   return spec;
@@ -85,11 +89,11 @@ std::vector<NetworkPreset> make_presets() {
       {"ethernet-100g",
        "one 100 Gbit/s Ethernet port a node, one switch",
        "line rate of 100GBASE Ethernet (IEEE 802.3)",
-       flat("ethernet-100g", 100.0, 1)},
+       flat("ethernet-100g", 100.0, 1, FabricKind::roce)},
       {"ethernet-25g",
        "one 25 Gbit/s Ethernet port a node, one switch",
        "line rate of 25GBASE Ethernet (IEEE 802.3)",
-       flat("ethernet-25g", 25.0, 1)},
+       flat("ethernet-25g", 25.0, 1, FabricKind::roce)},
       {"omnipath-100g-4",
        "four 100 Gbit/s Omni-Path links a node, as in Jean Zay's A100 nodes",
        "BLOOM (arXiv 2211.05100): four Omni-Path 100 Gbit/s links a node, enhanced hypercube",
@@ -97,12 +101,12 @@ std::vector<NetworkPreset> make_presets() {
       {"aws-efa-p4d",
        "AWS p4d.24xlarge: 400 Gbit/s EFA a node over four network cards",
        "AWS EC2 P4 instance page (400 Gbit/s); placement groups are full bisection by assumption",
-       flat("aws-efa-p4d", 100.0, 4)},
+       flat("aws-efa-p4d", 100.0, 4, FabricKind::efa)},
       {"aws-efa-p5",
        "AWS p5.48xlarge: 3,200 Gbit/s EFA a node over 32 network cards",
        "AWS EC2 user guide, EFA for P5 (32 network cards, 3,200 Gbit/s); placement groups are full "
        "bisection by assumption",
-       flat("aws-efa-p5", 100.0, 32)},
+       flat("aws-efa-p5", 100.0, 32, FabricKind::efa)},
       {"nvl72",
        "GB200 NVL72: 72 GPUs in one NVLink domain (18 trays of 4), four 400 Gbit/s NICs a tray, "
        "units of eight racks",
@@ -146,6 +150,26 @@ const NetworkPreset* find_network_preset(std::string_view name) {
   return found == presets.end() ? nullptr : &*found;
 }
 
+namespace {
+
+std::optional<std::string> down_problem(const ClusterSpec& cluster) {
+  for (const DownLinks& down : cluster.network.links_down) {
+    if (down.node >= cluster.nodes) {
+      return fmt::format(
+          "links_down names node {}, but the nodes are 0 to {}", down.node, cluster.nodes - 1);
+    }
+    if (cluster.nodes > 1 && down.nics >= cluster.network.nics_per_node) {
+      return fmt::format("node {} has lost {} of its {} NICs and cannot take part",
+                         down.node,
+                         down.nics,
+                         cluster.network.nics_per_node);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::string> network_problem(const ClusterSpec& cluster) {
   const NetworkSpec& network = cluster.network;
   const bool wired = network.nics_per_node > 0 && network.nic_rate > BytesPerSecond{};
@@ -156,6 +180,9 @@ std::optional<std::string> network_problem(const ClusterSpec& cluster) {
                        cluster.nodes,
                        network.nics_per_node,
                        in_gigabits_per_second(network.nic_rate));
+  }
+  if (const auto problem = down_problem(cluster)) {
+    return problem;
   }
   return tier_problem(network.tiers);
 }

@@ -20,6 +20,7 @@
 // routing          | how flows find their way over parallel uplinks          | -      | scenario
 // cross_rail       | how bytes reach a NIC of another rail                   | -      | scenario
 // algorithm        | NCCL_ALGO: forced for every collective that has it      | -      | scenario
+// sharp            | the fabric's switches reduce, too                       | -      | scenario
 // links_down       | NICs that do not work, by node                          | NICs   | scenario
 // collectives      | file of measured collectives of this very cluster       | -      | scenario
 // tables           | what that file and the shipped ones hold                | -      | loaded
@@ -96,6 +97,7 @@ struct NetworkSpec {
   Routing routing = Routing::adaptive;
   CrossRail cross_rail = CrossRail::leaf;
   CollectiveChoice algorithm = CollectiveChoice::automatic;
+  bool sharp = false;  // the fabric's switches reduce (SHARP), which NVLS and CollNet need
   std::vector<DownLinks> links_down;
   std::string collectives;                         // path of a file, "none", or empty: shipped
   std::string rig;                                 // prefer tables of this rig

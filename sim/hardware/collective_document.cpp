@@ -120,6 +120,7 @@ std::optional<CollectiveTable> read_table(MappingReader& reader, const FileHead&
   auto citation = reader.require_text("citation");
   table.narrow = reader.optional<kind::Boolean>("narrow").value_or(false);
   table.nvls = reader.optional<kind::Boolean>("nvls").value_or(false);
+  table.sharp = reader.optional<kind::Boolean>("sharp").value_or(false);
   table.degraded = reader.optional<kind::Boolean>("degraded").value_or(false);
   table.algorithm =
       reader.optional_choice("algorithm", kAlgorithms).value_or(CollectiveChoice::automatic);

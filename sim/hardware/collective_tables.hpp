@@ -48,6 +48,7 @@ struct CollectiveTable {
   model::CollectiveKind operation = model::CollectiveKind::all_reduce;
   bool narrow = false;
   bool nvls = false;      // the switches could reduce
+  bool sharp = false;     // so could those of the fabric
   bool degraded = false;  // a faulty rig: evidence for nobody but itself
   std::int64_t ranks = 2;
   std::int64_t nodes = 1;

@@ -287,6 +287,7 @@ HopPlacement place_hop(const RankMap& map,
                        std::int64_t from,
                        const ClusterShape& cluster) {
   const std::int64_t to = (from + 1) % layout.pipeline;
+  const std::int64_t gpus_on_node = std::min(cluster.gpus_per_node, layout.gpus);
   HopPlacement worst;
   worst.sharing_node = 1;
   for (const std::int64_t d : {std::int64_t{0}, layout.data / 2, layout.data - 1}) {
@@ -303,6 +304,7 @@ HopPlacement place_hop(const RankMap& map,
       }
     }
   }
+  worst.nodes = worst.same_node ? 1 : std::min(layout.pipeline, layout.gpus / gpus_on_node);
   if (!worst.same_node) {
     worst.sharing_node = std::min(cluster.gpus_per_node, layout.gpus);
   }

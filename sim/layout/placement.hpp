@@ -121,6 +121,7 @@ struct HopPlacement {
   bool same_domain = true;
   bool same_node = true;
   std::int64_t sharing_node = 1;  // ranks of one node that send at the same time
+  std::int64_t nodes = 2;         // hosts of the communicator the message belongs to
   std::size_t tier = 0;
 };
 

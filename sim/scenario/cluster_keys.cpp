@@ -21,6 +21,10 @@ NetworkTier& last_tier(Draft& draft) {
   return draft.scenario.cluster.network.tiers.back();
 }
 
+hardware::DownLinks& last_down(Draft& draft) {
+  return draft.scenario.cluster.network.links_down.back();
+}
+
 std::vector<std::string> network_names() {
   std::vector<std::string> names;
   for (const hardware::NetworkPreset& preset : hardware::network_presets()) {
@@ -110,6 +114,101 @@ void add_network(std::vector<Key>& keys) {
                                         }));
 }
 
+template <typename E, std::size_t N>
+std::vector<yaml::Choice<E>> choices_of(const std::array<hardware::NamedValue<E>, N>& names) {
+  std::vector<yaml::Choice<E>> choices;
+  for (const hardware::NamedValue<E>& named : names) {
+    choices.push_back({named.name, named.value});
+  }
+  return choices;
+}
+
+// How the wires behave beyond their rates.
+void add_fabric(std::vector<Key>& keys) {
+  keys.push_back(choice_key<hardware::FabricKind>(
+      {.path = "cluster.network.fabric",
+       .note = "the preset's; else infiniband",
+       .meaning = "Transport of the NICs: its latency, and which measured collectives are near.",
+       .example = "roce"},
+      choices_of(hardware::kFabricNames),
+      [](Draft& draft, hardware::FabricKind value) {
+        draft.scenario.cluster.network.fabric = value;
+      }));
+  keys.push_back(choice_key<hardware::Routing>(
+      {.path = "cluster.network.routing",
+       .fallback = "adaptive",
+       .meaning = "How flows are spread over the uplinks of a switch: static_ecmp hashes each flow "
+                  "to one link, and a collective runs at the pace of the fullest.",
+       .example = "static_ecmp"},
+      choices_of(hardware::kRoutingNames),
+      [](Draft& draft, hardware::Routing value) {
+        draft.scenario.cluster.network.routing = value;
+      }));
+  keys.push_back(choice_key<hardware::CrossRail>(
+      {.path = "cluster.network.cross_rail",
+       .fallback = "leaf",
+       .meaning =
+           "How an all-to-all reaches NICs of another number: leaf (one switch holds all NICs "
+           "of a node), pxn (rails; over NVLink to the GPU on that rail) or spine (rails; "
+           "through the next level of switches).",
+       .example = "pxn"},
+      choices_of(hardware::kCrossRailNames),
+      [](Draft& draft, hardware::CrossRail value) {
+        draft.scenario.cluster.network.cross_rail = value;
+      }));
+  keys.push_back(choice_key<hardware::CollectiveChoice>(
+      {.path = "cluster.network.algorithm",
+       .fallback = "automatic",
+       .meaning = "NCCL_ALGO: one algorithm for every collective that it can do.",
+       .example = "ring"},
+      choices_of(hardware::kCollectiveChoiceNames),
+      [](Draft& draft, hardware::CollectiveChoice value) {
+        draft.scenario.cluster.network.algorithm = value;
+      }));
+  keys.push_back(
+      text_key({.path = "cluster.network.collectives",
+                .note = "the shipped tables",
+                .meaning = "A file of collectives measured on this cluster (orrery-collectives/1), "
+                           "taken before the shipped tables; none: NCCL's model alone.",
+                .example = "./our-collectives.yaml"},
+               [](Draft& draft, const std::string& value) {
+                 draft.scenario.cluster.network.collectives = value;
+               }));
+}
+
+void add_sharp(std::vector<Key>& keys) {
+  keys.push_back(value_key<kind::Boolean>(
+      {.path = "cluster.network.sharp",
+       .fallback = "false",
+       .meaning = "The switches of the fabric reduce (InfiniBand SHARP), so that NVLS spans nodes.",
+       .example = "true"},
+      {},
+      [](Draft& draft, const bool& value) { draft.scenario.cluster.network.sharp = value; }));
+}
+
+void add_links_down(std::vector<Key>& keys) {
+  keys.push_back(list_key(
+      {.path = "cluster.network.links_down",
+       .note = "every link works",
+       .meaning = "Nodes with broken NICs: synchronous collectives run at the pace of the worst.",
+       .example = "[{node: 17, nics: 1}]"},
+      [](Draft& draft) { draft.scenario.cluster.network.links_down.emplace_back(); }));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "cluster.network.links_down[].node",
+       .meaning = "Number of the node, from 0.",
+       .example = "17",
+       .required = true},
+      between<std::int64_t>(0, kMostNodes),
+      [](Draft& draft, const std::int64_t& value) { last_down(draft).node = value; }));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "cluster.network.links_down[].nics",
+       .fallback = "1",
+       .meaning = "Its NICs that do not work.",
+       .example = "1"},
+      between<std::int64_t>(1, kMostGpusPerNode),
+      [](Draft& draft, const std::int64_t& value) { last_down(draft).nics = value; }));
+}
+
 void add_tiers(std::vector<Key>& keys) {
   Key tiers = list_key({.path = "cluster.network.tiers",
                         .note = "the preset's; else one switch above all nodes",
@@ -154,6 +253,9 @@ std::vector<Key> cluster_keys() {
   add_machines(keys);
   add_network(keys);
   add_tiers(keys);
+  add_fabric(keys);
+  add_sharp(keys);
+  add_links_down(keys);
   return keys;
 }
 

@@ -159,12 +159,28 @@ void check_given_step(IdleKeys& idle) {
 }
 
 void check_network(IdleKeys& idle) {
-  if (idle.broken("cluster") || idle.scenario().cluster.nodes > 1) {
+  if (idle.broken("cluster")) {
     return;
   }
-  for (const std::string_view key :
-       {"cluster.network.nic_rate", "cluster.network.nics_per_node", "cluster.network.tiers"}) {
-    idle.add(key, "one node needs no network");
+  const hardware::ClusterSpec& cluster = idle.scenario().cluster;
+  if (cluster.nodes == 1) {
+    for (const std::string_view key : {"cluster.network.nic_rate",
+                                       "cluster.network.nics_per_node",
+                                       "cluster.network.tiers",
+                                       "cluster.network.fabric",
+                                       "cluster.network.routing",
+                                       "cluster.network.cross_rail",
+                                       "cluster.network.sharp",
+                                       "cluster.network.links_down"}) {
+      idle.add(key, "one node needs no network");
+    }
+  } else if (cluster.network.tiers.empty()) {
+    if (cluster.network.routing == hardware::Routing::static_ecmp) {
+      idle.add("cluster.network.routing", "without tiers one switch holds every node");
+    }
+    if (cluster.network.cross_rail == hardware::CrossRail::spine) {
+      idle.add("cluster.network.cross_rail", "without tiers there is no switch above the rails");
+    }
   }
 }
 

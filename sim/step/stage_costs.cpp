@@ -11,6 +11,7 @@
 #include "sim/step/combined_step.hpp"
 #include "sim/step/data_parallel_costs.hpp"
 #include "sim/step/layer_costs.hpp"
+#include "sim/step/nic_sharing.hpp"
 
 namespace orrery::step {
 
@@ -415,6 +416,7 @@ StageCosts stage_costs(const StepInput& input,
   const Costing costing = make_costing(input, costs);
   BucketTable table(costing);
   StageCosts result;
+  std::vector<bool> hops_on_network;
   const layout::RankMap map(input.layout);
   const double tokens = static_cast<double>(input.layout.micro_batch) *
                         static_cast<double>(input.model.sequence_length) /
@@ -441,10 +443,11 @@ StageCosts stage_costs(const StepInput& input,
     device.optimizer.add(cost_copies(costing, map, d));
     result.devices.push_back(std::move(device));
     Parts to_next;
+    hops_on_network.push_back(false);
     if (input.layout.pipeline > 1) {
-      to_next.add(
-          StepCategory::exposed_pipeline,
-          costs.send_receive(message, layout::place_hop(map, input.layout, d, input.cluster)));
+      const layout::HopPlacement hop = layout::place_hop(map, input.layout, d, input.cluster);
+      to_next.add(StepCategory::exposed_pipeline, costs.send_receive(message, hop));
+      hops_on_network.back() = !hop.same_node && !hop.same_domain;
     }
     result.send_forward.push_back(to_next);
   }
@@ -454,6 +457,11 @@ StageCosts stage_costs(const StepInput& input,
       result.send_backward.begin(), result.send_backward.end() - 1, result.send_backward.end());
   result.combined = table.combined();
   result.buckets = std::move(table).take();
+  share_nics({.places = costing.places,
+              .software = costs.software(),
+              .overlapped = input.spec.overlap.data,
+              .hops_on_network = hops_on_network},
+             result);
   return result;
 }
 

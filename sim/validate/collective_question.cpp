@@ -137,6 +137,7 @@ hardware::ClusterSpec cluster_of(const DataRow& row, const layout::GroupPlacemen
   cluster.network.nics_per_node = words.nics;
   cluster.network.fabric = words.fabric;
   cluster.network.rig = row.text("log");
+  cluster.network.sharp = row.mentions("nic", "SHARP");
   if (row.mentions("algo", "NVLSTree") && group.nodes > 2) {
     cluster.network.algorithm = hardware::CollectiveChoice::nvls_tree;
   }
@@ -246,6 +247,7 @@ cost::Cost answer(const CollectiveQuestion& question) {
     const layout::HopPlacement hop{.same_domain = inside,
                                    .same_node = inside,
                                    .sharing_node = question.group.ranks_per_node,
+                                   .nodes = question.group.nodes,
                                    .tier = 0};
     return cost::transfer_cost(question.size, hop, question.gpu, stack, question.cluster);
   }

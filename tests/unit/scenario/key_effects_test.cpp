@@ -135,6 +135,22 @@ const std::vector<Effect>& cluster_effects() {
        "tiers[0].latency = 0.001 s",
        {{"cluster.network.tiers", "[{name: x, nodes: 32}]"}},
        "cluster.network.tiers"},
+      {"cluster.network.fabric", "efa", "network.fabric = #2"},
+      {"cluster.network.routing", "static_ecmp", "network.routing = #2"},
+      {"cluster.network.cross_rail", "pxn", "network.cross_rail = #1"},
+      {"cluster.network.algorithm", "ring", "network.algorithm = #1"},
+      {"cluster.network.sharp", "true", "network.sharp = true"},
+      {"cluster.network.collectives", "none", "network.collectives = none"},
+      {"cluster.network.links_down[].node",
+       "[{node: 1}]",
+       "links_down[0].node = 1",
+       {{"cluster.network.links_down", "[{node: 0}]"}},
+       "cluster.network.links_down"},
+      {"cluster.network.links_down[].nics",
+       "[{node: 0, nics: 2}]",
+       "links_down[0].nics = 2",
+       {{"cluster.network.links_down", "[{node: 0}]"}},
+       "cluster.network.links_down"},
   };
   return effects;
 }

@@ -140,6 +140,17 @@ void dump_cluster(Lines& lines, const hardware::ClusterSpec& cluster) {
     lines.add(field + "oversubscription", tier.oversubscription);
     lines.add(field + "latency", tier.latency);
   }
+  lines.add("network.fabric", cluster.network.fabric);
+  lines.add("network.routing", cluster.network.routing);
+  lines.add("network.cross_rail", cluster.network.cross_rail);
+  lines.add("network.algorithm", cluster.network.algorithm);
+  lines.add("network.sharp", cluster.network.sharp);
+  lines.add("network.collectives", cluster.network.collectives);
+  for (std::size_t i = 0; i < cluster.network.links_down.size(); ++i) {
+    const std::string field = fmt::format("links_down[{}].", i);
+    lines.add(field + "node", cluster.network.links_down[i].node);
+    lines.add(field + "nics", cluster.network.links_down[i].nics);
+  }
 }
 
 void dump_layout(Lines& lines, const Scenario& scenario) {

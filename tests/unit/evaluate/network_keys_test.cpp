@@ -1,0 +1,89 @@
+// Keys of the network that need tiers, experts or several groups to show: each moves a metric.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/evaluate/evaluate_fixture.hpp"
+
+namespace orrery::evaluate::test {
+namespace {
+
+constexpr std::string_view kTiers = R"(format: orrery/1
+name: tiers
+model: {preset: llama3-8b, sequence_length: 4096}
+cluster:
+  gpu: h100-sxm-80gb
+  nodes: 8
+  network:
+    nic_rate: 400Gbps
+    nics_per_node: 8
+    tiers: [{name: leaf, nodes: 2, oversubscription: 2}, {name: spine, nodes: 8, latency: 2us}]
+layout: {tensor: 8, sequence_parallel: true}
+batch: {global: 64, micro: 1}
+overlap: {data: false}
+)";
+
+double step_time(std::string_view text) {
+  return value(must_evaluate(text, {.levers = false}), "step_time");
+}
+
+std::string with_network(std::string_view text, const std::string& key) {
+  return replaced(text, "    nics_per_node: 8\n", "    nics_per_node: 8\n    " + key + "\n");
+}
+
+// Of the rings of a leaf with 2 nodes 8 leave it over 8 uplinks: hashed, the fullest carries 2.6 of
+// them, spread evenly each carries one.
+TEST(NetworkKeys, StaticHashingSlowsRingsThatLeaveTheirLeaf) {
+  const double adaptive = step_time(kTiers);
+  EXPECT_GT(step_time(with_network(kTiers, "routing: static_ecmp")), adaptive);
+  EXPECT_DOUBLE_EQ(step_time(with_network(kTiers, "routing: spray")), adaptive);
+}
+
+// A lone NIC's traffic moves to a neighbour's: the rings of that rail have half the rate.
+TEST(NetworkKeys, ABrokenLinkSlowsTheWholeJob) {
+  const double whole = step_time(kTiers);
+  const double broken = step_time(with_network(kTiers, "links_down: [{node: 5, nics: 1}]"));
+  EXPECT_GT(broken, whole);
+}
+
+TEST(NetworkKeys, SwitchesThatReduceSaveTheStepsOfARing) {
+  const std::string flat =
+      replaced(replaced(kTiers, "tensor: 8, sequence_parallel: true", "tensor: 1"),
+               "global: 64",
+               "global: 512");
+  EXPECT_LT(step_time(with_network(flat, "sharp: true")), step_time(flat));
+}
+
+// Experts on two nodes: seven eighths of what leaves a node goes to another rail.
+TEST(NetworkKeys, CrossRailTrafficTakesTheSpineOrNvlink) {
+  std::string experts = replaced(kTiers, "tensor: 8, sequence_parallel: true", "expert: 16");
+  experts = replaced(experts,
+                     "sequence_length: 4096}",
+                     "sequence_length: 4096,\n"
+                     "        moe: {num_experts: 16, top_k: 2, ffn_hidden_size: 2048}}");
+  experts = replaced(experts, "global: 64", "global: 512");
+  const double leaf = step_time(experts);
+  const double pxn = step_time(with_network(experts, "cross_rail: pxn"));
+  const double spine = step_time(with_network(experts, "cross_rail: spine"));
+  EXPECT_GT(pxn, leaf);
+  EXPECT_GT(spine, pxn);
+}
+
+TEST(NetworkKeys, ANodeWithoutNicsIsRefused) {
+  Diagnostics diagnostics;
+  EXPECT_FALSE(
+      evaluate_text(with_network(kTiers, "links_down: [{node: 1, nics: 8}]"), diagnostics));
+  EXPECT_NE(to_string(diagnostics).find("node 1 has lost 8 of its 8 NICs"), std::string::npos)
+      << to_string(diagnostics);
+}
+
+TEST(NetworkKeys, AFileOfMeasuredCollectivesMustExist) {
+  Diagnostics diagnostics;
+  EXPECT_FALSE(evaluate_text(with_network(kTiers, "collectives: ./none-here.yaml"), diagnostics));
+  EXPECT_NE(to_string(diagnostics).find("there is no file `./none-here.yaml`"), std::string::npos)
+      << to_string(diagnostics);
+}
+
+}  // namespace
+}  // namespace orrery::evaluate::test
