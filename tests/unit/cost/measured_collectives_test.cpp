@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 
 #include "sim/cost/collective.hpp"
@@ -116,9 +117,9 @@ TEST_F(MeasuredCollectives, AStatedRigComesBeforeOthers) {
   tables.tables.back().rig = "theirs";
   with_table.network.tables = std::make_shared<const CollectiveTables>(std::move(tables));
   const auto group = testing::group(16, 2);
-  EXPECT_NEAR(ratio(gibibytes(1.0), group), std::sqrt(1.5 * 3.0), 1e-2);
+  EXPECT_NEAR(ratio(gibibytes(4.0), group), std::sqrt(1.5 * 3.0), 1e-2);
   with_table.network.rig = "theirs";
-  EXPECT_NEAR(ratio(gibibytes(1.0), group), 3.0, 2e-2);
+  EXPECT_NEAR(ratio(gibibytes(4.0), group), 3.0, 2e-2);
 }
 
 TEST_F(MeasuredCollectives, ADegradedRigIsEvidenceForItselfAlone) {
@@ -126,16 +127,16 @@ TEST_F(MeasuredCollectives, ADegradedRigIsEvidenceForItselfAlone) {
   tables.tables.push_back(table_of_two_nodes(4.0, cluster));
   tables.tables.back().degraded = true;
   with_table.network.tables = std::make_shared<const CollectiveTables>(std::move(tables));
-  EXPECT_EQ(ratio(gibibytes(1.0), testing::group(16, 2)), 1.0);
+  EXPECT_EQ(ratio(gibibytes(4.0), testing::group(16, 2)), 1.0);
   with_table.network.rig = "ours";
-  EXPECT_NEAR(ratio(gibibytes(1.0), testing::group(16, 2)), 4.0, 1e-2);
+  EXPECT_NEAR(ratio(gibibytes(4.0), testing::group(16, 2)), 4.0, 1e-2);
 }
 
 // Sharing acts through the model: with 8 groups of one rank a node, the ratio of the two models is
 // carried over, so slower NICs stay slower.
 TEST_F(MeasuredCollectives, TheStacksNicsPerRingStillCount) {
   const auto group = testing::group(16, 2);
-  const Bytes size = gibibytes(1.0);
+  const Bytes size = gibibytes(4.0);
   const auto total = [&](const hardware::ClusterSpec& where) {
     return collective_time(
                CollectiveKind::all_reduce, size, size, Dtype::bf16, group, gpu, where, 0.0)

@@ -58,17 +58,6 @@ TEST(CollectiveTables, BetweenPointsOfALineLiesTheLine) {
   }
 }
 
-TEST(CollectiveTables, AMonotoneTableGivesMonotoneTimes) {
-  const CollectiveTable table =
-      table_of({{1.0, 50.0}, {2.0, 51.0}, {4.0, 80.0}, {8.0, 81.0}, {64.0, 300.0}});
-  Seconds before;
-  for (double size = 1.0; size <= 64.0; size *= 1.03) {
-    const Seconds time = table_time(table, mebibytes(size));
-    EXPECT_GE(time, before) << size << " MiB";
-    before = time;
-  }
-}
-
 bool loads(const std::string& text, Diagnostics& diagnostics, NetworkSpec& network) {
   const ProfileFolder folder;
   std::filesystem::create_directories(folder.path() / "collectives");
