@@ -51,15 +51,15 @@ bool same_links(const CollectiveQuery& query, const CollectiveTable& table) {
 
 bool same_way(const CollectiveQuery& query, const CollectiveTable& table) {
   const hardware::NetworkSpec& network = query.cluster.network;
-  if (table.algorithm != network.algorithm || (table.degraded && table.rig != network.rig)) {
+  if (table.degraded && table.rig != network.rig) {
     return false;
   }
   if (query.kind != CollectiveKind::all_reduce) {
     return true;
   }
   const bool nvls = query.gpu.nvlink && query.gpu.nvlink->nvls;
-  return table.narrow == is_narrow(query.dtype) && table.nvls == nvls &&
-         table.sharp == network.sharp;
+  return table.algorithm == network.algorithm && table.narrow == is_narrow(query.dtype) &&
+         table.nvls == nvls && table.sharp == network.sharp;
 }
 
 // Distance of a table but for its size, or nothing when it says nothing about the query.
