@@ -123,9 +123,12 @@ constexpr std::array kKeys = {
     traffic<&SoftwareProfile::optimizer_traffic>("optimizer_traffic", 12.0, 120.0, 0.30),
     time<&SoftwareProfile::kernel_gap>("kernel_gap", 50.0 * kMicro, kMicro, 0.60),
     time<&SoftwareProfile::host_layer_time>("host_layer_time", 3.0 * kMilli, 0.05 * kMilli, 0.50),
+    time<&SoftwareProfile::host_launch_time>(
+        "host_launch_time", 100.0 * kMicro, 2.0 * kMicro, 0.50),
     share<&SoftwareProfile::score_passes>("score_passes", 2.0, 16.0, 2.0),
     rate<&SoftwareProfile::nvlink_efficiency>("nvlink_efficiency", 0.25, 1.15, 0.25),
     rate<&SoftwareProfile::network_efficiency>("network_efficiency", 0.08, 1.0, 0.40),
+    rate<&SoftwareProfile::cross_rail_efficiency>("cross_rail_efficiency", 0.1, 1.0, 0.50),
     time<&SoftwareProfile::collective_overhead>(
         "collective_overhead", 1.5 * kMilli, 10.0 * kMicro, 0.70),
     time<&SoftwareProfile::transfer_overhead>(

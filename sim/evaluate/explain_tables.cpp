@@ -98,8 +98,8 @@ std::string stage_table(const step::StepResult& step) {
 
 std::string operation_table(const step::StepResult& step) {
   std::string text = fmt::format(
-      "Operations of one GPU of the busiest device, per step (collectives in full, hidden parts "
-      "included)\n  {:<38} {:>10} {:>8} {:>10} "
+      "Operations of one GPU of the busiest device, per step (collectives: the exposed part)\n"
+      "  {:<38} {:>10} {:>8} {:>10} "
       "{:>16}\n",
       "operation",
       "time",

@@ -36,6 +36,8 @@ struct Costing {
   bool combines = false;          // and forwards run together with backwards
 };
 
+[[nodiscard]] Costing make_costing(const StepInput& input, const cost::CostModel& costs);
+
 // The groups of ranks that hold the same parameters.
 struct ReplicaGroups {
   const layout::GroupPlacement& whole;    // all of them: data x context, or expert data

@@ -76,30 +76,6 @@ double ring_share(const Costing& costing, const model::Pass& pass, std::size_t a
   return remaining_share(costing, time, attention * ((ranks - 1.0) / ranks));
 }
 
-// Share of a collective that the compute stream waits for.
-double exposed_share(const Costing& costing,
-                     const model::Pass& pass,
-                     std::size_t at,
-                     Seconds time) {
-  const auto& op = std::get<model::CollectiveOp>(pass[at].op);
-  if (time <= Seconds{}) {
-    return 1.0;
-  }
-  if (op.axis == model::CommAxis::context && op.beside != model::Beside::nothing) {
-    return ring_share(costing, pass, at, time);
-  }
-  if (op.axis != model::CommAxis::tensor) {
-    return 1.0;
-  }
-  const hardware::SoftwareProfile& software = costing.costs.software();
-  if (op.beside != model::Beside::nothing && software.hides_tensor_backward) {
-    const bool forwards = op.beside == model::Beside::next_gemm;
-    return remaining_share(
-        costing, time, neighbour_time<model::GemmOp>(costing, pass, at, forwards));
-  }
-  return costing.tensor_exposed;
-}
-
 void add_operation(Parts& parts,
                    const Costing& costing,
                    const model::Pass& pass,
@@ -311,6 +287,29 @@ void apply_host_floor(const Costing& costing, std::initializer_list<HostedPass> 
 }
 
 }  // namespace
+
+double exposed_share(const Costing& costing,
+                     const model::Pass& pass,
+                     std::size_t at,
+                     Seconds time) {
+  const auto& op = std::get<model::CollectiveOp>(pass[at].op);
+  if (time <= Seconds{}) {
+    return 1.0;
+  }
+  if (op.axis == model::CommAxis::context && op.beside != model::Beside::nothing) {
+    return ring_share(costing, pass, at, time);
+  }
+  if (op.axis != model::CommAxis::tensor) {
+    return 1.0;
+  }
+  const hardware::SoftwareProfile& software = costing.costs.software();
+  if (op.beside != model::Beside::nothing && software.hides_tensor_backward) {
+    const bool forwards = op.beside == model::Beside::next_gemm;
+    return remaining_share(
+        costing, time, neighbour_time<model::GemmOp>(costing, pass, at, forwards));
+  }
+  return costing.tensor_exposed;
+}
 
 const cost::Cost& CollectiveMemo::get(const Costing& costing, const model::CollectiveOp& op) {
   const auto known = std::find_if(known_.begin(), known_.end(), [&op](const Known& entry) {

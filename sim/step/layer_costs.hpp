@@ -15,6 +15,7 @@
 //           | beside a GEMM: time - hidden (1 - slow-down), hidden at most    | s    | software
 //           | the GEMM's time; else the stack's tensor_exposed share          |      |
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -47,6 +48,13 @@ class CollectiveMemo {
 
   std::vector<Known> known_;
 };
+
+// Share of the collective at place `at` of a pass, which takes `time`, that the compute stream
+// waits for.
+[[nodiscard]] double exposed_share(const Costing& costing,
+                                   const model::Pass& pass,
+                                   std::size_t at,
+                                   Seconds time);
 
 // Embedding or head.
 [[nodiscard]] LayerCosts cost_passes(const Costing& costing,

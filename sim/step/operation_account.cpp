@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "sim/step/layer_costs.hpp"
 #include "sim/step/stage_costs.hpp"
 
 namespace orrery::step {
@@ -40,13 +41,17 @@ std::string describe(const model::PassOp& entry) {
 
 class Account {
  public:
-  Account(const StepInput& input, const cost::CostModel& costs)
-      : costs_(costs), places_(placements(input)) {}
+  explicit Account(const Costing& costing) : costing_(costing) {}
 
   void add(const model::Pass& pass, double count) {
-    for (const model::PassOp& entry : pass) {
+    for (std::size_t i = 0; i < pass.size(); ++i) {
+      const model::PassOp& entry = pass[i];
       OperationShare& line = lines_[describe(entry)];
-      line.time += costs_.operation(entry.op, places_).time * count;
+      Seconds time = costing_.costs.operation(entry.op, costing_.places).time;
+      if (std::holds_alternative<model::CollectiveOp>(entry.op)) {
+        time = time * exposed_share(costing_, pass, i, time);
+      }
+      line.time += time * count;
       line.flop += in_flop(model::flop_count(entry.op)) * count;
       line.count += count;
     }
@@ -72,8 +77,7 @@ class Account {
   }
 
  private:
-  const cost::CostModel& costs_;
-  cost::Placements places_;
+  const Costing& costing_;
   std::map<std::string, OperationShare> lines_;
 };
 
@@ -82,8 +86,9 @@ class Account {
 std::vector<OperationShare> operation_account(const StepInput& input,
                                               const cost::CostModel& costs,
                                               std::int64_t device) {
-  Account account(input, costs);
-  const model::OpOptions options = op_options(input, costs);
+  const Costing costing = make_costing(input, costs);
+  Account account(costing);
+  const model::OpOptions& options = costing.options;
   const double times = micro_batches_per_chunk(input);
   for (const layout::ChunkLayers& chunk : input.layout.stages[static_cast<std::size_t>(device)]) {
     for (std::int64_t i = 0; i < chunk.num_layers; ++i) {

@@ -21,18 +21,6 @@ using layout::Sharding;
 
 constexpr double kGpusOfOneNode = 8.0;
 
-Costing make_costing(const StepInput& input, const cost::CostModel& costs) {
-  const double exposed = input.spec.overlap.tensor ? costs.software().tensor_exposed.value() : 1.0;
-  const bool overlaps = overlaps_experts(input);
-  return {.input = input,
-          .costs = costs,
-          .options = op_options(input, costs),
-          .places = placements(input),
-          .tensor_exposed = exposed,
-          .overlaps_experts = overlaps,
-          .combines = overlaps && schedule::has_combined_steps(input.spec.schedule)};
-}
-
 void add_layer(BucketCosts& bucket, const LayerCosts& layer, double count) {
   bucket.forward.add(layer.forward, count);
   bucket.backward.add(layer.recompute, count);
@@ -254,6 +242,18 @@ Parts cost_optimizer(const Costing& costing, const model::ShardParameters& stage
 }
 
 }  // namespace
+
+Costing make_costing(const StepInput& input, const cost::CostModel& costs) {
+  const double exposed = input.spec.overlap.tensor ? costs.software().tensor_exposed.value() : 1.0;
+  const bool overlaps = overlaps_experts(input);
+  return {.input = input,
+          .costs = costs,
+          .options = op_options(input, costs),
+          .places = placements(input),
+          .tensor_exposed = exposed,
+          .overlaps_experts = overlaps,
+          .combines = overlaps && schedule::has_combined_steps(input.spec.schedule)};
+}
 
 model::PrecisionSpec resolve_precision(const StepSpec& spec,
                                        const hardware::SoftwareProfile& software) {

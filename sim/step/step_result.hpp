@@ -116,7 +116,7 @@ struct Feasibility {
 // One line of the account of a stage's work per micro-batch, for `explain`.
 struct OperationShare {
   std::string name;    // "mlp_up fprop", "attention backward", "all_reduce tensor", ...
-  Seconds time;        // per step and GPU of the busiest stage
+  Seconds time;        // per step and GPU of the busiest stage; of a collective the exposed part
   double flop = 0.0;   // per step and GPU
   double count = 0.0;  // how often it runs per step
 };
