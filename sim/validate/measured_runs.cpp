@@ -14,30 +14,33 @@ namespace orrery::validate {
 
 namespace {
 
-// What the allocator of a stack reports: everything but the context and libraries; reserved memory
-// includes what fragmentation takes.
+// What the allocator of a stack reports: everything but the context and libraries.
 Bytes allocated(const step::StageMemory& stage) {
   return stage.peak() - stage.overhead;
 }
 
+// Reserved memory includes what fragmentation takes; that of the device also context and libraries.
+enum class MemoryReading { allocated, reserved, device };
+
 struct StatedMemory {
   Bytes value;
-  bool reserved = false;  // with the allocator's fragmentation
+  MemoryReading reading = MemoryReading::allocated;
 };
 
-// Keys of peak memory: allocated GiB (torch.cuda.max_memory_allocated), reserved GiB, text in GB.
+// Keys of peak memory: allocated GiB (torch.cuda.max_memory_allocated), reserved GiB, and text in
+// whole GB, which is what the device's own monitor shows.
 std::optional<StatedMemory> stated_memory(const DataRow& measured) {
   if (const auto gib = measured.number("peak_alloc_gib")) {
-    return StatedMemory{gibibytes(*gib), false};
+    return StatedMemory{gibibytes(*gib), MemoryReading::allocated};
   }
   if (const auto gib = measured.number("peak_memory_gib")) {
-    return StatedMemory{gibibytes(*gib), true};
+    return StatedMemory{gibibytes(*gib), MemoryReading::reserved};
   }
   const std::string text = measured.text("peak_memory");
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (end != text.c_str() && std::string_view(end) == "GB" && value > 0.0) {
-    return StatedMemory{gigabytes(value), true};
+    return StatedMemory{gigabytes(value), MemoryReading::device};
   }
   return std::nullopt;
 }
@@ -57,6 +60,7 @@ using Prepared = std::variant<ReadyRun, std::string>;
 struct Work {
   ValidationRow time;
   std::optional<ValidationRow> memory;
+  MemoryReading reading = MemoryReading::allocated;
   Prepared run;
 };
 
@@ -78,17 +82,18 @@ Work make_work(const DataRow& row, const DataSet& data) {
     work.memory->unit = "bytes";
     work.memory->measured = in_bytes(memory->value);
     work.memory->secondary = true;
-    work.memory->predicted = memory->reserved ? 1.0 : 0.0;  // replaced by set_memory
+    work.reading = memory->reading;
   }
   return work;
 }
 
-void set_memory(ValidationRow& row, const SimulatedRun& run) {
-  const bool reserved = row.predicted > 0.0;
+void set_memory(ValidationRow& row, MemoryReading reading, const SimulatedRun& run) {
   Bytes peak;
   for (const step::StageMemory& stage : run.step.memory) {
-    peak = std::max(peak, allocated(stage));
+    const bool whole = reading == MemoryReading::device;
+    peak = std::max(peak, whole ? stage.peak() : allocated(stage));
   }
+  const bool reserved = reading == MemoryReading::reserved;
   const double fragmentation = run.resolved.costs.software().fragmentation.value();
   row.predicted = in_bytes(peak) * (reserved ? 1.0 + fragmentation : 1.0);
 }
@@ -117,7 +122,7 @@ void run_work(Work& work) {
   work.time.predicted = in_seconds(to_seconds(run.step.step_time));
   work.time.trust = report::trust_of(run.step);
   if (work.memory) {
-    set_memory(*work.memory, run);
+    set_memory(*work.memory, work.reading, run);
   }
 }
 
