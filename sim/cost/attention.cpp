@@ -17,6 +17,7 @@ constexpr double kSmallHead = 0.81;  // at head dimension 64, where the profile 
 constexpr double kQueryTile = 128.0;
 constexpr double kForwardKernels = 1.0;
 constexpr double kBackwardKernels = 3.0;  // row sums, gradients, conversion of the accumulator
+constexpr double kDeterministicBackward = 1.25;
 constexpr double kShortestMeasured = 512.0;
 
 double as_double(std::int64_t value) {
@@ -110,9 +111,10 @@ FlopPerSecond attention_rate(const model::AttentionOp& op,
   const double across = op.across_ranks
                             ? std::pow(software.context_attention_efficiency.value(), doublings(op))
                             : 1.0;
+  const double ordered = op.deterministic && op.backward ? kDeterministicBackward : 1.0;
   return asymptote(op, rate).value() *
-         (kernel.scale * software.attention_efficiency.value() * across * head_factor(op, rate) *
-          occupancy(op, gpu.sm_count) / (1.0 + half / keys));
+         (kernel.scale / ordered * software.attention_efficiency.value() * across *
+          head_factor(op, rate) * occupancy(op, gpu.sm_count) / (1.0 + half / keys));
 }
 
 double attention_kernels(const model::AttentionOp& op) {

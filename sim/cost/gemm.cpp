@@ -76,6 +76,30 @@ const Coefficient<double>& efficiency_of(const model::GemmOp& op,
                                   : hardware::gemm_efficiency(software, op.dtype);
 }
 
+struct Factor {
+  double value = 1.0;
+  SourceKind kind = SourceKind::given;
+
+  void times(const Coefficient<double>& coefficient) {
+    value *= coefficient.value();
+    kind = weaker(kind, coefficient.kind());
+  }
+};
+
+// What the scales cost. A GPU whose tensor cores know scales of 32 values emulates blocks of 128
+// with them; one without must add the partial sums of each block on its CUDA cores.
+Factor scaling_of(const model::GemmOp& op, const hardware::GemmRate& rate) {
+  Factor factor{1.0, rate.sustained.kind()};
+  if (op.dtype != Dtype::fp8 || rate.dtype != Dtype::fp8) {
+    return factor;
+  }
+  const auto& ratio = op.scaling == model::Fp8Scaling::block ? rate.block_ratio : rate.mx_ratio;
+  if ((op.scaling == model::Fp8Scaling::block || op.scaling == model::Fp8Scaling::mx) && ratio) {
+    factor.times(*ratio);
+  }
+  return factor;
+}
+
 double short_factor(const model::GemmOp& op, const hardware::GemmRate& rate) {
   if (!rate.short_gain || !rate.short_work) {
     return 1.0;
@@ -175,7 +199,8 @@ GemmTime gemm_time(const model::GemmOp& op,
   time.short_factor = short_factor(op, rate);
   const double depth = 1.0 + rate.half_depth.value() / as_double(op.k);
   const double penalty = depth * time.wave_penalty * time.alignment_penalty * time.row_penalty;
-  const double efficiency = efficiency_of(op, software).value() * time.short_factor;
+  const double efficiency =
+      efficiency_of(op, software).value() * scaling_of(op, rate).value * time.short_factor;
   time.compute = model::flop_count(op) / (rate.sustained.value() * efficiency) * penalty;
   return time;
 }
@@ -187,7 +212,7 @@ Cost gemm_cost(const model::GemmOp& op,
   bool substituted = false;
   const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, substituted);
   const bool attention = is_attention_product(op);
-  const SourceKind kind = weaker(weaker(rate.sustained.kind(), rate.half_depth.kind()),
+  const SourceKind kind = weaker(weaker(scaling_of(op, rate).kind, rate.half_depth.kind()),
                                  efficiency_of(op, software).kind());
   const Seconds beside = time.memory * exposed_memory(op);
   Cost cost;

@@ -12,6 +12,8 @@
 // F          | 2 m n k batch                                                 | FLOP   | operation
 // sustained  | rate of large products in steady state                        | FLOP/s | profile
 // efficiency | gemm_efficiency: rate inside this stack / sustained           | 1      | stack
+// (scales)   | 8 bit: sustained times block_ratio or mx_ratio of the GPU;     | 1      | profile
+//            | efficiency: fp8_gemm_efficiency where the stack states it     | 1      | stack
 // k0         | half_depth: depth that filling and draining a tile costs      | -      | profile
 // short      | products whose operands stay in the L2 run above sustained    | 1      | profile
 // waves      | whole waves of 256 x 128 tiles / what is needed, at most 2    | 1      | computed

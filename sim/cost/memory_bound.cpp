@@ -16,6 +16,27 @@ Cost traffic(Bytes moved,
   return cost;
 }
 
+bool is_norm(const model::MemoryOp& op) {
+  return op.name == "norm" || op.name.find("_norm") != std::string_view::npos;
+}
+
+// A norm of a named implementation: its own latency and rate.
+Cost norm_cost(const model::MemoryOp& op,
+               const hardware::NormRate& rate,
+               const hardware::GpuProfile& gpu,
+               const hardware::SoftwareProfile& software) {
+  const bool backward = op.read > op.written;  // the gradient is read beside the input
+  const auto& share = backward ? rate.backward : rate.forward;
+  const auto& latency = backward ? rate.backward_latency : rate.forward_latency;
+  Cost cost = term((op.read + op.written) / (gpu.hbm_bandwidth.value() * share.value()),
+                   weaker(gpu.hbm_bandwidth.kind(), share.kind()));
+  Cost gap = term(latency.value(), latency.kind());
+  gap += term(software.kernel_gap.value(), software.kernel_gap.kind());
+  gap.gap = gap.time;
+  cost += gap;
+  return cost;
+}
+
 }  // namespace
 
 BytesPerSecond memory_rate(const hardware::GpuProfile& gpu,
@@ -42,6 +63,11 @@ Cost kernel_gap(const hardware::GpuProfile& gpu,
 Cost memory_bound_cost(const model::MemoryOp& op,
                        const hardware::GpuProfile& gpu,
                        const hardware::SoftwareProfile& software) {
+  if (software.norm_kernel && is_norm(op)) {
+    if (const hardware::NormRate* rate = gpu.find_norm(*software.norm_kernel)) {
+      return norm_cost(op, *rate, gpu, software);
+    }
+  }
   Cost cost = traffic(op.read + op.written, gpu, software, memory_source(gpu, software));
   cost += kernel_gap(gpu, software, static_cast<double>(op.kernels));
   return cost;

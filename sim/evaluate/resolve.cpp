@@ -39,12 +39,22 @@ void check_precision(const scenario::Scenario& scenario,
                      const hardware::GpuProfile& gpu,
                      Diagnostics& diagnostics) {
   const model::Dtype compute = scenario.step.precision.compute;
-  if (gpu.find_gemm(compute) != nullptr) {
+  const hardware::GemmRate* rate = gpu.find_gemm(compute);
+  const bool mx = scenario.step.precision.fp8_scaling == model::Fp8Scaling::mx;
+  if (rate != nullptr && compute == model::Dtype::fp8 && mx && !rate->mx_ratio) {
+    diagnostics.error(scenario.where("precision"),
+                      "precision",
+                      fmt::format("{} has no units for scales of 32 values (MXFP8), which came "
+                                  "with Blackwell",
+                                  gpu.name),
+                      "bf16, fp16, fp8-delayed, fp8-tensorwise, fp8-rowwise, fp8-block");
+  }
+  if (rate != nullptr) {
     return;
   }
   std::vector<std::string_view> supported;
-  for (const hardware::GemmRate& rate : gpu.gemm) {
-    supported.push_back(dtype_name(rate.dtype));
+  for (const hardware::GemmRate& other : gpu.gemm) {
+    supported.push_back(dtype_name(other.dtype));
   }
   diagnostics.error(scenario.where("precision"),
                     "precision",
@@ -226,6 +236,9 @@ step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& r
 
 std::string precision_name(const model::PrecisionSpec& precision) {
   std::string name(dtype_name(precision.compute));
+  if (precision.compute == model::Dtype::fp4) {
+    return "nvfp4";
+  }
   if (precision.compute != model::Dtype::fp8) {
     return name;
   }
@@ -238,6 +251,10 @@ std::string precision_name(const model::PrecisionSpec& precision) {
       return name + "-block";
     case model::Fp8Scaling::rowwise:
       return name + "-rowwise";
+    case model::Fp8Scaling::mx:
+      return "mxfp8";
+    case model::Fp8Scaling::nvfp4:
+      break;
   }
   return name;
 }

@@ -47,6 +47,8 @@ std::optional<GemmRate> read_gemm_rate(MappingReader reader, Dtype dtype) {
   auto burst = read_optional<kind::FlopRate>(reader, "burst", kPositiveRate);
   auto short_gain = read_optional<kind::Number>(reader, "short_gain", at_least(0.0));
   auto short_work = read_optional<kind::Number>(reader, "short_work", above(0.0));
+  auto block_ratio = read_optional<kind::Number>(reader, "block_ratio", kShare);
+  auto mx_ratio = read_optional<kind::Number>(reader, "mx_ratio", kShare);
   if (short_gain.has_value() != short_work.has_value()) {
     reader.error(short_gain ? "short_work" : "short_gain",
                  "is needed beside its partner",
@@ -70,7 +72,9 @@ std::optional<GemmRate> read_gemm_rate(MappingReader reader, Dtype dtype) {
                   .half_depth = std::move(*half_depth),
                   .burst = std::move(burst),
                   .short_gain = std::move(short_gain),
-                  .short_work = std::move(short_work)};
+                  .short_work = std::move(short_work),
+                  .block_ratio = std::move(block_ratio),
+                  .mx_ratio = std::move(mx_ratio)};
 }
 
 std::vector<GemmRate> read_gemm(MappingReader& root) {
@@ -177,6 +181,34 @@ std::vector<AttentionRate> read_attention_kernels(MappingReader& root,
   return kernels;
 }
 
+std::vector<NormRate> read_norm_kernels(MappingReader& root) {
+  std::vector<NormRate> kernels;
+  std::optional<MappingReader> section = root.optional_mapping("norm_kernels");
+  if (!section) {
+    return kernels;
+  }
+  for (const Choice<NormImplementation>& implementation : kNormImplementations) {
+    std::optional<MappingReader> entry = section->optional_mapping(implementation.name);
+    if (!entry) {
+      continue;
+    }
+    auto forward = read_coefficient<kind::Number>(*entry, "forward", kShare);
+    auto backward = read_coefficient<kind::Number>(*entry, "backward", kShare);
+    auto forward_latency = read_coefficient<kind::Time>(*entry, "forward_latency");
+    auto backward_latency = read_coefficient<kind::Time>(*entry, "backward_latency");
+    entry->finish();
+    if (forward && backward && forward_latency && backward_latency) {
+      kernels.push_back({.implementation = implementation.value,
+                         .forward = std::move(*forward),
+                         .backward = std::move(*backward),
+                         .forward_latency = std::move(*forward_latency),
+                         .backward_latency = std::move(*backward_latency)});
+    }
+  }
+  section->finish();
+  return kernels;
+}
+
 // Absent section: the GPU has no NVLink.
 std::optional<NvlinkProfile> read_nvlink(MappingReader& root, std::optional<GpuArch> arch) {
   std::optional<MappingReader> section = root.optional_mapping("nvlink");
@@ -241,6 +273,7 @@ std::optional<GpuProfile> read_keys(MappingReader& reader) {
   std::vector<GemmRate> gemm = read_gemm(reader);
   std::optional<AttentionRate> attention = read_attention(reader, gemm);
   std::vector<AttentionRate> kernels = read_attention_kernels(reader, gemm);
+  std::vector<NormRate> norms = read_norm_kernels(reader);
   std::optional<NvlinkProfile> nvlink = read_nvlink(reader, arch);
   reader.finish();
   if (!name || !full_name || !arch || !sm_count || !top.complete() || !attention) {
@@ -258,6 +291,7 @@ std::optional<GpuProfile> read_keys(MappingReader& reader) {
                     .gemm = std::move(gemm),
                     .attention = std::move(*attention),
                     .attention_kernels = std::move(kernels),
+                    .norm_kernels = std::move(norms),
                     .nvlink = std::move(nvlink),
                     .host_bandwidth = std::move(*top.host_bandwidth),
                     .pcie_bandwidth = std::move(*top.pcie_bandwidth),

@@ -22,6 +22,14 @@ const AttentionRate* GpuProfile::find_attention(AttentionGeneration generation) 
   return found == attention_kernels.end() ? nullptr : &*found;
 }
 
+const NormRate* GpuProfile::find_norm(NormImplementation implementation) const {
+  const auto found = std::find_if(
+      norm_kernels.begin(), norm_kernels.end(), [implementation](const NormRate& rate) {
+        return rate.implementation == implementation;
+      });
+  return found == norm_kernels.end() ? nullptr : &*found;
+}
+
 std::string_view to_string(AttentionGeneration generation) {
   constexpr std::array<std::string_view, 6> kNames = {
       "triton-2023", "fa2", "triton-2024", "cudnn-2024", "fa3", "cudnn-9"};

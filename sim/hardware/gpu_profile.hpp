@@ -15,6 +15,10 @@
 //                     | absent: as sustained                   |        |
 // short_gain          | what short products run above          | 1      | fit, absent: 0
 //                     | sustained: g / (1 + F / short_work)    |        |
+// block_ratio         | rate with 1 x 128 and 128 x 128 scales | 1      | published,
+//                     | / rate with one scale per tensor       |        | absent: 1
+// mx_ratio            | the same with scales of 32 values;     | 1      | published,
+//                     | absent: the GPU has no such unit       |        | measured
 // short_work          | F at which half of short_gain is left  | FLOP   | fit
 // hbm_bandwidth       | memory bandwidth                       | byte/s | datasheet
 // memory_efficiency   | share of it that streaming kernels get | 1      | published, measured
@@ -24,6 +28,8 @@
 // pcie_bandwidth      | GPU to GPU without NVLink, one way     | byte/s | NCCL source
 // host_bandwidth      | pinned copy GPU - host, one way        | byte/s | published, measured
 // memory              | bytes the driver shows, not nominal    | byte   | published
+// norm_kernels        | latency and share of hbm_bandwidth of the norms of an implementation,
+//                     | forward and backward, which a stack names (software_profile.hpp)
 // attention           | rates of the best attention kernel; attention_kernels: those of other
 //                     | generations, which a stack names (software_profile.hpp)
 //
@@ -54,6 +60,8 @@ struct GemmRate {
   std::optional<Coefficient<FlopPerSecond>> burst = {};
   std::optional<Coefficient<double>> short_gain = {};
   std::optional<Coefficient<double>> short_work = {};
+  std::optional<Coefficient<double>> block_ratio = {};
+  std::optional<Coefficient<double>> mx_ratio = {};
 };
 
 // Generations of fused attention, oldest first.
@@ -76,6 +84,17 @@ struct AttentionRate {
   std::optional<Coefficient<FlopPerSecond>> backward_fp8 = {};
 };
 
+// Whose kernels compute the norms.
+enum class NormImplementation { cudnn, torch_compile, pytorch };
+
+struct NormRate {
+  NormImplementation implementation = NormImplementation::cudnn;
+  Coefficient<double> forward;   // share of hbm_bandwidth that large norms reach
+  Coefficient<double> backward;  // the same, of input, its gradient and the result's
+  Coefficient<Seconds> forward_latency;
+  Coefficient<Seconds> backward_latency;
+};
+
 struct NvlinkProfile {
   Coefficient<BytesPerSecond> bandwidth;  // per GPU, one direction
   Coefficient<BytesPerSecond>
@@ -96,6 +115,7 @@ struct GpuProfile {
   std::vector<GemmRate> gemm;                         // one per supported data type
   AttentionRate attention;                            // the best fused kernel, in 16-bit
   std::vector<AttentionRate> attention_kernels = {};  // other generations
+  std::vector<NormRate> norm_kernels = {};
   std::optional<NvlinkProfile> nvlink;
   Coefficient<BytesPerSecond> host_bandwidth;  // pinned copy GPU -> host, one direction
   Coefficient<BytesPerSecond> pcie_bandwidth;  // GPU -> GPU of one host where there is no NVLink
@@ -103,6 +123,9 @@ struct GpuProfile {
 
   // The entry of a data type, or nullptr when the GPU has no such unit.
   [[nodiscard]] const GemmRate* find_gemm(model::Dtype dtype) const;
+
+  // The entry of an implementation of norms; nullptr when there is none.
+  [[nodiscard]] const NormRate* find_norm(NormImplementation implementation) const;
 
   // The entry of a generation, `attention` or one of the others; nullptr when there is none.
   [[nodiscard]] const AttentionRate* find_attention(AttentionGeneration generation) const;

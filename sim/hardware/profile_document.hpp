@@ -32,6 +32,11 @@ inline constexpr std::array<yaml::Choice<AttentionGeneration>, 6> kAttentionGene
      {"fa3", AttentionGeneration::fa3},
      {"cudnn-9", AttentionGeneration::cudnn_9}}};
 
+inline constexpr std::array<yaml::Choice<NormImplementation>, 3> kNormImplementations = {
+    {{"cudnn", NormImplementation::cudnn},
+     {"torch-compile", NormImplementation::torch_compile},
+     {"pytorch", NormImplementation::pytorch}}};
+
 // Nothing when the document has at least one error.
 [[nodiscard]] std::optional<GpuProfile> read_gpu_document(const yaml::Value& root,
                                                           const std::string& file,

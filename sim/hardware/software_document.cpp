@@ -151,6 +151,8 @@ OptionalRates read_optional_rates(MappingReader& root) {
 struct Switches {
   std::optional<bool> keeps_empty_gradients;
   std::optional<AttentionGeneration> attention_kernel;
+  std::optional<NormImplementation> norm_kernel;
+  std::optional<bool> caches_fp8_weights;
   std::optional<bool> dropout;
   std::optional<GradientReduction> gradient_reduction;
   std::optional<GradientType> gradient_dtype;
@@ -201,6 +203,8 @@ Switches read_switches(MappingReader& root, std::optional<AttentionImplementatio
                                "has no effect with unfused attention",
                                "leave it out, or attention: fused");
   }
+  switches.norm_kernel = root.optional_choice("norm_kernel", kNormImplementations);
+  switches.caches_fp8_weights = root.optional<kind::Boolean>("caches_fp8_weights");
   switches.dropout = root.optional<kind::Boolean>("dropout");
   switches.gradient_reduction = root.optional_choice("gradient_reduction", kReduction);
   switches.gradient_dtype = root.optional_choice("gradient_dtype", kGradientType);
@@ -245,6 +249,8 @@ void apply(const OptionalRates& rates, SoftwareProfile& profile) {
 void apply(const Switches& switches, SoftwareProfile& profile) {
   override_with(profile.keeps_empty_gradients, switches.keeps_empty_gradients);
   profile.attention_kernel = switches.attention_kernel;
+  profile.norm_kernel = switches.norm_kernel;
+  override_with(profile.caches_fp8_weights, switches.caches_fp8_weights);
   override_with(profile.dropout, switches.dropout);
   override_with(profile.gradient_reduction, switches.gradient_reduction);
   override_with(profile.gradient_dtype, switches.gradient_dtype);

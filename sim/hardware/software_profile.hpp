@@ -7,12 +7,16 @@
 // gemm_efficiency         | GEMM rate in this stack / the GPU's sustained library rate; | 1
 //                         | above 1 where GEMMs alternate with light work and the clock |
 //                         | stays above that of a pure GEMM soak (up to the burst rate) |
+// caches_fp8_weights      | weights are cast once per step and kept in 8 bits beside    | -
+//                         | the 16-bit ones; false: cast again for every micro-batch    |
 // memory_efficiency       | the same for memory-bound kernels                           | 1
 // attention_efficiency    | the same for attention: fused kernels against the rate of   | 1
 //                         | attention_kernel, or the batched products of unfused        |
 //                         | attention against the sustained rate of a GEMM              |
 // attention_kernel        | generation of the fused kernels, a name of gpu_profile.hpp; | -
 //                         | absent: the best one that the GPU's profile knows           |
+// norm_kernel             | whose kernels compute the norms, a name of gpu_profile.hpp; | -
+//                         | absent: as other memory-bound kernels                       |
 // kernel_gap              | idle time between two kernels of a layer, beyond the GPU's  | s
 //                         | own launch_latency                                          |
 // host_layer_time         | host time to launch one layer forward; a floor of the pass  | s
@@ -126,6 +130,8 @@ struct SoftwareProfile {
   // gradient in the parameters' type for every shape that a linear layer's weight has.
   bool keeps_empty_gradients = false;
   std::optional<AttentionGeneration> attention_kernel = {};
+  std::optional<NormImplementation> norm_kernel = {};
+  bool caches_fp8_weights = true;
   bool dropout = false;  // keeps dropout masks (recipes of the GPT-3 era)
   GradientReduction gradient_reduction = GradientReduction::per_step;
   GradientType gradient_dtype = GradientType::fp32;  // where the scenario does not state it

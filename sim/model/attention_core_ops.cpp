@@ -66,6 +66,7 @@ AttentionOp fused_attention(const LayerContext& context, bool backward) {
           .head_dim_v = dims.head_dim_v,
           .causal = context.model.causal,
           .backward = backward,
+          .deterministic = context.options.precision.deterministic,
           .dtype = context.activation(),
           .key_blocks = shard.context_method == ContextMethod::ring ? shard.context : 1,
           .across_ranks = shard.context > 1,

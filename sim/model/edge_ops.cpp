@@ -46,6 +46,10 @@ void lookup_backward(LayerPasses& passes, const LayerContext& context) {
   const double elements = product(dims.tokens, dims.hidden);
   const double sum = in_bytes(bytes_per_element(context.options.precision.gradient));
   end_tensor_backward(passes.backward_input, dims, dims.hidden, context.activation());
+  if (context.options.precision.deterministic) {  // rows of one token side by side, no atomics
+    const double size = elements * dims.element_bytes;
+    add_memory(passes.backward_weight, "embedding_gradient_sort", size, size);
+  }
   add_memory(passes.backward_weight,
              "embedding_gradient",
              elements * (dims.element_bytes + sum),

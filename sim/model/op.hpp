@@ -28,6 +28,10 @@ enum class Dtype { fp32, tf32, bf16, fp16, fp8, fp4 };
 
 [[nodiscard]] Bytes bytes_per_element(Dtype dtype);
 
+// How the scale of an 8-bit or 4-bit tensor is found and how many values share it: see
+// model/precision.hpp.
+enum class Fp8Scaling { delayed, tensorwise, block, rowwise, mx, nvfp4 };
+
 // Which matrix product of a linear layer: forward, input gradient or weight gradient.
 enum class GemmRole { fprop, dgrad, wgrad };
 
@@ -40,6 +44,7 @@ struct GemmOp {
   std::int64_t k = 0;      // reduced dimension
   std::int64_t batch = 1;  // independent products of this shape (grouped GEMM: experts on the rank)
   Dtype dtype = Dtype::bf16;
+  Fp8Scaling scaling = Fp8Scaling::delayed;  // of 8-bit and 4-bit operands
   bool grouped = false;      // rows differ between the products of the batch (MoE experts)
   bool accumulates = false;  // wgrad added into an fp32 main gradient
 };
@@ -59,6 +64,7 @@ struct AttentionOp {
   std::int64_t window = 0;  // keys that a query sees at most; 0: all
   bool causal = true;
   bool backward = false;
+  bool deterministic = false;  // gradients are added up in a fixed order
   Dtype dtype = Dtype::bf16;
   std::int64_t key_blocks = 1;  // kernels that share the keys (ring)
   bool across_ranks = false;    // queries or keys of other context ranks take part

@@ -1,5 +1,7 @@
 #include "sim/model/pass_builder.hpp"
 
+#include "sim/model/precision.hpp"
+
 namespace orrery::model {
 
 namespace {
@@ -14,22 +16,23 @@ Dtype linear_dtype(const LinearLayer& linear, const PrecisionSpec& precision) {
 }
 
 // Cast of a tensor to the low precision, as it is and transposed (the second product of its use
-// needs the other major order). Tensorwise scaling first reads the tensor for its maximum. Ranks
-// that gather the tensor afterwards cast their own part of it and transpose the whole.
+// needs the other major order), after the reads that find its scales. Ranks that gather the tensor
+// afterwards cast their own part of it and transpose the whole.
 void add_cast(Pass& pass, double elements, std::int64_t casters, const PrecisionSpec& precision) {
+  const CastTraffic cast =
+      cast_traffic(precision.activation, precision.compute, precision.fp8_scaling);
   const double own = precision.cast_share * elements / product(casters);
   const double wide = in_bytes(bytes_per_element(precision.activation));
-  const double narrow = in_bytes(bytes_per_element(precision.compute));
-  if (precision.fp8_scaling == Fp8Scaling::tensorwise ||
-      precision.fp8_scaling == Fp8Scaling::rowwise) {
-    add_memory(pass, "fp8_amax", own * wide, 0.0);
+  const double copy = cast.written / 2.0;
+  if (cast.kernels > 1) {
+    add_memory(pass, "fp8_amax", own * (cast.read - wide), 0.0, cast.kernels - 1);
   }
   if (casters > 1) {
-    const double whole = precision.cast_share * elements * narrow;
-    add_memory(pass, "fp8_cast", own * wide, own * narrow);
+    const double whole = precision.cast_share * elements * copy;
+    add_memory(pass, "fp8_cast", own * wide, own * copy);
     add_memory(pass, "fp8_transpose", whole, whole);
   } else {
-    add_memory(pass, "fp8_cast_transpose", own * wide, 2.0 * own * narrow);
+    add_memory(pass, "fp8_cast_transpose", own * wide, own * cast.written);
   }
 }
 
@@ -55,10 +58,14 @@ void add_memory(
 
 void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision) {
   const double inputs = product(linear.tokens, linear.inputs, linear.batch);
-  if (multiplies_low(linear, precision) && linear.received_low) {
+  const bool low = multiplies_low(linear, precision);
+  if (low && linear.received_low) {
     add_transpose(pass, inputs, precision);
-  } else if (multiplies_low(linear, precision)) {
+  } else if (low) {
     add_cast(pass, inputs, linear.input_casters, precision);
+  }
+  if (low && precision.casts_weights) {
+    add_cast(pass, product(linear.outputs, linear.inputs, linear.batch), 1, precision);
   }
   add_gemm(pass,
            {.name = linear.name,
@@ -68,6 +75,7 @@ void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSp
             .k = linear.inputs,
             .batch = linear.batch,
             .dtype = linear_dtype(linear, precision),
+            .scaling = precision.fp8_scaling,
             .grouped = linear.batch > 1});
 }
 
@@ -87,6 +95,7 @@ void add_linear_backward(LayerPasses& passes,
               .k = linear.outputs,
               .batch = linear.batch,
               .dtype = linear_dtype(linear, precision),
+              .scaling = precision.fp8_scaling,
               .grouped = linear.batch > 1};
   add_gemm(passes.backward_input, gemm);
   gemm.role = GemmRole::wgrad;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/base/check.hpp"
+#include "sim/model/precision.hpp"
 
 namespace orrery::model {
 
@@ -129,6 +130,9 @@ ShardDims shard_dims(const ModelSpec& model, const OpOptions& options) {
   dims.element_bytes = in_bytes(bytes_per_element(options.precision.activation));
   dims.linear_input_bytes = in_bytes(bytes_per_element(options.precision.compute));
   dims.low_precision = dims.linear_input_bytes < dims.element_bytes;
+  if (dims.low_precision) {
+    dims.linear_input_bytes += scale_bytes(options.precision.fp8_scaling);
+  }
   if (model.moe) {
     set_expert_dims(dims, *model.moe, shard);
   }

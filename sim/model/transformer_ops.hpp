@@ -36,9 +36,10 @@
 // before the last product, whose result the backward does not need.
 //
 // Assumptions. FP8: the linear layers of transformer layers multiply in FP8, their
-// inputs and output gradients are cast and transposed for each micro-batch; weights are cast once
-// per step and so are no operation of a micro-batch; gathers stay in the activation type unless the
-// stack casts before them. MoE
+// inputs and output gradients are cast and transposed for each micro-batch (model/precision.hpp);
+// weights are cast once per step and so are no operation of a micro-batch, unless the stack casts
+// them in every forward; gathers stay in the activation type unless the stack casts before them.
+// Determinism: attention adds its gradients up in order, the embedding's sorts its rows. MoE
 // passes are those of the rank with the most rows (imbalance).
 //
 // Source: Korthikanti et al. 2022 (arXiv 2205.05198) for tensor and sequence parallelism and for
@@ -58,11 +59,6 @@ inline constexpr std::size_t kRecomputePolicies = 4;
 
 // How the ranks of a context group exchange keys and values.
 enum class ContextMethod { all_gather, ring, all_to_all };
-
-// How the scale of an FP8 tensor is found. `tensorwise` needs its maximum before the cast (one more
-// read), `rowwise` those of its rows; `delayed` uses the maxima of earlier steps, `block` scales
-// inside the casting kernel.
-enum class Fp8Scaling { delayed, tensorwise, block, rowwise };
 
 struct ShardContext {
   std::int64_t micro_batch = 1;
@@ -88,6 +84,8 @@ struct PrecisionSpec {
   Fp8Scaling fp8_scaling = Fp8Scaling::delayed;  // without effect unless compute is fp8 or fp4
   double cast_share = 1.0;   // traffic of casts / that of separate kernels: less where fused
   bool gathers_low = false;  // tensor-parallel gathers move what the linear layers multiply
+  bool casts_weights = false;  // in every forward pass; else once per step, the copies are kept
+  bool deterministic = false;  // bitwise the same result in every run: no atomic additions
 };
 
 // How the attention core is computed: fused kernels keep no score matrix.

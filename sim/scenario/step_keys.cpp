@@ -18,7 +18,7 @@ using model::PrecisionSpec;
 using model::Recompute;
 namespace kind = yaml::kind;
 
-enum class Recipe { bf16, fp16, fp8_delayed, fp8_tensorwise, fp8_rowwise, fp8_block };
+enum class Recipe { bf16, fp16, fp8_delayed, fp8_tensorwise, fp8_rowwise, fp8_block, mxfp8, nvfp4 };
 
 const std::vector<yaml::Choice<Recipe>>& recipes() {
   static const std::vector<yaml::Choice<Recipe>> choices = {
@@ -26,8 +26,11 @@ const std::vector<yaml::Choice<Recipe>>& recipes() {
       {"fp16", Recipe::fp16},
       {"fp8-delayed", Recipe::fp8_delayed},
       {"fp8-tensorwise", Recipe::fp8_tensorwise},
+      {"fp8-current", Recipe::fp8_tensorwise},
       {"fp8-rowwise", Recipe::fp8_rowwise},
-      {"fp8-block", Recipe::fp8_block}};
+      {"fp8-block", Recipe::fp8_block},
+      {"mxfp8", Recipe::mxfp8},
+      {"nvfp4", Recipe::nvfp4}};
   return choices;
 }
 
@@ -39,6 +42,10 @@ Fp8Scaling scaling_of(Recipe recipe) {
       return Fp8Scaling::rowwise;
     case Recipe::fp8_block:
       return Fp8Scaling::block;
+    case Recipe::mxfp8:
+      return Fp8Scaling::mx;
+    case Recipe::nvfp4:
+      return Fp8Scaling::nvfp4;
     case Recipe::bf16:
     case Recipe::fp16:
     case Recipe::fp8_delayed:
@@ -47,12 +54,12 @@ Fp8Scaling scaling_of(Recipe recipe) {
   return Fp8Scaling::delayed;
 }
 
-// FP8 is the type of the products of linear layers only; everything around them stays bf16.
+// 8 and 4 bits are for the products of linear layers only; everything around them stays bf16.
 void take_recipe(Draft& draft, Recipe recipe) {
   PrecisionSpec& precision = draft.scenario.step.precision;
   const Dtype wide = recipe == Recipe::fp16 ? Dtype::fp16 : Dtype::bf16;
   const bool plain = recipe == Recipe::bf16 || recipe == Recipe::fp16;
-  precision.compute = plain ? wide : Dtype::fp8;
+  precision.compute = plain ? wide : recipe == Recipe::nvfp4 ? Dtype::fp4 : Dtype::fp8;
   precision.activation = wide;
   precision.parameter = wide;
   precision.fp8_scaling = scaling_of(recipe);
@@ -63,8 +70,9 @@ void add_precision(std::vector<Key>& keys) {
       {.path = "precision",
        .fallback = "bf16",
        .meaning =
-           "Data types by recipe. fp8-*: the linear layers of transformer layers multiply in "
-           "FP8, all else stays bf16; the suffix says how scales are found.",
+           "Data types by recipe. fp8-*, mxfp8, nvfp4: the linear layers of transformer layers "
+           "multiply in 8 or 4 bits, all else stays bf16; the name says how scales are found "
+           "(docs/precision.md). mxfp8 and nvfp4 need a Blackwell GPU.",
        .example = "fp8-delayed"},
       recipes(),
       take_recipe);
@@ -76,6 +84,16 @@ void add_precision(std::vector<Key>& keys) {
                                      .example = "fp16"},
                                     recipes(),
                                     take_recipe));
+  keys.push_back(value_key<kind::Boolean>(
+      {.path = "precision.deterministic",
+       .fallback = "false",
+       .meaning = "Bitwise the same result in every run: attention and the embedding add their "
+                  "gradients in a fixed order, without atomic additions.",
+       .example = "true"},
+      {},
+      [](Draft& draft, const bool& value) {
+        draft.scenario.step.precision.deterministic = value;
+      }));
   keys.push_back(choice_key<Dtype>(
       {.path = "precision.gradient_dtype",
        .note = "as the software profile says",

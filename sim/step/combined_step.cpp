@@ -41,9 +41,8 @@ class Streams {
     durations_.reserve(overlap_.nodes.size());
     for (const LayerNode node : overlap_.nodes) {
       const std::size_t k = seen[index(node)]++;
-      const std::uint8_t sort = is_forward(node)
-                                    ? forward.layers[k]
-                                    : backward.layers[backward.layers.size() - 1 - k];
+      const std::uint8_t sort =
+          is_forward(node) ? forward.layers[k] : backward.layers[backward.layers.size() - 1 - k];
       const Parts& parts = costs.combined.nodes_of(sort)[index(node)];
       const bool runs = with_weights || !is_weight(node);
       durations_.push_back(runs ? to_sim_time(parts.total()) : SimTime{});
@@ -65,8 +64,8 @@ class Streams {
     SimTime makespan = replay();
     const SimTime hidden = compute_ + all_to_all_ - makespan;
     if (slowdown > 0.0 && hidden > SimTime{} && compute_ > SimTime{}) {
-      const double stretch = 1.0 + slowdown * in_seconds(to_seconds(hidden)) /
-                                       in_seconds(to_seconds(compute_));
+      const double stretch =
+          1.0 + slowdown * in_seconds(to_seconds(hidden)) / in_seconds(to_seconds(compute_));
       for (std::size_t i = 0; i < durations_.size(); ++i) {
         if (!schedule::is_all_to_all(overlap_.nodes[i])) {
           durations_[i] = to_sim_time(to_seconds(durations_[i]) * stretch);

@@ -10,6 +10,7 @@
 #include "sim/layout/sharding.hpp"
 #include "sim/model/memory.hpp"
 #include "sim/model/parameters.hpp"
+#include "sim/model/precision.hpp"
 #include "sim/step/stage_costs.hpp"
 
 namespace orrery::step {
@@ -282,6 +283,20 @@ Bytes empty_gradients(const StepInput& input, const cost::CostModel& costs, std:
   return model::bytes_per_element(input.spec.precision.parameter) * elements;
 }
 
+// Copies of the weights in 8 or 4 bits, as they are and transposed, that the stack keeps from one
+// micro-batch to the next.
+Bytes cached_weights(const StepInput& input, const cost::CostModel& costs, std::int64_t device) {
+  const model::PrecisionSpec& precision = input.spec.precision;
+  const bool gathered =
+      input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
+  if (precision.casts_weights || gathered) {
+    return {};  // cast where they are used
+  }
+  const model::CastTraffic cast =
+      model::cast_traffic(precision.activation, precision.compute, precision.fp8_scaling);
+  return bytes(narrow_weight_elements(input, costs, device) * cast.written);
+}
+
 }  // namespace
 
 std::vector<StageMemory> memory_account(const StepInput& input,
@@ -305,6 +320,7 @@ std::vector<StageMemory> memory_account(const StepInput& input,
         (input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp) &&
         costs.software().shards_master;
     memory.parameters = master_is_shard ? Bytes{} : states.parameters;
+    memory.parameters += cached_weights(input, costs, d);
     memory.gradients = states.gradients;
     memory.optimizer = states.optimizer;
     const CommunicationBytes communication = communication_bytes(input, costs, stage_costs, d);

@@ -1,13 +1,16 @@
 #include "sim/step/stage_costs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "sim/base/check.hpp"
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
+#include "sim/model/precision.hpp"
 #include "sim/step/combined_step.hpp"
 #include "sim/step/data_parallel_costs.hpp"
 #include "sim/step/layer_costs.hpp"
@@ -230,8 +233,27 @@ void add_broadcasts(Parts& parts, const Costing& costing) {
   }
 }
 
-Parts cost_optimizer(const Costing& costing, const model::ShardParameters& stage) {
+// The new weights brought to 8 or 4 bits, once per step.
+void add_weight_casts(Parts& parts, const Costing& costing, std::int64_t device) {
+  const model::PrecisionSpec& precision = costing.input.spec.precision;
+  const double elements = narrow_weight_elements(costing.input, costing.costs, device);
+  if (elements == 0.0 || precision.casts_weights) {
+    return;
+  }
+  const model::CastTraffic cast =
+      model::cast_traffic(precision.activation, precision.compute, precision.fp8_scaling);
+  parts.add(StepCategory::optimizer,
+            costing.costs.memory_bound({.name = "fp8_weight_cast",
+                                        .read = bytes(elements * cast.read),
+                                        .written = bytes(elements * cast.written),
+                                        .kernels = cast.kernels}));
+}
+
+Parts cost_optimizer(const Costing& costing,
+                     const model::ShardParameters& stage,
+                     std::int64_t device) {
   Parts parts;
+  add_weight_casts(parts, costing, device);
   parts.add(
       StepCategory::optimizer,
       costing.costs.optimizer_step(layout::optimizer_parameters(stage, costing.input.layout)));
@@ -268,6 +290,8 @@ model::PrecisionSpec resolve_precision(const StepSpec& spec,
   }
   precision.cast_share = software.cast_share.value();
   precision.gathers_low = software.fp8_tensor_gather;
+  precision.casts_weights =
+      !software.caches_fp8_weights && precision.parameter == precision.activation;
   return precision;
 }
 
@@ -439,7 +463,7 @@ StageCosts stage_costs(const StepInput& input,
                          input.model, input.layout, d, static_cast<std::int64_t>(c))));
     }
     device.optimizer =
-        cost_optimizer(costing, layout::stage_shard_parameters(input.model, input.layout, d));
+        cost_optimizer(costing, layout::stage_shard_parameters(input.model, input.layout, d), d);
     device.optimizer.add(cost_copies(costing, map, d));
     result.devices.push_back(std::move(device));
     Parts to_next;

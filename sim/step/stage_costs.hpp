@@ -139,6 +139,11 @@ struct StageCosts {
 [[nodiscard]] model::Recompute recompute_policy(const RecomputeSpec& spec,
                                                 std::int64_t index_in_chunk);
 
+// Elements of a device's weights that are multiplied in 8 or 4 bits; 0 in 16 bit.
+[[nodiscard]] double narrow_weight_elements(const StepInput& input,
+                                            const cost::CostModel& costs,
+                                            std::int64_t device);
+
 // The placements of all groups a layer's collectives use.
 [[nodiscard]] cost::Placements placements(const StepInput& input);
 

@@ -18,6 +18,7 @@
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/memory_bound.hpp"
 #include "sim/hardware/neutral_stack.hpp"
+#include "sim/model/precision.hpp"
 #include "sim/validate/data_row.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/run_tables.hpp"
@@ -64,18 +65,26 @@ model::GemmRole role_of(const DataRow& row) {
                        : model::GemmRole::fprop;
 }
 
-// Both operands from 16 bit to the narrow type; current scaling reads them once more for the
-// maxima.
-cost::Cost cast_cost(const model::GemmOp& op, bool reads_twice, const Machine& machine) {
+model::Fp8Scaling scaling_of(const std::string& name) {
+  const auto has = [&name](std::string_view word) { return name.find(word) != std::string::npos; };
+  return has("current")   ? model::Fp8Scaling::tensorwise
+         : has("rowwise") ? model::Fp8Scaling::rowwise
+         : has("block")   ? model::Fp8Scaling::block
+         : has("mxfp8")   ? model::Fp8Scaling::mx
+         : has("nvfp4")   ? model::Fp8Scaling::nvfp4
+                          : model::Fp8Scaling::delayed;
+}
+
+// Both operands from 16 bit to the narrow type; a single product needs one of their two copies.
+cost::Cost cast_cost(const model::GemmOp& op, const Machine& machine) {
+  const model::CastTraffic cast = model::cast_traffic(model::Dtype::bf16, op.dtype, op.scaling);
   cost::Cost sum;
-  const double narrow = in_bytes(model::bytes_per_element(op.dtype));
-  const double passes = reads_twice ? 2.0 : 1.0;
   for (const std::int64_t rows : {op.m, op.n}) {
     const double elements = static_cast<double>(rows) * static_cast<double>(op.k);
-    sum += cost::memory_bound_cost({.name = "cast",
-                                    .read = bytes(elements * kWideBytes * passes),
-                                    .written = bytes(elements * narrow),
-                                    .kernels = reads_twice ? 2 : 1},
+    sum += cost::memory_bound_cost({.name = "fp8_cast",
+                                    .read = bytes(elements * cast.read),
+                                    .written = bytes(elements * cast.written / 2.0),
+                                    .kernels = cast.kernels},
                                    machine.gpu,
                                    machine.stack);
   }
@@ -127,9 +136,10 @@ Price price_dense(const DataRow& row, const Machine& machine) {
   for (const auto& [m, n, k] : shapes_of(row, priced)) {
     model::GemmOp op{.name = "gemm", .role = role_of(row), .m = m, .n = n, .k = k, .dtype = *dtype};
     op.accumulates = op.role == model::GemmRole::wgrad;
+    op.scaling = scaling_of(row.text("dtype"));
     priced.cost += cost::gemm_cost(op, machine.gpu, machine.stack);
     if (casts) {
-      priced.cost += cast_cost(op, row.mentions("dtype", "current"), machine);
+      priced.cost += cast_cost(op, machine);
     }
     priced.work += in_flop(model::flop_count(op));
   }
@@ -147,6 +157,7 @@ Price price_grouped(const DataRow& row, const Machine& machine) {
   }
   model::GemmOp op{.name = "grouped", .role = role_of(row), .dtype = *dtype, .grouped = true};
   op.accumulates = op.role == model::GemmRole::wgrad;
+  op.scaling = scaling_of(row.text("dtype"));
   op.batch = *groups;
   op.m = op.accumulates ? nk[0] : *rows;
   op.n = op.accumulates ? nk[1] : nk[0];
@@ -175,6 +186,7 @@ Price price_attention(const DataRow& row, const Machine& machine) {
   op.window = row.integer("window").value_or(0);
   op.causal = row.flag("causal").value_or(false);
   op.backward = row.text("pass") == "bwd";
+  op.deterministic = row.flag("deterministic").value_or(false);
   op.dtype = *dtype;
   Priced priced{cost::attention_cost(op, machine.gpu, machine.stack),
                 in_flop(model::flop_count(op))};
@@ -186,9 +198,6 @@ Price price_attention(const DataRow& row, const Machine& machine) {
 
 // A norm reads its input and writes its output; backward it reads the gradient as well.
 Price price_memory(const DataRow& row, bool backward, const Machine& machine) {
-  if (row.text("impl") == "pytorch") {
-    return std::string("eager PyTorch runs it as several kernels, how many is not published");
-  }
   const double elements =
       row.number("rows").value_or(kGiga) * row.number("cols").value_or(1.0);  // a large copy
   const double read = elements * kWideBytes * (backward ? 2.0 : 1.0);
@@ -243,8 +252,15 @@ constexpr std::string_view kFrameworkStack = "megatron-core-no-overlap";
 hardware::SoftwareProfile stack_of(const DataRow& row, const DataSet& data) {
   hardware::SoftwareProfile stack = hardware::neutral_stack();
   stack.attention_kernel = generation_of(row);
+  if (row.text("op") == "rms_norm") {
+    const std::string name = row.text("impl");
+    stack.norm_kernel = name == "cudnn"     ? hardware::NormImplementation::cudnn
+                        : name == "pytorch" ? hardware::NormImplementation::pytorch
+                                            : hardware::NormImplementation::torch_compile;
+  }
   if (row.text("gpu") == kFrameworkGpu && row.text("source") == kFrameworkSource) {
-    if (const auto* framework = data.profiles.software(std::string(kFrameworkStack), data.diagnostics)) {
+    if (const auto* framework =
+            data.profiles.software(std::string(kFrameworkStack), data.diagnostics)) {
       stack.gemm_efficiency = framework->gemm_efficiency;
     }
   }

@@ -166,15 +166,26 @@ bool contains(const std::string& text, std::string_view words) {
   return text.find(words) != std::string::npos;
 }
 
-Fp8Scaling fp8_scaling(const std::string& name) {
+// Blackwell's units know scales of 32 values; what ran elsewhere under that name had blocks.
+Fp8Scaling group_scaling(const std::string& gpu, Mapping& mapping) {
+  if (contains(gpu, "B200") || contains(gpu, "B300") || contains(gpu, "B100")) {
+    return Fp8Scaling::mx;
+  }
+  mapping.note("MXFP8 without units for it: blocks of 128");
+  return Fp8Scaling::block;
+}
+
+Fp8Scaling fp8_scaling(const std::string& name, const std::string& gpu, Mapping& mapping) {
   if (contains(name, "rowwise")) {
     return Fp8Scaling::rowwise;
+  }
+  if (contains(name, "mx")) {
+    return group_scaling(gpu, mapping);
   }
   if (contains(name, "tensorwise") || contains(name, "current") || contains(name, "cs")) {
     return Fp8Scaling::tensorwise;
   }
-  if (contains(name, "block") || contains(name, "mx") || contains(name, "sc") ||
-      contains(name, "subchannel")) {
+  if (contains(name, "block") || contains(name, "sc") || contains(name, "subchannel")) {
     return Fp8Scaling::block;
   }
   return Fp8Scaling::delayed;
@@ -235,12 +246,12 @@ void map_precision(const DataRow& row, Mapping& mapping) {
   const std::string name = lower_case(row.text("precision"));
   if (contains(name, "fp4")) {
     precision.compute = Dtype::fp4;
-    precision.fp8_scaling = Fp8Scaling::block;
+    precision.fp8_scaling = Fp8Scaling::nvfp4;
     return;
   }
   if (contains(name, "fp8")) {
     precision.compute = Dtype::fp8;
-    precision.fp8_scaling = fp8_scaling(name);
+    precision.fp8_scaling = fp8_scaling(name, row.row("hardware").text("gpu"), mapping);
     return;
   }
   if (contains(name, "fp16") || contains(name, "float16") || name == "half") {

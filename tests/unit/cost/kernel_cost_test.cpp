@@ -130,6 +130,36 @@ TEST(Gemm, AttentionProductsPayForRowsThatAreNoMultipleOf16Bytes) {
   EXPECT_DOUBLE_EQ(scores(225), 13.0);
 }
 
+// Hopper adds the sums of 1 x 128 blocks on its CUDA cores; Blackwell's units know scales of 32
+// values and emulate the blocks with them.
+TEST(Gemm, ScalesOfBlocksAndGroupsLowerTheRate) {
+  const auto hopper = testing::gpu_profile("h200-sxm");
+  const auto blackwell = testing::gpu_profile("b300-sxm");
+  const auto compute = [](const hardware::GpuProfile& gpu,
+                          model::Fp8Scaling scaling,
+                          const hardware::SoftwareProfile& stack) {
+    model::GemmOp op = gemm(8192, 8192, 8192);
+    op.dtype = Dtype::fp8;
+    op.scaling = scaling;
+    return gemm_time(op, gpu, stack).compute;
+  };
+  auto stack = testing::neutral_stack();
+  using model::Fp8Scaling;
+  const Seconds tensor = compute(hopper, Fp8Scaling::tensorwise, stack);
+  EXPECT_EQ(compute(hopper, Fp8Scaling::delayed, stack), tensor);
+  EXPECT_NEAR(tensor / compute(hopper, Fp8Scaling::block, stack), 0.82, 1e-12);
+  EXPECT_FALSE(hopper.find_gemm(Dtype::fp8)->mx_ratio.has_value());
+  EXPECT_NEAR(
+      compute(blackwell, Fp8Scaling::delayed, stack) / compute(blackwell, Fp8Scaling::mx, stack),
+      0.93,
+      1e-12);
+  stack.fp8_gemm_efficiency = Coefficient<double>(0.9, {SourceKind::assumed, "test"});
+  EXPECT_NEAR(tensor / compute(hopper, Fp8Scaling::tensorwise, stack), 0.9, 1e-12);
+  const model::GemmOp wide = gemm(8192, 8192, 8192);
+  EXPECT_EQ(gemm_time(wide, hopper, stack).compute,
+            gemm_time(wide, hopper, testing::neutral_stack()).compute);
+}
+
 TEST(Gemm, ShortProductsRunAboveTheSustainedRateWhereTheProfileSaysSo) {
   auto gpu = testing::gpu_profile("h100-sxm-80gb");
   const auto stack = testing::neutral_stack();
@@ -233,6 +263,21 @@ TEST(Attention, AGenerationWithoutAnEntryIsDerivedAndAssumed) {
   EXPECT_GT(cost.by_source[static_cast<std::size_t>(SourceKind::assumed)], 0.9 * cost.time);
 }
 
+TEST(Attention, ADeterministicBackwardTakesAQuarterLonger) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  const auto stack = testing::neutral_stack();
+  model::AttentionOp op;
+  op.sequences = 8;
+  op.heads = op.query_groups = 32;
+  op.head_dim_qk = op.head_dim_v = 128;
+  op.query_length = op.key_length = 4096;
+  model::AttentionOp ordered = op;
+  ordered.deterministic = true;
+  EXPECT_EQ(attention_rate(ordered, gpu, stack), attention_rate(op, gpu, stack));
+  op.backward = ordered.backward = true;
+  EXPECT_NEAR(attention_rate(op, gpu, stack) / attention_rate(ordered, gpu, stack), 1.25, 1e-12);
+}
+
 // A window of 1,024 keys over 4,096: 1,024 - 1,024^2 / 8,192 = 896 keys a query.
 TEST(Attention, AWindowLimitsTheKeysOfAQuery) {
   model::AttentionOp op;
@@ -272,6 +317,19 @@ TEST(MemoryBound, TimeIsGapsAndBytesOverTheReachedRate) {
       mebibytes(128.0) / (gpu.hbm_bandwidth.value() * gpu.memory_efficiency.value() * 0.5);
   EXPECT_NEAR(in_seconds(cost.time), in_seconds(gaps + bytes_time), 1e-12);
   EXPECT_NEAR(in_seconds(cost.gap), in_seconds(gaps), 1e-15);
+}
+
+// H200, cuDNN: 6.9 us + 3 x 128 MiB / (0.82 x 4.8 TB/s) backward.
+TEST(MemoryBound, ANamedNormHasItsOwnLatencyAndRate) {
+  const auto gpu = testing::gpu_profile("h200-sxm");
+  auto stack = testing::neutral_stack();
+  const model::MemoryOp norm{
+      .name = "mlp_norm_backward", .read = mebibytes(256.0), .written = mebibytes(128.0)};
+  stack.norm_kernel = hardware::NormImplementation::cudnn;
+  const double cudnn = in_seconds(memory_bound_cost(norm, gpu, stack).time);
+  EXPECT_NEAR(cudnn, 6.9e-6 + in_bytes(mebibytes(384.0)) / (0.82 * 4.8e12), 1e-9);
+  stack.norm_kernel = hardware::NormImplementation::pytorch;
+  EXPECT_GT(in_seconds(memory_bound_cost(norm, gpu, stack).time), 2.0 * cudnn);
 }
 
 TEST(MemoryBound, OptimizerMovesItsTrafficPerParameter) {

@@ -202,6 +202,7 @@ TEST(PublishedKernels, FusedAttention) {
     op.query_groups = row.number("kv_heads") ? integer(row.get("kv_heads")) : op.heads;
     op.causal = row.get("causal") == "true";
     op.backward = row.get("pass") == "bwd";
+    op.deterministic = row.get("deterministic") == "true";
     op.dtype = *dtype;
     const double predicted =
         in_teraflop(model::flop_count(op)) / in_seconds(attention_cost(op, gpu, stack).time);

@@ -95,6 +95,35 @@ TEST(Evaluate, BrokenLayoutRulesPointAtTheirKeys) {
       << to_string(diagnostics);
 }
 
+TEST(Evaluate, EveryPrecisionHasItsOwnStepTimeAndNeedsItsUnits) {
+  const auto on = [](const char* gpu, const char* precision) {
+    return replaced(replaced(kBase, "gpu: h100-sxm-80gb", std::string("gpu: ") + gpu),
+                    "precision: bf16",
+                    std::string("precision: ") + precision);
+  };
+  const auto time = [&on](const char* gpu, const char* precision) {
+    return value(must_evaluate(on(gpu, precision), {.levers = false}), "step_time");
+  };
+  // Hopper: one scale of past steps is the cheapest; then its maximum is read; then blocks.
+  EXPECT_LT(time("h100-sxm-80gb", "fp8-delayed"), time("h100-sxm-80gb", "fp8-tensorwise"));
+  EXPECT_LT(time("h100-sxm-80gb", "fp8-tensorwise"), time("h100-sxm-80gb", "fp8-block"));
+  EXPECT_LT(time("h100-sxm-80gb", "fp8-tensorwise"), time("h100-sxm-80gb", "fp8-rowwise"));
+  EXPECT_LT(time("h100-sxm-80gb", "fp8-block"), time("h100-sxm-80gb", "bf16"));
+  EXPECT_EQ(time("h100-sxm-80gb", "fp8-current"), time("h100-sxm-80gb", "fp8-tensorwise"));
+  EXPECT_LT(time("b200-sxm", "mxfp8"), time("b200-sxm", "bf16"));
+  EXPECT_LT(time("b200-sxm", "nvfp4"), time("b200-sxm", "mxfp8"));
+  Diagnostics diagnostics;
+  EXPECT_FALSE(evaluate_text(on("h100-sxm-80gb", "mxfp8"), diagnostics));
+  EXPECT_NE(to_string(diagnostics)
+                .find("error: precision: h100-sxm-80gb has no units for scales of 32 values "
+                      "(MXFP8), which came with Blackwell"),
+            std::string::npos)
+      << to_string(diagnostics);
+  Diagnostics no_fp4;
+  EXPECT_FALSE(evaluate_text(on("h100-sxm-80gb", "nvfp4"), no_fp4));
+  EXPECT_NE(to_string(no_fp4).find("h100-sxm-80gb has no fp4 rate"), std::string::npos);
+}
+
 TEST(Evaluate, ExpectationErrorsPointAtTheirLine) {
   Diagnostics diagnostics;
   const std::string text = std::string(kBase) + "expect:\n  - mfu >= 0.1\n  - goodputt >= 0.9\n";

@@ -62,6 +62,8 @@ const std::vector<Change> kChanges = {
     {"global: 128", "global: 256", "bubble_fraction", Moves::down},
     {"micro: 1", "micro: 2", "peak_memory", Moves::up},
     {"precision: bf16", "precision: fp8-delayed", "step_time", Moves::down},
+    {"precision: bf16", "precision: fp8-block", "step_time", Moves::down},
+    {"precision: bf16", "precision: {compute: bf16, deterministic: true}", "step_time", Moves::up},
     {"precision: bf16",
      "precision: {compute: bf16, gradient_dtype: bf16}",
      "peak_memory",

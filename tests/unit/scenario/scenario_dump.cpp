@@ -188,6 +188,7 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.gradient_dtype", step.gradient_dtype);
   lines.add("step.optimizer_bytes", step.precision.optimizer_bytes);
   lines.add("step.fp8_scaling", step.precision.fp8_scaling);
+  lines.add("step.deterministic", step.precision.deterministic);
   lines.add("step.recompute.policy", step.recompute.policy);
   lines.add("step.recompute.layers", step.recompute.layers);
   lines.add("step.overlap.data", step.overlap.data);

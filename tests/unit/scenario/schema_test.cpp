@@ -87,7 +87,7 @@ TEST(JsonSchema, RefusesWhatTheReaderRefuses) {
       {"overlap.bucket", "25"},
       {"training.duration", "5m"},
       {"prices.gpu_hour", "2.50/h"},
-      {"precision", "mxfp8"},
+      {"precision", "fp6"},
       {"cluster.nodes", "1.5"},
       {"recovery.detect", "{avg: 5min}"},
       {"expect", "mfu >= 0.4"},

@@ -44,6 +44,23 @@ TEST(SoftwareChoices, ParametersStayInFp8OnlyWhereLayersMultiplyInIt) {
   EXPECT_EQ(resolve_precision(spec, software).parameter, Dtype::fp8);
 }
 
+// The copies are kept, cast once per step; or cast in every forward and kept by nobody.
+TEST(SoftwareChoices, NarrowWeightsAreKeptOrCastAgain) {
+  Case what;
+  what.step.precision.compute = Dtype::fp8;
+  const Prepared kept = prepare(what);
+  const StepResult with_copies = simulate(kept.input, kept.costs);
+  const double weights = narrow_weight_elements(kept.input, kept.costs, 0);
+  EXPECT_GT(weights, 0.0);
+  Prepared again = prepare(what);
+  again.input.spec.precision.casts_weights = true;
+  const StepResult without = simulate(again.input, again.costs);
+  EXPECT_NEAR(in_bytes(with_copies.memory[0].parameters - without.memory[0].parameters),
+              2.0 * weights,
+              1.0);
+  EXPECT_GT(step_seconds(without), step_seconds(with_copies));  // several micro-batches
+}
+
 // 32 owners at 3 ms each, whatever their parts weigh: 96 ms.
 TEST(SoftwareChoices, EveryOwnerOfAPartBroadcastsItOnce) {
   const Prepared base = prepare(sharded(Sharding::zero1));

@@ -1,0 +1,106 @@
+#include "sim/model/precision.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/unit/model/model_test_support.hpp"
+
+namespace orrery::model {
+namespace {
+
+struct Row {
+  Dtype narrow;
+  Fp8Scaling scaling;
+  double read;
+  double written;
+  double copy;  // one kept copy with its scales
+};
+
+// Reads: 2 bytes a pass. Two copies written: 1 or 1/2 byte and the share of a scale each.
+constexpr std::array<Row, 6> kRows = {{{Dtype::fp8, Fp8Scaling::delayed, 2.0, 2.0, 1.0},
+                                       {Dtype::fp8, Fp8Scaling::tensorwise, 4.0, 2.0, 1.0},
+                                       {Dtype::fp8, Fp8Scaling::rowwise, 8.0, 2.0, 1.0},
+                                       {Dtype::fp8, Fp8Scaling::block, 2.0, 2.0625, 1.03125},
+                                       {Dtype::fp8, Fp8Scaling::mx, 2.0, 2.0625, 1.03125},
+                                       {Dtype::fp4, Fp8Scaling::nvfp4, 4.0, 1.125, 0.5625}}};
+
+TEST(Precision, CastTrafficCountsEveryReadAndBothCopiesWithTheirScales) {
+  for (const Row& row : kRows) {
+    const CastTraffic cast = cast_traffic(Dtype::bf16, row.narrow, row.scaling);
+    EXPECT_DOUBLE_EQ(cast.read, row.read);
+    EXPECT_DOUBLE_EQ(cast.written, row.written);
+    EXPECT_EQ(cast.kernels, static_cast<int>(row.read / 2.0));
+  }
+}
+
+TEST(Precision, LinearLayersKeepOneNarrowCopyOfTheirInputs) {
+  for (const Row& row : kRows) {
+    OpOptions options;
+    options.precision.compute = row.narrow;
+    options.precision.fp8_scaling = row.scaling;
+    const ShardDims dims = shard_dims(preset_spec("llama3-8b"), options);
+    EXPECT_DOUBLE_EQ(dims.linear_input_bytes, row.copy);
+    EXPECT_TRUE(dims.low_precision);
+  }
+}
+
+// Attention, norms and the router never see 8 or 4 bits; every product of a linear layer does.
+TEST(Precision, OnlyLinearLayersMultiplyInLowPrecision) {
+  for (const Row& row : kRows) {
+    OpOptions options;
+    options.precision.compute = row.narrow;
+    options.precision.fp8_scaling = row.scaling;
+    const LayerPasses passes = layer_passes(preset_spec("llama3-8b"), options, 0);
+    int products = 0;
+    for (const Pass* pass : {&passes.forward, &passes.backward_input, &passes.backward_weight}) {
+      for (const PassOp& entry : *pass) {
+        if (const auto* gemm = std::get_if<GemmOp>(&entry.op)) {
+          EXPECT_EQ(gemm->dtype, row.narrow) << gemm->name;
+          EXPECT_EQ(gemm->scaling, row.scaling) << gemm->name;
+          ++products;
+        } else if (const auto* attention = std::get_if<AttentionOp>(&entry.op)) {
+          EXPECT_EQ(attention->dtype, Dtype::bf16);
+        }
+      }
+    }
+    EXPECT_EQ(products, 12);  // qkv, output, up, down; three products each
+  }
+}
+
+// llama3-8b, one layer: 4096 x (6144 + 4096 + 28672 + 14336) weights, 2 bytes read for each.
+TEST(Precision, AStackMayCastItsWeightsInEveryForward) {
+  OpOptions options;
+  options.precision.compute = Dtype::fp8;
+  const auto reads = [&options] {
+    double sum = 0.0;
+    for (const PassOp& entry : layer_passes(preset_spec("llama3-8b"), options, 0).forward) {
+      const auto* memory = std::get_if<MemoryOp>(&entry.op);
+      if (memory != nullptr && memory->name.starts_with(kCastPrefix)) {
+        sum += in_bytes(memory->read);
+      }
+    }
+    return sum;
+  };
+  const double before = reads();
+  options.precision.casts_weights = true;
+  EXPECT_DOUBLE_EQ(reads() - before, 2.0 * 4096.0 * (6144.0 + 4096.0 + 28672.0 + 14336.0));
+}
+
+TEST(Precision, DeterminismMarksAttentionAndSortsTheEmbeddingsGradient) {
+  OpOptions options;
+  options.precision.deterministic = true;
+  const ModelSpec model = preset_spec("llama3-8b");
+  for (const PassOp& entry : layer_passes(model, options, 0).backward_input) {
+    if (const auto* attention = std::get_if<AttentionOp>(&entry.op)) {
+      EXPECT_TRUE(attention->deterministic);
+    }
+  }
+  const auto sort =
+      find_memory(embedding_passes(model, options).backward_weight, "embedding_gradient_sort");
+  ASSERT_TRUE(sort.has_value());
+  EXPECT_DOUBLE_EQ(in_bytes(sort->read), 8192.0 * 4096.0 * 2.0);
+}
+
+}  // namespace
+}  // namespace orrery::model
