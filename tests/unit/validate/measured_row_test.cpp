@@ -159,7 +159,7 @@ TEST(MeasuredRow, ReadsPrecisionsByName) {
   EXPECT_EQ(precision("fp8-tensorwise").fp8_scaling, model::Fp8Scaling::tensorwise);
   EXPECT_EQ(precision("fp8-rowwise").fp8_scaling, model::Fp8Scaling::rowwise);
   EXPECT_EQ(precision("fp8-block").fp8_scaling, model::Fp8Scaling::block);
-  EXPECT_EQ(precision("mxfp8").fp8_scaling, model::Fp8Scaling::mx);
+  EXPECT_EQ(precision("mxfp8").fp8_scaling, model::Fp8Scaling::block);  // no Blackwell
   EXPECT_EQ(precision("nvfp4").fp8_scaling, model::Fp8Scaling::nvfp4);
   EXPECT_EQ(precision("nvfp4").compute, model::Dtype::fp4);
   EXPECT_EQ(precision("mxfp8").compute, model::Dtype::fp8);
