@@ -32,6 +32,8 @@ enum class Purpose : std::uint32_t {
   diagnosis = 4,
   recovery = 5,
   repair = 6,
+  gpu_speed = 7,
+  node_speed = 8,
   property_test = 9,
 };
 

@@ -2,6 +2,7 @@
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <string>
 
 namespace orrery::cli {
 
@@ -13,6 +14,9 @@ void add_evaluation_options(CLI::App& command, EvaluationOptions& options) {
       ->type_name("N");
   command
       .add_option("--seed", options.seed, "Seed of all random draws, in place of the scenario's")
+      ->check([](const std::string& text) {
+        return text.starts_with('-') ? std::string("is below 0") : std::string();
+      })
       ->type_name("N");
   command
       .add_option("--threads", options.threads, "Threads (0: all cores); the result is the same")

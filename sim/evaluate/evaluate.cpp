@@ -35,6 +35,11 @@ report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolve
   echo.schedule = std::string(schedule::to_string(scenario.step.schedule));
   echo.precision = precision_name(scenario.step.precision);
   echo.gpu = resolved.costs.gpu().full_name;
+  for (std::size_t i = 0; i < resolved.mixed.size(); ++i) {
+    echo.gpu += fmt::format(", {} nodes of {}",
+                            scenario.cluster.mixed[i].nodes,
+                            resolved.mixed[i].costs->gpu().full_name);
+  }
   echo.gpu_profile = resolved.costs.gpu().name;
   echo.software = resolved.costs.software().name;
   echo.software_version = resolved.costs.software().version;
@@ -52,6 +57,7 @@ void apply_given_time(step::StepResult& result, Seconds given) {
   result.ledger.book(step::StepCategory::compute, result.gpus, result.step_time);
   result.stage_ledgers.clear();
   result.slices.clear();
+  result.draws.clear();
   result.operations.clear();
   result.by_source = {};
   result.by_source[static_cast<std::size_t>(SourceKind::given)] =
@@ -79,7 +85,7 @@ bool run_step(const scenario::Scenario& scenario,
     apply_given_time(evaluation.step, *scenario.step.given_time);
   }
   const step::Feasibility& fit = evaluation.step.feasibility;
-  evaluation.feasible = fit.fits;
+  evaluation.feasible = fit.fits && fit.fits_host;
   if (!fit.fits) {
     evaluation.reasons.push_back(
         fmt::format("pipeline stage {} needs {}, the GPU has {}: short by {}",
@@ -87,6 +93,12 @@ bool run_step(const scenario::Scenario& scenario,
                     format_bytes_binary(worst_peak(evaluation.step)),
                     format_bytes_binary(evaluation.step.memory.front().limit),
                     format_bytes_binary(-fit.headroom)));
+  }
+  if (!fit.fits_host) {
+    evaluation.reasons.push_back(
+        fmt::format("a node needs {} of host memory for what is offloaded, and has {}",
+                    format_bytes_binary(fit.host),
+                    format_bytes_binary(*scenario.step.offload.host_memory)));
   }
   return true;
 }
@@ -192,7 +204,7 @@ bool run_whole(const scenario::Scenario& scenario,
     run::RunSimulator simulator(*evaluation.plan);
     (void)simulator.run({.trial = options.timeline_trial, .timeline = &evaluation.timeline});
   }
-  fill_run_metrics(resolved.costs.gpu(), spec.training.start, evaluation);
+  fill_run_metrics(mean_power_watts(scenario, resolved), spec.training.start, evaluation);
   if (options.levers) {
     evaluation.levers = find_levers(evaluation, {.threads = options.threads, .stop = options.stop});
   }
@@ -244,7 +256,7 @@ std::optional<Evaluation> evaluate(const scenario::Scenario& scenario,
     return std::nullopt;
   }
   warn_of_the_step(scenario, step_input(scenario, *resolved), resolved->costs, diagnostics);
-  fill_step_metrics(scenario, resolved->costs.gpu(), resolved->recompute, evaluation);
+  fill_step_metrics(scenario, mean_peak(scenario, *resolved), resolved->recompute, evaluation);
   if (scenario.run && !run_whole(scenario, *resolved, options, evaluation, diagnostics)) {
     return std::nullopt;
   }

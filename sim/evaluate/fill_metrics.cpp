@@ -6,6 +6,7 @@
 
 #include "sim/evaluate/resolve.hpp"
 #include "sim/model/flops.hpp"
+#include "sim/step/documents.hpp"
 
 namespace orrery::evaluate {
 
@@ -60,12 +61,12 @@ std::int64_t recomputed_layers(const scenario::Scenario& scenario, const layout:
 }
 
 void fill_utilisation(const scenario::Scenario& scenario,
-                      const hardware::GpuProfile& gpu,
+                      FlopPerSecond peak_of_gpu,
                       model::Recompute recompute,
                       TokensPerSecond rate,
                       report::Evaluation& evaluation) {
   const auto gpus = static_cast<double>(evaluation.step.gpus);
-  const FlopPerSecond peak = dense_peak(gpu, scenario.step.precision.compute) * gpus;
+  const FlopPerSecond peak = peak_of_gpu * gpus;
   const auto share = [&](Flop per_token) {
     return per_token * in_tokens_per_second(rate) * per_second(1.0) / peak;
   };
@@ -101,18 +102,32 @@ FlopPerSecond dense_peak(const hardware::GpuProfile& gpu, model::Dtype compute) 
 }
 
 void fill_step_metrics(const scenario::Scenario& scenario,
-                       const hardware::GpuProfile& gpu,
+                       FlopPerSecond peak,
                        model::Recompute recompute,
                        report::Evaluation& evaluation) {
   const step::StepResult& step = evaluation.step;
   const Seconds time = to_seconds(step.step_time);
   const TokensPerSecond rate = tokens_per_step(scenario) / time;
   set(evaluation, MetricId::step_time, in_seconds(time));
+  if (!step.draws.empty()) {
+    std::vector<double> draws;
+    for (const SimTime draw : step.draws) {
+      draws.push_back(in_seconds(to_seconds(draw)));
+    }
+    evaluation.metrics.set({.id = MetricId::step_time,
+                            .value = in_seconds(time),
+                            .trials = run::Distribution(std::move(draws))});
+  }
+  if (scenario.step.data.document_length) {
+    const step::DocumentShape shape =
+        step::document_shape(scenario.step.data, scenario.model.sequence_length);
+    set(evaluation, MetricId::useful_tokens_per_second, in_tokens_per_second(rate) * shape.useful);
+  }
   set(evaluation, MetricId::tokens_per_second, in_tokens_per_second(rate));
   set(evaluation,
       MetricId::tokens_per_second_per_gpu,
       in_tokens_per_second(rate) / static_cast<double>(step.gpus));
-  fill_utilisation(scenario, gpu, recompute, rate, evaluation);
+  fill_utilisation(scenario, peak, recompute, rate, evaluation);
   if (!step.given) {
     set(evaluation, MetricId::bubble_fraction, step.ledger.share(StepCategory::bubble));
     set(evaluation, MetricId::exposed_communication_fraction, step::exposed_share(step.ledger));
@@ -120,10 +135,13 @@ void fill_step_metrics(const scenario::Scenario& scenario,
   if (!step.memory.empty()) {
     set(evaluation, MetricId::peak_memory, in_bytes(worst_peak(step)));
     set(evaluation, MetricId::memory_headroom, in_bytes(step.feasibility.headroom));
+    if (scenario.step.offload.any()) {
+      set(evaluation, MetricId::host_memory, in_bytes(step.feasibility.host));
+    }
   }
 }
 
-void fill_run_metrics(const hardware::GpuProfile& gpu,
+void fill_run_metrics(double watts,
                       std::optional<std::int64_t> start,
                       report::Evaluation& evaluation) {
   const run::RunPlan& plan = *evaluation.plan;
@@ -147,7 +165,7 @@ void fill_run_metrics(const hardware::GpuProfile& gpu,
   const auto allocated = static_cast<double>(plan.allocated_gpus());
   const auto hours_of = [allocated](double wall) { return in_hours(seconds(wall)) * allocated; };
   set(evaluation, MetricId::gpu_hours, map(run.wall, hours_of));
-  const double kilowatts = gpu.power_watts.value() / kWattsPerKilowatt;
+  const double kilowatts = watts / kWattsPerKilowatt;
   set(evaluation, MetricId::energy, map(run.wall, [&](double wall) {
         return hours_of(wall) * kilowatts;
       }));

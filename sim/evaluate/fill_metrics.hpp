@@ -23,14 +23,16 @@ namespace orrery::evaluate {
 // entry for it.
 [[nodiscard]] FlopPerSecond dense_peak(const hardware::GpuProfile& gpu, model::Dtype compute);
 
-// `recompute`: as the stack means it.
+// `peak`: dense, of one GPU; the mean over types where the cluster is mixed. `recompute`: as the
+// stack means it.
 void fill_step_metrics(const scenario::Scenario& scenario,
-                       const hardware::GpuProfile& gpu,
+                       FlopPerSecond peak,
                        model::Recompute recompute,
                        report::Evaluation& evaluation);
 
-// Needs evaluation.plan and evaluation.run. `start`: seconds since 1970-01-01T00:00Z, for dates.
-void fill_run_metrics(const hardware::GpuProfile& gpu,
+// Needs evaluation.plan and evaluation.run. `watts`: board power limit of one GPU. `start`: seconds
+// since 1970-01-01T00:00Z, for dates.
+void fill_run_metrics(double watts,
                       std::optional<std::int64_t> start,
                       report::Evaluation& evaluation);
 

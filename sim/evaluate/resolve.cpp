@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/base/format.hpp"
+#include "sim/evaluate/fill_metrics.hpp"
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/schedule/schedule.hpp"
@@ -160,6 +162,49 @@ void warn_of_small_buckets(const scenario::Scenario& scenario,
   }
 }
 
+// Other types must run the same step: the data type of its products, and NVLink or none.
+void add_mixed(const scenario::Scenario& scenario,
+               const hardware::SoftwareProfile& software,
+               std::vector<hardware::GpuProfile> others,
+               Resolved& resolved,
+               Diagnostics& diagnostics) {
+  std::int64_t first_node = scenario.cluster.nodes;
+  for (const hardware::MixedNodes& block : scenario.cluster.mixed) {
+    first_node -= block.nodes;
+  }
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const bool same_wires = others[i].nvlink.has_value() == resolved.costs.gpu().nvlink.has_value();
+    if (!same_wires) {
+      diagnostics.error(
+          scenario.where("cluster.mixed"),
+          "cluster.mixed",
+          fmt::format(
+              "of {} and {} only one has NVLink", resolved.costs.gpu().name, others[i].name));
+    }
+    check_precision(scenario, others[i], diagnostics);
+    resolved.mixed.push_back({first_node,
+                              std::make_shared<const cost::CostModel>(
+                                  std::move(others[i]), software, scenario.cluster)});
+    first_node += scenario.cluster.mixed[i].nodes;
+  }
+}
+
+// Mean over the nodes of a figure of their GPUs.
+template <typename Figure>
+double mean_over_nodes(const scenario::Scenario& scenario,
+                       const Resolved& resolved,
+                       Figure figure) {
+  double sum = 0.0;
+  std::int64_t first = scenario.cluster.nodes;
+  for (std::size_t i = resolved.mixed.size(); i-- > 0;) {
+    const step::GpuBlock& block = resolved.mixed[i];
+    sum += static_cast<double>(first - block.first_node) * figure(block.costs->gpu());
+    first = block.first_node;
+  }
+  sum += static_cast<double>(first) * figure(resolved.costs.gpu());
+  return sum / static_cast<double>(scenario.cluster.nodes);
+}
+
 }  // namespace
 
 std::optional<Resolved> resolve(const scenario::Scenario& scenario,
@@ -177,10 +222,23 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
                                        scenario.where("cluster.network.collectives"),
                                        "cluster.network.collectives",
                                        diagnostics);
-  if (!gpu || !software || !has_tables) {
+  std::vector<hardware::GpuProfile> others;
+  for (const hardware::MixedNodes& block : scenario.cluster.mixed) {
+    auto other = hardware::load_gpu_profile(
+        block.gpu, where, scenario.where("cluster.mixed"), "cluster.mixed", diagnostics);
+    if (other) {
+      others.push_back(*std::move(other));
+    }
+  }
+  if (!gpu || !software || !has_tables || others.size() != scenario.cluster.mixed.size()) {
     return std::nullopt;
   }
-  return resolve(complete, *std::move(gpu), *std::move(software), diagnostics);
+  const hardware::SoftwareProfile stack = *software;
+  auto resolved = resolve(complete, *std::move(gpu), *std::move(software), diagnostics);
+  if (resolved) {
+    add_mixed(complete, stack, std::move(others), *resolved, diagnostics);
+  }
+  return diagnostics.has_errors() ? std::nullopt : std::move(resolved);
 }
 
 std::optional<Resolved> resolve(const scenario::Scenario& scenario,
@@ -224,11 +282,24 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
                   recompute};
 }
 
+FlopPerSecond mean_peak(const scenario::Scenario& scenario, const Resolved& resolved) {
+  return flop_per_second(
+      mean_over_nodes(scenario, resolved, [&scenario](const hardware::GpuProfile& gpu) {
+        return in_flop_per_second(dense_peak(gpu, scenario.step.precision.compute));
+      }));
+}
+
+double mean_power_watts(const scenario::Scenario& scenario, const Resolved& resolved) {
+  return mean_over_nodes(
+      scenario, resolved, [](const hardware::GpuProfile& gpu) { return gpu.power_watts.value(); });
+}
+
 step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& resolved) {
   step::StepInput input = {.model = scenario.model,
                            .layout = resolved.layout,
                            .cluster = resolved.cluster,
-                           .spec = scenario.step};
+                           .spec = scenario.step,
+                           .mixed = resolved.mixed};
   input.spec.precision = step::resolve_precision(scenario.step, resolved.costs.software());
   input.spec.recompute.policy = resolved.recompute;
   return input;

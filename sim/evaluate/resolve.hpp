@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/cost/cost_model.hpp"
@@ -18,11 +19,16 @@
 namespace orrery::evaluate {
 
 struct Resolved {
-  cost::CostModel costs;
+  cost::CostModel costs;  // of the first nodes
   layout::ClusterShape cluster;
   layout::Layout layout;
   model::Recompute recompute = model::Recompute::none;  // as the stack means it
+  std::vector<step::GpuBlock> mixed = {};               // the other nodes, by their first
 };
+
+// A figure per GPU, weighted by the nodes of each type.
+[[nodiscard]] FlopPerSecond mean_peak(const scenario::Scenario& scenario, const Resolved& resolved);
+[[nodiscard]] double mean_power_watts(const scenario::Scenario& scenario, const Resolved& resolved);
 
 [[nodiscard]] std::optional<Resolved> resolve(const scenario::Scenario& scenario,
                                               const std::optional<hardware::ProfileSearch>& search,

@@ -104,8 +104,15 @@ struct NetworkSpec {
   std::shared_ptr<const CollectiveTables> tables;  // nullptr: NCCL's model alone
 };
 
+// The last nodes of the cluster may hold other GPUs.
+struct MixedNodes {
+  std::string gpu;
+  std::int64_t nodes = 0;
+};
+
 struct ClusterSpec {
-  std::string gpu;  // profile name or path
+  std::string gpu;                // profile name or path
+  std::vector<MixedNodes> mixed;  // of the last nodes, in their order
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 8;
   NetworkSpec network;

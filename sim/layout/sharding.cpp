@@ -38,6 +38,11 @@ double optimizer_parameters(const model::ShardParameters& stage, const Layout& l
   return held_parameters(stage, layout, layout.sharding != Sharding::none);
 }
 
+double kept_parameters(const model::ShardParameters& stage, const Layout& layout) {
+  return held_parameters(
+      stage, layout, layout.sharding == Sharding::zero3 || layout.sharding == Sharding::hsdp);
+}
+
 double shared_table_parameters(const model::ModelSpec& model,
                                const Layout& layout,
                                std::int64_t device,

@@ -35,6 +35,9 @@ struct ExpertShard {
 [[nodiscard]] double optimizer_parameters(const model::ShardParameters& stage,
                                           const Layout& layout);
 
+// Parameters that one rank keeps between their uses: its share of them with zero3 and hsdp.
+[[nodiscard]] double kept_parameters(const model::ShardParameters& stage, const Layout& layout);
+
 struct StateBytes {
   Bytes parameters;
   Bytes gradients;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
@@ -24,6 +25,22 @@ std::string metric_names() {
     names.push_back(metric.name);
   }
   return fmt::format("metrics: {}", fmt::join(names, ", "));
+}
+
+// In kWh.
+yaml::Parsed<double> parse_energy(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, double>, 3> kUnits = {
+      {{"kWh", 1.0}, {"MWh", kKilo}, {"GWh", kMega}}};
+  for (const auto& [unit, size] : kUnits) {
+    if (text.ends_with(unit)) {
+      yaml::Parsed<double> number = yaml::parse_number(text.substr(0, text.size() - unit.size()));
+      if (number.value) {
+        number.value = *number.value * size;
+      }
+      return number;
+    }
+  }
+  return {std::nullopt, "needs a unit of energy", "such as 250MWh, 1.2GWh or 800kWh"};
 }
 
 // Fractions of tokens and steps have no place in a bound: counts are whole, suffixes allowed.
@@ -50,9 +67,10 @@ yaml::Parsed<double> parse_bound(Dimension dimension, std::string_view text) {
     case Dimension::date:
       return raw(yaml::parse_date_time(text),
                  [](yaml::DateTime x) { return static_cast<double>(x.unix_seconds); });
+    case Dimension::energy:
+      return parse_energy(text);
     case Dimension::count:
-    case Dimension::tokens_per_second:
-    case Dimension::energy: {
+    case Dimension::tokens_per_second: {
       auto whole =
           raw(yaml::parse_count(text), [](std::int64_t x) { return static_cast<double>(x); });
       return whole.value ? whole : raw(yaml::parse_number(text), [](double x) { return x; });

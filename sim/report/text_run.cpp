@@ -111,7 +111,8 @@ std::string run_head(const Evaluation& evaluation) {
   const run::RunPlan& plan = *evaluation.plan;
   const std::string goal =
       plan.target_steps
-          ? fmt::format("{} steps", format_integer(*plan.target_steps))
+          ? fmt::format(
+                "{} step{}", format_integer(*plan.target_steps), *plan.target_steps == 1 ? "" : "s")
           : fmt::format("a window of {}", format_time(to_seconds(plan.end), kTrimmed));
   std::string text = fmt::format("{}, {} spare node{}, {} trial{}, seed {}",
                                  goal,

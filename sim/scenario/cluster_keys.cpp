@@ -72,6 +72,30 @@ void add_machines(std::vector<Key>& keys) {
                                         }));
 }
 
+void add_mixed(std::vector<Key>& keys) {
+  keys.push_back(list_key({.path = "cluster.mixed",
+                           .note = "all nodes hold cluster.gpu",
+                           .meaning = "Nodes with other GPUs: the last ones, in this order. Groups "
+                                      "over several types run at the slowest.",
+                           .example = "[{gpu: a100-sxm-80gb, nodes: 4}]"},
+                          [](Draft& draft) { draft.scenario.cluster.mixed.emplace_back(); }));
+  keys.push_back(text_key({.path = "cluster.mixed[].gpu",
+                           .meaning = "Their GPU profile.",
+                           .example = "a100-sxm-80gb",
+                           .required = true},
+                          [](Draft& draft, const std::string& value) {
+                            draft.scenario.cluster.mixed.back().gpu = value;
+                          }));
+  keys.push_back(value_key<kind::Count>({.path = "cluster.mixed[].nodes",
+                                         .meaning = "How many of the nodes.",
+                                         .example = "4",
+                                         .required = true},
+                                        between<std::int64_t>(1, kMostNodes),
+                                        [](Draft& draft, const std::int64_t& value) {
+                                          draft.scenario.cluster.mixed.back().nodes = value;
+                                        }));
+}
+
 void add_network(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "cluster.network",
                               .note = "none: only a single node can do without",
@@ -251,6 +275,7 @@ void add_tiers(std::vector<Key>& keys) {
 std::vector<Key> cluster_keys() {
   std::vector<Key> keys;
   add_machines(keys);
+  add_mixed(keys);
   add_network(keys);
   add_tiers(keys);
   add_fabric(keys);

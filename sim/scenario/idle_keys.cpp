@@ -130,6 +130,9 @@ void check_step(IdleKeys& idle) {
     idle.add("overlap.fsdp.backward_prefetch", kStay);
     idle.add("overlap.fsdp.reshard_group", kStay);
   }
+  if (!scenario.step.overlap.tensor) {
+    idle.add("overlap.tensor_chunks", "overlap.tensor is false");
+  }
   if (scenario.layout.tensor == 1) {
     idle.add("overlap.tensor", "tensor is 1");
   }
@@ -146,6 +149,53 @@ void check_step(IdleKeys& idle) {
   }
   if (idle.stated("precision.optimizer.state_bytes")) {
     idle.add("precision.optimizer.name", "state_bytes replaces it");
+  }
+}
+
+void check_offload(IdleKeys& idle) {
+  using step::OffloadTarget;
+  const step::OffloadSpec& offload = idle.scenario().step.offload;
+  if (idle.broken("offload")) {
+    return;
+  }
+  if (!offload.any()) {
+    constexpr std::string_view kNothing = "nothing is offloaded";
+    for (const std::string_view key :
+         {"offload.link", "offload.host_bandwidth", "offload.host_memory", "offload.overlap"}) {
+      idle.add(key, kNothing);
+    }
+  }
+  if (offload.optimizer != OffloadTarget::nvme && offload.parameters != OffloadTarget::nvme) {
+    idle.add("offload.nvme_read", "nothing lives on nvme");
+    idle.add("offload.nvme_write", "nothing lives on nvme");
+  }
+}
+
+void check_variation(IdleKeys& idle) {
+  const step::VariationSpec& variation = idle.scenario().step.variation;
+  if (!variation.any()) {
+    for (const std::string_view key : {"variation.draws", "variation.seed"}) {
+      idle.add(key, "no spread is stated");
+    }
+  }
+  if (variation.slow_share == 0.0) {
+    idle.add("variation.slow_factor", "slow_share is 0");
+  }
+}
+
+void check_data(IdleKeys& idle) {
+  const step::DataSpec& data = idle.scenario().step.data;
+  if (!data.read_bandwidth) {
+    idle.add("data.bytes_per_token", "there is no read_bandwidth");
+    if (!data.tokens_per_second) {
+      idle.add("data.prefetch", "the input is never short");
+    }
+  }
+  if (data.packing == step::Packing::packed) {
+    idle.add("data.document_length", "packed documents attend across their borders");
+  }
+  if (!data.document_length) {
+    idle.add("data.document_sigma", "there is no document_length");
   }
 }
 
@@ -289,6 +339,9 @@ void warn_about_idle_keys(Reading& reading) {
   check_network(idle);
   check_layout(idle);
   check_step(idle);
+  check_offload(idle);
+  check_variation(idle);
+  check_data(idle);
   check_given_step(idle);
   check_run(idle);
 }

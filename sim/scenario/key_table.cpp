@@ -75,6 +75,8 @@ const std::vector<Key>& key_table() {
     append(keys, cluster_keys());
     append(keys, layout_keys());
     append(keys, step_keys());
+    append(keys, axis_keys());
+    append(keys, imperfection_keys());
     append(keys, run_keys());
     append(keys, failure_keys());
     append(keys, expect_keys());

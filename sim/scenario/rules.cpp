@@ -143,6 +143,32 @@ void check_checkpoint(Reading& reading) {
   }
 }
 
+void check_offload(Reading& reading) {
+  using step::OffloadTarget;
+  const step::OffloadSpec& offload = reading.draft.scenario.step.offload;
+  if (is_broken(reading.diagnostics, "offload") ||
+      (offload.optimizer != OffloadTarget::nvme && offload.parameters != OffloadTarget::nvme)) {
+    return;
+  }
+  if (!offload.nvme_read) {
+    error(reading, "offload.nvme_read", "is required where something lives on nvme", "25GB/s");
+  }
+  if (!offload.nvme_write) {
+    error(reading, "offload.nvme_write", "is required where something lives on nvme", "12GB/s");
+  }
+}
+
+void check_documents(Reading& reading) {
+  const step::DataSpec& data = reading.draft.scenario.step.data;
+  if (!is_broken(reading.diagnostics, "data") && data.packing != step::Packing::packed &&
+      !data.document_length) {
+    error(reading,
+          "data.document_length",
+          "is required to know how documents fill the sequences",
+          "a number of tokens, or packing: packed");
+  }
+}
+
 void check_causes(Reading& reading) {
   const std::vector<run::FailureCause>& causes = reading.draft.run.failures.causes;
   if (!causes.empty() && std::all_of(causes.begin(), causes.end(), [](const auto& cause) {
@@ -222,6 +248,17 @@ void finish_cluster(Reading& reading) {
   if (const auto problem = hardware::network_problem(cluster)) {
     error(reading, "cluster.network", *problem);
   }
+  std::int64_t others = 0;
+  for (const hardware::MixedNodes& block : cluster.mixed) {
+    others += block.nodes;
+  }
+  if (others >= cluster.nodes && !cluster.mixed.empty()) {
+    error(reading,
+          "cluster.mixed",
+          fmt::format(
+              "{} nodes with other GPUs leave none of {} for cluster.gpu", others, cluster.nodes),
+          fmt::format("at most {}", cluster.nodes - 1));
+  }
 }
 
 void finish_layout(Reading& reading) {
@@ -233,6 +270,8 @@ void finish_layout(Reading& reading) {
 }
 
 void finish_step(Reading& reading) {
+  check_offload(reading);
+  check_documents(reading);
   const step::StepSpec& step = reading.draft.scenario.step;
   const Dtype activation = step.precision.activation;
   const Dtype gradient = step.gradient_dtype.value_or(activation);

@@ -205,6 +205,17 @@ void add_overlap(std::vector<Key>& keys) {
                                .meaning = "Tensor-parallel collectives behind their products.",
                                .example = "true"},
                               &step::OverlapSpec::tensor));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "overlap.tensor_chunks",
+       .note = "the software's own share stays exposed",
+       .meaning = "Chunks into which a tensor-parallel collective and its product are cut (with "
+                  "overlap.tensor): only the first chunk of the wire is waited for, where products "
+                  "are long enough. A ring has layout.tensor of them.",
+       .example = "8"},
+      yaml::between<std::int64_t>(1, 1024),
+      [](Draft& draft, const std::int64_t& value) {
+        draft.scenario.step.overlap.tensor_chunks = value;
+      }));
   keys.push_back(overlap_flag({.path = "overlap.pipeline",
                                .fallback = "true",
                                .meaning = "Sending and receiving of schedules other than 1f1b, "

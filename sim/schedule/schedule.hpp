@@ -70,6 +70,8 @@ struct ScheduleRequest {
   int micro_batches = 1;
   std::optional<int> group_size = {};                // interleaved kinds: N; absent: p
   std::optional<BackwardOrder> backward_order = {};  // gpipe: fifo, looped_bfs: lifo when absent
+
+  friend bool operator==(const ScheduleRequest& a, const ScheduleRequest& b) = default;
 };
 
 // Why a schedule does not exist for these numbers.

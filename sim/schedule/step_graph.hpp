@@ -99,6 +99,8 @@ struct DataParallelComm {
   int prefetch = 1;  // gathers ahead of compute, per_use and overlapped only; 0: none
   BackwardPrefetch backward_prefetch = BackwardPrefetch::before;  // per_use and overlapped only
   bool gather_for_backward = true;  // per_use; false: what the forward gathered stays
+
+  friend bool operator==(const DataParallelComm& a, const DataParallelComm& b) = default;
 };
 
 struct StepGraphOptions {
@@ -106,6 +108,8 @@ struct StepGraphOptions {
   std::vector<std::vector<int>> buckets = {};  // [device][chunk], >= 1; empty: 1 everywhere
   DataParallelComm comm = {};
   bool optimizer = false;  // false: the step ends with the last tasks
+
+  friend bool operator==(const StepGraphOptions& a, const StepGraphOptions& b) = default;
 };
 
 struct StepGraph {

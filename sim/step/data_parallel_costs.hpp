@@ -21,6 +21,7 @@
 // Source of the quantised forms: Wang et al. 2023, ZeRO++ (arXiv 2306.10209).
 
 #include "sim/cost/cost_model.hpp"
+#include "sim/step/documents.hpp"
 #include "sim/step/stage_costs.hpp"
 
 namespace orrery::step {
@@ -34,6 +35,7 @@ struct Costing {
   double tensor_exposed = 1.0;
   bool overlaps_experts = false;  // their all-to-all may run beside compute
   bool combines = false;          // and forwards run together with backwards
+  MaskedAttention masked = {};
 };
 
 [[nodiscard]] Costing make_costing(const StepInput& input, const cost::CostModel& costs);

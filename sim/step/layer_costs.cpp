@@ -76,6 +76,34 @@ double ring_share(const Costing& costing, const model::Pass& pass, std::size_t a
   return remaining_share(costing, time, attention * ((ranks - 1.0) / ranks));
 }
 
+// Attention inside documents: as many pieces more as they are shorter; one kernel all the same. The
+// replica with the longest documents is waited for.
+void add_masked(Parts& parts,
+                const Costing& costing,
+                const model::AttentionOp& whole,
+                bool recomputed) {
+  const auto shorter = [&costing](std::int64_t length) {
+    const double share = costing.masked.length_share * static_cast<double>(length);
+    return std::max<std::int64_t>(1, std::llround(share));
+  };
+  model::AttentionOp piece = whole;
+  piece.query_length = shorter(whole.query_length);
+  piece.key_length = shorter(whole.key_length);
+  const double pieces =
+      static_cast<double>(whole.query_length) / static_cast<double>(piece.query_length);
+  cost::Cost cost = costing.costs.attention(piece);
+  const Seconds work = cost.time - cost.gap;
+  const double scale = cost.time > Seconds{} ? (work * pieces + cost.gap) / cost.time : 1.0;
+  cost.time = work * pieces + cost.gap;
+  for (Seconds& source : cost.by_source) {
+    source = source * scale;
+  }
+  cost.extrapolated = cost.extrapolated * scale;
+  parts.add(recomputed ? StepCategory::recompute : StepCategory::compute, cost);
+  parts.add(StepCategory::idle,
+            cost::term(work * (pieces * costing.masked.imbalance), SourceKind::given));
+}
+
 void add_operation(Parts& parts,
                    const Costing& costing,
                    const model::Pass& pass,
@@ -85,6 +113,9 @@ void add_operation(Parts& parts,
     const cost::Cost& cost = memo.get(costing, *collective);
     parts.add(
         exposed_category(collective->axis), cost, exposed_share(costing, pass, at, cost.time));
+  } else if (const auto* attention = std::get_if<model::AttentionOp>(&pass[at].op);
+             attention != nullptr && costing.masked.length_share < 1.0) {
+    add_masked(parts, costing, *attention, pass[at].recomputed);
   } else {
     parts.add(pass[at].recomputed ? StepCategory::recompute : StepCategory::compute,
               costing.costs.operation(pass[at].op, costing.places));
@@ -288,6 +319,11 @@ void apply_host_floor(const Costing& costing, std::initializer_list<HostedPass> 
 
 }  // namespace
 
+Seconds decomposed_wait(Seconds collective, Seconds gemm, std::int64_t chunks) {
+  const double rest = 1.0 - 1.0 / static_cast<double>(chunks);
+  return collective / static_cast<double>(chunks) + std::max(Seconds{}, collective - gemm) * rest;
+}
+
 double exposed_share(const Costing& costing,
                      const model::Pass& pass,
                      std::size_t at,
@@ -303,6 +339,13 @@ double exposed_share(const Costing& costing,
     return 1.0;
   }
   const hardware::SoftwareProfile& software = costing.costs.software();
+  const OverlapSpec& overlap = costing.input.spec.overlap;
+  if (overlap.tensor && overlap.tensor_chunks) {
+    const bool gathers = op.kind == model::CollectiveKind::all_gather;
+    const Seconds gemm = neighbour_time<model::GemmOp>(costing, pass, at, gathers);
+    const Seconds exposed = decomposed_wait(time, gemm, *overlap.tensor_chunks);
+    return (exposed + (time - exposed) * software.communication_slowdown.value()) / time;
+  }
   if (op.beside != model::Beside::nothing && software.hides_tensor_backward) {
     const bool forwards = op.beside == model::Beside::next_gemm;
     return remaining_share(

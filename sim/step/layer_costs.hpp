@@ -14,6 +14,8 @@
 //           | (c - 1) / c of it that runs on keys of other ranks              |      |
 //           | beside a GEMM: time - hidden (1 - slow-down), hidden at most    | s    | software
 //           | the GEMM's time; else the stack's tensor_exposed share          |      |
+//           | cut into n chunks: c / n + (1 - 1 / n) max(0, c - GEMM), and     |      |
+//           | the slow-down of the rest                                       |      |
 
 #include <cstddef>
 #include <optional>
@@ -22,6 +24,10 @@
 #include "sim/step/data_parallel_costs.hpp"
 
 namespace orrery::step {
+
+// What a GEMM waits when it and the collective that feeds it (or that it feeds) are cut into
+// chunks: the first chunk of the wire, then what every further chunk lacks.
+[[nodiscard]] Seconds decomposed_wait(Seconds collective, Seconds gemm, std::int64_t chunks);
 
 struct LayerCosts {
   Parts forward;

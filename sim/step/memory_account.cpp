@@ -11,6 +11,7 @@
 #include "sim/model/memory.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/model/precision.hpp"
+#include "sim/step/offload.hpp"
 #include "sim/step/stage_costs.hpp"
 
 namespace orrery::step {
@@ -49,6 +50,7 @@ struct ChunkBytes {
   Moment layer;     // while one of its layers runs backward
   Moment head;      // while its head does, if it has one
   Bytes gradients;  // unsharded, of the chunk's parameters
+  Bytes hosted;     // kept in host memory, per micro-batch in flight
 
   [[nodiscard]] const Moment& worst() const {
     return head.sum() > layer.sum() ? head : layer;
@@ -90,8 +92,11 @@ ChunkBytes chunk_bytes(const StepInput& input,
   for (std::int64_t i = 0; i < part.num_layers; ++i) {
     const LayerTable::Entry& layer =
         layers.get(part.first_layer + i, recompute_policy(input.spec.recompute, i));
-    sum.kept += layer.kept;
-    sum.layer.working = std::max(sum.layer.working, layer.working);
+    const Bytes hosted = layer.kept * input.spec.offload.activations;
+    sum.kept += layer.kept - hosted;
+    sum.hosted += hosted;
+    // One layer's copy is on its way while the next one runs.
+    sum.layer.working = std::max(sum.layer.working, layer.working + hosted * 2.0);
   }
   const model::ActivationOptions ends = activation_options(input, costs, model::Recompute::none);
   if (part.has_embedding) {
@@ -125,6 +130,7 @@ void walk_list(const std::vector<schedule::PipelineOp>& list,
   std::vector<bool> has_gradients(chunks.size(), false);
   const Bytes sharded = memory.gradients;
   Bytes live;
+  Bytes hosted;
   Bytes gradients = sharded;
   Bytes highest;
   const Bytes idle_communication = memory.communication;
@@ -132,6 +138,8 @@ void walk_list(const std::vector<schedule::PipelineOp>& list,
     const auto c = static_cast<std::size_t>(op.chunk);
     if (!is_backward(op)) {
       live += chunks[c].kept;
+      hosted += chunks[c].hosted;
+      memory.host = std::max(memory.host, hosted);
     } else if (transient_gradients && !has_gradients[c]) {
       has_gradients[c] = true;
       gradients += chunks[c].gradients;
@@ -148,6 +156,7 @@ void walk_list(const std::vector<schedule::PipelineOp>& list,
     }
     if (releases(op)) {
       live -= chunks[c].kept;
+      hosted -= chunks[c].hosted;
       --releases_left[c];
       if (transient_gradients && releases_left[c] == 0) {
         gradients -= chunks[c].gradients;
@@ -297,6 +306,43 @@ Bytes cached_weights(const StepInput& input, const cost::CostModel& costs, std::
   return bytes(narrow_weight_elements(input, costs, device) * cast.written);
 }
 
+// Takes what waits on the host out of the GPU's memory; two buckets of it stay as buffers.
+void move_states(const StepInput& input,
+                 const cost::CostModel& costs,
+                 const StageCosts& stages,
+                 std::int64_t device,
+                 StageMemory& memory) {
+  const OffloadSpec& spec = input.spec.offload;
+  if (!spec.any()) {
+    return;
+  }
+  double bucket = 0.0;
+  for (const ChunkCosts& part : stages.devices[static_cast<std::size_t>(device)].chunks) {
+    for (const std::uint32_t index : part.buckets) {
+      bucket = std::max(bucket, stages.buckets[index].parameters);
+    }
+  }
+  constexpr double kBuffers = 2.0;
+  const model::PrecisionSpec& precision = input.spec.precision;
+  const double updated = layout::optimizer_parameters(
+      layout::stage_shard_parameters(input.model, input.layout, device), input.layout);
+  memory.host =
+      host_bytes(input,
+                 costs,
+                 {.updated = updated, .parameters = memory.parameters, .activations = memory.host});
+  if (spec.optimizer != OffloadTarget::none) {
+    memory.optimizer = {};
+  }
+  if (gradients_wait_on_host(input, costs)) {
+    memory.gradients = {};
+    memory.communication += model::bytes_per_element(precision.activation) * (bucket * kBuffers);
+  }
+  if (spec.parameters != OffloadTarget::none) {
+    memory.parameters = {};
+    memory.communication += model::bytes_per_element(precision.parameter) * (bucket * kBuffers);
+  }
+}
+
 }  // namespace
 
 std::vector<StageMemory> memory_account(const StepInput& input,
@@ -308,7 +354,8 @@ std::vector<StageMemory> memory_account(const StepInput& input,
   const bool shards_gradients =
       input.layout.sharding != Sharding::none && input.layout.sharding != Sharding::zero1;
   const bool transient_gradients =
-      shards_gradients && gradient_reduction(input, costs) == hardware::GradientReduction::per_step;
+      shards_gradients && !gradients_wait_on_host(input, costs) &&
+      gradient_reduction(input, costs) == hardware::GradientReduction::per_step;
   for (std::int64_t d = 0; d < input.layout.pipeline; ++d) {
     const auto index = static_cast<std::size_t>(d);
     const layout::StateBytes states =
@@ -336,6 +383,7 @@ std::vector<StageMemory> memory_account(const StepInput& input,
           model::bytes_per_element(input.spec.precision.gradient) * (held.dense + held.expert);
     }
     walk_list(schedule.lists[index], chunks, transient_gradients, memory);
+    move_states(input, costs, stage_costs, d, memory);
     memory.gradients += empty_gradients(input, costs, d);
     const double fragmentation = costs.software().fragmentation.value();
     memory.overhead = memory.peak() * fragmentation + costs.software().memory_overhead.value();
@@ -345,8 +393,10 @@ std::vector<StageMemory> memory_account(const StepInput& input,
   return stages;
 }
 
-Feasibility judge(const std::vector<StageMemory>& stages) {
+Feasibility judge(const std::vector<StageMemory>& stages, const StepInput& input) {
   Feasibility result;
+  const auto gpus_of_node =
+      static_cast<double>(std::min(input.cluster.gpus_per_node, input.layout.gpus));
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const Bytes headroom = stages[i].limit - stages[i].peak();
     if (i == 0 || headroom < result.headroom) {
@@ -354,7 +404,12 @@ Feasibility judge(const std::vector<StageMemory>& stages) {
       result.worst_stage = static_cast<std::int64_t>(i);
     }
   }
+  for (const StageMemory& stage : stages) {
+    result.host = std::max(result.host, stage.host * gpus_of_node);
+  }
   result.fits = !(result.headroom < Bytes{});
+  const std::optional<Bytes>& host = input.spec.offload.host_memory;
+  result.fits_host = !host || result.host <= *host;
   return result;
 }
 

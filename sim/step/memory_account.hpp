@@ -35,6 +35,7 @@ namespace orrery::step {
                                                       const schedule::Schedule& schedule,
                                                       const StageCosts& stage_costs);
 
-[[nodiscard]] Feasibility judge(const std::vector<StageMemory>& stages);
+// A node is counted as if all its GPUs were of the stage that needs most host memory.
+[[nodiscard]] Feasibility judge(const std::vector<StageMemory>& stages, const StepInput& input);
 
 }  // namespace orrery::step

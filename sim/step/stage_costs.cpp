@@ -9,12 +9,14 @@
 
 #include "sim/base/check.hpp"
 #include "sim/layout/sharding.hpp"
+#include "sim/model/memory.hpp"
 #include "sim/model/parameters.hpp"
-#include "sim/model/precision.hpp"
 #include "sim/step/combined_step.hpp"
 #include "sim/step/data_parallel_costs.hpp"
 #include "sim/step/layer_costs.hpp"
 #include "sim/step/nic_sharing.hpp"
+#include "sim/step/offload.hpp"
+#include "sim/step/optimizer_costs.hpp"
 
 namespace orrery::step {
 
@@ -91,8 +93,21 @@ class BucketTable {
   // The layers that were costed, cut at their all-to-all.
   [[nodiscard]] CombinedLayers combined() const;
 
+  // Of one micro-batch over all chunks of the device.
+  [[nodiscard]] Seconds backward_time(const DeviceCosts& device) const {
+    Seconds sum;
+    for (const ChunkCosts& chunk : device.chunks) {
+      for (const std::uint32_t bucket : chunk.buckets) {
+        sum += buckets_[bucket].backward.total();
+      }
+    }
+    return sum;
+  }
+
  private:
   BucketCosts cost_bucket(const BucketContent& content);
+  [[nodiscard]] BucketBytes moved_bytes(const BucketContent& content,
+                                        const model::ShardParameters& held) const;
   const LayerCosts& layer_costs(std::size_t sort, std::int64_t layer, model::Recompute policy);
 
   const Costing& costing_;
@@ -162,6 +177,9 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
        {&bucket.forward, &bucket.backward, &bucket.backward_input, &bucket.backward_weight}) {
     apply_jitter(*parts, costing_);
   }
+  if (costing_.input.spec.offload.any()) {
+    add_copies(bucket, costing_, moved_bytes(content, held));
+  }
   return bucket;
 }
 
@@ -182,6 +200,29 @@ CombinedLayers BucketTable::combined() const {
     }
   }
   return combined;
+}
+
+// Embedding and head keep next to nothing beside a layer's activations: they stay on the GPU.
+BucketBytes BucketTable::moved_bytes(const BucketContent& content,
+                                     const model::ShardParameters& held) const {
+  const StepInput& input = costing_.input;
+  BucketBytes moved;
+  for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
+    if (content.layers[sort] > 0) {
+      const auto policy = static_cast<model::Recompute>(sort % BucketContent::kPolicies);
+      const std::int64_t layer =
+          sort < BucketContent::kPolicies ? content.dense_layer : content.moe_layer;
+      moved.activations +=
+          model::layer_activation_bytes(
+              input.model,
+              {.ops = costing_.options, .recompute = policy, .dropout = costing_.options.dropout},
+              layer) *
+          static_cast<double>(content.layers[sort]);
+    }
+  }
+  moved.held = layout::kept_parameters(held, input.layout);
+  moved.updated = layout::optimizer_parameters(held, input.layout);
+  return moved;
 }
 
 // Layers [first, last) of bucket b when `layers` layers are cut into `buckets` groups.
@@ -219,50 +260,6 @@ ChunkCosts cost_chunk(const Costing& costing,
   return chunk;
 }
 
-// Each rank of the shard group broadcasts its part, one after the other: what that costs on top of
-// the bytes, which the gathers carry.
-void add_broadcasts(Parts& parts, const Costing& costing) {
-  const hardware::SoftwareProfile& software = costing.costs.software();
-  const Sharding sharding = costing.input.layout.sharding;
-  const std::int64_t owners = costing.places.shard.ranks;
-  if (software.parameter_gather == hardware::ParameterGather::broadcast && owners > 1 &&
-      (sharding == Sharding::zero1 || sharding == Sharding::zero2)) {
-    const auto& each = software.broadcast_time;
-    parts.add(StepCategory::exposed_data,
-              cost::term(each.value() * static_cast<double>(owners), each.kind()));
-  }
-}
-
-// The new weights brought to 8 or 4 bits, once per step.
-void add_weight_casts(Parts& parts, const Costing& costing, std::int64_t device) {
-  const model::PrecisionSpec& precision = costing.input.spec.precision;
-  const double elements = narrow_weight_elements(costing.input, costing.costs, device);
-  if (elements == 0.0 || precision.casts_weights) {
-    return;
-  }
-  const model::CastTraffic cast =
-      model::cast_traffic(precision.activation, precision.compute, precision.fp8_scaling);
-  parts.add(StepCategory::optimizer,
-            costing.costs.memory_bound({.name = "fp8_weight_cast",
-                                        .read = bytes(elements * cast.read),
-                                        .written = bytes(elements * cast.written),
-                                        .kernels = cast.kernels}));
-}
-
-Parts cost_optimizer(const Costing& costing,
-                     const model::ShardParameters& stage,
-                     std::int64_t device) {
-  Parts parts;
-  add_weight_casts(parts, costing, device);
-  parts.add(
-      StepCategory::optimizer,
-      costing.costs.optimizer_step(layout::optimizer_parameters(stage, costing.input.layout)));
-  const auto& fixed = costing.costs.software().fixed_step_time;
-  parts.add(StepCategory::launch_gap, cost::term(fixed.value(), fixed.kind()));
-  add_broadcasts(parts, costing);
-  return parts;
-}
-
 }  // namespace
 
 Costing make_costing(const StepInput& input, const cost::CostModel& costs) {
@@ -274,7 +271,8 @@ Costing make_costing(const StepInput& input, const cost::CostModel& costs) {
           .places = placements(input),
           .tensor_exposed = exposed,
           .overlaps_experts = overlaps,
-          .combines = overlaps && schedule::has_combined_steps(input.spec.schedule)};
+          .combines = overlaps && schedule::has_combined_steps(input.spec.schedule),
+          .masked = masked_attention(input, costs)};
 }
 
 model::PrecisionSpec resolve_precision(const StepSpec& spec,
@@ -462,8 +460,10 @@ StageCosts stage_costs(const StepInput& input,
                      layout::shared_table_parameters(
                          input.model, input.layout, d, static_cast<std::int64_t>(c))));
     }
-    device.optimizer =
-        cost_optimizer(costing, layout::stage_shard_parameters(input.model, input.layout, d), d);
+    device.optimizer = cost_optimizer(costing,
+                                      layout::stage_shard_parameters(input.model, input.layout, d),
+                                      d,
+                                      table.backward_time(device));
     device.optimizer.add(cost_copies(costing, map, d));
     result.devices.push_back(std::move(device));
     Parts to_next;

@@ -95,12 +95,20 @@ struct DeviceCosts {
   Parts optimizer;
 };
 
+// Time of the compute of a pipeline device / nominal: of the slowest GPU that it waits for, and the
+// mean of all its GPUs.
+struct DeviceSpeed {
+  double slowest = 1.0;
+  double mean = 1.0;
+};
+
 struct StageCosts {
   std::vector<BucketCosts> buckets;  // those that differ: few, since layers of one kind are alike
   std::vector<DeviceCosts> devices;
   std::vector<Parts> send_forward;   // by device: message to the next device
   std::vector<Parts> send_backward;  // by device: message to the previous device
   CombinedLayers combined;
+  std::vector<DeviceSpeed> speeds;  // by device; empty: all GPUs are alike
 
   [[nodiscard]] const BucketCosts& bucket(const ChunkCosts& chunk, std::size_t index) const {
     return buckets[chunk.buckets[index]];

@@ -101,6 +101,7 @@ struct StageMemory {
   Bytes communication;  // gathered parameters and reduction buckets
   Bytes overhead;       // context, libraries, allocator fragmentation
   Bytes limit;          // memory of the GPU
+  Bytes host;           // in host memory, beside the GPU's peak
 
   [[nodiscard]] Bytes peak() const {
     return parameters + gradients + optimizer + activations + working + communication + overhead;
@@ -108,9 +109,11 @@ struct StageMemory {
 };
 
 struct Feasibility {
-  bool fits = true;
+  bool fits = true;  // in the memory of the GPUs
   std::int64_t worst_stage = 0;
   Bytes headroom;  // negative: short by that much on the worst stage
+  bool fits_host = true;
+  Bytes host;  // of the node that needs most host memory
 };
 
 // One line of the account of a stage's work per micro-batch, for `explain`.
@@ -133,6 +136,7 @@ struct StepResult {
   bool given = false;  // the scenario stated the step time; there is no ledger detail
   std::vector<Slice> slices;
   std::vector<OperationShare> operations;
+  std::vector<SimTime> draws;  // step times of the draws of unequal GPUs, ascending; else empty
 };
 
 }  // namespace orrery::step

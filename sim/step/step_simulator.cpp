@@ -9,10 +9,12 @@
 #include "sim/schedule/schedule.hpp"
 #include "sim/schedule/step_graph.hpp"
 #include "sim/step/attribution.hpp"
+#include "sim/step/execute_step.hpp"
+#include "sim/step/input_supply.hpp"
+#include "sim/step/local_steps.hpp"
 #include "sim/step/memory_account.hpp"
-#include "sim/step/stage_costs.hpp"
+#include "sim/step/mixed_gpus.hpp"
 #include "sim/step/step_limits.hpp"
-#include "sim/step/task_times.hpp"
 #include "sim/step/unit_times.hpp"
 
 namespace orrery::step {
@@ -21,6 +23,7 @@ namespace {
 
 using layout::Sharding;
 using schedule::ScheduleKind;
+using schedule::StepGraph;
 
 schedule::DataParallelComm data_parallel_comm(const StepInput& input,
                                               const cost::CostModel& costs) {
@@ -64,19 +67,13 @@ schedule::P2pMode p2p_mode(const StepInput& input, const cost::CostModel& costs)
              : schedule::P2pMode::occupying;
 }
 
-std::variant<schedule::Schedule, StepProblem> make_schedule(const StepInput& input) {
-  const schedule::ScheduleRequest request = {
-      .kind = input.spec.schedule,
-      .devices = static_cast<int>(input.layout.pipeline),
-      .chunks = static_cast<int>(input.layout.virtual_stages),
-      .micro_batches = static_cast<int>(input.layout.micro_batches),
-      .group_size = std::nullopt,
-      .backward_order = std::nullopt};
-  auto made = schedule::generate(request);
-  if (auto* refusal = std::get_if<schedule::ScheduleRefusal>(&made)) {
-    return StepProblem{"layout.schedule", refusal->message, refusal->allowed};
-  }
-  return std::get<schedule::Schedule>(std::move(made));
+schedule::ScheduleRequest schedule_request(const StepInput& input) {
+  return {.kind = input.spec.schedule,
+          .devices = static_cast<int>(input.layout.pipeline),
+          .chunks = static_cast<int>(input.layout.virtual_stages),
+          .micro_batches = static_cast<int>(input.layout.micro_batches),
+          .group_size = std::nullopt,
+          .backward_order = std::nullopt};
 }
 
 // GPU time by source of the coefficients: busy parts as they are, waiting in the same proportions.
@@ -133,64 +130,138 @@ void keep_slices(StepResult& result,
   }
 }
 
-}  // namespace
-
-std::variant<StepResult, StepProblem> simulate_step(const StepInput& input,
-                                                    const cost::CostModel& costs,
-                                                    const StepOptions& options) {
-  auto made = make_schedule(input);
-  if (auto* problem = std::get_if<StepProblem>(&made)) {
-    return std::move(*problem);
-  }
-  const schedule::Schedule& plan = std::get<schedule::Schedule>(made);
-  const std::vector<std::vector<int>> buckets = buckets_per_chunk(input);
-  const schedule::StepGraphOptions graph_options = {.p2p = p2p_mode(input, costs),
-                                                    .buckets = buckets,
-                                                    .comm = data_parallel_comm(input, costs),
-                                                    .optimizer = true};
-  if (auto problem = graph_too_large(plan, graph_options)) {
-    return *std::move(problem);
-  }
-  auto built = schedule::build_step_graph(plan, graph_options);
-  if (auto* deadlock = std::get_if<schedule::Deadlock>(&built)) {
-    return StepProblem{"layout.schedule", deadlock->message, {}};
-  }
-  const schedule::StepGraph& graph = std::get<schedule::StepGraph>(built);
-  const StageCosts stages = stage_costs(input, costs, buckets);
-  if (auto problem = step_too_long(stages, graph.tasks.size())) {
-    return *std::move(problem);
-  }
-  TaskTimes times(graph, stages);
-  engine::Timing timing;
-  engine::replay_linear(graph.graph, times.durations(), times.delays(), timing);
-  if (times.stretch_overlapped(timing, costs.software().communication_slowdown.value())) {
-    engine::replay_linear(graph.graph, times.durations(), times.delays(), timing);
-  }
-
-  StepResult result;
-  result.gpus = input.layout.gpus;
-  result.step_time = timing.makespan;
+void take_ledgers(StepResult& result,
+                  const StepInput& input,
+                  const StepGraph& graph,
+                  const Execution& run) {
   result.stage_ledgers =
       attribute_step({.graph = graph,
-                      .timing = timing,
-                      .delays = times.delays(),
-                      .parts = times.parts(),
-                      .stretch = times.stretch(),
+                      .timing = run.timing,
+                      .delays = run.times.delays(),
+                      .parts = run.times.parts(),
+                      .stretch = run.times.stretch(),
                       .devices = input.layout.pipeline,
                       .gpus_per_device = input.layout.gpus / input.layout.pipeline});
   for (const StepLedger& ledger : result.stage_ledgers) {
     result.ledger += ledger;
   }
-  result.memory = memory_account(input, costs, plan, stages);
-  result.feasibility = judge(result.memory);
+}
+
+// What comes on top of the executed step: waiting for the next batch.
+void wait_for_data(StepResult& result, const StepInput& input) {
+  for (SimTime& draw : result.draws) {
+    draw += to_sim_time(data_stall(input, to_seconds(draw)));
+  }
+  prolong(result,
+          StepCategory::data_stall,
+          to_sim_time(data_stall(input, to_seconds(result.step_time))));
+}
+
+}  // namespace
+
+struct StepSimulator::Structure {
+  schedule::ScheduleRequest request;
+  schedule::StepGraphOptions options;
+  schedule::Schedule plan;
+  StepGraph graph;
+};
+
+StepSimulator::StepSimulator() = default;
+StepSimulator::~StepSimulator() = default;
+StepSimulator::StepSimulator(StepSimulator&&) noexcept = default;
+StepSimulator& StepSimulator::operator=(StepSimulator&&) noexcept = default;
+
+std::variant<const StepSimulator::Structure*, StepProblem> StepSimulator::structure(
+    const schedule::ScheduleRequest& request, const schedule::StepGraphOptions& options) {
+  for (const auto& known : kept_) {
+    if (known->request == request && known->options == options) {
+      return known.get();
+    }
+  }
+  auto made = schedule::generate(request);
+  if (auto* refusal = std::get_if<schedule::ScheduleRefusal>(&made)) {
+    return StepProblem{"layout.schedule", refusal->message, refusal->allowed};
+  }
+  auto& plan = std::get<schedule::Schedule>(made);
+  if (auto problem = graph_too_large(plan, options)) {
+    return *std::move(problem);
+  }
+  auto built = schedule::build_step_graph(plan, options);
+  if (auto* deadlock = std::get_if<schedule::Deadlock>(&built)) {
+    return StepProblem{"layout.schedule", deadlock->message, {}};
+  }
+  constexpr std::size_t kKept = 4;
+  if (kept_.size() == kKept) {
+    kept_.erase(kept_.begin());
+  }
+  kept_.push_back(std::make_unique<Structure>(
+      Structure{request, options, std::move(plan), std::get<StepGraph>(std::move(built))}));
+  return kept_.back().get();
+}
+
+std::variant<StepResult, StepProblem> StepSimulator::simulate(const StepInput& input,
+                                                              const cost::CostModel& costs,
+                                                              const StepOptions& options) {
+  if (input.spec.local_steps.islands > 1) {
+    return simulate_islands(input, costs, options);
+  }
+  const std::vector<std::vector<int>> buckets = buckets_per_chunk(input);
+  auto found = structure(schedule_request(input),
+                         {.p2p = p2p_mode(input, costs),
+                          .buckets = buckets,
+                          .comm = data_parallel_comm(input, costs),
+                          .optimizer = true});
+  if (auto* problem = std::get_if<StepProblem>(&found)) {
+    return std::move(*problem);
+  }
+  const Structure& shape = *std::get<const Structure*>(found);
+  const StageCosts stages = cluster_stage_costs(input, costs, buckets);
+  if (auto problem = step_too_long(stages, shape.graph.tasks.size())) {
+    return *std::move(problem);
+  }
+  SlowestReplica slowest = find_slowest_replica(input, costs, shape.graph, stages);
+  const Execution run =
+      execute(shape.graph, stages, costs.software().communication_slowdown.value(), slowest.speeds);
+  StepResult result;
+  result.gpus = input.layout.gpus;
+  result.step_time = run.timing.makespan;
+  result.draws = std::move(slowest.draws);
+  take_ledgers(result, input, shape.graph, run);
+  result.memory = memory_account(input, costs, shape.plan, stages);
+  apply_smallest_memory(input, result.memory);
+  result.feasibility = judge(result.memory, input);
   account_for_trust(result, stages, input);
+  wait_for_data(result, input);
   if (options.timeline) {
-    keep_slices(result, graph, options.ticks ? unit_timing(graph, input.layout, buckets) : timing);
+    keep_slices(result,
+                shape.graph,
+                options.ticks ? unit_timing(shape.graph, input.layout, buckets) : run.timing);
   }
   if (options.operations) {
     result.operations = operation_account(input, costs, busiest_device(result));
   }
   return result;
+}
+
+std::variant<StepResult, StepProblem> StepSimulator::simulate_islands(const StepInput& input,
+                                                                      const cost::CostModel& costs,
+                                                                      const StepOptions& options) {
+  if (auto problem = check_islands(input)) {
+    return *std::move(problem);
+  }
+  StepInput island = island_of(input);
+  island.spec.local_steps = {};
+  auto outcome = simulate(island, costs, options);
+  if (auto* result = std::get_if<StepResult>(&outcome)) {
+    add_outer_step(*result, input, costs);
+  }
+  return outcome;
+}
+
+std::variant<StepResult, StepProblem> simulate_step(const StepInput& input,
+                                                    const cost::CostModel& costs,
+                                                    const StepOptions& options) {
+  return StepSimulator().simulate(input, costs, options);
 }
 
 }  // namespace orrery::step

@@ -11,8 +11,11 @@
 // Input is a resolved layout (all divisibility rules hold). The result is deterministic. A schedule
 // that the layout cannot run is reported as a StepRefusal: an answer for the user, with the rule.
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/layout/layout_spec.hpp"
@@ -28,11 +31,18 @@ struct StepProblem {
   std::string allowed;
 };
 
+// Nodes from `first_node` on, up to the next block, hold GPUs of another type.
+struct GpuBlock {
+  std::int64_t first_node = 0;
+  std::shared_ptr<const cost::CostModel> costs;
+};
+
 struct StepInput {
   model::ModelSpec model;
   layout::Layout layout;
   layout::ClusterShape cluster;
   StepSpec spec;
+  std::vector<GpuBlock> mixed = {};  // by first node; empty: all GPUs are of one type
 };
 
 struct StepOptions {
@@ -41,6 +51,32 @@ struct StepOptions {
   bool operations = true;  // keep the account by operation
 };
 
+// Keeps the structure of its last steps: lists and step graph depend on degrees, micro-batches and
+// buckets alone, so that a step of the same shape is only timed. One simulator per thread.
+class StepSimulator {
+ public:
+  StepSimulator();
+  ~StepSimulator();
+  StepSimulator(StepSimulator&&) noexcept;
+  StepSimulator& operator=(StepSimulator&&) noexcept;
+
+  [[nodiscard]] std::variant<StepResult, StepProblem> simulate(const StepInput& input,
+                                                               const cost::CostModel& costs,
+                                                               const StepOptions& options = {});
+
+ private:
+  struct Structure;
+
+  [[nodiscard]] std::variant<const Structure*, StepProblem> structure(
+      const schedule::ScheduleRequest& request, const schedule::StepGraphOptions& options);
+  [[nodiscard]] std::variant<StepResult, StepProblem> simulate_islands(const StepInput& input,
+                                                                       const cost::CostModel& costs,
+                                                                       const StepOptions& options);
+
+  std::vector<std::unique_ptr<Structure>> kept_;  // the latest last
+};
+
+// One step with a simulator of its own.
 [[nodiscard]] std::variant<StepResult, StepProblem> simulate_step(const StepInput& input,
                                                                   const cost::CostModel& costs,
                                                                   const StepOptions& options = {});

@@ -12,6 +12,10 @@
 // compile    | kernels run through torch.compile                             | -    | scenario
 // bucket     | bytes of one data-parallel communication                      | byte | scenario
 // given_time | step time stated by the scenario; the step model is not used  | s    | scenario
+// offload    | what waits in host memory or on NVMe                          | -    | scenario
+// local_steps | how rarely islands of GPUs synchronise                       | -    | scenario
+// variation  | how unequal the GPUs are                                      | -    | scenario
+// data       | what is read, and how full the sequences are                  | -    | scenario
 
 #include <cstdint>
 #include <optional>
@@ -22,6 +26,10 @@
 #include "sim/model/transformer_ops.hpp"
 #include "sim/schedule/schedule_spec.hpp"
 #include "sim/schedule/step_graph.hpp"
+#include "sim/step/data_spec.hpp"
+#include "sim/step/local_steps_spec.hpp"
+#include "sim/step/offload_spec.hpp"
+#include "sim/step/variation_spec.hpp"
 
 namespace orrery::step {
 
@@ -31,8 +39,9 @@ struct RecomputeSpec {
 };
 
 struct OverlapSpec {
-  bool data = true;      // gradient reduction and parameter gather behind compute
-  bool tensor = false;   // tensor-parallel collectives behind their GEMMs
+  bool data = true;     // gradient reduction and parameter gather behind compute
+  bool tensor = false;  // tensor-parallel collectives behind their GEMMs
+  std::optional<std::int64_t> tensor_chunks = {};  // cut together with their GEMM into so many
   bool pipeline = true;  // interleaved schedules: send and receive behind compute
   // The experts' all-to-all behind compute; absent: in schedules with combined steps.
   std::optional<bool> expert;
@@ -60,6 +69,10 @@ struct StepSpec {
   std::optional<hardware::ExpertExchange> expert_exchange;  // absent: as the software profile says
   std::optional<Seconds> given_time;
   bool compile = false;  // torch.compile, where the stack has it
+  OffloadSpec offload;
+  LocalStepsSpec local_steps;
+  VariationSpec variation;
+  DataSpec data;
 };
 
 // The precision with what the scenario leaves to the stack: the type of gradients, whether

@@ -188,26 +188,41 @@ SimTime overlap(const std::vector<Span>& spans, std::size_t& first, SimTime star
 
 }  // namespace
 
-TaskParts round_parts(const Parts& parts) {
+TaskParts round_parts(const Parts& parts, const DeviceSpeed& speed) {
+  std::array<Seconds, kStepCategories> times = parts.by_category;
+  for (const StepCategory scaled :
+       {StepCategory::compute, StepCategory::recompute, StepCategory::optimizer}) {
+    Seconds& time = times[static_cast<std::size_t>(scaled)];
+    const Seconds whole = time * speed.slowest;
+    time = time * std::min(speed.mean, speed.slowest);
+    times[static_cast<std::size_t>(StepCategory::idle)] += whole - time;
+  }
   TaskParts rounded;
   for (std::size_t c = 0; c < kStepCategories; ++c) {
-    rounded.parts[c] = to_sim_time(parts.by_category[c]);
+    rounded.parts[c] = to_sim_time(times[c]);
     rounded.total += rounded.parts[c];
   }
   return rounded;
 }
 
-TaskTimes::TaskTimes(const schedule::StepGraph& graph, const StageCosts& costs) : graph_(graph) {
+TaskTimes::TaskTimes(const schedule::StepGraph& graph,
+                     const StageCosts& costs,
+                     std::span<const DeviceSpeed> speeds)
+    : graph_(graph) {
   const Numbering numbering(graph, costs);
   constexpr std::uint32_t kUnknown = UINT32_MAX;
-  std::vector<std::uint32_t> known(numbering.count(), kUnknown);
+  // At one speed all devices share compositions; else each has its own.
+  std::vector<std::uint32_t> known(numbering.count() * (speeds.size() + 1), kUnknown);
   std::vector<std::uint32_t> which;
   which.reserve(graph.tasks.size());
   for (const StepTask& task : graph.tasks) {
-    std::uint32_t& index = known[numbering.of(task)];
+    const bool own_speed = !speeds.empty() && task.device != schedule::kNone;
+    const std::size_t device = own_speed ? static_cast<std::size_t>(task.device) + 1 : 0;
+    std::uint32_t& index = known[numbering.of(task) + numbering.count() * device];
     if (index == kUnknown) {
       index = static_cast<std::uint32_t>(compositions_.size());
-      compositions_.push_back(round_parts(task_parts(graph, costs, task)));
+      compositions_.push_back(round_parts(task_parts(graph, costs, task),
+                                          own_speed ? speeds[device - 1] : DeviceSpeed{}));
     }
     which.push_back(index);
   }

@@ -2,7 +2,7 @@
 
 // How long does every task of a step graph take? Costs of the stages, rounded once to nanoseconds.
 //
-//   duration(task) = sum of its parts, each rounded to a whole nanosecond
+//   duration(task) = sum of its parts, each rounded to a whole nanosecond; compute x slowest GPU
 //   stretch(task)  = slowdown * (time it shares its GPU with data-parallel communication)
 //
 // symbol    | meaning                                                  | unit | origin
@@ -25,7 +25,10 @@ namespace orrery::step {
 
 class TaskTimes {
  public:
-  TaskTimes(const schedule::StepGraph& graph, const StageCosts& costs);
+  // `speeds` by device; empty: nominal.
+  TaskTimes(const schedule::StepGraph& graph,
+            const StageCosts& costs,
+            std::span<const DeviceSpeed> speeds = {});
 
   [[nodiscard]] std::span<const SimTime> durations() const {
     return durations_;
@@ -56,7 +59,8 @@ class TaskTimes {
   std::vector<SimTime> stretch_;
 };
 
-// Each part rounded half to even; the total is their sum.
-[[nodiscard]] TaskParts round_parts(const Parts& parts);
+// Each part rounded half to even; the total is their sum. Compute, recomputation and the optimizer
+// take as long as the slowest GPU; on the mean of all GPUs a part of that is idle.
+[[nodiscard]] TaskParts round_parts(const Parts& parts, const DeviceSpeed& speed = {});
 
 }  // namespace orrery::step

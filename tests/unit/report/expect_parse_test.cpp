@@ -23,6 +23,13 @@ ExpectError refused(std::string_view text) {
   return error != nullptr ? *error : ExpectError{};
 }
 
+TEST(ExpectParse, EnergyCarriesItsUnit) {
+  EXPECT_DOUBLE_EQ(parsed("p50(energy) <= 1.5GWh").bound, 1.5e6);
+  EXPECT_DOUBLE_EQ(parsed("p50(energy) <= 250MWh").bound, 2.5e5);
+  EXPECT_DOUBLE_EQ(parsed("p50(energy) <= 800kWh").bound, 800.0);
+  EXPECT_EQ(refused("p50(energy) <= 800").allowed, "such as 250MWh, 1.2GWh or 800kWh");
+}
+
 TEST(ExpectParse, PlainMetricWithEveryComparison) {
   const std::pair<std::string_view, Comparison> cases[] = {{"mfu >= 0.4", Comparison::at_least},
                                                            {"mfu <= 0.4", Comparison::at_most},

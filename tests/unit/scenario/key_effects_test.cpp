@@ -9,6 +9,7 @@
 
 #include "sim/scenario/key_table.hpp"
 #include "sim/scenario/load.hpp"
+#include "tests/unit/scenario/key_effect.hpp"
 #include "tests/unit/scenario/scenario_dump.hpp"
 #include "tests/unit/scenario/scenario_text.hpp"
 
@@ -16,14 +17,6 @@ namespace orrery::scenario {
 namespace {
 
 using Pairs = ScenarioText::Pairs;
-
-struct Effect {
-  std::string key;        // row of the table
-  std::string value;      // a value other than the default
-  std::string changed;    // lines of the dump that differ
-  Pairs context = {};     // set before, in both versions
-  std::string path = {};  // where the value goes, when not at `key`
-};
 
 const Pairs kMoe = {{"model.moe.num_experts", "8"},
                     {"model.moe.top_k", "2"},
@@ -325,6 +318,7 @@ std::vector<Effect> stated_effects() {
                            &cluster_effects(),
                            &layout_effects(),
                            &step_effects(),
+                           &axis_effects(),
                            &run_effects(),
                            &failure_effects()}) {
     all.insert(all.end(), part->begin(), part->end());

@@ -128,6 +128,10 @@ void dump_cluster(Lines& lines, const hardware::ClusterSpec& cluster) {
   lines.add("cluster.gpu", cluster.gpu);
   lines.add("cluster.nodes", cluster.nodes);
   lines.add("cluster.gpus_per_node", cluster.gpus_per_node);
+  for (std::size_t i = 0; i < cluster.mixed.size(); ++i) {
+    lines.add(fmt::format("cluster.mixed[{}].gpu", i), cluster.mixed[i].gpu);
+    lines.add(fmt::format("cluster.mixed[{}].nodes", i), cluster.mixed[i].nodes);
+  }
   lines.add("network.preset", cluster.network.preset);
   lines.add("network.nvlink_domain", cluster.network.nvlink_domain);
   lines.add("network.nic_rate", cluster.network.nic_rate);
@@ -181,6 +185,37 @@ void dump_layout(Lines& lines, const Scenario& scenario) {
   lines.add("batch.micro", scenario.batch.micro);
 }
 
+void dump_axes(Lines& lines, const step::StepSpec& step) {
+  lines.add("offload.optimizer", step.offload.optimizer);
+  lines.add("offload.parameters", step.offload.parameters);
+  lines.add("offload.activations", step.offload.activations);
+  lines.add("offload.link", step.offload.link);
+  lines.add("offload.host_bandwidth", step.offload.host_bandwidth);
+  lines.add("offload.nvme_read", step.offload.nvme_read);
+  lines.add("offload.nvme_write", step.offload.nvme_write);
+  lines.add("offload.host_memory", step.offload.host_memory);
+  lines.add("offload.overlap", step.offload.overlap);
+  lines.add("local_steps.every", step.local_steps.every);
+  lines.add("local_steps.islands", step.local_steps.islands);
+  lines.add("local_steps.rate", step.local_steps.rate);
+  lines.add("local_steps.latency", step.local_steps.latency);
+  lines.add("local_steps.bits", step.local_steps.bits);
+  lines.add("local_steps.overlap", step.local_steps.overlap);
+  lines.add("variation.gpu_sigma", step.variation.gpu_sigma);
+  lines.add("variation.node_sigma", step.variation.node_sigma);
+  lines.add("variation.slow_share", step.variation.slow_share);
+  lines.add("variation.slow_factor", step.variation.slow_factor);
+  lines.add("variation.draws", step.variation.draws);
+  lines.add("variation.seed", step.variation.seed);
+  lines.add("data.bytes_per_token", step.data.bytes_per_token);
+  lines.add("data.read_bandwidth", step.data.read_bandwidth);
+  lines.add("data.tokens_per_second", step.data.tokens_per_second);
+  lines.add("data.prefetch", step.data.prefetch);
+  lines.add("data.packing", step.data.packing);
+  lines.add("data.document_length", step.data.document_length);
+  lines.add("data.document_sigma", step.data.document_sigma);
+}
+
 void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.compute", step.precision.compute);
   lines.add("step.activation", step.precision.activation);
@@ -193,6 +228,7 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.recompute.layers", step.recompute.layers);
   lines.add("step.overlap.data", step.overlap.data);
   lines.add("step.overlap.tensor", step.overlap.tensor);
+  lines.add("step.overlap.tensor_chunks", step.overlap.tensor_chunks);
   lines.add("step.overlap.pipeline", step.overlap.pipeline);
   lines.add("step.overlap.expert", step.overlap.expert);
   lines.add("step.expert_exchange", step.expert_exchange);
@@ -208,6 +244,7 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.fsdp.reshard_group", step.fsdp.reshard_group);
   lines.add("step.fsdp.quantized_weights", step.fsdp.quantized_weights);
   lines.add("step.fsdp.quantized_gradients", step.fsdp.quantized_gradients);
+  dump_axes(lines, step);
 }
 
 void dump_failures(Lines& lines, const run::FailureSpec& failures) {

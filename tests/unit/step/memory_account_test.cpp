@@ -198,14 +198,14 @@ TEST(Judge, NamesTheStageThatIsShortOfMost) {
     stages[i].parameters = gigabytes(used[i]);
     stages[i].limit = gigabytes(80.0);
   }
-  const Feasibility short_of_memory = judge(stages);
+  const Feasibility short_of_memory = judge(stages, {});
   EXPECT_FALSE(short_of_memory.fits);
   EXPECT_EQ(short_of_memory.worst_stage, 1);
   EXPECT_DOUBLE_EQ(in_gigabytes(short_of_memory.headroom), -5.0);
 
   stages[1].parameters = gigabytes(80.0);
   stages[2].parameters = gigabytes(80.0);
-  const Feasibility exact = judge(stages);
+  const Feasibility exact = judge(stages, {});
   EXPECT_TRUE(exact.fits);  // to the last byte
   EXPECT_EQ(exact.worst_stage, 1);
 }

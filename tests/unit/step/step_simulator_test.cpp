@@ -50,6 +50,24 @@ TEST(StepSimulator, IsDeterministic) {
   }
 }
 
+// Other costs on a shape that is known, other shapes in between: as if each were the first.
+TEST(StepSimulator, KeptStructuresDoNotChangeTheAnswer) {
+  StepSimulator kept;
+  for (const std::int64_t micro : {1, 2, 1}) {
+    for (const std::string gpu : {"h100-sxm-80gb", "a100-sxm-80gb"}) {
+      Case what = llama_70b();
+      what.gpu = gpu;
+      what.batch.micro = micro;
+      const Prepared prepared = prepare(what);
+      const auto again = kept.simulate(prepared.input, prepared.costs);
+      ASSERT_TRUE(std::holds_alternative<StepResult>(again));
+      const StepResult first = simulate(prepared.input, prepared.costs);
+      EXPECT_EQ(std::get<StepResult>(again).step_time, first.step_time);
+      EXPECT_EQ(std::get<StepResult>(again).stage_ledgers, first.stage_ledgers);
+    }
+  }
+}
+
 TEST(StepSimulator, LeavesOutTimelineAndOperationsOnRequest) {
   const Prepared prepared = prepare(llama_70b());
   const StepResult full = simulate(prepared.input, prepared.costs);

@@ -1,0 +1,81 @@
+#include "sim/step/execute_step.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace orrery::step {
+
+namespace {
+
+struct Draw {
+  SimTime time;
+  std::vector<DeviceSpeed> speeds;
+};
+
+// The group's own slowest GPUs against the mean of all; types that differ come on top.
+std::vector<DeviceSpeed> group_speeds(const SpeedDraw& drawn,
+                                      std::size_t group,
+                                      const StageCosts& stages) {
+  std::vector<DeviceSpeed> speeds;
+  for (std::size_t d = 0; d < drawn.mean.size(); ++d) {
+    const DeviceSpeed types = stages.speeds.empty() ? DeviceSpeed{} : stages.speeds[d];
+    speeds.push_back({drawn.groups[group][d] * types.slowest, drawn.mean[d] * types.mean});
+  }
+  return speeds;
+}
+
+}  // namespace
+
+Execution execute(const schedule::StepGraph& graph,
+                  const StageCosts& stages,
+                  double slowdown,
+                  std::span<const DeviceSpeed> speeds) {
+  Execution run{TaskTimes(graph, stages, speeds), {}};
+  engine::replay_linear(graph.graph, run.times.durations(), run.times.delays(), run.timing);
+  if (run.times.stretch_overlapped(run.timing, slowdown)) {
+    engine::replay_linear(graph.graph, run.times.durations(), run.times.delays(), run.timing);
+  }
+  return run;
+}
+
+SlowestReplica find_slowest_replica(const StepInput& input,
+                                    const cost::CostModel& costs,
+                                    const schedule::StepGraph& graph,
+                                    const StageCosts& stages) {
+  const VariationSpec& spec = input.spec.variation;
+  if (!spec.any()) {
+    return {stages.speeds, {}};
+  }
+  const double slowdown = costs.software().communication_slowdown.value();
+  const std::int64_t lockstep = lockstep_replicas(input, costs);
+  const Seconds nominal =
+      to_seconds(execute(graph, stages, slowdown, stages.speeds).timing.makespan);
+  std::vector<Draw> draws;
+  for (std::int64_t i = 0; i < spec.draws; ++i) {
+    const SpeedDraw drawn = draw_speeds(input, lockstep, i);
+    Draw slowest;
+    for (const std::size_t group : slowest_first(drawn)) {
+      const std::vector<double>& devices = drawn.groups[group];
+      const double bound = std::max(1.0, *std::max_element(devices.begin(), devices.end()));
+      if (nominal * bound < to_seconds(slowest.time)) {
+        break;
+      }
+      std::vector<DeviceSpeed> speeds = group_speeds(drawn, group, stages);
+      const SimTime time = execute(graph, stages, slowdown, speeds).timing.makespan;
+      if (time > slowest.time) {
+        slowest = {time, std::move(speeds)};
+      }
+    }
+    draws.push_back(std::move(slowest));
+  }
+  std::stable_sort(
+      draws.begin(), draws.end(), [](const Draw& a, const Draw& b) { return a.time < b.time; });
+  SlowestReplica result;
+  result.speeds = draws[(draws.size() - 1) / 2].speeds;
+  for (const Draw& draw : draws) {
+    result.draws.push_back(draw.time);
+  }
+  return result;
+}
+
+}  // namespace orrery::step

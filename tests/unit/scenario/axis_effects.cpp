@@ -1,0 +1,64 @@
+#include "tests/unit/scenario/key_effect.hpp"
+
+namespace orrery::scenario {
+
+const std::vector<Effect>& axis_effects() {
+  using Pairs = ScenarioText::Pairs;
+  static const Pairs on_host = {{"offload.optimizer", "cpu"}};
+  static const Pairs on_drives = {{"offload.parameters", "nvme"},
+                                  {"offload.nvme_read", "25GB/s"},
+                                  {"offload.nvme_write", "12GB/s"}};
+  static const Pairs islands = {{"local_steps.every", "500"}, {"local_steps.islands", "2"}};
+  static const Pairs spread = {{"variation.gpu_sigma", "0.02"}};
+  static const Pairs slow = {{"variation.slow_share", "0.01"}};
+  static const Pairs reads = {{"data.read_bandwidth", "1GB/s"}};
+  static const Pairs documents = {{"data.packing", "padded"}, {"data.document_length", "1200"}};
+  static const std::vector<Effect> effects = {
+      {"overlap.tensor_chunks",
+       "8",
+       "step.overlap.tensor_chunks = 8",
+       {{"layout.tensor", "2"}, {"overlap.tensor", "true"}}},
+      {"offload.optimizer", "cpu", "offload.optimizer = #1"},
+      {"offload.optimizer", "nvme", "offload.optimizer = #2", on_drives},
+      {"offload.parameters", "cpu", "offload.parameters = #1", on_host},
+      {"offload.activations", "0.5", "offload.activations = 0.5"},
+      {"offload.link", "3GB/s", "offload.link = 3 GB/s", on_host},
+      {"offload.host_bandwidth", "250GB/s", "offload.host_bandwidth = 250 GB/s", on_host},
+      {"offload.nvme_read", "20GB/s", "offload.nvme_read = 20 GB/s", on_drives},
+      {"offload.nvme_write", "10GB/s", "offload.nvme_write = 10 GB/s", on_drives},
+      {"offload.host_memory", "1TB", "offload.host_memory = 1000000000000 B", on_host},
+      {"offload.overlap", "false", "offload.overlap = false", on_host},
+      {"local_steps.every", "100", "local_steps.every = 100", islands},
+      {"local_steps.islands", "4", "local_steps.islands = 4", islands},
+      {"local_steps.rate", "1GB/s", "local_steps.rate = 1 GB/s", islands},
+      {"local_steps.latency", "80ms", "local_steps.latency = 0.08 s", islands},
+      {"local_steps.precision", "int8", "local_steps.bits = 8", islands},
+      {"local_steps.overlap", "true", "local_steps.overlap = true", islands},
+      {"variation.gpu_sigma", "0.02", "variation.gpu_sigma = 0.02"},
+      {"variation.node_sigma", "0.01", "variation.node_sigma = 0.01"},
+      {"variation.slow_share", "0.001", "variation.slow_share = 0.001"},
+      {"variation.slow_factor", "1.5", "variation.slow_factor = 1.5", slow},
+      {"variation.draws", "100", "variation.draws = 100", spread},
+      {"variation.seed", "7", "variation.seed = 7", spread},
+      {"data.bytes_per_token", "2B", "data.bytes_per_token = 2 B", reads},
+      {"data.read_bandwidth", "2GB/s", "data.read_bandwidth = 2 GB/s"},
+      {"data.tokens_per_second", "500000", "data.tokens_per_second = 500000"},
+      {"data.prefetch", "false", "data.prefetch = false", reads},
+      {"data.packing", "masked", "data.packing = #1", documents},
+      {"data.document_length", "900", "data.document_length = 900", documents},
+      {"cluster.mixed[].gpu",
+       "[{gpu: l4, nodes: 1}]",
+       "cluster.mixed[0].gpu = l4",
+       {{"cluster.mixed", "[{gpu: h200-sxm, nodes: 1}]"}},
+       "cluster.mixed"},
+      {"cluster.mixed[].nodes",
+       "[{gpu: l4, nodes: 2}]",
+       "cluster.mixed[0].nodes = 2",
+       {{"cluster.nodes", "4"}, {"cluster.mixed", "[{gpu: l4, nodes: 1}]"}},
+       "cluster.mixed"},
+      {"data.document_sigma", "1.2", "data.document_sigma = 1.2", documents},
+  };
+  return effects;
+}
+
+}  // namespace orrery::scenario

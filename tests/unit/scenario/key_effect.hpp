@@ -1,0 +1,23 @@
+#pragma once
+
+// What does one changed key do to a scenario? The rows of the tests of key effects.
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/scenario/scenario_text.hpp"
+
+namespace orrery::scenario {
+
+struct Effect {
+  std::string key;                   // row of the table
+  std::string value;                 // a value other than the default
+  std::string changed;               // lines of the dump that differ
+  ScenarioText::Pairs context = {};  // set before, in both versions
+  std::string path = {};             // where the value goes, when not at `key`
+};
+
+// Offload, local steps, unequal GPUs, input data.
+[[nodiscard]] const std::vector<Effect>& axis_effects();
+
+}  // namespace orrery::scenario
