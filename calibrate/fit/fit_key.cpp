@@ -116,19 +116,16 @@ constexpr FitKey traffic(std::string_view key, double lower, double upper, doubl
 // key, bounds (a time: upper bound and offset), prior sigma, neutral value of an optional key. A
 // coefficient of SoftwareProfile becomes fittable by a line here.
 constexpr std::array kKeys = {
-    rate<&SoftwareProfile::gemm_efficiency>("gemm_efficiency", 0.4, 1.3, 0.15),
+    rate<&SoftwareProfile::gemm_efficiency>("gemm_efficiency", 0.4, 1.15, 0.15),
     rate<&SoftwareProfile::memory_efficiency>("memory_efficiency", 0.3, 1.1, 0.20),
     rate<&SoftwareProfile::attention_efficiency>("attention_efficiency", 0.2, 1.5, 0.30),
     traffic<&SoftwareProfile::loss_bytes_per_logit>("loss_bytes_per_logit", 6.0, 100.0, 0.40),
     traffic<&SoftwareProfile::optimizer_traffic>("optimizer_traffic", 12.0, 120.0, 0.30),
     time<&SoftwareProfile::kernel_gap>("kernel_gap", 50.0 * kMicro, kMicro, 0.60),
     time<&SoftwareProfile::host_layer_time>("host_layer_time", 3.0 * kMilli, 0.05 * kMilli, 0.50),
-    time<&SoftwareProfile::host_launch_time>(
-        "host_launch_time", 100.0 * kMicro, 2.0 * kMicro, 0.50),
     share<&SoftwareProfile::score_passes>("score_passes", 2.0, 16.0, 2.0),
     rate<&SoftwareProfile::nvlink_efficiency>("nvlink_efficiency", 0.25, 1.15, 0.25),
     rate<&SoftwareProfile::network_efficiency>("network_efficiency", 0.08, 1.0, 0.40),
-    rate<&SoftwareProfile::cross_rail_efficiency>("cross_rail_efficiency", 0.1, 1.0, 0.50),
     time<&SoftwareProfile::collective_overhead>(
         "collective_overhead", 1.5 * kMilli, 10.0 * kMicro, 0.70),
     time<&SoftwareProfile::transfer_overhead>(
@@ -142,7 +139,14 @@ constexpr std::array kKeys = {
     share<&SoftwareProfile::softmax_fallback_passes>(
         "softmax_fallback_passes", 0.0, 20.0, 2.0, 0.0),
     share<&SoftwareProfile::ring_nic_exponent>("ring_nic_exponent", 0.0, 1.0, 0.30, 1.0),
-    rate<&SoftwareProfile::cross_rail_efficiency>("cross_rail_efficiency", 0.2, 1.0, 0.30, 1.0),
+    rate<&SoftwareProfile::cross_rail_efficiency>("cross_rail_efficiency", 0.1, 1.0, 0.30, 1.0),
+    rate<&SoftwareProfile::compile_speedup>("compile_speedup", 1.0, 4.0, 0.30, 1.0),
+    rate<&SoftwareProfile::context_attention_efficiency>(
+        "context_attention_efficiency", 0.4, 1.0, 0.30, 1.0),
+    rate<&SoftwareProfile::fp8_gemm_efficiency>("fp8_gemm_efficiency", 0.3, 1.3, 0.15, 0.0),
+    rate<&SoftwareProfile::fp8_rowwise_gemm_efficiency>(
+        "fp8_rowwise_gemm_efficiency", 0.2, 1.3, 0.30, 0.0),
+    share<&SoftwareProfile::cast_share>("cast_share", 0.0, 1.0, 0.30, 1.0),
     time<&SoftwareProfile::broadcast_time>(
         "broadcast_time", 10.0 * kMilli, 0.2 * kMilli, 0.60, 0.0),
 };

@@ -365,7 +365,7 @@ std::vector<StageMemory> memory_account(const StepInput& input,
     StageMemory memory;
     const bool master_is_shard =
         (input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp) &&
-        costs.software().shards_master;
+        costs.software().shards_master && !input.spec.offload.any();
     memory.parameters = master_is_shard ? Bytes{} : states.parameters;
     memory.parameters += cached_weights(input, costs, d);
     memory.gradients = states.gradients;

@@ -101,7 +101,7 @@ struct StageMemory {
   Bytes communication;  // gathered parameters and reduction buckets
   Bytes overhead;       // context, libraries, allocator fragmentation
   Bytes limit;          // memory of the GPU
-  Bytes host;           // in host memory, beside the GPU's peak
+  Bytes host = {};      // in host memory, beside the GPU's peak
 
   [[nodiscard]] Bytes peak() const {
     return parameters + gradients + optimizer + activations + working + communication + overhead;
@@ -113,7 +113,7 @@ struct Feasibility {
   std::int64_t worst_stage = 0;
   Bytes headroom;  // negative: short by that much on the worst stage
   bool fits_host = true;
-  Bytes host;  // of the node that needs most host memory
+  Bytes host = {};  // of the node that needs most host memory
 };
 
 // One line of the account of a stage's work per micro-batch, for `explain`.

@@ -44,7 +44,7 @@ struct OverlapSpec {
   std::optional<std::int64_t> tensor_chunks = {};  // cut together with their GEMM into so many
   bool pipeline = true;  // interleaved schedules: send and receive behind compute
   // The experts' all-to-all behind compute; absent: in schedules with combined steps.
-  std::optional<bool> expert;
+  std::optional<bool> expert = {};
 };
 
 // What FSDP (zero3, hsdp) does with its gathers and reductions.

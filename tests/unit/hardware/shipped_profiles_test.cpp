@@ -56,7 +56,9 @@ TEST(ShippedProfiles, AllPromisedNamesAreThere) {
                                       "v100-sxm-16gb",
                                       "v100-sxm-32gb"}));
   EXPECT_EQ(list_software_profiles(shipped()),
-            (std::vector<std::string>{"internevo",
+            (std::vector<std::string>{"generic",
+                                      "hai-llm",
+                                      "internevo",
                                       "llm-foundry-fsdp",
                                       "megatron-core",
                                       "megatron-core-no-overlap",
@@ -68,7 +70,8 @@ TEST(ShippedProfiles, AllPromisedNamesAreThere) {
                                       "nemo",
                                       "nemo-mlperf",
                                       "pytorch-ddp",
-                                      "torchtitan-fsdp2"}));
+                                      "torchtitan-fsdp2",
+                                      "torchtitan-fsdp2-2025"}));
 }
 
 TEST(ShippedProfiles, EveryGpuIsWithinPhysicalBounds) {
@@ -130,10 +133,10 @@ TEST(ShippedProfiles, StackTimesSustainedStaysBelowTheBurstRate) {
     double burst_tflops;
   };
 
-  const std::array pairs = {Pair{"megatron-lm", "a100-sxm-80gb", 280.0},
-                            Pair{"megatron-deepspeed", "a100-sxm-80gb", 280.0},
-                            Pair{"internevo", "a100-sxm-80gb", 280.0},
-                            Pair{"llm-foundry-fsdp", "a100-sxm-40gb", 280.0},
+  const std::array pairs = {Pair{"megatron-lm", "a100-sxm-80gb", 296.0},
+                            Pair{"megatron-deepspeed", "a100-sxm-80gb", 296.0},
+                            Pair{"internevo", "a100-sxm-80gb", 296.0},
+                            Pair{"llm-foundry-fsdp", "a100-sxm-40gb", 296.0},
                             Pair{"llm-foundry-fsdp", "h100-sxm-80gb", 794.5},
                             Pair{"nemo", "h100-sxm-80gb", 794.5},
                             Pair{"nemo-mlperf", "h100-sxm-80gb", 794.5},
