@@ -159,9 +159,8 @@ std::vector<Seconds> flow_ends(std::span<const Flow> flows,
   return ends;
 }
 
-double stretch_beside(double busy) {
-  constexpr double kFairHalf = 0.5;
-  return 1.0 / (1.0 - std::clamp(busy, 0.0, kFairHalf));
+double stretch_beside(Seconds own, Seconds others) {
+  return own > Seconds{} ? 1.0 + std::min(others, own) / own : 1.0;
 }
 
 double expected_worst_load(std::size_t flows, std::size_t links) {

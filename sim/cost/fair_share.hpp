@@ -37,10 +37,10 @@ struct Flow {
 [[nodiscard]] std::vector<Seconds> flow_ends(std::span<const Flow> flows,
                                              std::span<const BytesPerSecond> capacity);
 
-// How much longer a long flow takes on a link that other flows want for the share `busy` of the
-// time when alone. While both are there each has half: the others stretch to 2 busy, and the long
-// flow has 1 - 2 busy + 2 busy / 2 of the link, at least half of it.
-[[nodiscard]] double stretch_beside(double busy);
+// How much longer a flow takes that alone needs `own` on a link on which another one, begun with
+// it, needs `others`: each has half until the shorter is done, so it ends at own + min(own,
+// others). No later wherever the other's parts lie, and never sooner because either got faster.
+[[nodiscard]] double stretch_beside(Seconds own, Seconds others);
 
 // Expected number of flows on the fullest of `links` equal links when every flow picks one at
 // random (static hashing): exact up to 64 flows, by independent Poisson loads beyond.

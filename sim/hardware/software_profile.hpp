@@ -74,7 +74,7 @@
 #include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
 #include "sim/hardware/gpu_profile.hpp"
-#include "sim/model/transformer_ops.hpp"
+#include "sim/model/op.hpp"
 
 namespace orrery::hardware {
 

@@ -32,6 +32,9 @@ enum class Dtype { fp32, tf32, bf16, fp16, fp8, fp4 };
 // model/precision.hpp.
 enum class Fp8Scaling { delayed, tensorwise, block, rowwise, mx, nvfp4 };
 
+// How the ranks of a context group exchange keys and values.
+enum class ContextMethod { all_gather, ring, all_to_all };
+
 // Which matrix product of a linear layer: forward, input gradient or weight gradient.
 enum class GemmRole { fprop, dgrad, wgrad };
 

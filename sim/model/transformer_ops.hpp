@@ -57,9 +57,6 @@ enum class Recompute { none, selective, full, selective_operations };
 
 inline constexpr std::size_t kRecomputePolicies = 4;
 
-// How the ranks of a context group exchange keys and values.
-enum class ContextMethod { all_gather, ring, all_to_all };
-
 struct ShardContext {
   std::int64_t micro_batch = 1;
   std::int64_t tensor = 1;
@@ -82,8 +79,8 @@ struct PrecisionSpec {
   // type of the activations.
   std::optional<Dtype> dispatch = {};
   Fp8Scaling fp8_scaling = Fp8Scaling::delayed;  // without effect unless compute is fp8 or fp4
-  double cast_share = 1.0;   // traffic of casts / that of separate kernels: less where fused
-  bool gathers_low = false;  // tensor-parallel gathers move what the linear layers multiply
+  double cast_share = 1.0;     // traffic of casts / that of separate kernels: less where fused
+  bool gathers_low = false;    // tensor-parallel gathers move what the linear layers multiply
   bool casts_weights = false;  // in every forward pass; else once per step, the copies are kept
   bool deterministic = false;  // bitwise the same result in every run: no atomic additions
 };

@@ -55,7 +55,7 @@ void add_local_steps(std::vector<Key>& keys) {
        .fallback = "0",
        .meaning = "One hop between islands; the ring takes 2 (islands - 1) of them.",
        .example = "80ms"},
-      between(Seconds{}, seconds(3600.0)),
+      between(Seconds{}, hours(1.0)),
       [](Draft& draft, const Seconds& value) { local_steps(draft).latency = value; }));
   keys.push_back(choice_key<double>(
       {.path = "local_steps.precision",

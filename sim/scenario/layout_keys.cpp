@@ -38,6 +38,30 @@ Key optional_degree(KeyText text,
       [field](Draft& draft, const std::int64_t& value) { draft.scenario.layout.*field = value; });
 }
 
+void add_context(std::vector<Key>& keys) {
+  keys.push_back(choice_key<model::ContextMethod>(
+      {.path = "layout.context_method",
+       .note = "as the software does it",
+       .meaning = "How context ranks share keys and values: gathered before the attention, passed "
+                  "round a ring behind its blocks, or all tokens of a share of the heads "
+                  "(Ulysses).",
+       .example = "ring"},
+      {{"all_gather", model::ContextMethod::all_gather},
+       {"ring", model::ContextMethod::ring},
+       {"all_to_all", model::ContextMethod::all_to_all}},
+      [](Draft& draft, model::ContextMethod value) {
+        draft.scenario.layout.context_method = value;
+      }));
+  keys.push_back(value_key<kind::Boolean>(
+      {.path = "layout.context_balanced",
+       .note = "as the software does it",
+       .meaning = "Each context rank holds an early and a late piece of the sequence, so that a "
+                  "causal mask gives all the same work.",
+       .example = "false"},
+      {},
+      [](Draft& draft, const bool& value) { draft.scenario.layout.context_balanced = value; }));
+}
+
 void add_degrees(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "layout",
                               .note = "plain data parallelism over all GPUs",
@@ -65,27 +89,7 @@ void add_degrees(std::vector<Key>& keys) {
                          .example = "2"},
                         kMostRanks,
                         &LayoutSpec::context));
-  keys.push_back(choice_key<model::ContextMethod>(
-      {.path = "layout.context_method",
-       .note = "as the software does it",
-       .meaning = "How context ranks share keys and values: gathered before the attention, passed "
-                  "round a ring behind its blocks, or all tokens of a share of the heads "
-                  "(Ulysses).",
-       .example = "ring"},
-      {{"all_gather", model::ContextMethod::all_gather},
-       {"ring", model::ContextMethod::ring},
-       {"all_to_all", model::ContextMethod::all_to_all}},
-      [](Draft& draft, model::ContextMethod value) {
-        draft.scenario.layout.context_method = value;
-      }));
-  keys.push_back(value_key<kind::Boolean>(
-      {.path = "layout.context_balanced",
-       .note = "as the software does it",
-       .meaning = "Each context rank holds an early and a late piece of the sequence, so that a "
-                  "causal mask gives all the same work.",
-       .example = "false"},
-      {},
-      [](Draft& draft, const bool& value) { draft.scenario.layout.context_balanced = value; }));
+  add_context(keys);
   keys.push_back(
       degree({.path = "layout.pipeline",
               .aliases = {"pp", "pipeline_model_parallel_size", "pipeline_parallel_size"},

@@ -36,15 +36,15 @@ Seconds on_wire(const Parts& message, const hardware::SoftwareProfile& software)
   return std::max(message.total() - software.transfer_overhead.value(), Seconds{});
 }
 
-double busy_share(const NicTraffic& traffic, const StageCosts& costs, std::size_t device) {
+double stretch_of(const NicTraffic& traffic, const StageCosts& costs, std::size_t device) {
   const cost::Placements& places = traffic.places;
   const std::size_t before = (device + costs.devices.size() - 1) % costs.devices.size();
-  Seconds passes;
+  Seconds own;
   Seconds others;
   for (const ChunkCosts& chunk : costs.devices[device].chunks) {
     for (std::size_t b = 0; b < chunk.buckets.size(); ++b) {
       const BucketCosts& bucket = costs.bucket(chunk, b);
-      passes += bucket.forward.total() + bucket.backward.total();
+      own += bucket.gradient_reduce.total() + bucket.parameter_gather.total();
       others += collectives(bucket.forward, places) + collectives(bucket.backward, places);
     }
     if (traffic.hops_on_network[device]) {
@@ -54,7 +54,7 @@ double busy_share(const NicTraffic& traffic, const StageCosts& costs, std::size_
       others += on_wire(costs.send_backward[device], traffic.software);
     }
   }
-  return passes > Seconds{} ? others / passes : 0.0;
+  return cost::stretch_beside(own, others);
 }
 
 void stretch(Parts& parts, double factor) {
@@ -71,11 +71,11 @@ double data_parallel_stretch(const NicTraffic& traffic, const StageCosts& costs)
   if (!traffic.overlapped || !on_network) {
     return 1.0;
   }
-  double busy = 0.0;
+  double longest = 1.0;
   for (std::size_t device = 0; device < costs.devices.size(); ++device) {
-    busy = std::max(busy, busy_share(traffic, costs, device));
+    longest = std::max(longest, stretch_of(traffic, costs, device));
   }
-  return cost::stretch_beside(busy);
+  return longest;
 }
 
 void share_nics(const NicTraffic& traffic, StageCosts& costs) {

@@ -3,18 +3,18 @@
 // How much longer do gradient reductions and parameter gathers take because other traffic wants the
 // same NICs at the same time?
 //
-//   stretch = 1 / (1 - u), u = time in which the device's other messages and collectives use the
-//             NICs / time of its passes, over one micro-batch, at most 1/2
+//   stretch = 1 + min(1, O / T)
 //
 // symbol  | meaning                                                            | unit | origin
 // --------|--------------------------------------------------------------------|------|---------
-// passes  | forward and backward of all chunks of a device                     | s    | computed
-// others  | its pipeline messages both ways, and those collectives of the      | s    | computed
-//         | passes whose groups leave the NVLink domain                        |      |
+// T       | reductions and gathers of all chunks of a device, alone            | s    | computed
+// O       | over one micro-batch: its pipeline messages both ways, and those   | s    | computed
+//         | collectives of the passes whose groups leave the NVLink domain     |      |
 //
-// The law of a long flow beside short ones under max-min fair sharing (cost/fair_share.hpp,
-// stretch_beside), in steady state: a collective stays one event. The device with the largest u
-// rules, since a reduction waits for its slowest rank. Not modelled: the messages that meet a
+// The law of two flows under max-min fair sharing (cost/fair_share.hpp, stretch_beside): a
+// collective stays one event. The passes' own time is not in it, so a faster GPU never lengthens a
+// reduction. The device with the largest stretch rules, since a reduction waits for its slowest
+// rank. Not modelled: the messages that meet a
 // running reduction take up to twice as long themselves, and what a stack measured together with
 // its own traffic (network_efficiency) holds part of this loss already.
 
