@@ -6,15 +6,14 @@
 //   time = call + latency + max(bytes over the NIC / NIC rate, bytes over NVLink / link rate)
 //   latency = 8 us + (N - 1) * 5 us + 12 us + tier latencies, without the NIC's part when N = 1
 //
-// symbol              | meaning                                                 | unit   | origin
-// --------------------|---------------------------------------------------------|--------|-------
-// bytes over the NIC  | what one rank sends to other nodes, one copy per node   | byte   | caller
-// bytes over NVLink   | what one rank hands to the other ranks of its node      | byte   | caller
-// N, g                | nodes of the group, its ranks on each                   | -      |
-// placement NIC rate            | NIC share of one rank, less the taper of an all-to-all  | byte/s
-// | cluster link rate           | NVLink rate of direct exchanges                         | byte/s
-// | profile distinct nodes E[D] | N * (1 - C(E - E/N, k) / C(E, k)), at most the limit    | nodes
-// | routing
+// symbol             | meaning                                               | unit   | origin
+// -------------------|-------------------------------------------------------|--------|----------
+// bytes over the NIC | what one rank sends to other nodes, one copy per node | byte   | caller
+// bytes over NVLink  | what one rank hands to the other ranks of its node    | byte   | caller
+// N, g               | nodes of the group, its ranks on each                 | -      | placement
+// NIC rate           | NIC share of one rank, less the all-to-all's taper    | byte/s | cluster
+// link rate          | NVLink rate of direct exchanges                       | byte/s | profile
+// E[D]               | N * (1 - C(E - E/N, k) / C(E, k)), at most the limit  | nodes  | routing
 //
 // E experts spread evenly over N nodes, k of them chosen uniformly and without replacement. With a
 // node limit M (group-limited routing) a token never goes to more than M nodes. Per rank with T

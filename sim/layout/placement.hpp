@@ -11,9 +11,9 @@
 // nodes           | hosts the group touches                         | nodes | computed
 // ranks_per_node  | members on one host (smallest over the hosts)   | ranks | computed
 // domains         | NVLink domains the group touches                | -     | computed
-// sharing_node    | groups of the same axis that use one host's NICs at the same time | groups |
-// computed tier            | lowest network tier whose switch holds the group; tier_nodes.size() =
-// core | - | computed
+// sharing_node    | groups of the same axis on one host's NICs      | -     | computed
+// tier            | lowest network tier whose switch holds the      | -     | computed
+//                 | group; tier_nodes.size() = core                 |       |
 //
 // Every group but that of the pipeline is an arithmetic progression of positions on its pipeline
 // device, position = t + T (c + C d): tensor fastest, the order in which expert groups are cut.

@@ -21,11 +21,12 @@
 // Context parallelism holds, while a layer runs backward, K and V and their gradients: of the whole
 // sequence (all_gather), of two slices (ring), or the exchanged heads (all_to_all).
 //
-// symbol | meaning                                       | unit  | origin
-// -------|-----------------------------------------------|-------|---------
-// layer  | activations of one layer and micro-batch      | bytes | computed
-// embedding, head | the same for the first and last stage | bytes | computed
-// working | largest transient of one layer's backward (full recompute: the layer's own activations)
+// symbol          | meaning                                              | unit  | origin
+// ----------------|------------------------------------------------------|-------|---------
+// layer           | activations of one layer and micro-batch             | bytes | computed
+// embedding, head | the same for the first and last stage                | bytes | computed
+// working         | largest transient of one layer's backward (full      | bytes | computed
+//                 | recompute: the layer's own activations)              |       |
 
 #include <optional>
 

@@ -2,16 +2,15 @@
 
 // What does the run read, and how full are its sequences?
 //
-// symbol           | meaning                                                    | unit     | origin
-// -----------------|------------------------------------------------------------|----------|-------
-// bytes_per_token  | read from storage for one token of the batch               | byte     |
-// scenario read_bandwidth   | what one node reads from storage                           | byte/s
-// | scenario tokens_per_second | what the loader processes of one node decode and shuffle  |
-// tokens/s | scenario prefetch         | the next batch is prepared while the step runs | - |
-// scenario packing          | how documents fill the sequences of the batch              | - |
-// scenario document_length  | mean length of a document                                  | tokens
-// | scenario document_sigma   | spread of its logarithm; 0: all alike                      | 1 |
-// scenario
+// symbol            | meaning                                           | unit     | origin
+// ------------------|---------------------------------------------------|----------|---------
+// bytes_per_token   | read from storage for one token of the batch      | byte     | scenario
+// read_bandwidth    | what one node reads from storage                  | byte/s   | scenario
+// tokens_per_second | what one node's loaders decode and shuffle        | tokens/s | scenario
+// prefetch          | the next batch is prepared while the step runs    | -        | scenario
+// packing           | how documents fill the sequences of the batch     | -        | scenario
+// document_length   | mean length of a document                         | tokens   | scenario
+// document_sigma    | spread of its logarithm; 0: all alike             | 1        | scenario
 
 #include <cstdint>
 #include <optional>

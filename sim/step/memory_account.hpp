@@ -2,17 +2,17 @@
 
 // Does it fit? Peak memory of one GPU of each pipeline device, while its list of operations runs.
 //
-//   peak = states + max over the list of (activations in flight + working) + communication +
-//   overhead overhead = memory_overhead + fragmentation * (everything else)
+//   peak     = states + max over the list of (activations in flight + working) + communication
+//              + overhead
+//   overhead = memory_overhead + fragmentation * (everything else)
 //
 // symbol        | meaning                                                   | unit | origin
-// --------------|-----------------------------------------------------------|------|-------------
-// states        | parameters, gradients, optimizer of the rank's shard      | byte |
-// layout/sharding activations   | kept from a chunk's forward to its (weight) backward      | byte
-// | model/memory working       | transient of the layer that runs (recomputation)          | byte |
-// model/memory communication | gathered parameters (ZeRO-3), reduction bucket            | byte |
-// this file overhead      | context, libraries, allocator                             | byte |
-// software profile
+// --------------|-----------------------------------------------------------|------|-----------
+// states        | parameters, gradients, optimizer of the rank's shard      | byte | layout
+// activations   | kept from a chunk's forward to its (weight) backward      | byte | model
+// working       | transient of the layer that runs (recomputation)          | byte | model
+// communication | gathered parameters (ZeRO-3), reduction bucket            | byte | this file
+// overhead      | context, libraries, allocator                             | byte | software
 //
 // Gradients that are sharded but reduced once a step are whole from a chunk's first backward until
 // its last: a breadth-first order keeps few chunks in that state. The walk follows the schedule's
