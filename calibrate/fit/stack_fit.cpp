@@ -108,6 +108,7 @@ LeastSquares problem_of(const Rows& rows,
   LeastSquares problem;
   problem.residuals = [&rows, &coordinates, &settings](const std::vector<VectorXd>& points) {
     std::vector<SoftwareProfile> profiles;
+    profiles.reserve(points.size());
     for (const VectorXd& point : points) {
       profiles.push_back(coordinates.profile(point));
     }

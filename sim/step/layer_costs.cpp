@@ -71,7 +71,7 @@ double remaining_share(const Costing& costing, Seconds time, Seconds beside) {
 double ring_share(const Costing& costing, const model::Pass& pass, std::size_t at, Seconds time) {
   const bool forwards =
       std::get<model::CollectiveOp>(pass[at].op).beside == model::Beside::next_attention;
-  const double ranks = static_cast<double>(costing.input.layout.context);
+  const auto ranks = static_cast<double>(costing.input.layout.context);
   const Seconds attention = neighbour_time<model::AttentionOp>(costing, pass, at, forwards);
   return remaining_share(costing, time, attention * ((ranks - 1.0) / ranks));
 }

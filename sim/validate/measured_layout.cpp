@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "sim/base/check.hpp"
 #include "sim/validate/row_mapping.hpp"
 #include "sim/validate/run_tables.hpp"
 
@@ -225,6 +226,7 @@ void pad_model(Mapping& mapping) {
         fmt::format("kv_heads {} on {} tensor ranks: {}", groups, spec.tensor, spec.tensor));
     groups = spec.tensor;
   }
+  ORRERY_CHECK(spec.context >= 1 && spec.tensor >= 1, "degrees are settled before shapes");
   const std::int64_t slice = std::lcm(spec.context > 1 ? 2 * spec.context : 1,
                                       spec.sequence_parallel ? spec.tensor * spec.context : 1);
   if (model.sequence_length % slice != 0) {
