@@ -4,6 +4,9 @@
 // dense MLP or a mixture of experts. Backward functions append in the order in which they run, so a
 // layer's backward calls its blocks in reverse. Used inside model/ only.
 
+#include <cstdint>
+#include <string_view>
+
 #include "sim/model/pass_builder.hpp"
 #include "sim/model/shard_dims.hpp"
 #include "sim/model/transformer_ops.hpp"
@@ -58,5 +61,13 @@ void moe_backward(LayerPasses& passes, const LayerContext& context);
 // The non-linear function between the two projections of an MLP with `rows` x `width` results.
 void activation_forward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width);
 void activation_backward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width);
+
+// Linear layers of an MLP that every token takes: the dense one, or the shared experts.
+[[nodiscard]] LinearLayer mlp_up(const LayerContext& context,
+                                 std::string_view name,
+                                 std::int64_t width);
+[[nodiscard]] LinearLayer mlp_down(const LayerContext& context,
+                                   std::string_view name,
+                                   std::int64_t width);
 
 }  // namespace orrery::model

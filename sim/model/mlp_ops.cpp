@@ -5,29 +5,25 @@
 
 namespace orrery::model {
 
-namespace {
-
-LinearLayer up_linear(const LayerContext& context) {
+LinearLayer mlp_up(const LayerContext& context, std::string_view name, std::int64_t width) {
   const ShardDims& dims = context.dims;
-  return {.name = "mlp_up",
+  return {.name = name,
           .tokens = dims.tokens,
-          .outputs = dims.activation_inputs * dims.ffn,
+          .outputs = dims.activation_inputs * width,
           .inputs = dims.hidden,
           .bias = context.model.linear_bias,
           .input_casters = context.casters()};
 }
 
-LinearLayer down_linear(const LayerContext& context) {
+LinearLayer mlp_down(const LayerContext& context, std::string_view name, std::int64_t width) {
   const ShardDims& dims = context.dims;
-  return {.name = "mlp_down",
+  return {.name = name,
           .tokens = dims.tokens,
           .outputs = dims.hidden,
-          .inputs = dims.ffn,
+          .inputs = width,
           .bias = context.model.linear_bias,
           .gradient_casters = context.casters()};
 }
-
-}  // namespace
 
 void activation_forward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width) {
   const double size = rows * product(width) * dims.element_bytes;
@@ -46,9 +42,9 @@ void dense_mlp_forward(Pass& pass, const LayerContext& context) {
   const PrecisionSpec& precision = context.options.precision;
   add_norm_forward(pass, "mlp_norm", dims, dims.hidden);
   begin_tensor_forward(pass, dims, dims.hidden, context.gathered());
-  add_linear_forward(pass, up_linear(context), precision);
+  add_linear_forward(pass, mlp_up(context, "mlp_up", dims.ffn), precision);
   activation_forward(pass, dims, product(dims.tokens), dims.ffn);
-  add_linear_forward(pass, down_linear(context), precision);
+  add_linear_forward(pass, mlp_down(context, "mlp_down", dims.ffn), precision);
   end_tensor_forward(pass, dims, dims.hidden, context.activation());
   add_residual_forward(pass, dims, context.options.dropout);
 }
@@ -59,10 +55,10 @@ void dense_mlp_backward(LayerPasses& passes, const LayerContext& context) {
   Pass& input = passes.backward_input;
   add_residual_backward(input, dims, context.options.dropout);
   end_tensor_backward(input, dims, dims.hidden, context.gathered());
-  add_linear_backward(passes, down_linear(context), precision);
+  add_linear_backward(passes, mlp_down(context, "mlp_down", dims.ffn), precision);
   activation_backward(input, dims, product(dims.tokens), dims.ffn);
   gather_input_again(input, dims, dims.hidden, context.gathered());
-  add_linear_backward(passes, up_linear(context), precision);
+  add_linear_backward(passes, mlp_up(context, "mlp_up", dims.ffn), precision);
   begin_tensor_backward(input, dims, dims.hidden, context.activation());
   add_norm_backward(input, "mlp_norm_backward", dims, dims.hidden);
 }

@@ -63,23 +63,11 @@ LinearLayer expert_down(const LayerContext& context) {
 }
 
 LinearLayer shared_up(const LayerContext& context) {
-  const ShardDims& dims = context.dims;
-  return {.name = "shared_expert_up",
-          .tokens = dims.tokens,
-          .outputs = dims.activation_inputs * dims.shared_ffn,
-          .inputs = dims.hidden,
-          .bias = context.model.linear_bias,
-          .input_casters = context.casters()};
+  return mlp_up(context, "shared_expert_up", context.dims.shared_ffn);
 }
 
 LinearLayer shared_down(const LayerContext& context) {
-  const ShardDims& dims = context.dims;
-  return {.name = "shared_expert_down",
-          .tokens = dims.tokens,
-          .outputs = dims.hidden,
-          .inputs = dims.shared_ffn,
-          .bias = context.model.linear_bias,
-          .gradient_casters = context.casters()};
+  return mlp_down(context, "shared_expert_down", context.dims.shared_ffn);
 }
 
 double routed_bytes(const LayerContext& context) {

@@ -106,12 +106,12 @@ TEST(ZeroBubble, H1AndH2LeaveTheLongestOfThreeChains) {
           for (Int w = 1; w <= 5; ++w) {
             const Schedule h1 =
                 generated({.kind = ScheduleKind::zb_h1, .devices = p, .micro_batches = m});
-            const TickRun run1 = run_ticks(h1, P2pMode::none, equal_costs(h1, f, i, w));
+            const TickRun run1 = must_run(h1, P2pMode::none, equal_costs(h1, f, i, w));
             EXPECT_EQ(run1.makespan, m * (f + i + w) + (p - 1) * std::max({f, i, f + i - w}));
             EXPECT_EQ(run1.span, m * (f + i + w) + (p - 1) * std::max(i, f + i - w));
             const Schedule h2 =
                 generated({.kind = ScheduleKind::zb_h2, .devices = p, .micro_batches = m});
-            const TickRun run2 = run_ticks(h2, P2pMode::none, equal_costs(h2, f, i, w));
+            const TickRun run2 = must_run(h2, P2pMode::none, equal_costs(h2, f, i, w));
             EXPECT_EQ(run2.makespan,
                       m * (f + i + w) + (p - 1) * std::max({f, i - f, f + i - 2 * w}));
             EXPECT_EQ(run2.span,
@@ -132,7 +132,7 @@ TEST(ZeroBubble, VLeavesOneFillWhenForwardAndInputGradientAreEqual) {
         for (Int w = 1; w <= f; ++w) {
           const Schedule schedule = generated(
               {.kind = ScheduleKind::zb_v, .devices = p, .chunks = 2, .micro_batches = m});
-          const TickRun run = run_ticks(schedule, P2pMode::none, equal_costs(schedule, f, f, w));
+          const TickRun run = must_run(schedule, P2pMode::none, equal_costs(schedule, f, f, w));
           EXPECT_EQ(run.makespan, 2 * m * (2 * f + w) + (p - 1) * std::max(f, 2 * f - 2 * w));
           EXPECT_EQ(run.span, 2 * m * (2 * f + w) + (p - 1) * positive(2 * f - 2 * w));
         }
@@ -160,10 +160,10 @@ TEST(DualPipe, IsIdleInTheMiddleAsPublished) {
                                                .micro_batches = m});
             TickCosts costs = equal_costs(dual, f, f, w);
             costs.overlapped = both;
-            const TickRun run = run_ticks(dual, P2pMode::none, costs);
+            const TickRun run = must_run(dual, P2pMode::none, costs);
             costs = equal_costs(folded, f, f, w);
             costs.overlapped = both;
-            const TickRun half_run = run_ticks(folded, P2pMode::none, costs);
+            const TickRun half_run = must_run(folded, P2pMode::none, costs);
             const auto middle = static_cast<std::size_t>(half);
             EXPECT_EQ(run.idle[middle], (half - 1) * (both + b - 3 * w));
             EXPECT_EQ(run.idle[middle - 1], run.idle[middle]);
@@ -181,7 +181,7 @@ TEST(Combined, WithoutPipelineMergesAllButTheEnds) {
         generated({.kind = ScheduleKind::interleaved_combined, .micro_batches = m});
     TickCosts costs = equal_costs(schedule, 3, 4, 0);
     costs.overlapped = 5;
-    EXPECT_EQ(run_ticks(schedule, P2pMode::none, costs).makespan, 3 + 4 + (m - 1) * 5);
+    EXPECT_EQ(must_run(schedule, P2pMode::none, costs).makespan, 3 + 4 + (m - 1) * 5);
   }
 }
 
@@ -191,9 +191,9 @@ TEST(Schedules, OfOneModelCompareAsTabulated) {
     const Schedule schedule =
         generated({.kind = kind, .devices = 8, .chunks = v, .micro_batches = 32});
     const Int part = schedule.placement == Placement::bidirectional ? 4 : 4 / v;
-    return run_ticks(schedule,
-                     message == 0 ? P2pMode::none : P2pMode::latency,
-                     equal_costs(schedule, part, part, part, message))
+    return must_run(schedule,
+                    message == 0 ? P2pMode::none : P2pMode::latency,
+                    equal_costs(schedule, part, part, part, message))
         .makespan;
   };
   EXPECT_EQ(run(ScheduleKind::one_f_one_b, 1, 0), 468);
@@ -232,18 +232,18 @@ TEST(Schedules, AreMonotoneAndScaleInTheirCosts) {
     for (int round = 0; round < 40; ++round) {
       const auto draw = [&random] { return 1 + static_cast<Int>(random.uniform_int(6)); };
       TickCosts costs = equal_costs(schedule, draw(), draw(), draw(), draw() - 1);
-      const Int before = run_ticks(schedule, P2pMode::latency, costs).makespan;
+      const Int before = must_run(schedule, P2pMode::latency, costs).makespan;
       TickCosts scaled = equal_costs(schedule,
                                      7 * costs.forward[0],
                                      7 * costs.input[0],
                                      7 * costs.weight[0],
                                      7 * costs.message);
-      EXPECT_EQ(run_ticks(schedule, P2pMode::latency, scaled).makespan, 7 * before) << family.name;
+      EXPECT_EQ(must_run(schedule, P2pMode::latency, scaled).makespan, 7 * before) << family.name;
       costs.message += 1;
-      const Int with_message = run_ticks(schedule, P2pMode::latency, costs).makespan;
+      const Int with_message = must_run(schedule, P2pMode::latency, costs).makespan;
       EXPECT_GE(with_message, before) << family.name;
       costs.forward[random.uniform_int(costs.forward.size())] += draw();
-      EXPECT_GE(run_ticks(schedule, P2pMode::latency, costs).makespan, with_message)
+      EXPECT_GE(must_run(schedule, P2pMode::latency, costs).makespan, with_message)
           << family.name << " seed " << kSeed << " round " << round;
     }
   }

@@ -41,7 +41,7 @@ inline std::vector<Costs> cost_grid(bool with_messages) {
 
 inline Int makespan(const ScheduleRequest& request, P2pMode mode, const Costs& costs) {
   const Schedule schedule = generated(request);
-  return run_ticks(
+  return must_run(
              schedule, mode, equal_costs(schedule, costs.forward, costs.backward, 0, costs.message))
       .makespan;
 }

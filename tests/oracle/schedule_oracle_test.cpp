@@ -66,7 +66,7 @@ TEST(GPipe, TakesTheSameInBothBackwardOrders) {
 TEST(GPipe, IsIdleEquallyOnEveryDevice) {
   const Schedule schedule =
       generated({.kind = ScheduleKind::gpipe, .devices = 6, .micro_batches = 9});
-  const TickRun run = run_ticks(schedule, P2pMode::latency, equal_costs(schedule, 2, 5, 0, 3));
+  const TickRun run = must_run(schedule, P2pMode::latency, equal_costs(schedule, 2, 5, 0, 3));
   EXPECT_EQ(run.idle, Ticks(6, 5 * 7 + 2 * 5 * 3));
 }
 
@@ -89,7 +89,7 @@ TEST(GPipe, WithUnevenStagesTakesTheSlowestOfEachWave) {
     const Int expected =
         std::accumulate(f.begin(), f.end(), Int{0}) + std::accumulate(b.begin(), b.end(), Int{0}) +
         (m - 1) * (*std::max_element(f.begin(), f.end()) + *std::max_element(b.begin(), b.end()));
-    EXPECT_EQ(run_ticks(schedule, P2pMode::none, costs).makespan, expected)
+    EXPECT_EQ(must_run(schedule, P2pMode::none, costs).makespan, expected)
         << "seed " << kSeed << " round " << round;
   }
 }
@@ -118,7 +118,7 @@ TEST(OneFOneB, HasTheTextbookBubble) {
     const Schedule schedule = generated({.kind = ScheduleKind::one_f_one_b,
                                          .devices = static_cast<int>(p),
                                          .micro_batches = static_cast<int>(m)});
-    const TickRun run = run_ticks(schedule, P2pMode::none, equal_costs(schedule, 1, 2, 0));
+    const TickRun run = must_run(schedule, P2pMode::none, equal_costs(schedule, 1, 2, 0));
     for (const Int idle : run.idle) {
       EXPECT_EQ(idle * denominator, run.makespan * numerator);
     }
@@ -192,7 +192,7 @@ TEST(OneFOneB, WithTheSlowestStageLastRunsAtItsPace) {
     costs.backward.push_back(last - costs.forward.back());
     const Schedule schedule =
         generated({.kind = ScheduleKind::one_f_one_b, .devices = p, .micro_batches = m});
-    EXPECT_EQ(run_ticks(schedule, P2pMode::none, costs).makespan, before + m * last)
+    EXPECT_EQ(must_run(schedule, P2pMode::none, costs).makespan, before + m * last)
         << "seed " << kSeed << " round " << round;
   }
 }
@@ -219,7 +219,7 @@ TEST(OneFOneB, WithUnevenStagesNeverBeatsItsBusiestStage) {
     }
     const Schedule schedule =
         generated({.kind = ScheduleKind::one_f_one_b, .devices = p, .micro_batches = m});
-    const TickRun run = run_ticks(schedule, P2pMode::none, costs);
+    const TickRun run = must_run(schedule, P2pMode::none, costs);
     EXPECT_GE(run.makespan, bound) << "seed " << kSeed << " round " << round;
     for (std::size_t d = 0; d < run.busy.size(); ++d) {
       EXPECT_EQ(run.busy[d] + run.idle[d], run.makespan);
@@ -242,13 +242,13 @@ TEST(OneFOneB, PaysMoreTheMoreAMessageBlocks) {
       costs.forward.push_back(1 + static_cast<Int>(random.uniform_int(9)));
       costs.backward.push_back(1 + static_cast<Int>(random.uniform_int(9)));
     }
-    const Int latency = run_ticks(schedule, P2pMode::latency, costs).makespan;
-    const Int link = run_ticks(schedule, P2pMode::link, costs).makespan;
-    EXPECT_LE(run_ticks(schedule, P2pMode::none, costs).makespan, latency);
+    const Int latency = must_run(schedule, P2pMode::latency, costs).makespan;
+    const Int link = must_run(schedule, P2pMode::link, costs).makespan;
+    EXPECT_LE(must_run(schedule, P2pMode::none, costs).makespan, latency);
     EXPECT_LE(latency, link) << "seed " << kSeed << " round " << round;
-    EXPECT_LE(link, run_ticks(schedule, P2pMode::occupying, costs).makespan)
+    EXPECT_LE(link, must_run(schedule, P2pMode::occupying, costs).makespan)
         << "seed " << kSeed << " round " << round;
-    EXPECT_LE(link, run_ticks(schedule, P2pMode::rendezvous_fused, costs).makespan)
+    EXPECT_LE(link, must_run(schedule, P2pMode::rendezvous_fused, costs).makespan)
         << "seed " << kSeed << " round " << round;
   }
 }

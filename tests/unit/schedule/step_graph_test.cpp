@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/replay.hpp"
 #include "tests/unit/schedule/run_ticks.hpp"
 
 namespace orrery::schedule {
