@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/run/findings.hpp"
 #include "sim/run/theory.hpp"
 
 namespace orrery::run {
@@ -12,59 +13,6 @@ namespace orrery::run {
 namespace {
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;  // doubles hold such counts exactly
-
-// Collects findings under the keys of the scenario.
-class Findings {
- public:
-  explicit Findings(std::vector<RunProblem>& problems) : problems_(problems) {}
-
-  // Notes an error unless `holds`; returns `holds`.
-  bool require(bool holds, std::string_view key, std::string message, std::string allowed = {}) {
-    if (!holds) {
-      add(Severity::error, key, std::move(message), std::move(allowed));
-      sound_ = false;
-    }
-    return holds;
-  }
-
-  void warn(std::string_view key, std::string message) {
-    add(Severity::warning, key, std::move(message), {});
-  }
-
-  [[nodiscard]] bool sound() const {
-    return sound_;
-  }
-
- private:
-  void add(Severity severity, std::string_view key, std::string message, std::string allowed) {
-    problems_.push_back({severity, std::string(key), std::move(message), std::move(allowed)});
-  }
-
-  std::vector<RunProblem>& problems_;
-  bool sound_ = true;
-};
-
-template <typename Preset>
-std::string names_of(std::span<const Preset> presets) {
-  std::string names;
-  for (const Preset& preset : presets) {
-    names += names.empty() ? "" : ", ";
-    names += preset.name;
-  }
-  return names;
-}
-
-bool in_range(Seconds value) {
-  return value >= Seconds{} && value <= to_seconds(kLongestTime);
-}
-
-bool is_rate(PerSecond rate) {
-  return std::isfinite(in_per_second(rate)) && rate >= PerSecond{};
-}
-
-bool is_positive(double value) {
-  return std::isfinite(value) && value > 0.0;
-}
 
 void check_step(const StepInput& step, Findings& findings) {
   findings.require(step.step_time > SimTime{} && step.step_time <= kLongestTime,
