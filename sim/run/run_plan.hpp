@@ -20,6 +20,8 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/sim_time.hpp"
+#include "sim/run/checkpoint_plan.hpp"
+#include "sim/run/recovery_plan.hpp"
 #include "sim/run/run_spec.hpp"
 
 namespace orrery::run {
@@ -60,6 +62,8 @@ struct RunPlan {
   PeriodicStop unitemised;
   std::optional<Seconds> mtbf;       // absent: nothing fails
   std::vector<PlannedCause> causes;  // of the node process, then that of the job process
+  CheckpointPlan checkpoint;
+  RecoveryPlan recovery;
   std::int64_t spares = 0;
   Duration repair_time;
   PriceSpec prices;

@@ -78,7 +78,9 @@ const std::vector<Key>& key_table() {
     append(keys, axis_keys());
     append(keys, imperfection_keys());
     append(keys, run_keys());
+    append(keys, checkpoint_keys());
     append(keys, failure_keys());
+    append(keys, recovery_keys());
     append(keys, expect_keys());
     return keys;
   }();

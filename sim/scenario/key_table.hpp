@@ -28,5 +28,7 @@ inline constexpr std::string_view kFormat = "orrery/1";
 [[nodiscard]] std::vector<Key> imperfection_keys();
 [[nodiscard]] std::vector<Key> run_keys();
 [[nodiscard]] std::vector<Key> failure_keys();
+[[nodiscard]] std::vector<Key> checkpoint_keys();
+[[nodiscard]] std::vector<Key> recovery_keys();
 
 }  // namespace orrery::scenario
