@@ -243,21 +243,38 @@ bool judge_expectations(const scenario::Scenario& scenario,
 
 }  // namespace
 
-std::optional<Evaluation> evaluate(const scenario::Scenario& scenario,
-                                   const EvaluateOptions& options,
-                                   Diagnostics& diagnostics) {
-  const std::optional<Resolved> resolved = resolve(scenario, options.search, diagnostics);
+// What stays the same while only keys of the run change.
+struct StepAnswer {
+  Resolved resolved;
+  Evaluation evaluation;
+};
+
+std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenario,
+                                                const EvaluateOptions& options,
+                                                Diagnostics& diagnostics) {
+  std::optional<Resolved> resolved = resolve(scenario, options.search, diagnostics);
   if (!resolved) {
-    return std::nullopt;
+    return nullptr;
   }
   Evaluation evaluation;
   evaluation.echo = make_echo(scenario, *resolved);
   if (!run_step(scenario, *resolved, options, evaluation, diagnostics)) {
-    return std::nullopt;
+    return nullptr;
   }
   warn_of_the_step(scenario, step_input(scenario, *resolved), resolved->costs, diagnostics);
   fill_step_metrics(scenario, mean_peak(scenario, *resolved), resolved->recompute, evaluation);
-  if (scenario.run && !run_whole(scenario, *resolved, options, evaluation, diagnostics)) {
+  return std::make_shared<const StepAnswer>(*std::move(resolved), std::move(evaluation));
+}
+
+std::optional<Evaluation> evaluate_run(const scenario::Scenario& scenario,
+                                       const StepAnswer& step,
+                                       const EvaluateOptions& options,
+                                       Diagnostics& diagnostics) {
+  Evaluation evaluation = step.evaluation;
+  evaluation.echo.name = scenario.name;
+  evaluation.echo.file = scenario.file;
+  evaluation.echo.sha256 = scenario.sha256;
+  if (scenario.run && !run_whole(scenario, step.resolved, options, evaluation, diagnostics)) {
     return std::nullopt;
   }
   if (!judge_expectations(scenario, evaluation, diagnostics)) {
@@ -265,6 +282,13 @@ std::optional<Evaluation> evaluate(const scenario::Scenario& scenario,
   }
   evaluation.diagnostics = diagnostics;
   return evaluation;
+}
+
+std::optional<Evaluation> evaluate(const scenario::Scenario& scenario,
+                                   const EvaluateOptions& options,
+                                   Diagnostics& diagnostics) {
+  const std::shared_ptr<const StepAnswer> step = evaluate_step(scenario, options, diagnostics);
+  return step ? evaluate_run(scenario, *step, options, diagnostics) : std::nullopt;
 }
 
 }  // namespace orrery::evaluate

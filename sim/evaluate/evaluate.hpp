@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 
@@ -40,6 +41,21 @@ struct EvaluateOptions {
 [[nodiscard]] std::optional<report::Evaluation> evaluate(const scenario::Scenario& scenario,
                                                          const EvaluateOptions& options,
                                                          Diagnostics& diagnostics);
+
+// The two halves of evaluate(), for many scenarios with the same step: what evaluate_step found may
+// serve every scenario that differs from its own in the keys of the run alone (name, training,
+// evaluation, failures, checkpoint, recovery, capacity, prices, simulation, expect). Read-only, so
+// that threads may share it.
+struct StepAnswer;
+
+[[nodiscard]] std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenario,
+                                                              const EvaluateOptions& options,
+                                                              Diagnostics& diagnostics);
+
+[[nodiscard]] std::optional<report::Evaluation> evaluate_run(const scenario::Scenario& scenario,
+                                                             const StepAnswer& step,
+                                                             const EvaluateOptions& options,
+                                                             Diagnostics& diagnostics);
 
 // How one metric came about: formula, inputs, coefficients with their sources, ledger rows.
 // Nothing when there is no such metric.

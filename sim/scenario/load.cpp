@@ -8,6 +8,7 @@
 #include "sim/base/file.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/scenario/read_keys.hpp"
+#include "sim/scenario/read_tree.hpp"
 #include "sim/scenario/rules.hpp"
 #include "sim/yaml/document.hpp"
 
@@ -48,33 +49,49 @@ void finish(Reading& reading) {
 
 }  // namespace
 
-std::optional<Scenario> load_text(std::string_view text,
+std::optional<yaml::Value> parse_tree(std::string_view text,
+                                      const std::string& file_name,
+                                      Diagnostics& diagnostics) {
+  std::optional<yaml::Value> root = yaml::parse(text, file_name, yaml::Limits{}, diagnostics);
+  return root && !has_other_format(*root, diagnostics) ? std::move(root) : std::nullopt;
+}
+
+std::optional<Scenario> read_tree(const yaml::Value& root,
                                   const std::string& file_name,
+                                  const std::string& sha256,
                                   Diagnostics& diagnostics) {
-  const std::optional<yaml::Value> root = yaml::parse(text, file_name, yaml::Limits{}, diagnostics);
-  if (!root || has_other_format(*root, diagnostics)) {
-    return std::nullopt;
-  }
   Draft draft;
   draft.scenario.file = file_name;
-  draft.scenario.sha256 = sha256_hex(text);
+  draft.scenario.sha256 = sha256;
   draft.scenario.name = std::filesystem::path(file_name).stem().string();
   Diagnostics found;
   Reading reading{draft, found};
-  read_keys(*root, reading);
+  read_keys(root, reading);
   finish(reading);
   add_sorted(found, diagnostics);
   return found.has_errors() ? std::nullopt : std::optional(std::move(draft.scenario));
 }
 
-std::optional<Scenario> load_file(const std::filesystem::path& path, Diagnostics& diagnostics) {
+std::optional<std::string> read_text_of(const std::string& path, Diagnostics& diagnostics) {
   const yaml::Limits limits;
   std::error_code unknown;
   if (std::filesystem::file_size(path, unknown) > limits.max_bytes && !unknown) {
     static_cast<void>(yaml::parse_file(path, limits, diagnostics));  // says that it is too large
     return std::nullopt;
   }
-  return load_text(read_file(path, limits.max_bytes), path.string(), diagnostics);
+  return read_file(path, limits.max_bytes);
+}
+
+std::optional<Scenario> load_text(std::string_view text,
+                                  const std::string& file_name,
+                                  Diagnostics& diagnostics) {
+  const std::optional<yaml::Value> root = parse_tree(text, file_name, diagnostics);
+  return root ? read_tree(*root, file_name, sha256_hex(text), diagnostics) : std::nullopt;
+}
+
+std::optional<Scenario> load_file(const std::filesystem::path& path, Diagnostics& diagnostics) {
+  const std::optional<std::string> text = read_text_of(path.string(), diagnostics);
+  return text ? load_text(*text, path.string(), diagnostics) : std::nullopt;
 }
 
 }  // namespace orrery::scenario

@@ -1,0 +1,255 @@
+#include "sim/scenario/variant.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "sim/base/file.hpp"
+#include "sim/scenario/key_table.hpp"
+#include "sim/scenario/read_keys.hpp"
+#include "sim/scenario/read_tree.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using yaml::Entry;
+using yaml::Value;
+
+// One part of a dotted path: `causes[0]`.
+struct PathPart {
+  std::string_view name;
+  std::optional<std::size_t> index;
+  bool broken = false;  // brackets without a whole number
+};
+
+PathPart part_of(std::string_view text) {
+  const std::size_t bracket = text.find('[');
+  PathPart part{text.substr(0, bracket), std::nullopt, false};
+  if (bracket == std::string_view::npos) {
+    return part;
+  }
+  std::size_t index = 0;
+  const char* begin = text.data() + bracket + 1;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, index);
+  part.broken = error != std::errc{} || stop + 1 != end || *stop != ']';
+  part.index = index;
+  return part;
+}
+
+std::vector<PathPart> parts_of(std::string_view key) {
+  std::vector<PathPart> parts;
+  while (true) {
+    const std::size_t dot = key.find('.');
+    parts.push_back(part_of(key.substr(0, dot)));
+    if (dot == std::string_view::npos) {
+      return parts;
+    }
+    key.remove_prefix(dot + 1);
+  }
+}
+
+bool is_name_of(const Key& key, std::string_view name) {
+  return key.name() == name ||
+         std::find(key.aliases.begin(), key.aliases.end(), name) != key.aliases.end();
+}
+
+// The row of the table for one part below the row `parent`; nullptr when there is none.
+const Key* row_below(std::string_view parent, std::string_view name) {
+  for (const Key* key : children_of(parent)) {
+    if (is_name_of(*key, name)) {
+      return key;
+    }
+  }
+  return nullptr;
+}
+
+std::string row_path(const Key& key, const PathPart& part) {
+  return part.index ? key.path + "[]" : key.path;
+}
+
+// The key meant by somebody who wrote this: the nearest path, or one that ends alike.
+std::string meant(std::string_view key) {
+  const std::string_view last = key.substr(key.rfind('.') + 1);
+  std::vector<std::string_view> paths;
+  std::vector<std::string_view> alike;
+  for (const Key& candidate : key_table()) {
+    if (!candidate.folded && candidate.path.find("[]") == std::string::npos) {
+      paths.push_back(candidate.path);
+      if (is_name_of(candidate, last)) {
+        alike.push_back(candidate.path);
+      }
+    }
+  }
+  const std::string_view near = alike.empty() ? nearest_name(key, paths) : alike.front();
+  return near.empty() ? std::string("a key of docs/scenario-reference.md")
+                      : fmt::format("did you mean `{}`?", near);
+}
+
+bool is_count(const Form& form) {
+  return form.kind == FormKind::integer;
+}
+
+bool takes_whole_numbers(const Key& key) {
+  const bool any = std::any_of(key.forms.begin(), key.forms.end(), is_count);
+  return any && std::all_of(key.forms.begin(), key.forms.end(), [](const Form& form) {
+           return is_count(form) || form.kind == FormKind::words || form.kind == FormKind::boolean;
+         });
+}
+
+void move_to(Value& value, const SourceLocation& where) {
+  value.where = where;
+  for (Value& item : value.items) {
+    move_to(item, where);
+  }
+  for (Entry& entry : value.entries) {
+    entry.key_where = where;
+    move_to(entry.value, where);
+  }
+}
+
+// Messages of the parser name a place inside the text; the place of the change is what helps.
+std::optional<Value> parse_value(const KeyValue& change, Diagnostics& diagnostics) {
+  Diagnostics found;
+  std::optional<Value> value = yaml::parse(change.value, change.where.file, {}, found);
+  for (Diagnostic problem : found.all()) {
+    problem.where = change.where;
+    problem.key = change.key;
+    diagnostics.add(std::move(problem));
+  }
+  if (value) {
+    move_to(*value, change.where);
+  }
+  return value;
+}
+
+// The entry of the mapping for this row, under whichever of its names; added when it is not there.
+Value& entry_of(Value& mapping, const Key& row, const SourceLocation& where) {
+  for (Entry& entry : mapping.entries) {
+    if (is_name_of(row, entry.key)) {
+      return entry.value;
+    }
+  }
+  Value empty;
+  empty.kind = Value::Kind::mapping;
+  empty.where = where;
+  mapping.entries.push_back({std::string(row.name()), where, std::move(empty)});
+  return mapping.entries.back().value;
+}
+
+// False after a diagnostic. Every part of the key is known to have its row.
+bool apply(Value& root, const KeyValue& change, Diagnostics& diagnostics) {
+  std::optional<Value> value = parse_value(change, diagnostics);
+  if (!value) {
+    return false;
+  }
+  Value* at = &root;
+  std::string row;
+  for (const PathPart& part : parts_of(change.key)) {
+    if (at->kind != Value::Kind::mapping) {
+      diagnostics.error(change.where,
+                        change.key,
+                        fmt::format("cannot be changed: the scenario states {} for `{}`",
+                                    at->kind == Value::Kind::scalar ? yaml::display(at->text)
+                                                                    : yaml::describe(at->kind),
+                                    row),
+                        "a value for the whole key");
+      return false;
+    }
+    const Key& key = *row_below(row, part.name);
+    at = &entry_of(*at, key, change.where);
+    if (part.index) {
+      if (*part.index >= at->items.size()) {
+        diagnostics.error(
+            change.where,
+            change.key,
+            fmt::format("the scenario has {} items in `{}`", at->items.size(), key.path),
+            "the first is [0]");
+        return false;
+      }
+      at = &at->items[*part.index];
+    }
+    row = row_path(key, part);
+  }
+  *at = *std::move(value);
+  return true;
+}
+
+}  // namespace
+
+std::optional<KeyFacts> find_key(std::string_view key,
+                                 const SourceLocation& where,
+                                 Diagnostics& diagnostics) {
+  KeyFacts facts;
+  std::string row;
+  for (const PathPart& part : parts_of(key)) {
+    const Key* found = part.broken ? nullptr : row_below(row, part.name);
+    if (found == nullptr || (part.index && !found->list)) {
+      diagnostics.error(where, key, "unknown key", meant(key));
+      return std::nullopt;
+    }
+    facts.path += facts.path.empty() ? "" : ".";
+    facts.path += found->name();
+    facts.path += part.index ? fmt::format("[{}]", *part.index) : "";
+    row = row_path(*found, part);
+    facts.whole_numbers = takes_whole_numbers(*found);
+  }
+  facts.section = std::string(parts_of(facts.path).front().name);
+  if (facts.path == "format") {
+    diagnostics.error(where, key, "cannot be changed");
+    return std::nullopt;
+  }
+  return facts;
+}
+
+std::optional<ScenarioTemplate> ScenarioTemplate::from_text(std::string_view text,
+                                                            const std::string& file_name,
+                                                            Diagnostics& diagnostics) {
+  std::optional<Value> root = parse_tree(text, file_name, diagnostics);
+  if (!root) {
+    return std::nullopt;
+  }
+  ScenarioTemplate result;
+  result.file_ = file_name;
+  result.sha256_ = sha256_hex(text);
+  result.root_ = std::make_shared<const Value>(*std::move(root));
+  return result;
+}
+
+std::optional<ScenarioTemplate> ScenarioTemplate::from_file(const std::filesystem::path& path,
+                                                            Diagnostics& diagnostics) {
+  const std::optional<std::string> text = read_text_of(path.string(), diagnostics);
+  return text ? from_text(*text, path.string(), diagnostics) : std::nullopt;
+}
+
+std::optional<Scenario> ScenarioTemplate::with(std::span<const KeyValue> changes,
+                                               Diagnostics& diagnostics) const {
+  Value root = *root_;
+  for (const KeyValue& change : changes) {
+    if (!find_key(change.key, change.where, diagnostics) || !apply(root, change, diagnostics)) {
+      return std::nullopt;
+    }
+  }
+  return read_tree(root, file_, sha256_, diagnostics);
+}
+
+void ScenarioTemplate::check(const KeyValue& change, Diagnostics& diagnostics) const {
+  Value root = *root_;
+  if (!find_key(change.key, change.where, diagnostics) || !apply(root, change, diagnostics)) {
+    return;
+  }
+  Draft draft;
+  Diagnostics found;
+  Reading reading{draft, found};
+  read_keys(root, reading);
+  for (const Diagnostic& problem : found.all()) {
+    if (problem.severity == Severity::error && problem.where == change.where) {
+      diagnostics.add(problem);
+    }
+  }
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,80 @@
+#pragma once
+
+// What does the scenario say with a few keys changed? For sweeps: one file, many variants.
+//
+//   const auto base = ScenarioTemplate::from_file("scenario.yaml", diagnostics);
+//   const auto scenario = base->with({{"capacity.spares", "16"}}, diagnostics);
+//
+// A key is a dotted path in the spelling of the reference or any alias, with [N] for the N-th item
+// of a list: `layout.tp`, `failures.causes[0].share`. A value is the text that would stand behind
+// the key in the file, mappings and lists in flow style included. It replaces what the file states
+// there; sections on the way are added. The result is read along the key table as every file is, so
+// that checks, messages and defaults are the same.
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::yaml {
+struct Value;
+}
+
+namespace orrery::scenario {
+
+struct KeyValue {
+  std::string key;
+  std::string value;
+  SourceLocation where;  // printed by diagnostics about it
+};
+
+// What the key table knows about a key, indices of lists left in place.
+struct KeyFacts {
+  std::string path;            // in the spelling of the reference
+  std::string section;         // its first part
+  bool whole_numbers = false;  // takes whole numbers and nothing else that is a number
+};
+
+// Nothing, and an error with the nearest key, when there is no such key.
+[[nodiscard]] std::optional<KeyFacts> find_key(std::string_view key,
+                                               const SourceLocation& where,
+                                               Diagnostics& diagnostics);
+
+class ScenarioTemplate {
+ public:
+  // Nothing when it is no YAML or of another format. Throws Error(io) when it cannot be read.
+  [[nodiscard]] static std::optional<ScenarioTemplate> from_file(const std::filesystem::path& path,
+                                                                 Diagnostics& diagnostics);
+  [[nodiscard]] static std::optional<ScenarioTemplate> from_text(std::string_view text,
+                                                                 const std::string& file_name,
+                                                                 Diagnostics& diagnostics);
+
+  // The scenario with these keys replaced, in order; nothing when `diagnostics` got an error.
+  [[nodiscard]] std::optional<Scenario> with(std::span<const KeyValue> changes,
+                                             Diagnostics& diagnostics) const;
+
+  // Whether the value is one that the key takes, whatever the other keys say: reports the errors
+  // that stand at the value itself.
+  void check(const KeyValue& change, Diagnostics& diagnostics) const;
+
+  [[nodiscard]] const std::string& file() const {
+    return file_;
+  }
+
+  [[nodiscard]] const std::string& sha256() const {
+    return sha256_;
+  }
+
+ private:
+  std::string file_;
+  std::string sha256_;
+  std::shared_ptr<const yaml::Value> root_;
+};
+
+}  // namespace orrery::scenario
