@@ -78,8 +78,8 @@ struct StepInput {
   double parameters = 0.0;         // total, for the size of a checkpoint
   std::int64_t data_parallel = 1;  // divides gpus
   double state_replicas = 1.0;     // copies of every part of the state among the GPUs
-  Bytes replicated_bytes;          // per parameter: the part that every data-parallel rank holds
-  std::optional<BytesPerSecond> node_network;  // of one node, all its NICs, one direction
+  Bytes replicated_bytes = {};          // per parameter: the part that every data-parallel rank holds
+  std::optional<BytesPerSecond> node_network = {};  // of one node, all its NICs, one direction
 };
 
 }  // namespace orrery::run
