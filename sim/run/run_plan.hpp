@@ -20,7 +20,9 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/sim_time.hpp"
+#include "sim/run/capacity_plan.hpp"
 #include "sim/run/checkpoint_plan.hpp"
+#include "sim/run/price_plan.hpp"
 #include "sim/run/recovery_plan.hpp"
 #include "sim/run/run_spec.hpp"
 
@@ -67,6 +69,8 @@ struct RunPlan {
   std::int64_t spares = 0;
   Duration repair_time;
   PriceSpec prices;
+  CapacityPlan capacity;  // `spares` and `repair_time` repeat its simplest case
+  PricePlan pricing;      // `prices` is what it was resolved from
   SimulationSpec simulation;
 
   [[nodiscard]] std::int64_t job_gpus() const {

@@ -16,12 +16,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/base/sim_time.hpp"
 #include "sim/base/units.hpp"
+#include "sim/run/capacity_plan.hpp"
 #include "sim/run/checkpoint_spec.hpp"
 #include "sim/run/duration.hpp"
 #include "sim/run/failure_spec.hpp"
+#include "sim/run/price_spec.hpp"
 #include "sim/run/recovery_spec.hpp"
 
 namespace orrery::run {
@@ -36,17 +39,6 @@ struct TrainingSpec {
 struct EvaluationSpec {
   std::int64_t every_steps = 1;
   Seconds duration;
-};
-
-struct CapacitySpec {
-  std::int64_t spares = 0;
-  Duration repair_time = fixed(days(2.0));  // assumed when the scenario is silent
-};
-
-struct PriceSpec {
-  std::optional<DollarsPerSecond> gpu_hour;  // per GPU
-  std::string as_of;                         // date of the price, as printed
-  bool bill_spares = true;  // spares and nodes in repair cost as much as the others
 };
 
 struct SimulationSpec {
@@ -78,8 +70,10 @@ struct StepInput {
   double parameters = 0.0;         // total, for the size of a checkpoint
   std::int64_t data_parallel = 1;  // divides gpus
   double state_replicas = 1.0;     // copies of every part of the state among the GPUs
-  Bytes replicated_bytes = {};          // per parameter: the part that every data-parallel rank holds
+  Bytes replicated_bytes = {};     // per parameter: the part that every data-parallel rank holds
   std::optional<BytesPerSecond> node_network = {};  // of one node, all its NICs, one direction
+  double node_watts = 0.0;                          // of the GPUs of a node at their limit
+  std::vector<ElasticSize> sizes = {};  // with capacity.elastic: what the layout allows, ascending
 };
 
 }  // namespace orrery::run

@@ -1,0 +1,95 @@
+#pragma once
+
+// Which nodes can the job get beside the ones it runs on, how soon, and when do broken ones return?
+//
+//   nodes of the run = cluster.nodes + spares + warm + cold;  every node is in exactly one place:
+//   the job, a level of spares, repair, or retired
+//
+// symbol       | meaning                                                        | unit  | origin
+// -------------|----------------------------------------------------------------|-------|---------
+// spares       | hot spares: held, in the job at once                           | nodes | scenario
+// warm, cold   | spares that need `ready` until they can work                   | nodes | scenario
+// ready        | from asking for a spare until it can be placed                 | s     | scenario
+// held         | allocated (and billed) while it waits; cold ones usually are not | -   | scenario
+// repair_time  | of the first stage: from taking a node out until it is tested  | s     | scenario
+// escalates    | probability that the second, manual stage follows the first    | 1     | scenario
+// fails        | probability that a repair leaves the defect of a bad node      | 1     | scenario
+// crews        | nodes repaired at the same time in the last stage              | -     | scenario
+// retire       | probability that a repair ends with the node taken out for good | 1    | scenario
+// bad_share    | share of all nodes that are bad (lemons) at the start          | 1     | scenario
+// min_nodes    | the job goes on with fewer nodes, but not with fewer than this | nodes | scenario
+//
+// Assumptions: idle spares do not fail. A repair that works makes a bad node good; a repair never
+// makes a good node bad. Repairs are independent of one another but for the crews. A spot node that
+// fails is handed back instead of being repaired.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/run/duration.hpp"
+
+namespace orrery::run {
+
+struct SpareSpec {
+  std::int64_t nodes = 0;
+  Duration ready = fixed(Seconds{});
+  bool held = true;
+};
+
+struct ManualRepairSpec {
+  double escalates = 1.0;
+  Duration time = fixed(Seconds{});
+  double fails = 0.0;
+};
+
+struct RepairSpec {
+  double fails = 0.0;  // of a node that the first stage alone has dealt with
+  std::optional<ManualRepairSpec> manual;
+  std::optional<std::int64_t> crews;  // absent: nobody queues
+  double retire = 0.0;
+  std::optional<Duration> replacement;  // until a new node takes a retired one's place; else never
+};
+
+enum class Growth { at_checkpoint, at_once, never };
+
+// Fewer data-parallel replicas instead of waiting for nodes.
+struct ElasticSpec {
+  std::int64_t min_nodes = 1;
+  Growth grow = Growth::at_checkpoint;
+};
+
+// Either a rate, or a trace of what can be had.
+struct SpotZoneSpec {
+  std::string name;
+  std::string trace;  // path of a CSV file, as the scenario resolves it; empty: the rate holds
+};
+
+enum class TraceStart { random, beginning };
+
+struct SpotSpec {
+  double share = 1.0;                   // of cluster.nodes, rounded to whole nodes
+  std::optional<PerSecond> rate;        // preemptions of one node
+  std::int64_t burst = 1;               // nodes that go together
+  Duration returns = fixed(Seconds{});  // with a rate: until a preempted node can be had again
+  std::vector<SpotZoneSpec> zones;      // with traces: the job is in one of them at a time
+  TraceStart start = TraceStart::random;
+  Seconds notice;                         // between the warning and the loss of the node
+  Duration migration = fixed(Seconds{});  // from one zone to another, beside the recovery
+  Duration ready = fixed(Seconds{});      // from asking for a spot node until it can be placed
+};
+
+struct CapacitySpec {
+  std::int64_t spares = 0;
+  SpareSpec warm;
+  SpareSpec cold = {.held = false};
+  Duration repair_time = fixed(days(2.0));  // assumed when the scenario is silent
+  RepairSpec repair;
+  double bad_share = 0.0;
+  std::optional<ElasticSpec> elastic;
+  std::optional<SpotSpec> spot;
+};
+
+}  // namespace orrery::run

@@ -1,0 +1,59 @@
+#pragma once
+
+// How many spot nodes could be had in a zone, and at which price, over time? A recorded trace.
+//
+//   available(t) = available of the last row at or before t;  a trace repeats after its length
+//
+// symbol    | meaning                                                     | unit  | origin
+// ----------|-------------------------------------------------------------|-------|----------
+// time      | since the begin of the trace, ascending, the first one 0    | s     | CSV file
+// available | nodes that can be held at the same time                     | nodes | CSV file
+// price     | of one GPU; optional column                                 | $/h   | CSV file
+// length    | time of the last row, whose other fields are not looked at  | ns    | CSV file
+//
+// Format: a header line `time,available` or `time,available,price`, then one row per change; lines
+// that begin with `#` are comments. The last row ends the trace. Times are seconds.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/sim_time.hpp"
+#include "sim/base/units.hpp"
+
+namespace orrery::run {
+
+struct SpotRow {
+  SimTime from;
+  std::int64_t available = 0;
+  std::optional<DollarsPerSecond> price;  // of one GPU
+
+  friend bool operator==(const SpotRow&, const SpotRow&) = default;
+};
+
+struct SpotTrace {
+  std::string name;
+  std::vector<SpotRow> rows;  // neighbours differ; the first begins at 0
+  SimTime length;
+
+  friend bool operator==(const SpotTrace&, const SpotTrace&) = default;
+};
+
+// What is wrong with a line of a trace; line 0: with the file as a whole.
+struct SpotTraceProblem {
+  std::int64_t line = 0;
+  std::string message;
+  std::string allowed;
+};
+
+// The trace in `text`, or nothing with the first problem in `problem`.
+[[nodiscard]] std::optional<SpotTrace> read_spot_trace(std::string_view text,
+                                                       SpotTraceProblem& problem);
+
+// Share of time with at least `nodes` available, and drops per available node and hour.
+[[nodiscard]] double availability(const SpotTrace& trace, std::int64_t nodes);
+[[nodiscard]] PerSecond drop_rate(const SpotTrace& trace);
+
+}  // namespace orrery::run
