@@ -11,6 +11,7 @@
 #include "sim/cost/cost_model.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/levers.hpp"
+#include "sim/evaluate/phase_steps.hpp"
 #include "sim/evaluate/resolve.hpp"
 #include "sim/run/run_simulator.hpp"
 #include "sim/schedule/schedule.hpp"
@@ -19,9 +20,16 @@
 
 namespace orrery::evaluate {
 
-namespace {
-
 using report::Evaluation;
+
+// What stays the same while only keys of the run change.
+struct StepAnswer {
+  Resolved resolved;
+  Evaluation evaluation;
+  PhaseBase base;
+};
+
+namespace {
 
 report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolved& resolved) {
   report::ScenarioEcho echo;
@@ -68,6 +76,7 @@ void apply_given_time(step::StepResult& result, Seconds given) {
 bool run_step(const scenario::Scenario& scenario,
               const Resolved& resolved,
               const EvaluateOptions& options,
+              PhaseBase& base,
               Evaluation& evaluation,
               Diagnostics& diagnostics) {
   const step::StepInput input = step_input(scenario, resolved);
@@ -81,6 +90,7 @@ bool run_step(const scenario::Scenario& scenario,
     return false;
   }
   evaluation.step = std::get<step::StepResult>(std::move(outcome));
+  base = {to_seconds(evaluation.step.step_time), scenario.step.given_time};
   if (scenario.step.given_time) {
     apply_given_time(evaluation.step, *scenario.step.given_time);
   }
@@ -160,10 +170,11 @@ void warn_of_the_step(const scenario::Scenario& scenario,
 }
 
 bool run_whole(const scenario::Scenario& scenario,
-               const Resolved& resolved,
+               const StepAnswer& answer,
                const EvaluateOptions& options,
                Evaluation& evaluation,
                Diagnostics& diagnostics) {
+  const Resolved& resolved = answer.resolved;
   run::RunSpec spec = *scenario.run;
   if (!scenario.locations.contains("checkpoint")) {
     spec.checkpoint.final_save = false;  // the end is saved only where checkpoints are asked for
@@ -173,13 +184,17 @@ bool run_whole(const scenario::Scenario& scenario,
   }
   spec.simulation.trials = options.trials.value_or(spec.simulation.trials);
   spec.simulation.seed = options.seed.value_or(spec.simulation.seed);
-  const run::StepInput step = {.step_time = evaluation.step.step_time,
-                               .tokens_per_step = tokens_per_step(scenario),
-                               .gpus = evaluation.step.gpus,
-                               .nodes = scenario.cluster.nodes,
-                               .gpus_per_node = scenario.cluster.gpus_per_node,
-                               .parameters = static_cast<double>(evaluation.echo.parameters.total +
-                                                                 evaluation.echo.parameters.mtp)};
+  run::StepInput step = {.step_time = evaluation.step.step_time,
+                         .tokens_per_step = tokens_per_step(scenario),
+                         .gpus = evaluation.step.gpus,
+                         .nodes = scenario.cluster.nodes,
+                         .gpus_per_node = scenario.cluster.gpus_per_node,
+                         .parameters = static_cast<double>(evaluation.echo.parameters.total +
+                                                           evaluation.echo.parameters.mtp)};
+  PhaseBase base = answer.base;
+  if (!add_phase_steps(scenario, options, base, spec.training, step, diagnostics)) {
+    return false;
+  }
   std::vector<run::RunProblem> problems;
   evaluation.plan = run::resolve_run(spec, step, problems);
   for (const run::RunProblem& problem : problems) {
@@ -243,12 +258,6 @@ bool judge_expectations(const scenario::Scenario& scenario,
 
 }  // namespace
 
-// What stays the same while only keys of the run change.
-struct StepAnswer {
-  Resolved resolved;
-  Evaluation evaluation;
-};
-
 std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenario,
                                                 const EvaluateOptions& options,
                                                 Diagnostics& diagnostics) {
@@ -258,12 +267,21 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
   }
   Evaluation evaluation;
   evaluation.echo = make_echo(scenario, *resolved);
-  if (!run_step(scenario, *resolved, options, evaluation, diagnostics)) {
+  PhaseBase base;
+  if (!run_step(scenario, *resolved, options, base, evaluation, diagnostics)) {
     return nullptr;
   }
   warn_of_the_step(scenario, step_input(scenario, *resolved), resolved->costs, diagnostics);
   fill_step_metrics(scenario, mean_peak(scenario, *resolved), resolved->recompute, evaluation);
-  return std::make_shared<const StepAnswer>(*std::move(resolved), std::move(evaluation));
+  if (scenario.run) {
+    run::TrainingSpec training = scenario.run->training;
+    run::StepInput unused;
+    if (!add_phase_steps(scenario, options, base, training, unused, diagnostics)) {
+      return nullptr;
+    }
+  }
+  return std::make_shared<const StepAnswer>(
+      *std::move(resolved), std::move(evaluation), std::move(base));
 }
 
 std::optional<Evaluation> evaluate_run(const scenario::Scenario& scenario,
@@ -274,7 +292,7 @@ std::optional<Evaluation> evaluate_run(const scenario::Scenario& scenario,
   evaluation.echo.name = scenario.name;
   evaluation.echo.file = scenario.file;
   evaluation.echo.sha256 = scenario.sha256;
-  if (scenario.run && !run_whole(scenario, step.resolved, options, evaluation, diagnostics)) {
+  if (scenario.run && !run_whole(scenario, step, options, evaluation, diagnostics)) {
     return std::nullopt;
   }
   if (!judge_expectations(scenario, evaluation, diagnostics)) {

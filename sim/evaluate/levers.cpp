@@ -40,8 +40,13 @@ std::optional<Outcome> outcome(const RunPlan& plan, const LeverOptions& options)
 
 // Checkpoints keep their distance in time: a shorter step means more steps between saves.
 void scale_step(RunPlan& plan, double factor) {
-  const Seconds faster = to_seconds(plan.step.step_time) * factor;
-  plan.step.step_time = std::max(SimTime{1}, to_sim_time(faster));
+  const auto scale = [factor](SimTime& time) {
+    time = std::max(SimTime{1}, to_sim_time(to_seconds(time) * factor));
+  };
+  scale(plan.step.step_time);
+  for (run::PlannedPhase& phase : plan.phases) {
+    scale(phase.step_time);
+  }
   if (plan.checkpoint_steps) {
     const double steps = std::round(static_cast<double>(*plan.checkpoint_steps) / factor);
     plan.checkpoint_steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));

@@ -40,7 +40,7 @@ MonteCarloResult reduce(const RunPlan& plan, const std::vector<RunResult>& resul
   sum.wall = spread([](const RunResult& r) { return in_seconds(to_seconds(r.wall)); });
   sum.steps = spread([&](const RunResult& r) { return count(r.steps_done); });
   sum.tokens = spread([&](const RunResult& r) {
-    return count(r.steps_done) * in_tokens(plan.step.tokens_per_step);
+    return in_tokens(tokens_of_steps(plan.phases, r.steps_done));
   });
   sum.cost = spread([](const RunResult& r) { return in_dollars(r.cost); });
   sum.goodput = spread([](const RunResult& r) { return r.goodput; });

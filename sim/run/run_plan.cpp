@@ -7,13 +7,12 @@
 
 #include "sim/run/findings.hpp"
 #include "sim/run/plan_checkpoints.hpp"
+#include "sim/run/plan_phases.hpp"
 #include "sim/run/plan_recovery.hpp"
 
 namespace orrery::run {
 
 namespace {
-
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;  // doubles hold such counts exactly
 
 void check_step(const StepInput& step, Findings& findings) {
   findings.require(step.step_time > SimTime{} && step.step_time <= kLongestTime,
@@ -144,7 +143,7 @@ Seconds fault_free_wall(const RunPlan& plan, double steps) {
   const auto times = [](double done, std::optional<std::int64_t> every) {
     return every ? std::floor(done / static_cast<double>(*every)) : 0.0;
   };
-  Seconds busy = steps * to_seconds(plan.step.step_time) +
+  Seconds busy = time_of_steps(plan.phases, static_cast<std::int64_t>(steps)) +
                  times(steps - 1.0, plan.checkpoint_steps) * to_seconds(plan.stall) +
                  times(steps, plan.evaluation_steps) * to_seconds(plan.evaluation_time);
   if (plan.final_save) {
@@ -177,11 +176,16 @@ void plan_target(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
   }
   double steps = static_cast<double>(spec.steps.value_or(0));
   if (spec.tokens) {
-    findings.require(plan.step.tokens_per_step > Tokens{} && *spec.tokens > Tokens{},
-                     "training.tokens",
-                     "the tokens of the run and of a step must be positive");
-    constexpr double kRounding = 1e-9;  // a quotient that is whole but for its last digits
-    steps = std::ceil(*spec.tokens / plan.step.tokens_per_step * (1.0 - kRounding));
+    const bool positive =
+        std::all_of(plan.phases.begin(), plan.phases.end(), [](const PlannedPhase& phase) {
+          return phase.tokens_per_step > Tokens{};
+        });
+    if (!findings.require(positive && *spec.tokens > Tokens{},
+                          "training.tokens",
+                          "the tokens of the run and of a step must be positive")) {
+      return;
+    }
+    steps = steps_for_tokens(plan.phases, *spec.tokens);
   }
   if (!findings.require(steps >= 1.0 && steps <= static_cast<double>(kMostSteps),
                         spec.tokens ? "training.tokens" : "training.steps",
@@ -269,6 +273,12 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
   plan_failures(failures, job_recovery(spec.recovery, load, findings), plan, findings);
   plan_evaluation(spec.evaluation, plan, findings);
   plan_stops(failures, plan, findings);
+  if (findings.sound()) {
+    plan_phases(spec.training, plan, findings);
+  }
+  if (findings.sound()) {
+    plan_rework(spec.training, plan, findings);
+  }
   if (findings.sound()) {
     plan_interval(spec.checkpoint, plan, findings);
     plan_target(spec.training, plan, findings);

@@ -22,6 +22,7 @@
 #include "sim/base/sim_time.hpp"
 #include "sim/run/capacity_plan.hpp"
 #include "sim/run/checkpoint_plan.hpp"
+#include "sim/run/phase_plan.hpp"
 #include "sim/run/price_plan.hpp"
 #include "sim/run/recovery_plan.hpp"
 #include "sim/run/run_spec.hpp"
@@ -49,6 +50,8 @@ struct PeriodicStop {
 
 struct RunPlan {
   StepInput step;
+  std::vector<PlannedPhase> phases;              // at least one
+  std::vector<PlannedRework> rework;             // in order of their steps
   std::optional<std::int64_t> target_steps;      // absent: the window decides
   SimTime end;                                   // of the window, or the horizon
   SimTime fault_free_wall;                       // without failures, planned stops included

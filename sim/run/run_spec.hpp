@@ -4,14 +4,10 @@
 //
 // symbol       | meaning                                                    | unit    | origin
 // -------------|------------------------------------------------------------|---------|---------
-// duration     | wall-clock window; the answer is what was done in it       | s       | scenario
-// tokens,steps | target; the answer is when it is reached                   | tok, -  | scenario
 // spares       | nodes held ready beside those the job runs on              | nodes   | scenario
 // repair_time  | from taking a node out until it is back in the pool        | s       | scenario
 // gpu_hour     | price of one GPU over time                                 | $/s     | scenario
 // step_time    | one optimizer step without any failure                     | ns      | step stage
-//
-// Exactly one of duration, tokens and steps is stated.
 
 #include <cstdint>
 #include <optional>
@@ -26,20 +22,9 @@
 #include "sim/run/failure_spec.hpp"
 #include "sim/run/price_spec.hpp"
 #include "sim/run/recovery_spec.hpp"
+#include "sim/run/training_spec.hpp"
 
 namespace orrery::run {
-
-struct TrainingSpec {
-  std::optional<Seconds> duration;
-  std::optional<Tokens> tokens;
-  std::optional<std::int64_t> steps;
-  std::optional<std::int64_t> start;  // seconds since 1970-01-01T00:00Z; only dates depend on it
-};
-
-struct EvaluationSpec {
-  std::int64_t every_steps = 1;
-  Seconds duration;
-};
 
 struct SimulationSpec {
   std::int64_t trials = 1000;
@@ -60,6 +45,13 @@ struct RunSpec {
   SimulationSpec simulation;
 };
 
+// A step in one of the phases of the training.
+struct PhaseStep {
+  SimTime step_time;
+  Tokens tokens_per_step;
+  std::int64_t nodes = 1;
+};
+
 // What the step stage found, as plain numbers.
 struct StepInput {
   SimTime step_time;
@@ -74,6 +66,7 @@ struct StepInput {
   std::optional<BytesPerSecond> node_network = {};  // of one node, all its NICs, one direction
   double node_watts = 0.0;                          // of the GPUs of a node at their limit
   std::vector<ElasticSize> sizes = {};  // with capacity.elastic: what the layout allows, ascending
+  std::vector<PhaseStep> phases = {};   // one per training.phases; empty when it has none
 };
 
 }  // namespace orrery::run

@@ -77,6 +77,7 @@ const std::vector<Key>& key_table() {
     append(keys, step_keys());
     append(keys, axis_keys());
     append(keys, imperfection_keys());
+    append(keys, training_keys());
     append(keys, run_keys());
     append(keys, checkpoint_keys());
     append(keys, failure_keys());

@@ -26,6 +26,7 @@ inline constexpr std::string_view kFormat = "orrery/1";
 [[nodiscard]] std::vector<Key> step_keys();
 [[nodiscard]] std::vector<Key> axis_keys();
 [[nodiscard]] std::vector<Key> imperfection_keys();
+[[nodiscard]] std::vector<Key> training_keys();
 [[nodiscard]] std::vector<Key> run_keys();
 [[nodiscard]] std::vector<Key> failure_keys();
 [[nodiscard]] std::vector<Key> checkpoint_keys();

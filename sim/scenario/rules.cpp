@@ -286,10 +286,35 @@ void finish_step(Reading& reading) {
   }
 }
 
+// Phases and a batch ramp say the same thing in two ways; a ramp ends at batch.global.
+void check_batch_ramp(Reading& reading) {
+  const Draft& draft = reading.draft;
+  if (!draft.run.training.batch_ramp) {
+    return;
+  }
+  if (!draft.run.training.phases.empty()) {
+    error(reading, "training.batch_ramp", "stands beside training.phases", "one of the two");
+    return;
+  }
+  constexpr std::int64_t kMostRises = 4096;
+  const run::BatchRampSpec& ramp = *draft.run.training.batch_ramp;
+  const std::int64_t rise = draft.scenario.batch.global - ramp.start;
+  if (rise <= 0 || rise % ramp.increment != 0 || rise / ramp.increment > kMostRises) {
+    error(reading,
+          "training.batch_ramp",
+          fmt::format("from {} in steps of {} does not reach batch.global = {}",
+                      ramp.start,
+                      ramp.increment,
+                      draft.scenario.batch.global),
+          fmt::format("a start below it, and at most {} whole increments", kMostRises));
+  }
+}
+
 void finish_run(Reading& reading) {
   Draft& draft = reading.draft;
   if (draft.stated("training") && !is_broken(reading.diagnostics, "training")) {
     check_training_target(reading);
+    check_batch_ramp(reading);
   }
   if (!is_broken(reading.diagnostics, "checkpoint")) {
     check_checkpoint(reading);

@@ -20,4 +20,7 @@ struct Effect {
 // Offload, local steps, unequal GPUs, input data.
 [[nodiscard]] const std::vector<Effect>& axis_effects();
 
+// Targets, phases, rework, evaluations.
+[[nodiscard]] const std::vector<Effect>& training_effects();
+
 }  // namespace orrery::scenario

@@ -30,7 +30,6 @@ const Pairs kMla = {{"model.mla.kv_lora_rank", "512"},
 const Pairs kPreset = {{"cluster.network", "{preset: infiniband-400g}"}};
 const Pairs kPipeline = {{"layout.pipeline", "2"}, {"layout.schedule", "gpipe"}};
 const Pairs kFsdp = {{"layout.sharding", "zero3"}};
-const Pairs kEvaluation = {{"evaluation.every", "100 steps"}, {"evaluation.duration", "1min"}};
 const Pairs kMaintenance = {{"failures.maintenance.rate", "1/d"},
                             {"failures.maintenance.stall", "1min"}};
 
@@ -238,23 +237,7 @@ const std::vector<Effect>& step_effects() {
 }
 
 const std::vector<Effect>& run_effects() {
-  static const Pairs no_steps = {{"training", ""}, {"training.start", "2024-04-01"}};
   static const std::vector<Effect> effects = {
-      {"training.duration",
-       "{duration: 54d}",
-       "training.duration = 4665600 s; training.steps = absent",
-       {},
-       "training"},
-      {"training.tokens",
-       "{tokens: 15.6T}",
-       "training.tokens = 15600000000000 tokens; training.steps = absent",
-       {},
-       "training"},
-      {"training.steps", "2k", "training.steps = 2000"},
-      // date -u -d 2024-04-01T00:00Z +%s
-      {"training.start", "2024-04-01T00:00Z", "training.start = 1711929600"},
-      {"evaluation.every", "1000 steps", "evaluation.every = 1000", kEvaluation},
-      {"evaluation.duration", "12min", "evaluation.duration = 720 s", kEvaluation},
       {"checkpoint.interval", "100 steps", "checkpoint.interval = 100 steps"},
       {"checkpoint.interval", "30min", "checkpoint.interval = 1800 s"},
       {"checkpoint.mode", "async", "checkpoint.mode = #1"},
@@ -319,6 +302,7 @@ std::vector<Effect> stated_effects() {
                            &layout_effects(),
                            &step_effects(),
                            &axis_effects(),
+                           &training_effects(),
                            &run_effects(),
                            &failure_effects()}) {
     all.insert(all.end(), part->begin(), part->end());

@@ -3,86 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <type_traits>
-#include <utility>
+
+#include "tests/unit/scenario/dump_lines.hpp"
 
 namespace orrery::scenario {
 
 namespace {
-
-// In base units (s, byte, 1/s ...), bits exact.
-template <typename T>
-std::string show(const T& value) {
-  if constexpr (std::is_same_v<T, Seconds>) {
-    return fmt::format("{} s", in_seconds(value));
-  } else if constexpr (std::is_same_v<T, Bytes>) {
-    return fmt::format("{} B", in_bytes(value));
-  } else if constexpr (std::is_same_v<T, BytesPerSecond>) {
-    return fmt::format("{} GB/s", in_gigabytes_per_second(value));
-  } else if constexpr (std::is_same_v<T, PerSecond>) {
-    return fmt::format("{:.12g} /d", in_per_day(value));
-  } else if constexpr (std::is_same_v<T, Tokens>) {
-    return fmt::format("{} tokens", in_tokens(value));
-  } else if constexpr (std::is_same_v<T, DollarsPerSecond>) {
-    return fmt::format("{:.12g} $/h", in_dollars_per_hour(value));
-  } else if constexpr (std::is_enum_v<T>) {
-    return fmt::format("#{}", static_cast<int>(value));
-  } else {
-    return fmt::format("{}", value);
-  }
-}
-
-std::string show_law(const run::Duration& duration) {
-  struct Visitor {
-    std::string operator()(const run::FixedDuration& d) const {
-      return show(d.value);
-    }
-
-    std::string operator()(const run::ExponentialDuration& d) const {
-      return "exponential " + show(d.mean);
-    }
-
-    std::string operator()(const run::LognormalDuration& d) const {
-      return fmt::format("lognormal {} {}", show(d.median), d.sigma);
-    }
-
-    std::string operator()(const run::UniformDuration& d) const {
-      return fmt::format("uniform {} {}", show(d.low), show(d.high));
-    }
-  };
-
-  return std::visit(Visitor{}, duration);
-}
-
-class Lines {
- public:
-  template <typename T>
-  void add(const std::string& field, const T& value) {
-    lines_.push_back(field + " = " + show(value));
-  }
-
-  template <typename T>
-  void add(const std::string& field, const std::optional<T>& value) {
-    lines_.push_back(field + " = " + (value ? show(*value) : "absent"));
-  }
-
-  void law(const std::string& field, const std::optional<run::Duration>& value) {
-    lines_.push_back(field + " = " + (value ? show_law(*value) : "absent"));
-  }
-
-  void stages(const std::string& field, const run::RecoveryStages& stages) {
-    for (std::size_t i = 0; i < stages.size(); ++i) {
-      law(fmt::format("{}.{}", field, run::kRecoveryStageNames[i]), stages[i]);
-    }
-  }
-
-  std::vector<std::string> take() {
-    return std::move(lines_);
-  }
-
- private:
-  std::vector<std::string> lines_;
-};
 
 void dump_model(Lines& lines, const model::ModelSpec& model) {
   lines.add("model.name", model.name);
@@ -276,14 +202,7 @@ std::string show_interval(const run::CheckpointInterval& interval) {
 }
 
 void dump_run(Lines& lines, const run::RunSpec& run) {
-  lines.add("training.duration", run.training.duration);
-  lines.add("training.tokens", run.training.tokens);
-  lines.add("training.steps", run.training.steps);
-  lines.add("training.start", run.training.start);
-  if (run.evaluation) {
-    lines.add("evaluation.every", run.evaluation->every_steps);
-    lines.add("evaluation.duration", run.evaluation->duration);
-  }
+  dump_training(lines, run);
   dump_failures(lines, run.failures);
   lines.add("checkpoint.interval", show_interval(run.checkpoint.interval));
   lines.add("checkpoint.mode", run.checkpoint.mode);

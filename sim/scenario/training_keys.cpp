@@ -1,0 +1,361 @@
+// Keys of `training` and `evaluation`: how long the run lasts and what changes on its way.
+
+#include <algorithm>
+
+#include "sim/scenario/key_makers.hpp"
+#include "sim/scenario/key_table.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using run::PhaseSpec;
+using run::Progress;
+using run::ReworkSpec;
+using yaml::between;
+namespace kind = yaml::kind;
+
+// Simulated time holds 73 years between two events (run/run_plan.hpp).
+const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
+const yaml::Range<Seconds> kPositiveSpan = {Seconds{}, days(25'000.0), true};
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 53U;  // doubles hold such counts exactly
+constexpr std::int64_t kMostSequences = std::int64_t{1} << 40U;
+
+void add_training(std::vector<Key>& keys) {
+  keys.push_back(
+      section_key({.path = "training",
+                   .note = "only the step is asked for, no run",
+                   .meaning = "How long the run lasts: exactly one of duration, tokens and steps.",
+                   .example = "{tokens: 15.6T, start: 2026-11-01}"}));
+  keys.push_back(value_key<kind::Time>(
+      {.path = "training.duration",
+       .note = "one of three",
+       .meaning = "A window of wall-clock time; the answer is what was done in it.",
+       .example = "54d"},
+      kPositiveSpan,
+      [](Draft& draft, const Seconds& value) { draft.run.training.duration = value; }));
+  keys.push_back(
+      value_key<kind::Count>({.path = "training.tokens",
+                              .note = "one of three",
+                              .meaning = "Tokens to train on; the answer is when they are done.",
+                              .example = "15.6T"},
+                             yaml::at_least<std::int64_t>(1),
+                             [](Draft& draft, const std::int64_t& value) {
+                               draft.run.training.tokens = tokens(static_cast<double>(value));
+                             }));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "training.steps",
+       .aliases = {"train_iters"},
+       .note = "one of three",
+       .meaning = "Optimizer steps to do; the answer is when they are done.",
+       .example = "82072"},
+      between<std::int64_t>(1, kMostSteps),
+      [](Draft& draft, const std::int64_t& value) { draft.run.training.steps = value; }));
+  keys.push_back(value_key<kind::Date>(
+      {.path = "training.start",
+       .note = "no dates, only durations",
+       .meaning = "When the run starts (UTC); only printed dates depend on it.",
+       .example = "2024-04-01T00:00Z"},
+      {},
+      [](Draft& draft, const yaml::DateTime& value) {
+        draft.run.training.start = value.unix_seconds;
+      }));
+}
+
+PhaseSpec& last_phase(Draft& draft) {
+  return draft.run.training.phases.back();
+}
+
+ReworkSpec& last_rework(Draft& draft) {
+  return draft.run.training.rework.back();
+}
+
+constexpr std::string_view kProgressAllowed =
+    "steps such as `2000 steps`, tokens such as `252M tokens`, or a time such as `7d`";
+
+// `252M tokens`, `2000 steps` or `7d`; reports what is wrong.
+std::optional<Progress> read_progress(const yaml::Value& value,
+                                      const std::string& path,
+                                      Diagnostics& diagnostics) {
+  std::string_view number = value.text;
+  for (const std::string_view word : {std::string_view("tokens"), std::string_view("token")}) {
+    if (value.kind == yaml::Value::Kind::scalar && number.ends_with(word)) {
+      number.remove_suffix(word.size());
+      if (number.ends_with(' ')) {
+        number.remove_suffix(1);
+      }
+      const auto count = yaml::parse_count(number);
+      if (!count.value || *count.value < 1) {
+        yaml::report(diagnostics,
+                     value.where,
+                     path,
+                     yaml::display(value.text) + " is no number of tokens",
+                     std::string(kProgressAllowed));
+        return std::nullopt;
+      }
+      return Progress(tokens(static_cast<double>(*count.value)));
+    }
+  }
+  const auto read = yaml::read_value<kind::StepsOrDuration>(value, path, diagnostics);
+  if (!read) {
+    return std::nullopt;
+  }
+  const yaml::Steps* steps = std::get_if<yaml::Steps>(&*read);
+  const bool sound = steps != nullptr ? steps->count <= kMostSteps
+                                      : std::get<Seconds>(*read) > Seconds{} &&
+                                            std::get<Seconds>(*read) <= *kSpan.max;
+  if (!sound) {
+    yaml::report(diagnostics,
+                 value.where,
+                 path,
+                 yaml::display(value.text) + " is no point in the run",
+                 std::string(kProgressAllowed));
+    return std::nullopt;
+  }
+  return steps != nullptr ? Progress(steps->count) : Progress(std::get<Seconds>(*read));
+}
+
+std::vector<Form> progress_forms() {
+  Form tokens = form_of<kind::StepsOrDuration>({});
+  tokens.name = "a number of tokens";
+  tokens.example = "252M tokens";
+  tokens.pattern = "^(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)? ?[kMBT]? ?tokens?$";
+  return {tokens, form_of<kind::StepsOrDuration>({})};
+}
+
+Key progress_key(KeyText text, std::function<void(Draft&, const Progress&)> store) {
+  Key key = key_of(std::move(text));
+  key.forms = progress_forms();
+  key.read = [store = std::move(store)](
+                 const yaml::Value& value, const std::string& path, Reading& reading) {
+    if (const auto progress = read_progress(value, path, reading.diagnostics)) {
+      store(reading.draft, *progress);
+    }
+  };
+  return key;
+}
+
+Key phase_count(KeyText text, std::int64_t most, std::optional<std::int64_t> PhaseSpec::*field) {
+  return value_key<kind::Count>(
+      std::move(text),
+      between<std::int64_t>(1, most),
+      [field](Draft& draft, const std::int64_t& value) { last_phase(draft).*field = value; });
+}
+
+void add_phase_shapes(std::vector<Key>& keys) {
+  keys.push_back(phase_count({.path = "training.phases[].global",
+                              .note = "batch.global",
+                              .meaning = "Sequences of one step in the phase.",
+                              .example = "512"},
+                             kMostSequences,
+                             &PhaseSpec::global_batch));
+  keys.push_back(phase_count({.path = "training.phases[].micro",
+                              .note = "batch.micro",
+                              .meaning = "Sequences of one micro-batch in the phase.",
+                              .example = "1"},
+                             kMostSequences,
+                             &PhaseSpec::micro_batch));
+  keys.push_back(phase_count({.path = "training.phases[].sequence_length",
+                              .aliases = {"seq_len"},
+                              .note = "model.sequence_length",
+                              .meaning = "Tokens of a sequence in the phase.",
+                              .example = "131072"},
+                             std::int64_t{1} << 30U,
+                             &PhaseSpec::sequence_length));
+  keys.push_back(phase_count({.path = "training.phases[].context",
+                              .aliases = {"cp"},
+                              .note = "layout.context",
+                              .meaning = "Degree of context parallelism in the phase.",
+                              .example = "16"},
+                             kMostSequences,
+                             &PhaseSpec::context));
+  keys.push_back(phase_count({.path = "training.phases[].nodes",
+                              .note = "cluster.nodes",
+                              .meaning = "Nodes that train in the phase.",
+                              .example = "256"},
+                             std::int64_t{1} << 30U,
+                             &PhaseSpec::nodes));
+  keys.push_back(phase_count({.path = "training.phases[].gpus",
+                              .note = "as nodes",
+                              .meaning = "The same in GPUs: whole nodes.",
+                              .example = "2048"},
+                             std::int64_t{1} << 30U,
+                             &PhaseSpec::gpus));
+}
+
+void add_phases(std::vector<Key>& keys) {
+  keys.push_back(list_key(
+      {.path = "training.phases",
+       .note = "one phase, as the scenario says",
+       .meaning = "Parts of the run that differ in batch, sequence length or nodes, in "
+                  "order. What a phase does not state is as in the scenario. The step "
+                  "simulator times each of them. A change of nodes is a planned restart.",
+       .example = "[{until: 252M tokens, global: 1024}, {name: full batch}]"},
+      [](Draft& draft) {
+        draft.run.training.phases.emplace_back();
+        last_phase(draft).name = "phase " + std::to_string(draft.run.training.phases.size());
+      }));
+  keys.push_back(
+      text_key({.path = "training.phases[].name",
+                .note = "its number",
+                .meaning = "What reports call the phase.",
+                .example = "long context"},
+               [](Draft& draft, const std::string& value) { last_phase(draft).name = value; }));
+  keys.push_back(progress_key(
+      {.path = "training.phases[].until",
+       .note = "the end of the run; in the last phase only",
+       .meaning = "Progress at which the phase ends, counted from the start of the run: steps, "
+                  "tokens, or the time that the steps alone take.",
+       .example = "252M tokens"},
+      [](Draft& draft, const Progress& value) { last_phase(draft).until = value; }));
+  add_phase_shapes(keys);
+  keys.push_back(value_key<kind::Time>(
+      {.path = "training.phases[].step_time",
+       .note = "computed by the step simulator",
+       .meaning = "Time of one step in the phase, where it was measured.",
+       .example = "47.6s"},
+      kPositiveSpan,
+      [](Draft& draft, const Seconds& value) { last_phase(draft).step_time = value; }));
+  keys.push_back(value_key<kind::Time>(
+      {.path = "training.phases[].restart",
+       .fallback = "0",
+       .meaning = "Planned stop before the first step of the phase, after a save: a change of "
+                  "nodes or of the layout.",
+       .example = "47min"},
+      kSpan,
+      [](Draft& draft, const Seconds& value) { last_phase(draft).change = value; }));
+}
+
+void add_batch_ramp(std::vector<Key>& keys) {
+  keys.push_back(section_key(
+      {.path = "training.batch_ramp",
+       .aliases = {"rampup_batch_size"},
+       .note = "batch.global from the first step on",
+       .meaning = "A batch that rises in equal steps to batch.global, as with Megatron's "
+                  "--rampup-batch-size; not together with training.phases.",
+       .example = "{start: 192, increment: 16, samples: 9765625}"},
+      [](Draft& draft) { draft.run.training.batch_ramp.emplace(); }));
+  const auto count = [&keys](KeyText text, std::int64_t run::BatchRampSpec::*field) {
+    text.required = true;
+    keys.push_back(value_key<kind::Count>(std::move(text),
+                                          between<std::int64_t>(1, kMostSequences),
+                                          [field](Draft& draft, const std::int64_t& value) {
+                                            *draft.run.training.batch_ramp.*field = value;
+                                          }));
+  };
+  count({.path = "training.batch_ramp.start",
+         .meaning = "Sequences of the first steps.",
+         .example = "192"},
+        &run::BatchRampSpec::start);
+  count({.path = "training.batch_ramp.increment",
+         .meaning = "Sequences by which the batch rises each time.",
+         .example = "16"},
+        &run::BatchRampSpec::increment);
+  count({.path = "training.batch_ramp.samples",
+         .meaning = "Sequences over which it rises, in equal shares.",
+         .example = "9765625"},
+        &run::BatchRampSpec::samples);
+}
+
+void read_discard(const yaml::Value& value, const std::string& path, Reading& reading) {
+  if (yaml::is_word(value, "all")) {
+    last_rework(reading.draft).discard = run::DiscardAll{};
+  } else if (const auto progress = read_progress(value, path, reading.diagnostics)) {
+    last_rework(reading.draft).discard = *progress;
+  }
+}
+
+void add_rework(std::vector<Key>& keys) {
+  keys.push_back(list_key({.path = "training.rework",
+                           .note = "nothing is thrown away",
+                           .meaning = "Training that is thrown away on purpose and done again: a "
+                                      "loss spike, wrong data, a bug found late. In order.",
+                           .example = "[{name: wrong seeds, at: 1T tokens, discard: all}]"},
+                          [](Draft& draft) {
+                            draft.run.training.rework.emplace_back();
+                            last_rework(draft).name =
+                                "rework " + std::to_string(draft.run.training.rework.size());
+                          }));
+  keys.push_back(
+      text_key({.path = "training.rework[].name",
+                .note = "its number",
+                .meaning = "What reports call it.",
+                .example = "wrong seeds"},
+               [](Draft& draft, const std::string& value) { last_rework(draft).name = value; }));
+  keys.push_back(
+      progress_key({.path = "training.rework[].at",
+                    .meaning = "Progress at which it is decided, reached for the first time.",
+                    .example = "1T tokens",
+                    .required = true},
+                   [](Draft& draft, const Progress& value) { last_rework(draft).at = value; }));
+  Key discard = key_of({.path = "training.rework[].discard",
+                        .fallback = "all",
+                        .meaning = "How much of the training before it is thrown away.",
+                        .example = "32000 steps"});
+  discard.forms = progress_forms();
+  discard.forms.insert(discard.forms.begin(), words_form({"all"}));
+  discard.read = read_discard;
+  keys.push_back(std::move(discard));
+  keys.push_back(value_key<kind::Time>(
+      {.path = "training.rework[].stall",
+       .fallback = "0",
+       .meaning = "Time until training goes on.",
+       .example = "1d"},
+      kSpan,
+      [](Draft& draft, const Seconds& value) { last_rework(draft).stall = value; }));
+}
+
+void read_every(const yaml::Value& value, const std::string& path, Reading& reading) {
+  const auto every = yaml::read_value<kind::StepsOrDuration>(value, path, reading.diagnostics);
+  if (!every) {
+    return;
+  }
+  const yaml::Steps* steps = std::get_if<yaml::Steps>(&*every);
+  if (steps == nullptr || steps->count > kMostSteps) {
+    yaml::report(reading.diagnostics,
+                 value.where,
+                 path,
+                 yaml::display(value.text) + " is not a number of steps up to 2^53",
+                 "a number of steps such as `1000 steps`");
+    return;
+  }
+  reading.draft.run.evaluation->every_steps = steps->count;
+}
+
+void add_evaluation(std::vector<Key>& keys) {
+  keys.push_back(section_key({.path = "evaluation",
+                              .note = "never",
+                              .meaning = "Regular pauses of training for an evaluation.",
+                              .example = "{every: 1000 steps, duration: 12min}"},
+                             [](Draft& draft) { draft.run.evaluation.emplace(); }));
+  Key every = key_of({.path = "evaluation.every",
+                      .meaning = "Steps between two evaluations.",
+                      .example = "1000 steps",
+                      .required = true});
+  every.forms = {form_of<kind::StepsOrDuration>({})};
+  every.forms.front().name = "a number of steps";
+  every.forms.front().pattern = "^(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)? ?[kMBT]? ?steps?$";
+  every.read = read_every;
+  keys.push_back(std::move(every));
+  keys.push_back(value_key<kind::Time>(
+      {.path = "evaluation.duration",
+       .meaning = "Time of one evaluation.",
+       .example = "12min",
+       .required = true},
+      kSpan,
+      [](Draft& draft, const Seconds& value) { draft.run.evaluation->duration = value; }));
+}
+
+}  // namespace
+
+std::vector<Key> training_keys() {
+  std::vector<Key> keys;
+  add_training(keys);
+  add_batch_ramp(keys);
+  add_phases(keys);
+  add_rework(keys);
+  add_evaluation(keys);
+  return keys;
+}
+
+}  // namespace orrery::scenario
