@@ -35,6 +35,7 @@ enum class Purpose : std::uint32_t {
   gpu_speed = 7,
   node_speed = 8,
   property_test = 9,
+  sweep_point = 64,
 };
 
 class RandomStream {

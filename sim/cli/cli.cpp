@@ -17,6 +17,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/external_command.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/sweep/crew.hpp"
 
 namespace orrery::cli {
 
@@ -30,6 +31,7 @@ constexpr std::string_view kFooter = R"(Examples:
   orrery run scenarios/llama3-405b-16k.yaml
   orrery run --json -o result.json scenarios/llama3-70b-64h100.yaml
   orrery check --junit report.xml scenarios/*.yaml
+  orrery sweep --vary capacity.spares=0:64:9 scenarios/llama3-405b-16k.yaml
   orrery explain mfu scenarios/llama3-405b-16k.yaml
   orrery export --format chrome-trace -o step.json scenarios/gpt3-175b-1024.yaml
   orrery validate scenarios/published/measured_runs.yaml
@@ -101,7 +103,7 @@ std::string unexpected_argument(const CLI::App& app, const CLI::ParseError& erro
                                extra ? unexpected_argument(app, error) : error.what()));
 }
 
-ExitCode dispatch(int argc, const char* const* argv) {
+ExitCode dispatch(int argc, const char* const* argv, sweep::Crew& crew) {
   start_external_command(argc, argv);
   CLI::App app(std::string(kSummary), "orrery");
   Action action;
@@ -114,6 +116,7 @@ ExitCode dispatch(int argc, const char* const* argv) {
   add_schema_command(app, action);
   add_export_command(app, action);
   add_validate_command(app, action);
+  add_sweep_command(app, action, crew);
   for (const ExternalCommand& command : external_commands()) {
     app.add_subcommand(std::string(command.name), std::string(command.summary));
   }
@@ -177,7 +180,12 @@ int run_guarded(const Action& body) {
 }
 
 int run_cli(int argc, const char* const* argv) {
-  return run_guarded([argc, argv] { return dispatch(argc, argv); });
+  sweep::ThreadCrew crew;
+  return run_cli(argc, argv, crew);
+}
+
+int run_cli(int argc, const char* const* argv, sweep::Crew& crew) {
+  return run_guarded([argc, argv, &crew] { return dispatch(argc, argv, crew); });
 }
 
 }  // namespace orrery::cli

@@ -10,6 +10,10 @@
 
 #include "sim/cli/exit_code.hpp"
 
+namespace orrery::sweep {
+class Crew;
+}
+
 namespace orrery::cli {
 
 // Arguments that make no sense: exit code 2.
@@ -22,5 +26,8 @@ class UsageError : public std::runtime_error {
 [[nodiscard]] int run_guarded(const std::function<ExitCode()>& body);
 
 [[nodiscard]] int run_cli(int argc, const char* const* argv);
+
+// The same with somebody else to evaluate the points of a sweep: the processes of mpirun.
+[[nodiscard]] int run_cli(int argc, const char* const* argv, sweep::Crew& crew);
 
 }  // namespace orrery::cli

@@ -10,6 +10,7 @@
 // list     | which names may a scenario use
 // schema   | what may a scenario file say: JSON Schema, or the reference in Markdown
 // export   | the same for other programs: traces, tables, JSON
+// sweep    | what happens at many values of its keys
 // validate | how far are predictions from published measurements
 
 #include <functional>
@@ -18,6 +19,10 @@
 
 namespace CLI {
 class App;
+}
+
+namespace orrery::sweep {
+class Crew;
 }
 
 namespace orrery::cli {
@@ -32,5 +37,7 @@ void add_list_command(CLI::App& app, Action& action);
 void add_schema_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);
 void add_validate_command(CLI::App& app, Action& action);
+// `crew` evaluates the points; it must outlive the action.
+void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew);
 
 }  // namespace orrery::cli

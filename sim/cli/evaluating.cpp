@@ -22,25 +22,6 @@ constexpr std::string_view kStandardInput = "-";
 // A little more than the reader accepts, so that it is the reader that refuses what is too long.
 constexpr std::size_t kMostInput = std::size_t{8} << 20U;
 
-std::string read_standard_input() {
-  std::string text;
-  std::array<char, 1U << 16U> buffer{};
-  while (text.size() < kMostInput) {
-    const ssize_t count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count < 0) {
-      throw Error(ErrorKind::io, std::string("standard input: cannot read: ") + strerror(errno));
-    }
-    if (count == 0) {
-      break;
-    }
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  return text;
-}
-
 std::optional<scenario::Scenario> load(const std::string& name, Diagnostics& diagnostics) {
   if (name == kStandardInput) {
     return scenario::load_text(read_standard_input(), "<stdin>", diagnostics);
@@ -85,6 +66,25 @@ hardware::ProfileSearch search_for(const scenario::Scenario& scenario,
 }
 
 }  // namespace
+
+std::string read_standard_input() {
+  std::string text;
+  std::array<char, 1U << 16U> buffer{};
+  while (text.size() < kMostInput) {
+    const ssize_t count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      throw Error(ErrorKind::io, std::string("standard input: cannot read: ") + strerror(errno));
+    }
+    if (count == 0) {
+      break;
+    }
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  return text;
+}
 
 std::vector<InputFile> load_files(const std::vector<std::string>& names) {
   std::vector<InputFile> files;

@@ -37,6 +37,9 @@ struct InputFile {
   ExitCode code = ExitCode::ok;
 };
 
+// All of standard input, up to what a file may hold. Throws Error(io).
+[[nodiscard]] std::string read_standard_input();
+
 [[nodiscard]] std::vector<InputFile> load_files(const std::vector<std::string>& names);
 
 // What a command wants beside the options of the user.

@@ -19,7 +19,7 @@ void add_evaluation_options(CLI::App& command, EvaluationOptions& options) {
       })
       ->type_name("N");
   command
-      .add_option("--threads", options.threads, "Threads (0: all cores); the result is the same")
+      .add_option("-j,--threads", options.threads, "Threads (0: all cores); the result is the same")
       ->check(CLI::Range(0, kMostThreads))
       ->type_name("N");
   command

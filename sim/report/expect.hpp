@@ -56,6 +56,24 @@ struct ExpectError {
 
 [[nodiscard]] std::variant<ExpectNode, ExpectError> parse_expectation(std::string_view text);
 
+// One operand without a comparison: `p90(finish_time)`. A bare metric is taken as it is, its mean
+// over the trials when it varies.
+[[nodiscard]] std::variant<Operand, ExpectError> parse_operand(std::string_view text);
+
+// As it is written in a line.
+[[nodiscard]] std::string operand_text(const Operand& operand);
+
+// Of what the operand is a number: a fraction for a probability, else that of the metric.
+[[nodiscard]] Dimension dimension_of(const Operand& operand);
+
+struct Estimate {
+  double value = 0.0;
+  run::Interval ci95;  // value twice where nothing varies
+};
+
+// Nothing when the scenario does not produce the metric.
+[[nodiscard]] std::optional<Estimate> estimate(const Operand& operand, const MetricSet& metrics);
+
 // True when the line mentions fits_memory, memory_headroom or peak_memory.
 [[nodiscard]] bool mentions_memory(const ExpectNode& node);
 

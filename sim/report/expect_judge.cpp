@@ -44,11 +44,6 @@ std::string_view words(Comparison comparison) {
   return {};
 }
 
-struct Estimate {
-  double value = 0.0;
-  run::Interval interval;
-};
-
 Estimate exactly(double value) {
   return {value, {value, value}};
 }
@@ -63,7 +58,7 @@ Estimate probability(const run::Distribution& trials, const Operand& operand) {
           run::ci95_of_fraction(hits, trials.count())};
 }
 
-Estimate estimate(const MetricValue& metric, const Operand& operand) {
+Estimate estimate_of(const MetricValue& metric, const Operand& operand) {
   if (!metric.trials) {
     const bool inner = holds(operand.inner, metric.value, operand.inner_bound);
     return exactly(operand.kind == OperandKind::probability ? (inner ? 1.0 : 0.0) : metric.value);
@@ -78,26 +73,6 @@ Estimate estimate(const MetricValue& metric, const Operand& operand) {
       return {metric.value, metric.trials->ci95_of_mean()};
     case OperandKind::probability:
       return probability(*metric.trials, operand);
-  }
-  return {};
-}
-
-std::string operand_text(const Operand& operand) {
-  const MetricInfo& metric = info(operand.metric);
-  switch (operand.kind) {
-    case OperandKind::plain:
-      return std::string(metric.name);
-    case OperandKind::quantile: {
-      constexpr double kPercent = 100.0;
-      return fmt::format("p{:.0f}({})", operand.quantile * kPercent, metric.name);
-    }
-    case OperandKind::mean:
-      return fmt::format("mean({})", metric.name);
-    case OperandKind::probability:
-      return fmt::format("probability({} {} {})",
-                         metric.name,
-                         words(operand.inner),
-                         format_value(metric.dimension, operand.inner_bound));
   }
   return {};
 }
@@ -123,13 +98,11 @@ Judged judge_comparison(const ExpectNode& node, const ExpectContext& context) {
                         context.gave_up),
             std::nullopt};
   }
-  const Estimate found = estimate(*metric, node.operand);
-  const Dimension dimension = node.operand.kind == OperandKind::probability
-                                  ? Dimension::fraction
-                                  : info(node.operand.metric).dimension;
+  const Estimate found = estimate_of(*metric, node.operand);
+  const Dimension dimension = dimension_of(node.operand);
   const bool point = holds(node.comparison, found.value, node.bound);
-  const bool low = holds(node.comparison, found.interval.low, node.bound);
-  const bool high = holds(node.comparison, found.interval.high, node.bound);
+  const bool low = holds(node.comparison, found.ci95.low, node.bound);
+  const bool high = holds(node.comparison, found.ci95.high, node.bound);
   Judged judged;
   judged.value = found.value;
   judged.verdict = point ? Verdict::pass : Verdict::fail;
@@ -143,8 +116,8 @@ Judged judge_comparison(const ExpectNode& node, const ExpectContext& context) {
     judged.detail += fmt::format(
         " cannot be decided: 95 % interval {} to {}; more trials, or "
         "`decide: point`",
-        format_value(dimension, found.interval.low),
-        format_value(dimension, found.interval.high));
+        format_value(dimension, found.ci95.low),
+        format_value(dimension, found.ci95.high));
   } else {
     judged.detail += " is needed";
   }
@@ -197,6 +170,39 @@ Judged judge_node(const ExpectNode& node, const ExpectContext& context) {
 }
 
 }  // namespace
+
+Dimension dimension_of(const Operand& operand) {
+  return operand.kind == OperandKind::probability ? Dimension::fraction
+                                                  : info(operand.metric).dimension;
+}
+
+std::string operand_text(const Operand& operand) {
+  const MetricInfo& metric = info(operand.metric);
+  switch (operand.kind) {
+    case OperandKind::plain:
+      return std::string(metric.name);
+    case OperandKind::quantile: {
+      constexpr double kPercent = 100.0;
+      return fmt::format("p{:.0f}({})", operand.quantile * kPercent, metric.name);
+    }
+    case OperandKind::mean:
+      return fmt::format("mean({})", metric.name);
+    case OperandKind::probability:
+      return fmt::format("probability({} {} {})",
+                         metric.name,
+                         words(operand.inner),
+                         format_value(metric.dimension, operand.inner_bound));
+  }
+  return {};
+}
+
+std::optional<Estimate> estimate(const Operand& operand, const MetricSet& metrics) {
+  const MetricValue* metric = metrics.find(operand.metric);
+  if (metric == nullptr) {
+    return std::nullopt;
+  }
+  return estimate_of(*metric, operand);
+}
 
 ExpectationResult judge_expectation(const ExpectNode& node, const ExpectContext& context) {
   Judged judged = judge_node(node, context);

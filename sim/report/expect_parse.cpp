@@ -96,7 +96,32 @@ class Parser {
     return node;
   }
 
+  std::variant<Operand, ExpectError> parse_operand_alone() {
+    Operand operand;
+    const MetricInfo* bare = find_metric(trimmed());
+    if (bare != nullptr) {
+      operand.metric = bare->id;
+      return operand;
+    }
+    if (!parse_operand(operand)) {
+      return *error_;
+    }
+    skip_space();
+    if (at_ < text_.size()) {
+      fail(fmt::format("`{}` is left over", text_.substr(at_)), "one metric or p90(metric)");
+      return *error_;
+    }
+    return operand;
+  }
+
  private:
+  [[nodiscard]] std::string_view trimmed() const {
+    const std::size_t first = text_.find_first_not_of(' ');
+    return first == std::string_view::npos
+               ? std::string_view()
+               : text_.substr(first, text_.find_last_not_of(' ') - first + 1);
+  }
+
   bool fail(std::string message, std::string allowed) {
     if (!error_) {
       error_ = ExpectError{at_, std::move(message), std::move(allowed)};
@@ -189,12 +214,7 @@ class Parser {
     }
     out.kind = ExpectNode::Kind::comparison;
     return parse_operand(out.operand) && parse_comparison(out.comparison) &&
-           parse_value(bound_dimension(out.operand), out.bound);
-  }
-
-  static Dimension bound_dimension(const Operand& operand) {
-    return operand.kind == OperandKind::probability ? Dimension::fraction
-                                                    : info(operand.metric).dimension;
+           parse_value(dimension_of(out.operand), out.bound);
   }
 
   bool parse_metric(MetricId& metric) {
@@ -337,6 +357,10 @@ class Parser {
 
 std::variant<ExpectNode, ExpectError> parse_expectation(std::string_view text) {
   return Parser(text).parse();
+}
+
+std::variant<Operand, ExpectError> parse_operand(std::string_view text) {
+  return Parser(text).parse_operand_alone();
 }
 
 bool mentions_memory(const ExpectNode& node) {

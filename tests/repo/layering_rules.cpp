@@ -58,6 +58,7 @@ const Arrows& arrows() {
         "run",
         "report",
         "scenario"}},
+      {"sweep", {"base", "hardware", "run", "report", "scenario", "evaluate", "yaml"}},
       {"validate",
        {"base",
         "engine",
@@ -72,7 +73,15 @@ const Arrows& arrows() {
         "report",
         "scenario",
         "evaluate"}},
-      {"cli", {"base", "scenario", "evaluate", "validate", "report", "*_spec.hpp", "*_result.hpp"}},
+      {"cli",
+       {"base",
+        "scenario",
+        "evaluate",
+        "sweep",
+        "validate",
+        "report",
+        "*_spec.hpp",
+        "*_result.hpp"}},
   };
   return table;
 }
@@ -96,7 +105,7 @@ bool allowed(const std::set<std::string_view>& targets, std::string_view path) {
 }
 
 // The order of the data flow: links go from a later component to an earlier one.
-constexpr std::array<std::string_view, 15> kOrder = {"base",
+constexpr std::array<std::string_view, 16> kOrder = {"base",
                                                      "engine",
                                                      "yaml",
                                                      "model",
@@ -109,6 +118,7 @@ constexpr std::array<std::string_view, 15> kOrder = {"base",
                                                      "report",
                                                      "scenario",
                                                      "evaluate",
+                                                     "sweep",
                                                      "validate",
                                                      "cli"};
 

@@ -1,0 +1,322 @@
+// `orrery sweep`: the same run at many values of its keys.
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/cli/cli.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/cli/shared_options.hpp"
+#include "sim/evaluate/catalog.hpp"
+#include "sim/sweep/run_sweep.hpp"
+#include "sim/sweep/sweep_file.hpp"
+#include "sim/sweep/sweep_report.hpp"
+
+namespace orrery::cli {
+
+namespace {
+
+struct SweepOptions {
+  std::string file;
+  std::vector<std::string> vary;
+  bool grid = false;
+  bool zip = false;
+  std::optional<std::int64_t> random;
+  std::vector<std::string> metrics;
+  EvaluationOptions evaluation;
+  std::optional<std::string> output;
+  std::string format;
+  std::optional<std::string> journal;
+  std::string colour = "auto";
+  bool json = false;
+  bool resume = false;
+};
+
+std::string read_text(const std::string& name) {
+  constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
+  return name == "-" ? read_standard_input() : read_file(name, kMostBytes);
+}
+
+// What stands on the command line goes before what stands in the file.
+void add_command_line(const SweepOptions& options,
+                      sweep::SweepFile& file,
+                      Diagnostics& diagnostics) {
+  for (const std::string& argument : options.vary) {
+    auto axis = sweep::parse_vary(argument, diagnostics);
+    if (!axis) {
+      continue;
+    }
+    std::erase_if(file.axes, [&axis](const sweep::Axis& other) {
+      return other.key.path == axis->key.path && other.where.file != axis->where.file;
+    });
+    file.axes.push_back(*std::move(axis));
+  }
+  if (!options.metrics.empty()) {
+    file.columns = sweep::parse_columns(options.metrics, {"--metrics", 0, 0}, diagnostics)
+                       .value_or(std::vector<sweep::Column>{});
+  }
+  if (options.grid || options.zip) {
+    file.combination.mode = options.zip ? sweep::Mode::zip : sweep::Mode::grid;
+  }
+  if (options.random) {
+    file.combination.mode = sweep::Mode::random;
+    file.combination.random_points = *options.random;
+  }
+  file.trials = options.evaluation.trials ? options.evaluation.trials : file.trials;
+  file.seed = options.evaluation.seed ? options.evaluation.seed : file.seed;
+  file.combination.seed = file.seed.value_or(file.combination.seed);
+}
+
+std::optional<scenario::ScenarioTemplate> load_base(const SweepOptions& options,
+                                                    sweep::SweepFile& file,
+                                                    Diagnostics& diagnostics) {
+  const std::string text = read_text(options.file);
+  const std::string name = options.file == "-" ? "<stdin>" : options.file;
+  if (!sweep::is_sweep_file(text)) {
+    return scenario::ScenarioTemplate::from_text(text, name, diagnostics);
+  }
+  auto read = sweep::read_sweep_file(text, name, diagnostics);
+  if (!read) {
+    return std::nullopt;
+  }
+  file = *std::move(read);
+  return scenario::ScenarioTemplate::from_file(file.scenario, diagnostics);
+}
+
+// Nothing after errors in `diagnostics`.
+std::optional<sweep::Sweep> make_sweep(const SweepOptions& options, Diagnostics& diagnostics) {
+  sweep::SweepFile file;
+  const auto base = load_base(options, file, diagnostics);
+  if (!base) {
+    return std::nullopt;
+  }
+  add_command_line(options, file, diagnostics);
+  if (diagnostics.has_errors()) {
+    return std::nullopt;
+  }
+  if (file.axes.empty()) {
+    throw UsageError(
+        "sweep: nothing varies; --vary KEY=V1,V2,... or KEY=from:to:steps, such as --vary "
+        "capacity.spares=0:32:9");
+  }
+  auto points = sweep::make_points(file.axes, file.combination, diagnostics);
+  if (!points) {
+    return std::nullopt;
+  }
+  const std::vector<std::filesystem::path> profiles(options.evaluation.profiles.begin(),
+                                                    options.evaluation.profiles.end());
+  sweep::Sweep sweep{.base = *base,
+                     .axes = std::move(file.axes),
+                     .points = *std::move(points),
+                     .columns = file.columns.empty() ? sweep::all_columns() : file.columns,
+                     .trials = file.trials,
+                     .seed = file.seed,
+                     .search = evaluate::profile_search(base->file(), profiles)};
+  sweep::check_values(sweep, diagnostics);
+  return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(sweep));
+}
+
+enum class Form { text, csv, json };
+
+Form form_of(const SweepOptions& options) {
+  if (options.json || options.format == "json") {
+    return Form::json;
+  }
+  const std::string extension =
+      std::filesystem::path(options.output.value_or(std::string())).extension().string();
+  if (options.format == "csv" || (options.format.empty() && extension == ".csv")) {
+    return Form::csv;
+  }
+  return options.format.empty() && extension == ".json" ? Form::json : Form::text;
+}
+
+std::string page_of(const SweepOptions& options,
+                    const sweep::Sweep& sweep,
+                    const std::vector<sweep::PointResult>& results) {
+  switch (form_of(options)) {
+    case Form::csv:
+      return sweep::to_csv(sweep, results);
+    case Form::json:
+      return sweep::to_json(sweep, results);
+    case Form::text:
+      break;
+  }
+  return sweep::to_text(
+      sweep, results, text_style(colour_choice(options.colour), options.output.has_value()));
+}
+
+// Beside the table, unless told otherwise; nowhere for stdout and devices.
+std::optional<std::filesystem::path> journal_path(const SweepOptions& options) {
+  if (options.journal) {
+    return *options.journal;
+  }
+  std::error_code error;
+  const bool file = options.output && (!std::filesystem::exists(*options.output, error) ||
+                                       std::filesystem::is_regular_file(*options.output, error));
+  if (file) {
+    return *options.output + ".journal";
+  }
+  if (options.resume) {
+    throw UsageError("sweep: --resume needs the journal of -o FILE, or --journal FILE");
+  }
+  return std::nullopt;
+}
+
+// A sweep without one usable point is no table but an error.
+std::optional<ExitCode> hopeless(const sweep::Sweep& sweep,
+                                 const std::vector<sweep::PointResult>& results) {
+  bool same = true;
+  for (const sweep::PointResult& result : results) {
+    if (result.status != sweep::Status::invalid) {
+      return std::nullopt;
+    }
+    same = same && result.reason == results.front().reason;
+  }
+  message(fmt::format("{}: no point can be evaluated; {}{}",
+                      sweep.base.file(),
+                      same ? "" : "the first: ",
+                      results.front().reason));
+  Diagnostics ignored;
+  const auto scenario = sweep.base.with(sweep.changes(0), ignored);
+  return scenario && evaluate::lacks_profile(*scenario, sweep.search) ? ExitCode::device
+                                                                      : ExitCode::invalid;
+}
+
+sweep::SweepOutcome run_points(const SweepOptions& options,
+                               const sweep::Sweep& sweep,
+                               sweep::Crew& crew,
+                               sweep::Journal* journal,
+                               const InterruptWatch& watch) {
+  ProgressLine progress("sweep", !options.evaluation.quiet, "points");
+  if (journal != nullptr) {
+    progress.start_at(static_cast<std::int64_t>(journal->finished().size()));
+  }
+  return sweep::run_sweep(sweep,
+                          crew,
+                          {.journal = journal,
+                           .threads = options.evaluation.threads,
+                           .stop = watch.token(),
+                           .progress = [&progress](std::int64_t done, std::int64_t all) {
+                             progress.update(done, all);
+                           }});
+}
+
+ExitCode lead(const SweepOptions& options,
+              const sweep::Sweep& sweep,
+              sweep::Crew& crew,
+              const InterruptWatch& watch) {
+  const auto path = journal_path(options);
+  std::unique_ptr<sweep::Journal> journal;
+  if (path) {
+    journal = std::make_unique<sweep::Journal>(
+        *path, sweep::journal_header(sweep, ORRERY_VERSION), options.resume);
+  }
+  const sweep::SweepOutcome outcome = run_points(options, sweep, crew, journal.get(), watch);
+  if (journal && outcome.reused > 0 && !options.evaluation.quiet) {
+    message(fmt::format(
+        "{} of {} points were in {}", outcome.reused, sweep.points.size(), path->string()));
+  }
+  if (!outcome.complete) {
+    throw Error(ErrorKind::interrupted,
+                fmt::format("interrupted after {} of {} points{}",
+                            outcome.done,
+                            sweep.points.size(),
+                            journal ? "; --resume continues" : ""));
+  }
+  const std::optional<ExitCode> failure = hopeless(sweep, outcome.results);
+  if (!failure) {
+    deliver(page_of(options, sweep, outcome.results), options.output);
+  }
+  if (journal && !options.journal) {
+    std::error_code gone;
+    std::filesystem::remove(*path, gone);
+  }
+  return failure.value_or(ExitCode::ok);
+}
+
+ExitCode run_sweep_command(const SweepOptions& options, sweep::Crew& crew) {
+  Diagnostics diagnostics;
+  const auto sweep = make_sweep(options, diagnostics);
+  if (crew.leads()) {
+    message_block(to_string(diagnostics));
+  }
+  if (!sweep) {
+    return ExitCode::invalid;
+  }
+  const InterruptWatch watch;
+  if (crew.leads()) {
+    return lead(options, *sweep, crew, watch);
+  }
+  sweep::PointEvaluator evaluator(*sweep);
+  crew.serve(evaluator, options.evaluation.threads, watch.token());
+  return ExitCode::ok;
+}
+
+void add_points_options(CLI::App& command, SweepOptions& options) {
+  command.add_option("FILE", options.file, "Scenario, or a sweep in orrery-sweep/1; - for stdin")
+      ->required();
+  command
+      .add_option("--vary",
+                  options.vary,
+                  "KEY=V1,V2,... or KEY=from:to:steps[:log]; any key of a scenario, repeatable")
+      ->type_name("KEY=VALUES")
+      ->allow_extra_args(false);
+  CLI::Option* grid = command.add_flag("--grid", options.grid, "All combinations (the default)");
+  CLI::Option* zip = command.add_flag("--zip", options.zip, "The i-th values of all keys together");
+  CLI::Option* random =
+      command
+          .add_option(
+              "--random", options.random, "N points of a Latin hypercube; KEY=from:to will do")
+          ->check(CLI::Range(std::int64_t{1}, sweep::kMostPoints))
+          ->type_name("N");
+  grid->excludes(zip)->excludes(random);
+  zip->excludes(random);
+  command
+      .add_option("--metrics",
+                  options.metrics,
+                  "Figures, such as goodput,p99(finish_time),'probability(cost <= $3M)'; default: "
+                  "all")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->allow_extra_args(false);
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew) {
+  CLI::App* command = app.add_subcommand("sweep", "The run at many values of its keys: a table");
+  const auto options = std::make_shared<SweepOptions>();
+  add_points_options(*command, *options);
+  command->add_flag("--json", options->json, "orrery-sweep-result/1");
+  command->add_option("--format", options->format, "text, csv or json; default: by the name of -o")
+      ->check(CLI::IsMember({"text", "csv", "json"}))
+      ->type_name("FORMAT");
+  add_output_option(*command, options->output);
+  command->add_option("--journal", options->journal, "Finished points; default: FILE.journal of -o")
+      ->type_name("FILE");
+  command->add_flag("--resume", options->resume, "Take finished points from the journal");
+  add_evaluation_options(*command, options->evaluation);
+  add_colour_option(*command, options->colour);
+  command->footer(
+      "All points share the seed, so that they differ by their keys alone. Points that do not fit\n"
+      "or break a rule stay in the table with their reason. Processes under mpirun share the\n"
+      "points; the table is the same for any number of threads and processes.\n\n"
+      "Examples:\n"
+      "  orrery sweep --vary capacity.spares=0:64:9 scenarios/llama3-405b-16k.yaml\n"
+      "  orrery sweep --vary checkpoint.interval=5min:4h:12:log --vary checkpoint.mode=sync,async "
+      "\\\n"
+      "    --metrics 'goodput,cost' -o table.csv scenarios/llama3-405b-16k.yaml\n"
+      "  orrery sweep --resume -o table.csv sweep.yaml");
+  command->callback([options, &action, &crew] {
+    action = [options, &crew] { return run_sweep_command(*options, crew); };
+  });
+}
+
+}  // namespace orrery::cli

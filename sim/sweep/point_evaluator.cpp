@@ -1,0 +1,146 @@
+#include "sim/sweep/point_evaluator.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery::sweep {
+
+namespace {
+
+// Points come in an order that keeps equal steps together, so few steps are alive at once: as many
+// as there are threads, with a margin.
+constexpr std::size_t kMostSteps = 256;
+
+evaluate::EvaluateOptions options_of(const Sweep& sweep, int threads, const std::stop_token& stop) {
+  evaluate::EvaluateOptions options;
+  options.threads = threads;
+  options.trials = sweep.trials;
+  options.seed = sweep.seed;
+  options.levers = false;
+  options.search = sweep.search;
+  options.stop = stop;
+  return options;
+}
+
+std::string first_error(const Diagnostics& diagnostics) {
+  for (const Diagnostic& problem : diagnostics.all()) {
+    if (problem.severity == Severity::error) {
+      return fmt::format("{}{}{}{}",
+                         problem.key,
+                         problem.key.empty() ? "" : ": ",
+                         problem.message,
+                         problem.allowed.empty() ? "" : fmt::format(" ({})", problem.allowed));
+    }
+  }
+  return "it cannot be evaluated";
+}
+
+}  // namespace
+
+// A step that is evaluated by the first who needs it.
+struct PointEvaluator::KeptStep {
+  std::once_flag once;
+  std::shared_ptr<const evaluate::StepAnswer> step;
+  Diagnostics problems;
+};
+
+PointEvaluator::PointEvaluator(const Sweep& sweep) : sweep_(sweep) {}
+
+PointEvaluator::~PointEvaluator() = default;
+
+std::string PointEvaluator::step_of(std::size_t point) const {
+  std::string name;
+  for (std::size_t i = 0; i < sweep_.axes.size(); ++i) {
+    if (!is_run_section(sweep_.axes[i].key.section)) {
+      name += sweep_.points[point][i];
+      name += '\n';
+    }
+  }
+  return name;
+}
+
+std::shared_ptr<PointEvaluator::KeptStep> PointEvaluator::kept_step(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<KeptStep>& kept = kept_[name];
+  if (!kept) {
+    kept = std::make_shared<KeptStep>();
+    oldest_.push_back(name);
+  }
+  const std::shared_ptr<KeptStep> result = kept;
+  if (oldest_.size() > kMostSteps) {
+    kept_.erase(oldest_.front());
+    oldest_.erase(oldest_.begin());
+  }
+  return result;
+}
+
+std::vector<std::size_t> PointEvaluator::good_order(std::vector<std::size_t> points) const {
+  std::map<std::string, std::vector<std::size_t>> by_step;
+  std::vector<std::string> steps;
+  for (const std::size_t point : points) {
+    std::vector<std::size_t>& same = by_step[step_of(point)];
+    if (same.empty()) {
+      steps.push_back(step_of(point));
+    }
+    same.push_back(point);
+  }
+  points.clear();
+  for (const std::string& step : steps) {
+    const std::vector<std::size_t>& same = by_step[step];
+    points.insert(points.end(), same.begin(), same.end());
+  }
+  return points;
+}
+
+std::optional<report::Evaluation> PointEvaluator::evaluation(std::size_t point,
+                                                             int threads,
+                                                             const std::stop_token& stop,
+                                                             Diagnostics& diagnostics) {
+  const std::vector<scenario::KeyValue> changes = sweep_.changes(point);
+  const auto scenario = sweep_.base.with(changes, diagnostics);
+  if (!scenario) {
+    return std::nullopt;
+  }
+  const evaluate::EvaluateOptions options = options_of(sweep_, threads, stop);
+  const std::shared_ptr<KeptStep> kept = kept_step(step_of(point));
+  std::call_once(kept->once,
+                 [&] { kept->step = evaluate::evaluate_step(*scenario, options, kept->problems); });
+  for (const Diagnostic& problem : kept->problems.all()) {
+    diagnostics.add(problem);
+  }
+  return kept->step ? evaluate::evaluate_run(*scenario, *kept->step, options, diagnostics)
+                    : std::nullopt;
+}
+
+PointResult PointEvaluator::result(std::size_t point, int threads, const std::stop_token& stop) {
+  Diagnostics diagnostics;
+  const auto answer = evaluation(point, threads, stop, diagnostics);
+  PointResult result;
+  if (!answer) {
+    result.status = Status::invalid;
+    result.reason = first_error(diagnostics);
+    return result;
+  }
+  if (answer->run && answer->run->finished < answer->run->trials) {
+    result.status = Status::gave_up;
+    result.reason =
+        fmt::format("{} of {} trials: {}",
+                    answer->run->trials - answer->run->finished,
+                    answer->run->trials,
+                    run::to_string(answer->run->gave_up.value_or(run::StopReason::horizon)));
+  }
+  if (!answer->feasible) {
+    result.status = Status::does_not_fit;
+    result.reason = answer->reasons.empty() ? "memory" : answer->reasons.front();
+  }
+  for (const Column& column : sweep_.columns) {
+    const auto figure = report::estimate(column.operand, answer->metrics);
+    const bool exists = figure && std::isfinite(figure->value);
+    result.cells.push_back(exists ? std::optional(figure->value) : std::nullopt);
+  }
+  return result;
+}
+
+}  // namespace orrery::sweep

@@ -1,0 +1,60 @@
+#pragma once
+
+// What is the answer at one point? The scenario with the point's keys, evaluated.
+//
+// The step is simulated once for all points that differ in keys of the run alone. Points may be
+// evaluated by many threads at once; the result does not depend on who evaluates what.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "sim/evaluate/evaluate.hpp"
+#include "sim/sweep/point_result.hpp"
+#include "sim/sweep/sweep.hpp"
+
+namespace orrery::sweep {
+
+class PointEvaluator {
+ public:
+  // Keeps a reference to the sweep.
+  explicit PointEvaluator(const Sweep& sweep);
+  ~PointEvaluator();
+  PointEvaluator(const PointEvaluator&) = delete;
+  PointEvaluator& operator=(const PointEvaluator&) = delete;
+
+  // `threads` share the trials of this point. Throws Error: interrupted after a stop request, io
+  // when a profile cannot be read.
+  [[nodiscard]] PointResult result(std::size_t point, int threads, const std::stop_token& stop);
+
+  // The whole evaluation of a point, or nothing after errors.
+  [[nodiscard]] std::optional<report::Evaluation> evaluation(std::size_t point,
+                                                             int threads,
+                                                             const std::stop_token& stop,
+                                                             Diagnostics& diagnostics);
+
+  // The points in an order that meets every step once: equal steps stand together.
+  [[nodiscard]] std::vector<std::size_t> good_order(std::vector<std::size_t> points) const;
+
+  [[nodiscard]] const Sweep& sweep() const {
+    return sweep_;
+  }
+
+ private:
+  struct KeptStep;
+
+  [[nodiscard]] std::string step_of(std::size_t point) const;
+  [[nodiscard]] std::shared_ptr<KeptStep> kept_step(const std::string& name);
+
+  const Sweep& sweep_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<KeptStep>> kept_;
+  std::vector<std::string> oldest_;  // names in kept_, the oldest first
+};
+
+}  // namespace orrery::sweep

@@ -1,0 +1,40 @@
+#pragma once
+
+// What is swept? A scenario, the keys that vary, the points, and the figures of each.
+//
+// Every point is drawn with the seed of the scenario: points differ by their keys, not by luck
+// (common random numbers).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/hardware/profile_reader.hpp"
+#include "sim/scenario/variant.hpp"
+#include "sim/sweep/axis.hpp"
+#include "sim/sweep/columns.hpp"
+#include "sim/sweep/points.hpp"
+
+namespace orrery::sweep {
+
+struct Sweep {
+  scenario::ScenarioTemplate base;
+  std::vector<Axis> axes;
+  std::vector<Point> points;
+  std::vector<Column> columns;
+  std::optional<std::int64_t> trials = {};
+  std::optional<std::uint64_t> seed = {};
+  hardware::ProfileSearch search = {};
+
+  // The keys of a point, ready to be put into the scenario.
+  [[nodiscard]] std::vector<scenario::KeyValue> changes(std::size_t point) const;
+};
+
+// Reports values that their keys do not take, whatever the other keys say.
+void check_values(const Sweep& sweep, Diagnostics& diagnostics);
+
+// True when only the run depends on keys of this section, not the step.
+[[nodiscard]] bool is_run_section(std::string_view section);
+
+}  // namespace orrery::sweep
