@@ -12,6 +12,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/report/text_page.hpp"
 
 namespace orrery::cli {
 
@@ -73,7 +74,8 @@ ExitCode explain_file(const ExplainOptions& options) {
     return ExitCode::invalid;
   }
   watch.check();
-  deliver(options.json ? to_json(metric, *file.evaluation, *text) : *text, options.output);
+  deliver(options.json ? to_json(metric, *file.evaluation, *text) : report::wrap_lines(*text),
+          options.output);
   return ExitCode::ok;
 }
 

@@ -10,6 +10,7 @@
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/report/text_page.hpp"
 #include "sim/validate/validate.hpp"
 #include "sim/validate/write_validation.hpp"
 
@@ -39,7 +40,9 @@ std::optional<std::string> answer(const CommandOptions& options, Diagnostics& di
   const validate::ValidateOptions settings{.profiles = paths_of(options.profiles),
                                            .threads = options.threads};
   if (options.explain) {
-    return validate::explain_row(files, *options.explain, options.metric, settings, diagnostics);
+    const auto text =
+        validate::explain_row(files, *options.explain, options.metric, settings, diagnostics);
+    return text ? std::optional(report::wrap_lines(*text)) : std::nullopt;
   }
   const auto validation = validate::validate_files(files, settings, diagnostics);
   if (!validation) {

@@ -10,6 +10,7 @@ namespace {
 
 constexpr char kEscape = '\x1b';
 constexpr std::string_view kReset = "\x1b[0m";
+constexpr std::size_t kHangingIndent = 2;
 
 std::string_view sequence_of(Ink ink) {
   switch (ink) {
@@ -44,7 +45,59 @@ std::string_view next_word(std::string_view text) {
   return text.substr(0, end);
 }
 
+// Bytes before the last cell of a line that begins in the left two thirds of the page; 0: none.
+std::size_t last_cell(std::string_view line) {
+  constexpr std::string_view kBetween = "  ";
+  std::size_t begin = 0;
+  for (std::size_t at = line.find(kBetween); at != std::string_view::npos;
+       at = line.find(kBetween, at)) {
+    at = std::min(line.find_first_not_of(' ', at), line.size());
+    if (at == line.size() || text_columns(line.substr(0, at)) > kPageWidth * 2 / 3) {
+      return at == line.size() ? begin : 0;
+    }
+    begin = at;
+  }
+  return begin;
+}
+
+void append_wrapped_line(std::string& out, std::string_view line) {
+  const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+  const std::size_t cell = last_cell(line);
+  const std::size_t hanging =
+      cell > indent ? text_columns(line.substr(0, cell)) : indent + kHangingIndent;
+  std::size_t column = 0;
+  bool empty = true;
+  while (!line.empty()) {
+    std::string_view word = next_word(line);
+    line.remove_prefix(word.size());
+    if (!empty && column + text_columns(word) > kPageWidth) {
+      out += '\n' + std::string(hanging, ' ');
+      column = hanging;
+      word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+    }
+    out += word;
+    column += text_columns(word);
+    empty = false;
+  }
+}
+
 }  // namespace
+
+std::string wrap_lines(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (text_columns(line) > kPageWidth) {
+      append_wrapped_line(out, line);
+    } else {
+      out += line;
+    }
+    out += end < text.size() ? "\n" : "";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
 
 std::size_t text_columns(std::string_view text) {
   std::size_t columns = 0;
@@ -105,7 +158,7 @@ std::string TextPage::bar(double share, std::size_t width) const {
     const auto filled = static_cast<std::size_t>(std::lround(columns));
     return std::string(share > 0.0 ? std::max<std::size_t>(1, filled) : 0, '#');
   }
-  constexpr double kParts = static_cast<double>(kEighths.size());
+  constexpr auto kParts = static_cast<double>(kEighths.size());
   auto parts = static_cast<std::size_t>(std::lround(columns * kParts));
   parts = share > 0.0 ? std::max<std::size_t>(1, parts) : 0;
   std::string out;

@@ -38,6 +38,11 @@ inline constexpr std::size_t kPageIndent = 11;
 // Control characters replaced by '?'.
 [[nodiscard]] std::string printable(std::string_view text);
 
+// Lines of a table or a formula wider than the page, broken between words. What follows stands
+// below the last cell of its line (cells are two blanks apart), or two columns behind the indent
+// where that cell begins in the right third.
+[[nodiscard]] std::string wrap_lines(std::string_view text);
+
 class TextPage {
  public:
   explicit TextPage(TextStyle style) : style_(style) {}

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
+#include <string>
 
 namespace orrery::report {
 namespace {
@@ -69,6 +71,34 @@ TEST(TextPage, AWordLongerThanThePageIsNotLost) {
   const std::string word(300, 'x');
   page.line(word);
   EXPECT_NE(page.text().find(word), std::string::npos);
+}
+
+// 40 words of 4 letters after a name of 30 columns: they continue below their cell; without cells
+// two columns behind the indent. Words and line ends stay as they are.
+TEST(WrapLines, ContinuesBelowTheLastCell) {
+  std::string words;
+  for (int i = 0; i < 40; ++i) {
+    words += i == 0 ? "word" : " word";
+  }
+  const std::string table = wrap_lines("  rate" + std::string(24, ' ') + words + "\nshort\n");
+  EXPECT_NE(table.find("word\n" + std::string(30, ' ') + "word"), std::string::npos) << table;
+  const std::string formula = wrap_lines("  " + words);
+  EXPECT_NE(formula.find("word\n    word"), std::string::npos) << formula;
+  for (const std::string& wrapped : {table, formula}) {
+    std::size_t count = 0;
+    for (std::size_t at = 0; at < wrapped.size();) {
+      const std::size_t end = std::min(wrapped.find('\n', at), wrapped.size());
+      EXPECT_LE(end - at, kPageWidth);
+      for (std::size_t word = wrapped.find("word", at); word < end;
+           word = wrapped.find("word", word + 1)) {
+        ++count;
+      }
+      at = end + 1;
+    }
+    EXPECT_EQ(count, 40U);
+  }
+  EXPECT_TRUE(table.ends_with("\nshort\n"));
+  EXPECT_EQ(wrap_lines("a\n\nb"), "a\n\nb");
 }
 
 TEST(TextPage, FilesCannotSpeakToTheTerminal) {
