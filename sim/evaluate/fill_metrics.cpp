@@ -82,7 +82,8 @@ void fill_utilisation(const scenario::Scenario& scenario,
       share(model::hardware_flop_per_token(scenario.model,
                                            model::FlopConvention::palm,
                                            recompute,
-                                           recomputed_layers(scenario, evaluation.echo.layout))));
+                                           recomputed_layers(scenario, evaluation.echo.layout),
+                                           scenario.step.recompute.modules)));
   set(evaluation, MetricId::model_flops_per_gpu, in_flop_per_second(peak * (mfu / gpus)));
 }
 

@@ -117,9 +117,12 @@ layout::StagePlacement stage_placement(schedule::ScheduleKind kind) {
   }
 }
 
-// `selective` is what the stack means by it; recomputed layers are recomputed in full.
+// `selective` is what the stack means by it; a number of layers alone recomputes those in full.
 model::Recompute recompute_of(const step::RecomputeSpec& spec,
                               const hardware::SoftwareProfile& software) {
+  if (spec.policy == model::Recompute::modules) {
+    return spec.policy;
+  }
   if (spec.layers) {
     return model::Recompute::full;
   }

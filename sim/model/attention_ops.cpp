@@ -39,6 +39,26 @@ void add_rotary(Pass& pass, std::string_view name, const LayerContext& context) 
 
 }  // namespace
 
+void keep_attention_output(Pass& pass, const LayerContext& context) {
+  if (const auto& kept = context.options.precision.kept_attention_output) {
+    const ShardDims& dims = context.dims;
+    const double elements = product(dims.tokens, dims.heads, dims.head_dim_v);
+    add_memory(
+        pass, "attention_output_keep", elements * dims.element_bytes, elements * in_bytes(*kept));
+  }
+}
+
+// In 16 bits for the core, and in the type of the products for the weight gradient.
+void restore_attention_output(Pass& pass, const LayerContext& context) {
+  if (const auto& kept = context.options.precision.kept_attention_output) {
+    const ShardDims& dims = context.dims;
+    const double elements = product(dims.tokens, dims.heads, dims.head_dim_v);
+    const double written =
+        dims.element_bytes + (dims.low_precision ? dims.linear_input_bytes : 0.0);
+    add_memory(pass, "attention_output_restore", elements * in_bytes(*kept), elements * written);
+  }
+}
+
 void attention_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const PrecisionSpec& precision = context.options.precision;
@@ -47,6 +67,7 @@ void attention_forward(Pass& pass, const LayerContext& context) {
   add_linear_forward(pass, qkv_linear(context), precision);
   add_rotary(pass, "rotary", context);
   context_exchange_forward(pass, context);
+  keep_attention_output(pass, context);
   add_linear_forward(pass, output_linear(context), precision);
   end_tensor_forward(pass, dims, dims.hidden, context.activation());
   add_residual_forward(pass, dims, context.options.dropout);
@@ -59,6 +80,7 @@ void attention_backward(LayerPasses& passes, const LayerContext& context) {
   add_residual_backward(input, dims, context.options.dropout);
   end_tensor_backward(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, output_linear(context), precision);
+  restore_attention_output(input, context);
   context_exchange_backward(input, context);
   add_rotary(input, "rotary_backward", context);
   gather_input_again(input, dims, dims.hidden, context.gathered());

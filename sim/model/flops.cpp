@@ -1,6 +1,7 @@
 #include "sim/model/flops.hpp"
 
 #include <algorithm>
+#include <variant>
 
 #include "sim/model/parameters.hpp"
 #include "sim/model/shard_dims.hpp"
@@ -37,13 +38,18 @@ double mtp_multiplied_parameters(const ModelSpec& model) {
   return product(model.mtp_layers) * (layer + projection + head);
 }
 
-// Per token: the products that selective recomputation by operation runs again.
-double operations_again(const ModelSpec& model, std::int64_t layers) {
-  const auto of_layer = [&model](std::int64_t layer) {
+// Per token: the matrix products outside the attention core that a policy runs again.
+double products_again(const ModelSpec& model,
+                      Recompute policy,
+                      const RecomputeModules& modules,
+                      std::int64_t layers) {
+  OpOptions options;
+  options.recompute_modules = modules;
+  const auto of_layer = [&](std::int64_t layer) {
     double sum = 0.0;
-    for (const PassOp& entry :
-         recompute_pass(model, OpOptions{}, layer, Recompute::selective_operations)) {
-      sum += in_flop(flop_count(entry.op));
+    for (const PassOp& entry : recompute_pass(model, options, layer, policy)) {
+      const bool is_product = std::holds_alternative<GemmOp>(entry.op);
+      sum += is_product ? in_flop(flop_count(entry.op)) : 0.0;
     }
     return sum / product(model.sequence_length);
   };
@@ -77,13 +83,16 @@ Flop model_flop_per_token(const ModelSpec& model, FlopConvention convention) {
 Flop hardware_flop_per_token(const ModelSpec& model,
                              FlopConvention convention,
                              Recompute policy,
-                             std::int64_t recomputed_layers) {
+                             std::int64_t recomputed_layers,
+                             const RecomputeModules& modules) {
   const std::int64_t layers = std::clamp<std::int64_t>(recomputed_layers, 0, model.num_layers);
   double extra = 0.0;
-  if (policy == Recompute::selective_operations) {
-    return model_flop_per_token(model, convention) + flop(operations_again(model, layers));
+  const bool by_module = policy == Recompute::modules;
+  if (by_module || policy == Recompute::selective_operations) {
+    extra += products_again(model, policy, modules, layers);
   }
-  if (policy != Recompute::none) {
+  if (policy == Recompute::selective || policy == Recompute::full ||
+      (by_module && modules.core_attention)) {
     extra += product(layers) * attention_forward(model, convention);
   }
   if (policy == Recompute::full) {

@@ -10,6 +10,7 @@
 //   hardware = convention + recomputation per token:
 //     full       2 N_layers + 4 L H Q T (or half)     one more forward of the recomputed layers
 //     selective  4 L H Q T (or half)                  one more forward of the attention core
+//     modules    their products, and the core's forward if it is one of them
 //
 // symbol   | meaning                                             | unit       | origin
 // ---------|-----------------------------------------------------|------------|------------------
@@ -47,6 +48,7 @@ enum class FlopConvention { palm, palm_causal, six_nd };
     const ModelSpec& model,
     FlopConvention convention,
     Recompute policy,
-    std::int64_t recomputed_layers = std::numeric_limits<std::int64_t>::max());
+    std::int64_t recomputed_layers = std::numeric_limits<std::int64_t>::max(),
+    const RecomputeModules& modules = {});
 
 }  // namespace orrery::model

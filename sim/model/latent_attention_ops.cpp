@@ -83,21 +83,33 @@ void add_rotary(Pass& pass,
 
 }  // namespace
 
+void latent_norms_forward(Pass& pass, const LayerContext& context) {
+  if (has_query_latent(context)) {
+    add_norm_forward(pass, "query_norm", context.dims, context.model.mla->q_lora_rank);
+  }
+  add_norm_forward(pass, "key_value_norm", context.dims, context.model.mla->kv_lora_rank);
+}
+
+void latent_up_forward(Pass& pass, const LayerContext& context) {
+  const PrecisionSpec& precision = context.options.precision;
+  begin_tensor_forward(pass, context.dims, latent_width(context), context.activation());
+  add_linear_forward(pass, query_up(context), precision);
+  add_linear_forward(pass, key_value_up(context), precision);
+  add_rotary(pass, "rotary", "key_concat", context);
+}
+
 void latent_attention_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const PrecisionSpec& precision = context.options.precision;
   add_norm_forward(pass, "attention_norm", dims, dims.hidden);
   if (has_query_latent(context)) {
     add_linear_forward(pass, query_down(context), precision);
-    add_norm_forward(pass, "query_norm", dims, context.model.mla->q_lora_rank);
   }
   add_linear_forward(pass, key_value_down(context), precision);
-  add_norm_forward(pass, "key_value_norm", dims, context.model.mla->kv_lora_rank);
-  begin_tensor_forward(pass, dims, latent_width(context), context.activation());
-  add_linear_forward(pass, query_up(context), precision);
-  add_linear_forward(pass, key_value_up(context), precision);
-  add_rotary(pass, "rotary", "key_concat", context);
+  latent_norms_forward(pass, context);
+  latent_up_forward(pass, context);
   context_exchange_forward(pass, context);
+  keep_attention_output(pass, context);
   add_linear_forward(pass, output_linear(context), precision);
   end_tensor_forward(pass, dims, dims.hidden, context.activation());
   add_residual_forward(pass, dims, context.options.dropout);
@@ -110,6 +122,7 @@ void latent_attention_backward(LayerPasses& passes, const LayerContext& context)
   add_residual_backward(input, dims, context.options.dropout);
   end_tensor_backward(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, output_linear(context), precision);
+  restore_attention_output(input, context);
   context_exchange_backward(input, context);
   add_rotary(input, "rotary_backward", "key_concat_backward", context);
   gather_input_again(input, dims, latent_width(context), context.activation());

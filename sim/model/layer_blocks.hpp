@@ -5,6 +5,7 @@
 // layer's backward calls its blocks in reverse. Used inside model/ only.
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "sim/model/pass_builder.hpp"
@@ -51,16 +52,50 @@ void attention_backward(LayerPasses& passes, const LayerContext& context);
 
 void latent_attention_forward(Pass& pass, const LayerContext& context);
 void latent_attention_backward(LayerPasses& passes, const LayerContext& context);
+// From the latents to Q, K and V: norms of the latents, then both up projections and the rotation.
+void latent_norms_forward(Pass& pass, const LayerContext& context);
+void latent_up_forward(Pass& pass, const LayerContext& context);
 
 void dense_mlp_forward(Pass& pass, const LayerContext& context);
 void dense_mlp_backward(LayerPasses& passes, const LayerContext& context);
+// Between norm and residual.
+void dense_mlp_inner_forward(Pass& pass, const LayerContext& context);
 
 void moe_forward(Pass& pass, const LayerContext& context);
 void moe_backward(LayerPasses& passes, const LayerContext& context);
+// Between norm and residual: router, routed and shared experts; the latter alone.
+void moe_inner_forward(Pass& pass, const LayerContext& context);
+void shared_experts_forward(Pass& pass, const LayerContext& context);
+
+// The modules of options.recompute_modules, in the order of the forward.
+void modules_forward(Pass& pass, const LayerContext& context, std::int64_t layer);
+
+// Leaves out the last product and what follows it: the backward needs its input, not its result.
+void stop_before_last_product(Pass& pass);
 
 // The non-linear function between the two projections of an MLP with `rows` x `width` results.
-void activation_forward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width);
-void activation_backward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width);
+// `kept`: bytes per element of the inputs that wait for the backward; absent: as they are computed.
+void activation_forward(Pass& pass,
+                        const ShardDims& dims,
+                        double rows,
+                        std::int64_t width,
+                        const std::optional<Bytes>& kept = {});
+void activation_backward(Pass& pass,
+                         const ShardDims& dims,
+                         double rows,
+                         std::int64_t width,
+                         const std::optional<Bytes>& kept = {});
+// Runs again from what is kept.
+void activation_again(Pass& pass,
+                      const ShardDims& dims,
+                      double rows,
+                      std::int64_t width,
+                      const std::optional<Bytes>& kept = {});
+
+// The attention output in the type in which it waits for the backward, where that is stated:
+// written beside the output, and brought back for the core and its projection.
+void keep_attention_output(Pass& pass, const LayerContext& context);
+void restore_attention_output(Pass& pass, const LayerContext& context);
 
 // Linear layers of an MLP that every token takes: the dense one, or the shared experts.
 [[nodiscard]] LinearLayer mlp_up(const LayerContext& context,

@@ -58,27 +58,39 @@ double attention_core(const Activations& a) {
   return rows * product(dims.key_length) * kept;
 }
 
+double queries_keys_values(const Activations& a) {
+  const ShardDims& dims = a.dims;
+  return gathered(a,
+                  (dims.heads + dims.groups) * dims.head_dim_qk + dims.groups * dims.head_dim_v,
+                  dims.element_bytes);
+}
+
 // Q, K, V, and the output, which is the input of the output projection: one tensor in 16 bits. In
 // FP8 the projection keeps its own copy, and the fused kernel needs the 16-bit output beside it.
 double attention_operands(const Activations& a) {
   const ShardDims& dims = a.dims;
-  const double operands =
-      gathered(a,
-               (dims.heads + dims.groups) * dims.head_dim_qk + dims.groups * dims.head_dim_v,
-               dims.element_bytes);
+  const double operands = queries_keys_values(a);
   const std::int64_t output = dims.heads * dims.head_dim_v;
+  if (const auto& kept = a.options.ops.precision.kept_attention_output) {
+    return operands + gathered(a, output, in_bytes(*kept));  // one copy for both
+  }
   const double output_bytes =
       dims.low_precision ? dims.linear_input_bytes + (a.unfused() ? 0.0 : dims.element_bytes)
                          : dims.element_bytes;
   return operands + gathered(a, output, output_bytes);
 }
 
+// Results of the latents' norms: inputs of the linear layers behind them.
+double normed_latents(const Activations& a) {
+  const MlaSpec& mla = *a.model.mla;
+  return local(a, mla.q_lora_rank + mla.kv_lora_rank, a.dims.linear_input_bytes);
+}
+
 // Inputs of the latents' norms and of the linear layers behind them.
 double latents(const Activations& a) {
   const MlaSpec& mla = *a.model.mla;
-  const double each = a.dims.element_bytes + a.dims.linear_input_bytes;
-  return local(a, mla.q_lora_rank + mla.kv_lora_rank, each) +
-         local(a, mla.qk_rope_head_dim, a.dims.element_bytes);
+  return local(a, mla.q_lora_rank + mla.kv_lora_rank + mla.qk_rope_head_dim, a.dims.element_bytes) +
+         normed_latents(a);
 }
 
 double attention_block(const Activations& a) {
@@ -94,31 +106,52 @@ double attention_block(const Activations& a) {
   return total;
 }
 
-// Inputs of the activation and of the down projection.
-double mlp_inner(const ShardDims& dims, double rows, std::int64_t width) {
-  return rows * product(width) *
-         (product(dims.activation_inputs) * dims.element_bytes + dims.linear_input_bytes);
+// Input of the down projection.
+double down_input(const ShardDims& dims, double rows, std::int64_t width) {
+  return rows * product(width) * dims.linear_input_bytes;
+}
+
+// Inputs of the activation, of `input_bytes` per element, and of the down projection.
+double mlp_inner(const ShardDims& dims, double rows, std::int64_t width, double input_bytes) {
+  return rows * product(width) * product(dims.activation_inputs) * input_bytes +
+         down_input(dims, rows, width);
+}
+
+double dense_inner(const Activations& a) {
+  return mlp_inner(a.dims, product(a.dims.tokens), a.dims.ffn, a.dims.element_bytes);
 }
 
 double dense_mlp(const Activations& a) {
-  return projection_input(a) + mlp_inner(a.dims, product(a.dims.tokens), a.dims.ffn);
+  return projection_input(a) + dense_inner(a);
+}
+
+double expert_input_bytes(const Activations& a) {
+  const auto& kept = a.options.ops.precision.kept_expert_inner;
+  return kept ? in_bytes(*kept) : a.dims.element_bytes;
+}
+
+double shared_inner(const Activations& a) {
+  return mlp_inner(a.dims, product(a.dims.tokens), a.dims.shared_ffn, expert_input_bytes(a));
+}
+
+// The shared experts' copy of the router's input.
+double shared_input(const Activations& a) {
+  const bool copies = a.dims.shared_ffn > 0 && a.dims.low_precision;
+  return copies ? local(a, a.dims.hidden, a.dims.linear_input_bytes) : 0.0;
 }
 
 // Router input and probabilities, permuted rows and inner results of the experts, shared experts
 // (whose input is the router's, or an FP8 copy of it).
-double moe_mlp(const Activations& a) {
+double moe_inner(const Activations& a) {
   const ShardDims& dims = a.dims;
-  double total = local(a, dims.hidden, dims.element_bytes);
-  total += local(a, a.model.moe->num_experts, kFp32Bytes);
-  total += product(dims.expert_rows, dims.hidden) * dims.linear_input_bytes;
-  total += mlp_inner(dims, product(dims.expert_rows), dims.expert_ffn);
-  if (dims.shared_ffn > 0) {
-    total += mlp_inner(dims, product(dims.tokens), dims.shared_ffn);
-    if (dims.low_precision) {
-      total += local(a, dims.hidden, dims.linear_input_bytes);
-    }
-  }
-  return total;
+  return local(a, a.model.moe->num_experts, kFp32Bytes) +
+         product(dims.expert_rows, dims.hidden) * dims.linear_input_bytes +
+         mlp_inner(dims, product(dims.expert_rows), dims.expert_ffn, expert_input_bytes(a)) +
+         shared_inner(a);
+}
+
+double moe_mlp(const Activations& a) {
+  return local(a, a.dims.hidden, a.dims.element_bytes) + moe_inner(a) + shared_input(a);
 }
 
 double mlp_block(const Activations& a, std::int64_t layer) {
@@ -157,6 +190,49 @@ double saved_operations(const Activations& a, std::int64_t layer) {
   return total;
 }
 
+// What the recomputed modules give up in the attention block.
+double attention_given_up(const Activations& a) {
+  const RecomputeModules& modules = a.options.ops.recompute_modules;
+  double total = modules.layernorm ? projection_input(a) : 0.0;
+  if (modules.mla_up_projection && a.model.mla) {
+    total += normed_latents(a) + queries_keys_values(a);
+  }
+  return total + (modules.core_attention ? attention_core(a) : 0.0);
+}
+
+double dense_given_up(const Activations& a) {
+  const RecomputeModules& modules = a.options.ops.recompute_modules;
+  double total = modules.layernorm ? projection_input(a) : 0.0;
+  if (modules.mlp) {
+    total += dense_inner(a);
+  } else if (modules.mlp_activation) {
+    total += down_input(a.dims, product(a.dims.tokens), a.dims.ffn);
+  }
+  return total;
+}
+
+double moe_given_up(const Activations& a) {
+  const RecomputeModules& modules = a.options.ops.recompute_modules;
+  const ShardDims& dims = a.dims;
+  const bool shared = modules.moe || modules.shared_experts;
+  double total = modules.layernorm || shared ? shared_input(a) : 0.0;
+  total += modules.layernorm ? local(a, dims.hidden, dims.element_bytes) : 0.0;
+  if (modules.moe) {
+    return total + moe_inner(a);
+  }
+  total +=
+      modules.moe_activation ? down_input(dims, product(dims.expert_rows), dims.expert_ffn) : 0.0;
+  if (shared) {
+    return total + shared_inner(a);
+  }
+  return total +
+         (modules.mlp_activation ? down_input(dims, product(dims.tokens), dims.shared_ffn) : 0.0);
+}
+
+double mlp_given_up(const Activations& a, std::int64_t layer) {
+  return a.model.is_moe_layer(layer) ? moe_given_up(a) : dense_given_up(a);
+}
+
 // Keys, values and their gradients of other ranks, or the heads exchanged for tokens.
 double context_exchange(const Activations& a) {
   const ShardDims& dims = a.dims;
@@ -186,6 +262,8 @@ double kept_layer(const Activations& a, std::int64_t layer) {
       return local(a, a.dims.hidden, a.dims.element_bytes);
     case Recompute::selective_operations:
       return saved_operations(a, layer);
+    case Recompute::modules:
+      return whole_layer(a, layer) - attention_given_up(a) - mlp_given_up(a, layer);
   }
   return 0.0;  // not reached: every enumerator returns above
 }
@@ -197,6 +275,18 @@ double main_head(const Activations& a) {
     total += gathered(a, a.dims.hidden, a.dims.element_bytes);
   }
   return a.options.logits_bytes ? total : total + gathered(a, a.dims.vocab, kFp32Bytes);
+}
+
+// What recomputation brings back. By module: the MLP's is gone before the attention's comes, which
+// may need its output in 16 bits.
+double brought_back(const Activations& a, std::int64_t layer) {
+  const bool narrow = a.options.ops.precision.kept_attention_output.has_value();
+  const double restored =
+      narrow ? gathered(a, a.dims.heads * a.dims.head_dim_v, a.dims.element_bytes) : 0.0;
+  if (a.options.recompute == Recompute::modules) {
+    return std::max(attention_given_up(a) + restored, mlp_given_up(a, layer));
+  }
+  return whole_layer(a, layer) - kept_layer(a, layer) + restored;
 }
 
 // Gradients alive at once: of the widest operation's output and input.
@@ -254,8 +344,7 @@ Bytes layer_working_bytes(const ModelSpec& model,
                           const ActivationOptions& options,
                           std::int64_t layer) {
   const Activations a = activations(model, options);
-  double total = whole_layer(a, layer) - kept_layer(a, layer);  // what recomputation brings back
-  total += widest_gradients(a, layer);
+  double total = brought_back(a, layer) + widest_gradients(a, layer);
   total += local(a, 2 * a.dims.hidden, a.dims.element_bytes);  // residual stream's gradients
   if (a.dims.sequence_parallel) {
     total += gathered(a, a.dims.hidden, a.dims.element_bytes);  // gathered input

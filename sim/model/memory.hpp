@@ -18,6 +18,9 @@
 //
 // Selective recomputation by operation keeps, in 16 bits, the layer's input, the core's output and
 // the results of every other product: q and v, gate (or up), and down where kernels run unfused.
+// Recomputation by module keeps all but what its modules give up (recompute.hpp). A type stated for
+// the attention output makes one copy of it, for the core and its projection; one stated for what
+// the experts' activation starts from holds for routed and shared experts.
 // Context parallelism holds, while a layer runs backward, K and V and their gradients: of the whole
 // sequence (all_gather), of two slices (ring), or the exchanged heads (all_to_all).
 //
@@ -26,7 +29,8 @@
 // layer           | activations of one layer and micro-batch             | bytes | computed
 // embedding, head | the same for the first and last stage                | bytes | computed
 // working         | largest transient of one layer's backward (full      | bytes | computed
-//                 | recompute: the layer's own activations)              |       |
+//                 | recompute: the layer's own activations; by module:   |       |
+//                 | of the attention or of the MLP)                      |       |
 
 #include <optional>
 

@@ -25,28 +25,59 @@ LinearLayer mlp_down(const LayerContext& context, std::string_view name, std::in
           .gradient_casters = context.casters()};
 }
 
-void activation_forward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width) {
-  const double size = rows * product(width) * dims.element_bytes;
-  add_memory(pass, "activation", product(dims.activation_inputs) * size, size);
+// One kernel reads the inputs, writes the result and, where they are kept in another type, a copy.
+void activation_forward(Pass& pass,
+                        const ShardDims& dims,
+                        double rows,
+                        std::int64_t width,
+                        const std::optional<Bytes>& kept) {
+  const double elements = rows * product(width);
+  const double size = elements * dims.element_bytes;
+  const double inputs = product(dims.activation_inputs);
+  const double copy = kept ? inputs * elements * in_bytes(*kept) : 0.0;
+  add_memory(pass, "activation", inputs * size, size + copy);
 }
 
 // Reads the inputs and the output's gradient, writes the inputs' gradients.
-void activation_backward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width) {
-  const double size = rows * product(width) * dims.element_bytes;
-  const double inputs = product(dims.activation_inputs) * size;
-  add_memory(pass, "activation_backward", inputs + size, inputs);
+void activation_backward(Pass& pass,
+                         const ShardDims& dims,
+                         double rows,
+                         std::int64_t width,
+                         const std::optional<Bytes>& kept) {
+  const double elements = rows * product(width);
+  const double size = elements * dims.element_bytes;
+  const double inputs = product(dims.activation_inputs);
+  const double read = inputs * elements * (kept ? in_bytes(*kept) : dims.element_bytes);
+  add_memory(pass, "activation_backward", read + size, inputs * size);
 }
 
-void dense_mlp_forward(Pass& pass, const LayerContext& context) {
+void activation_again(Pass& pass,
+                      const ShardDims& dims,
+                      double rows,
+                      std::int64_t width,
+                      const std::optional<Bytes>& kept) {
+  const double elements = rows * product(width);
+  const double input = kept ? in_bytes(*kept) : dims.element_bytes;
+  add_memory(pass,
+             "activation",
+             product(dims.activation_inputs) * elements * input,
+             elements * dims.element_bytes);
+}
+
+void dense_mlp_inner_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const PrecisionSpec& precision = context.options.precision;
-  add_norm_forward(pass, "mlp_norm", dims, dims.hidden);
   begin_tensor_forward(pass, dims, dims.hidden, context.gathered());
   add_linear_forward(pass, mlp_up(context, "mlp_up", dims.ffn), precision);
   activation_forward(pass, dims, product(dims.tokens), dims.ffn);
   add_linear_forward(pass, mlp_down(context, "mlp_down", dims.ffn), precision);
   end_tensor_forward(pass, dims, dims.hidden, context.activation());
-  add_residual_forward(pass, dims, context.options.dropout);
+}
+
+void dense_mlp_forward(Pass& pass, const LayerContext& context) {
+  add_norm_forward(pass, "mlp_norm", context.dims, context.dims.hidden);
+  dense_mlp_inner_forward(pass, context);
+  add_residual_forward(pass, context.dims, context.options.dropout);
 }
 
 void dense_mlp_backward(LayerPasses& passes, const LayerContext& context) {

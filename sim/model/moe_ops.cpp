@@ -70,6 +70,10 @@ LinearLayer shared_down(const LayerContext& context) {
   return mlp_down(context, "shared_expert_down", context.dims.shared_ffn);
 }
 
+const std::optional<Bytes>& kept_inner(const LayerContext& context) {
+  return context.options.precision.kept_expert_inner;
+}
+
 double routed_bytes(const LayerContext& context) {
   return product(context.dims.routed_tokens, context.dims.hidden) * context.dims.element_bytes;
 }
@@ -172,18 +176,6 @@ void add_token_gather(Pass& pass, const LayerContext& context) {
   }
 }
 
-void shared_forward(Pass& pass, const LayerContext& context) {
-  const ShardDims& dims = context.dims;
-  if (dims.shared_ffn == 0) {
-    return;
-  }
-  begin_tensor_forward(pass, dims, dims.hidden, context.gathered());
-  add_linear_forward(pass, shared_up(context), context.options.precision);
-  activation_forward(pass, dims, product(dims.tokens), dims.shared_ffn);
-  add_linear_forward(pass, shared_down(context), context.options.precision);
-  end_tensor_forward(pass, dims, dims.hidden, context.activation());
-}
-
 void shared_backward(LayerPasses& passes, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   if (dims.shared_ffn == 0) {
@@ -192,7 +184,7 @@ void shared_backward(LayerPasses& passes, const LayerContext& context) {
   Pass& input = passes.backward_input;
   end_tensor_backward(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, shared_down(context), context.options.precision);
-  activation_backward(input, dims, product(dims.tokens), dims.shared_ffn);
+  activation_backward(input, dims, product(dims.tokens), dims.shared_ffn, kept_inner(context));
   gather_input_again(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, shared_up(context), context.options.precision);
   begin_tensor_backward(input, dims, dims.hidden, context.activation());
@@ -210,7 +202,7 @@ void routed_forward(Pass& pass, const LayerContext& context) {
   }
   add_sort(pass, "expert_sort", Direction::to_experts, context);
   add_linear_forward(pass, expert_up(context), precision);
-  activation_forward(pass, dims, product(dims.expert_rows), dims.expert_ffn);
+  activation_forward(pass, dims, product(dims.expert_rows), dims.expert_ffn, kept_inner(context));
   add_linear_forward(pass, expert_down(context), precision);
   add_sort(pass, "expert_unsort", Direction::from_experts, context);
   if (gather) {
@@ -248,7 +240,7 @@ void routed_backward(LayerPasses& passes, const LayerContext& context) {
   }
   add_sort(input, "expert_unsort_backward", Direction::to_experts, context);
   add_linear_backward(passes, expert_down(context), precision);
-  activation_backward(input, dims, product(dims.expert_rows), dims.expert_ffn);
+  activation_backward(input, dims, product(dims.expert_rows), dims.expert_ffn, kept_inner(context));
   add_linear_backward(passes, expert_up(context), precision);
   add_sort(input, "expert_sort_backward", Direction::from_experts, context);
   if (gather) {
@@ -272,15 +264,30 @@ void routed_backward(LayerPasses& passes, const LayerContext& context) {
 
 }  // namespace
 
-void moe_forward(Pass& pass, const LayerContext& context) {
+void shared_experts_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
+  if (dims.shared_ffn == 0) {
+    return;
+  }
+  begin_tensor_forward(pass, dims, dims.hidden, context.gathered());
+  add_linear_forward(pass, shared_up(context), context.options.precision);
+  activation_forward(pass, dims, product(dims.tokens), dims.shared_ffn, kept_inner(context));
+  add_linear_forward(pass, shared_down(context), context.options.precision);
+  end_tensor_forward(pass, dims, dims.hidden, context.activation());
+}
+
+void moe_inner_forward(Pass& pass, const LayerContext& context) {
   const double probabilities = probability_bytes(context);
-  add_norm_forward(pass, "mlp_norm", dims, dims.hidden);
   add_linear_forward(pass, router_linear(context), context.options.precision);
   add_memory(pass, "router_top_k", probabilities, probabilities, kRouterKernels);
   routed_forward(pass, context);
-  shared_forward(pass, context);
-  add_residual_forward(pass, dims, context.options.dropout);
+  shared_experts_forward(pass, context);
+}
+
+void moe_forward(Pass& pass, const LayerContext& context) {
+  add_norm_forward(pass, "mlp_norm", context.dims, context.dims.hidden);
+  moe_inner_forward(pass, context);
+  add_residual_forward(pass, context.dims, context.options.dropout);
 }
 
 void moe_backward(LayerPasses& passes, const LayerContext& context) {

@@ -56,7 +56,7 @@ void add_memory(
                                  .kernels = kernels}});
 }
 
-void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision) {
+void add_input_cast(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision) {
   const double inputs = product(linear.tokens, linear.inputs, linear.batch);
   const bool low = multiplies_low(linear, precision);
   if (low && linear.received_low) {
@@ -64,7 +64,11 @@ void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSp
   } else if (low) {
     add_cast(pass, inputs, linear.input_casters, precision);
   }
-  if (low && precision.casts_weights) {
+}
+
+void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision) {
+  add_input_cast(pass, linear, precision);
+  if (multiplies_low(linear, precision) && precision.casts_weights) {
     add_cast(pass, product(linear.outputs, linear.inputs, linear.batch), 1, precision);
   }
   add_gemm(pass,

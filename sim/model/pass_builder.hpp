@@ -45,6 +45,8 @@ void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSp
 void add_linear_backward(LayerPasses& passes,
                          const LinearLayer& linear,
                          const PrecisionSpec& precision);
+// What precedes the product of a forward: the cast of its input, where it needs one.
+void add_input_cast(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision);
 
 void add_gemm(Pass& pass, const GemmOp& gemm);
 

@@ -1,8 +1,6 @@
 #include "sim/model/transformer_ops.hpp"
 
-#include <algorithm>
 #include <array>
-#include <iterator>
 
 #include "sim/model/layer_blocks.hpp"
 
@@ -22,18 +20,6 @@ void layer_forward(Pass& pass, const LayerContext& context, std::int64_t layer) 
     moe_forward(pass, context);
   } else {
     dense_mlp_forward(pass, context);
-  }
-}
-
-bool is_product(const PassOp& entry) {
-  return std::holds_alternative<GemmOp>(entry.op);
-}
-
-// Leaves out the last product and what follows it: the backward needs its input, not its result.
-void stop_before_last_product(Pass& pass) {
-  const auto last = std::find_if(pass.rbegin(), pass.rend(), is_product);
-  if (last != pass.rend()) {
-    pass.erase(std::prev(last.base()), pass.end());
   }
 }
 
@@ -133,13 +119,15 @@ Pass recompute_pass(const ModelSpec& model,
     return pass;
   }
   const LayerContext context{model, options, shard_dims(model, options)};
-  if (policy == Recompute::selective) {
+  if (policy == Recompute::modules) {
+    modules_forward(pass, context, layer);
+  } else if (policy == Recompute::selective) {
     attention_core_forward(pass, context);
   } else {
     layer_forward(pass, context, layer);
-  }
-  if (options.recompute_stops_early && policy != Recompute::selective) {
-    stop_before_last_product(pass);
+    if (options.recompute_stops_early) {
+      stop_before_last_product(pass);
+    }
   }
   if (policy == Recompute::selective_operations) {
     pass = without_saved(pass, context);

@@ -50,12 +50,9 @@
 
 #include "sim/model/model_spec.hpp"
 #include "sim/model/op.hpp"
+#include "sim/model/recompute.hpp"
 
 namespace orrery::model {
-
-enum class Recompute { none, selective, full, selective_operations };
-
-inline constexpr std::size_t kRecomputePolicies = 4;
 
 struct ShardContext {
   std::int64_t micro_batch = 1;
@@ -83,6 +80,11 @@ struct PrecisionSpec {
   bool gathers_low = false;    // tensor-parallel gathers move what the linear layers multiply
   bool casts_weights = false;  // in every forward pass; else once per step, the copies are kept
   bool deterministic = false;  // bitwise the same result in every run: no atomic additions
+  // Bytes per element, scales included, of tensors that wait for the backward in a narrower type.
+  // Absent: the attention output in 16 bits, and once more where its projection multiplies in FP8;
+  // what the experts' activation starts from in the type of the activations.
+  std::optional<Bytes> kept_attention_output = {};
+  std::optional<Bytes> kept_expert_inner = {};
 };
 
 // How the attention core is computed: fused kernels keep no score matrix.
@@ -97,6 +99,7 @@ struct OpOptions {
   // Sequence parallelism: the gathered input of a linear layer is kept for its weight gradient.
   bool keeps_gathered_input = false;
   bool recompute_stops_early = false;
+  RecomputeModules recompute_modules = {};  // of Recompute::modules
   // Partial results of unfused kernels that selective recomputation by operation keeps though no
   // backward needs them: a compiler drops them.
   bool keeps_unused_results = true;
@@ -146,7 +149,7 @@ struct LayerPasses {
 
 // The operations that must run again before the backward of a layer, every one marked `recomputed`:
 // none: empty; selective: the attention core; selective_operations: all but what is saved; full:
-// the forward pass of the layer.
+// the forward pass of the layer; modules: those of options.recompute_modules.
 [[nodiscard]] Pass recompute_pass(const ModelSpec& model,
                                   const OpOptions& options,
                                   std::int64_t layer,

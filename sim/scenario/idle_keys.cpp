@@ -152,6 +152,32 @@ void check_step(IdleKeys& idle) {
   }
 }
 
+// Recomputed or kept parts that the model does not have.
+void check_kept(IdleKeys& idle) {
+  if (idle.broken("model") || idle.broken("recompute")) {
+    return;
+  }
+  const model::ModelSpec& model = idle.scenario().model;
+  const model::RecomputeModules& modules = idle.scenario().step.recompute.modules;
+  if (modules.mla_up_projection && !model.mla) {
+    idle.add("recompute.modules", "mla_up_proj: the model has no latent attention");
+  }
+  const bool routed_alone = modules.moe_activation && !modules.mlp_activation;
+  if (!model.moe) {
+    if (modules.moe || modules.shared_experts || routed_alone) {
+      idle.add("recompute.modules", "moe, moe_act, shared_experts: the model is dense");
+    }
+    idle.add("precision.kept_expert_inner", "the model is dense");
+    return;
+  }
+  if (modules.mlp && model.moe->dense_layers == 0) {
+    idle.add("recompute.modules", "mlp: every layer has experts");
+  }
+  if (modules.shared_experts && model.moe->shared_experts == 0) {
+    idle.add("recompute.modules", "shared_experts: the model has none");
+  }
+}
+
 void check_offload(IdleKeys& idle) {
   using step::OffloadTarget;
   const step::OffloadSpec& offload = idle.scenario().step.offload;
@@ -339,6 +365,7 @@ void warn_about_idle_keys(Reading& reading) {
   check_network(idle);
   check_layout(idle);
   check_step(idle);
+  check_kept(idle);
   check_offload(idle);
   check_variation(idle);
   check_data(idle);

@@ -1,7 +1,11 @@
 // Keys of one optimizer step: `precision`, `recompute`, `overlap`, `software`, `step`.
 
 #include <array>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "sim/model/precision.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/step/step_spec.hpp"
@@ -52,6 +56,13 @@ Fp8Scaling scaling_of(Recipe recipe) {
       break;
   }
   return Fp8Scaling::delayed;
+}
+
+// Bytes per element of what waits for the backward, with its scales.
+std::vector<yaml::Choice<double>> kept_types() {
+  const double scale = model::scale_bytes(Fp8Scaling::block);
+  constexpr double kTwelveBits = 1.5;
+  return {{"fp8", 1.0 + scale}, {"e5m6", kTwelveBits + scale}};
 }
 
 // 8 and 4 bits are for the products of linear layers only; everything around them stays bf16.
@@ -110,6 +121,26 @@ void add_precision(std::vector<Key>& keys) {
        .example = "fp8"},
       {{"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}, {"fp8", Dtype::fp8}},
       [](Draft& draft, Dtype value) { draft.scenario.step.precision.dispatch = value; }));
+  keys.push_back(choice_key<double>(
+      {.path = "precision.kept_attention_output",
+       .note = "16 bit, and once more in the type of the products",
+       .meaning = "Type of the one copy of the attention's output that waits for the backward, "
+                  "with an fp32 scale per 128 elements: fp8, or e5m6, a format of 12 bits.",
+       .example = "e5m6"},
+      kept_types(),
+      [](Draft& draft, double value) {
+        draft.scenario.step.precision.kept_attention_output = bytes(value);
+      }));
+  keys.push_back(choice_key<double>(
+      {.path = "precision.kept_expert_inner",
+       .note = "that of the activations",
+       .meaning = "Type in which the experts, shared ones too, keep what their activation starts "
+                  "from, with an fp32 scale per 128 elements.",
+       .example = "fp8"},
+      kept_types(),
+      [](Draft& draft, double value) {
+        draft.scenario.step.precision.kept_expert_inner = bytes(value);
+      }));
 }
 
 // State of the optimizer per parameter, the fp32 master copy (4 bytes) included.
@@ -155,6 +186,69 @@ void add_optimizer(std::vector<Key>& keys) {
       }));
 }
 
+using model::RecomputeModules;
+
+struct ModuleWord {
+  std::string_view name;
+  void (*recompute)(RecomputeModules&);
+};
+
+constexpr std::array<ModuleWord, 9> kModules = {
+    {{"core_attention", [](RecomputeModules& m) { m.core_attention = true; }},
+     {"core_attn", [](RecomputeModules& m) { m.core_attention = true; }},
+     {"layernorm", [](RecomputeModules& m) { m.layernorm = true; }},
+     {"mla_up_proj", [](RecomputeModules& m) { m.mla_up_projection = true; }},
+     {"activation", [](RecomputeModules& m) { m.mlp_activation = m.moe_activation = true; }},
+     {"moe_act", [](RecomputeModules& m) { m.moe_activation = true; }},
+     {"mlp", [](RecomputeModules& m) { m.mlp = true; }},
+     {"shared_experts", [](RecomputeModules& m) { m.shared_experts = true; }},
+     {"moe", [](RecomputeModules& m) { m.moe = true; }}}};
+
+std::vector<std::string_view> module_words() {
+  std::vector<std::string_view> words;
+  for (const ModuleWord& module : kModules) {
+    words.push_back(module.name);
+  }
+  return words;
+}
+
+void read_modules(const yaml::Value& value, const std::string& path, Reading& reading) {
+  if (value.kind != yaml::Value::Kind::sequence) {
+    yaml::report(reading.diagnostics,
+                 value.where,
+                 path,
+                 std::string("is ") + std::string(yaml::describe(value.kind)) +
+                     " where a list of modules is needed",
+                 "a list such as [layernorm, mla_up_proj]");
+    return;
+  }
+  const std::vector<std::string_view> words = module_words();
+  step::RecomputeSpec& recompute = reading.draft.scenario.step.recompute;
+  recompute.policy = Recompute::modules;
+  for (std::size_t i = 0; i < value.items.size(); ++i) {
+    const std::string item = path + "[" + std::to_string(i) + "]";
+    if (const auto index = yaml::read_word(value.items[i], item, words, reading.diagnostics)) {
+      kModules[*index].recompute(recompute.modules);
+    }
+  }
+}
+
+Key modules_key() {
+  Key modules = key_of(
+      {.path = "recompute.modules",
+       .note = "whole layers",
+       .meaning = "Parts of every layer that are recomputed, by Megatron-Core's names; activation "
+                  "is that of every MLP, moe_act that of the routed experts alone. layernorm, "
+                  "mla_up_proj and activation drop their results; core_attention, mlp, "
+                  "shared_experts and moe drop all inside.",
+       .example = "[layernorm, mla_up_proj]"});
+  const std::vector<std::string_view> words = module_words();
+  modules.forms = {words_form({words.begin(), words.end()})};
+  modules.forms.front().list = true;
+  modules.read = read_modules;
+  return modules;
+}
+
 void add_recompute(std::vector<Key>& keys) {
   Key recompute = choice_key<Recompute>(
       {.path = "recompute",
@@ -162,8 +256,8 @@ void add_recompute(std::vector<Key>& keys) {
        .fallback = "none",
        .meaning = "What is computed twice to save memory: the attention core (selective; where the "
                   "software profile says so, the next), all but the attention core and every "
-                  "second product (selective_operations), whole layers (full), or whole layers in "
-                  "part of the chunk ({layers: N}).",
+                  "second product (selective_operations), whole layers (full), whole layers in "
+                  "part of the chunk ({layers: N}), or parts of the layers ({modules: [...]}).",
        .example = "selective"},
       {{"none", Recompute::none},
        {"selective", Recompute::selective},
@@ -171,15 +265,29 @@ void add_recompute(std::vector<Key>& keys) {
        {"full", Recompute::full}},
       [](Draft& draft, Recompute value) { draft.scenario.step.recompute.policy = value; });
   recompute.mapping = true;
+  recompute.end = [](const yaml::Value& value, const std::string& path, Reading& reading) {
+    if (value.entries.empty()) {
+      yaml::report(reading.diagnostics,
+                   value.where,
+                   path,
+                   "states neither modules nor layers",
+                   "such as {modules: [layernorm]} or {layers: 2}");
+    }
+  };
   keys.push_back(std::move(recompute));
+  keys.push_back(modules_key());
   keys.push_back(value_key<kind::Count>({.path = "recompute.layers",
-                                         .meaning = "Layers of each chunk that are recomputed in "
-                                                    "full.",
-                                         .example = "2",
-                                         .required = true},
+                                         .note = "all",
+                                         .meaning = "Layers of each chunk that are recomputed: the "
+                                                    "modules, else in full.",
+                                         .example = "2"},
                                         yaml::between<std::int64_t>(1, 10'000),
                                         [](Draft& draft, const std::int64_t& value) {
-                                          draft.scenario.step.recompute = {Recompute::full, value};
+                                          step::RecomputeSpec& spec = draft.scenario.step.recompute;
+                                          spec.layers = value;
+                                          if (spec.policy != Recompute::modules) {
+                                            spec.policy = Recompute::full;
+                                          }
                                         }));
 }
 

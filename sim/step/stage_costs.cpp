@@ -323,7 +323,9 @@ model::Recompute recompute_policy(const RecomputeSpec& spec, std::int64_t index_
   if (!spec.layers) {
     return spec.policy;
   }
-  return index_in_chunk < *spec.layers ? model::Recompute::full : model::Recompute::none;
+  const bool by_module = spec.policy == model::Recompute::modules;
+  const model::Recompute inside = by_module ? spec.policy : model::Recompute::full;
+  return index_in_chunk < *spec.layers ? inside : model::Recompute::none;
 }
 
 Seconds Parts::total() const {
@@ -369,6 +371,7 @@ model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs
                                   hardware::ExpertExchange::hierarchical;
   options.keeps_gathered_input = software.keeps_gathered_input;
   options.recompute_stops_early = software.recompute_stops_early;
+  options.recompute_modules = input.spec.recompute.modules;
   options.keeps_unused_results = !software.compiled;
   options.loss_bytes_per_logit = software.loss_bytes_per_logit.value();
   if (software.attention == hardware::AttentionImplementation::unfused) {

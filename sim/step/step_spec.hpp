@@ -35,7 +35,9 @@ namespace orrery::step {
 
 struct RecomputeSpec {
   model::Recompute policy = model::Recompute::none;
-  std::optional<std::int64_t> layers;  // full recomputation in only that many layers of each chunk
+  // Recomputation in only that many layers of each chunk: of the modules, else in full.
+  std::optional<std::int64_t> layers = {};
+  model::RecomputeModules modules = {};
 };
 
 struct OverlapSpec {

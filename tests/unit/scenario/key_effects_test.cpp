@@ -205,6 +205,17 @@ const std::vector<Effect>& step_effects() {
       {"recompute", "selective_operations", "step.recompute.policy = #3"},
       {"compile", "true", "step.compile = true"},
       {"recompute.layers", "2", "step.recompute.policy = #2; step.recompute.layers = 2"},
+      {"recompute.modules",
+       "[core_attn, layernorm, activation]",
+       "step.recompute.policy = #4; step.recompute.modules = core_attention layernorm "
+       "mlp_activation moe_activation"},
+      {"recompute.modules",
+       "[mla_up_proj, mlp, shared_experts, moe]",
+       "step.recompute.policy = #4; step.recompute.modules = mla_up_projection mlp "
+       "shared_experts moe",
+       kMla},
+      {"precision.kept_attention_output", "e5m6", "step.kept_attention_output = 1.53125 B"},
+      {"precision.kept_expert_inner", "fp8", "step.kept_expert_inner = 1.03125 B", kMoe},
       {"overlap.data", "false", "step.overlap.data = false"},
       {"overlap.tensor", "true", "step.overlap.tensor = true", {{"layout.tensor", "2"}}},
       {"overlap.pipeline", "false", "step.overlap.pipeline = false", kPipeline},

@@ -142,6 +142,24 @@ void dump_axes(Lines& lines, const step::StepSpec& step) {
   lines.add("data.document_sigma", step.data.document_sigma);
 }
 
+std::string module_names(const model::RecomputeModules& modules) {
+  std::string names;
+  const auto add = [&names](bool named, std::string_view name) {
+    if (named) {
+      names += (names.empty() ? "" : " ") + std::string(name);
+    }
+  };
+  add(modules.core_attention, "core_attention");
+  add(modules.layernorm, "layernorm");
+  add(modules.mla_up_projection, "mla_up_projection");
+  add(modules.mlp_activation, "mlp_activation");
+  add(modules.moe_activation, "moe_activation");
+  add(modules.mlp, "mlp");
+  add(modules.shared_experts, "shared_experts");
+  add(modules.moe, "moe");
+  return names;
+}
+
 void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.compute", step.precision.compute);
   lines.add("step.activation", step.precision.activation);
@@ -152,6 +170,7 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.deterministic", step.precision.deterministic);
   lines.add("step.recompute.policy", step.recompute.policy);
   lines.add("step.recompute.layers", step.recompute.layers);
+  lines.add("step.recompute.modules", module_names(step.recompute.modules));
   lines.add("step.overlap.data", step.overlap.data);
   lines.add("step.overlap.tensor", step.overlap.tensor);
   lines.add("step.overlap.tensor_chunks", step.overlap.tensor_chunks);
@@ -159,6 +178,8 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.overlap.expert", step.overlap.expert);
   lines.add("step.expert_exchange", step.expert_exchange);
   lines.add("step.dispatch", step.precision.dispatch);
+  lines.add("step.kept_attention_output", step.precision.kept_attention_output);
+  lines.add("step.kept_expert_inner", step.precision.kept_expert_inner);
   lines.add("step.schedule", step.schedule);
   lines.add("step.bucket", step.bucket);
   lines.add("step.reduction", step.reduction);
