@@ -9,35 +9,27 @@ namespace {
 
 constexpr double kThousandNodes = kKilo;
 
-FailureCause cause(std::string_view name, FailureCategory category, double count) {
-  FailureCause result;
-  result.name = name;
-  result.category = category;
-  result.weight = count;
-  return result;
-}
-
 // The counts of Table 5 (they add up to the 419 of the text; the printed percentages do not).
 std::vector<FailureCause> llama3_causes() {
   using enum FailureCategory;
-  return {cause("faulty GPU", gpu, 148),
-          cause("GPU HBM3 memory", gpu, 72),
-          cause("software bug", software, 54),
-          cause("network switch or cable", network, 35),
-          cause("host maintenance", maintenance, 32),
-          cause("GPU SRAM memory", gpu, 19),
-          cause("GPU system processor", gpu, 17),
-          cause("NIC", host, 7),
-          cause("NCCL watchdog timeout", unknown, 7),
-          cause("silent data corruption", gpu, 6),
-          cause("GPU thermal interface or sensor", gpu, 6),
-          cause("SSD", host, 3),
-          cause("power supply", host, 3),
-          cause("server chassis", host, 2),
-          cause("IO expansion board", host, 2),
-          cause("dependency", dependency, 2),
-          cause("CPU", host, 2),
-          cause("system memory", host, 2)};
+  return {failure_cause("faulty GPU", gpu, 148),
+          failure_cause("GPU HBM3 memory", gpu, 72),
+          failure_cause("software bug", software, 54),
+          failure_cause("network switch or cable", network, 35),
+          failure_cause("host maintenance", maintenance, 32),
+          failure_cause("GPU SRAM memory", gpu, 19),
+          failure_cause("GPU system processor", gpu, 17),
+          failure_cause("NIC", host, 7),
+          failure_cause("NCCL watchdog timeout", unknown, 7),
+          failure_cause("silent data corruption", gpu, 6),
+          failure_cause("GPU thermal interface or sensor", gpu, 6),
+          failure_cause("SSD", host, 3),
+          failure_cause("power supply", host, 3),
+          failure_cause("server chassis", host, 2),
+          failure_cause("IO expansion board", host, 2),
+          failure_cause("dependency", dependency, 2),
+          failure_cause("CPU", host, 2),
+          failure_cause("system memory", host, 2)};
 }
 
 // 419 unexpected and 47 planned interruptions in 54 days on 2,048 nodes. How long a planned stop
@@ -58,7 +50,7 @@ FailureSpec llama3() {
 FailureSpec node_failures(double per_thousand, std::string_view name) {
   FailureSpec spec;
   spec.node_rate = per_thousand_node_days(per_thousand);
-  spec.causes = {cause(name, FailureCategory::host, 1.0)};
+  spec.causes = {failure_cause(name, FailureCategory::host, 1.0)};
   return spec;
 }
 
@@ -68,7 +60,7 @@ FailureSpec bloom() {
   constexpr double kNodes = 48.0;
   FailureSpec spec;
   spec.node_rate = per_day(1.0 / kDaysPerFailure / kNodes);
-  spec.causes = {cause("faulty GPU", FailureCategory::gpu, 1.0)};
+  spec.causes = {failure_cause("faulty GPU", FailureCategory::gpu, 1.0)};
   return spec;
 }
 
@@ -79,7 +71,7 @@ FailureSpec opt() {
   constexpr double kNodes = 124.0;
   FailureSpec spec;
   spec.node_rate = per_day(kRestarts / kDays / kNodes);
-  spec.causes = {cause("host failure", FailureCategory::host, 1.0)};
+  spec.causes = {failure_cause("host failure", FailureCategory::host, 1.0)};
   return spec;
 }
 
@@ -119,9 +111,23 @@ std::string_view to_string(FailureCategory category) {
   return kNames[static_cast<std::size_t>(category)];
 }
 
+std::string_view to_string(FailureScope scope) {
+  constexpr std::array<std::string_view, kFailureScopeCount> kNames = {
+      "gpu", "node", "rack", "switch", "power_domain", "storage", "job"};
+  return kNames[static_cast<std::size_t>(scope)];
+}
+
 bool takes_node_by_default(FailureCategory category) {
   using enum FailureCategory;
   return category == gpu || category == network || category == host || category == maintenance;
+}
+
+FailureCause failure_cause(std::string_view name, FailureCategory category, double weight) {
+  FailureCause cause;
+  cause.name = name;
+  cause.category = category;
+  cause.weight = weight;
+  return cause;
 }
 
 PerSecond per_thousand_node_days(double failures) {

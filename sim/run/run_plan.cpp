@@ -8,6 +8,7 @@
 #include "sim/run/findings.hpp"
 #include "sim/run/plan_checkpoints.hpp"
 #include "sim/run/plan_phases.hpp"
+#include "sim/run/plan_failures.hpp"
 #include "sim/run/plan_recovery.hpp"
 
 namespace orrery::run {
@@ -23,84 +24,6 @@ void check_step(const StepInput& step, Findings& findings) {
       "cluster.nodes",
       fmt::format(
           "{} nodes of {} GPUs are not {} GPUs", step.nodes, step.gpus_per_node, step.gpus));
-}
-
-FailureSpec with_preset(const FailureSpec& spec, Findings& findings) {
-  FailureSpec result = spec;
-  if (spec.preset.empty()) {
-    return result;
-  }
-  const FailurePreset* preset = find_failure_preset(spec.preset);
-  if (!findings.require(preset != nullptr,
-                        "failures.preset",
-                        fmt::format("no preset named {}", spec.preset),
-                        names_of(failure_presets()))) {
-    return result;
-  }
-  const FailureSpec& base = preset->spec;
-  result.node_rate = spec.node_rate ? spec.node_rate : base.node_rate;
-  result.job_rate = spec.job_rate ? spec.job_rate : base.job_rate;
-  result.causes = spec.causes.empty() ? base.causes : spec.causes;
-  result.maintenance = spec.maintenance ? spec.maintenance : base.maintenance;
-  result.unitemised_per_day =
-      spec.unitemised_per_day ? spec.unitemised_per_day : base.unitemised_per_day;
-  return result;
-}
-
-PlannedCause plan_cause(const FailureCause& cause,
-                        const std::array<Duration, kRecoveryStageCount>& recovery) {
-  PlannedCause planned;
-  planned.name = cause.name;
-  planned.category = cause.category;
-  planned.takes_node = cause.takes_node.value_or(takes_node_by_default(cause.category));
-  planned.recovery = recovery;
-  for (std::size_t i = 0; i < kRecoveryStageCount; ++i) {
-    if (cause.recovery[i]) {
-      planned.recovery[i] = *cause.recovery[i];
-    }
-  }
-  return planned;
-}
-
-void plan_failures(const FailureSpec& spec,
-                   const std::array<Duration, kRecoveryStageCount>& recovery,
-                   RunPlan& plan,
-                   Findings& findings) {
-  const PerSecond node_rate = spec.node_rate.value_or(PerSecond{});
-  const PerSecond job_rate = spec.job_rate.value_or(PerSecond{});
-  findings.require(is_rate(node_rate), "failures.node_rate", "the rate must not be negative");
-  findings.require(is_rate(job_rate), "failures.job_rate", "the rate must not be negative");
-  std::vector<FailureCause> causes = spec.causes;
-  if (causes.empty()) {
-    causes.push_back({"node failure", FailureCategory::host, 1.0, std::nullopt, {}});
-  }
-  double weights = 0.0;
-  for (const FailureCause& cause : causes) {
-    findings.require(std::isfinite(cause.weight) && cause.weight >= 0.0,
-                     "failures.causes",
-                     fmt::format("the weight of {} must not be negative", cause.name));
-    check_stages(cause.recovery, "failures.causes", findings);
-    weights += cause.weight;
-  }
-  findings.require(is_positive(weights), "failures.causes", "no cause has a positive weight");
-  const PerSecond node_process = static_cast<double>(plan.step.nodes) * node_rate;
-  const PerSecond total = node_process + job_rate;
-  if (!findings.sound()) {
-    return;
-  }
-  if (total > PerSecond{}) {
-    plan.mtbf = 1.0 / total;
-  }
-  const double node_share = total > PerSecond{} ? node_process / total : 1.0;
-  double cumulative = 0.0;
-  for (const FailureCause& cause : causes) {
-    cumulative += node_share * (cause.weight / weights);
-    plan.causes.push_back(plan_cause(cause, recovery));
-    plan.causes.back().cumulative = cumulative;
-  }
-  plan.causes.push_back(
-      plan_cause({"job-level software", FailureCategory::software, 1.0, false, {}}, recovery));
-  plan.causes.back().cumulative = 1.0;
 }
 
 void plan_evaluation(const std::optional<EvaluationSpec>& spec, RunPlan& plan, Findings& findings) {
@@ -266,11 +189,12 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
   plan.step = step;
   check_step(step, findings);
   plan_resources(spec, plan, findings);
-  const FailureSpec failures = with_preset(spec.failures, findings);
+  const FailureSpec failures = failures_with_preset(spec.failures, findings);
   plan_saves(spec.checkpoint, plan, findings);
   const Seconds load =
       findings.sound() ? plan.checkpoint_size / spec.checkpoint.storage.read : Seconds{};
-  plan_failures(failures, job_recovery(spec.recovery, load, findings), plan, findings);
+  const auto stages = job_recovery(spec.recovery, load, findings);
+  plan_failures(failures, stages, spec.training.start, plan, findings);
   plan_evaluation(spec.evaluation, plan, findings);
   plan_stops(failures, plan, findings);
   if (findings.sound()) {

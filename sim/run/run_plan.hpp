@@ -23,6 +23,7 @@
 #include "sim/run/capacity_plan.hpp"
 #include "sim/run/checkpoint_plan.hpp"
 #include "sim/run/phase_plan.hpp"
+#include "sim/run/failure_plan.hpp"
 #include "sim/run/price_plan.hpp"
 #include "sim/run/recovery_plan.hpp"
 #include "sim/run/run_spec.hpp"
@@ -33,14 +34,6 @@ inline constexpr SimTime kLongestTime{std::int64_t{1} << 61};
 
 // Rounded once to whole nanoseconds and bounded by kLongestTime.
 [[nodiscard]] SimTime bounded_time(Seconds value);
-
-struct PlannedCause {
-  std::string name;
-  FailureCategory category = FailureCategory::unknown;
-  bool takes_node = false;
-  double cumulative = 0.0;                             // share of this and the causes before it
-  std::array<Duration, kRecoveryStageCount> recovery;  // by RecoveryStage
-};
 
 // Stops at the first step boundary at or after every multiple of `period`.
 struct PeriodicStop {
@@ -65,8 +58,9 @@ struct RunPlan {
   SimTime evaluation_time;
   PeriodicStop maintenance;
   PeriodicStop unitemised;
-  std::optional<Seconds> mtbf;       // absent: nothing fails
-  std::vector<PlannedCause> causes;  // of the node process, then that of the job process
+  std::optional<Seconds> mtbf;  // of all failures in the long run; absent: nothing fails
+  std::vector<PlannedCause> causes;
+  FailurePlan failures;
   CheckpointPlan checkpoint;
   RecoveryPlan recovery;
   std::int64_t spares = 0;

@@ -1,0 +1,25 @@
+#pragma once
+
+// Which causes does the plan have? The failure specs with their preset, resolved into laws and
+// rates of this job. Internal to run/.
+
+#include <array>
+#include <string_view>
+
+#include "sim/run/findings.hpp"
+#include "sim/run/run_plan.hpp"
+
+namespace orrery::run {
+
+// What the spec leaves out comes from its preset.
+[[nodiscard]] FailureSpec failures_with_preset(const FailureSpec& spec, Findings& findings);
+
+// Fills `causes`, `mtbf` and `failures` of the plan, whose step is known. `recovery` holds the
+// job's stages, `start` the begin of the run (seconds since 1970-01-01T00:00Z).
+void plan_failures(const FailureSpec& spec,
+                   const std::array<Duration, kRecoveryStageCount>& recovery,
+                   std::optional<std::int64_t> start,
+                   RunPlan& plan,
+                   Findings& findings);
+
+}  // namespace orrery::run

@@ -1,0 +1,175 @@
+#include "sim/run/time_warp.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace orrery::run {
+
+namespace {
+
+constexpr double kHour = static_cast<double>(kNanosecondsPerSecond) * 3600.0;
+constexpr double kDay = kHour * static_cast<double>(kHoursPerDay);
+constexpr double kLatest = 0x1.0p61;  // 73 years in nanoseconds
+
+double to_ns(SimTime time) {
+  return static_cast<double>(time.ns);
+}
+
+// The x on [0, kHour] with x + excess * (1 - exp(-x / decay)) = amount: Newton's method from the
+// tangent at 0, which a function without inflection follows without leaving the interval.
+double within_hour(double amount, double excess, double decay) {
+  if (excess == 0.0) {
+    return amount;
+  }
+  double x = std::clamp(amount / (1.0 + excess / decay), 0.0, kHour);
+  constexpr int kMostSteps = 60;
+  for (int i = 0; i < kMostSteps; ++i) {
+    const double error = x - excess * std::expm1(-x / decay) - amount;
+    const double slope = 1.0 + excess / decay * std::exp(-x / decay);
+    const double next = std::clamp(x - error / slope, 0.0, kHour);
+    if (next == x) {
+      break;
+    }
+    x = next;
+  }
+  return x;
+}
+
+}  // namespace
+
+double HazardModulation::long_run_mean() const {
+  return by_hour.empty() ? 1.0
+                         : std::accumulate(by_hour.begin(), by_hour.end(), 0.0) /
+                               static_cast<double>(by_hour.size());
+}
+
+TimeWarp::TimeWarp(const HazardModulation& modulation)
+    : constant_(modulation.is_constant()), day_offset_(to_ns(modulation.day_offset)) {
+  if (modulation.burn_in != 1.0) {
+    decay_ = to_ns(modulation.burn_in_decay);
+    excess_ = (modulation.burn_in - 1.0) *
+              std::exp((day_offset_ - to_ns(modulation.burn_in_age)) / decay_);
+  }
+  for (std::size_t i = 0; i < kHoursPerDay; ++i) {
+    by_hour_[i] = modulation.by_hour.empty() ? 1.0 : modulation.by_hour[i];
+    plain_[i + 1] = plain_[i] + by_hour_[i] * kHour;
+    const double begin = static_cast<double>(i) * kHour;
+    const double faded =
+        decay_ > 0.0 ? -decay_ * std::exp(-begin / decay_) * std::expm1(-kHour / decay_) : 0.0;
+    weighted_[i + 1] = weighted_[i] + by_hour_[i] * faded;
+  }
+  start_ = daily(0.0);
+  add_piece(SimTime{}, 1.0);
+  for (const HazardEpisode& episode : modulation.episodes) {
+    add_piece(episode.begin, episode.multiplier);
+    add_piece(episode.end, 1.0);
+  }
+}
+
+void TimeWarp::add_piece(SimTime begin, double multiplier) {
+  Piece piece;
+  piece.begin = to_ns(begin);
+  piece.daily = daily(piece.begin);
+  piece.operational = operational(begin);
+  piece.multiplier = multiplier;
+  if (!pieces_.empty() && pieces_.back().begin == piece.begin) {
+    pieces_.back() = piece;
+  } else {
+    pieces_.push_back(piece);
+  }
+}
+
+// From the midnight before the start: `day` whole days, then as far into the next as the integrals
+// over its hours say. The burn-in of whole days is a geometric series.
+double TimeWarp::up_to(double day, double plain, double weighted) const {
+  double sum = day * plain_.back() + plain;
+  if (excess_ != 0.0) {
+    const double per_day = kDay / decay_;
+    const double whole = weighted_.back() * std::expm1(-day * per_day) / std::expm1(-per_day);
+    sum += excess_ * (whole + std::exp(-day * per_day) * weighted);
+  }
+  return sum;
+}
+
+// Operational time without episodes, from the start.
+double TimeWarp::daily(double time) const {
+  const double since = time + day_offset_;
+  const double day = std::floor(since / kDay);
+  const double into = since - day * kDay;
+  const auto hour = std::min(kHoursPerDay - 1, static_cast<std::size_t>(into / kHour));
+  const double rest = into - static_cast<double>(hour) * kHour;
+  const double begin = static_cast<double>(hour) * kHour;
+  const double faded =
+      decay_ > 0.0 ? -decay_ * std::exp(-begin / decay_) * std::expm1(-rest / decay_) : 0.0;
+  return up_to(
+             day, plain_[hour] + by_hour_[hour] * rest, weighted_[hour] + by_hour_[hour] * faded) -
+         start_;
+}
+
+// The last day that begins at or before `amount`, counted from the midnight before the start.
+double TimeWarp::day_of(double amount) const {
+  double low = 0.0;
+  double high = std::ceil(kLatest / kDay) + 1.0;
+  if (excess_ == 0.0) {
+    return std::clamp(std::floor(amount / plain_.back()), low, high);
+  }
+  while (high - low > 1.0) {
+    const double middle = std::floor(0.5 * (low + high));
+    (up_to(middle, 0.0, 0.0) <= amount ? low : high) = middle;
+  }
+  return low;
+}
+
+double TimeWarp::time_of_daily(double amount) const {
+  const double since = amount + start_;
+  const double day = day_of(since);
+  std::size_t hour = 0;
+  std::size_t end = kHoursPerDay;
+  while (end - hour > 1) {
+    const std::size_t middle = (hour + end) / 2;
+    (up_to(day, plain_[middle], weighted_[middle]) <= since ? hour : end) = middle;
+  }
+  const double rest = since - up_to(day, plain_[hour], weighted_[hour]);
+  const double begin = day * kDay + static_cast<double>(hour) * kHour;
+  if (!(by_hour_[hour] > 0.0)) {
+    return begin + kHour - day_offset_;  // only rounding can end up in an hour without hazard
+  }
+  const double excess = excess_ == 0.0 ? 0.0 : excess_ * decay_ * std::exp(-begin / decay_);
+  return begin + within_hour(rest / by_hour_[hour], excess, decay_) - day_offset_;
+}
+
+double TimeWarp::operational(SimTime t) const {
+  const double time = to_ns(t);
+  if (constant_ || pieces_.empty()) {
+    return constant_ ? time : daily(time);
+  }
+  const auto after =
+      std::upper_bound(pieces_.begin(), pieces_.end(), time, [](double at, const Piece& piece) {
+        return at < piece.begin;
+      });
+  const Piece& piece = *(after - 1);
+  return piece.operational + piece.multiplier * (daily(time) - piece.daily);
+}
+
+SimTime TimeWarp::time_of(double amount) const {
+  if (!(amount < kLatest * kLatest)) {
+    return kForever;
+  }
+  double time = amount;
+  if (!constant_) {
+    const auto after = std::upper_bound(
+        pieces_.begin(), pieces_.end(), amount, [](double value, const Piece& piece) {
+          return value < piece.operational;
+        });
+    const Piece& piece = after == pieces_.begin() ? *after : *(after - 1);
+    if (!(piece.multiplier > 0.0) || !(plain_.back() > 0.0)) {
+      return kForever;
+    }
+    time = time_of_daily(piece.daily + (amount - piece.operational) / piece.multiplier);
+  }
+  return time < kLatest ? SimTime{static_cast<std::int64_t>(std::nearbyint(std::max(0.0, time)))}
+                        : kForever;
+}
+
+}  // namespace orrery::run
