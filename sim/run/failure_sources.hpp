@@ -26,14 +26,18 @@
 // Complexity: O(1) per strike of the merged process (two draws), O(log n) per renewal; reset() is
 // O(components that fail within the run), not O(components).
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
+#include "sim/base/random.hpp"
 #include "sim/base/sim_time.hpp"
+#include "sim/run/life_law.hpp"
 #include "sim/run/node_mix.hpp"
 #include "sim/run/run_plan.hpp"
+#include "sim/run/time_warp.hpp"
 
 namespace orrery::run {
 
@@ -64,7 +68,87 @@ class FailureSources {
   void set_exposure(SimTime now, NodeMix job, bool running);
 
  private:
+  // What the hazard of a cause is proportional to.
+  enum class Exposure : std::uint8_t { weighted_nodes, nodes, running };
+  static constexpr std::size_t kExposures = 3;
+
+  // Causes of one exposure in a merged process.
+  struct Share {
+    double rate = 0.0;                // per unit of exposure and ns, all together
+    std::vector<double> cumulative;   // of `rate`, from above 0 to 1
+    std::vector<std::int32_t> cause;  // index into RunPlan::causes
+  };
+
+  // Exponential causes, drawn together.
+  struct Merged {
+    std::array<Share, kExposures> shares;
+    bool modulated = false;
+    std::uint32_t entity = 0;  // of its streams
+    RandomStream time;
+    RandomStream choice;
+    double hazard = 0.0;  // left at `warped`
+    double warped = 0.0;  // time of the warp at the last change
+    double rate = 0.0;    // per ns, under the present exposure
+    SimTime at = kForever;
+  };
+
+  // Components of one cause whose law remembers.
+  struct Population {
+    std::int32_t cause = 0;
+    std::int64_t count = 0;
+    std::uint32_t entity = 0;
+    RemainingLife first;    // from the start of the run
+    RemainingLife renewed;  // after each repair
+    double failing = 0.0;   // share of the components that fail within the run
+    RandomStream life;
+  };
+
+  struct Clock {
+    double at = 0.0;  // operational time of the failure, in ns
+    std::int32_t population = 0;
+  };
+
+  // Components whose operational times run alike.
+  struct Clocks {
+    std::vector<Population> populations;
+    std::vector<Clock> heap;  // earliest first
+    bool modulated = false;
+    bool by_nodes = true;  // else they run while the job does
+    double speed = 1.0;
+    double horizon = 0.0;      // what fails after it is beyond the end of the run
+    double operational = 0.0;  // of the components, at `warped`
+    double warped = 0.0;       // time of the warp at the last change
+    SimTime at = kForever;
+  };
+
+  enum class Source : std::uint8_t { none, merged, clocks, log };
+
+  void add_exponential(std::int32_t cause, Merged& merged) const;
+  void add_population(std::int32_t cause);
+  [[nodiscard]] double exposure(Exposure kind) const;
+  [[nodiscard]] double operational(SimTime now, bool modulated) const;
+  [[nodiscard]] SimTime time_of(SimTime now, bool modulated, double present, double amount) const;
+  void start(Merged& merged, std::uint32_t trial);
+  void start(Clocks& clocks, std::uint32_t trial);
+  void schedule(Merged& merged, SimTime now);
+  void schedule(Clocks& clocks, SimTime now);
+  void find_next();
+  std::int32_t take_merged(Merged& merged, SimTime now);
+  std::int32_t take_clock(Clocks& clocks, SimTime now);
+  Strike strike_of(std::int32_t cause);
+  Strike strike_of(std::int32_t cause, std::int64_t nodes);
+
+  const RunPlan& plan_;
+  TimeWarp warp_;
+  NodeMix job_;
+  bool running_ = true;
+  std::vector<Merged> merged_;  // failures, then one per slowdown, corruption and spike
+  std::vector<Clocks> clocks_;
+  std::size_t logged_ = 0;  // lines of the log that are over
+  RandomStream who_;        // which nodes are hit
   SimTime next_ = kForever;
+  Source source_ = Source::none;
+  std::size_t index_ = 0;  // of the source
 };
 
 }  // namespace orrery::run

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
-#include "sim/run/plan_recovery.hpp"
+#include "sim/run/cause_planner.hpp"
+#include "sim/run/plan_silent.hpp"
 
 namespace orrery::run {
 
@@ -28,38 +28,6 @@ void fill(std::vector<T>& value, const std::vector<T>& base) {
   if (value.empty()) {
     value = base;
   }
-}
-
-LifeLaw every(PerSecond rate) {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
-  return ExponentialLife{rate > PerSecond{} ? 1.0 / rate : seconds(kNever)};
-}
-
-// Nodes that share one unit of the scope; nothing for storage and job.
-std::optional<double> nodes_per_unit(FailureScope scope, const FailureDomains& domains) {
-  const auto nodes = [](std::optional<std::int64_t> count) {
-    return static_cast<double>(count.value_or(1));
-  };
-  switch (scope) {
-    case FailureScope::gpu:
-    case FailureScope::node:
-      return 1.0;
-    case FailureScope::rack:
-      return nodes(domains.rack);
-    case FailureScope::network_switch:
-      return nodes(domains.network_switch);
-    case FailureScope::power_domain:
-      return nodes(domains.power_domain);
-    case FailureScope::storage:
-    case FailureScope::job:
-      break;
-  }
-  return std::nullopt;
-}
-
-bool is_hardware(FailureCategory category) {
-  using enum FailureCategory;
-  return category == gpu || category == network || category == host || category == unknown;
 }
 
 // Heat, burn-in and episodes as one multiplier, and the nodes that fail more often.
@@ -115,109 +83,6 @@ void plan_modulation(const FailureSpec& spec,
   }
 }
 
-class CausePlanner {
- public:
-  CausePlanner(const FailureSpec& spec, const Stages& recovery, RunPlan& plan, Findings& findings)
-      : spec_(spec), recovery_(recovery), plan_(plan), findings_(findings) {}
-
-  // `share` of the node rate, for a cause without a law of its own.
-  void add(const FailureCause& cause, std::string_view key, PerSecond share) {
-    check(cause, key);
-    PlannedCause planned = resolve(cause);
-    if (cause.life) {
-      planned.life = *cause.life;
-    } else if (planned.units_per_node > 0.0) {
-      planned.life = every(share / planned.units_per_node);
-    } else {
-      planned.life = every(static_cast<double>(plan_.step.nodes) * share);
-    }
-    plan_.causes.push_back(std::move(planned));
-  }
-
-  // A process beside the failures: struck per node or for the job as a whole.
-  std::int32_t add_effect(std::string_view name,
-                          std::optional<PerSecond> node_rate,
-                          PerSecond job_rate,
-                          const RecoveryStages& stages,
-                          std::string_view key) {
-    FailureCause cause = failure_cause(name, FailureCategory::unknown);
-    cause.recovery = stages;
-    cause.scope = node_rate ? FailureScope::node : FailureScope::job;
-    cause.life = every(node_rate.value_or(job_rate));
-    cause.takes_nodes = 1;
-    findings_.require(is_rate(node_rate.value_or(job_rate)), key, "the rate must not be negative");
-    add(cause, key, PerSecond{});
-    plan_.causes.back().is_hardware = false;
-    return static_cast<std::int32_t>(plan_.causes.size()) - 1;
-  }
-
- private:
-  void check(const FailureCause& cause, std::string_view key) {
-    findings_.require(std::isfinite(cause.weight) && cause.weight >= 0.0,
-                      key,
-                      fmt::format("the weight of {} must not be negative", cause.name));
-    check_stages(cause.recovery, key, findings_);
-    const auto need = [&](FailureScope scope, std::optional<std::int64_t> nodes) {
-      if (cause.scope == scope) {
-        findings_.require(
-            nodes && *nodes >= 1,
-            key,
-            fmt::format("{} strikes a {}, whose nodes are not known", cause.name, to_string(scope)),
-            fmt::format("failures.domains.{}: at least 1", to_string(scope)));
-      }
-    };
-    need(FailureScope::rack, spec_.domains.rack);
-    need(FailureScope::network_switch, spec_.domains.network_switch);
-    need(FailureScope::power_domain, spec_.domains.power_domain);
-    findings_.require(
-        !cause.takes_nodes || (*cause.takes_nodes >= 0 && *cause.takes_nodes <= plan_.step.nodes),
-        key,
-        fmt::format("{} takes {} nodes of a job of {}",
-                    cause.name,
-                    cause.takes_nodes.value_or(0),
-                    plan_.step.nodes));
-    if (cause.life) {
-      const std::optional<std::string> problem = problem_of(*cause.life);
-      findings_.require(!problem, key, fmt::format("{}: {}", cause.name, problem.value_or("")));
-      const std::optional<std::string> age =
-          problem ? std::nullopt : problem_of(*cause.life, cause.age);
-      findings_.require(!age, key, fmt::format("{}: {}", cause.name, age.value_or("")));
-    }
-  }
-
-  [[nodiscard]] PlannedCause resolve(const FailureCause& cause) const {
-    PlannedCause planned;
-    planned.name = cause.name;
-    planned.category = cause.category;
-    planned.age = cause.age;
-    planned.scope = cause.scope;
-    planned.symptom = cause.symptom;
-    planned.is_hardware = is_hardware(cause.category);
-    const std::optional<double> shared = nodes_per_unit(cause.scope, spec_.domains);
-    planned.units_per_node = shared ? 1.0 / *shared : 0.0;
-    if (cause.scope == FailureScope::gpu) {
-      planned.units_per_node = static_cast<double>(plan_.step.gpus_per_node);
-    }
-    planned.hit_nodes = std::min(plan_.step.nodes, static_cast<std::int64_t>(shared.value_or(0.0)));
-    const bool takes = cause.takes_node.value_or(takes_node_by_default(cause.category));
-    planned.takes_nodes = cause.takes_nodes.value_or(takes ? planned.hit_nodes : 0);
-    planned.takes_node = planned.takes_nodes > 0;
-    planned.stated = cause.recovery;
-    planned.recovery = recovery_;
-    for (std::size_t i = 0; i < kRecoveryStageCount; ++i) {
-      if (cause.recovery[i]) {
-        planned.recovery[i] = *cause.recovery[i];
-      }
-    }
-    return planned;
-  }
-
-  const FailureSpec& spec_;
-  const Stages& recovery_;
-  RunPlan& plan_;
-  Findings& findings_;
-};
-
 void plan_causes(const FailureSpec& spec, CausePlanner& planner, Findings& findings) {
   const PerSecond node_rate = spec.node_rate.value_or(PerSecond{});
   const PerSecond job_rate = spec.job_rate.value_or(PerSecond{});
@@ -242,6 +107,50 @@ void plan_causes(const FailureSpec& spec, CausePlanner& planner, Findings& findi
   for (const FailureCause& cause : spec.correlated) {
     planner.add(cause, "failures.correlated", PerSecond{});
   }
+}
+
+// The failures of a log, in order of time; what it names and the causes do not is a cause of its
+// own. Their mean distance takes the place of the rates.
+void plan_log(const std::vector<LoggedFailure>& lines,
+              CausePlanner& planner,
+              RunPlan& plan,
+              Findings& findings) {
+  std::vector<LoggedStrike> log;
+  for (const LoggedFailure& line : lines) {
+    const auto known = std::find_if(plan.causes.begin(), plan.causes.end(), [&](const auto& cause) {
+      return cause.name == line.cause;
+    });
+    auto index = static_cast<std::int32_t>(known - plan.causes.begin());
+    if (known == plan.causes.end()) {
+      planner.add(failure_cause(line.cause, FailureCategory::unknown), "failures.log", PerSecond{});
+      index = static_cast<std::int32_t>(plan.causes.size()) - 1;
+    }
+    const std::int64_t nodes =
+        line.nodes.value_or(plan.causes[static_cast<std::size_t>(index)].takes_nodes);
+    findings.require(
+        nodes >= 0 && nodes <= plan.step.nodes,
+        "failures.log",
+        fmt::format("{} takes {} nodes of a job of {}", line.cause, nodes, plan.step.nodes));
+    log.push_back({.at = bounded_time(line.at), .cause = index, .nodes = nodes});
+    if (line.outage) {
+      log.back().outage = bounded_time(*line.outage);
+    }
+  }
+  std::stable_sort(
+      log.begin(), log.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  std::vector<double> counts(plan.causes.size(), 0.0);
+  for (const LoggedStrike& strike : log) {
+    counts[static_cast<std::size_t>(strike.cause)] += 1.0;
+  }
+  double before = 0.0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    before += log.empty() ? 1.0 : counts[i] / static_cast<double>(log.size());
+    plan.causes[i].cumulative = std::min(1.0, before);
+  }
+  if (!log.empty() && log.back().at > SimTime{}) {
+    plan.mtbf = to_seconds(log.back().at) / static_cast<double>(log.size());
+  }
+  plan.failures.log = std::move(log);
 }
 
 // The hazard of a cause with all nodes present, in the long run.
@@ -332,9 +241,15 @@ void plan_failures(const FailureSpec& spec,
   }
   FailureCause software = failure_cause("job-level software", FailureCategory::software);
   software.scope = FailureScope::job;
-  software.life = every(spec.job_rate.value_or(PerSecond{}));
+  software.life = at_rate(spec.job_rate.value_or(PerSecond{}));
   planner.add(software, "failures.job_rate", PerSecond{});
-  sum_up(plan);
+  plan_false_alarms(spec, planner);
+  if (spec.log_lines) {
+    plan_log(*spec.log_lines, planner, plan, findings);
+  } else {
+    sum_up(plan);
+  }
+  plan_silent(spec, planner, plan, findings);
 }
 
 }  // namespace orrery::run
