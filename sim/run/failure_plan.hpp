@@ -106,8 +106,8 @@ struct LemonPlan {
 struct LoggedStrike {
   SimTime at;
   std::int32_t cause = 0;
-  std::int64_t nodes = 0;         // that leave the job
-  std::optional<SimTime> outage;  // stated: replaces all stages of the recovery
+  std::int64_t nodes = 0;              // that leave the job
+  std::optional<SimTime> outage = {};  // stated: replaces all stages of the recovery
 };
 
 struct FailurePlan {

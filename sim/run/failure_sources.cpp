@@ -150,7 +150,7 @@ void FailureSources::add_population(std::int32_t cause) {
        .first = std::move(first),
        .renewed = RemainingLife(life, {AgeKind::fresh, Seconds{}}),
        .failing = failing,
-       .life = RandomStream(plan_.simulation.seed, 0, Purpose::failure_time, entity)});
+       .renewals = RandomStream(plan_.simulation.seed, 0, Purpose::failure_time, entity)});
 }
 
 double FailureSources::exposure(Exposure kind) const {
@@ -198,30 +198,23 @@ void FailureSources::start(Merged& merged, std::uint32_t trial) {
   schedule(merged, SimTime{});
 }
 
-// The components that fail within the run, and only those: the number of survivors between two of
-// them is geometric, and their lives are those below the quantile `failing`.
+// The components that fail within the run, and only those: the least of n uniform draws, the next
+// of the n - 1 above it, and so on. What is drawn does not depend on where the run ends.
 void FailureSources::start(Clocks& clocks, std::uint32_t trial) {
+  const std::uint64_t seed = plan_.simulation.seed;
   clocks.heap.clear();
   clocks.operational = clocks.warped = 0.0;
   for (std::size_t i = 0; i < clocks.populations.size(); ++i) {
     Population& population = clocks.populations[i];
-    population.life =
-        RandomStream(plan_.simulation.seed, trial, Purpose::failure_time, population.entity);
-    if (!(population.failing > 0.0)) {
-      continue;
-    }
-    const double survive = std::log1p(-std::min(population.failing, 1.0));
-    double component = -1.0;
-    while (true) {
-      const double skipped =
-          population.failing < 1.0
-              ? std::floor(std::log(population.life.uniform01_open_zero()) / survive)
-              : 0.0;
-      component += 1.0 + skipped;
-      if (!(component < static_cast<double>(population.count))) {
+    population.renewals = RandomStream(seed, trial, Purpose::failure_cause, population.entity);
+    RandomStream stream(seed, trial, Purpose::failure_time, population.entity);
+    double log_above = 0.0;  // of the share of draws above the present one
+    for (std::int64_t left = population.count; left > 0; --left) {
+      log_above += std::log(stream.uniform01_open_zero()) / static_cast<double>(left);
+      const double u = -std::expm1(log_above);
+      if (u >= population.failing) {
         break;
       }
-      const double u = population.failing * population.life.uniform01();
       clocks.heap.push_back({to_ns(population.first.quantile(u)), static_cast<std::int32_t>(i)});
     }
   }
@@ -351,7 +344,7 @@ std::int32_t FailureSources::take_clock(Clocks& clocks, SimTime now) {
   const Clock failed = clocks.heap.back();
   clocks.heap.pop_back();
   Population& population = clocks.populations[static_cast<std::size_t>(failed.population)];
-  const double life = to_ns(population.renewed.quantile(population.life.uniform01()));
+  const double life = to_ns(population.renewed.quantile(population.renewals.uniform01()));
   if (failed.at + life <= clocks.horizon) {
     clocks.heap.push_back({failed.at + life, failed.population});
     std::push_heap(clocks.heap.begin(), clocks.heap.end(), later);

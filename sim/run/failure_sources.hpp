@@ -42,10 +42,10 @@
 namespace orrery::run {
 
 struct Strike {
-  std::int32_t cause = 0;         // index into RunPlan::causes, which tells its effect
-  std::int64_t nodes = 0;         // nodes of the job that it takes out
-  std::int64_t bad = 0;           // how many of those are lemons
-  std::optional<SimTime> outage;  // of a log: replaces all stages of the recovery
+  std::int32_t cause = 0;              // index into RunPlan::causes, which tells its effect
+  std::int64_t nodes = 0;              // nodes of the job that it takes out
+  std::int64_t bad = 0;                // how many of those are lemons
+  std::optional<SimTime> outage = {};  // of a log: replaces all stages of the recovery
 };
 
 // One per thread. Keeps a reference to the plan.
@@ -100,7 +100,7 @@ class FailureSources {
     RemainingLife first;    // from the start of the run
     RemainingLife renewed;  // after each repair
     double failing = 0.0;   // share of the components that fail within the run
-    RandomStream life;
+    RandomStream renewals;
   };
 
   struct Clock {

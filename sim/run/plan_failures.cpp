@@ -131,10 +131,11 @@ void plan_log(const std::vector<LoggedFailure>& lines,
         nodes >= 0 && nodes <= plan.step.nodes,
         "failures.log",
         fmt::format("{} takes {} nodes of a job of {}", line.cause, nodes, plan.step.nodes));
-    log.push_back({.at = bounded_time(line.at), .cause = index, .nodes = nodes});
+    LoggedStrike strike{.at = bounded_time(line.at), .cause = index, .nodes = nodes};
     if (line.outage) {
-      log.back().outage = bounded_time(*line.outage);
+      strike.outage = bounded_time(*line.outage);
     }
+    log.push_back(strike);
   }
   std::stable_sort(
       log.begin(), log.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
