@@ -198,8 +198,6 @@ void FailureSources::start(Merged& merged, std::uint32_t trial) {
   schedule(merged, SimTime{});
 }
 
-// The components that fail within the run, and only those: the least of n uniform draws, the next
-// of the n - 1 above it, and so on. What is drawn does not depend on where the run ends.
 void FailureSources::start(Clocks& clocks, std::uint32_t trial) {
   const std::uint64_t seed = plan_.simulation.seed;
   clocks.heap.clear();
@@ -207,19 +205,58 @@ void FailureSources::start(Clocks& clocks, std::uint32_t trial) {
   for (std::size_t i = 0; i < clocks.populations.size(); ++i) {
     Population& population = clocks.populations[i];
     population.renewals = RandomStream(seed, trial, Purpose::failure_cause, population.entity);
-    RandomStream stream(seed, trial, Purpose::failure_time, population.entity);
-    double log_above = 0.0;  // of the share of draws above the present one
-    for (std::int64_t left = population.count; left > 0; --left) {
-      log_above += std::log(stream.uniform01_open_zero()) / static_cast<double>(left);
-      const double u = -std::expm1(log_above);
-      if (u >= population.failing) {
-        break;
-      }
-      clocks.heap.push_back({to_ns(population.first.quantile(u)), static_cast<std::int32_t>(i)});
-    }
+    first_failures(population, trial, to_time(clocks.horizon), [&](Seconds life) {
+      clocks.heap.push_back({to_ns(life), static_cast<std::int32_t>(i)});
+    });
   }
   std::make_heap(clocks.heap.begin(), clocks.heap.end(), later);
   schedule(clocks, SimTime{});
+}
+
+// The components that fail within the horizon, and only those: the least of n uniform draws, the
+// next of the n - 1 above it, and so on. What is drawn does not depend on where the run ends.
+//
+// In a fleet long in use a remaining life has the density S(x) / mean, so x is uniform on [0, mean]
+// with probability S(x); else it is longer than the mean.
+template <typename Add>
+void FailureSources::first_failures(const Population& population,
+                                    std::uint32_t trial,
+                                    Seconds horizon,
+                                    Add add) const {
+  const std::uint64_t seed = plan_.simulation.seed;
+  RandomStream stream(seed, trial, Purpose::failure_time, population.entity);
+  const RemainingLife& life = population.first;
+  const bool stationary = life.is_stationary();
+  const Seconds mean = life.mean();
+  const bool has_longer = stationary && horizon > mean;
+  const double within_mean = has_longer ? life.probability(mean) : 1.0;
+  double log_above = 0.0;  // of the share of draws above the present one
+  for (std::int64_t left = population.count; left > 0; --left) {
+    log_above += std::log(stream.uniform01_open_zero()) / static_cast<double>(left);
+    const double u = -std::expm1(log_above);
+    if (!stationary) {
+      if (u >= population.failing) {
+        break;
+      }
+      add(life.quantile(u));
+      continue;
+    }
+    const Seconds x = u * mean;
+    if (x > horizon) {
+      break;
+    }
+    const double choice = stream.uniform01();
+    const double survival = life.survival(x);
+    if (choice < survival) {
+      add(x);
+    } else if (has_longer) {
+      const double among = (choice - survival) / (1.0 - survival);  // uniform again
+      const Seconds longer = life.quantile(within_mean + (1.0 - within_mean) * among);
+      if (longer <= horizon) {
+        add(longer);
+      }
+    }
+  }
 }
 
 // The rate under the present exposure, and the strike that the hazard left makes of it.

@@ -130,6 +130,11 @@ class FailureSources {
   [[nodiscard]] SimTime time_of(SimTime now, bool modulated, double present, double amount) const;
   void start(Merged& merged, std::uint32_t trial);
   void start(Clocks& clocks, std::uint32_t trial);
+  template <typename Add>
+  void first_failures(const Population& population,
+                      std::uint32_t trial,
+                      Seconds horizon,
+                      Add add) const;
   void schedule(Merged& merged, SimTime now);
   void schedule(Clocks& clocks, SimTime now);
   void find_next();

@@ -251,13 +251,17 @@ std::optional<std::string> problem_of(const LifeLaw& law, const InitialAge& age)
 }
 
 RemainingLife::RemainingLife(LifeLaw law, InitialAge age)
-    : law_(std::move(law)), age_(age), mean_(mean(law_)) {
+    : law_(std::move(law)), age_(age), mean_(run::mean(law_)) {
   if (auto* list = std::get_if<EmpiricalLife>(&law_)) {
     std::sort(list->times.begin(), list->times.end());
   }
   if (age_.kind == AgeKind::fresh || std::holds_alternative<ExponentialLife>(law_)) {
     age_ = {AgeKind::given, Seconds{}};  // an exponential life does not remember its age
   }
+}
+
+double RemainingLife::survival(Seconds x) const {
+  return std::visit(SurvivalAt{x}, law_);
 }
 
 double RemainingLife::probability(Seconds x) const {

@@ -89,6 +89,18 @@ class RemainingLife {
   // Probability that it is over within x >= 0.
   [[nodiscard]] double probability(Seconds x) const;
 
+  // Whether it is that of a component at a random point of its life; survival() and mean() of a new
+  // one then describe it: its density is survival(x) / mean().
+  [[nodiscard]] bool is_stationary() const {
+    return age_.kind == AgeKind::stationary;
+  }
+
+  [[nodiscard]] double survival(Seconds x) const;
+
+  [[nodiscard]] Seconds mean() const {
+    return mean_;
+  }
+
   // The x with probability(x) = u, for u on [0, 1).
   [[nodiscard]] Seconds quantile(double u) const;
 

@@ -59,6 +59,17 @@ TimeWarp::TimeWarp(const HazardModulation& modulation)
         decay_ > 0.0 ? -decay_ * std::exp(-begin / decay_) * std::expm1(-kHour / decay_) : 0.0;
     weighted_[i + 1] = weighted_[i] + by_hour_[i] * faded;
   }
+  // The excess is below the last digit of the integral after 50 decays.
+  constexpr double kDecays = 50.0;
+  const double burning = decay_ > 0.0 ? kDecays * decay_ / kDay + 1.0 : 0.0;
+  double sum = 0.0;
+  for (double day = 0.0; day < std::min(burning, kLatest / kDay); day += 1.0) {
+    days_.push_back(sum);
+    sum += plain_.back() + excess_of(day) * weighted_.back();
+  }
+  if (!days_.empty()) {
+    days_.push_back(sum);
+  }
   start_ = daily(0.0);
   add_piece(SimTime{}, 1.0);
   for (const HazardEpisode& episode : modulation.episodes) {
@@ -80,16 +91,19 @@ void TimeWarp::add_piece(SimTime begin, double multiplier) {
   }
 }
 
-// From the midnight before the start: `day` whole days, then as far into the next as the integrals
-// over its hours say. The burn-in of whole days is a geometric series.
-double TimeWarp::up_to(double day, double plain, double weighted) const {
-  double sum = day * plain_.back() + plain;
-  if (excess_ != 0.0) {
-    const double per_day = kDay / decay_;
-    const double whole = weighted_.back() * std::expm1(-day * per_day) / std::expm1(-per_day);
-    sum += excess_ * (whole + std::exp(-day * per_day) * weighted);
+// Integral over `day` whole days from the midnight before the start. After the days of the table
+// nothing is left of the burn-in.
+double TimeWarp::before_day(double day) const {
+  if (days_.empty()) {
+    return day * plain_.back();
   }
-  return sum;
+  const double known = std::min(day, static_cast<double>(days_.size() - 1));
+  return days_[static_cast<std::size_t>(known)] + (day - known) * plain_.back();
+}
+
+// What the burn-in adds to the multiplier at the begin of a day.
+double TimeWarp::excess_of(double day) const {
+  return excess_ == 0.0 ? 0.0 : excess_ * std::exp(-day * kDay / decay_);
 }
 
 // Operational time without episodes, from the start.
@@ -99,44 +113,48 @@ double TimeWarp::daily(double time) const {
   const double into = since - day * kDay;
   const auto hour = std::min(kHoursPerDay - 1, static_cast<std::size_t>(into / kHour));
   const double rest = into - static_cast<double>(hour) * kHour;
-  const double begin = static_cast<double>(hour) * kHour;
-  const double faded =
-      decay_ > 0.0 ? -decay_ * std::exp(-begin / decay_) * std::expm1(-rest / decay_) : 0.0;
-  return up_to(
-             day, plain_[hour] + by_hour_[hour] * rest, weighted_[hour] + by_hour_[hour] * faded) -
-         start_;
+  double sum = before_day(day) + plain_[hour] + by_hour_[hour] * rest - start_;
+  if (excess_ != 0.0) {
+    const double begin = static_cast<double>(hour) * kHour;
+    const double faded = -decay_ * std::exp(-begin / decay_) * std::expm1(-rest / decay_);
+    sum += excess_of(day) * (weighted_[hour] + by_hour_[hour] * faded);
+  }
+  return sum;
 }
 
 // The last day that begins at or before `amount`, counted from the midnight before the start.
 double TimeWarp::day_of(double amount) const {
-  double low = 0.0;
-  double high = std::ceil(kLatest / kDay) + 1.0;
-  if (excess_ == 0.0) {
-    return std::clamp(std::floor(amount / plain_.back()), low, high);
+  const double latest = std::ceil(kLatest / kDay) + 1.0;
+  if (days_.empty()) {
+    return std::clamp(std::floor(amount / plain_.back()), 0.0, latest);
   }
-  while (high - low > 1.0) {
-    const double middle = std::floor(0.5 * (low + high));
-    (up_to(middle, 0.0, 0.0) <= amount ? low : high) = middle;
+  if (amount >= days_.back()) {
+    const double more = std::floor((amount - days_.back()) / plain_.back());
+    return static_cast<double>(days_.size() - 1) + std::clamp(more, 0.0, latest);
   }
-  return low;
+  const auto after = std::upper_bound(days_.begin() + 1, days_.end(), amount);
+  return static_cast<double>(after - days_.begin() - 1);
 }
 
 double TimeWarp::time_of_daily(double amount) const {
   const double since = amount + start_;
   const double day = day_of(since);
+  const double rest = since - before_day(day);
+  const double added = excess_of(day);
+  const auto up_to = [&](std::size_t hour) { return plain_[hour] + added * weighted_[hour]; };
   std::size_t hour = 0;
   std::size_t end = kHoursPerDay;
   while (end - hour > 1) {
     const std::size_t middle = (hour + end) / 2;
-    (up_to(day, plain_[middle], weighted_[middle]) <= since ? hour : end) = middle;
+    (up_to(middle) <= rest ? hour : end) = middle;
   }
-  const double rest = since - up_to(day, plain_[hour], weighted_[hour]);
-  const double begin = day * kDay + static_cast<double>(hour) * kHour;
+  const double into_day = static_cast<double>(hour) * kHour;
+  const double begin = day * kDay + into_day - day_offset_;
   if (!(by_hour_[hour] > 0.0)) {
-    return begin + kHour - day_offset_;  // only rounding can end up in an hour without hazard
+    return begin + kHour;  // only rounding can end up in an hour without hazard
   }
-  const double excess = excess_ == 0.0 ? 0.0 : excess_ * decay_ * std::exp(-begin / decay_);
-  return begin + within_hour(rest / by_hour_[hour], excess, decay_) - day_offset_;
+  const double excess = added == 0.0 ? 0.0 : added * decay_ * std::exp(-into_day / decay_);
+  return begin + within_hour((rest - up_to(hour)) / by_hour_[hour], excess, decay_);
 }
 
 double TimeWarp::operational(SimTime t) const {

@@ -17,8 +17,8 @@
 // episode(t)  | multiplier of the episode that holds t, else 1              | 1    | scenario
 //
 // A life of x under the multiplier ends when operational time has advanced by x. Whole days are
-// skipped in closed form (a geometric series under burn-in), so both directions cost O(log) of the
-// time they cross. Operational times are doubles in nanoseconds.
+// skipped: one multiplication, or a look into a table of the days of the burn-in, so both
+// directions cost O(log days). Operational times are doubles in nanoseconds.
 
 #include <array>
 #include <cstdint>
@@ -80,7 +80,8 @@ class TimeWarp {
 
   void add_piece(SimTime begin, double multiplier);
   [[nodiscard]] double daily(double time) const;
-  [[nodiscard]] double up_to(double day, double hours, double excess_hours) const;
+  [[nodiscard]] double before_day(double day) const;
+  [[nodiscard]] double excess_of(double day) const;
   [[nodiscard]] double day_of(double amount) const;
   [[nodiscard]] double time_of_daily(double amount) const;
 
@@ -91,7 +92,8 @@ class TimeWarp {
   double day_offset_ = 0.0;
   double decay_ = 0.0;         // 0: no burn-in
   double excess_ = 0.0;        // of the burn-in at the midnight before the start
-  double start_ = 0.0;         // up_to() of the start itself
+  double start_ = 0.0;         // integral from that midnight to the start
+  std::vector<double> days_;   // the same up to each midnight, until the burn-in is over
   std::vector<Piece> pieces_;  // the first begins at 0
 };
 
