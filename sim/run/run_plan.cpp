@@ -7,8 +7,8 @@
 
 #include "sim/run/findings.hpp"
 #include "sim/run/plan_checkpoints.hpp"
-#include "sim/run/plan_phases.hpp"
 #include "sim/run/plan_failures.hpp"
+#include "sim/run/plan_phases.hpp"
 #include "sim/run/plan_recovery.hpp"
 
 namespace orrery::run {
