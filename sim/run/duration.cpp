@@ -1,6 +1,9 @@
 #include "sim/run/duration.hpp"
 
+#include <algorithm>
 #include <cmath>
+
+#include "sim/base/check.hpp"
 
 namespace orrery::run {
 
@@ -26,6 +29,14 @@ struct MeanOf {
   Seconds operator()(const UniformDuration& law) const {
     return 0.5 * (law.low + law.high);
   }
+
+  Seconds operator()(const EmpiricalDuration& law) const {
+    Seconds sum;
+    for (const Seconds value : law.values) {
+      sum += value;
+    }
+    return law.values.empty() ? sum : sum / static_cast<double>(law.values.size());
+  }
 };
 
 struct ScaledBy {
@@ -46,6 +57,13 @@ struct ScaledBy {
   Duration operator()(const UniformDuration& law) const {
     return UniformDuration{law.low * factor, law.high * factor};
   }
+
+  Duration operator()(EmpiricalDuration law) const {
+    for (Seconds& value : law.values) {
+      value *= factor;
+    }
+    return law;
+  }
 };
 
 struct Draw {
@@ -65,6 +83,11 @@ struct Draw {
 
   Seconds operator()(const UniformDuration& law) const {
     return law.low + (law.high - law.low) * stream.uniform01();
+  }
+
+  Seconds operator()(const EmpiricalDuration& law) const {
+    const double count = static_cast<double>(law.values.size());
+    return law.values[static_cast<std::size_t>(stream.uniform01() * count)];
   }
 };
 
@@ -91,12 +114,28 @@ struct ProblemOf {
     return check(law.low <= law.high, "the lower bound lies above the upper bound");
   }
 
+  std::optional<std::string> operator()(const EmpiricalDuration& law) const {
+    if (law.values.empty()) {
+      return "the list of values is empty";
+    }
+    return check(std::all_of(law.values.begin(), law.values.end(), is_time),
+                 "the values must not be negative");
+  }
+
   static std::optional<std::string> check(bool holds, const char* otherwise) {
     return holds ? std::nullopt : std::optional<std::string>(otherwise);
   }
 };
 
 }  // namespace
+
+LognormalDuration lognormal_with_mean(Seconds median, Seconds mean) {
+  ORRERY_CHECK(median > Seconds{} && mean >= median,
+               "no lognormal law has the median {} s and the mean {} s",
+               in_seconds(median),
+               in_seconds(mean));
+  return {median, std::sqrt(2.0 * std::log(mean / median))};
+}
 
 Seconds mean(const Duration& duration) {
   return std::visit(MeanOf{}, duration);

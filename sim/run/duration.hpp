@@ -6,6 +6,7 @@
 //   exponential: mean * -ln(1 - u)
 //   lognormal:   median * exp(sigma * z), whose mean is median * exp(sigma^2 / 2)
 //   uniform:     low + (high - low) * u
+//   empirical:   one of the listed values, each as likely
 //
 // symbol | meaning                                   | unit | origin
 // -------|-------------------------------------------|------|---------------------------
@@ -15,11 +16,12 @@
 // sigma  | standard deviation of the logarithm       | 1    | scenario or preset
 //
 // Recovery times have heavy tails: a published run with a median of 222 s and a mean of 2,334 s is
-// a lognormal with sigma = sqrt(2 ln(2334 / 222)) = 2.17.
+// a lognormal with sigma = sqrt(2 ln(mean / median)) = 2.17.
 
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "sim/base/random.hpp"
 #include "sim/base/units.hpp"
@@ -44,12 +46,22 @@ struct UniformDuration {
   Seconds high;
 };
 
-using Duration =
-    std::variant<FixedDuration, ExponentialDuration, LognormalDuration, UniformDuration>;
+struct EmpiricalDuration {
+  std::vector<Seconds> values;
+};
+
+using Duration = std::variant<FixedDuration,
+                              ExponentialDuration,
+                              LognormalDuration,
+                              UniformDuration,
+                              EmpiricalDuration>;
 
 [[nodiscard]] inline Duration fixed(Seconds value) {
   return FixedDuration{value};
 }
+
+// The lognormal law with this median and mean; 0 < median <= mean.
+[[nodiscard]] LognormalDuration lognormal_with_mean(Seconds median, Seconds mean);
 
 [[nodiscard]] Seconds mean(const Duration& duration);
 

@@ -1,7 +1,11 @@
 #pragma once
 
-// How do the stages of a recovery get into the plan? Stated, else from the preset, else (load)
-// computed, else none. Internal to run/.
+// How do the stages of a recovery get into the plan? Stated by the cause, else by the job, else
+// from the preset, else (load) computed, else none. Internal to run/.
+//
+// A crash is noticed by `detect`. A hang is noticed when the watchdog runs out, or by the next
+// inspection when their period is not longer than that; an inspection finds crashes too, unless
+// `detect` is stated.
 
 #include <array>
 #include <string_view>
@@ -13,9 +17,16 @@ namespace orrery::run {
 
 void check_stages(const RecoveryStages& stages, std::string_view key, Findings& findings);
 
-// The job's stages, for causes that do not state their own.
+// The job's stages, for causes that do not state their own. `load`: from the storage.
 [[nodiscard]] std::array<Duration, kRecoveryStageCount> job_recovery(const RecoverySpec& spec,
+                                                                     const StepInput& step,
                                                                      Seconds load,
                                                                      Findings& findings);
+
+// Fills `plan.recovery`, and the stages in `plan.causes`, which are known without them.
+void plan_recovery(const RecoverySpec& recovery,
+                   const CheckpointSpec& checkpoint,
+                   RunPlan& plan,
+                   Findings& findings);
 
 }  // namespace orrery::run

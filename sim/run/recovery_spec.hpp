@@ -72,7 +72,7 @@ struct RecoverySpec {
   GpuCurve communicator_points;         // own measurements, in place of that preset
   std::optional<Seconds> watchdog;      // of causes that hang the job
   std::optional<Seconds> inspection;    // detect: uniform on [0, inspection]
-  std::optional<SlowSteps> slow_steps;  // added to warm_up
+  std::optional<SlowSteps> slow_steps;  // in place of warm_up
   double restart_fails = 0.0;
   Seconds failed_restart;  // from the failed initialisation until it is rescheduled
   std::optional<std::int64_t> max_restarts;

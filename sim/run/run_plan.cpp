@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/run/checkpoint_rates.hpp"
 #include "sim/run/findings.hpp"
 #include "sim/run/plan_checkpoints.hpp"
 #include "sim/run/plan_failures.hpp"
@@ -191,10 +192,10 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
   plan_resources(spec, plan, findings);
   const FailureSpec failures = failures_with_preset(spec.failures, findings);
   plan_saves(spec.checkpoint, plan, findings);
-  const Seconds load =
-      findings.sound() ? plan.checkpoint_size / spec.checkpoint.storage.read : Seconds{};
-  const auto stages = job_recovery(spec.recovery, load, findings);
+  const Seconds load = findings.sound() ? load_time(spec.checkpoint, plan.step, 1.0) : Seconds{};
+  const auto stages = job_recovery(spec.recovery, plan.step, load, findings);
   plan_failures(failures, stages, spec.training.start, plan, findings);
+  plan_recovery(spec.recovery, spec.checkpoint, plan, findings);
   plan_evaluation(spec.evaluation, plan, findings);
   plan_stops(failures, plan, findings);
   if (findings.sound()) {
@@ -202,6 +203,7 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
   }
   if (findings.sound()) {
     plan_rework(spec.training, plan, findings);
+    plan_tiers(spec.checkpoint, plan, findings);
   }
   if (findings.sound()) {
     plan_interval(spec.checkpoint, plan, findings);

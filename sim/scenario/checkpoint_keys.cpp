@@ -1,4 +1,4 @@
-// Keys of `checkpoint`: when the state is saved and what a save costs.
+// Keys of `checkpoint`: when the state is saved, what a save costs, and where its copies lie.
 
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
@@ -7,75 +7,114 @@ namespace orrery::scenario {
 
 namespace {
 
+using run::CheckpointInterval;
 using run::CheckpointMode;
 using run::CheckpointSpec;
+using run::LoadReaders;
+using run::TierMedium;
+using run::TierSpec;
 using yaml::above;
+using yaml::at_least;
+using yaml::between;
 namespace kind = yaml::kind;
 
 // Simulated time holds 73 years between two events (run/run_plan.hpp).
 const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
+const yaml::Range<double> kShare = {0.0, 1.0, true};
 
-void read_interval(const yaml::Value& value, const std::string& path, Reading& reading) {
+void read_interval(const yaml::Value& value,
+                   const std::string& path,
+                   CheckpointInterval& interval,
+                   Diagnostics& diagnostics) {
   if (yaml::is_word(value, "auto")) {
-    reading.draft.run.checkpoint.interval = run::AutoInterval{};
+    interval = run::AutoInterval{};
     return;
   }
-  const auto interval = yaml::read_value<kind::StepsOrDuration>(value, path, reading.diagnostics);
-  if (!interval) {
+  const auto read = yaml::read_value<kind::StepsOrDuration>(value, path, diagnostics);
+  if (!read) {
     return;
   }
-  if (const yaml::Steps* steps = std::get_if<yaml::Steps>(&*interval)) {
-    reading.draft.run.checkpoint.interval = run::StepsInterval{steps->count};
+  if (const yaml::Steps* steps = std::get_if<yaml::Steps>(&*read)) {
+    interval = run::StepsInterval{steps->count};
     return;
   }
-  const Seconds time = std::get<Seconds>(*interval);
+  const Seconds time = std::get<Seconds>(*read);
   if (time <= Seconds{} || time > *kSpan.max) {
-    yaml::report(reading.diagnostics,
+    yaml::report(diagnostics,
                  value.where,
                  path,
                  yaml::display(value.text) + " is no interval",
                  "auto, a number of steps, or a time above 0 up to 25,000 d");
     return;
   }
-  reading.draft.run.checkpoint.interval = run::TimeInterval{time};
+  interval = run::TimeInterval{time};
 }
 
-Key rate(KeyText text, std::function<BytesPerSecond&(CheckpointSpec&)> field) {
-  return value_key<kind::Bandwidth>(
+Key interval_key(KeyText text, std::function<CheckpointInterval&(Draft&)> field) {
+  Key key = key_of(std::move(text));
+  key.forms = {words_form({"auto"}), form_of<kind::StepsOrDuration>({})};
+  key.read = [field = std::move(field)](
+                 const yaml::Value& value, const std::string& path, Reading& reading) {
+    read_interval(value, path, field(reading.draft), reading.diagnostics);
+  };
+  return key;
+}
+
+Key mode_key(KeyText text, std::function<CheckpointMode&(Draft&)> field) {
+  return choice_key<CheckpointMode>(
       std::move(text),
-      above(BytesPerSecond{}),
-      [field = std::move(field)](Draft& draft, const BytesPerSecond& value) {
+      {{"sync", CheckpointMode::sync}, {"async", CheckpointMode::async}},
+      [field = std::move(field)](Draft& draft, CheckpointMode value) { field(draft) = value; });
+}
+
+// `field` is what the rate is assigned to: a rate or an optional one.
+template <typename Field>
+Key rate(KeyText text, Field field) {
+  return value_key<kind::Bandwidth>(
+      std::move(text), above(BytesPerSecond{}), [field](Draft& draft, const BytesPerSecond& value) {
         field(draft.run.checkpoint) = value;
       });
 }
 
-Key save_time(KeyText text, std::optional<Seconds> CheckpointSpec::*field) {
+template <typename Member>
+Key time_key(KeyText text, Member CheckpointSpec::*field) {
   return value_key<kind::Time>(std::move(text), kSpan, [field](Draft& draft, const Seconds& value) {
     draft.run.checkpoint.*field = value;
   });
 }
 
-void add_checkpoint(std::vector<Key>& keys) {
+Key switch_key(KeyText text, bool CheckpointSpec::*field) {
+  return value_key<kind::Boolean>(std::move(text), {}, [field](Draft& draft, const bool& value) {
+    draft.run.checkpoint.*field = value;
+  });
+}
+
+Key count_key(KeyText text, std::optional<std::int64_t> CheckpointSpec::*field) {
+  return value_key<kind::Count>(
+      std::move(text), at_least<std::int64_t>(1), [field](Draft& draft, const std::int64_t& value) {
+        draft.run.checkpoint.*field = value;
+      });
+}
+
+void add_when(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "checkpoint",
                               .note = "as its keys",
                               .meaning = "When the state is saved and what a save costs.",
                               .example = "{interval: 30min, mode: async}"}));
-  Key interval = key_of({.path = "checkpoint.interval",
-                         .fallback = "auto",
-                         .meaning = "Training time between two saves. auto: the exact optimum for "
-                                    "the stall and the failure rate, a whole number of steps; with "
-                                    "mode async at least the time until a save is durable.",
-                         .example = "30min"});
-  interval.forms = {words_form({"auto"}), form_of<kind::StepsOrDuration>({})};
-  interval.read = read_interval;
-  keys.push_back(std::move(interval));
-  keys.push_back(choice_key<CheckpointMode>(
+  keys.push_back(interval_key(
+      {.path = "checkpoint.interval",
+       .fallback = "auto",
+       .meaning = "Training time between two saves to the storage. auto: the exact optimum for the "
+                  "stall and the failure rate, a whole number of steps; with mode async at least "
+                  "the time until a save is durable; with tiers the best of all tiers together.",
+       .example = "30min"},
+      [](Draft& draft) -> CheckpointInterval& { return draft.run.checkpoint.interval; }));
+  keys.push_back(mode_key(
       {.path = "checkpoint.mode",
        .fallback = "sync",
        .meaning = "sync: training waits for the storage; async: only for the copy to host memory.",
        .example = "async"},
-      {{"sync", CheckpointMode::sync}, {"async", CheckpointMode::async}},
-      [](Draft& draft, CheckpointMode value) { draft.run.checkpoint.mode = value; }));
+      [](Draft& draft) -> CheckpointMode& { return draft.run.checkpoint.mode; }));
   keys.push_back(value_key<kind::Size>(
       {.path = "checkpoint.bytes_per_parameter",
        .note = "2B of weights and the state of precision.optimizer: 14B with adam",
@@ -83,51 +122,288 @@ void add_checkpoint(std::vector<Key>& keys) {
        .example = "14B"},
       yaml::at_most(bytes(100.0)),
       [](Draft& draft, const Bytes& value) { draft.run.checkpoint.bytes_per_parameter = value; }));
+  keys.push_back(value_key<kind::Size>(
+      {.path = "checkpoint.data_state",
+       .fallback = "0B",
+       .meaning = "State of the data loader that every data-parallel rank saves beside it.",
+       .example = "2GB"},
+      {},
+      [](Draft& draft, const Bytes& value) { draft.run.checkpoint.data_state = value; }));
+  keys.push_back(switch_key(
+      {.path = "checkpoint.sharded",
+       .fallback = "true",
+       .meaning = "Every GPU writes its share; false: only one of each data-parallel group.",
+       .example = "false"},
+      &CheckpointSpec::sharded));
+}
+
+std::vector<std::string> storage_names() {
+  std::vector<std::string> names;
+  for (const run::StoragePreset& preset : run::storage_presets()) {
+    names.emplace_back(preset.name);
+  }
+  return names;
+}
+
+void add_limits(std::vector<Key>& keys) {
+  keys.push_back(rate(
+      {.path = "checkpoint.storage.write_per_node",
+       .note = "no limit",
+       .meaning = "Rate at which one node can write.",
+       .example = "5GB/s"},
+      [](CheckpointSpec & c) -> auto& { return c.storage.write_per_node; }));
+  keys.push_back(rate(
+      {.path = "checkpoint.storage.read_per_node",
+       .note = "no limit",
+       .meaning = "Rate at which one node can read.",
+       .example = "10GB/s"},
+      [](CheckpointSpec & c) -> auto& { return c.storage.read_per_node; }));
+  keys.push_back(rate(
+      {.path = "checkpoint.storage.write_per_client",
+       .note = "no limit",
+       .meaning = "Rate at which one process can write.",
+       .example = "200MB/s"},
+      [](CheckpointSpec & c) -> auto& { return c.storage.write_per_client; }));
+  keys.push_back(rate(
+      {.path = "checkpoint.storage.read_per_client",
+       .note = "no limit",
+       .meaning = "Rate at which one process can read.",
+       .example = "400MB/s"},
+      [](CheckpointSpec & c) -> auto& { return c.storage.read_per_client; }));
+  keys.push_back(value_key<kind::Number>(
+      {.path = "checkpoint.storage.efficiency",
+       .fallback = "1",
+       .meaning = "Share of these rates that a checkpoint reaches; 0.16 to 0.25 of the nominal "
+                  "rates has been seen.",
+       .example = "0.25"},
+      kShare,
+      [](Draft& draft, const double& v) { draft.run.checkpoint.storage.efficiency = v; }));
+  keys.push_back(value_key<kind::Bandwidth>(
+      {.path = "checkpoint.storage.background",
+       .fallback = "0",
+       .meaning = "Rate that other jobs take from write and from read.",
+       .example = "50GB/s"},
+      {},
+      [](Draft& draft, const BytesPerSecond& v) { draft.run.checkpoint.storage.background = v; }));
+  keys.push_back(value_key<kind::Number>(
+      {.path = "checkpoint.storage.mass_restart_share",
+       .fallback = "1",
+       .meaning = "Share of read that is left for this job when a failure of a power domain or of "
+                  "the storage restarts many jobs at once.",
+       .example = "0.25"},
+      kShare,
+      [](Draft& draft, const double& v) { draft.run.checkpoint.storage.mass_restart_share = v; }));
+}
+
+void add_storage(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "checkpoint.storage",
                               .note = "as its keys",
-                              .meaning = "Rates of the storage for the whole job.",
+                              .meaning = "Rates of the storage: the narrowest of the whole, of the "
+                                         "nodes and of the processes counts.",
                               .example = "{write: 100GB/s, read: 200GB/s}"}));
-  keys.push_back(rate({.path = "checkpoint.storage.write",
-                       .fallback = "2TB/s",
-                       .meaning = "Rate of writing.",
-                       .example = "100GB/s"},
-                      [](CheckpointSpec& c) -> BytesPerSecond& { return c.storage.write; }));
-  keys.push_back(rate({.path = "checkpoint.storage.read",
-                       .fallback = "2TB/s",
-                       .meaning = "Rate of reading, for recovery.load.",
-                       .example = "200GB/s"},
-                      [](CheckpointSpec& c) -> BytesPerSecond& { return c.storage.read; }));
-  keys.push_back(rate({.path = "checkpoint.device_to_host",
-                       .note = "host_bandwidth of the GPU profile",
-                       .meaning = "Rate at which one GPU copies its share to host memory (mode "
-                                  "async).",
-                       .example = "40GB/s"},
-                      [](CheckpointSpec& c) -> BytesPerSecond& { return c.device_to_host; }));
-  keys.push_back(save_time({.path = "checkpoint.stall",
-                            .note = "computed from size and rates",
-                            .meaning = "Training blocked by one save.",
-                            .example = "40s"},
-                           &CheckpointSpec::stall));
-  keys.push_back(save_time({.path = "checkpoint.durable",
-                            .note = "computed from size and rates",
-                            .meaning = "From the begin of a save until it protects; not below the "
-                                       "stall.",
-                            .example = "3min"},
-                           &CheckpointSpec::durable));
-  keys.push_back(value_key<kind::Boolean>(
-      {.path = "checkpoint.final_save",
-       .fallback = "true",
-       .meaning = "Save once more when the target is reached, and wait for it.",
-       .example = "false"},
+  keys.push_back(name_key(
+      {.path = "checkpoint.storage.preset",
+       .note = "as its keys",
+       .meaning = "Published rates of one storage; `orrery list` shows their sources. Keys beside "
+                  "it replace its own.",
+       .example = "bloom-gpfs-2022"},
+      storage_names(),
+      [](Draft& draft, const std::string& name) {
+        draft.run.checkpoint.storage = run::find_storage_preset(name)->spec;
+      }));
+  keys.push_back(rate(
+      {.path = "checkpoint.storage.write",
+       .fallback = "2TB/s",
+       .meaning = "Rate of writing, the whole storage.",
+       .example = "100GB/s"},
+      [](CheckpointSpec & c) -> auto& { return c.storage.write; }));
+  keys.push_back(rate(
+      {.path = "checkpoint.storage.read",
+       .fallback = "2TB/s",
+       .meaning = "Rate of reading, the whole storage, for recovery.load.",
+       .example = "200GB/s"},
+      [](CheckpointSpec & c) -> auto& { return c.storage.read; }));
+  add_limits(keys);
+  keys.push_back(rate(
+      {.path = "checkpoint.device_to_host",
+       .note = "host_bandwidth of the GPU profile",
+       .meaning = "Rate at which one GPU copies its share to host memory.",
+       .example = "40GB/s"},
+      [](CheckpointSpec & c) -> auto& { return c.device_to_host; }));
+  keys.push_back(value_key<kind::Bandwidth>(
+      {.path = "checkpoint.data_reads",
+       .fallback = "0",
+       .meaning = "Rate that the input pipeline reads from the same storage while a save of mode "
+                  "async is written.",
+       .example = "20GB/s"},
       {},
-      [](Draft& draft, const bool& value) { draft.run.checkpoint.final_save = value; }));
+      [](Draft& draft, const BytesPerSecond& v) { draft.run.checkpoint.data_reads = v; }));
+}
+
+void add_saves(std::vector<Key>& keys) {
+  keys.push_back(time_key({.path = "checkpoint.stall",
+                           .note = "computed from size and rates",
+                           .meaning = "Training blocked by one save.",
+                           .example = "40s"},
+                          &CheckpointSpec::stall));
+  keys.push_back(time_key({.path = "checkpoint.durable",
+                           .note = "computed from size and rates",
+                           .meaning = "From the begin of a save until it protects; not below the "
+                                      "stall.",
+                           .example = "3min"},
+                          &CheckpointSpec::durable));
+  keys.push_back(
+      switch_key({.path = "checkpoint.final_save",
+                  .fallback = "true",
+                  .meaning = "Save once more when the target is reached, and wait for it.",
+                  .example = "false"},
+                 &CheckpointSpec::final_save));
+  keys.push_back(count_key({.path = "checkpoint.keep",
+                            .note = "all",
+                            .meaning = "Newest checkpoints that the storage keeps.",
+                            .example = "3"},
+                           &CheckpointSpec::keep));
+  keys.push_back(count_key({.path = "checkpoint.keep_every",
+                            .note = "none",
+                            .meaning = "Every n-th checkpoint is kept beside those, for ever.",
+                            .example = "20"},
+                           &CheckpointSpec::keep_every));
+  keys.push_back(value_key<kind::Number>(
+      {.path = "checkpoint.corrupt",
+       .fallback = "0",
+       .meaning = "Share of checkpoints on the storage that turn out to be unreadable when they "
+                  "are loaded; then the one before is loaded.",
+       .example = "0.01"},
+      between(0.0, 0.99),
+      [](Draft& draft, const double& value) { draft.run.checkpoint.corrupt = value; }));
+  keys.push_back(choice_key<LoadReaders>(
+      {.path = "checkpoint.readers",
+       .fallback = "one",
+       .meaning = "one: each part is read once and broadcast to the other data-parallel replicas; "
+                  "all: every replica reads from the storage.",
+       .example = "all"},
+      {{"one", LoadReaders::one}, {"all", LoadReaders::all}},
+      [](Draft& draft, LoadReaders value) { draft.run.checkpoint.readers = value; }));
+  keys.push_back(rate(
+      {.path = "checkpoint.reshard",
+       .note = "no time",
+       .meaning = "Rate of converting a checkpoint when the job continues on "
+                  "another number of nodes. 2.46 TB in 47 min is 0.87GB/s.",
+       .example = "1GB/s"},
+      [](CheckpointSpec & c) -> auto& { return c.reshard; }));
+  keys.push_back(switch_key(
+      {.path = "checkpoint.just_in_time",
+       .fallback = "false",
+       .meaning = "Data-parallel replicas that survive a failure save their state then: only the "
+                  "step in progress is lost. A crash of the whole job leaves none.",
+       .example = "true"},
+      &CheckpointSpec::just_in_time));
+  keys.push_back(time_key({.path = "checkpoint.just_in_time_save",
+                           .note = "as a save of mode sync",
+                           .meaning = "Time of that save.",
+                           .example = "15s"},
+                          &CheckpointSpec::just_in_time_save));
+}
+
+TierSpec& last_tier(Draft& draft) {
+  return draft.run.checkpoint.tiers.back();
+}
+
+Key tier_rate(KeyText text, std::optional<BytesPerSecond> TierSpec::*field) {
+  return value_key<kind::Bandwidth>(
+      std::move(text), above(BytesPerSecond{}), [field](Draft& draft, const BytesPerSecond& value) {
+        last_tier(draft).*field = value;
+      });
+}
+
+Key tier_time(KeyText text, std::optional<Seconds> TierSpec::*field) {
+  return value_key<kind::Time>(std::move(text), kSpan, [field](Draft& draft, const Seconds& value) {
+    last_tier(draft).*field = value;
+  });
+}
+
+void add_tier_times(std::vector<Key>& keys) {
+  keys.push_back(tier_rate({.path = "checkpoint.tiers[].write",
+                            .note = "memory: device_to_host of its GPUs; disk: required",
+                            .meaning = "Rate at which one node writes to it.",
+                            .example = "6GB/s"},
+                           &TierSpec::write));
+  keys.push_back(tier_rate({.path = "checkpoint.tiers[].read",
+                            .note = "memory: device_to_host of its GPUs; disk: required",
+                            .meaning = "Rate at which one node reads from it.",
+                            .example = "12GB/s"},
+                           &TierSpec::read));
+  keys.push_back(tier_time({.path = "checkpoint.tiers[].stall",
+                            .note = "computed from size and rates",
+                            .meaning = "Training blocked by one save to it.",
+                            .example = "500ms"},
+                           &TierSpec::stall));
+  keys.push_back(tier_time({.path = "checkpoint.tiers[].durable",
+                            .note = "computed from size and rates",
+                            .meaning = "From the begin of a save until its copies protect.",
+                            .example = "5s"},
+                           &TierSpec::durable));
+  keys.push_back(tier_time({.path = "checkpoint.tiers[].load",
+                            .note = "computed from size and rates",
+                            .meaning = "Reading the state back from it.",
+                            .example = "5s"},
+                           &TierSpec::load));
+}
+
+void add_tiers(std::vector<Key>& keys) {
+  keys.push_back(list_key({.path = "checkpoint.tiers",
+                           .note = "none",
+                           .meaning = "Faster places for copies in front of the storage, fastest "
+                                      "first. A save to one of them goes to the faster ones too.",
+                           .example = "[{medium: memory, replicas: 2, interval: 10 steps}]"},
+                          [](Draft& draft) { draft.run.checkpoint.tiers.emplace_back(); }));
+  keys.push_back(
+      text_key({.path = "checkpoint.tiers[].name",
+                .note = "its medium",
+                .meaning = "What reports call it.",
+                .example = "NVMe"},
+               [](Draft& draft, const std::string& value) { last_tier(draft).name = value; }));
+  keys.push_back(choice_key<TierMedium>(
+      {.path = "checkpoint.tiers[].medium",
+       .meaning = "memory: host memory, which survives the processes of the job; disk: local "
+                  "disks, which survive a reboot of their node too. Both leave with their node.",
+       .example = "memory",
+       .required = true},
+      {{"memory", TierMedium::memory}, {"disk", TierMedium::disk}},
+      [](Draft& draft, TierMedium value) { last_tier(draft).medium = value; }));
+  keys.push_back(interval_key(
+      {.path = "checkpoint.tiers[].interval",
+       .fallback = "auto",
+       .meaning = "Training time between two saves to it, rounded to a multiple of that of the "
+                  "tier before it. auto: the best of all tiers together.",
+       .example = "10 steps"},
+      [](Draft& draft) -> CheckpointInterval& { return last_tier(draft).interval; }));
+  keys.push_back(
+      mode_key({.path = "checkpoint.tiers[].mode",
+                .fallback = "async",
+                .meaning = "sync: training waits until its copies protect; async: only for the "
+                           "copy to host memory.",
+                .example = "sync"},
+               [](Draft& draft) -> CheckpointMode& { return last_tier(draft).mode; }));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "checkpoint.tiers[].replicas",
+       .fallback = "1",
+       .meaning = "Nodes that hold the same copy: groups of so many nodes keep each other's state "
+                  "(GEMINI), and only the loss of a whole group loses it.",
+       .example = "2"},
+      between<std::int64_t>(1, 1'000'000),
+      [](Draft& draft, const std::int64_t& value) { last_tier(draft).replicas = value; }));
+  add_tier_times(keys);
 }
 
 }  // namespace
 
 std::vector<Key> checkpoint_keys() {
   std::vector<Key> keys;
-  add_checkpoint(keys);
+  add_when(keys);
+  add_storage(keys);
+  add_saves(keys);
+  add_tiers(keys);
   return keys;
 }
 

@@ -39,6 +39,7 @@ struct DurationDraft {
   std::optional<double> sigma;
   std::optional<Seconds> low;
   std::optional<Seconds> high;
+  std::vector<Seconds> values;
 };
 
 // A scenario while it is read: the specs, and what the rules need to know beside them.

@@ -246,14 +246,22 @@ const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
 std::optional<run::Duration> law_of(const DurationDraft& draft) {
   const bool lognormal = draft.median || draft.sigma;
   const bool uniform = draft.low || draft.high;
-  if (draft.mean && !lognormal && !uniform) {
+  const bool empirical = !draft.values.empty();
+  if (draft.mean && !lognormal && !uniform && !empirical) {
     return run::ExponentialDuration{*draft.mean};
   }
-  if (draft.median && draft.sigma && !draft.mean && !uniform) {
+  if (draft.median && draft.sigma && !draft.mean && !uniform && !empirical) {
     return run::LognormalDuration{*draft.median, *draft.sigma};
   }
-  if (draft.low && draft.high && !draft.mean && !lognormal) {
+  if (draft.median && draft.mean && !draft.sigma && !uniform && !empirical &&
+      *draft.median > Seconds{} && *draft.mean >= *draft.median) {
+    return run::lognormal_with_mean(*draft.median, *draft.mean);
+  }
+  if (draft.low && draft.high && !draft.mean && !lognormal && !empirical) {
     return run::UniformDuration{*draft.low, *draft.high};
+  }
+  if (empirical && !draft.mean && !lognormal && !uniform) {
+    return run::EmpiricalDuration{draft.values};
   }
   return std::nullopt;
 }
@@ -279,6 +287,24 @@ Key law_key(const std::string& path,
   return key;
 }
 
+void read_values(const yaml::Value& value, const std::string& path, Reading& reading) {
+  if (value.kind != yaml::Value::Kind::sequence || value.items.empty()) {
+    yaml::report(reading.diagnostics,
+                 value.where,
+                 path,
+                 "is no list of times",
+                 "a list such as [3min, 4min, 2h]");
+    return;
+  }
+  for (std::size_t i = 0; i < value.items.size(); ++i) {
+    const auto time = yaml::read_value<kind::Time>(
+        value.items[i], path + "[" + std::to_string(i) + "]", reading.diagnostics, kSpan);
+    if (time) {
+      reading.draft.duration.values.push_back(*time);
+    }
+  }
+}
+
 }  // namespace
 
 void add_duration_keys(std::vector<Key>& keys,
@@ -301,7 +327,8 @@ void add_duration_keys(std::vector<Key>& keys,
                    value.where,
                    where,
                    "does not name one law",
-                   "a time, {mean}, {median, sigma} or {low, high}");
+                   "a time, {mean}, {median, sigma}, {median, mean} with mean above median, {low, "
+                   "high} or {values}");
       return;
     }
     if (const auto problem = run::problem_of(*law)) {
@@ -311,7 +338,10 @@ void add_duration_keys(std::vector<Key>& keys,
     store(reading.draft, *law);
   };
   keys.push_back(std::move(key));
-  keys.push_back(law_key(path, "mean", "Exponential law: its mean.", &DurationDraft::mean));
+  keys.push_back(law_key(path,
+                         "mean",
+                         "Exponential law: its mean; beside a median: that of a lognormal law.",
+                         &DurationDraft::mean));
   keys.push_back(law_key(path, "median", "Lognormal law: its median.", &DurationDraft::median));
   Key sigma = value_key<kind::Number>(
       {.path = path + ".sigma",
@@ -323,6 +353,14 @@ void add_duration_keys(std::vector<Key>& keys,
   keys.push_back(std::move(sigma));
   keys.push_back(law_key(path, "low", "Uniform law: the shortest.", &DurationDraft::low));
   keys.push_back(law_key(path, "high", "Uniform law: the longest.", &DurationDraft::high));
+  Key values = key_of({.path = path + ".values",
+                       .meaning = "Empirical law: measured times, each as likely.",
+                       .example = "[3min, 4min, 2h]"});
+  values.forms = {form_of<kind::Time>(kSpan)};
+  values.forms.front().list = true;
+  values.read = read_values;
+  values.folded = true;
+  keys.push_back(std::move(values));
 }
 
 void add_recovery_keys(std::vector<Key>& keys,
