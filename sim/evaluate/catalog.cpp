@@ -11,6 +11,7 @@
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/model/presets.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/run/checkpoint_spec.hpp"
 #include "sim/run/failure_spec.hpp"
 #include "sim/run/recovery_spec.hpp"
 #include "sim/schedule/schedule.hpp"
@@ -21,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<CatalogKindInfo, 8> kKinds = {{
+constexpr std::array<CatalogKindInfo, 10> kKinds = {{
     {CatalogKind::models, "models", "model presets, for model.preset"},
     {CatalogKind::gpus, "gpus", "GPU profiles, for cluster.gpu"},
     {CatalogKind::software, "software", "profiles of training stacks, for software"},
@@ -29,6 +30,10 @@ constexpr std::array<CatalogKindInfo, 8> kKinds = {{
     {CatalogKind::schedules, "schedules", "pipeline schedules, for layout.schedule"},
     {CatalogKind::failures, "failures", "failure presets, for failures.preset"},
     {CatalogKind::recovery, "recovery", "recovery presets, for recovery.preset"},
+    {CatalogKind::communicators,
+     "communicators",
+     "times to build communicators, for recovery.communicators.preset"},
+    {CatalogKind::storage, "storage", "storage presets, for checkpoint.storage.preset"},
     {CatalogKind::metrics, "metrics", "metrics, for expect, explain and JSON"},
 }};
 
@@ -150,6 +155,10 @@ std::vector<CatalogEntry> catalog(CatalogKind kind,
       return preset_entries(run::failure_presets());
     case CatalogKind::recovery:
       return preset_entries(run::recovery_presets());
+    case CatalogKind::communicators:
+      return preset_entries(run::communicator_presets());
+    case CatalogKind::storage:
+      return preset_entries(run::storage_presets());
     case CatalogKind::metrics:
       return metric_entries();
   }

@@ -26,7 +26,18 @@
 
 namespace orrery::evaluate {
 
-enum class CatalogKind { models, gpus, software, networks, schedules, failures, recovery, metrics };
+enum class CatalogKind {
+  models,
+  gpus,
+  software,
+  networks,
+  schedules,
+  failures,
+  recovery,
+  communicators,
+  storage,
+  metrics
+};
 
 struct CatalogKindInfo {
   CatalogKind kind;

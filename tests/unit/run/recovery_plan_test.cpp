@@ -1,0 +1,234 @@
+#include "sim/run/recovery_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/unit/run/run_fixture.hpp"
+
+namespace orrery::run {
+namespace {
+
+using testing::plan_of;
+using testing::saving_spec;
+using testing::steps_of;
+
+constexpr std::size_t kDetect = index_of(RecoveryStage::detect);
+constexpr std::size_t kReschedule = index_of(RecoveryStage::reschedule);
+constexpr std::size_t kCommunicators = index_of(RecoveryStage::communicator_init);
+constexpr std::size_t kLoad = index_of(RecoveryStage::load);
+constexpr std::size_t kWarmUp = index_of(RecoveryStage::warm_up);
+
+RunSpec failing_spec() {
+  RunSpec spec = saving_spec(1000, 10, seconds(1.0));
+  spec.failures.node_rate = per_day(0.005);
+  return spec;
+}
+
+double mean_of(const RunPlan& plan, std::size_t cause, std::size_t stage) {
+  return in_seconds(mean(plan.recovery.stages[cause][stage]));
+}
+
+void expect_error(const RunSpec& spec, const std::string& key, const std::string& message) {
+  std::vector<RunProblem> problems;
+  EXPECT_FALSE(resolve_run(spec, steps_of(seconds(1.0), 128), problems).has_value());
+  ASSERT_EQ(problems.size(), 1U) << message;
+  EXPECT_EQ(problems[0].key, key);
+  EXPECT_EQ(problems[0].message, message);
+}
+
+TEST(GpuCurve, IsStraightOnLogarithmicScalesAndConstantOutside) {
+  const GpuCurve curve = {{100.0, seconds(1.0)}, {10'000.0, seconds(100.0)}};
+  EXPECT_DOUBLE_EQ(in_seconds(value_at(curve, 1.0)), 1.0);
+  EXPECT_DOUBLE_EQ(in_seconds(value_at(curve, 100.0)), 1.0);
+  EXPECT_NEAR(in_seconds(value_at(curve, 1000.0)), 10.0, 1e-12);
+  EXPECT_DOUBLE_EQ(in_seconds(value_at(curve, 10'000.0)), 100.0);
+  EXPECT_DOUBLE_EQ(in_seconds(value_at(curve, 1e6)), 100.0);
+}
+
+// trainmover_megatron_restart: the published table, through the plan of a job of that size.
+TEST(RecoveryPlan, MegatronRestartsMeetThePublishedTable) {
+  const std::vector<std::pair<std::int64_t, double>> table = {
+      {4, 80.0}, {16, 190.0}, {32, 230.0}, {64, 260.0}, {128, 300.0}};
+  for (const auto& [nodes, expected] : table) {
+    RunSpec spec = failing_spec();
+    spec.recovery.preset = "megatron-restart-by-gpus";
+    const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), nodes));
+    EXPECT_NEAR(in_seconds(mean_recovery_time(plan)), expected, 1e-9) << 8 * nodes << " GPUs";
+  }
+}
+
+TEST(RecoveryPlan, AShrunkenJobRestartsFaster) {
+  RunSpec spec = failing_spec();
+  spec.recovery.preset = "megatron-restart-by-gpus";
+  const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 128));
+  EXPECT_EQ(plan.recovery.gpus, 1024);
+  EXPECT_DOUBLE_EQ(plan.recovery.scale(0, RecoveryStage::reschedule, 1024), 1.0);
+  EXPECT_NEAR(plan.recovery.scale(0, RecoveryStage::reschedule, 512), 260.0 / 300.0, 1e-12);
+  EXPECT_DOUBLE_EQ(plan.recovery.scale(0, RecoveryStage::detect, 512), 1.0);
+}
+
+TEST(RecoveryPlan, CommunicatorsFollowTheGpus) {
+  RunSpec spec = failing_spec();
+  spec.recovery.preset = "megascale-2024";  // 30 s in its own stage
+  spec.recovery.communicators = "nccl-2026";
+  EXPECT_NEAR(mean_of(plan_of(spec, steps_of(seconds(1.0), 2048)), 0, kCommunicators), 17.0, 1e-9);
+  EXPECT_NEAR(
+      mean_of(plan_of(spec, steps_of(seconds(1.0), 12'288)), 0, kCommunicators), 200.0, 1e-9);
+  spec.recovery.communicator_points = {{1024.0, seconds(8.0)}, {4096.0, seconds(32.0)}};
+  const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 256));
+  EXPECT_NEAR(mean_of(plan, 0, kCommunicators), 16.0, 1e-9);
+  EXPECT_NEAR(plan.recovery.scale(0, RecoveryStage::communicator_init, 1024), 0.5, 1e-12);
+  spec.recovery.stages[kCommunicators] = fixed(seconds(3.0));  // stated: whatever the size
+  EXPECT_NEAR(mean_of(plan_of(spec, steps_of(seconds(1.0), 256)), 0, kCommunicators), 3.0, 1e-9);
+}
+
+TEST(RecoveryPlan, TwoThousandGpusAsMegaScaleFoundThem) {
+  for (const auto& [name, expected] : std::vector<std::pair<std::string, double>>{
+           {"torch-store-2024", 1047.0}, {"redis-store-2024", 361.0}, {"megascale-2024", 5.0}}) {
+    const CommunicatorPreset* preset = find_communicator_preset(name);
+    ASSERT_NE(preset, nullptr) << name;
+    EXPECT_DOUBLE_EQ(in_seconds(value_at(preset->curve, 2048.0)), expected);
+  }
+}
+
+TEST(RecoveryPlan, HangsAreFoundByWatchdogOrInspection) {
+  RunSpec spec = failing_spec();
+  FailureCause crash;
+  crash.name = "crash";
+  FailureCause hang = crash;
+  hang.name = "hang";
+  hang.symptom = Symptom::hang;
+  spec.failures.causes = {crash, hang};
+  spec.recovery.stages[kDetect] = fixed(seconds(20.0));
+  const auto detect = [&](std::size_t cause) {
+    return mean_of(plan_of(spec, steps_of(seconds(1.0), 128)), cause, kDetect);
+  };
+  EXPECT_DOUBLE_EQ(detect(1), 20.0);
+  spec.recovery.watchdog = minutes(10.0);
+  EXPECT_DOUBLE_EQ(detect(0), 20.0);
+  EXPECT_DOUBLE_EQ(detect(1), 600.0);
+  spec.recovery.inspection = minutes(1.0);
+  EXPECT_DOUBLE_EQ(detect(0), 20.0);  // stated
+  EXPECT_DOUBLE_EQ(detect(1), 30.0);
+  spec.recovery.inspection = minutes(30.0);  // the watchdog is first
+  EXPECT_DOUBLE_EQ(detect(1), 600.0);
+  spec.recovery.stages[kDetect].reset();
+  EXPECT_DOUBLE_EQ(detect(0), 900.0);
+}
+
+TEST(RecoveryPlan, SlowStepsTakeThePlaceOfTheWarmUp) {
+  RunSpec spec = failing_spec();
+  spec.recovery.preset = "megascale-2024";
+  spec.recovery.slow_steps = SlowSteps{3, 6.0};
+  const RunPlan plan = plan_of(spec, steps_of(seconds(10.0), 128));
+  EXPECT_NEAR(mean_of(plan, 0, kWarmUp), 3.0 * 5.0 * 10.0, 1e-9);
+  spec.recovery.stages[kWarmUp] = fixed(seconds(1.0));
+  expect_error(
+      spec, "recovery.slow_steps", "is a second warm-up beside recovery.warm_up");
+}
+
+TEST(RecoveryPlan, AMassRestartSharesTheStorage) {
+  RunSpec spec = failing_spec();
+  FailureCause power;
+  power.name = "power";
+  power.category = FailureCategory::host;
+  power.scope = FailureScope::power_domain;
+  power.life = ExponentialLife{days(100.0)};
+  spec.failures.correlated = {power};
+  spec.failures.domains.power_domain = 64;
+  spec.checkpoint.storage.mass_restart_share = 0.25;
+  spec.checkpoint.storage.read = gigabytes_per_second(10.0);
+  StepInput step = steps_of(seconds(10.0), 128);
+  step.parameters = 1e9;  // 14 GB: 1.4 s
+  const RunPlan plan = plan_of(spec, step);
+  for (std::size_t c = 0; c < plan.causes.size(); ++c) {
+    const bool many = plan.causes[c].scope == FailureScope::power_domain;
+    EXPECT_NEAR(mean_of(plan, c, kLoad), many ? 5.6 : 1.4, 1e-9) << plan.causes[c].name;
+  }
+}
+
+TEST(RecoveryPlan, CausesKeepTheStagesTheyState) {
+  RunSpec spec = failing_spec();
+  FailureCause cause;
+  cause.name = "switch";
+  cause.recovery[kReschedule] = fixed(minutes(30.0));
+  spec.failures.causes = {cause};
+  spec.recovery.preset = "megatron-restart-by-gpus";
+  const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 128));
+  EXPECT_NEAR(mean_of(plan, 0, kReschedule), 1800.0, 1e-9);
+  EXPECT_DOUBLE_EQ(plan.recovery.scale(0, RecoveryStage::reschedule, 512), 1.0);
+  EXPECT_EQ(plan.causes[0].recovery[kReschedule].index(), 0U);
+}
+
+TEST(RecoveryPlan, OlmoHybridHasItsMedianAndMean) {
+  RunSpec spec = failing_spec();
+  spec.recovery.preset = "olmo-hybrid-2026";
+  const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 64));
+  EXPECT_NEAR(in_seconds(mean_recovery_time(plan)), 2334.0, 1e-6);
+  const auto* law = std::get_if<LognormalDuration>(&plan.recovery.stages[0][kReschedule]);
+  ASSERT_NE(law, nullptr);
+  EXPECT_NEAR(in_seconds(law->median), 222.0, 1e-12);
+  EXPECT_NEAR(law->sigma, 2.169, 0.001);
+}
+
+TEST(RecoveryPlan, EmpiricalStagesDrawTheirValues) {
+  const EmpiricalDuration law{{seconds(1.0), seconds(2.0), seconds(6.0)}};
+  EXPECT_DOUBLE_EQ(in_seconds(mean(law)), 3.0);
+  RandomStream stream(3, 0, Purpose::property_test);
+  std::array<int, 3> seen{};
+  for (int i = 0; i < 3000; ++i) {
+    const double draw = in_seconds(sample(law, stream));
+    ++seen[draw == 1.0 ? 0 : draw == 2.0 ? 1 : 2];
+    EXPECT_TRUE(draw == 1.0 || draw == 2.0 || draw == 6.0);
+  }
+  for (const int count : seen) {
+    EXPECT_NEAR(count, 1000, 4.0 * std::sqrt(1000.0 * 2.0 / 3.0));
+  }
+  EXPECT_EQ(problem_of(EmpiricalDuration{}), "the list of values is empty");
+  EXPECT_EQ(problem_of(EmpiricalDuration{{seconds(-1.0)}}), "the values must not be negative");
+  EXPECT_DOUBLE_EQ(in_seconds(mean(scaled(law, 2.0))), 6.0);
+}
+
+TEST(RecoveryPlan, EveryPresetOfCommunicatorsRisesAndNamesItsSource) {
+  for (const CommunicatorPreset& preset : communicator_presets()) {
+    EXPECT_FALSE(preset.source.empty());
+    for (std::size_t i = 1; i < preset.curve.size(); ++i) {
+      EXPECT_GT(preset.curve[i].gpus, preset.curve[i - 1].gpus) << preset.name;
+      EXPECT_GT(preset.curve[i].time, preset.curve[i - 1].time) << preset.name;
+    }
+  }
+}
+
+TEST(RecoveryPlan, FailedRestartsReachThePlan) {
+  RunSpec spec = failing_spec();
+  spec.recovery.restart_fails = 0.2;
+  spec.recovery.failed_restart = minutes(10.0);
+  spec.recovery.max_restarts = 7;
+  const RecoveryPlan plan = plan_of(spec, steps_of(seconds(1.0), 128)).recovery;
+  EXPECT_EQ(plan.restart_fails, 0.2);
+  EXPECT_EQ(plan.failed_restart, to_sim_time(minutes(10.0)));
+  EXPECT_EQ(plan.max_restarts, 7);
+}
+
+TEST(RecoveryPlan, WrongSpecsAreNamed) {
+  RunSpec spec = failing_spec();
+  spec.recovery.restart_fails = 1.0;
+  expect_error(spec, "recovery.restart_fails", "must be at least 0 and below 1");
+  spec = failing_spec();
+  spec.recovery.communicators = "carrier-pigeon";
+  expect_error(spec, "recovery.communicators.preset", "no preset named carrier-pigeon");
+  spec = failing_spec();
+  spec.recovery.communicator_points = {{8.0, seconds(1.0)}, {8.0, seconds(2.0)}};
+  expect_error(spec, "recovery.communicators.points", "8 GPUs after 8: the GPUs must rise");
+  spec = failing_spec();
+  spec.recovery.slow_steps = SlowSteps{0, 2.0};
+  expect_error(
+      spec, "recovery.slow_steps", "needs at least 1 step and a factor of at least 1");
+  spec = failing_spec();
+  spec.recovery.max_restarts = -1;
+  expect_error(spec, "recovery.max_restarts", "must not be negative");
+}
+
+}  // namespace
+}  // namespace orrery::run
