@@ -9,6 +9,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/format.hpp"
 #include "sim/cost/cost_model.hpp"
+#include "sim/evaluate/checkpoint_input.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/levers.hpp"
 #include "sim/evaluate/phase_steps.hpp"
@@ -191,6 +192,7 @@ bool run_whole(const scenario::Scenario& scenario,
                          .gpus_per_node = scenario.cluster.gpus_per_node,
                          .parameters = static_cast<double>(evaluation.echo.parameters.total +
                                                            evaluation.echo.parameters.mtp)};
+  add_checkpoint_input(scenario, resolved, spec.checkpoint, step);
   PhaseBase base = answer.base;
   if (!add_phase_steps(scenario, options, base, spec.training, step, diagnostics)) {
     return false;

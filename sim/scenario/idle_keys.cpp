@@ -284,6 +284,7 @@ bool load_is_given(const run::RecoverySpec& recovery) {
          (preset != nullptr && preset->stages[load].has_value());
 }
 
+// The times of saves and loads that are given make the sizes and rates behind them idle.
 void check_checkpoint(IdleKeys& idle, bool fails) {
   const run::CheckpointSpec& checkpoint = idle.run().checkpoint;
   const bool async = checkpoint.mode == run::CheckpointMode::async;
@@ -291,21 +292,68 @@ void check_checkpoint(IdleKeys& idle, bool fails) {
                                    : checkpoint.stall.has_value() || checkpoint.durable.has_value();
   const bool stall_is_given = checkpoint.stall.has_value();
   const bool load_idle = !fails || load_is_given(idle.run().recovery);
-  if (save_is_given) {
-    idle.add("checkpoint.storage.write", "the time of a save is given");
+  const bool has_tiers = !checkpoint.tiers.empty();
+  if (save_is_given && !checkpoint.just_in_time) {
+    for (const std::string_view key : {"checkpoint.storage.write",
+                                       "checkpoint.storage.write_per_node",
+                                       "checkpoint.storage.write_per_client"}) {
+      idle.add(key, "the time of a save is given");
+    }
   }
-  if (!fails) {
-    idle.add("checkpoint.storage.read", "nothing fails, so nothing is loaded");
-  } else if (load_idle) {
-    idle.add("checkpoint.storage.read", "the time of a load is given");
+  for (const std::string_view key : {"checkpoint.storage.read",
+                                     "checkpoint.storage.read_per_node",
+                                     "checkpoint.storage.read_per_client",
+                                     "checkpoint.readers"}) {
+    if (!fails) {
+      idle.add(key, "nothing fails, so nothing is loaded");
+    } else if (load_idle) {
+      idle.add(key, "the time of a load is given");
+    }
   }
   if (!async) {
+    idle.add("checkpoint.data_reads", "a synchronous save stops the input pipeline too");
+  } else if (save_is_given) {
+    idle.add("checkpoint.data_reads", "the time of a save is given");
+  }
+  if (!async && !has_tiers) {
     idle.add("checkpoint.device_to_host", "a synchronous save goes straight to the storage");
-  } else if (stall_is_given) {
+  } else if (stall_is_given && !has_tiers) {
     idle.add("checkpoint.device_to_host", "the stall is given");
   }
-  if (save_is_given && load_idle && (!async || stall_is_given)) {
-    idle.add("checkpoint.bytes_per_parameter", "the times of saves and loads are given");
+  if (save_is_given && load_idle && (!async || stall_is_given) && !has_tiers) {
+    for (const std::string_view key :
+         {"checkpoint.bytes_per_parameter", "checkpoint.data_state", "checkpoint.sharded"}) {
+      idle.add(key, "the times of saves and loads are given");
+    }
+  }
+}
+
+void check_copies(IdleKeys& idle, bool fails) {
+  const run::CheckpointSpec& checkpoint = idle.run().checkpoint;
+  constexpr std::string_view kNothingFails = "nothing fails in this scenario";
+  if (!fails) {
+    for (const std::string_view key : {"checkpoint.corrupt",
+                                       "checkpoint.keep",
+                                       "checkpoint.keep_every",
+                                       "checkpoint.just_in_time",
+                                       "checkpoint.storage.mass_restart_share"}) {
+      idle.add(key, kNothingFails);
+    }
+  }
+  if (!checkpoint.just_in_time) {
+    idle.add("checkpoint.just_in_time_save", "checkpoint.just_in_time is off");
+  }
+  if (!checkpoint.keep) {
+    idle.add("checkpoint.keep_every", "every checkpoint is kept");
+  }
+  const run::RecoverySpec& recovery = idle.run().recovery;
+  if (recovery.stages[run::index_of(run::RecoveryStage::communicator_init)]) {
+    idle.add("recovery.communicators", "recovery.communicator_init gives its time at any size");
+  } else if (!recovery.communicator_points.empty()) {
+    idle.add("recovery.communicators.preset", "points are stated");
+  }
+  if (recovery.restart_fails == 0.0) {
+    idle.add("recovery.failed_restart", "no restart fails");
   }
 }
 
@@ -342,6 +390,7 @@ void check_run(IdleKeys& idle) {
     }
   }
   check_checkpoint(idle, fails);
+  check_copies(idle, fails);
   if (idle.run().training.duration) {
     idle.add("simulation.max_wall", "training.duration is the window");
     idle.add("checkpoint.final_save", "training.duration has no target to reach");

@@ -80,8 +80,8 @@ TEST(CheckpointRates, TheNarrowestLimitCounts) {
   rates.efficiency = 0.25;
   EXPECT_DOUBLE_EQ(rate(40, 320), 25.0);
   // Others take from the aggregate, which then is the narrowest.
-  EXPECT_DOUBLE_EQ(
-      in_gigabytes_per_second(rate_of(rates, 40, 320, gigabytes_per_second(90.0))), 2.5);
+  EXPECT_DOUBLE_EQ(in_gigabytes_per_second(rate_of(rates, 40, 320, gigabytes_per_second(90.0))),
+                   2.5);
 }
 
 TEST(CheckpointRates, RatesNeverRiseWithMoreTakenAndNeverFallWithMoreClients) {
@@ -380,22 +380,18 @@ TEST(CheckpointPlan, WrongSpecsAreNamed) {
                "data reads and other jobs take all that the storage has");
   spec = tiered_spec();
   spec.checkpoint.storage.read_per_client = BytesPerSecond{};
-  expect_error(
-      spec, step, "checkpoint.storage.read_per_client", "the rate must be positive");
+  expect_error(spec, step, "checkpoint.storage.read_per_client", "the rate must be positive");
   spec = tiered_spec();
   spec.checkpoint.tiers = {disk_tier()};
   spec.checkpoint.tiers[0].read.reset();
   expect_error(spec, step, "checkpoint.tiers[0].read", "a disk needs its rate");
   spec.checkpoint.tiers = {memory_tier(4096)};
-  expect_error(
-      spec, step, "checkpoint.tiers[0].replicas", "2048 nodes cannot hold 4096 copies");
+  expect_error(spec, step, "checkpoint.tiers[0].replicas", "2048 nodes cannot hold 4096 copies");
   spec.checkpoint.tiers = {memory_tier(1)};
   spec.checkpoint.tiers[0].stall = seconds(2.0);
   spec.checkpoint.tiers[0].durable = seconds(1.0);
-  expect_error(spec,
-               step,
-               "checkpoint.tiers[0].durable",
-               "a save cannot protect before its stall is over");
+  expect_error(
+      spec, step, "checkpoint.tiers[0].durable", "a save cannot protect before its stall is over");
   spec.checkpoint.tiers = {memory_tier(1)};
   spec.checkpoint.tiers[0].interval = StepsInterval{0};
   expect_error(spec, step, "checkpoint.tiers[0].interval", "must be at least 1 step");
@@ -409,8 +405,7 @@ TEST(CheckpointPlan, WrongSpecsAreNamed) {
   alone.node_network.reset();
   spec = tiered_spec();
   spec.checkpoint.tiers = {memory_tier(2)};
-  expect_error(
-      spec, alone, "checkpoint.tiers[0].replicas", "the rate between nodes is not known");
+  expect_error(spec, alone, "checkpoint.tiers[0].replicas", "the rate between nodes is not known");
 }
 
 TEST(CheckpointPlan, IntervalsThatAreNoMultiplesAreRoundedWithAWarning) {

@@ -124,8 +124,7 @@ TEST(RecoveryPlan, SlowStepsTakeThePlaceOfTheWarmUp) {
   const RunPlan plan = plan_of(spec, steps_of(seconds(10.0), 128));
   EXPECT_NEAR(mean_of(plan, 0, kWarmUp), 3.0 * 5.0 * 10.0, 1e-9);
   spec.recovery.stages[kWarmUp] = fixed(seconds(1.0));
-  expect_error(
-      spec, "recovery.slow_steps", "is a second warm-up beside recovery.warm_up");
+  expect_error(spec, "recovery.slow_steps", "is a second warm-up beside recovery.warm_up");
 }
 
 TEST(RecoveryPlan, AMassRestartSharesTheStorage) {
@@ -223,8 +222,7 @@ TEST(RecoveryPlan, WrongSpecsAreNamed) {
   expect_error(spec, "recovery.communicators.points", "8 GPUs after 8: the GPUs must rise");
   spec = failing_spec();
   spec.recovery.slow_steps = SlowSteps{0, 2.0};
-  expect_error(
-      spec, "recovery.slow_steps", "needs at least 1 step and a factor of at least 1");
+  expect_error(spec, "recovery.slow_steps", "needs at least 1 step and a factor of at least 1");
   spec = failing_spec();
   spec.recovery.max_restarts = -1;
   expect_error(spec, "recovery.max_restarts", "must not be negative");

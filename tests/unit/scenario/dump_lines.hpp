@@ -55,6 +55,14 @@ template <typename T>
     std::string operator()(const run::UniformDuration& d) const {
       return fmt::format("uniform {} {}", show(d.low), show(d.high));
     }
+
+    std::string operator()(const run::EmpiricalDuration& d) const {
+      std::string text = "one of";
+      for (const Seconds value : d.values) {
+        text += " " + show(value);
+      }
+      return text;
+    }
   };
 
   return std::visit(Visitor{}, duration);
@@ -92,5 +100,9 @@ class Lines {
 
 // `training` and `evaluation` (training_effects.cpp).
 void dump_training(Lines& lines, const run::RunSpec& run);
+
+// `checkpoint` and `recovery` (checkpoint_effects.cpp).
+void dump_checkpoint(Lines& lines, const run::CheckpointSpec& checkpoint);
+void dump_recovery(Lines& lines, const run::RecoverySpec& recovery);
 
 }  // namespace orrery::scenario

@@ -23,4 +23,7 @@ struct Effect {
 // Targets, phases, rework, evaluations.
 [[nodiscard]] const std::vector<Effect>& training_effects();
 
+// Checkpoints and recovery.
+[[nodiscard]] const std::vector<Effect>& checkpoint_effects();
+
 }  // namespace orrery::scenario

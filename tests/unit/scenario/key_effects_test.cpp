@@ -249,19 +249,6 @@ const std::vector<Effect>& step_effects() {
 
 const std::vector<Effect>& run_effects() {
   static const std::vector<Effect> effects = {
-      {"checkpoint.interval", "100 steps", "checkpoint.interval = 100 steps"},
-      {"checkpoint.interval", "30min", "checkpoint.interval = 1800 s"},
-      {"checkpoint.mode", "async", "checkpoint.mode = #1"},
-      {"checkpoint.bytes_per_parameter", "9.6B", "checkpoint.bytes_per_parameter = 9.6 B"},
-      {"checkpoint.storage.write", "100GB/s", "checkpoint.write = 100 GB/s"},
-      {"checkpoint.storage.read", "200GB/s", "checkpoint.read = 200 GB/s"},
-      {"checkpoint.device_to_host",
-       "40GB/s",
-       "checkpoint.device_to_host = 40 GB/s",
-       {{"checkpoint.mode", "async"}}},
-      {"checkpoint.stall", "40s", "checkpoint.stall = 40 s"},
-      {"checkpoint.durable", "3min", "checkpoint.durable = 180 s"},
-      {"checkpoint.final_save", "false", "checkpoint.final_save = false"},
       {"capacity.spares", "4", "capacity.spares = 4"},
       {"capacity.repair_time", "3d", "capacity.repair_time = 259200 s"},
       {"prices.gpu_hour", "$2.50/h", "prices.gpu_hour = 2.5 $/h"},
@@ -301,7 +288,6 @@ const std::vector<Effect>& failure_effects() {
       {"failures.maintenance.rate", "0.87/d", "failures.maintenance.rate = 0.87 /d", kMaintenance},
       {"failures.maintenance.stall", "10min", "failures.maintenance.stall = 600 s", kMaintenance},
       {"failures.unitemised", "30min", "failures.unitemised = 1800 s"},
-      {"recovery.preset", "megascale-2024", "recovery.preset = megascale-2024"},
   };
   return effects;
 }
@@ -315,6 +301,7 @@ std::vector<Effect> stated_effects() {
                            &axis_effects(),
                            &training_effects(),
                            &run_effects(),
+                           &checkpoint_effects(),
                            &failure_effects()}) {
     all.insert(all.end(), part->begin(), part->end());
   }
@@ -326,13 +313,15 @@ bool has_law(const Key& key) {
   return key.mapping && !below.empty() && below.front()->folded;
 }
 
-// Fixed times and the three laws of every key that takes a duration.
+// Fixed times and the laws of every key that takes a duration.
 std::vector<Effect> law_effects() {
   const std::vector<std::pair<std::string, std::string>> laws = {
       {"90s", "90 s"},
       {"{mean: 1h}", "exponential 3600 s"},
       {"{median: 30min, sigma: 1.5}", "lognormal 1800 s 1.5"},
-      {"{low: 5min, high: 20min}", "uniform 300 s 1200 s"}};
+      {"{median: 222s, mean: 222s}", "lognormal 222 s 0"},
+      {"{low: 5min, high: 20min}", "uniform 300 s 1200 s"},
+      {"{values: [90s, 2min]}", "one of 90 s 120 s"}};
   std::vector<Effect> effects;
   for (const Key& key : key_table()) {
     if (!has_law(key)) {

@@ -214,28 +214,11 @@ void dump_failures(Lines& lines, const run::FailureSpec& failures) {
   lines.add("failures.unitemised", failures.unitemised_per_day);
 }
 
-std::string show_interval(const run::CheckpointInterval& interval) {
-  if (const auto* steps = std::get_if<run::StepsInterval>(&interval)) {
-    return fmt::format("{} steps", steps->steps);
-  }
-  const auto* time = std::get_if<run::TimeInterval>(&interval);
-  return time != nullptr ? show(time->value) : "auto";
-}
-
 void dump_run(Lines& lines, const run::RunSpec& run) {
   dump_training(lines, run);
   dump_failures(lines, run.failures);
-  lines.add("checkpoint.interval", show_interval(run.checkpoint.interval));
-  lines.add("checkpoint.mode", run.checkpoint.mode);
-  lines.add("checkpoint.bytes_per_parameter", run.checkpoint.bytes_per_parameter);
-  lines.add("checkpoint.write", run.checkpoint.storage.write);
-  lines.add("checkpoint.read", run.checkpoint.storage.read);
-  lines.add("checkpoint.device_to_host", run.checkpoint.device_to_host);
-  lines.add("checkpoint.stall", run.checkpoint.stall);
-  lines.add("checkpoint.durable", run.checkpoint.durable);
-  lines.add("checkpoint.final_save", run.checkpoint.final_save);
-  lines.add("recovery.preset", run.recovery.preset);
-  lines.stages("recovery", run.recovery.stages);
+  dump_checkpoint(lines, run.checkpoint);
+  dump_recovery(lines, run.recovery);
   lines.add("capacity.spares", run.capacity.spares);
   lines.law("capacity.repair_time", run.capacity.repair_time);
   lines.add("prices.gpu_hour", run.prices.gpu_hour);
