@@ -1,6 +1,7 @@
 #include "sim/run/tiered_theory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -186,7 +187,8 @@ double first_order_tiered_waste(std::span<const TierCost> tiers,
 
 namespace {
 
-// Searches the steps of each tier; those wanted need not be multiples yet.
+// Searches over the steps of the fastest tier and, for the others, how many intervals of the tier
+// before them theirs holds. After every change of a multiple the fastest tier is searched anew.
 class TierSearch {
  public:
   TierSearch(const TieredRun& run,
@@ -196,50 +198,65 @@ class TierSearch {
       : run_(run), choices_(choices), step_(step), most_(most) {}
 
   std::vector<std::int64_t> best() {
-    std::vector<std::int64_t> wanted;
+    Pattern pattern;
+    double below = 1.0;
     for (std::size_t i = 0; i < choices_.size(); ++i) {
-      wanted.push_back(choices_[i].steps > 0 ? choices_[i].steps : first_order(i));
+      const double steps =
+          choices_[i].steps > 0 ? static_cast<double>(choices_[i].steps) : first_order(i);
+      pattern.times.push_back(rounded(steps / below));
+      below *= static_cast<double>(pattern.times.back());
     }
-    double waste = waste_of(wanted);
+    pattern.waste = waste_of(pattern.times);
+    settle(pattern);
     for (bool better = true; better;) {
       better = false;
-      for (std::size_t i = 0; i < choices_.size(); ++i) {
-        better = choices_[i].steps == 0 && descend(i, wanted, waste) ? true : better;
+      for (std::size_t i = 1; i < choices_.size(); ++i) {
+        better = (choices_[i].steps == 0 && descend(i, pattern)) || better;
       }
     }
-    return nested(wanted);
+    return steps_of(pattern.times);
   }
 
  private:
-  std::int64_t bounded(std::size_t tier, double steps) const {
-    const double most = static_cast<double>(std::max(most_, choices_[tier].least));
-    return std::max(choices_[tier].least,
-                    static_cast<std::int64_t>(std::nearbyint(std::min(steps, most))));
+  struct Pattern {
+    std::vector<std::int64_t> times;  // [0]: steps; then multiples of the tier before
+    double waste = 0.0;
+  };
+
+  static constexpr std::array<double, 6> kFactors = {2.0, 0.5, 1.2, 1.0 / 1.2, 1.02, 1.0 / 1.02};
+
+  static std::int64_t rounded(double value) {
+    constexpr double kLargest = kPeta;  // doubles hold such whole numbers exactly
+    return std::max<std::int64_t>(1, std::llround(std::min(value, kLargest)));
   }
 
-  std::int64_t first_order(std::size_t tier) const {
+  double first_order(std::size_t tier) const {
     const TierCost& cost = run_.tiers[tier];
-    const double squared = 2.0 * in_seconds(cost.stall) * in_seconds(run_.mtbf) / cost.share;
-    return cost.share > 0.0 ? bounded(tier, std::sqrt(squared) / in_seconds(step_))
-                            : std::max(most_, choices_[tier].least);
+    return cost.share > 0.0
+               ? std::sqrt(2.0 * (cost.stall / step_) * (run_.mtbf / step_) / cost.share)
+               : static_cast<double>(most_);
   }
 
-  // Multiples of one another, at least as long as their lower bounds where free.
-  std::vector<std::int64_t> nested(const std::vector<std::int64_t>& wanted) const {
-    std::vector<std::int64_t> steps = {wanted.front()};
-    for (std::size_t i = 1; i < wanted.size(); ++i) {
-      const std::int64_t below = steps.back();
-      std::int64_t times = std::max<std::int64_t>(1, (wanted[i] + below / 2) / below);
-      while (choices_[i].steps == 0 && times * below < choices_[i].least) {
-        times = (choices_[i].least + below - 1) / below;
+  // Within the bounds of the free tiers, fixed ones as near as their multiple allows.
+  std::vector<std::int64_t> steps_of(const std::vector<std::int64_t>& times) const {
+    std::vector<std::int64_t> steps;
+    std::int64_t below = 1;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      std::int64_t multiple = times[i];
+      if (choices_[i].steps > 0) {
+        multiple = std::max<std::int64_t>(1, (choices_[i].steps + below / 2) / below);
+      } else {
+        multiple = std::min(multiple, std::max<std::int64_t>(1, most_ / below));
+        multiple = std::max(multiple, (choices_[i].least + below - 1) / below);
       }
-      steps.push_back(times * below);
+      below *= multiple;
+      steps.push_back(below);
     }
     return steps;
   }
 
-  double waste_of(const std::vector<std::int64_t>& wanted) const {
-    const std::vector<std::int64_t> steps = nested(wanted);
+  double waste_of(const std::vector<std::int64_t>& times) const {
+    const std::vector<std::int64_t> steps = steps_of(times);
     TieredRun run = run_;
     run.interval = static_cast<double>(steps.front()) * step_;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -248,36 +265,49 @@ class TierSearch {
     return tiered_waste(run);
   }
 
-  bool descend(std::size_t tier, std::vector<std::int64_t>& wanted, double& waste) const {
-    bool better = false;
-    for (const double factor : {2.0, 0.5, 1.2, 1.0 / 1.2, 1.02, 1.0 / 1.02}) {
-      better = walk(tier, factor, wanted, waste) || better;
-    }
-    return better;
+  // By `factor`, by one at least.
+  static std::int64_t moved(std::int64_t value, double factor) {
+    const std::int64_t next = rounded(factor * static_cast<double>(value));
+    return next != value ? next : std::max<std::int64_t>(1, value + (factor > 1.0 ? 1 : -1));
   }
 
-  // Goes on by `factor` (by one step at least) while that wastes less.
-  bool walk(std::size_t tier,
-            double factor,
-            std::vector<std::int64_t>& wanted,
-            double& waste) const {
-    bool better = false;
-    while (true) {
-      std::vector<std::int64_t> trial = wanted;
-      const std::int64_t now = wanted[tier];
-      trial[tier] = bounded(tier, factor * static_cast<double>(now));
-      if (trial[tier] == now) {
-        trial[tier] = bounded(tier, static_cast<double>(now) + (factor > 1.0 ? 1.0 : -1.0));
-      }
-      const double found = trial[tier] == now ? waste : waste_of(trial);
-      constexpr double kNoise = 1e-13;
-      if (!(found < waste - kNoise)) {
-        return better;
-      }
-      wanted = std::move(trial);
-      waste = found;
-      better = true;
+  static bool is_better(double waste, double than) {
+    constexpr double kNoise = 1e-13;
+    return waste < than - kNoise;
+  }
+
+  // The best steps of the fastest tier for the multiples of the others.
+  void settle(Pattern& pattern) const {
+    if (choices_.front().steps > 0) {
+      return;
     }
+    for (bool better = true; better;) {
+      better = false;
+      for (const double factor : kFactors) {
+        std::vector<std::int64_t> trial = pattern.times;
+        trial.front() = moved(trial.front(), factor);
+        const double waste = waste_of(trial);
+        if (is_better(waste, pattern.waste)) {
+          pattern = {std::move(trial), waste};
+          better = true;
+        }
+      }
+    }
+  }
+
+  bool descend(std::size_t tier, Pattern& pattern) const {
+    bool better = false;
+    for (const double factor : kFactors) {
+      Pattern trial = pattern;
+      trial.times[tier] = moved(trial.times[tier], factor);
+      trial.waste = waste_of(trial.times);
+      settle(trial);
+      if (is_better(trial.waste, pattern.waste)) {
+        pattern = std::move(trial);
+        better = true;
+      }
+    }
+    return better;
   }
 
   const TieredRun& run_;
