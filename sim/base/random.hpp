@@ -35,6 +35,8 @@ enum class Purpose : std::uint32_t {
   gpu_speed = 7,
   node_speed = 8,
   property_test = 9,
+  node_pool = 20,
+  spot = 21,
   sweep_point = 64,
 };
 

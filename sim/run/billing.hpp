@@ -56,6 +56,9 @@ class Billing {
 
  private:
   void integrate(SimTime until);
+  void charge(Seconds length);
+  void charge_commitment(SimTime end, Bill& bill) const;
+  void add_energy(const RunLedger& ledger, Bill& bill) const;
 
   const RunPlan& plan_;
   const bool flat_;
@@ -65,5 +68,9 @@ class Billing {
   std::vector<TraceWalk> walks_;                    // of zones with prices
   std::array<double, kCostCategoryCount> nodes_{};  // dollars so far
 };
+
+// Checkpoints on the durable storage, averaged over the run, when `copies` became durable on all
+// tiers: the newest ones that are kept, and half of those that pile up in the course of the run.
+[[nodiscard]] double mean_checkpoints_kept(const CheckpointPlan& plan, std::int64_t copies);
 
 }  // namespace orrery::run

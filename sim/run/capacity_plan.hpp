@@ -40,6 +40,7 @@ struct PlannedRepair {
   std::optional<std::int64_t> crews;
   double retire = 0.0;
   std::optional<Duration> replacement;
+  std::optional<std::int64_t> remove_after;  // strikes of a bad node: it is retired then
 };
 
 // One size that the job can run at.
@@ -71,9 +72,11 @@ struct PlannedSpot {
 };
 
 struct CapacityPlan {
-  std::vector<PlannedSpares> spares;
+  std::int64_t first_nodes = 1;       // of the job in its first phase
+  std::int64_t most_nodes = 1;        // of the job in its largest phase
+  double bad_share = 0.0;             // probability that a node is bad at the start
+  std::vector<PlannedSpares> spares;  // at least the hot ones
   PlannedRepair repair;
-  double bad_share = 0.0;
   std::optional<PlannedElastic> elastic;
   std::optional<PlannedSpot> spot;
 };

@@ -16,8 +16,10 @@
 // fails        | probability that a repair leaves the defect of a bad node      | 1     | scenario
 // crews        | nodes repaired at the same time in the last stage              | -     | scenario
 // retire       | probability that a repair ends with the node taken out for good | 1    | scenario
-// bad_share    | share of all nodes that are bad (lemons) at the start          | 1     | scenario
 // min_nodes    | the job goes on with fewer nodes, but not with fewer than this | nodes | scenario
+//
+// Which nodes are bad (lemons) and how much more often they fail is stated under `failures.lemons`;
+// without `fails` its `cured` holds for every repair.
 //
 // Assumptions: idle spares do not fail. A repair that works makes a bad node good; a repair never
 // makes a good node bad. Repairs are independent of one another but for the crews. A spot node that
@@ -30,6 +32,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/run/duration.hpp"
+#include "sim/run/spot_trace.hpp"
 
 namespace orrery::run {
 
@@ -42,11 +45,11 @@ struct SpareSpec {
 struct ManualRepairSpec {
   double escalates = 1.0;
   Duration time = fixed(Seconds{});
-  double fails = 0.0;
+  std::optional<double> fails;
 };
 
 struct RepairSpec {
-  double fails = 0.0;  // of a node that the first stage alone has dealt with
+  std::optional<double> fails;  // of a node that the first stage alone has dealt with
   std::optional<ManualRepairSpec> manual;
   std::optional<std::int64_t> crews;  // absent: nobody queues
   double retire = 0.0;
@@ -61,10 +64,11 @@ struct ElasticSpec {
   Growth grow = Growth::at_checkpoint;
 };
 
-// Either a rate, or a trace of what can be had.
+// Where spot nodes come from when their supply is recorded.
 struct SpotZoneSpec {
   std::string name;
-  std::string trace;  // path of a CSV file, as the scenario resolves it; empty: the rate holds
+  std::string path;                // of a CSV file
+  std::optional<SpotTrace> trace;  // what it holds
 };
 
 enum class TraceStart { random, beginning };
@@ -87,7 +91,6 @@ struct CapacitySpec {
   SpareSpec cold = {.held = false};
   Duration repair_time = fixed(days(2.0));  // assumed when the scenario is silent
   RepairSpec repair;
-  double bad_share = 0.0;
   std::optional<ElasticSpec> elastic;
   std::optional<SpotSpec> spot;
 };

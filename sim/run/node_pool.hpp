@@ -2,15 +2,16 @@
 
 // Who holds which node right now? The nodes of the job, the spares, those in repair, those on spot.
 //
-//   job + spares + repair + retired + away = all nodes of the plan, at any time
+//   job + spares + repair + retired + parked = all nodes of the plan that are not spot, at any time
 //
-// symbol  | meaning                                                         | unit  | origin
-// --------|-----------------------------------------------------------------|-------|----------
-// job     | nodes that train, wait or recover                               | nodes | simulated
+// symbol  | meaning                                                          | unit  | origin
+// --------|------------------------------------------------------------------|-------|----------
+// job     | nodes that train, wait or recover                                | nodes | simulated
 // spares  | by level: hot first; a node that returns fills the hottest level | nodes | simulated
-// repair  | out of the job, in a stage of repair or in the queue for a crew | nodes | simulated
-// retired | taken out for good, or until a replacement arrives              | nodes | simulated
-// away    | spot nodes that cannot be had now, or that nobody asked for     | nodes | simulated
+// repair  | out of the job, in a stage of repair or in the queue for a crew  | nodes | simulated
+// retired | taken out for good, or until a replacement arrives               | nodes | simulated
+// parked  | of a later, larger phase; nobody holds them now                  | nodes | simulated
+// strikes | failures of a bad node so far                                    | -     | simulated
 //
 // Held (allocated) are: the job, levels of spares with `held`, nodes in repair. A level that is not
 // held belongs to others until one of its nodes joins the job. Spot nodes are held while they are
@@ -18,7 +19,10 @@
 //
 // The owner calls, at any time that does not go backwards: take() at next(), lose() when broken
 // nodes leave, fill() when the job wants nodes. Events of the pool leave the job as it is, except
-// `preempted`, which has taken its nodes out of it already.
+// `preempted`, which has taken its nodes out of it already; without nodes it ends a notice.
+//
+// Assumptions: which nodes are bad is drawn, each node alone, at the start of a trial; spot nodes
+// are good. Which node of a level joins the job, and which node of the job is on spot, is drawn.
 //
 // Complexity: O(1) per call, O(log nodes in repair) per repair.
 
@@ -51,6 +55,16 @@ struct PoolEvent {
   friend bool operator==(const PoolEvent&, const PoolEvent&) = default;
 };
 
+// Nodes in one place: bad ones with the strikes that each has had.
+struct NodeCrowd {
+  std::int64_t good = 0;
+  std::vector<std::int32_t> bad;
+
+  [[nodiscard]] std::int64_t total() const {
+    return good + static_cast<std::int64_t>(bad.size());
+  }
+};
+
 // What is allocated, by what it is billed as.
 struct HeldNodes {
   std::int64_t fixed = 0;  // nodes of the job that nobody can take away
@@ -72,14 +86,14 @@ class NodePool {
   void reset(std::uint32_t trial);
 
   [[nodiscard]] NodeMix job() const {
-    return job_;
+    return {job_.good, static_cast<std::int64_t>(job_.bad.size())};
   }
 
   [[nodiscard]] std::int64_t job_nodes() const {
-    return job_.good + job_.bad;
+    return job_.total();
   }
 
-  // Nodes that fill() could add to the job now.
+  // Spares and spot nodes that fill() could add to the job now.
   [[nodiscard]] std::int64_t ready_nodes() const;
 
   // The next event that happens by itself; kForever without one.
@@ -115,27 +129,48 @@ class NodePool {
     return retired_;
   }
 
+  // Over all levels.
   [[nodiscard]] NodeMix spare_nodes() const;
 
+  [[nodiscard]] std::int64_t parked_nodes() const {
+    return parked_.total();
+  }
+
+  [[nodiscard]] std::int64_t spot_nodes() const {
+    return job_spot_;
+  }
+
+  [[nodiscard]] std::int64_t migrations() const {
+    return spot_.migrations();
+  }
+
  private:
-  void join_spares(NodeMix nodes);
+  void place_bad_nodes(std::uint32_t trial);
+  void add_bad_node(std::int64_t position);
+  void join_spares(std::int32_t strikes);
+  [[nodiscard]] std::int32_t draw_node(NodeCrowd& from);
+  void take_spares(std::size_t level, std::int64_t count, SimTime& ready);
+  void fill_from_spot(SimTime now, std::int64_t wanted, SimTime& ready);
   void find_next();
   PoolEvent take_repair(SimTime now);
   PoolEvent take_spot(SimTime now);
-  [[nodiscard]] bool draw_bad(NodeMix from);
   [[nodiscard]] std::int64_t held_spares() const;
 
   const RunPlan& plan_;
   const std::int64_t gpus_per_node_;
-  NodeMix job_;
-  std::int64_t job_spot_ = 0;    // of job_.good
-  std::vector<NodeMix> spares_;  // by level of the plan
+  const double bad_share_;
+  const std::int64_t spot_nodes_;  // of the job at full size
+  NodeCrowd job_;
+  std::int64_t job_spot_ = 0;      // of job_.good
+  std::int64_t wanted_ = 0;        // by the job, when it asked last
+  std::vector<NodeCrowd> spares_;  // by level of the plan
+  NodeCrowd parked_;
   std::int64_t retired_ = 0;
   SimTime since_;  // spares and repair are booked up to here
   SimTime next_ = kForever;
   RepairShop repairs_;
   SpotSupply spot_;
-  RandomStream mix_;    // which node of a mixed level or of a mixed job
+  RandomStream mix_;    // which node of several
   RandomStream ready_;  // readiness times
 };
 

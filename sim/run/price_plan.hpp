@@ -9,7 +9,7 @@
 // reserved | nodes paid for until `paid_until`, used or not                   | $/s  | spec
 // watts    | power of a node by what it does, PUE included                    | W    | spec
 //
-// Assumption: fixed nodes are covered by the reservation first.
+// Assumption: a reservation covers the nodes of the job first, then spares, then those in repair.
 
 #include <cstdint>
 #include <optional>

@@ -69,8 +69,8 @@ struct StoragePriceSpec {
 };
 
 struct OperatorSpec {
-  Dollars per_hour;
-  Seconds per_failure;  // hours of work of one failure
+  DollarsPerSecond per_hour;
+  Seconds per_failure;  // work of people on one failure
 };
 
 struct PriceSpec {

@@ -11,6 +11,7 @@
 // fails     | probability that a bad node is bad afterwards, by last stage   | 1    | plan
 // crews     | nodes in the last stage at the same time; the others queue     | -    | plan
 // retire    | probability that the node does not come back                   | 1    | plan
+// strikes   | failures of a bad node so far, kept while it is bad            | -    | simulated
 //
 // With c crews, one stage, exponential times of mean m and a constant stream of rate r this is the
 // M/M/c queue; without crews the nodes in repair are M/G/infinity: Poisson(r m) whatever the law of
@@ -28,12 +29,19 @@ namespace orrery::run {
 
 class RepairShop {
  public:
+  static constexpr std::int32_t kGoodNode = -1;
+
   enum class Outcome {
     moved_on,  // to the queue or the next stage; still in repair
-    good,
-    bad,
+    returned,
     retired,      // no longer in repair, and nothing takes its place
-    replaceable,  // no longer in repair; a new good node arrives later, as Outcome::good
+    replaceable,  // no longer in repair; a new good node returns later
+    replaced,     // that new node
+  };
+
+  struct Event {
+    Outcome outcome = Outcome::moved_on;
+    std::int32_t strikes = kGoodNode;  // of the node that returned
   };
 
   // Keeps a reference to the plan.
@@ -41,8 +49,11 @@ class RepairShop {
 
   void reset(std::uint32_t trial);
 
-  // A node enters the first stage.
-  void submit(SimTime now, bool bad);
+  // A node enters the first stage. `strikes` that a bad node has had so far, or kGoodNode.
+  void submit(SimTime now, std::int32_t strikes);
+
+  // A node is retired without a repair. Whether a new one will come.
+  bool replace(SimTime now);
 
   // The next change of any node; kForever when nothing is in repair or on its way.
   [[nodiscard]] SimTime next() const {
@@ -50,7 +61,7 @@ class RepairShop {
   }
 
   // The change at next(), which must be `now`.
-  Outcome take(SimTime now);
+  Event take(SimTime now);
 
   // In a stage or in the queue; replacements that are on their way are not.
   [[nodiscard]] std::int64_t nodes() const {
@@ -65,21 +76,28 @@ class RepairShop {
  private:
   enum class Stage : std::uint8_t { first, last, replacement };
 
+  // All that happens to a node is drawn when it comes in; only its place in the queue is not known.
   struct Change {
     SimTime at;
     std::int64_t order = 0;  // of two changes at the same time the one submitted first comes first
+    SimTime last_stage;      // length of the stage that needs a crew
+    std::int32_t strikes = kGoodNode;
     Stage stage = Stage::first;
-    bool bad = false;     // on entering
-    bool manual = false;  // the last stage is the manual one
+    bool crew = false;  // of its last stage
+    bool retired = false;
   };
 
-  static bool later(const Change& a, const Change& b);
-  void schedule(Change change);
-  void begin_last(SimTime now, bool bad, bool manual);
-  Outcome leave(SimTime now, const Change& change);
+  static bool later(const Change& a, const Change& b) {
+    return a.at != b.at ? a.at > b.at : a.order > b.order;
+  }
+
+  void schedule(const Change& change);
+  void wait_for_crew(SimTime now, Change change);
+  Event leave(SimTime now, const Change& change);
 
   const PlannedRepair& plan_;
-  std::uint64_t seed_;
+  const std::uint64_t seed_;
+  const bool simple_;            // one stage, no crews, nothing to draw but its time
   std::vector<Change> changes_;  // a heap, the earliest at the front
   std::deque<Change> queue_;
   std::int64_t nodes_ = 0;

@@ -7,9 +7,11 @@
 
 #include "sim/run/checkpoint_rates.hpp"
 #include "sim/run/findings.hpp"
+#include "sim/run/plan_capacity.hpp"
 #include "sim/run/plan_checkpoints.hpp"
 #include "sim/run/plan_failures.hpp"
 #include "sim/run/plan_phases.hpp"
+#include "sim/run/plan_prices.hpp"
 #include "sim/run/plan_recovery.hpp"
 
 namespace orrery::run {
@@ -154,26 +156,12 @@ void check_events(const RunPlan& plan, Findings& findings) {
   }
 }
 
-void plan_resources(const RunSpec& spec, RunPlan& plan, Findings& findings) {
-  constexpr std::int64_t kMostSpares = std::int64_t{1} << 30;
-  findings.require(spec.capacity.spares >= 0 && spec.capacity.spares <= kMostSpares,
-                   "capacity.spares",
-                   "must be between 0 and 2^30");
-  const std::optional<std::string> repair = problem_of(spec.capacity.repair_time);
-  findings.require(!repair, "capacity.repair_time", repair.value_or(""));
-  findings.require(
-      !spec.prices.gpu_hour || (*spec.prices.gpu_hour >= DollarsPerSecond{} &&
-                                std::isfinite(in_dollars_per_hour(*spec.prices.gpu_hour))),
-      "prices.gpu_hour",
-      "the price must not be negative");
+void plan_simulation(const SimulationSpec& spec, RunPlan& plan, Findings& findings) {
   constexpr std::int64_t kMostTrials = std::int64_t{1} << 31;
-  findings.require(spec.simulation.trials >= 1 && spec.simulation.trials <= kMostTrials,
+  findings.require(spec.trials >= 1 && spec.trials <= kMostTrials,
                    "simulation.trials",
                    "must be between 1 and 2^31");
-  plan.spares = spec.capacity.spares;
-  plan.repair_time = spec.capacity.repair_time;
-  plan.prices = spec.prices;
-  plan.simulation = spec.simulation;
+  plan.simulation = spec;
 }
 
 }  // namespace
@@ -196,10 +184,19 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
   const auto stages = job_recovery(spec.recovery, plan.step, load, findings);
   plan_failures(failures, stages, spec.training.start, plan, findings);
   plan_recovery(spec.recovery, spec.checkpoint, plan, findings);
+  plan_simulation(spec.simulation, plan, findings);
+  const FailureSpec failures = with_preset(spec.failures, findings);
+  plan_saves(spec.checkpoint, plan, findings);
+  const Seconds load =
+      findings.sound() ? plan.checkpoint_size / spec.checkpoint.storage.read : Seconds{};
+  plan_failures(failures, job_recovery(spec.recovery, load, findings), plan, findings);
+  plan_capacity(spec, plan, findings);
+  plan_prices(spec, plan, findings);
   plan_evaluation(spec.evaluation, plan, findings);
   plan_stops(failures, plan, findings);
   if (findings.sound()) {
     plan_phases(spec.training, plan, findings);
+    fit_capacity_to_phases(plan);
   }
   if (findings.sound()) {
     plan_rework(spec.training, plan, findings);

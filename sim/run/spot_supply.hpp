@@ -16,12 +16,18 @@
 // offset  | place in the trace where a trial begins: drawn, or the begin        | ns   | simulated
 // notice  | an announced loss happens this much later                           | ns   | plan
 //
-// Memoryless with a rate: the hazard accumulated so far is kept when the number of held nodes
-// changes (unit-hazard clock), so a change of the job does not disturb the process. Traces of all
-// zones begin at the same offset, each modulo its own length, so that they stay aligned.
+// Memoryless with a rate: the hazard left until the next event is kept when the number of held
+// nodes changes (unit-hazard clock), so that a change of the job does not disturb the process.
+// Traces of all zones begin at the same offset, each modulo its own length, so that they stay
+// aligned.
 //
-// A zone is left when it cannot supply what is wanted and another one can supply more.
+// Assumptions
+// - A zone is left when it cannot supply what is wanted and another one can supply more.
+// - A loss is announced `notice` before it comes; in a trace, the loss of the next row only.
+// - A node that fails is handed back, and another one can be had in its place.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -40,6 +46,9 @@ class TraceWalk {
 
   [[nodiscard]] std::int64_t available() const;
 
+  // Nodes available from next() on.
+  [[nodiscard]] std::int64_t available_next() const;
+
   // When the next row begins, in simulated time; kForever for a trace of one row.
   [[nodiscard]] SimTime next() const {
     return next_;
@@ -51,11 +60,8 @@ class TraceWalk {
   [[nodiscard]] std::optional<DollarsPerSecond> price() const;
 
  private:
-  void find_next();
-
   const SpotTrace* trace_;
   std::size_t row_ = 0;
-  SimTime row_end_;  // simulated time
   SimTime next_;
 };
 
@@ -66,38 +72,45 @@ class TraceWalk {
 
 class SpotSupply {
  public:
+  enum class Kind { nothing, notice, loss, offer };
+
   struct Event {
-    enum class Kind { nothing, notice, loss, offer } kind = Kind::nothing;
+    Kind kind = Kind::nothing;
     std::int64_t nodes = 0;
     SimTime at;  // of a notice: when the loss comes
   };
 
   struct Grant {
-    std::int64_t nodes = 0;
-    SimTime ready;
-    bool moved = false;  // to another zone
+    std::int64_t held = 0;  // nodes held from now on
+    bool moved = false;     // to another zone: none of them was held before
   };
 
   // Keeps a reference to the plan.
   SpotSupply(const std::optional<PlannedSpot>& plan, std::uint64_t seed);
 
+  // At time 0, with nothing held.
   void reset(std::uint32_t trial);
 
-  // From now on the job holds `held` spot nodes and would like `wanted`.
-  void set_held(SimTime now, std::int64_t held);
+  // The job would like to hold `wanted` nodes, not fewer than it holds.
+  Grant request(SimTime now, std::int64_t wanted);
+
+  // The job gives `nodes` of those it holds away.
+  void hand_back(SimTime now, std::int64_t nodes);
 
   [[nodiscard]] SimTime next() const {
     return next_;
   }
 
-  // The event at next(). A loss says how many of the held nodes are gone; set_held follows.
+  // The event at next(), which must be `now`. After a loss so many fewer nodes are held; a loss of
+  // none ends a notice whose nodes had gone before.
   Event take(SimTime now);
 
-  // A held node has failed and is handed back (rate: it can be had again after `returns`).
-  void hand_back(SimTime now, std::int64_t nodes);
+  // Nodes that request() could grant, those held included.
+  [[nodiscard]] std::int64_t obtainable() const;
 
-  // How many more nodes can be had now, in the present zone or by moving to another.
-  [[nodiscard]] std::int64_t available() const;
+  [[nodiscard]] std::int64_t held() const {
+    return held_;
+  }
 
   [[nodiscard]] std::int32_t zone() const {
     return zone_;
@@ -108,14 +121,43 @@ class SpotSupply {
   }
 
  private:
+  struct Loss {
+    SimTime at;
+    std::int64_t nodes = 0;
+  };
+
+  void set_held(SimTime now, std::int64_t held);
+  void find_next(SimTime now);
+  void schedule_preemption(SimTime now);
+  Event take_rate_event(SimTime now);
+  Event take_trace_event(SimTime now);
+  Event lose(SimTime now, std::int64_t nodes);
+  [[nodiscard]] std::size_t best_zone() const;
+
+  [[nodiscard]] std::int64_t in_zone(std::size_t zone) const {
+    return std::min(plan_->nodes, walks_[zone].available());
+  }
+
   const std::optional<PlannedSpot>& plan_;
-  std::uint64_t seed_;
+  const std::uint64_t seed_;
   std::int64_t held_ = 0;
-  std::int64_t away_ = 0;  // with a rate: preempted and not to be had yet
-  std::int32_t zone_ = 0;
   std::int64_t migrations_ = 0;
   SimTime next_ = kForever;
+
+  // With a rate.
+  double hazard_ = 0.0;  // left until the next preemption, at `hazard_at_`
+  SimTime hazard_at_;
+  SimTime preemption_ = kForever;  // when it is used up
+  std::deque<Loss> announced_;
+  std::vector<Loss> away_;  // a heap: until when, the earliest at the front
+  std::int64_t away_nodes_ = 0;
+  RandomStream preemptions_;
+  RandomStream returns_;
+
+  // With traces.
   std::vector<TraceWalk> walks_;
+  std::int32_t zone_ = 0;
+  SimTime noticed_ = kForever;  // the loss that has been announced
 };
 
 }  // namespace orrery::run

@@ -1,0 +1,22 @@
+#pragma once
+
+// Does the stated capacity make sense for this job, and what is it in whole nodes? Internal to
+// run/.
+//
+// symbol | meaning                                            | unit | origin
+// -------|----------------------------------------------------|------|---------
+// spec   | capacity as the scenario states it                 | -    | scenario
+// plan   | step, phases and failures are in it already        | -    | resolve_run
+
+#include "sim/run/findings.hpp"
+#include "sim/run/run_plan.hpp"
+
+namespace orrery::run {
+
+// Fills plan.capacity. Adds the cause "spot preemption" when nodes are on spot.
+void plan_capacity(const RunSpec& spec, RunPlan& plan, Findings& findings);
+
+// How many nodes the first and the largest phase have; after plan_phases.
+void fit_capacity_to_phases(RunPlan& plan);
+
+}  // namespace orrery::run

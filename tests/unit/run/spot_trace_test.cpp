@@ -1,0 +1,105 @@
+// Reading spot traces, with exact messages, and walking along them.
+
+#include "sim/run/spot_trace.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/run/spot_supply.hpp"
+
+namespace orrery::run {
+namespace {
+
+SpotTrace trace_of(std::string_view text) {
+  SpotTraceProblem problem;
+  const std::optional<SpotTrace> trace = read_spot_trace(text, problem);
+  EXPECT_TRUE(trace.has_value()) << problem.line << ": " << problem.message;
+  return trace.value_or(SpotTrace{});
+}
+
+struct Refused {
+  std::string text;
+  std::int64_t line;
+  std::string message;
+  std::string allowed;
+};
+
+TEST(SpotTrace, RowsOfEqualNeighboursAreOneAndTheLastRowEndsTheTrace) {
+  const SpotTrace trace =
+      trace_of("# nodes of 8 V100\n time , available \r\n0,4\n60,4\n\n120,2\n180,6\n240,99\n");
+  ASSERT_EQ(trace.rows.size(), 3U);
+  EXPECT_EQ(trace.rows[0], (SpotRow{SimTime{}, 4, std::nullopt}));
+  EXPECT_EQ(trace.rows[1], (SpotRow{to_sim_time(seconds(120.0)), 2, std::nullopt}));
+  EXPECT_EQ(trace.rows[2].available, 6);
+  EXPECT_EQ(trace.length, to_sim_time(seconds(240.0)));
+  // 4, 4, 2, 6 for a minute each: three minutes have 4 or more; two nodes dropped in 16 node
+  // minutes.
+  EXPECT_DOUBLE_EQ(availability(trace, 4), 0.75);
+  EXPECT_DOUBLE_EQ(in_per_second(drop_rate(trace)), 2.0 / (16.0 * 60.0));
+}
+
+TEST(SpotTrace, PricesArePartOfARow) {
+  const SpotTrace trace = trace_of("time,available,price\n0,4,1.5\n60,4,2.5\n120,0,0\n");
+  ASSERT_EQ(trace.rows.size(), 2U);
+  EXPECT_DOUBLE_EQ(in_dollars_per_hour(*trace.rows[1].price), 2.5);
+}
+
+TEST(SpotTrace, RefusesWithLineAndReason) {
+  const Refused cases[] = {
+      {"", 0, "is empty", "a header `time,available` and at least two rows"},
+      {"time,available\n0,1\n",
+       0,
+       "has 1 rows after its header",
+       "at least two: the last one ends the trace"},
+      {"t,n\n", 1, "`t,n` is no header of a trace", "time,available or time,available,price"},
+      {"time,available\n5,1\n9,1\n", 2, "the trace begins at 5 s", "0"},
+      {"time,available\n0,1\n9,1\n9,2\n",
+       4,
+       "time 9 does not come after the row before",
+       "ascending times"},
+      {"time,available\n0,1\nx,1\n", 3, "`x` is no time", "seconds from 0 to 2,000,000,000"},
+      {"time,available\n0,1.5\n",
+       2,
+       "`1.5` is no number of nodes",
+       "a whole number from 0 to 1000000"},
+      {"time,available\n0,-1\n",
+       2,
+       "`-1` is no number of nodes",
+       "a whole number from 0 to 1000000"},
+      {"time,available\n0,1,2\n", 2, "has 3 fields", "2, as in the header"},
+      {"time,available,price\n0,1,2,3\n", 2, "has more than three fields", "time,available,price"},
+      {"time,available,price\n0,1,$2\n", 2, "`$2` is no price", "dollars per GPU-hour, at least 0"},
+  };
+  for (const Refused& refused : cases) {
+    SpotTraceProblem problem;
+    EXPECT_FALSE(read_spot_trace(refused.text, problem)) << refused.text;
+    EXPECT_EQ(problem.line, refused.line) << refused.text;
+    EXPECT_EQ(problem.message, refused.message);
+    EXPECT_EQ(problem.allowed, refused.allowed);
+  }
+}
+
+TEST(TraceWalk, RepeatsForEverFromAnyOffset) {
+  const SpotTrace trace = trace_of("time,available\n0,4\n100,2\n150,6\n200,0\n");
+  TraceWalk walk(trace, to_sim_time(seconds(320.0)));  // 120 s into the second round
+  EXPECT_EQ(walk.available(), 2);
+  EXPECT_EQ(walk.available_next(), 6);
+  const double changes[] = {30.0, 80.0, 180.0, 230.0, 280.0};
+  const std::int64_t after[] = {6, 4, 2, 6, 4};
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(walk.next(), to_sim_time(seconds(changes[i])));
+    walk.step();
+    EXPECT_EQ(walk.available(), after[i]);
+  }
+}
+
+TEST(TraceWalk, ATraceOfOneRowNeverChanges) {
+  const SpotTrace trace = trace_of("time,available\n0,4\n100,4\n");
+  TraceWalk walk(trace, to_sim_time(seconds(1.0e6)));
+  EXPECT_EQ(walk.available(), 4);
+  EXPECT_EQ(walk.next(), kForever);
+}
+
+}  // namespace
+}  // namespace orrery::run
