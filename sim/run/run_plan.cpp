@@ -177,20 +177,14 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
   RunPlan plan;
   plan.step = step;
   check_step(step, findings);
-  plan_resources(spec, plan, findings);
   const FailureSpec failures = failures_with_preset(spec.failures, findings);
   plan_saves(spec.checkpoint, plan, findings);
   const Seconds load = findings.sound() ? load_time(spec.checkpoint, plan.step, 1.0) : Seconds{};
   const auto stages = job_recovery(spec.recovery, plan.step, load, findings);
   plan_failures(failures, stages, spec.training.start, plan, findings);
-  plan_recovery(spec.recovery, spec.checkpoint, plan, findings);
   plan_simulation(spec.simulation, plan, findings);
-  const FailureSpec failures = with_preset(spec.failures, findings);
-  plan_saves(spec.checkpoint, plan, findings);
-  const Seconds load =
-      findings.sound() ? plan.checkpoint_size / spec.checkpoint.storage.read : Seconds{};
-  plan_failures(failures, job_recovery(spec.recovery, load, findings), plan, findings);
-  plan_capacity(spec, plan, findings);
+  plan_capacity(spec, plan, findings);  // adds a cause of its own
+  plan_recovery(spec.recovery, spec.checkpoint, plan, findings);
   plan_prices(spec, plan, findings);
   plan_evaluation(spec.evaluation, plan, findings);
   plan_stops(failures, plan, findings);
