@@ -33,6 +33,10 @@ class Ledger {
         static_cast<Int128>(gpus) * static_cast<Int128>(wall.ns);
   }
 
+  void book(Category category, Int128 gpu_nanoseconds) {
+    cells_[static_cast<std::size_t>(category)] += gpu_nanoseconds;
+  }
+
   [[nodiscard]] Int128 gpu_nanoseconds(Category category) const {
     return cells_[static_cast<std::size_t>(category)];
   }

@@ -47,18 +47,19 @@ void scale_step(RunPlan& plan, double factor) {
   for (run::PlannedPhase& phase : plan.phases) {
     scale(phase.step_time);
   }
-  if (plan.checkpoint_steps) {
-    const double steps = std::round(static_cast<double>(*plan.checkpoint_steps) / factor);
-    plan.checkpoint_steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+  std::optional<std::int64_t>& every = plan.checkpoint.every_steps;
+  if (every) {
+    const double steps = std::round(static_cast<double>(*every) / factor);
+    every = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
   }
 }
 
 // Takes `less` from the longest stage of every cause's recovery.
 void shorten_recovery(RunPlan& plan, Seconds less) {
-  for (run::PlannedCause& cause : plan.causes) {
+  for (auto& stages : plan.recovery.stages) {
     auto longest = std::max_element(
-        cause.recovery.begin(),
-        cause.recovery.end(),
+        stages.begin(),
+        stages.end(),
         [](const run::Duration& a, const run::Duration& b) { return run::mean(a) < run::mean(b); });
     const Seconds before = run::mean(*longest);
     *longest = run::scaled(*longest, std::max(0.0, (before - less) / before));
@@ -67,6 +68,7 @@ void shorten_recovery(RunPlan& plan, Seconds less) {
 
 void fewer_failures(RunPlan& plan) {
   plan.mtbf = *plan.mtbf / kFewerFailures;
+  plan.failures.rate_factor *= kFewerFailures;
 }
 
 double metric(const report::Evaluation& evaluation, MetricId id) {
@@ -99,15 +101,18 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
   }
   if (plan.checkpoint_steps && plan.stall > SimTime{}) {
     changes.push_back({"checkpoints without stall", [](RunPlan& changed) {
-                         changed.stall = SimTime{};
-                         if (changed.checkpoint_mode == run::CheckpointMode::sync) {
-                           changed.durable = SimTime{};
+                         for (run::PlannedSave& save : changed.checkpoint.saves) {
+                           for (run::SavedCopy& copy : save.copies) {
+                             copy.durable -= std::min(copy.durable, save.stall);
+                           }
+                           save.stall = SimTime{};
                          }
                        }});
   }
   if (evaluation.run->ledger_sum.share(run::RunCategory::waiting_for_capacity) > kMilli) {
     changes.push_back({"twice as many spare nodes", [](RunPlan& changed) {
-                         changed.spares = std::max<std::int64_t>(1, 2 * changed.spares);
+                         run::PlannedSpares& spares = changed.capacity.spares.front();
+                         spares.nodes = std::max<std::int64_t>(1, 2 * spares.nodes);
                        }});
   }
   return changes;

@@ -213,11 +213,13 @@ RunLane lane_of(run::RunActivity activity) {
   switch (activity) {
     case RunActivity::training:
     case RunActivity::lost_training:
+    case RunActivity::discarded_training:
       return RunLane::training;
     case RunActivity::checkpoint:
     case RunActivity::evaluation:
     case RunActivity::planned_maintenance:
     case RunActivity::unitemised:
+    case RunActivity::rework:
       return RunLane::planned_stop;
     case RunActivity::detection:
     case RunActivity::diagnosis:

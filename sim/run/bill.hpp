@@ -60,6 +60,16 @@ struct Bill {
     return sum;
   }
 
+  Bill& operator+=(const Bill& other) {
+    for (std::size_t i = 0; i < kCostCategoryCount; ++i) {
+      dollars[i] += other.dollars[i];
+    }
+    busy_kilowatt_hours += other.busy_kilowatt_hours;
+    idle_kilowatt_hours += other.idle_kilowatt_hours;
+    carbon_kilograms += other.carbon_kilograms;
+    return *this;
+  }
+
   friend bool operator==(const Bill&, const Bill&) = default;
 };
 

@@ -18,6 +18,7 @@ MonteCarloResult reduce(const RunPlan& plan, const std::vector<RunResult>& resul
   MonteCarloResult sum;
   sum.trials = static_cast<std::int64_t>(results.size());
   std::vector<std::int64_t> by_cause(plan.causes.size(), 0);
+  sum.gpu_time_by_cause.assign(plan.causes.size(), 0);
   for (const RunResult& result : results) {
     sum.finished += result.finished() ? 1 : 0;
     if (!result.finished() && !sum.gave_up) {
@@ -26,7 +27,9 @@ MonteCarloResult reduce(const RunPlan& plan, const std::vector<RunResult>& resul
     sum.ledger_sum += result.ledger;
     for (std::size_t i = 0; i < by_cause.size(); ++i) {
       by_cause[i] += result.failures_by_cause[i];
+      sum.gpu_time_by_cause[i] += result.gpu_time_by_cause[i];
     }
+    sum.bill_sum += result.bill;
   }
   for (const std::int64_t count : by_cause) {
     sum.failures_by_cause.push_back(static_cast<double>(count) / static_cast<double>(sum.trials));
@@ -39,10 +42,9 @@ MonteCarloResult reduce(const RunPlan& plan, const std::vector<RunResult>& resul
   const auto count = [](std::int64_t value) { return static_cast<double>(value); };
   sum.wall = spread([](const RunResult& r) { return in_seconds(to_seconds(r.wall)); });
   sum.steps = spread([&](const RunResult& r) { return count(r.steps_done); });
-  sum.tokens = spread([&](const RunResult& r) {
-    return in_tokens(tokens_of_steps(plan.phases, r.steps_done));
-  });
-  sum.cost = spread([](const RunResult& r) { return in_dollars(r.cost); });
+  sum.tokens = spread([](const RunResult& r) { return in_tokens(r.tokens); });
+  sum.held = spread([](const RunResult& r) { return in_seconds(r.held); });
+  sum.cost = spread([](const RunResult& r) { return in_dollars(r.bill.total()); });
   sum.goodput = spread([](const RunResult& r) { return r.goodput; });
   sum.ettr = spread([](const RunResult& r) { return r.ettr; });
   sum.failures = spread([&](const RunResult& r) { return count(r.failures); });
@@ -50,6 +52,17 @@ MonteCarloResult reduce(const RunPlan& plan, const std::vector<RunResult>& resul
   sum.lost_work = spread(
       [](const RunResult& r) { return in_seconds(r.ledger.gpu_time(RunCategory::lost_work)); });
   sum.nodes_in_repair = spread([&](const RunResult& r) { return count(r.nodes_in_repair); });
+  sum.restarts = spread([&](const RunResult& r) { return count(r.restarts); });
+  for (const RunResult& r : results) {
+    sum.happened.failed_restarts += r.failed_restarts;
+    sum.happened.unreadable_checkpoints += r.unreadable_checkpoints;
+    sum.happened.resizes += r.resizes;
+    sum.happened.preemptions += r.preemptions;
+    sum.happened.slowdowns += r.slowdowns;
+    sum.happened.evictions += r.evictions;
+    sum.happened.corruptions += r.corruptions;
+    sum.happened.spikes += r.spikes;
+  }
   return sum;
 }
 
@@ -66,8 +79,7 @@ std::optional<MonteCarloResult> simulate(const RunPlan& plan, const MonteCarloOp
       results[static_cast<std::size_t>(trial)] =
           simulator.run({.trial = static_cast<std::uint32_t>(trial),
                          .event_by_event = options.event_by_event,
-                         .timeline = nullptr,
-                         .failures = std::nullopt});
+                         .stop = options.stop});
     }
     if (options.progress) {
       const std::lock_guard lock(progress_mutex);

@@ -7,7 +7,8 @@
 // wall       | time from the first step to the end of the run             | s      | trials
 // steps      | steps done and kept                                        | steps  | trials
 // tokens     | tokens of these steps                                      | tokens | trials
-// cost       | price of the billed GPUs over the wall time                | $      | trials
+// cost       | total of the bill (billing.hpp)                            | $      | trials
+// held       | GPU time of all nodes held, spares and repair included     | GPU s  | trials
 // goodput    | see run_result.hpp                                         | 1      | trials
 // lost_work  | GPU time of work that failures took                        | GPU s  | trials
 // ledger_sum | ledgers of all trials added up, exact                      | GPU ns | trials
@@ -38,6 +39,20 @@ struct MonteCarloOptions {
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
 };
 
+// What happened in all trials together.
+struct RunCounts {
+  std::int64_t failed_restarts = 0;
+  std::int64_t unreadable_checkpoints = 0;
+  std::int64_t resizes = 0;
+  std::int64_t preemptions = 0;
+  std::int64_t slowdowns = 0;
+  std::int64_t evictions = 0;
+  std::int64_t corruptions = 0;
+  std::int64_t spikes = 0;
+
+  friend bool operator==(const RunCounts&, const RunCounts&) = default;
+};
+
 struct MonteCarloResult {
   std::int64_t trials = 0;
   std::int64_t finished = 0;          // trials that reached their target or window
@@ -52,8 +67,13 @@ struct MonteCarloResult {
   Distribution checkpoints;
   Distribution lost_work;
   Distribution nodes_in_repair;
+  Distribution restarts;
+  Distribution held;
   RunLedger ledger_sum;
+  Bill bill_sum;
+  RunCounts happened;
   std::vector<double> failures_by_cause;  // mean per trial, by index into RunPlan::causes
+  std::vector<Int128> gpu_time_by_cause;  // GPU ns of all trials, by index into RunPlan::causes
 
   // Mean GPU time of one category per trial.
   [[nodiscard]] Seconds mean_gpu_time(RunCategory category) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace orrery::run {
 
@@ -101,6 +102,8 @@ std::int32_t preemption_cause(RunPlan& plan) {
   constexpr std::string_view kName = "spot preemption";
   PlannedCause cause;
   cause.name = kName;
+  cause.life = ExponentialLife{seconds(std::numeric_limits<double>::infinity())};  // by the pool
+  cause.hit_nodes = 1;
   cause.cumulative = plan.causes.empty() ? 1.0 : plan.causes.back().cumulative;
   if (!plan.causes.empty()) {
     cause.recovery = plan.causes.back().recovery;

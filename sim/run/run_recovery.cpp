@@ -1,4 +1,5 @@
-// The half of RunSimulator that deals with failures, recovery stages, spares and repairs.
+// The part of RunSimulator that deals with interrupts: failures, recovery stages, nodes that come
+// and go.
 
 #include <algorithm>
 
@@ -7,177 +8,427 @@
 
 namespace orrery::run {
 
-void RunSimulator::handle_event() {
-  if (next_event_.priority == kEndOfRun) {
-    book_action();
-    if (action_ == Action::train) {
-      const std::int64_t trained = now_.ns - action_begin_.ns;
-      steps_ += trained / step_time_.ns;
-      tail_ = {trained % step_time_.ns};
+// The first of all interrupts; at the same nanosecond nodes first, the end of the run last.
+void RunSimulator::find_interrupt() {
+  interrupt_ = plan_.end;
+  interrupt_kind_ = Interrupt::end;
+  const auto consider = [this](SimTime at, Interrupt kind) {
+    if (at <= interrupt_) {
+      interrupt_ = at;
+      interrupt_kind_ = kind;
     }
-    stop(plan_.target_steps ? StopReason::horizon : StopReason::window_over);
-    return;
+  };
+  if (!options_.failures) {
+    consider(failures_.next(), Interrupt::failure);
+  } else if (scripted_ < options_.failures->size()) {
+    consider((*options_.failures)[scripted_].at, Interrupt::failure);
   }
-  if (next_event_.priority == kRepairDone) {
-    queue_.pop();
-    node_returns();
-    return;
+  if (!queue_.empty()) {
+    consider(queue_.top().time, Interrupt::internal);
   }
-  if (options_.failures) {
-    const ScriptedFailure failure = (*options_.failures)[scripted_++];
-    schedule_failure(true);
-    strike(failure.cause, 0.0);
-    return;
-  }
-  // Two draws for every failure, used or not: the causes of later failures stay where they are.
-  const double which = failure_cause_.uniform01();
-  const double thinning = failure_cause_.uniform01();
-  const auto cause =
-      std::find_if(plan_.causes.begin(), plan_.causes.end(), [&](const PlannedCause& candidate) {
-        return which < candidate.cumulative;
-      });
-  schedule_failure(true);
-  strike(static_cast<std::int32_t>(cause - plan_.causes.begin()), thinning);
+  consider(pool_.next(), Interrupt::pool);
 }
 
-// The next failure of the process or of the script, in the place of the one that just struck.
-void RunSimulator::schedule_failure(bool replaces_top) {
-  SimTime at = kForever;
-  if (options_.failures) {
-    if (scripted_ < options_.failures->size()) {
-      at = (*options_.failures)[scripted_].at;
-    }
-  } else if (plan_.mtbf) {
-    at = now_ + bounded_time(failure_time_.exponential(*plan_.mtbf));
+void RunSimulator::handle_interrupt() {
+  switch (interrupt_kind_) {
+    case Interrupt::pool:
+      handle_pool();
+      break;
+    case Interrupt::internal:
+      handle_internal();
+      break;
+    case Interrupt::failure:
+      handle_failure();
+      break;
+    case Interrupt::end:
+      end_of_run();
+      return;
   }
-  if (at == kForever) {
-    if (replaces_top) {
-      queue_.pop();
-    }
-  } else if (replaces_top) {
-    queue_.replace_top(at, kFailure, 0);
-  } else {
-    queue_.push(at, kFailure, 0);
+  if (!over_) {
+    find_interrupt();
   }
 }
 
-// A failure of `cause` at now_. `thinning` is a uniform draw.
-void RunSimulator::strike(std::int32_t cause, double thinning) {
+void RunSimulator::end_of_run() {
+  book_action();
+  if (action_ == Action::train) {
+    const std::int64_t trained = now_.ns - action_begin_.ns;
+    steps_ += trained / step_time_.ns;
+    const Pace& pace = paces_.current();
+    const Int128 tail = trained % step_time_.ns;
+    const Int128 consumed = tail * pace.gpus;
+    const Int128 productive = std::min(consumed, pace.planned * tail / step_time_.ns);
+    result_.ledger.book(RunCategory::productive, productive);
+    result_.ledger.book(RunCategory::degraded, consumed - productive);
+  }
+  stop(plan_.target_steps ? StopReason::horizon : StopReason::window_over);
+}
+
+void RunSimulator::handle_failure() {
+  if (!options_.failures) {
+    strike(failures_.take(now_));
+    return;
+  }
+  const std::int32_t cause = (*options_.failures)[scripted_++].cause;
   const auto index = static_cast<std::size_t>(cause);
   ORRERY_CHECK(index < plan_.causes.size(),
                "failure of cause {}, but the plan has {} causes",
                cause,
                plan_.causes.size());
-  const bool takes_node = plan_.causes[index].takes_node;
-  if (action_ == Action::wait) {
-    // No process runs that software could break, and missing nodes cannot fail.
-    const double nodes = static_cast<double>(plan_.step.nodes);
-    if (!takes_node || thinning * nodes >= static_cast<double>(job_nodes_)) {
-      return;
+  strike({.cause = cause, .nodes = plan_.causes[index].takes_nodes, .bad = 0, .outage = {}});
+}
+
+// Something happens at now_: a failure, or one of the effects that only a running job feels.
+void RunSimulator::strike(const Strike& failure) {
+  const PlannedCause& cause = plan_.causes[static_cast<std::size_t>(failure.cause)];
+  if (cause.effect != StrikeEffect::failure) {
+    if (is_running()) {
+      ++result_.failures_by_cause[static_cast<std::size_t>(failure.cause)];
+      disturb(cause);
     }
+    return;
+  }
+  if (action_ == Action::wait) {
+    strike_while_waiting(failure);
+    return;
   }
   ++result_.failures;
-  ++result_.failures_by_cause[index];
+  ++result_.failures_by_cause[static_cast<std::size_t>(failure.cause)];
+  book_action();
+  if (options_.timeline != nullptr) {
+    options_.timeline->add({now_, now_, RunActivity::failure, failure.cause});
+  }
+  const std::int64_t taken = std::min(failure.nodes, pool_.job_nodes() - broken_);
+  broken_ += taken;
+  broken_bad_ += std::min(failure.bad, taken);
+  roll_back(failure.cause, std::max(cause.hit_nodes, taken));
+  outage_ = failure.outage;
+  if (++fruitless_failures_ >= kHopelessFailures) {
+    stop(StopReason::no_progress);
+    return;
+  }
+  begin_recovery(failure.cause);
+}
+
+// No process runs that could break; nodes that the job still holds can.
+void RunSimulator::strike_while_waiting(const Strike& failure) {
+  const std::int64_t taken = std::min(failure.nodes, pool_.job_nodes());
+  if (taken == 0) {
+    return;
+  }
+  ++result_.failures;
+  ++result_.failures_by_cause[static_cast<std::size_t>(failure.cause)];
+  book_action();
+  if (options_.timeline != nullptr) {
+    options_.timeline->add({now_, now_, RunActivity::failure, failure.cause});
+  }
+  action_begin_ = now_;
+  settle();
+  pool_.lose(now_, taken, std::min(failure.bad, taken));
+  saved_.strike(failure.cause, lost_nodes_, lost_nodes_ + taken, luck_);
+  lost_nodes_ += taken;
+  change_nodes();
+}
+
+// Back to the newest state that is left, or to the present one where the surviving replicas can
+// still save it.
+void RunSimulator::roll_back(std::int32_t cause, std::int64_t hit_nodes) {
+  const std::int64_t after = lost_nodes_ + hit_nodes;
+  saved_.abort();
+  saved_.strike(cause, lost_nodes_, after, luck_);
+  late_save_ = false;
+  if (is_running() && plan_.checkpoint.just_in_time) {
+    const double survives = plan_.checkpoint.just_in_time->survival.of(cause, lost_nodes_, after);
+    late_save_ = survives >= 1.0 || (survives > 0.0 && luck_.uniform01() < survives);
+  }
+  lost_nodes_ = after;
+  if (late_save_) {
+    source_ = plan_.checkpoint.tiers.size() - 1;
+    go_back(steps_now(), RunCategory::lost_work, cause);
+  } else {
+    const SavedStates::Source source = saved_.newest();
+    source_ = source.tier;
+    go_back(source.steps, RunCategory::lost_work, cause);
+  }
+}
+
+// Training goes on after `to` steps: what was done beyond, and what of the present step was, is
+// booked as `category` and blamed on `cause`, if not negative.
+void RunSimulator::go_back(std::int64_t to, RunCategory category, std::int32_t cause) {
+  UndoneWork undone;
+  if (action_ == Action::train) {
+    const std::int64_t done = steps_now();
+    const SimTime into = now_ - action_begin_ - SimTime{(done - steps_) * step_time_.ns};
+    steps_ = done;
+    undone.wall = into;
+    undone.gpu_ns = static_cast<Int128>(into.ns) * job_gpus_;
+    action_begin_ = now_;
+  }
+  const UndoneWork steps = paces_.undo(to, steps_);
+  undone.wall += steps.wall;
+  undone.gpu_ns += steps.gpu_ns;
+  result_.ledger.book(category, undone.gpu_ns);
+  blame(cause, undone.gpu_ns);
+  if (options_.timeline != nullptr) {
+    options_.timeline->mark_lost(undone.wall,
+                                 category == RunCategory::rework ? RunActivity::discarded_training
+                                                                 : RunActivity::lost_training);
+  }
+  steps_ = saved_steps_ = to;
+  saved_.forget_after(to);
+  blocked_until_ = SimTime{};
+  for (Taint& taint : taints_) {  // the host is still there and goes on corrupting
+    taint.clean_steps = std::min(taint.clean_steps, to);
+  }
+  if (next_evaluation_ > steps_ && evaluation_ != kNever) {
+    next_evaluation_ = (steps_ / evaluation_ + 1) * evaluation_;
+  }
+  const std::size_t phase = phase_of_step(plan_.phases, steps_);
+  if (phase != phase_) {
+    settle();
+    phase_ = phase;
+  }
+  plan_ahead();
+}
+
+void RunSimulator::begin_recovery(std::int32_t cause) {
+  cause_ = cause;
+  begin_stages(Action::detect);
+}
+
+// How long a stage lasts this time.
+SimTime RunSimulator::stage_length(RecoveryStage stage) {
+  if (outage_) {
+    return stage == RecoveryStage::reschedule ? *outage_ : SimTime{};
+  }
+  SimTime length;
+  if (cause_ >= 0) {
+    const auto cause = static_cast<std::size_t>(cause_);
+    const std::size_t index = index_of(stage);
+    const Duration& law = stage == RecoveryStage::load ? plan_.checkpoint.tiers[source_].load[cause]
+                                                       : plan_.recovery.stages[cause][index];
+    const double scale = plan_.recovery.scale(cause, stage, job_gpus_);
+    length = bounded_time(scale * sample(law, stage_[index]));
+  }
+  if (stage == RecoveryStage::reschedule) {
+    length += readiness_;
+    readiness_ = SimTime{};
+  } else if (stage == RecoveryStage::load && nodes_saved_ != job_gpus_) {
+    length += plan_.checkpoint.reshard;
+  }
+  return length;
+}
+
+// `first` or the next stage that takes time. Stages from whose end more follows than the next one
+// are begun in any case.
+void RunSimulator::begin_stages(Action first) {
+  int stage = static_cast<int>(first) - static_cast<int>(Action::detect);
+  while (true) {
+    const auto action = static_cast<Action>(static_cast<int>(Action::detect) + stage);
+    if (action == Action::reschedule) {
+      ++restarts_;
+      if (plan_.recovery.max_restarts && restarts_ > *plan_.recovery.max_restarts) {
+        stop(StopReason::restarts_exhausted);
+        return;
+      }
+    }
+    const SimTime length = stage_length(static_cast<RecoveryStage>(stage));
+    const bool passes_by =
+        (action == Action::detect && !late_save_) || action == Action::reschedule;
+    if (length > SimTime{} || !passes_by) {
+      begin(action, length);
+      return;
+    }
+    ++stage;
+  }
+}
+
+// The communicators stand, or the restart has failed.
+void RunSimulator::complete_communicators() {
+  const double fails = plan_.recovery.restart_fails;
+  if (fails > 0.0 && luck_.uniform01() < fails) {
+    ++result_.failed_restarts;
+    begin(Action::failed_restart, plan_.recovery.failed_restart);
+    return;
+  }
+  begin_stages(Action::load);
+}
+
+// The state is loaded, or it turns out to be unreadable and the one before is tried.
+void RunSimulator::complete_load() {
+  const double corrupt = plan_.checkpoint.corrupt;
+  if (corrupt > 0.0 && steps_ > 0 && luck_.uniform01() < corrupt) {
+    ++result_.unreadable_checkpoints;
+    saved_.drop(source_);
+    const SavedStates::Source source = saved_.newest_until(steps_);
+    source_ = source.tier;
+    go_back(source.steps, RunCategory::lost_work, cause_);
+    begin_stages(Action::load);
+    return;
+  }
+  begin_stages(Action::warm_up);
+}
+
+// Training can go on. Planned stops due meanwhile were done in the shadow of the recovery.
+void RunSimulator::complete_recovery() {
+  if (next_maintenance_ <= now_) {
+    next_maintenance_ = next_maintenance();
+  }
+  cause_ = -1;
+  lost_nodes_ = 0;
+  outage_.reset();
+  end_corruptions();
+  find_interrupt();
+  set_pace();
+  plan_ahead();
+  consider_growth();
+}
+
+// Diagnosis is done: broken nodes leave, spares come in, and the job goes on, shrinks or waits.
+void RunSimulator::replace_nodes() {
+  if (broken_ > 0 || pool_.job_nodes() != wanted_nodes()) {
+    settle();
+    pool_.lose(now_, broken_, broken_bad_);
+    broken_ = broken_bad_ = 0;
+    fit_nodes();
+  }
+  restart_or_wait();
+}
+
+// As many nodes as the phase asks for, or as there are.
+void RunSimulator::fit_nodes() {
+  if (pool_.job_nodes() > wanted_nodes()) {
+    pool_.release(now_, pool_.job_nodes() - wanted_nodes());
+  } else {
+    readiness_ = std::max(readiness_, pool_.fill(now_, wanted_nodes()));
+  }
+  change_nodes();
+}
+
+void RunSimulator::restart_or_wait() {
+  if (can_run_on(pool_.job_nodes())) {
+    if (pool_.job_nodes() < wanted_nodes()) {
+      ++result_.resizes;
+      shrunk_by_ = cause_;
+    }
+    begin_stages(Action::reschedule);
+  } else {
+    wait_for_nodes();
+  }
+}
+
+void RunSimulator::wait_for_nodes() {
+  action_ = Action::wait;
+  action_begin_ = now_;
+  action_end_ = kForever;
+  change_nodes();
+}
+
+std::int64_t RunSimulator::wanted_nodes() const {
+  return plan_.phases[phase_].nodes;
+}
+
+bool RunSimulator::can_run_on(std::int64_t nodes) const {
+  return nodes >= wanted_nodes() ||
+         (plan_.capacity.elastic && plan_.capacity.elastic->size_for(nodes) != nullptr);
+}
+
+// After any change of the nodes of the job: who can fail, and what it takes up.
+void RunSimulator::change_nodes() {
+  job_gpus_ = pool_.job_nodes() * gpus_per_node_;
+  failures_.set_exposure(now_, pool_.job(), action_ != Action::wait);
+  billing_.hold(now_, pool_.held());
+  find_interrupt();
+}
+
+void RunSimulator::handle_pool() {
+  settle();
+  const PoolEvent event = pool_.take(now_);
+  billing_.hold(now_, pool_.held());
+  switch (event.kind) {
+    case PoolEventKind::nothing:
+      break;
+    case PoolEventKind::returned:
+    case PoolEventKind::available:
+      nodes_return();
+      break;
+    case PoolEventKind::notice:
+      notice_ = event.at;
+      emergency_ = std::max(now_, event.at - plan_.checkpoint.emergency - step_time_);
+      plan_ahead();
+      cut_training(emergency_);
+      break;
+    case PoolEventKind::preempted:
+      nodes_leave(event);
+      break;
+  }
+}
+
+// Nodes came back: a waiting job takes them, a shrunk one may grow.
+void RunSimulator::nodes_return() {
+  if (action_ != Action::wait) {
+    consider_growth();
+    return;
+  }
+  const std::int64_t before = pool_.job_nodes();
+  readiness_ = std::max(readiness_, pool_.fill(now_, wanted_nodes()));
+  if (pool_.job_nodes() == before) {
+    return;
+  }
+  change_nodes();
+  if (can_run_on(pool_.job_nodes())) {
+    action_ = Action::reschedule;
+    change_nodes();
+    restart_or_wait();
+  }
+}
+
+// A shrunk job grows when the nodes at hand allow a larger size.
+void RunSimulator::consider_growth() {
+  const std::optional<PlannedElastic>& elastic = plan_.capacity.elastic;
+  if (!elastic || grow_pending_ || elastic->grow == Growth::never ||
+      (!is_running() && action_ != Action::warm_up) || pool_.job_nodes() >= wanted_nodes()) {
+    return;
+  }
+  const std::int64_t possible = std::min(wanted_nodes(), pool_.job_nodes() + pool_.ready_nodes());
+  const ElasticSize* present = elastic->size_for(pool_.job_nodes());
+  const ElasticSize* larger = elastic->size_for(possible);
+  if (larger != nullptr && (present == nullptr || larger->nodes > present->nodes)) {
+    grow_pending_ = true;
+    plan_ahead();
+    cut_training(next_stop_);
+  }
+}
+
+// Spot nodes have left the job.
+void RunSimulator::nodes_leave(const PoolEvent& event) {
+  const std::int32_t cause = plan_.capacity.spot->cause;
+  ++result_.preemptions;
+  notice_ = emergency_ = kForever;
+  if (event.nodes == 0) {
+    return;
+  }
+  ++result_.failures_by_cause[static_cast<std::size_t>(cause)];
   book_action();
   if (options_.timeline != nullptr) {
     options_.timeline->add({now_, now_, RunActivity::failure, cause});
   }
   if (action_ == Action::wait) {
     action_begin_ = now_;
-    settle_pool();
-    send_to_repair(1);
+    lost_nodes_ += event.nodes;
+    change_nodes();
     return;
   }
-  if (takes_node && broken_ < job_nodes_) {
-    ++broken_;
-  }
-  roll_back();
+  ++result_.failures;
+  broken_ = std::min(broken_, pool_.job_nodes());
+  roll_back(cause, event.nodes);
+  change_nodes();
+  outage_.reset();
   if (++fruitless_failures_ >= kHopelessFailures) {
     stop(StopReason::no_progress);
     return;
   }
-  cause_ = cause;
-  begin_stages(Action::detect);
-}
-
-// Back to the last durable checkpoint: everything trained since then is lost work.
-void RunSimulator::roll_back() {
-  SimTime lost{(steps_ - durable_steps_) * step_time_.ns};
-  if (action_ == Action::train) {
-    lost += now_ - action_begin_;
-  }
-  spent(RunCategory::productive) -= lost;
-  spent(RunCategory::lost_work) += lost;
-  if (options_.timeline != nullptr) {
-    options_.timeline->mark_lost(lost);
-  }
-  durable_at_ = kForever;
-  steps_ = saved_steps_ = durable_steps_;
-  if (next_evaluation_ > steps_ && evaluation_ != kNever) {
-    next_evaluation_ = (steps_ / evaluation_ + 1) * evaluation_;
-    plan_ahead();
-  }
-}
-
-// `first` or the next stage that takes time. Diagnosis and warm-up are begun in any case: more than
-// the next stage follows from their end.
-void RunSimulator::begin_stages(Action first) {
-  Action action = first;
-  while (true) {
-    const auto stage = static_cast<std::size_t>(action) - static_cast<std::size_t>(Action::detect);
-    const Stage& planned = stages_[static_cast<std::size_t>(cause_)][stage];
-    const SimTime length =
-        planned.law == nullptr ? planned.length : bounded_time(sample(*planned.law, stage_[stage]));
-    if (length > SimTime{} || action == Action::diagnose || action == Action::warm_up) {
-      action_ = action;
-      action_begin_ = now_;
-      action_end_ = now_ + length;
-      return;
-    }
-    action = static_cast<Action>(static_cast<int>(action) + 1);
-  }
-}
-
-// Diagnosis is done: broken nodes leave, spares come in, and the job goes on or waits.
-void RunSimulator::replace_nodes() {
-  settle_pool();
-  send_to_repair(broken_);
-  broken_ = 0;
-  const std::int64_t moved = std::min(plan_.step.nodes - job_nodes_, idle_spares_);
-  job_nodes_ += moved;
-  idle_spares_ -= moved;
-  if (job_nodes_ == plan_.step.nodes) {
-    begin_stages(Action::reschedule);
-  } else {
-    action_ = Action::wait;
-    action_begin_ = now_;
-    action_end_ = kForever;
-  }
-}
-
-// `nodes` of the job's nodes; the pool has been settled.
-void RunSimulator::send_to_repair(std::int64_t nodes) {
-  job_nodes_ -= nodes;
-  in_repair_ += nodes;
-  for (std::int64_t i = 0; i < nodes; ++i) {
-    queue_.push(now_ + bounded_time(sample(plan_.repair_time, repair_)), kRepairDone, 0);
-  }
-  next_event_ = queue_.top();
-}
-
-void RunSimulator::node_returns() {
-  settle_pool();
-  --in_repair_;
-  if (action_ != Action::wait) {
-    ++idle_spares_;
-    return;
-  }
-  book_action();
-  action_begin_ = now_;
-  ++job_nodes_;
-  if (job_nodes_ == plan_.step.nodes) {
-    begin_stages(Action::reschedule);
-  }
+  begin_recovery(cause);
 }
 
 }  // namespace orrery::run

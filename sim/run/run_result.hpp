@@ -4,7 +4,7 @@
 //
 //   goodput = productive GPU time / (GPUs of the job * wall)
 //   ettr    = productive GPU time / (GPUs of the job * wall - evaluation - planned maintenance)
-//   cost    = price * billed GPUs * wall
+//   cost    = bill of the held nodes and of what they used (billing.hpp)
 //
 // symbol  | meaning                                                        | unit | origin
 // --------|----------------------------------------------------------------|------|---------
@@ -13,9 +13,10 @@
 // ettr    | effective training time ratio: what failures, recovery and     | 1    | computed
 //         | checkpoints leave of the time that was meant for training      |      |
 //
-// Spares are in neither ratio; they are in the ledger and, if billed, in the cost. Work after the
-// last checkpoint counts as productive when the run ends: no failure took it. A run that stops at
-// the horizon is not finished, and its wall time is a lower bound.
+// GPUs of the job: those that its phases ask for, so a job that shrank is charged for the nodes
+// that it misses. Spares are in neither ratio; they are in the ledger and, if billed, in the cost.
+// Work after the last checkpoint counts as productive when the run ends: no failure took it. A run
+// that stops at the horizon is not finished, and its wall time is a lower bound.
 
 #include <array>
 #include <cstdint>
@@ -24,35 +25,54 @@
 
 #include "sim/base/sim_time.hpp"
 #include "sim/base/units.hpp"
+#include "sim/run/bill.hpp"
 #include "sim/run/run_category.hpp"
 
 namespace orrery::run {
 
 enum class StopReason {
-  target_reached,  // all steps done (and saved)
-  window_over,     // the stated duration has passed
-  horizon,         // gave up: the target is too far away at this rate of progress
-  no_progress,     // gave up: no checkpoint became durable during very many failures in a row
+  target_reached,      // all steps done (and saved)
+  window_over,         // the stated duration has passed
+  horizon,             // gave up: the target is too far away at this rate of progress
+  no_progress,         // gave up: no checkpoint became durable during very many failures in a row
+  restarts_exhausted,  // gave up: more restarts than allowed
+  interrupted,         // asked to stop; the rest of the result is void
 };
 
 [[nodiscard]] constexpr std::string_view to_string(StopReason reason) {
-  constexpr std::array<std::string_view, 4> kNames = {
-      "target reached", "window over", "horizon reached before the target", "no progress"};
+  constexpr std::array<std::string_view, 6> kNames = {"target reached",
+                                                      "window over",
+                                                      "horizon reached before the target",
+                                                      "no progress",
+                                                      "more restarts than allowed",
+                                                      "interrupted"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 
 struct RunResult {
   SimTime wall;
   std::int64_t steps_done = 0;       // completed and kept
+  Tokens tokens;                     // of these steps
   std::int64_t failures = 0;         // that struck the job or took a node
-  std::int64_t checkpoints = 0;      // that became durable
+  std::int64_t checkpoints = 0;      // copies that became durable
   std::int64_t nodes_in_repair = 0;  // when the run ended
+  std::int64_t restarts = 0;         // begun, after failures or to change the size of the job
+  std::int64_t failed_restarts = 0;
+  std::int64_t unreadable_checkpoints = 0;
+  std::int64_t resizes = 0;      // restarts on fewer nodes than wanted, and back on more
+  std::int64_t preemptions = 0;  // times that spot nodes were taken away
+  std::int64_t slowdowns = 0;
+  std::int64_t evictions = 0;    // of slow nodes
+  std::int64_t corruptions = 0;  // silent ones that began
+  std::int64_t spikes = 0;       // of the loss
+  Seconds held;                  // GPU time of all nodes held
   RunLedger ledger;
-  Dollars cost;  // 0 without a price
+  Bill bill;  // 0 without a price
   double goodput = 0.0;
   double ettr = 0.0;
   StopReason stop = StopReason::target_reached;
   std::vector<std::int64_t> failures_by_cause;  // by index into RunPlan::causes
+  std::vector<Int128> gpu_time_by_cause;  // GPU ns: work that it took, recovery, waiting for nodes
 
   [[nodiscard]] bool finished() const {
     return stop == StopReason::target_reached || stop == StopReason::window_over;

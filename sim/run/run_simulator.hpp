@@ -3,45 +3,57 @@
 // What happens to the run in one trial? Training, saves, failures and recoveries as discrete
 // events.
 //
-//   between two events training advances in closed form: n steps take n * step_time, exactly
-//   lost work at a failure = (steps done - steps of the last durable checkpoint) * step_time
+//   between two events training advances in closed form: n steps take n * pace, exactly
+//   lost work at a failure = time of the steps since the state it goes back to
 //                            + time into the current step
 //
-// Order at a step boundary: save (when due), evaluation, planned stop (after a save it waits for),
-// unitemised stop, training. Order of events at the same nanosecond: a save becomes durable, a node
-// comes back from repair, the job's own action completes, a failure strikes, the run ends. So a
-// failure at the very end of an action finds it completed.
+// Order at a step boundary: changes of pace, save (when due), evaluation, next phase, rework,
+// planned stop (after a save it waits for), unitemised stop, training. Order of events at the same
+// nanosecond: a save becomes durable, nodes come and go, the job's own action completes, something
+// becomes slow or corrupt, a failure strikes, the run ends. So a failure at the very end of an
+// action finds it completed.
 //
 // Assumptions
-// - Failures of all nodes are one Poisson process of rate nodes * node_rate + job_rate. It runs
-//   through training, saves, stops and recovery; a failure during recovery starts it again. While
-//   the job waits for nodes, only the nodes it still holds can fail.
-// - A node leaves when its failure has been diagnosed; a spare takes its place at once, or the job
-//   waits for a repair. Repaired nodes are good and return to the pool.
-// - A failure aborts a save in flight. An asynchronous save that is due while another is in flight
-//   begins at the first step boundary after that one became durable.
+// - A failure during recovery starts it again. While the job waits for nodes, only the nodes it
+//   still holds can fail.
+// - A node leaves when its failure has been diagnosed; a spare takes its place, or the job shrinks,
+//   or it waits for a repair.
+// - A failure aborts the saves in flight. A save that is due while a copy to one of its tiers is
+//   still being written begins at the first step boundary after that one became durable.
+// - The job comes back from the newest usable copy; of equally new ones from the fastest tier.
+// - A slowdown holds from the step boundary after its begin to the one after its end; of several at
+//   a time the worst one counts.
+// - Silent corruption taints all states saved after it. When it is found the job goes back to the
+//   newest state before it, or to the start.
 // - A planned stop that falls due during a recovery is done in its shadow and costs nothing more.
-// - A trial gives up at RunPlan::end, or after 10,000 failures in a row without a durable
-// checkpoint.
+// - A trial gives up at RunPlan::end, after RecoveryPlan::max_restarts, or after 10,000 failures in
+//   a row without a durable checkpoint.
 //
-// Checked after every trial, exactly: the ledger adds up to the allocated GPUs times the wall time
-// (spares and nodes in repair included), and its productive part to the steps done.
+// Checked after every trial, exactly: the ledger adds up to the held GPUs integrated over the wall
+// time (spares and nodes in repair included).
 //
 // Complexity: O(1) per event. Whole cycles of training and save that end before the next event are
-// skipped in one step unless `event_by_event`; the result is the same to the nanosecond.
+// skipped in one step unless `event_by_event`; the result is the same to the nanosecond. A saver
+// with several tiers is simulated save by save.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "sim/base/random.hpp"
 #include "sim/engine/event_queue.hpp"
+#include "sim/run/billing.hpp"
+#include "sim/run/failure_sources.hpp"
+#include "sim/run/node_pool.hpp"
+#include "sim/run/pace_record.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_result.hpp"
 #include "sim/run/run_timeline.hpp"
+#include "sim/run/saved_states.hpp"
 
 namespace orrery::run {
 
@@ -56,6 +68,10 @@ struct TrialOptions {
   RunTimeline* timeline = nullptr;  // receives every interval; implies event_by_event
   // In order of time; they replace the random ones.
   std::optional<std::span<const ScriptedFailure>> failures = {};
+  // Ascending; `progress` receives the steps done (and kept so far) at each of them.
+  std::span<const SimTime> samples = {};
+  std::vector<double>* progress = nullptr;
+  std::stop_token stop = {};  // ends the trial soon, with StopReason::interrupted
 };
 
 // Reusable for any number of trials; one object per thread. Keeps a reference to the plan.
@@ -74,7 +90,11 @@ class RunSimulator {
     evaluate,
     planned_stop,
     unitemised_stop,
-    wait,    // for nodes
+    rework_stop,  // stands still, or trains steps in vain
+    wait,         // for nodes; from here on the job does not run
+    phase_change,
+    late_save,  // by the replicas that survived
+    failed_restart,
     detect,  // from here on in the order of RecoveryStage
     diagnose,
     reschedule,
@@ -83,52 +103,127 @@ class RunSimulator {
     warm_up,
   };
 
-  // Order at the same nanosecond; the job's own action comes between repair and failure.
-  static constexpr std::uint8_t kRepairDone = 0;
-  static constexpr std::uint8_t kFailure = 1;
-  static constexpr std::uint8_t kEndOfRun = 2;
+  static constexpr std::size_t kActions = 17;
 
-  // A stage of a recovery: its fixed length, or the law to draw it from.
-  struct Stage {
-    SimTime length;
-    const Duration* law = nullptr;
+  // What can interrupt the job.
+  enum class Interrupt : std::uint8_t { pool, internal, failure, end };
+
+  // Events of the simulator's own queue, in their order at the same nanosecond.
+  enum class Internal : std::uint8_t { slowdown_ends, eviction, detection, corruption, sample };
+
+  struct Slowdown {
+    std::uint32_t id = 0;
+    double factor = 1.0;
+    std::int32_t index = 0;  // into FailurePlan::slowdowns
+  };
+
+  // Results of a host that computes wrong ones, since the step after `clean_steps`.
+  struct Taint {
+    bool active = false;
+    std::int64_t clean_steps = 0;
+    bool repeats = false;  // the host stays: it corrupts again after the recovery in progress
+    bool recovering = false;
   };
 
   static constexpr std::int64_t kNever = std::int64_t{1} << 62;
   static constexpr std::int64_t kHopelessFailures = 10'000;
 
-  void reset(const TrialOptions& options);
+  struct BookedAs {
+    RunCategory category;
+    RunActivity activity;
+  };
+
+  [[nodiscard]] static BookedAs booking_of(Action action);
+  [[nodiscard]] static std::array<RandomStream, kRecoveryStageCount> stage_streams(
+      std::uint64_t seed, std::uint32_t trial);
+
+  // The hot path: run_simulator.cpp.
   void advance();
-  void begin(Action action, SimTime length);
+
+  void begin(Action action, SimTime length) {
+    action_ = action;
+    action_begin_ = now_;
+    action_end_ = now_ + length;
+  }
+
   void next_action();
-  void special_action();
   void begin_training();
   void begin_save();
-  void begin_blocking_save();
-  bool begin_stop();
-  void begin_stages(Action first);
   void skip_cycles();
-  [[nodiscard]] bool complete_other_action();
-  void plan_ahead();
-  void handle_event();
-  void strike(std::int32_t cause, double thinning);
-  void roll_back();
-  void send_to_repair(std::int64_t nodes);
-  void replace_nodes();
-  void node_returns();
-  void schedule_failure(bool replaces_top);
-  void book_action();
-  void record_action() const;
-  void settle_pool();
-  void stop(StopReason reason);
-  [[nodiscard]] SimTime next_maintenance() const;
   [[nodiscard]] bool is_skippable() const;
   [[nodiscard]] std::int64_t steps_until(SimTime time) const;
-  [[nodiscard]] RunResult result();
 
-  SimTime& spent(RunCategory category) {
-    return spent_[static_cast<std::size_t>(category)];
+  void copies_are_durable(std::int64_t copies) {
+    fruitless_failures_ = 0;
+    checkpoints_ += copies;
   }
+
+  // Step boundaries with more to do: run_boundary.cpp.
+  void special_action();
+  [[nodiscard]] bool begin_pending_change();
+  [[nodiscard]] bool begin_due_stop();
+  void begin_blocking_save();
+  [[nodiscard]] SimTime blocking_save_time() const;
+  void enter_phase();
+  void begin_rework();
+  void grow();
+  void evict();
+  void plan_ahead();
+  void set_pace();
+  [[nodiscard]] Pace pace_now() const;
+  [[nodiscard]] bool complete_other_action();
+  void complete_recovery();
+  void cut_training(SimTime at);
+  [[nodiscard]] bool grows_at_once() const;
+  [[nodiscard]] bool change_size();
+  [[nodiscard]] SimTime next_maintenance() const;
+
+  // Failures, recoveries and nodes: run_recovery.cpp.
+  void handle_interrupt();
+  void find_interrupt();
+  void end_of_run();
+  void handle_pool();
+  void handle_failure();
+  void strike(const Strike& failure);
+  void strike_while_waiting(const Strike& failure);
+  void roll_back(std::int32_t cause, std::int64_t hit_nodes);
+  void go_back(std::int64_t to, RunCategory category, std::int32_t cause);
+  void begin_recovery(std::int32_t cause);
+  void begin_stages(Action first);
+  [[nodiscard]] SimTime stage_length(RecoveryStage stage);
+  void complete_communicators();
+  void complete_load();
+  void replace_nodes();
+  void restart_or_wait();
+  void wait_for_nodes();
+  void fit_nodes();
+  void nodes_return();
+  void consider_growth();
+  void nodes_leave(const PoolEvent& event);
+  void change_nodes();
+  [[nodiscard]] std::int64_t wanted_nodes() const;
+  [[nodiscard]] bool can_run_on(std::int64_t nodes) const;
+
+  // What is slow, corrupt or in vain: run_disturbance.cpp.
+  void handle_internal();
+  void disturb(const PlannedCause& cause);
+  void begin_slowdown(std::int32_t index);
+  void end_slowdown(std::uint32_t id);
+  void repace();
+  void begin_corruption(std::int32_t index);
+  void detect_corruption(std::int32_t index);
+  void end_corruptions();
+  void begin_spike(std::int32_t index);
+  [[nodiscard]] std::int64_t steps_now() const;
+
+  // The books: run_books.cpp.
+  void reset(const TrialOptions& options);
+  void book_action();
+  void blame(std::int32_t cause, Int128 gpu_ns);
+  void record_action() const;
+  void settle();
+  void stop(StopReason reason);
+  [[nodiscard]] RunResult result();
 
   // Notes the action that ends now; one predictable branch without a timeline.
   void record() const {
@@ -137,55 +232,81 @@ class RunSimulator {
     }
   }
 
-  void save_is_durable(std::int64_t steps) {
-    durable_steps_ = steps;
-    fruitless_failures_ = 0;
-    ++checkpoints_;
+  [[nodiscard]] bool is_running() const {
+    return action_ < Action::wait;
   }
 
   const RunPlan& plan_;
-  const SimTime step_time_;
+  const std::int64_t gpus_per_node_;
   const std::int64_t target_;      // steps, or a number never reached
   const std::int64_t checkpoint_;  // steps between saves, or a number never reached
   const std::int64_t evaluation_;  // steps between evaluations, or a number never reached
-  const std::int64_t longest_;     // steps of one training action, bounded by the end of the run
-  const SimTime stall_;
-  const bool asynchronous_;
-  std::vector<std::array<Stage, kRecoveryStageCount>> stages_;  // by cause
+  const bool saves_alike_;         // one tier: every save is the first one
   TrialOptions options_;
-  engine::EventQueue queue_;  // what can interrupt the job: failure, repairs, the end
-  engine::Event next_event_;  // its first event
+  NodePool pool_;
+  FailureSources failures_;
+  SavedStates saved_;
+  PaceRecord paces_;
+  Billing billing_;
+  engine::EventQueue queue_;  // of Internal events
+  SimTime interrupt_;         // the first of all interrupts
+  Interrupt interrupt_kind_ = Interrupt::end;
 
   SimTime now_;
   Action action_ = Action::train;
   SimTime action_begin_;
   SimTime action_end_;
   std::int64_t action_steps_ = 0;
-  SimTime durable_at_;                // of the save in flight, kForever without one
-  std::int64_t steps_ = 0;            // done and kept
-  std::int64_t saved_steps_ = 0;      // state of the latest save begun
-  std::int64_t durable_steps_ = 0;    // state of the latest durable save
-  std::int64_t next_evaluation_ = 0;  // step of the first evaluation not done yet
-  std::int64_t next_special_ = 0;     // step of the next evaluation or of the target
-  std::int64_t checkpoints_ = 0;      // durable ones
-  std::array<SimTime, RunLedger::kCategories> spent_{};  // by the whole job, all nodes present
-  SimTime tail_;  // training of an unfinished step when the run ends
+  SimTime step_time_;             // at the present pace
+  std::int64_t longest_ = 0;      // steps of one training action, bounded by the end of the run
+  std::int64_t steps_ = 0;        // done and kept
+  std::int64_t saved_steps_ = 0;  // state of the latest save begun
+  std::int64_t saves_ = 0;        // begun
+  const PlannedSave* save_ = nullptr;  // in progress
+  bool save_stalls_ = false;           // a copy of it is durable when its stall ends
+  SimTime blocked_until_;              // the next save waits for copies in flight until then
+  std::int64_t next_evaluation_ = 0;   // step of the first evaluation not done yet
+  std::int64_t next_special_ = 0;      // the first step at which more is due than a save
+  std::int64_t checkpoints_ = 0;       // durable copies
+  std::array<SimTime, RunLedger::kCategories> spent_{};  // on the present nodes of the job
   SimTime next_maintenance_;
   SimTime next_unitemised_;
-  SimTime next_stop_;  // the earlier of the two
+  SimTime next_stop_;  // the earliest thing due at a step boundary by time
 
-  std::int64_t job_nodes_ = 0;
-  std::int64_t idle_spares_ = 0;
-  std::int64_t in_repair_ = 0;
+  std::size_t phase_ = 0;
+  std::size_t rework_ = 0;  // first one still to come
+  std::int64_t job_gpus_ = 0;
   std::int64_t broken_ = 0;  // nodes of the job known or about to be known as broken
-  SimTime pool_since_;       // idle_spares_ and in_repair_ are booked up to here
+  std::int64_t broken_bad_ = 0;
+  SimTime settled_;           // books of nodes are complete up to here
+  Int128 held_gpu_ns_ = 0;    // GPUs held, integrated over time
+  Int128 wanted_gpu_ns_ = 0;  // GPUs that the phases ask for, integrated over time
 
-  std::int32_t cause_ = -1;  // of the recovery in progress
+  std::int32_t cause_ = -1;        // of the recovery in progress
+  std::int32_t shrunk_by_ = -1;    // cause for which the job runs on fewer nodes
+  std::size_t source_ = 0;         // tier from which it loads
+  std::int64_t lost_nodes_ = 0;    // since the job last ran
+  std::int64_t nodes_saved_ = 0;   // nodes of the job at the latest save
+  bool late_save_ = false;         // the surviving replicas will save
+  SimTime readiness_;              // until the nodes that join are ready
+  std::optional<SimTime> outage_;  // replaces the stages
+  std::int64_t restarts_ = 0;
   std::int64_t fruitless_failures_ = 0;
   std::size_t scripted_ = 0;
-  RandomStream failure_time_;
-  RandomStream failure_cause_;
-  RandomStream repair_;
+
+  bool repace_ = false;        // the pace changes at the next step boundary
+  bool grow_pending_ = false;  // nodes are ready that would make the job larger
+  std::int64_t steps_in_vain_ = 0;
+  SimTime notice_;                        // when the nodes of a notice leave; kForever without one
+  SimTime emergency_;                     // latest begin of the save before that
+  std::vector<std::uint32_t> evictions_;  // slowdowns that wait for a step boundary
+  std::vector<Slowdown> slowdowns_;       // active ones
+  std::uint32_t next_slowdown_ = 0;
+  std::vector<Taint> taints_;  // by FailurePlan::silent
+  std::size_t sampled_ = 0;
+
+  RandomStream luck_;         // copies that survive, loads and restarts that fail
+  RandomStream disturbance_;  // factors and durations of slowdowns, delays of detection
   std::array<RandomStream, kRecoveryStageCount> stage_;
   bool over_ = false;
   RunResult result_;

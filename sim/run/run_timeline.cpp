@@ -1,6 +1,7 @@
 #include "sim/run/run_timeline.hpp"
 
 #include <array>
+#include <cstddef>
 
 #include "sim/base/check.hpp"
 
@@ -20,24 +21,28 @@ std::string_view to_string(RunActivity activity) {
                                                                       "communicator init",
                                                                       "load",
                                                                       "warm-up",
-                                                                      "failure"};
+                                                                      "failure",
+                                                                      "discarded training",
+                                                                      "rework"};
   return kNames[static_cast<std::size_t>(activity)];
 }
 
-void RunTimeline::mark_lost(SimTime lost) {
+void RunTimeline::mark_lost(SimTime lost, RunActivity kind) {
   SimTime left = lost;
   for (std::size_t i = intervals_.size(); i > 0 && left > SimTime{}; --i) {
     RunInterval& interval = intervals_[i - 1];
     if (interval.kind != RunActivity::training) {
       continue;
     }
-    // Checkpoints capture the state at the end of a training interval, so none is lost in part.
     const SimTime length = interval.end - interval.begin;
-    ORRERY_CHECK(length <= left,
-                 "{} ns of lost work end inside a training interval of {} ns",
-                 lost.ns,
-                 length.ns);
-    interval.kind = RunActivity::lost_training;
+    if (length > left) {  // its first steps stay
+      const RunInterval kept{interval.begin, interval.end - left, interval.kind, interval.cause};
+      interval.begin = kept.end;
+      interval.kind = kind;
+      intervals_.insert(intervals_.begin() + static_cast<std::ptrdiff_t>(i - 1), kept);
+      return;
+    }
+    interval.kind = kind;
     left -= length;
   }
   ORRERY_CHECK(left == SimTime{}, "{} ns of lost work were never trained", left.ns);

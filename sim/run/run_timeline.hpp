@@ -10,7 +10,8 @@
 // cause  | index into RunPlan::causes for failures and recoveries     | -    | simulated, or -1
 //
 // Intervals of the job tile the wall time without gap or overlap; failures are marks between them.
-// Training that a later failure took is relabelled lost_training.
+// Training that a later failure took is relabelled lost_training, training that was thrown away on
+// purpose discarded_training.
 
 #include <cstdint>
 #include <string_view>
@@ -35,9 +36,11 @@ enum class RunActivity : std::uint8_t {
   load,
   warm_up,
   failure,
+  discarded_training,
+  rework,
 };
 
-inline constexpr std::size_t kRunActivityCount = 14;
+inline constexpr std::size_t kRunActivityCount = 16;
 
 [[nodiscard]] std::string_view to_string(RunActivity activity);
 
@@ -56,8 +59,8 @@ class RunTimeline {
     intervals_.push_back(interval);
   }
 
-  // Relabels the latest `lost` of training time; it ends where the latest interval ends.
-  void mark_lost(SimTime lost);
+  // Relabels the latest `lost` of training time as `kind`.
+  void mark_lost(SimTime lost, RunActivity kind);
 
   void clear() {
     intervals_.clear();

@@ -7,17 +7,10 @@ namespace orrery::run::testing {
 ReferenceRun::ReferenceRun(const RunPlan& plan, std::span<const ScriptedFailure> failures)
     : plan_(plan),
       failures_(failures),
+      tiers_(plan.checkpoint.tiers.size()),
       maintenance_(plan.maintenance.period.ns),
-      unitemised_(plan.unitemised.period.ns) {}
-
-// The save in flight protects from its end on; what was trained after its begin stays unprotected.
-void ReferenceRun::settle_save(std::int64_t until) {
-  if (flight_until_ >= 0 && flight_until_ <= until) {
-    durable_ = saved_;
-    trained_since_durable_ = trained_since_saved_;
-    flight_until_ = -1;
-    ++result_.saves;
-  }
+      unitemised_(plan.unitemised.period.ns) {
+  tiers_.back().durable = 0;
 }
 
 // Lets time pass, unless a failure or the end of the run comes first. A failure at the very end
@@ -28,17 +21,24 @@ ReferenceRun::Outcome ReferenceRun::spend(std::int64_t length, RunCategory categ
   const std::int64_t failure = has_failure ? failures_[next_failure_].at.ns : INT64_MAX;
   const std::int64_t end = plan_.end.ns;
   const std::int64_t until = std::min({wanted, failure, end});
-  result_.ns[category] += until - now_;
   if (category == RunCategory::productive) {
-    trained_since_durable_ += until - now_;
-    trained_since_saved_ += until - now_;
+    partial_ += until - now_;
+  } else {
+    result_.ns[category] += until - now_;
   }
   now_ = until;
-  settle_save(now_);
+  for (Tier& tier : tiers_) {
+    if (tier.flight_until >= 0 && tier.flight_until <= now_) {
+      tier.durable = tier.flight;
+      tier.flight_until = -1;
+      ++result_.saves;
+    }
+  }
   if (wanted <= failure && wanted <= end) {
     return Outcome::done;
   }
   if (failure <= end) {
+    cause_ = failures_[next_failure_].cause;
     ++next_failure_;
     ++result_.failures;
     return Outcome::failed;
@@ -47,60 +47,98 @@ ReferenceRun::Outcome ReferenceRun::spend(std::int64_t length, RunCategory categ
 }
 
 bool ReferenceRun::save_is_due() const {
-  return plan_.checkpoint_steps && steps_ - saved_ >= *plan_.checkpoint_steps && flight_until_ < 0;
+  if (!plan_.checkpoint.every_steps || steps() - saved_ < *plan_.checkpoint.every_steps) {
+    return false;
+  }
+  for (const SavedCopy& copy : plan_.checkpoint.save(saves_begun_ + 1).copies) {
+    if (tiers_[static_cast<std::size_t>(copy.tier)].flight_until >= 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+ReferenceRun::Outcome ReferenceRun::regular_save() {
+  const PlannedSave& save = plan_.checkpoint.save(++saves_begun_);
+  saved_ = steps();
+  for (const SavedCopy& copy : save.copies) {
+    if (copy.durable > save.stall) {
+      tiers_[static_cast<std::size_t>(copy.tier)].flight = saved_;
+      tiers_[static_cast<std::size_t>(copy.tier)].flight_until = now_ + copy.durable.ns;
+    }
+  }
+  const Outcome outcome = spend(save.stall.ns, RunCategory::checkpoint_stall);
+  for (const SavedCopy& copy : save.copies) {
+    if (outcome == Outcome::done && copy.durable <= save.stall) {
+      tiers_[static_cast<std::size_t>(copy.tier)].durable = saved_;
+      ++result_.saves;
+    }
+  }
+  return outcome;
 }
 
 ReferenceRun::Outcome ReferenceRun::save_and_wait() {
-  std::int64_t length = flight_until_ >= 0 ? flight_until_ - now_ : 0;
-  if (flight_until_ < 0 || saved_ != steps_) {
-    length += plan_.durable.ns;
+  const Tier& last = tiers_.back();
+  std::int64_t length = last.flight_until >= 0 ? last.flight_until - now_ : 0;
+  if (last.flight_until < 0 || last.flight != steps()) {
+    length += plan_.checkpoint.saves.back().copies.back().durable.ns;
   }
   const Outcome outcome = spend(length, RunCategory::checkpoint_stall);
   if (outcome == Outcome::done) {
-    result_.saves += durable_ != steps_ ? 1 : 0;
-    saved_ = durable_ = steps_;
-    trained_since_durable_ = trained_since_saved_ = 0;
+    result_.saves += tiers_.back().durable != steps() ? 1 : 0;
+    saved_ = tiers_.back().durable = steps();
   }
   return outcome;
 }
 
 ReferenceRun::Outcome ReferenceRun::one_step() {
-  const Outcome outcome = spend(plan_.step.step_time.ns, RunCategory::productive);
-  steps_ += outcome == Outcome::done ? 1 : 0;
+  const PlannedPhase& phase = plan_.phases[phase_of_step(plan_.phases, steps())];
+  const Outcome outcome = spend(phase.step_time.ns, RunCategory::productive);
+  if (outcome == Outcome::done) {
+    kept_.push_back(partial_);
+    partial_ = 0;
+  }
   return outcome;
 }
 
 ReferenceRun::Outcome ReferenceRun::step_boundary() {
-  if (steps_ == plan_.target_steps) {
-    if (plan_.final_save && durable_ != steps_) {
+  const std::int64_t stored = tiers_.back().durable;
+  const bool at_target = plan_.target_steps && steps() == *plan_.target_steps;
+  if (at_target) {
+    if (plan_.checkpoint.final_save && stored != steps()) {
       return save_and_wait();
     }
   } else if (save_is_due()) {
-    saved_ = steps_;
-    trained_since_saved_ = 0;
-    if (plan_.checkpoint_mode == CheckpointMode::async) {
-      flight_until_ = now_ + plan_.durable.ns;
-      return spend(plan_.stall.ns, RunCategory::checkpoint_stall);
-    }
-    const Outcome outcome = spend(plan_.stall.ns, RunCategory::checkpoint_stall);
-    if (outcome == Outcome::done) {
-      durable_ = steps_;
-      trained_since_durable_ = 0;
-      ++result_.saves;
-    }
-    return outcome;
+    return regular_save();
   }
-  if (plan_.evaluation_steps && steps_ > evaluated_ && steps_ % *plan_.evaluation_steps == 0) {
+  if (plan_.evaluation_steps && steps() > evaluated_ && steps() % *plan_.evaluation_steps == 0) {
     const Outcome outcome = spend(plan_.evaluation_time.ns, RunCategory::evaluation);
-    evaluated_ = outcome == Outcome::done ? steps_ : evaluated_;
+    evaluated_ = outcome == Outcome::done ? steps() : evaluated_;
     return outcome;
   }
-  if (steps_ == plan_.target_steps) {
+  if (at_target) {
     finished_ = true;
     return Outcome::over;
   }
+  if (steps() == plan_.phases[changed_].until_step) {
+    const SimTime change = plan_.phases[changed_ + 1].change;
+    if (change > SimTime{} && stored != steps()) {
+      return save_and_wait();
+    }
+    ++changed_;
+    running_ = change == SimTime{};
+    const Outcome outcome = spend(change.ns, RunCategory::restart_scheduling);
+    running_ = running_ || outcome == Outcome::done;
+    return outcome;
+  }
+  if (reworked_ < plan_.rework.size() && steps() == plan_.rework[reworked_].at_step) {
+    const PlannedRework& rework = plan_.rework[reworked_++];
+    undo_to(steps() - rework.discard_steps, RunCategory::rework);
+    tiers_.back().durable = steps();
+    return spend(rework.stall.ns, RunCategory::rework);
+  }
   if (maintenance_ <= now_) {
-    if (durable_ != steps_) {
+    if (stored != steps()) {
       return save_and_wait();
     }
     while (maintenance_ <= now_) {
@@ -115,33 +153,90 @@ ReferenceRun::Outcome ReferenceRun::step_boundary() {
   return one_step();
 }
 
+// Back to `steps`; what was trained beyond is booked as `category`.
+void ReferenceRun::undo_to(std::int64_t steps, RunCategory category) {
+  std::int64_t undone = partial_;
+  partial_ = 0;
+  while (this->steps() > steps) {
+    undone += kept_.back();
+    kept_.pop_back();
+  }
+  result_.ns[category] += undone;
+  for (Tier& tier : tiers_) {
+    tier.flight_until = -1;
+    if (tier.durable > steps) {
+      tier.durable = -1;
+    }
+  }
+  saved_ = steps;
+  changed_ = phase_of_step(plan_.phases, steps);
+  forget_evaluations();
+}
+
+void ReferenceRun::forget_evaluations() {
+  if (plan_.evaluation_steps) {
+    const std::int64_t every = *plan_.evaluation_steps;
+    evaluated_ = std::min(evaluated_, steps() / every * every);
+  }
+}
+
+ReferenceRun::Outcome ReferenceRun::stage(RecoveryStage stage, RunCategory category) {
+  const auto cause = static_cast<std::size_t>(cause_);
+  const Duration& law = stage == RecoveryStage::load
+                            ? plan_.checkpoint.tiers[source_].load[cause]
+                            : plan_.recovery.stages[cause][index_of(stage)];
+  return spend(bounded_time(mean(law)).ns, category);
+}
+
 // All fixed stages of the last cause, from the first again whenever one is struck.
 ReferenceRun::Outcome ReferenceRun::recover() {
-  constexpr RunCategory kCategories[] = {RunCategory::detection,
-                                         RunCategory::diagnosis,
+  const auto cause = static_cast<std::size_t>(cause_);
+  for (std::size_t i = 0; i < tiers_.size(); ++i) {
+    if (plan_.checkpoint.tiers[i].survival.by_cause[cause] == 0.0) {
+      tiers_[i].durable = i + 1 == tiers_.size() ? 0 : -1;
+    }
+  }
+  const bool late_save = running_ && plan_.checkpoint.just_in_time &&
+                         plan_.checkpoint.just_in_time->survival.by_cause[cause] == 1.0;
+  source_ = tiers_.size() - 1;
+  if (late_save) {
+    undo_to(steps(), RunCategory::lost_work);
+  } else {
+    for (std::size_t i = tiers_.size() - 1; i-- > 0;) {
+      source_ = tiers_[i].durable >= tiers_[source_].durable ? i : source_;
+    }
+    undo_to(tiers_[source_].durable, RunCategory::lost_work);
+  }
+  running_ = false;
+  const auto jit = [&]() {
+    if (!late_save) {
+      return Outcome::done;
+    }
+    const Outcome outcome =
+        spend(plan_.checkpoint.just_in_time->save.ns, RunCategory::checkpoint_stall);
+    if (outcome == Outcome::done) {
+      tiers_.back().durable = steps();
+      ++result_.saves;
+    }
+    return outcome;
+  };
+  Outcome outcome = stage(RecoveryStage::detect, RunCategory::detection);
+  outcome = outcome == Outcome::done ? jit() : outcome;
+  constexpr RunCategory kCategories[] = {RunCategory::diagnosis,
                                          RunCategory::restart_scheduling,
                                          RunCategory::restart_communicator,
                                          RunCategory::restart_load,
                                          RunCategory::restart_warm_up};
-  result_.ns[RunCategory::productive] -= trained_since_durable_;
-  result_.ns[RunCategory::lost_work] += trained_since_durable_;
-  trained_since_durable_ = trained_since_saved_ = 0;
-  steps_ = saved_ = durable_;
-  flight_until_ = -1;
-  if (plan_.evaluation_steps) {
-    evaluated_ = std::min(evaluated_, steps_ / *plan_.evaluation_steps * *plan_.evaluation_steps);
+  for (std::size_t i = 1; i < kRecoveryStageCount && outcome == Outcome::done; ++i) {
+    outcome = stage(static_cast<RecoveryStage>(i), kCategories[i - 1]);
   }
-  const auto& stages = plan_.causes.back().recovery;
-  for (std::size_t i = 0; i < kRecoveryStageCount; ++i) {
-    const Outcome outcome = spend(bounded_time(mean(stages[i])).ns, kCategories[i]);
-    if (outcome != Outcome::done) {
-      return outcome;
+  if (outcome == Outcome::done) {
+    running_ = true;
+    while (maintenance_ <= now_) {
+      maintenance_ += plan_.maintenance.period.ns;
     }
   }
-  while (maintenance_ <= now_) {
-    maintenance_ += plan_.maintenance.period.ns;
-  }
-  return Outcome::done;
+  return outcome;
 }
 
 ReferenceResult ReferenceRun::run() {
@@ -150,7 +245,11 @@ ReferenceResult ReferenceRun::run() {
     outcome = outcome == Outcome::failed ? recover() : step_boundary();
   }
   result_.wall = now_;
-  result_.steps = steps_;
+  result_.steps = steps();
+  for (const std::int64_t step : kept_) {
+    result_.ns[RunCategory::productive] += step;
+  }
+  result_.ns[RunCategory::productive] += partial_;
   return result_;
 }
 

@@ -1,11 +1,14 @@
 #pragma once
 
-// A second, naive implementation of the run: one step at a time, no queue, no closed forms. It
-// knows nothing of spares. Used to check RunSimulator to the nanosecond.
+// A second, naive implementation of the run: one step at a time, no queue, no closed forms, the
+// cost of every kept step in a list. It knows phases, rework, tiers of checkpoints, copies that
+// certainly survive or certainly do not, and saves by the survivors; nothing of nodes, spares or
+// chance. Used to check RunSimulator to the nanosecond.
 
 #include <cstdint>
 #include <map>
 #include <span>
+#include <vector>
 
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_result.hpp"
@@ -30,27 +33,44 @@ class ReferenceRun {
  private:
   enum class Outcome { done, failed, over };
 
+  struct Tier {
+    std::int64_t durable = -1;
+    std::int64_t flight = -1;
+    std::int64_t flight_until = -1;  // -1: none in flight
+  };
+
   Outcome spend(std::int64_t length, RunCategory category);
-  void settle_save(std::int64_t until);
   Outcome step_boundary();
+  Outcome regular_save();
   Outcome one_step();
   Outcome save_and_wait();
   Outcome recover();
-  bool save_is_due() const;
+  Outcome stage(RecoveryStage stage, RunCategory category);
+  void undo_to(std::int64_t steps, RunCategory category);
+  void forget_evaluations();
+  [[nodiscard]] bool save_is_due() const;
+
+  [[nodiscard]] std::int64_t steps() const {
+    return static_cast<std::int64_t>(kept_.size());
+  }
 
   const RunPlan& plan_;
   std::span<const ScriptedFailure> failures_;
   std::size_t next_failure_ = 0;
   std::int64_t now_ = 0;
-  std::int64_t steps_ = 0;
+  std::vector<std::int64_t> kept_;  // wall time of every step done and kept
+  std::int64_t partial_ = 0;        // time into the step in progress
+  std::vector<Tier> tiers_;
   std::int64_t saved_ = 0;
-  std::int64_t durable_ = 0;
+  std::int64_t saves_begun_ = 0;
   std::int64_t evaluated_ = 0;
-  std::int64_t flight_until_ = -1;  // -1: no save in flight
-  std::int64_t trained_since_durable_ = 0;
-  std::int64_t trained_since_saved_ = 0;
   std::int64_t maintenance_ = 0;
   std::int64_t unitemised_ = 0;
+  std::size_t changed_ = 0;  // phases whose change is done
+  std::size_t reworked_ = 0;
+  std::size_t source_ = 0;
+  std::int32_t cause_ = 0;
+  bool running_ = true;
   bool finished_ = false;
   ReferenceResult result_;
 };

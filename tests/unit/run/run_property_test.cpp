@@ -86,6 +86,91 @@ RunSpec any_spec(Dice& dice) {
   return spec;
 }
 
+// Phases of other paces, with a stop before them or without.
+void add_phases(RunPlan& plan, Dice& dice) {
+  std::int64_t until = 0;
+  const PlannedPhase base = plan.phases.front();
+  plan.phases.clear();
+  for (std::int64_t i = dice.whole(1, 3); i >= 0; --i) {
+    PlannedPhase phase = base;
+    until += dice.whole(1, 60);
+    phase.until_step = i == 0 ? kLastStep : until;
+    phase.step_time = to_sim_time(dice.time(1, 20));
+    phase.change = dice.chance(0.5) ? SimTime{} : to_sim_time(dice.time(0, 50));
+    plan.phases.push_back(phase);
+  }
+}
+
+void add_rework(RunPlan& plan, Dice& dice) {
+  std::int64_t at = 0;
+  for (std::int64_t i = dice.whole(1, 3); i > 0; --i) {
+    at += dice.whole(1, 50);
+    plan.rework.push_back({.at_step = at,
+                           .discard_steps = dice.whole(1, at),
+                           .name = {},
+                           .stall = to_sim_time(dice.time(0, 30))});
+  }
+}
+
+// Two or three tiers, each with its own load, whose copies survive a cause or do not.
+void add_tiers(RunPlan& plan, Dice& dice) {
+  CheckpointPlan& checkpoint = plan.checkpoint;
+  const PlannedSave slow = checkpoint.saves.back();
+  const PlannedTier storage = checkpoint.tiers.back();
+  const std::int32_t faster = dice.chance(0.5) ? 1 : 2;
+  checkpoint.tiers.clear();
+  checkpoint.saves.clear();
+  std::int64_t every = 1;
+  PlannedSave save{slow.stall, {}};
+  for (std::int32_t i = 0; i <= faster; ++i) {
+    PlannedTier tier = storage;
+    tier.every_saves = every;
+    every *= dice.whole(1, 4);
+    for (Duration& load : tier.load) {
+      load = fixed(dice.time(0, 20));
+    }
+    if (i < faster) {
+      for (double& survives : tier.survival.by_cause) {
+        survives = dice.chance(0.5) ? 1.0 : 0.0;
+      }
+    }
+    const SimTime copy = i < faster ? save.stall + to_sim_time(dice.time(0, 60))
+                                    : slow.copies.back().durable + save.stall;
+    save.copies.push_back({i, copy});
+    checkpoint.tiers.push_back(tier);
+    checkpoint.saves.push_back(save);
+    save.stall += to_sim_time(dice.time(0, 3));
+  }
+}
+
+void add_late_saves(RunPlan& plan, Dice& dice) {
+  JustInTime& late = plan.checkpoint.just_in_time.emplace();
+  late.save = to_sim_time(dice.time(0, 20));
+  late.survival.by_cause.resize(plan.causes.size());
+  for (double& survives : late.survival.by_cause) {
+    survives = dice.chance(0.5) ? 1.0 : 0.0;
+  }
+}
+
+// What any_spec cannot ask for, into the plan; no cause takes a node.
+void complicate(RunPlan& plan, Dice& dice) {
+  for (PlannedCause& cause : plan.causes) {
+    cause.takes_nodes = 0;
+  }
+  if (dice.chance(0.4)) {
+    add_phases(plan, dice);
+  }
+  if (dice.chance(0.4)) {
+    add_rework(plan, dice);
+  }
+  if (dice.chance(0.5)) {
+    add_tiers(plan, dice);
+  }
+  if (dice.chance(0.3)) {
+    add_late_saves(plan, dice);
+  }
+}
+
 void expect_equal(const RunPlan& plan, const RunResult& result, const ReferenceResult& reference) {
   EXPECT_EQ(result.wall.ns, reference.wall);
   EXPECT_EQ(result.steps_done, reference.steps);
@@ -101,18 +186,19 @@ void expect_equal(const RunPlan& plan, const RunResult& result, const ReferenceR
 }
 
 TEST(RunProperty, AgreesWithANaiveSimulationToTheNanosecond) {
-  constexpr std::uint32_t kRounds = 3000;
+  constexpr std::uint32_t kRounds = 4000;
   std::int64_t failures_in_all = 0;
   for (std::uint32_t round = 0; round < kRounds && !::testing::Test::HasFailure(); ++round) {
     SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " + std::to_string(round));
     Dice dice(round);
-    const RunPlan plan = plan_of(any_spec(dice), steps_of(dice.time(1, 20)));
-    const auto software = static_cast<std::int32_t>(plan.causes.size()) - 1;
+    RunPlan plan = plan_of(any_spec(dice), steps_of(dice.time(1, 20)));
+    complicate(plan, dice);
+    const auto causes = static_cast<std::int64_t>(plan.causes.size());
     std::vector<ScriptedFailure> failures;
     SimTime at;
     for (std::int64_t i = dice.whole(0, 30); i > 0; --i) {
       at += to_sim_time(dice.time(1, 400));
-      failures.push_back({at, software});
+      failures.push_back({at, static_cast<std::int32_t>(dice.whole(0, causes - 1))});
     }
     RunSimulator simulator(plan);
     const RunResult fast = simulator.run({.failures = failures});

@@ -206,10 +206,10 @@ TEST(RunSimulator, ASpareTakesThePlaceAtOnceAndIsBilled) {
   EXPECT_DOUBLE_EQ(in_seconds(result.ledger.gpu_time(RunCategory::waiting_for_capacity)), 0.0);
   EXPECT_DOUBLE_EQ(in_seconds(result.ledger.gpu_time(RunCategory::repair)), 8 * 500.0);
   EXPECT_DOUBLE_EQ(in_seconds(result.ledger.gpu_time(RunCategory::spare_idle)), 8 * 1000.0);
-  EXPECT_DOUBLE_EQ(in_dollars(result.cost), 24 * 4.0 * 1500.0 / 3600.0);
+  EXPECT_DOUBLE_EQ(in_dollars(result.bill.total()), 24 * 4.0 * 1500.0 / 3600.0);
   spec.prices.bill_spares = false;
   const RunPlan unbilled = plan_of(spec, step);
-  EXPECT_DOUBLE_EQ(in_dollars(RunSimulator(unbilled).run({.failures = failures}).cost),
+  EXPECT_DOUBLE_EQ(in_dollars(RunSimulator(unbilled).run({.failures = failures}).bill.total()),
                    16 * 4.0 * 1500.0 / 3600.0);
 }
 
