@@ -22,7 +22,7 @@ std::array<RandomStream, kRecoveryStageCount> RunSimulator::stage_streams(std::u
 }
 
 RunSimulator::BookedAs RunSimulator::booking_of(Action action) {
-  constexpr std::array<BookedAs, kActions> kBooking = {{
+  static constexpr std::array<BookedAs, kActions> kBooking = {{
       {RunCategory::productive, RunActivity::training},
       {RunCategory::checkpoint_stall, RunActivity::checkpoint},
       {RunCategory::checkpoint_stall, RunActivity::checkpoint},

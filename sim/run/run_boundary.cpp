@@ -42,7 +42,7 @@ Pace RunSimulator::pace_now() const {
 
 // From this step on; the present action is over.
 void RunSimulator::set_pace() {
-  repace_ = false;
+  repace_ = pace_is_stale_ = false;
   const Pace pace = pace_now();
   paces_.change(steps_, pace);
   step_time_ = pace.step;
@@ -173,6 +173,7 @@ void RunSimulator::enter_phase() {
   }
   settle();
   ++phase_;
+  pace_is_stale_ = true;
   if (!stops) {
     set_pace();
     plan_ahead();

@@ -133,6 +133,7 @@ void RunSimulator::end_corruptions() {
                   static_cast<std::uint32_t>(i));
     }
     taint = {};
+    find_interrupt();
   }
 }
 

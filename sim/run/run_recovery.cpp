@@ -164,7 +164,9 @@ void RunSimulator::go_back(std::int64_t to, RunCategory category, std::int32_t c
     undone.gpu_ns = static_cast<Int128>(into.ns) * job_gpus_;
     action_begin_ = now_;
   }
+  const std::int64_t changes = paces_.changes();
   const UndoneWork steps = paces_.undo(to, steps_);
+  pace_is_stale_ = pace_is_stale_ || changes != paces_.changes();
   undone.wall += steps.wall;
   undone.gpu_ns += steps.gpu_ns;
   result_.ledger.book(category, undone.gpu_ns);
@@ -183,10 +185,10 @@ void RunSimulator::go_back(std::int64_t to, RunCategory category, std::int32_t c
   if (next_evaluation_ > steps_ && evaluation_ != kNever) {
     next_evaluation_ = (steps_ / evaluation_ + 1) * evaluation_;
   }
-  const std::size_t phase = phase_of_step(plan_.phases, steps_);
-  if (phase != phase_) {
+  if (phase_ > 0 && steps_ < plan_.phases[phase_ - 1].until_step) {
     settle();
-    phase_ = phase;
+    phase_ = phase_of_step(plan_.phases, steps_);
+    pace_is_stale_ = true;
   }
   plan_ahead();
 }
@@ -205,10 +207,14 @@ SimTime RunSimulator::stage_length(RecoveryStage stage) {
   if (cause_ >= 0) {
     const auto cause = static_cast<std::size_t>(cause_);
     const std::size_t index = index_of(stage);
-    const Duration& law = stage == RecoveryStage::load ? plan_.checkpoint.tiers[source_].load[cause]
-                                                       : plan_.recovery.stages[cause][index];
-    const double scale = plan_.recovery.scale(cause, stage, job_gpus_);
-    length = bounded_time(scale * sample(law, stage_[index]));
+    const Stage& planned = stages_[source_ * plan_.causes.size() + cause][index];
+    length = planned.length;
+    if (planned.law != nullptr) {
+      length = bounded_time(sample(*planned.law, stage_[index]));
+    }
+    if (job_gpus_ != plan_.recovery.gpus) {
+      length = bounded_time(plan_.recovery.scale(cause, stage, job_gpus_) * to_seconds(length));
+    }
   }
   if (stage == RecoveryStage::reschedule) {
     length += readiness_;
@@ -278,8 +284,9 @@ void RunSimulator::complete_recovery() {
   lost_nodes_ = 0;
   outage_.reset();
   end_corruptions();
-  find_interrupt();
-  set_pace();
+  if (pace_is_stale_ || repace_) {
+    set_pace();
+  }
   plan_ahead();
   consider_growth();
 }
@@ -335,7 +342,9 @@ bool RunSimulator::can_run_on(std::int64_t nodes) const {
 
 // After any change of the nodes of the job: who can fail, and what it takes up.
 void RunSimulator::change_nodes() {
-  job_gpus_ = pool_.job_nodes() * gpus_per_node_;
+  const std::int64_t gpus = pool_.job_nodes() * gpus_per_node_;
+  pace_is_stale_ = pace_is_stale_ || gpus != job_gpus_;
+  job_gpus_ = gpus;
   failures_.set_exposure(now_, pool_.job(), action_ != Action::wait);
   billing_.hold(now_, pool_.held());
   find_interrupt();

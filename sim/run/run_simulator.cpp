@@ -30,6 +30,8 @@ RunSimulator::RunSimulator(const RunPlan& plan)
       checkpoint_(plan.checkpoint.every_steps.value_or(kNever)),
       evaluation_(plan.evaluation_steps.value_or(kNever)),
       saves_alike_(plan.checkpoint.tiers.size() == 1),
+      saves_stall_(saves_alike_ && plan.checkpoint.saves.front().copies.front().durable <=
+                                       plan.checkpoint.saves.front().stall),
       pool_(plan),
       failures_(plan),
       saved_(plan.checkpoint, asks_for_older_copies(plan)),
@@ -42,6 +44,18 @@ RunSimulator::RunSimulator(const RunPlan& plan)
                "a plan of {} phases with its end at {} ns was not made by resolve_run",
                plan.phases.size(),
                plan.end.ns);
+  for (const PlannedTier& tier : plan.checkpoint.tiers) {
+    for (std::size_t cause = 0; cause < plan.causes.size(); ++cause) {
+      Stages& stages = stages_.emplace_back();
+      for (std::size_t i = 0; i < kRecoveryStageCount; ++i) {
+        const bool loads = i == index_of(RecoveryStage::load);
+        const Duration& law = loads ? tier.load[cause] : plan.recovery.stages[cause][i];
+        const auto* fixed = std::get_if<FixedDuration>(&law);
+        stages[i] = fixed != nullptr ? Stage{bounded_time(fixed->value), nullptr}
+                                     : Stage{SimTime{}, &law};
+      }
+    }
+  }
 }
 
 // Whole steps until `time`, at least one; the last of them ends at or after it.
@@ -65,11 +79,20 @@ void RunSimulator::begin_training() {
 
 void RunSimulator::begin_save() {
   ++saves_;
-  save_ = saves_alike_ ? plan_.checkpoint.saves.data() : &plan_.checkpoint.save(saves_);
   saved_steps_ = steps_;
   nodes_saved_ = job_gpus_;
-  save_stalls_ = saved_.begin(now_, steps_, *save_);
-  blocked_until_ = saved_.blocked_until(saves_ + 1);
+  if (saves_alike_) {
+    save_ = plan_.checkpoint.saves.data();
+    save_stalls_ = saves_stall_;
+    if (!saves_stall_) {
+      blocked_until_ = now_ + save_->copies.front().durable;
+      saved_.begin_only(blocked_until_, steps_);
+    }
+  } else {
+    save_ = &plan_.checkpoint.save(saves_);
+    save_stalls_ = saved_.begin(now_, steps_, *save_);
+    blocked_until_ = saved_.blocked_until(saves_ + 1);
+  }
   begin(Action::save, save_->stall);
 }
 
@@ -110,7 +133,10 @@ inline void RunSimulator::advance() {
   } else if (action_ == Action::save) {
     spent_[static_cast<std::size_t>(RunCategory::checkpoint_stall)] += now_ - action_begin_;
     record();
-    if (save_stalls_) {
+    if (saves_stall_) {
+      saved_.put(steps_);
+      copies_are_durable(1);
+    } else if (save_stalls_) {
       copies_are_durable(saved_.end_stall(steps_, *save_));
     }
   } else if (!complete_other_action()) {

@@ -111,6 +111,14 @@ class RunSimulator {
   // Events of the simulator's own queue, in their order at the same nanosecond.
   enum class Internal : std::uint8_t { slowdown_ends, eviction, detection, corruption, sample };
 
+  // A stage of a recovery: its length at the full size of the job, or the law to draw it from.
+  struct Stage {
+    SimTime length;
+    const Duration* law = nullptr;  // nullptr: always `length`
+  };
+
+  using Stages = std::array<Stage, kRecoveryStageCount>;
+
   struct Slowdown {
     std::uint32_t id = 0;
     double factor = 1.0;
@@ -242,6 +250,8 @@ class RunSimulator {
   const std::int64_t checkpoint_;  // steps between saves, or a number never reached
   const std::int64_t evaluation_;  // steps between evaluations, or a number never reached
   const bool saves_alike_;         // one tier: every save is the first one
+  const bool saves_stall_;         // ... and durable when its stall is over
+  std::vector<Stages> stages_;     // by tier to load from, then by cause
   TrialOptions options_;
   NodePool pool_;
   FailureSources failures_;
@@ -295,6 +305,7 @@ class RunSimulator {
   std::size_t scripted_ = 0;
 
   bool repace_ = false;        // the pace changes at the next step boundary
+  bool pace_is_stale_ = false;  // nodes or phase are others than when the pace was set
   bool grow_pending_ = false;  // nodes are ready that would make the job larger
   std::int64_t steps_in_vain_ = 0;
   SimTime notice_;                        // when the nodes of a notice leave; kForever without one

@@ -72,6 +72,13 @@ class SavedStates {
     return stalls;
   }
 
+  // The same with a single tier, whose copy is durable at `durable`.
+  void begin_only(SimTime durable, std::int64_t steps) {
+    tiers_[0].flight = steps;
+    tiers_[0].durable_at = durable;
+    next_durable_ = durable;
+  }
+
   // The copies in flight that become durable at `now`, which is next_durable(); returns how many.
   std::int64_t complete(SimTime now) {
     if (count_ != 1) {

@@ -169,7 +169,7 @@ void ReferenceRun::undo_to(std::int64_t steps, RunCategory category) {
     }
   }
   saved_ = steps;
-  changed_ = phase_of_step(plan_.phases, steps);
+  changed_ = std::min(changed_, phase_of_step(plan_.phases, steps));
   forget_evaluations();
 }
 
