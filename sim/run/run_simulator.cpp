@@ -145,7 +145,8 @@ inline void RunSimulator::advance() {
   next_action();
 }
 
-RunResult RunSimulator::run(const TrialOptions& options) {
+// Flattened: the frequent path lives in registers only when it is one function.
+[[gnu::flatten]] RunResult RunSimulator::run(const TrialOptions& options) {
   constexpr int kEventsBetweenChecks = 1 << 14;
   reset(options);
   if (action_ != Action::wait) {
