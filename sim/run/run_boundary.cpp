@@ -231,6 +231,7 @@ void RunSimulator::evict() {
   }
   const std::int32_t cause = plan_.failures.slowdowns[static_cast<std::size_t>(slow->index)].cause;
   slowdowns_.erase(slow);
+  pace_is_stale_ = true;
   ++result_.evictions;
   broken_ += std::min(plan_.causes[static_cast<std::size_t>(cause)].takes_nodes,
                       pool_.job_nodes() - broken_);

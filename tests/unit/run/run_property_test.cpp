@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 #include "tests/unit/run/reference_run.hpp"
@@ -246,6 +247,126 @@ TEST(RunProperty, LedgerTimelineAndFastForwardAgreeOnRandomRuns) {
     EXPECT_TRUE(productive * plan.job_gpus() ==
                 fast.ledger.gpu_nanoseconds(RunCategory::productive));
   }
+}
+
+SlowdownSpec any_slowdown(Dice& dice) {
+  SlowdownSpec slow;
+  slow.name = "slow";
+  slow.job_rate = 1.0 / dice.time(200, 3000);
+  slow.slowdown = {1.0 + static_cast<double>(dice.whole(1, 20)) / 10.0, dice.chance(0.5) ? 0.5 : 0};
+  slow.duration = any_duration(dice);
+  if (dice.chance(0.4)) {
+    slow.evict_after = dice.time(1, 60);
+  }
+  return slow;
+}
+
+// Everything that does not stop the job at once.
+void add_disturbances(RunSpec& spec, Dice& dice) {
+  if (dice.chance(0.5)) {
+    spec.failures.stragglers = {any_slowdown(dice), any_slowdown(dice)};
+    spec.failures.stragglers.back().name = "slower";
+  }
+  if (dice.chance(0.4)) {
+    SilentSpec& silent = spec.failures.silent.emplace();
+    silent.job_rate = 1.0 / dice.time(200, 3000);
+    silent.detection = any_duration(dice);
+    silent.repeats = dice.chance(0.5) ? 0.5 : 0.0;
+    silent.repeat_after = any_duration(dice);
+  }
+  if (dice.chance(0.4)) {
+    SpikeSpec& spike = spec.failures.spikes.emplace();
+    spike.rate = 1.0 / dice.time(200, 3000);
+    (dice.chance(0.5) ? spike.rewind_steps : spike.skip_steps) = dice.whole(1, 30);
+  }
+  if (dice.chance(0.3)) {
+    FailureCause old;
+    old.name = "old part";
+    old.category = FailureCategory::gpu;
+    old.life = weibull_of_mean(1.5, dice.time(500, 9000));
+    spec.failures.causes.push_back(old);
+  }
+}
+
+void add_saving(RunSpec& spec, Dice& dice) {
+  spec.checkpoint.interval = StepsInterval{dice.whole(1, 20)};
+  spec.checkpoint.corrupt = dice.chance(0.3) ? 0.2 : 0.0;
+  if (dice.chance(0.3)) {
+    spec.checkpoint.keep = dice.whole(1, 3);
+    if (dice.chance(0.5)) {
+      spec.checkpoint.keep_every = dice.whole(2, 5);
+    }
+  }
+  spec.recovery.restart_fails = dice.chance(0.3) ? 0.2 : 0.0;
+  spec.recovery.failed_restart = dice.time(0, 20);
+}
+
+void add_capacity(RunSpec& spec, StepInput& step, Dice& dice) {
+  spec.capacity.spares = dice.whole(0, 3);
+  spec.capacity.warm = {dice.whole(0, 2), any_duration(dice), true};
+  spec.capacity.cold = {dice.whole(0, 2), any_duration(dice), false};
+  spec.capacity.repair_time = any_duration(dice);
+  if (dice.chance(0.5)) {
+    const std::int64_t least = dice.whole(1, step.nodes);
+    constexpr std::array<Growth, 3> kGrowth = {
+        Growth::at_checkpoint, Growth::at_once, Growth::never};
+    spec.capacity.elastic = ElasticSpec{least, kGrowth[static_cast<std::size_t>(dice.whole(0, 2))]};
+    for (std::int64_t nodes = least; nodes <= step.nodes; ++nodes) {
+      step.sizes.push_back({nodes, {step.step_time.ns * step.nodes / nodes}});
+    }
+  }
+  if (dice.chance(0.4)) {
+    SpotSpec& spot = spec.capacity.spot.emplace();
+    spot.share = 0.5;
+    spot.rate = 1.0 / dice.time(500, 5000);
+    spot.burst = dice.whole(1, 2);
+    spot.returns = any_duration(dice);
+    spot.notice = dice.time(0, 60);
+  }
+}
+
+// All parts at once. The simulator checks its ledger; skipping and going event by event, with the
+// intervals of the timeline without gaps, must give the same trial to the nanosecond.
+TEST(RunProperty, EverythingAtOnceIsTheSameWithAndWithoutSkipping) {
+  constexpr std::uint32_t kRounds = 2000;
+  std::int64_t resizes = 0;
+  std::int64_t disturbances = 0;
+  for (std::uint32_t round = 0; round < kRounds && !::testing::Test::HasFailure(); ++round) {
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " + std::to_string(round));
+    Dice dice(round + kRounds * 100);
+    RunSpec spec = any_spec(dice);
+    StepInput step = steps_of(dice.time(1, 20), dice.whole(1, 6), dice.whole(1, 8));
+    spec.failures.node_rate = 1.0 / dice.time(100, 5000) / static_cast<double>(step.nodes);
+    add_disturbances(spec, dice);
+    add_saving(spec, dice);
+    add_capacity(spec, step, dice);
+    spec.simulation.seed = round;
+    RunPlan plan = plan_of(spec, step);
+    if (dice.chance(0.3)) {
+      add_tiers(plan, dice);
+    }
+    if (dice.chance(0.3)) {
+      add_late_saves(plan, dice);
+    }
+    if (dice.chance(0.3)) {
+      add_phases(plan, dice);
+    }
+    RunSimulator simulator(plan);
+    RunTimeline timeline;
+    const RunResult fast = simulator.run({.trial = round});
+    const RunResult slow = simulator.run({.trial = round, .timeline = &timeline});
+    EXPECT_EQ(fast, slow);
+    SimTime end;
+    for (const RunInterval& interval : timeline.intervals()) {
+      EXPECT_EQ(interval.begin, end);
+      end = interval.end;
+    }
+    EXPECT_EQ(end, fast.wall);
+    resizes += fast.resizes;
+    disturbances += fast.slowdowns + fast.corruptions + fast.spikes;
+  }
+  EXPECT_GT(resizes, kRounds / 10);
+  EXPECT_GT(disturbances, kRounds);
 }
 
 }  // namespace

@@ -1,0 +1,263 @@
+// What does not stop the job at once, by hand: slow nodes, wrong results, spikes, checkpoints that
+// cannot be read, restarts that fail, jobs that shrink. Strikes come from a log, so nothing is left
+// to chance but what a test states.
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/run/run_fixture.hpp"
+
+namespace orrery::run {
+namespace {
+
+using testing::plan_of;
+using testing::restart_after;
+using testing::restart_seconds;
+using testing::saving_spec;
+using testing::seconds_of;
+using testing::steps_of;
+
+// 12 steps of 100 s, a save without stall every 2 steps, restart 30 s.
+RunSpec calm_spec() {
+  RunSpec spec = saving_spec(12, 2, seconds(0.0));
+  restart_after(spec, seconds(30.0));
+  return spec;
+}
+
+std::int32_t cause_with(const RunPlan& plan, StrikeEffect effect) {
+  for (std::size_t i = 0; i < plan.causes.size(); ++i) {
+    if (plan.causes[i].effect == effect) {
+      return static_cast<std::int32_t>(i);
+    }
+  }
+  ADD_FAILURE() << "no cause with this effect";
+  return 0;
+}
+
+// One trial in which `effect` strikes at the given seconds and nothing else does.
+RunResult run_log(RunPlan plan, StrikeEffect effect, const std::vector<double>& at) {
+  std::vector<LoggedStrike>& log = plan.failures.log.emplace();
+  const std::int32_t cause = cause_with(plan, effect);
+  for (const double second : at) {
+    log.push_back({.at = to_sim_time(seconds(second)),
+                   .cause = cause,
+                   .nodes = plan.causes[static_cast<std::size_t>(cause)].takes_nodes,
+                   .outage = {}});
+  }
+  for (PlannedCause& other : plan.causes) {  // the log speaks for all
+    other.life = ExponentialLife{days(1.0e9)};
+  }
+  RunSimulator simulator(plan);
+  const RunResult result = simulator.run({});
+  EXPECT_EQ(result, simulator.run({.event_by_event = true}));
+  return result;
+}
+
+SlowdownSpec slow(double factor, Seconds duration) {
+  SlowdownSpec spec;
+  spec.name = "slow node";
+  spec.job_rate = per_day(1.0);
+  spec.slowdown = {factor, 0.0};
+  spec.duration = fixed(duration);
+  return spec;
+}
+
+TEST(Slowdown, HoldsFromTheNextStepToTheOneInWhichItEnds) {
+  // Slow from 250: the third step ends at 300, two steps of 200 s end at 500 and 700 (the slowdown
+  // is over at 550), the other 7 at 1400.
+  RunSpec spec = calm_spec();
+  spec.failures.stragglers = {slow(2.0, seconds(300.0))};
+  const RunPlan plan = plan_of(spec, steps_of(seconds(100.0)));
+  const RunResult result = run_log(plan, StrikeEffect::slowdown, {250.0});
+  EXPECT_EQ(result.wall, to_sim_time(seconds(1400.0)));
+  EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::productive), 1200.0);
+  EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::degraded), 200.0);
+  EXPECT_EQ(result.slowdowns, 1);
+}
+
+TEST(Slowdown, OfTwoAtATimeTheWorseCounts) {
+  // The second begins at 350, in the slow step of 300 ... 500, and changes nothing.
+  RunSpec spec = calm_spec();
+  spec.failures.stragglers = {slow(2.0, seconds(300.0))};
+  const RunPlan plan = plan_of(spec, steps_of(seconds(100.0)));
+  const RunResult result = run_log(plan, StrikeEffect::slowdown, {250.0, 350.0});
+  // 300, 500, 700 (the second ends at 650), then 100 s each: as with one.
+  EXPECT_EQ(result.wall, to_sim_time(seconds(1400.0)));
+}
+
+TEST(Slowdown, EvictionSavesRestartsAndIsFastAgain) {
+  // Slow from 250 for a day, evicted after 300 s: steps end at 300, 500, 700; at 550 the eviction
+  // is due, at 700 the state of step 5 is saved without stall, restart until 730, 7 steps: 1430.
+  RunSpec spec = calm_spec();
+  SlowdownSpec straggler = slow(2.0, days(1.0));
+  straggler.evict_after = seconds(300.0);
+  spec.failures.stragglers = {straggler};
+  spec.capacity.spares = 1;
+  const RunPlan plan = plan_of(spec, steps_of(seconds(100.0)));
+  const RunResult result = run_log(plan, StrikeEffect::slowdown, {250.0});
+  EXPECT_EQ(result.wall, to_sim_time(seconds(1430.0)));
+  EXPECT_EQ(result.evictions, 1);
+  EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::lost_work), 0.0);
+  EXPECT_DOUBLE_EQ(restart_seconds(plan, result), 30.0);
+}
+
+RunSpec silent_spec(Seconds detection) {
+  RunSpec spec = calm_spec();
+  SilentSpec& silent = spec.failures.silent.emplace();
+  silent.job_rate = per_day(1.0);
+  silent.detection = fixed(detection);
+  spec.capacity.spares = 1;
+  return spec;
+}
+
+TEST(SilentCorruption, GoesBackBehindTheFirstWrongResult) {
+  // Wrong from 450 on, in the fifth step; found at 850, half way through the ninth. The state of
+  // step 4 is the newest good one: 450 s are thrown away, 30 s restart, 8 steps: 1680.
+  const RunPlan plan = plan_of(silent_spec(seconds(400.0)), steps_of(seconds(100.0)));
+  const RunResult result = run_log(plan, StrikeEffect::silent, {450.0});
+  EXPECT_EQ(result.wall, to_sim_time(seconds(850.0 + 30.0 + 800.0)));
+  EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::rework), 450.0);
+  EXPECT_EQ(result.corruptions, 1);
+}
+
+TEST(SilentCorruption, StartsAgainWhenNoGoodCheckpointIsKept) {
+  RunSpec spec = silent_spec(seconds(400.0));
+  spec.checkpoint.keep = 1;  // at 850 only the state of step 8 is there
+  const RunPlan plan = plan_of(spec, steps_of(seconds(100.0)));
+  const RunResult result = run_log(plan, StrikeEffect::silent, {450.0});
+  EXPECT_EQ(result.wall, to_sim_time(seconds(850.0 + 30.0 + 1200.0)));
+  EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::rework), 850.0);
+}
+
+TEST(SilentCorruption, ChecksMakeEveryStepLonger) {
+  RunSpec spec = silent_spec(seconds(400.0));
+  spec.failures.silent->checks = 1.1;
+  const RunPlan plan = plan_of(spec, steps_of(seconds(100.0)));
+  const RunResult result = run_log(plan, StrikeEffect::silent, {});
+  EXPECT_EQ(result.wall, to_sim_time(seconds(1320.0)));
+  EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::degraded), 120.0);
+}
+
+TEST(LossSpike, RewindsToACheckpointFarEnoughBehind) {
+  // At 650 six steps are done; at least 3 behind is step 3, the checkpoint before it step 2.
+  RunSpec spec = calm_spec();
+  SpikeSpec& spike = spec.failures.spikes.emplace();
+  spike.rate = per_day(1.0);
+  spike.rewind_steps = 3;
+  const RunPlan plan = plan_of(spec, steps_of(seconds(100.0)));
+  const RunResult result = run_log(plan, StrikeEffect::spike, {650.0});
+  EXPECT_EQ(result.wall, to_sim_time(seconds(650.0 + 30.0 + 1000.0)));
+  EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::rework), 450.0);
+}
+
+TEST(LossSpike, SkippedStepsAreTrainedInVain) {
+  RunSpec spec = calm_spec();
+  SpikeSpec& spike = spec.failures.spikes.emplace();
+  spike.rate = per_day(1.0);
+  spike.skip_steps = 3;
+  const RunPlan plan = plan_of(spec, steps_of(seconds(100.0)));
+  const RunResult result = run_log(plan, StrikeEffect::spike, {650.0});
+  EXPECT_EQ(result.wall, to_sim_time(seconds(1500.0)));
+  EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::rework), 300.0);
+  EXPECT_DOUBLE_EQ(restart_seconds(plan, result), 0.0);
+}
+
+std::vector<ScriptedFailure> software_failures(const RunPlan& plan, const std::vector<double>& at) {
+  std::vector<ScriptedFailure> failures;
+  for (const double second : at) {
+    failures.push_back(
+        {to_sim_time(seconds(second)), static_cast<std::int32_t>(plan.causes.size()) - 1});
+  }
+  return failures;
+}
+
+TEST(Checkpoints, UnreadableOnesAreTriedOneAfterTheOther) {
+  // None can be read: the load (5 s) is tried with the states of steps 6, 4, 2 and the start.
+  RunSpec spec = calm_spec();
+  spec.checkpoint.corrupt = 1.0 - 1.0e-12;
+  spec.recovery.stages[index_of(RecoveryStage::load)] = fixed(seconds(5.0));
+  const RunPlan plan = plan_of(spec, steps_of(seconds(100.0)));
+  const RunResult result = RunSimulator(plan).run({.failures = software_failures(plan, {650.0})});
+  EXPECT_EQ(result.wall, to_sim_time(seconds(650.0 + 30.0 + 4 * 5.0 + 1200.0)));
+  EXPECT_EQ(result.unreadable_checkpoints, 3);
+  EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::lost_work), 650.0);
+}
+
+TEST(Restarts, ThatAlwaysFailEndTheRunWithAReason) {
+  RunSpec spec = calm_spec();
+  spec.recovery.restart_fails = 1.0 - 1.0e-12;
+  spec.recovery.failed_restart = seconds(7.0);
+  spec.recovery.max_restarts = 5;
+  const RunPlan plan = plan_of(spec, steps_of(seconds(100.0)));
+  const RunResult result = RunSimulator(plan).run({.failures = software_failures(plan, {650.0})});
+  EXPECT_EQ(result.stop, StopReason::restarts_exhausted);
+  EXPECT_EQ(result.failed_restarts, 5);
+  EXPECT_EQ(result.wall, to_sim_time(seconds(650.0 + 5 * 37.0)));
+}
+
+// 4 nodes that can also run as 2, at 180 s a step; a node breaks at 650 and is back 500 s later.
+RunSpec elastic_spec(Growth grow) {
+  RunSpec spec = calm_spec();
+  spec.capacity.repair_time = fixed(seconds(500.0));
+  spec.capacity.elastic = ElasticSpec{2, grow};
+  return spec;
+}
+
+StepInput elastic_steps() {
+  StepInput step = steps_of(seconds(100.0), 4, 8);
+  step.sizes = {{2, to_sim_time(seconds(180.0))}, {4, to_sim_time(seconds(100.0))}};
+  return step;
+}
+
+RunResult lose_a_node(const RunPlan& plan) {
+  const std::vector<ScriptedFailure> failures = {{to_sim_time(seconds(650.0)), 0}};
+  RunSimulator simulator(plan);
+  const RunResult result = simulator.run({.failures = failures});
+  EXPECT_EQ(result, simulator.run({.event_by_event = true, .failures = failures}));
+  return result;
+}
+
+TEST(Elastic, GoesOnWithFewerNodesAndGrowsAtTheNextCheckpoint) {
+  // Back to step 6, restarted at 680 on 3 nodes, of which 2 train. The node returns at 1150, in the
+  // third slow step; the next save is due at step 8 = 1040 (past), then at step 10 = 1400: restart
+  // until 1430, two steps at full size: 1630.
+  const RunPlan plan = plan_of(elastic_spec(Growth::at_checkpoint), elastic_steps());
+  const RunResult result = lose_a_node(plan);
+  EXPECT_EQ(result.wall, to_sim_time(seconds(1630.0)));
+  EXPECT_EQ(result.resizes, 2);
+  // 4 slow steps of 180 s on the 24 GPUs of 3 nodes, of which 100 s on 32 were planned.
+  EXPECT_DOUBLE_EQ(in_seconds(result.ledger.gpu_time(RunCategory::degraded)),
+                   4 * (180.0 * 24 - 100.0 * 32));
+  EXPECT_DOUBLE_EQ(in_seconds(result.ledger.gpu_time(RunCategory::waiting_for_capacity)), 0.0);
+}
+
+TEST(Elastic, GrowsAtOnceAfterASave) {
+  // The third slow step ends at 1220: saved without stall, restarted until 1250, 3 steps: 1550.
+  const RunPlan plan = plan_of(elastic_spec(Growth::at_once), elastic_steps());
+  EXPECT_EQ(lose_a_node(plan).wall, to_sim_time(seconds(1550.0)));
+}
+
+TEST(Elastic, CanStaySmall) {
+  const RunPlan plan = plan_of(elastic_spec(Growth::never), elastic_steps());
+  const RunResult result = lose_a_node(plan);
+  EXPECT_EQ(result.wall, to_sim_time(seconds(680.0 + 6 * 180.0)));
+  EXPECT_EQ(result.resizes, 1);
+}
+
+TEST(Progress, IsSampledWithoutChangingTheTrial) {
+  const RunPlan plan = plan_of(calm_spec(), steps_of(seconds(100.0)));
+  const std::vector<SimTime> at = {to_sim_time(seconds(50.0)),
+                                   to_sim_time(seconds(250.0)),
+                                   to_sim_time(seconds(700.0)),
+                                   to_sim_time(seconds(1200.0))};
+  std::vector<double> steps;
+  RunSimulator simulator(plan);
+  const auto failures = software_failures(plan, {650.0});
+  const RunResult sampled =
+      simulator.run({.failures = failures, .samples = at, .progress = &steps});
+  EXPECT_EQ(sampled, simulator.run({.failures = failures}));
+  // Back to step 6 at 650, on from 680.
+  EXPECT_EQ(steps, (std::vector<double>{0, 2, 6, 11}));
+}
+
+}  // namespace
+}  // namespace orrery::run
