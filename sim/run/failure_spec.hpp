@@ -116,6 +116,7 @@ struct FailureSpec {
   std::string preset;
   std::optional<PerSecond> node_rate;
   std::optional<PerSecond> job_rate;
+  bool during_recovery = true;           // false: nothing fails until training goes on
   std::vector<FailureCause> causes;      // empty: the preset's
   std::vector<FailureCause> correlated;  // beside those, each with a life of its own
   FailureDomains domains;

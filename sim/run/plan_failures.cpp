@@ -234,6 +234,7 @@ void plan_failures(const FailureSpec& spec,
                    RunPlan& plan,
                    Findings& findings) {
   plan.failures.full_nodes = plan.failures.most_nodes = plan.step.nodes;
+  plan.failures.during_recovery = spec.during_recovery;
   plan_modulation(spec, start, plan.failures, findings);
   CausePlanner planner(spec, recovery, plan, findings);
   plan_causes(spec, planner, findings);

@@ -148,6 +148,11 @@ void check_events(const RunPlan& plan, Findings& findings) {
         in_seconds(to_seconds(plan.step.step_time)) * static_cast<double>(*plan.evaluation_steps);
     require(bounded_time(seconds(period)), "evaluation.every");
   }
+  if (plan.checkpoint.tiers.size() > 1 && plan.checkpoint.every_steps) {  // saves one by one
+    const double period = in_seconds(to_seconds(plan.step.step_time)) *
+                          static_cast<double>(*plan.checkpoint.every_steps);
+    require(bounded_time(seconds(period)), "checkpoint.tiers");
+  }
   if (plan.maintenance.period != kForever) {
     require(plan.maintenance.period, "failures.maintenance.rate");
   }

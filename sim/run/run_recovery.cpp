@@ -103,11 +103,20 @@ void RunSimulator::strike(const Strike& failure) {
   broken_bad_ += std::min(failure.bad, taken);
   roll_back(failure.cause, std::max(cause.hit_nodes, taken));
   outage_ = failure.outage;
-  if (++fruitless_failures_ >= kHopelessFailures) {
-    stop(StopReason::no_progress);
+  if (gives_up()) {
     return;
   }
   begin_recovery(failure.cause);
+}
+
+// After a failure: whether it was one too many.
+bool RunSimulator::gives_up() {
+  if (++fruitless_failures_ >= kHopelessFailures) {
+    stop(StopReason::no_progress);
+  } else if (result_.failures >= kMostFailures) {
+    stop(StopReason::too_many_failures);
+  }
+  return over_;
 }
 
 // No process runs that could break; nodes that the job still holds can.
@@ -196,6 +205,10 @@ void RunSimulator::go_back(std::int64_t to, RunCategory category, std::int32_t c
 void RunSimulator::begin_recovery(std::int32_t cause) {
   cause_ = cause;
   begin_stages(Action::detect);
+  if (!plan_.failures.during_recovery) {
+    expose(false);
+    find_interrupt();
+  }
 }
 
 // How long a stage lasts this time.
@@ -284,6 +297,10 @@ void RunSimulator::complete_recovery() {
   lost_nodes_ = 0;
   outage_.reset();
   end_corruptions();
+  if (!plan_.failures.during_recovery) {
+    expose(true);
+    find_interrupt();
+  }
   if (pace_is_stale_ || repace_) {
     set_pace();
   }
@@ -340,12 +357,21 @@ bool RunSimulator::can_run_on(std::int64_t nodes) const {
          (plan_.capacity.elastic && plan_.capacity.elastic->size_for(nodes) != nullptr);
 }
 
+// Who can fail from now on; `trains`: the job is not in a recovery.
+void RunSimulator::expose(bool trains) {
+  if (trains || plan_.failures.during_recovery) {
+    failures_.set_exposure(now_, pool_.job(), action_ != Action::wait);
+  } else {
+    failures_.set_exposure(now_, {}, false);
+  }
+}
+
 // After any change of the nodes of the job: who can fail, and what it takes up.
 void RunSimulator::change_nodes() {
   const std::int64_t gpus = pool_.job_nodes() * gpus_per_node_;
   pace_is_stale_ = pace_is_stale_ || gpus != job_gpus_;
   job_gpus_ = gpus;
-  failures_.set_exposure(now_, pool_.job(), action_ != Action::wait);
+  expose(is_running());
   billing_.hold(now_, pool_.held());
   find_interrupt();
 }
@@ -433,8 +459,7 @@ void RunSimulator::nodes_leave(const PoolEvent& event) {
   roll_back(cause, event.nodes);
   change_nodes();
   outage_.reset();
-  if (++fruitless_failures_ >= kHopelessFailures) {
-    stop(StopReason::no_progress);
+  if (gives_up()) {
     return;
   }
   begin_recovery(cause);

@@ -14,8 +14,8 @@
 // action finds it completed.
 //
 // Assumptions
-// - A failure during recovery starts it again. While the job waits for nodes, only the nodes it
-//   still holds can fail.
+// - A failure during recovery starts it again, unless the plan says that nothing fails then. While
+//   the job waits for nodes, only the nodes it still holds can fail.
 // - A node leaves when its failure has been diagnosed; a spare takes its place, or the job shrinks,
 //   or it waits for a repair.
 // - A failure aborts the saves in flight. A save that is due while a copy to one of its tiers is
@@ -26,8 +26,9 @@
 // - Silent corruption taints all states saved after it. When it is found the job goes back to the
 //   newest state before it, or to the start.
 // - A planned stop that falls due during a recovery is done in its shadow and costs nothing more.
-// - A trial gives up at RunPlan::end, after RecoveryPlan::max_restarts, or after 10,000 failures in
-//   a row without a durable checkpoint.
+// - A trial gives up at RunPlan::end, after RecoveryPlan::max_restarts, after 10,000 failures in a
+//   row without a durable checkpoint, or after a million failures: 30 times as many as 100,000 GPUs
+//   have in a year.
 //
 // Checked after every trial, exactly: the ledger adds up to the held GPUs integrated over the wall
 // time (spares and nodes in repair included).
@@ -135,6 +136,7 @@ class RunSimulator {
 
   static constexpr std::int64_t kNever = std::int64_t{1} << 62;
   static constexpr std::int64_t kHopelessFailures = 10'000;
+  static constexpr std::int64_t kMostFailures = 1'000'000;
 
   struct BookedAs {
     RunCategory category;
@@ -209,6 +211,8 @@ class RunSimulator {
   void consider_growth();
   void nodes_leave(const PoolEvent& event);
   void change_nodes();
+  void expose(bool trains);
+  [[nodiscard]] bool gives_up();
   [[nodiscard]] std::int64_t wanted_nodes() const;
   [[nodiscard]] bool can_run_on(std::int64_t nodes) const;
 
@@ -304,9 +308,9 @@ class RunSimulator {
   std::int64_t fruitless_failures_ = 0;
   std::size_t scripted_ = 0;
 
-  bool repace_ = false;        // the pace changes at the next step boundary
+  bool repace_ = false;         // the pace changes at the next step boundary
   bool pace_is_stale_ = false;  // nodes or phase are others than when the pace was set
-  bool grow_pending_ = false;  // nodes are ready that would make the job larger
+  bool grow_pending_ = false;   // nodes are ready that would make the job larger
   std::int64_t steps_in_vain_ = 0;
   SimTime notice_;                        // when the nodes of a notice leave; kForever without one
   SimTime emergency_;                     // latest begin of the save before that
