@@ -180,8 +180,11 @@ int run_guarded(const Action& body) {
 }
 
 int run_cli(int argc, const char* const* argv) {
-  sweep::ThreadCrew crew;
-  return run_cli(argc, argv, crew);
+  return run_guarded([argc, argv] {
+    start_mpi_program(argc, argv);
+    sweep::ThreadCrew crew;
+    return dispatch(argc, argv, crew);
+  });
 }
 
 int run_cli(int argc, const char* const* argv, sweep::Crew& crew) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -19,6 +20,40 @@ namespace {
 
 constexpr std::array<ExternalCommand, 1> kCommands = {
     {{"fit", "Fit the coefficients of a software profile to measured steps", "Eigen 3"}}};
+
+// Becomes the program of this name that stands beside this one. `absent`: the message when there is
+// none, with {} for its path.
+void become(const std::string& name,
+            const std::vector<std::string>& arguments,
+            const std::string& absent) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string program = (self.parent_path() / name).string();
+  if (error || !std::filesystem::exists(program)) {
+    throw Error(ErrorKind::io, fmt::format(fmt::runtime(absent), program));
+  }
+  std::vector<std::string> words = {program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& text : words) {
+    pointers.push_back(text.data());
+  }
+  pointers.push_back(nullptr);
+  execv(program.c_str(), pointers.data());
+  throw Error(ErrorKind::io,
+              fmt::format("{} cannot be started: {}", program, std::strerror(errno)));
+}
+
+// As the launchers of Open MPI, and of MPICH and its kin, tell their processes.
+int process_count() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr) {
+      return std::atoi(value);
+    }
+  }
+  return 1;
+}
 
 }  // namespace
 
@@ -37,26 +72,22 @@ void start_external_command(int argc, const char* const* argv) {
   if (command == kCommands.end()) {
     return;
   }
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string program = (self.parent_path() / fmt::format("orrery-{}", word)).string();
-  if (error || !std::filesystem::exists(program)) {
-    throw Error(ErrorKind::io,
-                fmt::format("{}: {} is not there; it is built where {} is installed",
-                            word,
-                            program,
-                            command->needs));
+  become(fmt::format("orrery-{}", word),
+         std::vector<std::string>(argv + 2, argv + argc),
+         fmt::format(
+             "{}: {{}} is not there; it is built where {} is installed", word, command->needs));
+}
+
+void start_mpi_program(int argc, const char* const* argv) {
+  const auto processes = process_count();
+  if (argc < 2 || std::string_view(argv[1]) != "sweep" || processes < 2) {
+    return;
   }
-  std::vector<std::string> words = {program};
-  words.insert(words.end(), argv + 2, argv + argc);
-  std::vector<char*> arguments;
-  for (std::string& text : words) {
-    arguments.push_back(text.data());
-  }
-  arguments.push_back(nullptr);
-  execv(program.c_str(), arguments.data());
-  throw Error(ErrorKind::io,
-              fmt::format("{}: {} cannot be started: {}", word, program, std::strerror(errno)));
+  become("orrery-mpi",
+         std::vector<std::string>(argv + 1, argv + argc),
+         fmt::format("sweep: started as one of {} processes, but {{}} is not there; it is built "
+                     "where Open MPI is installed",
+                     processes));
 }
 
 }  // namespace orrery::cli

@@ -25,4 +25,8 @@ struct ExternalCommand {
 // Error(io) when it is not there or cannot be started.
 void start_external_command(int argc, const char* const* argv);
 
+// Under mpirun with several processes, `orrery sweep` becomes `orrery-mpi sweep`, the only program
+// that needs libmpi, and does not return. Throws Error(io) as above.
+void start_mpi_program(int argc, const char* const* argv);
+
 }  // namespace orrery::cli

@@ -15,6 +15,7 @@
 #include "sim/cli/progress.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/catalog.hpp"
+#include "sim/sweep/answer.hpp"
 #include "sim/sweep/run_sweep.hpp"
 #include "sim/sweep/sweep_file.hpp"
 #include "sim/sweep/sweep_report.hpp"
@@ -34,6 +35,10 @@ struct SweepOptions {
   std::optional<std::string> output;
   std::string format;
   std::optional<std::string> journal;
+  std::string answer;
+  std::optional<std::string> by;
+  std::optional<std::string> longest;
+  double percent = 20.0;
   std::string colour = "auto";
   bool json = false;
   bool resume = false;
@@ -101,7 +106,7 @@ std::optional<sweep::Sweep> make_sweep(const SweepOptions& options, Diagnostics&
   if (diagnostics.has_errors()) {
     return std::nullopt;
   }
-  if (file.axes.empty()) {
+  if (file.axes.empty() && options.answer.empty()) {
     throw UsageError(
         "sweep: nothing varies; --vary KEY=V1,V2,... or KEY=from:to:steps, such as --vary "
         "capacity.spares=0:32:9");
@@ -137,6 +142,10 @@ Form form_of(const SweepOptions& options) {
   return options.format.empty() && extension == ".json" ? Form::json : Form::text;
 }
 
+report::TextStyle style_of(const SweepOptions& options) {
+  return text_style(colour_choice(options.colour), options.output.has_value());
+}
+
 std::string page_of(const SweepOptions& options,
                     const sweep::Sweep& sweep,
                     const std::vector<sweep::PointResult>& results) {
@@ -148,8 +157,7 @@ std::string page_of(const SweepOptions& options,
     case Form::text:
       break;
   }
-  return sweep::to_text(
-      sweep, results, text_style(colour_choice(options.colour), options.output.has_value()));
+  return sweep::to_text(sweep, results, style_of(options));
 }
 
 // Beside the table, unless told otherwise; nowhere for stdout and devices.
@@ -169,6 +177,14 @@ std::optional<std::filesystem::path> journal_path(const SweepOptions& options) {
   return std::nullopt;
 }
 
+// Why the first point cannot be evaluated: the environment, or what the files say.
+ExitCode failure_of(const sweep::Sweep& sweep) {
+  Diagnostics ignored;
+  const auto scenario = sweep.base.with(sweep.changes(0), ignored);
+  return scenario && evaluate::lacks_profile(*scenario, sweep.search) ? ExitCode::device
+                                                                      : ExitCode::invalid;
+}
+
 // A sweep without one usable point is no table but an error.
 std::optional<ExitCode> hopeless(const sweep::Sweep& sweep,
                                  const std::vector<sweep::PointResult>& results) {
@@ -183,10 +199,7 @@ std::optional<ExitCode> hopeless(const sweep::Sweep& sweep,
                       sweep.base.file(),
                       same ? "" : "the first: ",
                       results.front().reason));
-  Diagnostics ignored;
-  const auto scenario = sweep.base.with(sweep.changes(0), ignored);
-  return scenario && evaluate::lacks_profile(*scenario, sweep.search) ? ExitCode::device
-                                                                      : ExitCode::invalid;
+  return failure_of(sweep);
 }
 
 sweep::SweepOutcome run_points(const SweepOptions& options,
@@ -241,7 +254,53 @@ ExitCode lead(const SweepOptions& options,
   return failure.value_or(ExitCode::ok);
 }
 
+std::string page_of(const SweepOptions& options, const sweep::Answer& answer) {
+  switch (form_of(options)) {
+    case Form::csv:
+      return sweep::to_csv(answer);
+    case Form::json:
+      return sweep::to_json(answer);
+    case Form::text:
+      break;
+  }
+  return sweep::to_text(answer, style_of(options));
+}
+
+// By one process: the points of one question depend on what others gave.
+ExitCode give_answer(const SweepOptions& options,
+                     const sweep::Sweep& sweep,
+                     const InterruptWatch& watch) {
+  sweep::ThreadCrew crew;
+  Diagnostics diagnostics;
+  std::optional<sweep::Answer> answer;
+  {
+    ProgressLine progress(options.answer, !options.evaluation.quiet, "points");
+    answer =
+        sweep::answer({.name = options.answer,
+                       .sweep = sweep,
+                       .by = options.by,
+                       .longest = options.longest,
+                       .percent = options.percent,
+                       .threads = options.evaluation.threads,
+                       .stop = watch.token(),
+                       .progress = [&progress](std::int64_t done,
+                                               std::int64_t all) { progress.update(done, all); }},
+                      crew,
+                      diagnostics);
+  }
+  if (!answer) {
+    message_block(to_string(diagnostics));
+    return failure_of(sweep);
+  }
+  watch.check();
+  deliver(page_of(options, *answer), options.output);
+  return ExitCode::ok;
+}
+
 ExitCode run_sweep_command(const SweepOptions& options, sweep::Crew& crew) {
+  if (options.file == "-" && crew.members() > 1) {
+    throw UsageError("sweep: several processes cannot share standard input: name a file");
+  }
   Diagnostics diagnostics;
   const auto sweep = make_sweep(options, diagnostics);
   if (crew.leads()) {
@@ -251,6 +310,9 @@ ExitCode run_sweep_command(const SweepOptions& options, sweep::Crew& crew) {
     return ExitCode::invalid;
   }
   const InterruptWatch watch;
+  if (!options.answer.empty()) {
+    return crew.leads() ? give_answer(options, *sweep, watch) : ExitCode::ok;
+  }
   if (crew.leads()) {
     return lead(options, *sweep, crew, watch);
   }
@@ -288,12 +350,45 @@ void add_points_options(CLI::App& command, SweepOptions& options) {
       ->allow_extra_args(false);
 }
 
+std::string question_list() {
+  std::string list = "A question in place of a table:";
+  for (const sweep::AnswerName& answer : sweep::answer_names()) {
+    list += fmt::format("\n{}: {}", answer.name, answer.question);
+  }
+  return list;
+}
+
+void add_answer_options(CLI::App& command, SweepOptions& options) {
+  std::vector<std::string> names;
+  for (const sweep::AnswerName& answer : sweep::answer_names()) {
+    names.emplace_back(answer.name);
+  }
+  command.add_option("--answer", options.answer, question_list())
+      ->check(CLI::IsMember(names).description(""))
+      ->type_name("NAME");
+  command.add_option("--by", options.by, "finish-by: a date in UTC, or a time after the start")
+      ->type_name("DATE");
+  command
+      .add_option("--longest",
+                  options.longest,
+                  "spares: the wait for nodes, over the run, that is short enough; default 1h")
+      ->type_name("TIME");
+  constexpr double kMostPercent = 90.0;
+  command
+      .add_option("--percent",
+                  options.percent,
+                  "sensitivity: low and high of everything without --vary KEY=LOW,HIGH; default 20")
+      ->check(CLI::Range(1.0, kMostPercent))
+      ->type_name("P");
+}
+
 }  // namespace
 
 void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew) {
   CLI::App* command = app.add_subcommand("sweep", "The run at many values of its keys: a table");
   const auto options = std::make_shared<SweepOptions>();
   add_points_options(*command, *options);
+  add_answer_options(*command, *options);
   command->add_flag("--json", options->json, "orrery-sweep-result/1");
   command->add_option("--format", options->format, "text, csv or json; default: by the name of -o")
       ->check(CLI::IsMember({"text", "csv", "json"}))
@@ -313,7 +408,9 @@ void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew) {
       "  orrery sweep --vary checkpoint.interval=5min:4h:12:log --vary checkpoint.mode=sync,async "
       "\\\n"
       "    --metrics 'goodput,cost' -o table.csv scenarios/llama3-405b-16k.yaml\n"
-      "  orrery sweep --resume -o table.csv sweep.yaml");
+      "  orrery sweep --resume -o table.csv sweep.yaml\n"
+      "  orrery sweep --answer checkpoint-interval scenarios/llama3-405b-16k.yaml\n"
+      "  orrery sweep --answer finish-by --by 2026-12-24 scenarios/llama3-70b-64h100.yaml");
   command->callback([options, &action, &crew] {
     action = [options, &crew] { return run_sweep_command(*options, crew); };
   });

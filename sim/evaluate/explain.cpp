@@ -45,6 +45,7 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
     {MetricId::failures, "failures that struck, over all trials"},
     {MetricId::mtbf, "1 / (nodes x node_rate + job_rate)"},
     {MetricId::lost_work, "training since the last durable checkpoint, summed over failures"},
+    {MetricId::waiting, "waiting_for_capacity of the run ledger / GPUs of the job"},
     {MetricId::checkpoint_interval, "steps between saves x step_time"},
     {MetricId::checkpoint_stall, "sync: size / write rate; async: size / GPUs / device_to_host"},
     {MetricId::checkpoint_durable, "sync: the stall; async: stall + size / write rate"},

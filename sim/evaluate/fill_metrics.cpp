@@ -160,9 +160,9 @@ void fill_run_metrics(double watts,
   set(evaluation, MetricId::ettr, run.ettr);
   set(evaluation, MetricId::failures, run.failures);
   const auto gpus = static_cast<double>(plan.job_gpus());
-  set(evaluation, MetricId::lost_work, map(run.lost_work, [gpus](double gpu_seconds) {
-        return gpu_seconds / gpus;
-      }));
+  const auto per_gpu = [gpus](double gpu_seconds) { return gpu_seconds / gpus; };
+  set(evaluation, MetricId::lost_work, map(run.lost_work, per_gpu));
+  set(evaluation, MetricId::waiting, map(run.waiting, per_gpu));
   const auto allocated = static_cast<double>(plan.allocated_gpus());
   const auto hours_of = [allocated](double wall) { return in_hours(seconds(wall)) * allocated; };
   set(evaluation, MetricId::gpu_hours, map(run.wall, hours_of));

@@ -38,29 +38,13 @@ std::optional<Outcome> outcome(const RunPlan& plan, const LeverOptions& options)
   return Outcome{run->wall.mean(), run->tokens.mean(), run->cost.mean()};
 }
 
-// Checkpoints keep their distance in time: a shorter step means more steps between saves.
-void scale_step(RunPlan& plan, double factor) {
-  const auto scale = [factor](SimTime& time) {
-    time = std::max(SimTime{1}, to_sim_time(to_seconds(time) * factor));
-  };
-  scale(plan.step.step_time);
-  for (run::PlannedPhase& phase : plan.phases) {
-    scale(phase.step_time);
-  }
-  std::optional<std::int64_t>& every = plan.checkpoint.every_steps;
-  if (every) {
-    const double steps = std::round(static_cast<double>(*every) / factor);
-    every = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
-  }
-}
-
 // Takes `less` from the longest stage of every cause's recovery.
 void shorten_recovery(RunPlan& plan, Seconds less) {
   for (auto& stages : plan.recovery.stages) {
     auto longest = std::max_element(
-        stages.begin(),
-        stages.end(),
-        [](const run::Duration& a, const run::Duration& b) { return run::mean(a) < run::mean(b); });
+        stages.begin(), stages.end(), [](const run::Duration& a, const run::Duration& b) {
+          return run::mean(a) < run::mean(b);
+        });
     const Seconds before = run::mean(*longest);
     *longest = run::scaled(*longest, std::max(0.0, (before - less) / before));
   }
@@ -81,17 +65,17 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
   const double mfu = metric(evaluation, MetricId::mfu);
   if (mfu > 0.0) {
     changes.push_back({"one point of MFU more",
-                       [mfu](RunPlan& plan) { scale_step(plan, mfu / (mfu + kOnePoint)); }});
+                       [mfu](RunPlan& plan) { scale_step_time(plan, mfu / (mfu + kOnePoint)); }});
   }
   const double exposed = metric(evaluation, MetricId::exposed_communication_fraction);
   if (exposed > 0.0) {
     changes.push_back({"hiding all exposed communication",
-                       [exposed](RunPlan& plan) { scale_step(plan, 1.0 - exposed); }});
+                       [exposed](RunPlan& plan) { scale_step_time(plan, 1.0 - exposed); }});
   }
   const double bubble = metric(evaluation, MetricId::bubble_fraction);
   if (bubble > 0.0) {
-    changes.push_back(
-        {"a pipeline without bubble", [bubble](RunPlan& plan) { scale_step(plan, 1.0 - bubble); }});
+    changes.push_back({"a pipeline without bubble",
+                       [bubble](RunPlan& plan) { scale_step_time(plan, 1.0 - bubble); }});
   }
   const RunPlan& plan = *evaluation.plan;
   if (plan.mtbf) {
@@ -119,6 +103,21 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
 }
 
 }  // namespace
+
+void scale_step_time(RunPlan& plan, double factor) {
+  const auto scale = [factor](SimTime& time) {
+    time = std::max(SimTime{1}, to_sim_time(to_seconds(time) * factor));
+  };
+  scale(plan.step.step_time);
+  for (run::PlannedPhase& phase : plan.phases) {
+    scale(phase.step_time);
+  }
+  std::optional<std::int64_t>& every = plan.checkpoint.every_steps;
+  if (every) {
+    const double steps = std::round(static_cast<double>(*every) / factor);
+    every = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+  }
+}
 
 std::vector<report::Lever> find_levers(const report::Evaluation& evaluation,
                                        const LeverOptions& options) {

@@ -27,6 +27,9 @@ struct LeverOptions {
   std::stop_token stop = {};
 };
 
+// The plan with a step `factor` times as long. Checkpoints keep their distance in time.
+void scale_step_time(run::RunPlan& plan, double factor);
+
 // All levers, the largest saving in dollars (or time, without a price) first. Needs
 // evaluation.plan, evaluation.run and the metrics.
 [[nodiscard]] std::vector<report::Lever> find_levers(const report::Evaluation& evaluation,

@@ -65,6 +65,7 @@ enum class MetricId {
   failures,
   mtbf,
   lost_work,
+  waiting,
   checkpoint_interval,
   checkpoint_stall,
   checkpoint_durable,

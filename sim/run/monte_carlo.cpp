@@ -51,6 +51,9 @@ MonteCarloResult reduce(const RunPlan& plan, const std::vector<RunResult>& resul
   sum.checkpoints = spread([&](const RunResult& r) { return count(r.checkpoints); });
   sum.lost_work = spread(
       [](const RunResult& r) { return in_seconds(r.ledger.gpu_time(RunCategory::lost_work)); });
+  sum.waiting = spread([](const RunResult& r) {
+    return in_seconds(r.ledger.gpu_time(RunCategory::waiting_for_capacity));
+  });
   sum.nodes_in_repair = spread([&](const RunResult& r) { return count(r.nodes_in_repair); });
   sum.restarts = spread([&](const RunResult& r) { return count(r.restarts); });
   for (const RunResult& r : results) {

@@ -11,6 +11,7 @@
 // held       | GPU time of all nodes held, spares and repair included     | GPU s  | trials
 // goodput    | see run_result.hpp                                         | 1      | trials
 // lost_work  | GPU time of work that failures took                        | GPU s  | trials
+// waiting    | GPU time that stood ready while nodes were missing         | GPU s  | trials
 // ledger_sum | ledgers of all trials added up, exact                      | GPU ns | trials
 //
 // Trial r draws from the streams (seed, r, purpose) and writes slot r; the slots are reduced in
@@ -66,6 +67,7 @@ struct MonteCarloResult {
   Distribution failures;
   Distribution checkpoints;
   Distribution lost_work;
+  Distribution waiting;
   Distribution nodes_in_repair;
   Distribution restarts;
   Distribution held;

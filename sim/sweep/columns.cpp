@@ -86,10 +86,25 @@ std::optional<std::vector<Column>> parse_columns(const std::vector<std::string>&
 }
 
 Column column_of(std::string_view operand) {
+  constexpr std::string_view kLow = " low";
+  constexpr std::string_view kHigh = " high";
+  Part part = Part::value;
+  if (operand.ends_with(kLow)) {
+    part = Part::ci95_low;
+    operand.remove_suffix(kLow.size());
+  } else if (operand.ends_with(kHigh)) {
+    part = Part::ci95_high;
+    operand.remove_suffix(kHigh.size());
+  }
   const auto parsed = report::parse_operand(operand);
   const auto* right = std::get_if<Operand>(&parsed);
   ORRERY_CHECK(right != nullptr, "`{}` is no operand", operand);
-  return column_of(*right, operand);
+  Column column = column_of(*right, operand);
+  column.part = part;
+  if (part != Part::value) {
+    column.name += part == Part::ci95_low ? "_ci95_low" : "_ci95_high";
+  }
+  return column;
 }
 
 }  // namespace orrery::sweep

@@ -18,10 +18,14 @@
 
 namespace orrery::sweep {
 
+// Which end of the operand's 95 % confidence interval, or its value.
+enum class Part { value, ci95_low, ci95_high };
+
 struct Column {
   std::string name;
   std::string title;
   report::Operand operand;
+  Part part = Part::value;
 };
 
 // Every metric of the registry.
@@ -31,7 +35,8 @@ struct Column {
 [[nodiscard]] std::optional<std::vector<Column>> parse_columns(
     const std::vector<std::string>& texts, const SourceLocation& where, Diagnostics& diagnostics);
 
-// One column of an operand that is known to be right.
+// One column of an operand that is known to be right: `mean(goodput)`, or `mean(goodput) low` and
+// `high` for the ends of its interval. A bare metric is its mean.
 [[nodiscard]] Column column_of(std::string_view operand);
 
 }  // namespace orrery::sweep

@@ -28,6 +28,11 @@ class Crew {
     return true;
   }
 
+  // Processes.
+  [[nodiscard]] virtual int members() const {
+    return 1;
+  }
+
   // `threads` of every member (0: all cores). False when a stop request came before all points were
   // done. What `take` or the evaluation throws ends the work and is thrown on.
   [[nodiscard]] virtual bool lead(PointEvaluator& evaluator,

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -129,6 +130,11 @@ Journal::Journal(std::filesystem::path path, const std::string& header, bool res
     fail(fmt::format("cannot open: {}", std::strerror(errno)));
   }
   try {
+    struct stat status {};
+
+    if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+      fail("is no regular file, which a journal must be");
+    }
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
       fail("another sweep writes this journal at the moment");
     }

@@ -37,6 +37,18 @@ std::string first_error(const Diagnostics& diagnostics) {
   return "it cannot be evaluated";
 }
 
+double part_of(const report::Estimate& figure, Part part) {
+  switch (part) {
+    case Part::value:
+      break;
+    case Part::ci95_low:
+      return figure.ci95.low;
+    case Part::ci95_high:
+      return figure.ci95.high;
+  }
+  return figure.value;
+}
+
 }  // namespace
 
 // A step that is evaluated by the first who needs it.
@@ -137,8 +149,8 @@ PointResult PointEvaluator::result(std::size_t point, int threads, const std::st
   }
   for (const Column& column : sweep_.columns) {
     const auto figure = report::estimate(column.operand, answer->metrics);
-    const bool exists = figure && std::isfinite(figure->value);
-    result.cells.push_back(exists ? std::optional(figure->value) : std::nullopt);
+    const auto value = figure ? std::optional(part_of(*figure, column.part)) : std::nullopt;
+    result.cells.push_back(value && std::isfinite(*value) ? value : std::nullopt);
   }
   return result;
 }

@@ -17,20 +17,6 @@ using Json = nlohmann::ordered_json;
 using report::MetricId;
 using report::OperandKind;
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c;
-    if (c == '"') {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
-
 Json metrics_json(const Sweep& sweep, const PointResult& result) {
   Json metrics = Json::object();
   for (std::size_t i = 0; i < result.cells.size(); ++i) {
@@ -99,6 +85,20 @@ std::string status_line(const std::vector<PointResult>& results) {
 }
 
 }  // namespace
+
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c;
+    if (c == '"') {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
 
 std::string figure_text(const Column& column, const std::optional<double>& value) {
   return value ? report::format_value(report::dimension_of(column.operand), *value) : "-";

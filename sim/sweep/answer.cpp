@@ -1,0 +1,270 @@
+#include "sim/sweep/answer.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "sim/base/check.hpp"
+#include "sim/base/error.hpp"
+#include "sim/scenario/load.hpp"
+#include "sim/sweep/answer_rows.hpp"
+#include "sim/sweep/run_sweep.hpp"
+#include "sim/sweep/sweep_report.hpp"
+
+namespace orrery::sweep {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kBar = 12;
+
+struct Entry {
+  AnswerName name;
+  std::optional<Answer> (*find)(const Asking&);
+};
+
+constexpr std::array<Entry, 6> kAnswers = {{
+    {{"checkpoint-interval", "how far apart should checkpoints be"}, best_checkpoint_interval},
+    {{"spares", "how many spare nodes keep the wait for nodes short"}, enough_spares},
+    {{"sync-async", "what is an asynchronous checkpoint worth"}, sync_against_async},
+    {{"sensitivity", "what moves the end and the cost most"}, sensitivity},
+    {{"finish-by", "how likely is it to be done by a date (--by)"}, done_by},
+    {{"fan", "how far is the training at every date"}, progress_fan},
+}};
+
+Json json_of(const AnswerCell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    return *text;
+  }
+  const auto* number = std::get_if<double>(&cell);
+  return number != nullptr && std::isfinite(*number) ? Json(*number) : Json(nullptr);
+}
+
+std::string text_of(const AnswerCell& cell, const std::optional<report::Dimension>& dimension) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    return report::printable(*text);
+  }
+  const auto* number = std::get_if<double>(&cell);
+  if (number == nullptr || !std::isfinite(*number)) {
+    return "-";
+  }
+  return dimension ? report::format_value(*dimension, *number) : fmt::format("{:g}", *number);
+}
+
+std::string csv_of(const AnswerCell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    return csv_cell(*text);
+  }
+  const auto* number = std::get_if<double>(&cell);
+  return number != nullptr && std::isfinite(*number) ? fmt::format("{}", *number) : std::string();
+}
+
+}  // namespace
+
+std::span<const AnswerName> answer_names() {
+  static const std::array<AnswerName, kAnswers.size()> names = [] {
+    std::array<AnswerName, kAnswers.size()> result{};
+    std::transform(kAnswers.begin(), kAnswers.end(), result.begin(), [](const Entry& entry) {
+      return entry.name;
+    });
+    return result;
+  }();
+  return names;
+}
+
+std::optional<Answer> answer(const Question& question, Crew& crew, Diagnostics& diagnostics) {
+  const auto* entry =
+      std::find_if(kAnswers.begin(), kAnswers.end(), [&question](const Entry& candidate) {
+        return candidate.name.name == question.name;
+      });
+  ORRERY_CHECK(entry != kAnswers.end(), "there is no answer `{}`", question.name);
+  return entry->find({question, crew, diagnostics});
+}
+
+std::string to_text(const Answer& answer, report::TextStyle style) {
+  const report::TextPage page(style);
+  TextTable table;
+  for (const AnswerColumn& column : answer.columns) {
+    table.heads.push_back(column.title);
+  }
+  for (const auto& row : answer.rows) {
+    std::vector<std::string> line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const auto* share = std::get_if<double>(&row[i]);
+      line.push_back(answer.columns[i].bar && share != nullptr
+                         ? page.bar(*share, kBar)
+                         : text_of(row[i], answer.columns[i].dimension));
+    }
+    table.rows.push_back(std::move(line));
+  }
+  std::string text;
+  for (const std::string& sentence : answer.sentences) {
+    report::TextPage wrapped(style);
+    wrapped.title(sentence);
+    text += wrapped.text();
+  }
+  return text + (answer.sentences.empty() ? "" : "\n") + to_text(table, page);
+}
+
+std::string to_csv(const Answer& answer) {
+  std::string table;
+  for (const AnswerColumn& column : answer.columns) {
+    table += (table.empty() ? "" : ",") + csv_cell(column.name);
+  }
+  table += "\n";
+  for (const auto& row : answer.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      table += (i == 0 ? "" : ",") + csv_of(row[i]);
+    }
+    table += "\n";
+  }
+  return table;
+}
+
+std::string to_json(const Answer& answer) {
+  Json facts = Json::object();
+  for (const Fact& fact : answer.facts) {
+    facts[fact.name] = json_of(fact.value);
+  }
+  Json rows = Json::array();
+  for (const auto& row : answer.rows) {
+    Json line = Json::object();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line[answer.columns[i].name] = json_of(row[i]);
+    }
+    rows.push_back(std::move(line));
+  }
+  const Json out = {{"schema", kAnswerSchema},
+                    {"answer", answer.name},
+                    {"scenario", {{"file", answer.file}, {"sha256", answer.sha256}}},
+                    {"sentences", answer.sentences},
+                    {"facts", std::move(facts)},
+                    {"rows", std::move(rows)}};
+  constexpr int kIndent = 2;
+  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<double> Rows::at(std::size_t point, std::string_view column) const {
+  for (std::size_t i = 0; i < results[point].cells.size(); ++i) {
+    if (sweep.columns[i].name == column) {
+      return results[point].cells[i];
+    }
+  }
+  return std::nullopt;
+}
+
+AnswerCell Rows::cell(std::size_t point, std::string_view column) const {
+  const auto value = at(point, column);
+  return value ? AnswerCell(*value) : AnswerCell();
+}
+
+bool Rows::has(std::string_view column) const {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (at(i, column)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::optional<Rows> evaluate_rows(const Asking& asking,
+                                  std::vector<Axis> axes,
+                                  const std::vector<std::string>& operands) {
+  Rows rows{asking.question.sweep, {}};
+  rows.sweep.axes = std::move(axes);
+  rows.sweep.columns.clear();
+  for (const std::string& operand : operands) {
+    rows.sweep.columns.push_back(column_of(operand));
+  }
+  auto points = make_points(rows.sweep.axes, {}, asking.diagnostics);
+  if (points) {
+    rows.sweep.points = *std::move(points);
+    check_values(rows.sweep, asking.diagnostics);
+  }
+  if (asking.diagnostics.has_errors()) {
+    return std::nullopt;
+  }
+  SweepOutcome outcome = run_sweep(rows.sweep,
+                                   asking.crew,
+                                   {.threads = asking.question.threads,
+                                    .stop = asking.question.stop,
+                                    .progress = asking.question.progress});
+  if (!outcome.complete) {
+    throw Error(ErrorKind::interrupted, "interrupted");
+  }
+  rows.results = std::move(outcome.results);
+  const bool usable =
+      std::any_of(rows.results.begin(), rows.results.end(), [](const PointResult& result) {
+        return result.status != Status::invalid;
+      });
+  if (!usable) {
+    no_answer(asking, {}, rows.results.front().reason);
+    return std::nullopt;
+  }
+  return rows;
+}
+
+std::optional<Axis> axis_or(const Asking& asking,
+                            std::string_view key,
+                            std::vector<std::string> values) {
+  for (const Axis& axis : asking.question.sweep.axes) {
+    if (axis.key.path == key) {
+      return axis;
+    }
+  }
+  return axis_of(key, std::move(values), {"--answer", 0, 0}, asking.diagnostics);
+}
+
+void add_extent_columns(const Rows& rows, Answer& answer) {
+  const auto differs = [&rows](std::string_view column) {
+    std::optional<double> first;
+    bool result = false;
+    for (std::size_t i = 0; i < rows.results.size(); ++i) {
+      const auto value = rows.at(i, column);
+      result = result || (first && value && *first != *value);
+      first = first ? first : value;
+    }
+    return result;
+  };
+  if (differs("finish_time_s")) {
+    answer.columns.push_back({"finish_time_s", "finish", report::Dimension::time});
+  }
+  if (differs("tokens_trained")) {
+    answer.columns.push_back({"tokens_trained", "tokens", report::Dimension::count});
+  }
+}
+
+void no_answer(const Asking& asking, std::string_view key, std::string_view why) {
+  asking.diagnostics.error({asking.question.sweep.base.file(), 0, 0},
+                           key,
+                           fmt::format("{} has no answer here: {}", asking.question.name, why));
+}
+
+std::optional<report::Evaluation> evaluate_base(const Asking& asking) {
+  Sweep base = asking.question.sweep;
+  base.axes.clear();
+  base.points = {{}};
+  PointEvaluator evaluator(base);
+  auto evaluation =
+      evaluator.evaluation(0, asking.question.threads, asking.question.stop, asking.diagnostics);
+  if (evaluation && !evaluation->run) {
+    no_answer(asking, "training", "the scenario asks for no run");
+    return std::nullopt;
+  }
+  return evaluation;
+}
+
+Answer begin_answer(const Asking& asking) {
+  Answer answer;
+  answer.name = asking.question.name;
+  answer.file = asking.question.sweep.base.file();
+  answer.sha256 = asking.question.sweep.base.sha256();
+  return answer;
+}
+
+}  // namespace orrery::sweep
