@@ -49,7 +49,7 @@ run::Distribution quotient(const run::Distribution& cost, const run::Distributio
 
 std::int64_t recomputed_layers(const scenario::Scenario& scenario, const layout::Layout& layout) {
   if (!scenario.step.recompute.layers) {
-    return scenario.model.num_layers;
+    return scenario.model.num_layers + scenario.model.mtp_layers;
   }
   std::int64_t sum = 0;
   for (const auto& device : layout.stages) {

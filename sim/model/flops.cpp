@@ -85,7 +85,8 @@ Flop hardware_flop_per_token(const ModelSpec& model,
                              Recompute policy,
                              std::int64_t recomputed_layers,
                              const RecomputeModules& modules) {
-  const std::int64_t layers = std::clamp<std::int64_t>(recomputed_layers, 0, model.num_layers);
+  const std::int64_t layers =
+      std::clamp<std::int64_t>(recomputed_layers, 0, model.num_layers + model.mtp_layers);
   double extra = 0.0;
   const bool by_module = policy == Recompute::modules;
   if (by_module || policy == Recompute::selective_operations) {

@@ -43,7 +43,8 @@ enum class FlopConvention { palm, palm_causal, six_nd };
 
 [[nodiscard]] Flop model_flop_per_token(const ModelSpec& model, FlopConvention convention);
 
-// `recomputed_layers`: the first so many layers are recomputed, all by default. The head is never.
+// `recomputed_layers`: the first so many layers are recomputed; all by default, after those of the
+// model those of multi-token prediction modules. The head's own products are never.
 [[nodiscard]] Flop hardware_flop_per_token(
     const ModelSpec& model,
     FlopConvention convention,

@@ -357,7 +357,10 @@ Bytes head_working_bytes(const ModelSpec& model, const ActivationOptions& option
   const Activations a = activations(model, options);
   const double per_logit =
       options.logits_bytes ? in_bytes(*options.logits_bytes) : a.dims.element_bytes;
-  return bytes(gathered(a, a.dims.vocab, per_logit));
+  const Bytes logits = bytes(gathered(a, a.dims.vocab, per_logit));
+  return model.mtp_layers > 0
+             ? std::max(logits, layer_working_bytes(model, options, model.num_layers))
+             : logits;
 }
 
 }  // namespace orrery::model

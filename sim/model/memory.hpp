@@ -58,7 +58,8 @@ struct ActivationOptions {
                                         const ActivationOptions& options,
                                         std::int64_t layer);
 
-// Extra bytes while the head's backward runs: the gradient of the logits, or all of logits_bytes.
+// Extra bytes while the head's backward runs: the gradient of the logits, or all of logits_bytes;
+// at least what the layer of a multi-token prediction module needs.
 [[nodiscard]] Bytes head_working_bytes(const ModelSpec& model, const ActivationOptions& options);
 
 }  // namespace orrery::model

@@ -32,7 +32,9 @@
 // DeepSeek-V3 recomputes its norms, latent up projections and the experts' activation (arXiv
 // 2412.19437, sections 3.2.3 and 3.3.3).
 
+#include <array>
 #include <cstddef>
+#include <string_view>
 
 namespace orrery::model {
 
@@ -51,5 +53,23 @@ struct RecomputeModules {
   bool shared_experts = false;
   bool moe = false;
 };
+
+// The words by which scenarios and published runs name modules: Megatron-Core's, and two of ours.
+struct RecomputeModuleWord {
+  std::string_view name;
+  void (*turn_on)(RecomputeModules&);
+};
+
+inline constexpr std::array<RecomputeModuleWord, 9> kRecomputeModuleWords = {
+    {{"core_attention", [](RecomputeModules& modules) { modules.core_attention = true; }},
+     {"core_attn", [](RecomputeModules& modules) { modules.core_attention = true; }},
+     {"layernorm", [](RecomputeModules& modules) { modules.layernorm = true; }},
+     {"mla_up_proj", [](RecomputeModules& modules) { modules.mla_up_projection = true; }},
+     {"activation",
+      [](RecomputeModules& modules) { modules.mlp_activation = modules.moe_activation = true; }},
+     {"moe_act", [](RecomputeModules& modules) { modules.moe_activation = true; }},
+     {"mlp", [](RecomputeModules& modules) { modules.mlp = true; }},
+     {"shared_experts", [](RecomputeModules& modules) { modules.shared_experts = true; }},
+     {"moe", [](RecomputeModules& modules) { modules.moe = true; }}}};
 
 }  // namespace orrery::model

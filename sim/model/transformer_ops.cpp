@@ -138,4 +138,13 @@ Pass recompute_pass(const ModelSpec& model,
   return pass;
 }
 
+Pass head_recompute_pass(const ModelSpec& model, const OpOptions& options, Recompute policy) {
+  Pass pass;
+  for (std::int64_t i = 0; i < model.mtp_layers; ++i) {
+    const Pass layer = recompute_pass(model, options, model.num_layers, policy);
+    pass.insert(pass.end(), layer.begin(), layer.end());
+  }
+  return pass;
+}
+
 }  // namespace orrery::model

@@ -155,4 +155,9 @@ struct LayerPasses {
                                   std::int64_t layer,
                                   Recompute policy);
 
+// The same for the layers of the multi-token prediction modules, which stand with the head.
+[[nodiscard]] Pass head_recompute_pass(const ModelSpec& model,
+                                       const OpOptions& options,
+                                       Recompute policy);
+
 }  // namespace orrery::model

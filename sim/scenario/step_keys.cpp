@@ -186,27 +186,9 @@ void add_optimizer(std::vector<Key>& keys) {
       }));
 }
 
-using model::RecomputeModules;
-
-struct ModuleWord {
-  std::string_view name;
-  void (*recompute)(RecomputeModules&);
-};
-
-constexpr std::array<ModuleWord, 9> kModules = {
-    {{"core_attention", [](RecomputeModules& m) { m.core_attention = true; }},
-     {"core_attn", [](RecomputeModules& m) { m.core_attention = true; }},
-     {"layernorm", [](RecomputeModules& m) { m.layernorm = true; }},
-     {"mla_up_proj", [](RecomputeModules& m) { m.mla_up_projection = true; }},
-     {"activation", [](RecomputeModules& m) { m.mlp_activation = m.moe_activation = true; }},
-     {"moe_act", [](RecomputeModules& m) { m.moe_activation = true; }},
-     {"mlp", [](RecomputeModules& m) { m.mlp = true; }},
-     {"shared_experts", [](RecomputeModules& m) { m.shared_experts = true; }},
-     {"moe", [](RecomputeModules& m) { m.moe = true; }}}};
-
 std::vector<std::string_view> module_words() {
   std::vector<std::string_view> words;
-  for (const ModuleWord& module : kModules) {
+  for (const model::RecomputeModuleWord& module : model::kRecomputeModuleWords) {
     words.push_back(module.name);
   }
   return words;
@@ -228,7 +210,7 @@ void read_modules(const yaml::Value& value, const std::string& path, Reading& re
   for (std::size_t i = 0; i < value.items.size(); ++i) {
     const std::string item = path + "[" + std::to_string(i) + "]";
     if (const auto index = yaml::read_word(value.items[i], item, words, reading.diagnostics)) {
-      kModules[*index].recompute(recompute.modules);
+      model::kRecomputeModuleWords[*index].turn_on(recompute.modules);
     }
   }
 }

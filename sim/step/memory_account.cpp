@@ -98,7 +98,8 @@ ChunkBytes chunk_bytes(const StepInput& input,
     // One layer's copy is on its way while the next one runs.
     sum.layer.working = std::max(sum.layer.working, layer.working + hosted * 2.0);
   }
-  const model::ActivationOptions ends = activation_options(input, costs, model::Recompute::none);
+  const model::ActivationOptions ends =
+      activation_options(input, costs, input.spec.recompute.of_head());
   if (part.has_embedding) {
     sum.kept += model::embedding_activation_bytes(input.model, ends);
   }

@@ -103,6 +103,8 @@ std::vector<OperationShare> operation_account(const StepInput& input,
     }
     if (chunk.has_head) {
       account.add(model::head_passes(input.model, options), times);
+      account.add(model::head_recompute_pass(input.model, options, input.spec.recompute.of_head()),
+                  times);
     }
   }
   return account.lines();

@@ -145,11 +145,13 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
       add_parameters(model::layer_shard_parameters(model, shard, layer), count);
     }
   }
-  const auto add_edge = [&](const model::LayerPasses& passes) {
-    const LayerCosts edge = cost_passes(costing_, passes, memo_);
+  const auto add_edge = [&](const model::LayerPasses& passes, model::Pass again = {}) {
+    LayerCosts edge = cost_passes(costing_, passes, memo_);
+    edge.recompute = cost_passes(costing_, {std::move(again), {}, {}}, memo_).forward;
     add_layer(bucket, edge, 1.0);
     if (costing_.combines) {
       bucket.edges.forward.add(edge.forward);
+      bucket.edges.backward_input.add(edge.recompute);
       bucket.edges.backward_input.add(edge.backward_input);
       bucket.edges.backward_weight.add(edge.backward_weight);
     }
@@ -159,7 +161,9 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
     add_parameters(model::embedding_shard_parameters(model, shard), 1.0);
   }
   if (content.head) {
-    add_edge(model::head_passes(model, costing_.options));
+    const model::Recompute policy = costing_.input.spec.recompute.of_head();
+    add_edge(model::head_passes(model, costing_.options),
+             model::head_recompute_pass(model, costing_.options, policy));
     add_parameters(model::head_shard_parameters(model, shard), 1.0);
   }
   held.dense += content.shared_table;

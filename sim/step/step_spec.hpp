@@ -38,6 +38,11 @@ struct RecomputeSpec {
   // Recomputation in only that many layers of each chunk: of the modules, else in full.
   std::optional<std::int64_t> layers = {};
   model::RecomputeModules modules = {};
+
+  // Of the layers of multi-token prediction modules; a number of layers counts those of chunks.
+  [[nodiscard]] model::Recompute of_head() const {
+    return layers ? model::Recompute::none : policy;
+  }
 };
 
 struct OverlapSpec {

@@ -268,14 +268,39 @@ void map_precision(const DataRow& row, Mapping& mapping) {
   }
 }
 
+// The modules that a text names by Megatron-Core's words, such as `selective: mla_up_proj,
+// moe_act`.
+std::optional<model::RecomputeModules> named_modules(std::string_view text) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_";
+  model::RecomputeModules modules;
+  bool any = false;
+  for (std::size_t at = text.find_first_of(kLetters); at != std::string_view::npos;
+       at = text.find_first_of(kLetters, at)) {
+    const std::size_t end = std::min(text.find_first_not_of(kLetters, at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    for (const model::RecomputeModuleWord& module : model::kRecomputeModuleWords) {
+      if (module.name == word) {
+        module.turn_on(modules);
+        any = true;
+      }
+    }
+    at = end;
+  }
+  return any ? std::optional(modules) : std::nullopt;
+}
+
 void map_recompute(const DataRow& row, Mapping& mapping) {
   model::Recompute& policy = mapping.run.scenario.step.recompute.policy;
   const std::string name = lower_case(row.text("recompute"));
+  const std::optional<model::RecomputeModules> modules = named_modules(name);
   // Words of the stacks for what they recompute beside whole layers.
   constexpr std::array<std::string_view, 6> kParts = {
       "selective", "core_attn", "attention", "mla", "moe", "norm"};
   if (contains(name, "full") || contains(name, "uniform")) {
     policy = model::Recompute::full;
+  } else if (modules) {
+    policy = model::Recompute::modules;
+    mapping.run.scenario.step.recompute.modules = *modules;
   } else if (std::any_of(kParts.begin(), kParts.end(), [&name](std::string_view part) {
                return contains(name, part);
              })) {

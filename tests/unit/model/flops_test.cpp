@@ -120,6 +120,19 @@ TEST(HardwareFlop, RecomputedLayersScaleTheExtraWork) {
   EXPECT_EQ(extra(1000), extra(32));
 }
 
+// 61 layers and the one of the prediction module; layers counted by chunk leave that one out.
+TEST(HardwareFlop, PredictionModulesComeAfterTheLayers) {
+  const ModelSpec model = preset_spec("deepseek-v3");
+  const auto extra = [&](std::int64_t layers) {
+    return in_flop(hardware_flop_per_token(model, FlopConvention::palm, Recompute::full, layers) -
+                   model_flop_per_token(model, FlopConvention::palm));
+  };
+  const double module = 2.0 * static_cast<double>(count_layer_parameters(model, 61).active) +
+                        2.0 * 4096.0 * 128.0 * 320.0;
+  EXPECT_NEAR((extra(62) - extra(61)) / module, 1.0, 1e-9);
+  EXPECT_EQ(extra(1000), extra(62));
+}
+
 // Latent attention: 6 a (d_qk + d_v) T per layer; V3 adds its MTP module's layer, projection, head.
 TEST(ModelFlop, LatentAttentionCountsKeyAndValueWidths) {
   ModelSpec model = preset_spec("deepseek-v3");

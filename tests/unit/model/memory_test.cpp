@@ -156,5 +156,17 @@ TEST(HeadActivations, MultiTokenPredictionAddsAModule) {
   EXPECT_DOUBLE_EQ(with_module, 2.0 * head + layer + 4096.0 * 8.0 * 7168.0);
 }
 
+// Recomputed in full the module's layer keeps its input, 2 h, and brings the rest back later.
+TEST(HeadActivations, LayersOfPredictionModulesAreRecomputedToo) {
+  const ModelSpec model = preset_spec("deepseek-v3");
+  ActivationOptions options;
+  const Bytes kept = head_activation_bytes(model, options);
+  const Bytes layer = layer_activation_bytes(model, options, 61);
+  options.recompute = Recompute::full;
+  EXPECT_DOUBLE_EQ(in_bytes(kept - head_activation_bytes(model, options)),
+                   in_bytes(layer) - 4096.0 * 2.0 * 7168.0);
+  EXPECT_GE(head_working_bytes(model, options), layer_working_bytes(model, options, 61));
+}
+
 }  // namespace
 }  // namespace orrery::model

@@ -156,6 +156,18 @@ TEST(ModuleRecompute, ItsEndsAreTheOtherPolicies) {
   }
 }
 
+// One more layer for every prediction module, none without.
+TEST(ModuleRecompute, PredictionModulesRunTheirLayerAgain) {
+  ModelSpec model = preset_spec("deepseek-v3");
+  const ActivationOptions options = with_modules({.mla_up_projection = true});
+  const double layer = all_flop(again(model, options, 60));
+  model.mtp_layers = 2;
+  EXPECT_DOUBLE_EQ(all_flop(head_recompute_pass(model, options.ops, Recompute::modules)),
+                   2.0 * layer);
+  model.mtp_layers = 0;
+  EXPECT_TRUE(head_recompute_pass(model, options.ops, Recompute::full).empty());
+}
+
 using Switch = void (*)(RecomputeModules&);
 
 const std::vector<Switch>& outer_modules() {

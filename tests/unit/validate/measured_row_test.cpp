@@ -101,6 +101,21 @@ TEST(MeasuredRow, GivesClusterLayoutAndBatch) {
   EXPECT_EQ(scenario.software, "nemo");
 }
 
+// Megatron-Core's words name modules; others that say what is recomputed mean the attention core.
+TEST(MeasuredRow, NamesRecomputedModules) {
+  const auto recompute = [](const std::string& text) {
+    return scenario_of({{"recompute", text}}).step.recompute;
+  };
+  const step::RecomputeSpec named = recompute("'selective: mla_up_proj, moe_act'");
+  EXPECT_EQ(named.policy, model::Recompute::modules);
+  EXPECT_TRUE(named.modules.mla_up_projection && named.modules.moe_activation);
+  EXPECT_FALSE(named.modules.moe || named.modules.mlp || named.modules.core_attention);
+  EXPECT_EQ(recompute("selective").policy, model::Recompute::selective);
+  EXPECT_EQ(recompute("attention").policy, model::Recompute::selective);
+  EXPECT_EQ(recompute("full, moe_act").policy, model::Recompute::full);
+  EXPECT_EQ(recompute("none").policy, model::Recompute::none);
+}
+
 TEST(MeasuredRow, NeverReadsWhatWasMeasured) {
   const scenario::Scenario one =
       scenario_of({{"id", "a"}, {"measured", "{step_time_s: 1.0}"}, {"confidence", "complete"}});
