@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "calibrate/fit/generalisation.hpp"
@@ -35,6 +36,15 @@ class Mean {
   double count_ = 0.0;
 };
 
+// A stack with several profiles has a line for each: the profile tells them apart.
+const std::string& line_name(const Generalisation& result, const StackScore& stack) {
+  const auto lines =
+      std::count_if(result.stacks.begin(), result.stacks.end(), [&stack](const StackScore& other) {
+        return other.stack == stack.stack;
+      });
+  return lines > 1 ? stack.profile : stack.stack;
+}
+
 std::string stack_table(const Generalisation& result) {
   std::string text =
       "| stack | n | shipped | refitted | model out | p90 | bias | GPU out | stack out | at a "
@@ -53,7 +63,7 @@ std::string stack_table(const Generalisation& result) {
     stack_out.add(stack.stack_out);
     text += fmt::format(
         "| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} |\n",
-        stack.stack,
+        line_name(result, stack),
         stack.shipped.n,
         cell(stack.shipped),
         cell(stack.refitted),

@@ -72,5 +72,17 @@ TEST(Generalisation, ScoresEveryStack) {
   EXPECT_NE(to_markdown(result).find("| megatron-core | 12 |"), std::string::npos);
 }
 
+// Two releases of one stack: their lines are named after the profiles.
+TEST(Generalisation, ProfilesOfOneStackAreToldApart) {
+  Generalisation result;
+  result.stacks = {{.stack = "ours", .profile = "ours", .shipped = {.n = 1}},
+                   {.stack = "ours", .profile = "ours-2025", .shipped = {.n = 2}},
+                   {.stack = "theirs", .profile = "theirs-as-ours", .shipped = {.n = 3}}};
+  const std::string text = to_markdown(result);
+  EXPECT_NE(text.find("| ours | 1 |"), std::string::npos) << text;
+  EXPECT_NE(text.find("| ours-2025 | 2 |"), std::string::npos) << text;
+  EXPECT_NE(text.find("| theirs | 3 |"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace orrery::fit
