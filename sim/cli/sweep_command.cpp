@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -103,6 +104,13 @@ std::optional<sweep::Sweep> make_sweep(const SweepOptions& options, Diagnostics&
     return std::nullopt;
   }
   add_command_line(options, file, diagnostics);
+  for (const sweep::Axis& axis : file.axes) {
+    const bool overruled = (axis.key.path == "simulation.trials" && file.trials) ||
+                           (axis.key.path == "simulation.seed" && file.seed);
+    if (overruled) {
+      diagnostics.error(axis.where, axis.key.path, "varies, and is stated for all points as well");
+    }
+  }
   if (diagnostics.has_errors()) {
     return std::nullopt;
   }
@@ -121,6 +129,7 @@ std::optional<sweep::Sweep> make_sweep(const SweepOptions& options, Diagnostics&
                      .axes = std::move(file.axes),
                      .points = *std::move(points),
                      .columns = file.columns.empty() ? sweep::all_columns() : file.columns,
+                     .all_metrics = file.columns.empty(),
                      .trials = file.trials,
                      .seed = file.seed,
                      .search = evaluate::profile_search(base->file(), profiles)};
@@ -195,6 +204,11 @@ std::optional<ExitCode> hopeless(const sweep::Sweep& sweep,
     }
     same = same && result.reason == results.front().reason;
   }
+  Diagnostics problems;
+  if (!sweep.base.with(sweep.changes(0), problems)) {
+    message_block(to_string(problems));  // with their places in the file
+    return ExitCode::invalid;
+  }
   message(fmt::format("{}: no point can be evaluated; {}{}",
                       sweep.base.file(),
                       same ? "" : "the first: ",
@@ -209,7 +223,10 @@ sweep::SweepOutcome run_points(const SweepOptions& options,
                                const InterruptWatch& watch) {
   ProgressLine progress("sweep", !options.evaluation.quiet, "points");
   if (journal != nullptr) {
-    progress.start_at(static_cast<std::int64_t>(journal->finished().size()));
+    progress.start_at(std::count_if(
+        sweep.points.begin(), sweep.points.end(), [journal](const sweep::Point& point) {
+          return journal->finished().contains(point);
+        }));
   }
   return sweep::run_sweep(sweep,
                           crew,

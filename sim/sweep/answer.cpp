@@ -203,8 +203,10 @@ std::optional<Rows> evaluate_rows(const Asking& asking,
         return result.status != Status::invalid;
       });
   if (!usable) {
-    no_answer(asking, {}, rows.results.front().reason);
-    return std::nullopt;
+    PointEvaluator evaluator(rows.sweep);  // once more, for the places of what is wrong
+    if (!evaluator.evaluation(0, 1, asking.question.stop, asking.diagnostics)) {
+      return std::nullopt;
+    }
   }
   return rows;
 }

@@ -85,6 +85,8 @@ std::optional<Answer> progress_fan(const Asking& asking) {
   const auto* date = base->metrics.find(report::MetricId::finish_date);
   const double start = date != nullptr ? date->value - base->run->wall.mean() : 0.0;
   Answer answer = begin_answer(asking);
+  answer.facts = {{"trials", static_cast<double>(plan.simulation.trials)},
+                  {"last_end_s", in_seconds(to_seconds(dates.back()))}};
   answer.sentences.push_back(
       fmt::format("Tokens trained and kept, as quantiles over {} trials.", plan.simulation.trials));
   answer.columns = {{"time_s", "after", Dimension::time}};

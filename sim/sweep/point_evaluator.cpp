@@ -24,10 +24,22 @@ evaluate::EvaluateOptions options_of(const Sweep& sweep, int threads, const std:
   return options;
 }
 
-std::string first_error(const Diagnostics& diagnostics) {
+// The place is told where it is in a file that is not the scenario: a profile.
+std::string place_of(const Diagnostic& problem, const Sweep& sweep) {
+  const std::string& file = problem.where.file;
+  const bool known = std::any_of(sweep.axes.begin(), sweep.axes.end(), [&file](const Axis& axis) {
+    return axis.where.file == file;
+  });
+  return known || file.empty() || file == sweep.base.file()
+             ? std::string()
+             : fmt::format("{}:{}: ", file, problem.where.line);
+}
+
+std::string first_error(const Diagnostics& diagnostics, const Sweep& sweep) {
   for (const Diagnostic& problem : diagnostics.all()) {
     if (problem.severity == Severity::error) {
-      return fmt::format("{}{}{}{}",
+      return fmt::format("{}{}{}{}{}",
+                         place_of(problem, sweep),
                          problem.key,
                          problem.key.empty() ? "" : ": ",
                          problem.message,
@@ -132,7 +144,7 @@ PointResult PointEvaluator::result(std::size_t point, int threads, const std::st
   PointResult result;
   if (!answer) {
     result.status = Status::invalid;
-    result.reason = first_error(diagnostics);
+    result.reason = first_error(diagnostics, sweep_);
     return result;
   }
   if (answer->run && answer->run->finished < answer->run->trials) {

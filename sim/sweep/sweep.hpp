@@ -23,6 +23,7 @@ struct Sweep {
   std::vector<Axis> axes;
   std::vector<Point> points;
   std::vector<Column> columns;
+  bool all_metrics = true;  // nobody chose the columns: text shows a few
   std::optional<std::int64_t> trials = {};
   std::optional<std::uint64_t> seed = {};
   hardware::ProfileSearch search = {};

@@ -59,10 +59,9 @@ bool is_headline(const Column& column) {
 // The figures of the text table: those chosen, or the headlines, where they differ.
 std::vector<std::size_t> shown_columns(const Sweep& sweep,
                                        const std::vector<PointResult>& results) {
-  const bool chosen = sweep.columns.size() < all_columns().size();
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < sweep.columns.size(); ++i) {
-    if (chosen || (is_headline(sweep.columns[i]) && varies(results, i))) {
+    if (!sweep.all_metrics || (is_headline(sweep.columns[i]) && varies(results, i))) {
       shown.push_back(i);
     }
   }

@@ -105,6 +105,43 @@ TEST_F(SweepTest, SaysOnceWhyNoPointCanBeEvaluated) {
   EXPECT_EQ(lines_in(done.err), 1);
 }
 
+TEST_F(SweepTest, ShowsWhereAScenarioIsWrong) {
+  std::string text = small_scenario();
+  text.replace(text.find("tensor: 2"), 6, "tensr");
+  write("small.yaml", text);
+  const Finished done = run(kSpares);
+  EXPECT_EQ(done.code, 3);
+  EXPECT_TRUE(done.err.starts_with("small.yaml:5:10: error: layout.tensr: unknown key"))
+      << done.err;
+}
+
+TEST_F(SweepTest, RefusesAKeyThatAnOptionOverrules) {
+  write("small.yaml", small_scenario());
+  const Finished done = run("sweep --vary simulation.trials=5,10 --trials 7 small.yaml");
+  EXPECT_EQ(done.code, 3);
+  EXPECT_EQ(done.err,
+            "--vary: error: simulation.trials: varies, and is stated for all points as well\n");
+}
+
+// Rates, sizes and times beyond all reason end in a status, soon.
+TEST_F(SweepTest, EndsWithAnAnswerForAbsurdValues) {
+  write("small.yaml", small_scenario());
+  for (const char* vary : {"failures.node_rate=1e4/d,1e6/d,1e15/d,1e300/d",
+                           "checkpoint.stall=0s,20000d",
+                           "capacity.repair_time=0s,20000d",
+                           "recovery.load=20000d,1ns",
+                           "step.time=1ns,1000d",
+                           "training.steps=1,9000000000000000",
+                           "checkpoint.interval='1 steps',20000d",
+                           "capacity.spares=1000000",
+                           "cluster.nodes=1000000"}) {
+    const Finished done =
+        run(std::string("sweep --trials 3 --vary ") + vary + " small.yaml", "timeout 60");
+    EXPECT_TRUE(done.code == 0 || done.code == 3) << vary << ": " << done.code << done.err;
+    EXPECT_EQ(done.err.find("internal"), std::string::npos) << vary << ": " << done.err;
+  }
+}
+
 // Starts the sweep, kills it as soon as the journal has some points, and resumes; several times.
 TEST_F(SweepTest, ResumesAfterItWasKilled) {
   std::string text = small_scenario();
@@ -153,13 +190,14 @@ TEST_F(SweepTest, SaysThatTheDiskIsFull) {
 
 // A disk of 16 KiB: the journal fills it, says so, and what it holds counts on a larger one.
 TEST_F(SweepTest, ContinuesWhereAFullDiskEndedIt) {
+  const std::string many = "sweep --vary capacity.spares=0:99:100 small.yaml ";
   write("small.yaml", small_scenario());
   std::filesystem::create_directory(path("disk"));
   const std::string mount = "mount -t tmpfs -o size=16k none '" + path("disk") + "' 2>/dev/null";
   if (std::system(mount.c_str()) != 0) {
     GTEST_SKIP() << "no file system can be mounted here";
   }
-  const Finished full = run(kSpares + "--journal disk/j -o t.csv");
+  const Finished full = run(many + "--journal disk/j -o t.csv");
   const std::string left = read("disk/j");
   ASSERT_EQ(std::system(("umount '" + path("disk") + "'").c_str()), 0);
   EXPECT_EQ(full.code, 6);
@@ -168,9 +206,9 @@ TEST_F(SweepTest, ContinuesWhereAFullDiskEndedIt) {
             "--resume continues\n");
   EXPECT_FALSE(std::filesystem::exists(path("t.csv")));
   write("j", left);
-  const Finished resumed = run(kSpares + "--journal j --resume -o t.csv");
+  const Finished resumed = run(many + "--journal j --resume -o t.csv");
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  ASSERT_EQ(run(kSpares + "-o whole.csv").code, 0);
+  ASSERT_EQ(run(many + "-o whole.csv").code, 0);
   EXPECT_EQ(read("t.csv"), read("whole.csv"));
 }
 
@@ -184,7 +222,7 @@ TEST_F(SweepTest, AnswersQuestions) {
                                      "fan"}) {
     SCOPED_TRACE(question);
     const std::string command = "sweep small.yaml --trials 20 --answer " + question;
-    const Finished text = run(command);
+    const Finished text = run(command, "LC_ALL=C");
     EXPECT_EQ(text.code, 0) << text.err;
     std::size_t begin = 0;
     while (begin < text.out.size()) {

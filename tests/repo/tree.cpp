@@ -15,8 +15,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 10> kFolders = {
-    ".ci", "calibrate", "cmake", "docs", "gui", "kernels", "scenarios", "scripts", "sim", "tests"};
+constexpr std::array<std::string_view, 11> kFolders = {".ci",
+                                                       "calibrate",
+                                                       "cmake",
+                                                       "docs",
+                                                       "gui",
+                                                       "kernels",
+                                                       "mpi",
+                                                       "scenarios",
+                                                       "scripts",
+                                                       "sim",
+                                                       "tests"};
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 26U;
 
 bool is_text(const fs::path& path) {

@@ -1,4 +1,4 @@
-#include "sim/cli/mpi_crew.hpp"
+#include "mpi/mpi_crew.hpp"
 
 #include <fmt/core.h>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
-namespace orrery::cli {
+namespace orrery::mpi {
 
 namespace {
 
@@ -292,4 +292,4 @@ void MpiCrew::serve(sweep::PointEvaluator& evaluator, int threads, const std::st
   }
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::mpi

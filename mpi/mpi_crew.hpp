@@ -22,7 +22,7 @@
 #include "sim/base/error.hpp"
 #include "sim/sweep/crew.hpp"
 
-namespace orrery::cli {
+namespace orrery::mpi {
 
 class MpiCrew : public sweep::Crew {
  public:
@@ -57,4 +57,4 @@ class MpiCrew : public sweep::Crew {
   std::vector<bool> dismissed_;  // leader: by rank; member: [0], whether it has been
 };
 
-}  // namespace orrery::cli
+}  // namespace orrery::mpi
