@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <span>
 #include <string_view>
 
@@ -93,7 +94,7 @@ std::string magnitude_text(double magnitude, NumberStyle style, int min_decimals
   int decimals = decimals_for(magnitude, significant);
   std::string text = fmt::format("{:.{}f}", magnitude, std::max(decimals, min_decimals));
   // 9.996 with three digits rounds to 10.00, one digit too many.
-  const double rounded = std::stod(text);
+  const double rounded = std::strtod(text.c_str(), nullptr);
   if (decimals > 0 && decimals_for(rounded, significant) < decimals) {
     decimals = decimals_for(rounded, significant);
     text = fmt::format("{:.{}f}", magnitude, std::max(decimals, min_decimals));
@@ -106,8 +107,9 @@ std::string magnitude_text(double magnitude, NumberStyle style, int min_decimals
 
 // What the printed number says: the magnitude rounded to the digits that are shown.
 double shown_magnitude(double magnitude, NumberStyle style) {
-  return std::isfinite(magnitude) ? std::stod(magnitude_text(magnitude, {style.significant, false}))
-                                  : magnitude;
+  return std::isfinite(magnitude)
+             ? std::strtod(magnitude_text(magnitude, {style.significant, false}).c_str(), nullptr)
+             : magnitude;
 }
 
 std::size_t choose_unit(double magnitude, std::span<const Unit> units, NumberStyle style) {
