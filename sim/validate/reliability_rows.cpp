@@ -1,207 +1,171 @@
-// Rows of reliability-cases/1: a closed list of quantities, each by the function that the run uses
-// or checks itself against. Arithmetic of the sources that no stage computes is skipped.
+// Rows of reliability-cases/1: each case by the function of the run stage that its quantity and its
+// inputs call for (case_rules.hpp). What no rule knows, or what lacks an input, is skipped with its
+// reason.
 //
-// A case with several expected values gives a row per value. A row matches within the case's own
-// tolerance; its error counts in the statistics all the same.
+// A case with several expected values gives a row per value. Every row says whether it is within
+// the case's own tolerance (or on the right side of its bound); its error counts in the statistics
+// all the same.
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
-#include <array>
 #include <cmath>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "sim/base/units.hpp"
-#include "sim/run/theory.hpp"
+#include "sim/validate/case_rules.hpp"
 #include "sim/validate/data_row.hpp"
 #include "sim/validate/data_sets.hpp"
-#include "sim/validate/run_case.hpp"
 
 namespace orrery::validate {
 
 namespace {
 
-// The values of a case, in its unit; empty when an input is missing.
-using Values = std::vector<double>;
+struct Tolerance {
+  double absolute = 0.0;
+  double relative = 0.0;
 
-double need(const DataRow& inputs, std::string_view key) {
-  return inputs.number(key).value_or(std::nan(""));
-}
-
-run::CheckpointCost checkpoint_cost(const DataRow& in) {
-  return {minutes(need(in, "delta_min")), minutes(need(in, "M_min"))};
-}
-
-Values higher_order(const DataRow& in) {
-  return {in_minutes(run::daly_higher_order_interval(checkpoint_cost(in)))};
-}
-
-Values exact_interval(const DataRow& in) {
-  return {in_minutes(run::optimal_interval(checkpoint_cost(in)))};
-}
-
-Values wall_clock(const DataRow& in) {
-  return {in_hours(run::daly_run_time({.useful = minutes(need(in, "Ts_min")),
-                                       .interval = minutes(need(in, "tau_min")),
-                                       .checkpoint = minutes(need(in, "delta_min")),
-                                       .restart = minutes(need(in, "R_min")),
-                                       .mtbf = minutes(need(in, "M_min"))}))};
-}
-
-// Daly's expression for one segment.
-Values segment_time(const DataRow& in) {
-  const Seconds interval = minutes(need(in, "tau_min"));
-  return {in_minutes(run::daly_run_time({.useful = interval,
-                                         .interval = interval,
-                                         .checkpoint = minutes(need(in, "delta_min")),
-                                         .restart = minutes(need(in, "R_min")),
-                                         .mtbf = minutes(need(in, "M_min"))}))};
-}
-
-Values formula_errors(const DataRow& in) {
-  const run::CheckpointCost cost{seconds(need(in, "C_over_M")), seconds(1.0)};
-  const Seconds exact = run::optimal_interval(cost);
-  return {run::young_interval(cost) / exact - 1.0,
-          run::daly_first_order_interval(cost) / exact - 1.0,
-          run::daly_higher_order_interval(cost) / exact - 1.0};
-}
-
-Values two_level(const DataRow& in) {
-  const run::TwoLevelOptimum best =
-      run::two_level_optimum({.near_checkpoint = seconds(need(in, "C1_s")),
-                              .far_checkpoint = seconds(need(in, "C2_s")),
-                              .mtbf = seconds(need(in, "M_s")),
-                              .near_recoverable = need(in, "p_recoverable_level1")});
-  return {in_seconds(best.near_interval), in_seconds(best.far_interval), best.waste};
-}
-
-Values ettr(const DataRow& in) {
-  return {run::expected_ettr({.nodes = need(in, "nodes"),
-                              .node_rate = per_day(need(in, "r_per_node_day")),
-                              .restart = minutes(need(in, "u0_min")),
-                              .interval = minutes(need(in, "dt_min")),
-                              .write = minutes(need(in, "w_min"))})};
-}
-
-Values job_mttf(const DataRow& in) {
-  const double nodes = need(in, "gpus") / need(in, "gpus_per_node");
-  return {in_hours(run::job_mtbf(nodes, per_day(need(in, "r_per_node_day"))))};
-}
-
-// A rate counted over a window, as a job-wide rate.
-Values counted_mtbf(const DataRow& in) {
-  const double failures = in.number("failures").value_or(need(in, "restarts"));
-  return {in_hours(run::job_mtbf(1.0, per_day(failures / need(in, "days"))))};
-}
-
-Values mtbf_of_1000(const DataRow& in) {
-  return {counted_mtbf(in).front() * need(in, "gpus") / kKilo};
-}
-
-Values mtbf_of_one(const DataRow& in) {
-  return {counted_mtbf(in).front() * need(in, "gpus")};
-}
-
-Values binomial_pool(const DataRow& in) {
-  return {static_cast<double>(
-      run::binomial_quantile(in.integer("n").value_or(0), need(in, "p"), need(in, "q")))};
-}
-
-Values repair_load(const DataRow& in) {
-  const run::RepairLoad load = run::nodes_in_repair(per_day(need(in, "failures_per_day")),
-                                                    days(need(in, "mean_repair_days")));
-  return {load.mean, static_cast<double>(load.p99)};
-}
-
-Values placement_survival(const DataRow& in) {
-  return {run::replica_survival(
-      in.integer("N").value_or(0), in.integer("m").value_or(0), in.integer("k").value_or(0))};
-}
-
-Values scripted_run(const DataRow& in) {
-  RunCase run{.steps = in.integer("steps").value_or(0),
-              .step = seconds(need(in, "step_s")),
-              .save_every = in.integer("k").value_or(0),
-              .stall = seconds(need(in, "C_s")),
-              .restart = seconds(need(in, "R_s"))};
-  for (const double at : in.numbers("failures_s")) {
-    run.failures.push_back(seconds(at));
+  [[nodiscard]] bool allows(double predicted, double expected) const {
+    const double distance = std::abs(predicted - expected);
+    return distance <= absolute || distance <= relative * std::abs(expected);
   }
-  const auto times = run_case(run);
-  return times ? Values{in_seconds(times->wall),
-                        in_seconds(times->lost),
-                        in_seconds(times->checkpoint),
-                        in_seconds(times->restart)}
-               : Values{};
-}
-
-struct Quantity {
-  std::string_view words;  // beginning of the case's `quantity`
-  std::string_view group;
-  Values (*values)(const DataRow& inputs);
 };
 
-constexpr std::array<Quantity, 17> kQuantities = {
-    {{"optimum compute interval", "checkpoint interval", exact_interval},
-     {"tau_opt higher order", "checkpoint interval", higher_order},
-     {"tau_opt exact", "checkpoint interval", exact_interval},
-     {"expected wall clock", "run time", wall_clock},
-     {"DES Monte Carlo mean per segment", "run time", segment_time},
-     {"relative error of tau", "checkpoint interval", formula_errors},
-     {"T1*,T2*, waste", "checkpoint interval", two_level},
-     {"E[ETTR]", "ETTR", ettr},
-     {"job MTTF", "failure rate", job_mttf},
-     {"job MTBF", "failure rate", counted_mtbf},
-     {"MTBF of 1000 GPUs", "failure rate", mtbf_of_1000},
-     {"per-GPU MTBF", "failure rate", mtbf_of_one},
-     {"P99 of Binomial", "spares", binomial_pool},
-     {"mean and P99 of nodes in repair", "spares", repair_load},
-     {"P(recover from CPU memory)", "in-memory checkpoints", placement_survival},
-     {"same, k=3", "in-memory checkpoints", placement_survival},
-     {"[wall, lost_compute", "scripted run", scripted_run}}};
-
-const Quantity* quantity_of(const std::string& text) {
-  for (const Quantity& quantity : kQuantities) {
-    if (text.starts_with(quantity.words)) {
-      return &quantity;
-    }
-  }
-  return nullptr;
+Tolerance tolerance_of(const DataRow& entry) {
+  const DataRow stated = entry.row("tol");
+  return {stated.number("abs").value_or(0.0), stated.number("rel").value_or(0.0)};
 }
 
-std::vector<ValidationRow> rows_of(const DataRow& entry) {
-  const std::string text = entry.text("quantity");
-  const Quantity* quantity = quantity_of(text);
+enum class Bound { none, at_least, at_most };
+
+// `relation: ">="`: the answer is at least the expected value.
+Bound bound_of(const DataRow& inputs) {
+  const std::string text = lower_case(inputs.text("relation"));
+  if (text.empty() || text == "=" || text == "==") {
+    return Bound::none;
+  }
+  const bool above = text.find('>') != std::string::npos || text.starts_with("ge") ||
+                     text.starts_with("gt") || text.find("least") != std::string::npos ||
+                     text.find("lower") != std::string::npos ||
+                     text.find("above") != std::string::npos;
+  return above ? Bound::at_least : Bound::at_most;
+}
+
+bool holds(Bound bound, double value, double limit, const Tolerance& tolerance) {
+  const bool right_side = bound == Bound::at_least ? value >= limit : value <= limit;
+  return right_side || tolerance.allows(value, limit);
+}
+
+// `s, s, fraction` for three values; one unit serves all of them.
+std::string unit_of(const std::string& units, std::size_t index) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < index; ++i) {
+    const std::size_t comma = units.find(',', begin);
+    if (comma == std::string::npos) {
+      return i == 0 ? units : units.substr(begin);
+    }
+    begin = comma + 1;
+  }
+  const std::size_t end = units.find(',', begin);
+  return units.substr(begin, end == std::string::npos ? end : end - begin);
+}
+
+std::vector<double> expected_of(const DataRow& entry) {
+  if (const auto one = entry.number("expected")) {
+    return {*one};
+  }
+  return entry.numbers("expected");
+}
+
+std::string why_not(const Case& asked, const CaseRule* rule) {
+  if (rule == nullptr) {
+    return "no stage computes this quantity from these inputs";
+  }
+  if (!asked.reason.empty()) {
+    return asked.reason;
+  }
+  if (!asked.in.complete()) {
+    return fmt::format("the case does not state {}", fmt::join(asked.in.missing(), ", "));
+  }
+  return "the inputs are out of range, or not as many values follow from them";
+}
+
+// One expected value beside the figure that answers it.
+void compare(const Figure& figure,
+             const std::string& unit,
+             double expected,
+             const DataRow& entry,
+             ValidationRow& row) {
+  row.measured = expected;
+  const std::optional<double> value = in_unit(figure, unit);
+  if (!value || !std::isfinite(*value)) {
+    row.skipped = value ? std::string("no finite number follows from the inputs")
+                        : fmt::format("the answer is no quantity in `{}`", unit);
+    return;
+  }
+  row.predicted = *value;
+  const Tolerance tolerance = tolerance_of(entry);
+  const Bound bound = bound_of(entry.row("inputs"));
+  if (bound == Bound::none) {
+    row.within = tolerance.allows(*value, expected);
+    return;
+  }
+  row.match = holds(bound, *value, expected, tolerance);
+  row.within = *row.match;
+  if (!*row.match) {
+    row.mismatches = {fmt::format(
+        "{} is not {} {}", *value, bound == Bound::at_least ? "at least" : "at most", expected)};
+  }
+}
+
+// The inputs of a case; `config: same as above` are those of the last case that had more.
+DataRow inputs_of(const std::vector<DataRow>& cases, std::size_t index) {
+  for (std::size_t i = index + 1; i-- > 0;) {
+    const DataRow inputs = cases[i].row("inputs");
+    if (lower_case(inputs.text("config")).find("same") == std::string::npos) {
+      return inputs;
+    }
+  }
+  return cases[index].row("inputs");
+}
+
+std::vector<ValidationRow> rows_of(const std::vector<DataRow>& cases,
+                                   std::size_t index,
+                                   const DataSet& data) {
+  const DataRow& entry = cases[index];
+  const std::vector<double> expected = expected_of(entry);
+  const std::string units = entry.text("unit");
+  Case asked{.words = lower_case(entry.text("quantity")),
+             .in = CaseInputs(inputs_of(cases, index)),
+             .wanted = expected.size(),
+             .unit = lower_case(units),
+             .folder = data.path.parent_path(),
+             .threads = data.threads};
+  const CaseRule* rule = rule_for(asked);
   ValidationRow row{.id = entry.text("id"),
-                    .group = std::string(quantity == nullptr ? "not computed" : quantity->group),
+                    .group = std::string(rule == nullptr ? "not computed" : rule->group),
                     .quantity = "value",
-                    .unit = entry.text("unit"),
-                    .notes = {text}};
-  if (quantity == nullptr) {
-    row.skipped = "no stage computes it";
+                    .unit = units};
+  if (expected.empty()) {
+    row.skipped = "no number is expected";
     return {row};
   }
-  std::vector<double> expected = entry.numbers("expected");
-  if (const auto one = entry.number("expected")) {
-    expected = {*one};
-  }
-  const Values values = quantity->values(entry.row("inputs"));
+  const Figures figures = rule == nullptr ? Figures{} : rule->answer(asked);
+  row.notes = {entry.text("quantity")};
+  row.notes.insert(row.notes.end(), asked.notes.begin(), asked.notes.end());
   std::vector<ValidationRow> rows;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     ValidationRow part = row;
     part.id = expected.size() > 1 ? fmt::format("{}/{}", row.id, i) : row.id;
-    part.measured = expected[i];
-    if (i < values.size() && std::isfinite(values[i])) {
-      part.predicted = values[i];
+    part.unit = unit_of(units, i);
+    if (i < figures.size()) {
+      compare(figures[i], part.unit, expected[i], entry, part);
     } else {
-      part.skipped = "an input is missing";
+      part.measured = expected[i];
+      part.skipped = why_not(asked, rule);
     }
     rows.push_back(std::move(part));
-  }
-  if (rows.empty()) {
-    row.skipped = "no number is expected";
-    return {row};
   }
   return rows;
 }
@@ -209,9 +173,10 @@ std::vector<ValidationRow> rows_of(const DataRow& entry) {
 }  // namespace
 
 std::vector<ValidationRow> reliability_rows(const DataSet& data) {
+  const std::vector<DataRow> cases = data_rows(data.document, "cases");
   std::vector<ValidationRow> rows;
-  for (const DataRow& entry : data_rows(data.document, "cases")) {
-    for (ValidationRow& row : rows_of(entry)) {
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    for (ValidationRow& row : rows_of(cases, i, data)) {
       rows.push_back(std::move(row));
     }
   }

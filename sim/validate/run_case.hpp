@@ -1,20 +1,23 @@
 #pragma once
 
-// What does a whole run take whose failures are given? Through the real run simulator, one trial.
+// What does a whole run take that a case states in a few numbers? Through the real run simulator.
 //
-// symbol  | meaning                                         | unit | origin
-// --------|-------------------------------------------------|------|----------
-// steps   | optimizer steps until the end                   | -    | case
-// step    | time of one                                     | s    | case
-// saves   | steps between checkpoints; 0: none              | -    | case
-// stall   | training blocked by a save                      | s    | case
-// restart | from a failure to the next step, in one stage   | s    | case
+// symbol   | meaning                                         | unit | origin
+// ---------|-------------------------------------------------|------|----------
+// steps    | optimizer steps until the end                   | -    | case
+// step     | time of one                                     | s    | case
+// saves    | steps between checkpoints; 0: none              | -    | case
+// stall    | training blocked by a save                      | s    | case
+// durable  | from the begin of a save until it protects      | s    | case
+// restart  | from a failure to the next step, in one stage   | s    | case
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/run/theory.hpp"
 
 namespace orrery::validate {
 
@@ -27,6 +30,7 @@ struct RunCase {
   std::vector<Seconds> failures = {};
   std::int64_t evaluate_every = 0;  // 0: never
   Seconds evaluation = {};
+  std::optional<Seconds> durable = {};  // absent: a save protects when its stall is over
 };
 
 struct RunCaseTimes {
@@ -34,9 +38,24 @@ struct RunCaseTimes {
   Seconds lost;
   Seconds checkpoint;
   Seconds restart;
+  Seconds evaluation;
 };
 
 // Nothing when the run's rules refuse the case.
 [[nodiscard]] std::optional<RunCaseTimes> run_case(const RunCase& run);
+
+// Wall time of one segment (interval and save) by Monte Carlo over two million segments, and what
+// stands beside the answer: how many, and the standard error.
+struct SegmentMean {
+  Seconds time;
+  std::string note;
+};
+
+[[nodiscard]] SegmentMean simulate_segments(const run::DalyRun& run, int threads);
+
+// What a window costs on so many GPUs at one price per GPU, without failures and spares.
+[[nodiscard]] std::optional<Dollars> window_cost(double gpus,
+                                                 Seconds window,
+                                                 DollarsPerSecond price);
 
 }  // namespace orrery::validate

@@ -40,6 +40,7 @@ struct ValidationRow {
   std::vector<std::string> notes = {};       // what the prediction had to assume
   std::optional<bool> match = {};            // exact cases: reproduced or not
   std::vector<std::string> mismatches = {};  // exact cases: what differs
+  std::optional<bool> within = {};           // inside the tolerance that the data set states
   bool secondary = false;                    // not part of the overall statistics
   std::string format = {};                   // of its data set
 

@@ -1,0 +1,121 @@
+// Rules for cases that a simulated run answers, and for traces.
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cmath>
+
+#include "sim/base/file.hpp"
+#include "sim/run/spot_trace.hpp"
+#include "sim/validate/case_rules.hpp"
+#include "sim/validate/run_case.hpp"
+
+namespace orrery::validate {
+
+namespace {
+
+// --- runs whose failures are given -------------------------------------------------------------
+
+bool asks_scripted(const Case& asked) {
+  return asked.in.has_list({"failures", "failure_times"}) && asked.in.number({"steps"});
+}
+
+// Times of the list, in the unit that its name carries.
+std::vector<Seconds> failure_times(const CaseInputs& in) {
+  std::vector<Seconds> times;
+  for (const yaml::Entry& entry : in.row().value().entries) {
+    const std::string name = lower_case(entry.key);
+    if (name.find("fail") == std::string::npos) {
+      continue;
+    }
+    const double scale = name.ends_with("_min") ? kSecondsPerMinute
+                         : name.ends_with("_h") ? kSecondsPerHour
+                                                : 1.0;
+    for (const double at : in.row().numbers(entry.key)) {
+      times.push_back(seconds(scale * at));
+    }
+  }
+  return times;
+}
+
+Figures scripted(Case& asked) {
+  const double steps = asked.in.need({"steps"});
+  const Seconds step = asked.in.need_time({"step", "iter", "step_time"});
+  if (!asked.in.complete() || steps > kGiga) {
+    return {};
+  }
+  RunCase run{
+      .steps = static_cast<std::int64_t>(steps),
+      .step = step,
+      .save_every = static_cast<std::int64_t>(
+          asked.in.number({"k", "save_every", "every", "checkpoint_every"}).value_or(0.0)),
+      .stall = asked.in.time({"C", "save", "stall", "checkpoint", "delta"}).value_or(Seconds{}),
+      .restart = asked.in.time({"R", "restart", "recovery"}).value_or(Seconds{})};
+  run.durable = asked.in.time({"D", "durable", "durable_at"});
+  run.failures = failure_times(asked.in);
+  const auto times = run_case(run);
+  if (!times) {
+    asked.reason = "the run refuses the case";
+    return {};
+  }
+  const Seconds useful = steps * step;
+  return asked.pick({{{"wall", "total", "makespan", "elapsed"}, figure(times->wall)},
+                     {{"lost", "wasted", "rework"}, figure(times->lost)},
+                     {{"checkpoint", "save", "ckpt"}, figure(times->checkpoint)},
+                     {{"restart", "recover"}, figure(times->restart)},
+                     {{"goodput", "efficiency", "ettr"}, figure(useful / times->wall)}});
+}
+
+// --- spot traces -------------------------------------------------------------------------------
+
+bool asks_trace(const Case& asked) {
+  return !asked.in.text({"file", "trace"}).empty() ||
+         (asked.in.number({"drops", "preemptions"}) && asked.in.number({"instance_hours"}));
+}
+
+Figures from_file(Case& asked, const std::string& name) {
+  const std::filesystem::path path = asked.folder / name;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    asked.reason = fmt::format(
+        "the trace {} does not lie beside the data set, and the case states neither drops nor "
+        "instance-hours",
+        name);
+    return {};
+  }
+  constexpr std::uint64_t kMostBytes = 64U << 20U;
+  run::SpotTraceProblem problem;
+  const auto trace = run::read_spot_trace(read_file(path, kMostBytes), problem);
+  if (!trace) {
+    asked.reason = fmt::format("{}:{}: {}", name, problem.line, problem.message);
+    return {};
+  }
+  return asked.pick({{{"available", "availability"}, figure(run::availability(*trace, 1))},
+                     {{"drop", "preempt"}, rate_figure(run::drop_rate(*trace))}});
+}
+
+Figures trace(Case& asked) {
+  const auto drops = asked.in.number({"drops", "preemptions"});
+  const auto held = asked.in.number({"instance_hours", "available_hours"});
+  if (!drops || !held) {
+    return from_file(asked, asked.in.text({"file", "trace"}));
+  }
+  const Figure rate = rate_figure(*drops / hours(*held));
+  const auto window = asked.in.number({"hours", "slots_hours", "wanted_hours"});
+  const double instances = asked.in.number({"instances", "slots", "nodes"}).value_or(1.0);
+  const double share = window ? *held / (*window * instances) : 0.0;
+  return asked.pick({{{"available", "availability"}, figure(share)}, {{"drop", "preempt"}, rate}});
+}
+
+constexpr std::array<CaseRule, 2> kRules = {{
+    {"scripted run", asks_scripted, scripted},
+    {"spot traces", asks_trace, trace},
+}};
+
+}  // namespace
+
+std::span<const CaseRule> scripted_run_rules() {
+  return kRules;
+}
+
+}  // namespace orrery::validate
