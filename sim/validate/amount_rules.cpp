@@ -12,20 +12,24 @@ namespace orrery::validate {
 
 namespace {
 
-constexpr Stems kParameters = {"params", "parameters", "params_active", "n_params", "N"};
-constexpr Stems kBatch = {
-    "tokens_per_batch", "batch_tokens", "tokens_per_step", "global_batch_tokens"};
-constexpr Stems kTokens = {"tokens", "total_tokens", "training_tokens", "D"};
-constexpr Stems kRate = {"tflops_per_gpu", "tflops", "tflop_s_per_gpu", "tflop_per_s_per_gpu"};
-constexpr Stems kPrice = {"usd_gpu_h",
-                          "usd_per_gpu_h",
-                          "usd_per_gpu_hour",
-                          "usd_per_device_hour",
-                          "price_usd_per_gpu_hour",
-                          "price_gpu_h",
-                          "dollars_per_gpu_hour"};
-constexpr Stems kGpuHours = {"gpu_hours", "device_hours", "h100_hours", "gpu_h", "a100_hours"};
-constexpr Stems kWindow = {"wall", "window", "duration", ""};
+constexpr auto kParameters =
+    std::to_array<std::string_view>({"params", "parameters", "params_active", "n_params", "N"});
+constexpr auto kBatch = std::to_array<std::string_view>(
+    {"tokens_per_batch", "batch_tokens", "tokens_per_step", "global_batch_tokens"});
+constexpr auto kTokens =
+    std::to_array<std::string_view>({"tokens", "total_tokens", "training_tokens", "D"});
+constexpr auto kRate = std::to_array<std::string_view>(
+    {"tflops_per_gpu", "tflops", "tflop_s_per_gpu", "tflop_per_s_per_gpu"});
+constexpr auto kPrice = std::to_array<std::string_view>({"usd_gpu_h",
+                                                         "usd_per_gpu_h",
+                                                         "usd_per_gpu_hour",
+                                                         "usd_per_device_hour",
+                                                         "price_usd_per_gpu_hour",
+                                                         "price_gpu_h",
+                                                         "dollars_per_gpu_hour"});
+constexpr auto kGpuHours = std::to_array<std::string_view>(
+    {"gpu_hours", "device_hours", "h100_hours", "gpu_h", "a100_hours"});
+constexpr auto kWindow = std::to_array<std::string_view>({"wall", "window", "duration", ""});
 constexpr double kPercent = 100.0;
 
 double sum_of(const std::vector<double>& values) {

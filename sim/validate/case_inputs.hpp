@@ -15,9 +15,11 @@
 // Stems are compared without regard to case. A stem that a rule needs and the case lacks is
 // remembered (`missing`), so that the row can say what it would need; the rule then gives up.
 
-#include <cstdint>
+#include <array>
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +29,25 @@
 
 namespace orrery::validate {
 
-using Stems = std::initializer_list<std::string_view>;
+// Names under which cases state the same thing, as an argument only: it views what it is made from.
+class Stems {
+ public:
+  Stems(std::initializer_list<std::string_view> names) : names_(names.begin(), names.size()) {}
+
+  template <std::size_t N>
+  Stems(const std::array<std::string_view, N>& names) : names_(names) {}
+
+  [[nodiscard]] auto begin() const {
+    return names_.begin();
+  }
+
+  [[nodiscard]] auto end() const {
+    return names_.end();
+  }
+
+ private:
+  std::span<const std::string_view> names_;
+};
 
 class CaseInputs {
  public:

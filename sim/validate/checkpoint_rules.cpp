@@ -13,12 +13,14 @@ namespace orrery::validate {
 
 namespace {
 
-constexpr Stems kMtbf = {"M", "mtbf", "mttf", "job_mtbf", "mean_time_between_failures"};
-constexpr Stems kSave = {
-    "delta", "C", "save", "checkpoint", "ckpt", "checkpoint_cost", "w", "write", "stall", "dump"};
-constexpr Stems kRestart = {"R", "restart", "u0", "recovery", "restart_cost"};
-constexpr Stems kInterval = {"tau", "dt", "interval", "T"};
-constexpr Stems kUseful = {"Ts", "useful", "solve", "work"};
+constexpr auto kMtbf = std::to_array<std::string_view>(
+    {"M", "mtbf", "mttf", "job_mtbf", "mean_time_between_failures"});
+constexpr auto kSave = std::to_array<std::string_view>(
+    {"delta", "C", "save", "checkpoint", "ckpt", "checkpoint_cost", "w", "write", "stall", "dump"});
+constexpr auto kRestart =
+    std::to_array<std::string_view>({"R", "restart", "u0", "recovery", "restart_cost"});
+constexpr auto kInterval = std::to_array<std::string_view>({"tau", "dt", "interval", "T"});
+constexpr auto kUseful = std::to_array<std::string_view>({"Ts", "useful", "solve", "work"});
 
 bool has_mtbf_and_save(const Case& asked) {
   return asked.in.time(kMtbf) && asked.in.time(kSave);
@@ -160,9 +162,9 @@ Figures bytecheckpoint(Case& asked) {
 
 // --- share of the time that saves take ----------------------------------------------------------
 
-constexpr Stems kSteps = {
-    "iters", "iterations", "steps", "every", "save_every", "k", "every_steps"};
-constexpr Stems kStep = {"iter", "step", "iteration", "step_time"};
+constexpr auto kSteps = std::to_array<std::string_view>(
+    {"iters", "iterations", "steps", "every", "save_every", "k", "every_steps"});
+constexpr auto kStep = std::to_array<std::string_view>({"iter", "step", "iteration", "step_time"});
 
 bool asks_overhead(const Case& asked) {
   return asked.in.time(kSave) &&
@@ -195,8 +197,10 @@ Figures overhead(Case& asked) {
 // --- sizes and rates
 // ------------------------------------------------------------------------------
 
-constexpr Stems kParameters = {"params", "parameters", "n_params", "N"};
-constexpr Stems kBytesEach = {"bytes_per_param", "bytes_per_parameter", "B_per_param"};
+constexpr auto kParameters =
+    std::to_array<std::string_view>({"params", "parameters", "n_params", "N"});
+constexpr auto kBytesEach =
+    std::to_array<std::string_view>({"bytes_per_param", "bytes_per_parameter", "B_per_param"});
 
 std::optional<Bytes> checkpoint_size(const CaseInputs& in) {
   if (const auto stated = in.size({"", "size", "checkpoint", "state"})) {

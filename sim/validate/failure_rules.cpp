@@ -12,9 +12,12 @@ namespace orrery::validate {
 
 namespace {
 
-constexpr Stems kMtbf = {"M", "mtbf", "mttf", "measured", "job_mtbf", "job_mttf"};
-constexpr Stems kWindow = {"window", "wall", "duration", "period", ""};
-constexpr Stems kCounts = {"failures", "restarts", "interruptions", "events", "incidents", "stops"};
+constexpr auto kMtbf =
+    std::to_array<std::string_view>({"M", "mtbf", "mttf", "measured", "job_mtbf", "job_mttf"});
+constexpr auto kWindow =
+    std::to_array<std::string_view>({"window", "wall", "duration", "period", ""});
+constexpr auto kCounts = std::to_array<std::string_view>(
+    {"failures", "restarts", "interruptions", "events", "incidents", "stops"});
 
 // --- ages ---------------------------------------------------------------------------------------
 
@@ -104,7 +107,8 @@ std::optional<PerSecond> losses(const CaseInputs& in) {
   return rate && nodes ? std::optional(*nodes * *rate) : std::nullopt;
 }
 
-constexpr Stems kRepair = {"mean_repair", "repair", "mttr", "mean_repair_time"};
+constexpr auto kRepair =
+    std::to_array<std::string_view>({"mean_repair", "repair", "mttr", "mean_repair_time"});
 
 bool asks_repair(const Case& asked) {
   return losses(asked.in) && asked.in.time(kRepair);
@@ -123,9 +127,9 @@ Figures repair(Case& asked) {
 // --- ETTR
 // --------------------------------------------------------------------------------------------
 
-constexpr Stems kWrite = {"w", "write", "save", "C", "stall"};
-constexpr Stems kRestart = {"u0", "restart", "R", "recovery"};
-constexpr Stems kInterval = {"dt", "interval", "tau"};
+constexpr auto kWrite = std::to_array<std::string_view>({"w", "write", "save", "C", "stall"});
+constexpr auto kRestart = std::to_array<std::string_view>({"u0", "restart", "R", "recovery"});
+constexpr auto kInterval = std::to_array<std::string_view>({"dt", "interval", "tau"});
 
 bool asks_ettr(const Case& asked) {
   return asked.in.nodes() && asked.in.node_rate() && asked.in.time(kRestart) &&

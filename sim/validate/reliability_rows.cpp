@@ -15,27 +15,13 @@
 #include <vector>
 
 #include "sim/validate/case_rules.hpp"
+#include "sim/validate/case_tolerance.hpp"
 #include "sim/validate/data_row.hpp"
 #include "sim/validate/data_sets.hpp"
 
 namespace orrery::validate {
 
 namespace {
-
-struct Tolerance {
-  double absolute = 0.0;
-  double relative = 0.0;
-
-  [[nodiscard]] bool allows(double predicted, double expected) const {
-    const double distance = std::abs(predicted - expected);
-    return distance <= absolute || distance <= relative * std::abs(expected);
-  }
-};
-
-Tolerance tolerance_of(const DataRow& entry) {
-  const DataRow stated = entry.row("tol");
-  return {stated.number("abs").value_or(0.0), stated.number("rel").value_or(0.0)};
-}
 
 enum class Bound { none, at_least, at_most };
 
@@ -105,7 +91,7 @@ void compare(const Figure& figure,
     return;
   }
   row.predicted = *value;
-  const Tolerance tolerance = tolerance_of(entry);
+  const Tolerance tolerance = tolerance_of(entry.row("tol"));
   const Bound bound = bound_of(entry.row("inputs"));
   if (bound == Bound::none) {
     row.within = tolerance.allows(*value, expected);
