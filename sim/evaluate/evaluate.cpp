@@ -232,6 +232,15 @@ bool judge_expectations(const scenario::Scenario& scenario,
                         Evaluation& evaluation,
                         Diagnostics& diagnostics) {
   bool valid = true;
+  for (const scenario::MeasuredText& measured : scenario.measured) {
+    if (report::find_metric(measured.metric) == nullptr) {
+      diagnostics.error(measured.metric_where,
+                        "measured." + measured.metric,
+                        "is no metric",
+                        "orrery list metrics shows all");
+      valid = false;
+    }
+  }
   const std::int64_t gave_up =
       evaluation.run ? evaluation.run->trials - evaluation.run->finished : 0;
   for (std::size_t i = 0; i < scenario.expect.size(); ++i) {

@@ -53,6 +53,9 @@ Json form_schema(const Form& form) {
       schema = {
           {"anyOf", Json::array({bounded(form), {{"type", "string"}, {"pattern", form.pattern}}})}};
       break;
+    case FormKind::object:
+      schema = {{"type", "object"}};
+      break;
     case FormKind::text:
       schema = form.pattern.empty() ? Json{{"type", "string"}, {"minLength", 1}} : pattern(form);
       break;

@@ -67,7 +67,7 @@ struct Reading {
   Diagnostics& diagnostics;
 };
 
-enum class FormKind { text, boolean, integer, number, words };
+enum class FormKind { text, boolean, integer, number, words, object };
 
 // One spelling of a value, for the schema and the reference.
 struct Form {

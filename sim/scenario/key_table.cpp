@@ -83,6 +83,7 @@ const std::vector<Key>& key_table() {
     append(keys, failure_keys());
     append(keys, recovery_keys());
     append(keys, expect_keys());
+    append(keys, measured_keys());
     return keys;
   }();
   return table;

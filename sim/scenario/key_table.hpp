@@ -29,6 +29,7 @@ inline constexpr std::string_view kFormat = "orrery/1";
 [[nodiscard]] std::vector<Key> training_keys();
 [[nodiscard]] std::vector<Key> run_keys();
 [[nodiscard]] std::vector<Key> failure_keys();
+[[nodiscard]] std::vector<Key> measured_keys();
 [[nodiscard]] std::vector<Key> checkpoint_keys();
 [[nodiscard]] std::vector<Key> recovery_keys();
 

@@ -18,6 +18,7 @@
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/layout/layout_spec.hpp"
 #include "sim/model/model_spec.hpp"
+#include "sim/run/published_hours.hpp"
 #include "sim/run/run_spec.hpp"
 #include "sim/step/step_spec.hpp"
 
@@ -27,6 +28,15 @@ namespace orrery::scenario {
 struct ExpectationText {
   std::string text;
   bool decide_point = false;  // `decide: point`: judge the point estimate, not its interval
+  SourceLocation where;
+};
+
+// One line of `measured:`, unparsed. No stage reads it: validate/ sets predictions beside it.
+struct MeasuredText {
+  std::string metric;
+  std::string text;
+  run::HoursKind kind = run::HoursKind::billed;  // of GPU-hours
+  SourceLocation metric_where;
   SourceLocation where;
 };
 
@@ -43,6 +53,7 @@ struct Scenario {
   std::string software = "megatron-core";  // profile name or path
   std::optional<run::RunSpec> run;         // absent: only the step is asked for (no `training:`)
   std::vector<ExpectationText> expect;
+  std::vector<MeasuredText> measured;
   std::map<std::string, SourceLocation, std::less<>> locations;  // dotted key -> place of the value
 
   // Place of the key, of the nearest enclosing mapping when the key is absent, or of the file.

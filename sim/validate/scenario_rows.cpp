@@ -1,15 +1,18 @@
 // A scenario with `measured:`, a mapping from metrics to what was measured. The block is taken out
-// before the scenario is read, so it cannot reach the evaluation.
+// before the scenario is evaluated, so it cannot reach a prediction.
 
 #include <fmt/core.h>
 
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "sim/base/file.hpp"
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/run/published_hours.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/validate/data_row.hpp"
 #include "sim/validate/data_sets.hpp"
@@ -20,29 +23,6 @@ namespace orrery::validate {
 namespace {
 
 constexpr std::string_view kBlock = "measured";
-
-// Blanks the lines of the block; the others keep their numbers.
-std::string without_block(const std::string& text, const yaml::Value& document) {
-  int first = 0;
-  int next = std::numeric_limits<int>::max();
-  for (const yaml::Entry& entry : document.entries) {
-    if (entry.key == kBlock) {
-      first = entry.key_where.line;
-    } else if (first > 0 && entry.key_where.line < next) {
-      next = entry.key_where.line;
-    }
-  }
-  std::string kept;
-  int line = 1;
-  for (const char c : text) {
-    const bool blank = line >= first && line < next;
-    line += c == '\n' ? 1 : 0;
-    if (!blank || c == '\n') {
-      kept += c;
-    }
-  }
-  return kept;
-}
 
 // A metric's value in its base unit.
 std::optional<double> value_of(const report::MetricInfo& metric, const std::string& text) {
@@ -82,25 +62,56 @@ std::optional<double> value_of(const report::MetricInfo& metric, const std::stri
   return std::nullopt;
 }
 
+// GPU time of training alone, in hours, as published hours of such a kind count it.
+std::optional<double> productive_hours(const report::Evaluation& evaluation) {
+  return evaluation.run
+             ? std::optional(in_hours(evaluation.run->mean_gpu_time(run::RunCategory::productive)))
+             : std::nullopt;
+}
+
+// What lies between a published duration and ours, and what published hours can tell.
+void add_notes(const scenario::MeasuredText& measured,
+               const report::Evaluation& evaluation,
+               ValidationRow& row) {
+  const bool hours_asked = measured.metric == "gpu_hours";
+  if (hours_asked && measured.kind != run::HoursKind::billed) {
+    row.notes.push_back(fmt::format("{} hours, beside training alone", to_string(measured.kind)));
+    return;
+  }
+  if ((hours_asked || measured.metric == "finish_time") && row.measured > row.predicted) {
+    row.notes.push_back(fmt::format("{:.1f} % of the published time is itemised nowhere",
+                                    100.0 * (row.measured - row.predicted) / row.measured));
+  }
+  const auto productive = productive_hours(evaluation);
+  if (!hours_asked || !productive) {
+    return;
+  }
+  const auto goodput =
+      run::goodput_from_hours(measured.kind, hours(*productive), hours(row.measured));
+  if (const double* share = std::get_if<double>(&goodput)) {
+    row.notes.push_back(fmt::format("goodput {:.3g} by the published hours", *share));
+  }
+}
+
 ValidationRow row_of(const std::string& name,
-                     const yaml::Entry& entry,
+                     const scenario::MeasuredText& entry,
                      const report::Evaluation& evaluation,
                      Diagnostics& diagnostics) {
-  ValidationRow row{.id = fmt::format("{}/{}", name, entry.key), .group = name};
-  const report::MetricInfo* metric = report::find_metric(entry.key);
+  ValidationRow row{.id = fmt::format("{}/{}", name, entry.metric), .group = name};
+  const report::MetricInfo* metric = report::find_metric(entry.metric);
   if (metric == nullptr) {
-    diagnostics.error(entry.key_where,
-                      fmt::format("{}.{}", kBlock, entry.key),
+    diagnostics.error(entry.metric_where,
+                      fmt::format("{}.{}", kBlock, entry.metric),
                       "is no metric",
                       "orrery list metrics shows all");
     return row;
   }
   row.quantity = metric->name;
   row.unit = metric->json_key;
-  const auto measured = value_of(*metric, entry.value.text);
+  const auto measured = value_of(*metric, entry.text);
   if (!measured) {
     diagnostics.error(
-        entry.value.where, fmt::format("{}.{}", kBlock, entry.key), "is no value of this metric");
+        entry.where, fmt::format("{}.{}", kBlock, entry.metric), "is no value of this metric");
     return row;
   }
   row.measured = *measured;
@@ -110,7 +121,11 @@ ValidationRow row_of(const std::string& name,
     return row;
   }
   row.predicted = value->value;
+  if (entry.metric == "gpu_hours" && entry.kind != run::HoursKind::billed) {
+    row.predicted = productive_hours(evaluation).value_or(row.predicted);
+  }
   row.trust = report::trust_of(evaluation.step);
+  add_notes(entry, evaluation, row);
   return row;
 }
 
@@ -124,11 +139,12 @@ std::vector<ValidationRow> scenario_rows(const DataSet& data) {
     return {};
   }
   const std::string text = read_file(data.path, std::numeric_limits<std::uint32_t>::max());
-  const auto scenario =
-      scenario::load_text(without_block(text, data.document), data.path.string(), data.diagnostics);
+  auto scenario = scenario::load_text(text, data.path.string(), data.diagnostics);
   if (!scenario) {
     return {};
   }
+  const std::vector<scenario::MeasuredText> measured = std::move(scenario->measured);
+  scenario->measured.clear();  // no evaluation can look at it
   evaluate::EvaluateOptions options;
   options.threads = data.threads;
   options.levers = false;
@@ -138,7 +154,7 @@ std::vector<ValidationRow> scenario_rows(const DataSet& data) {
     return {};
   }
   std::vector<ValidationRow> rows;
-  for (const yaml::Entry& entry : block->entries) {
+  for (const scenario::MeasuredText& entry : measured) {
     rows.push_back(row_of(scenario->name, entry, *evaluation, data.diagnostics));
   }
   return rows;

@@ -75,6 +75,19 @@ double ValidationRow::relative_error() const {
   return (predicted - measured) / measured;
 }
 
+ToleranceCount tolerance_count(const std::vector<ValidationRow>& rows) {
+  ToleranceCount count;
+  for (const ValidationRow& row : rows) {
+    if (row.within) {
+      ++count.stated;
+    }
+    if (row.within.value_or(false)) {
+      ++count.within;
+    }
+  }
+  return count;
+}
+
 Statistics statistics_of(const Rows& rows) {
   Statistics result;
   result.n = rows.size();

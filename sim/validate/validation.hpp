@@ -88,6 +88,14 @@ struct Validation {
   std::vector<std::string> notes;  // on the whole, from row_remarks.yaml
 };
 
+// Rows whose data set states a tolerance, and those of them that are within it.
+struct ToleranceCount {
+  std::size_t stated = 0;
+  std::size_t within = 0;
+};
+
+[[nodiscard]] ToleranceCount tolerance_count(const std::vector<ValidationRow>& rows);
+
 [[nodiscard]] Statistics statistics_of(const std::vector<const ValidationRow*>& rows);
 
 // Fills groups and overall from the rows.

@@ -55,6 +55,9 @@ Json row_json(const ValidationRow& row) {
     out["relative_error"] = number(row.relative_error());
     out["trust"] = row.trust ? trust_json(*row.trust) : Json(nullptr);
   }
+  if (row.within) {
+    out["within_tolerance"] = *row.within;
+  }
   if (!row.suspicious.empty()) {
     out["suspicious"] = row.suspicious;
   }

@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -142,6 +143,51 @@ std::string miss_table(const Validation& validation) {
          text;
 }
 
+// Whole runs and scenarios: every figure beside what was published, and what it rests on.
+std::string run_table(const Validation& validation) {
+  std::string text;
+  for (const ValidationRow& row : validation.rows) {
+    const bool whole = row.format == "whole-runs/1" || row.format == "orrery/1";
+    if (!whole || row.secondary || !row.skipped.empty() || row.match) {
+      continue;
+    }
+    text += fmt::format("| {} | {:.4g} {} | {:.4g} {} | {} | {} | {} |\n",
+                        cell(row.id),
+                        row.predicted,
+                        cell(row.unit),
+                        row.measured,
+                        cell(row.unit),
+                        signed_percent(row.relative_error()),
+                        row.within ? (*row.within ? "yes" : "no") : "",
+                        cell(fmt::format("{}", fmt::join(row.notes, "; "))));
+  }
+  return text.empty() ? text
+                      : "\n## Whole runs: prediction beside publication\n\n"
+                        "Calendars come from the run simulator with one rule for every run; what "
+                        "is missing is downtime that\nnobody itemised. Units are those of the "
+                        "published figure.\n\n"
+                        "| figure | predicted | published | error | within the stated tolerance | "
+                        "rests on |\n|---|---|---|---|---|---|\n" +
+                            text;
+}
+
+// How many rows of each data set are within the tolerance that it states.
+std::string tolerance_list(const Validation& validation) {
+  std::map<std::string, std::vector<ValidationRow>> formats;
+  for (const ValidationRow& row : validation.rows) {
+    if (row.within) {
+      formats[row.format].push_back(row);
+    }
+  }
+  std::string text;
+  for (const auto& [format, rows] : formats) {
+    const ToleranceCount count = tolerance_count(rows);
+    text += fmt::format("- {}: {} of {}\n", format, count.within, count.stated);
+  }
+  return text.empty() ? text
+                      : "\n## Rows within the tolerance that their data set states\n\n" + text;
+}
+
 std::string suspicious_table(const Validation& validation) {
   std::string text;
   for (const ValidationRow& row : validation.rows) {
@@ -271,8 +317,8 @@ std::string to_markdown(const Validation& given) {
         return group.format == "measured-runs/1";
       });
   return preface(validation) + group_tables(validation) + remark_list(validation) +
-         miss_table(validation) + suspicious_table(validation) + skipped_table(validation) +
-         word_tables();
+         tolerance_list(validation) + run_table(validation) + miss_table(validation) +
+         suspicious_table(validation) + skipped_table(validation) + word_tables();
 }
 
 }  // namespace orrery::validate

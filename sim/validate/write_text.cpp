@@ -84,6 +84,16 @@ std::string overall_table(const Validation& validation) {
   return text;
 }
 
+// Rows whose data set states how far they may be off.
+std::string tolerance_line(const Validation& validation) {
+  const ToleranceCount count = tolerance_count(validation.rows);
+  return count.stated == 0
+             ? std::string()
+             : fmt::format("within the tolerance that the data set states: {} of {}\n",
+                           count.within,
+                           count.stated);
+}
+
 // Reasons with the number of rows they stopped, and one of the rows.
 std::string skipped_list(const Validation& validation) {
   std::map<std::string, std::pair<int, std::string>> reasons;
@@ -120,6 +130,9 @@ std::string row_line(const ValidationRow& row) {
                          row.measured,
                          row.unit,
                          signed_percent(row.relative_error()));
+    if (row.within && !*row.within) {
+      result += "  OUTSIDE the stated tolerance";
+    }
   }
   if (!row.suspicious.empty()) {
     result += "  suspicious: " + report::printable(row.suspicious);
@@ -148,7 +161,7 @@ std::string to_text(const Validation& validation, const TextOptions& options) {
     text += row_table(validation);
   }
   text += group_tables(validation);
-  text += overall_table(validation);
+  text += overall_table(validation) + tolerance_line(validation);
   return text + skipped_list(validation);
 }
 

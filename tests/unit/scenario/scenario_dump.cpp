@@ -248,6 +248,10 @@ std::vector<std::string> dump(const Scenario& scenario) {
     lines.add("expect", expectation.text);
     lines.add("expect.decide_point", expectation.decide_point);
   }
+  for (const MeasuredText& measured : scenario.measured) {
+    lines.add("measured",
+              fmt::format("{} {} {}", measured.metric, measured.text, to_string(measured.kind)));
+  }
   return lines.take();
 }
 
