@@ -2,13 +2,18 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
 
-#include "sim/base/file.hpp"
-#include "sim/run/spot_trace.hpp"
+#include "sim/base/diagnostics.hpp"
 #include "sim/validate/case_rules.hpp"
+#include "sim/validate/remarks.hpp"
 #include "sim/validate/run_case.hpp"
+#include "sim/yaml/document.hpp"
 
 namespace orrery::validate {
 
@@ -73,25 +78,42 @@ bool asks_trace(const Case& asked) {
          (asked.in.number({"drops", "preemptions"}) && asked.in.number({"instance_hours"}));
 }
 
+// Samples of a trace in the JSON of spot-traces: {metadata: {gap_seconds}, data: [...]}.
+std::vector<double> samples_of(const std::filesystem::path& path) {
+  Diagnostics ignored;
+  const auto document = yaml::parse_file(path, data_limits(), ignored);
+  return document ? DataRow(*document).numbers("data") : std::vector<double>();
+}
+
+// Instances that could be had, one sample per gap: their share of the most there ever were, and how
+// many were taken away per hour of those that were there.
 Figures from_file(Case& asked, const std::string& name) {
   const std::filesystem::path path = asked.folder / name;
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
+  if (!std::filesystem::is_regular_file(path, ignored)) {
     asked.reason = fmt::format(
         "the trace {} does not lie beside the data set, and the case states neither drops nor "
         "instance-hours",
         name);
     return {};
   }
-  constexpr std::uint64_t kMostBytes = 64U << 20U;
-  run::SpotTraceProblem problem;
-  const auto trace = run::read_spot_trace(read_file(path, kMostBytes), problem);
-  if (!trace) {
-    asked.reason = fmt::format("{}:{}: {}", name, problem.line, problem.message);
+  const std::vector<double> samples = samples_of(path);
+  const Seconds gap = asked.in.need_time({"gap"});
+  double held = 0.0;
+  double drops = 0.0;
+  double most = 0.0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    held += samples[i];
+    most = std::max(most, samples[i]);
+    drops += i > 0 ? std::max(0.0, samples[i - 1] - samples[i]) : 0.0;
+  }
+  if (!asked.in.complete() || held <= 0.0) {
+    asked.reason = fmt::format("{} holds no samples of available instances", name);
     return {};
   }
-  return asked.pick({{{"available", "availability"}, figure(run::availability(*trace, 1))},
-                     {{"drop", "preempt"}, rate_figure(run::drop_rate(*trace))}});
+  const double share = held / (most * static_cast<double>(samples.size()));
+  return asked.pick({{{"available", "availability"}, figure(share)},
+                     {{"drop", "preempt"}, rate_figure(drops / (held * gap))}});
 }
 
 Figures trace(Case& asked) {

@@ -26,12 +26,14 @@ inline Validation published(std::string_view name) {
                             name);
 }
 
-inline Validation validation_of_text(const std::string& text) {
+// `beside`: what lies in trace.json in the same folder.
+inline Validation validation_of_text(const std::string& text, const std::string& beside = {}) {
   const std::filesystem::path folder =
       std::filesystem::path(::testing::TempDir()) /
       ::testing::UnitTest::GetInstance()->current_test_info()->name();
   std::filesystem::create_directories(folder);
   write_file_atomically(folder / "data.yaml", text);
+  write_file_atomically(folder / "trace.json", beside);
   const Validation validation = validation_of_file(folder / "data.yaml");
   std::filesystem::remove_all(folder);
   return validation;

@@ -165,6 +165,20 @@ TEST(ReliabilityCases, OtherWordsUnitsAndNumbersAreUnderstood) {
   }
 }
 
+// Seven samples an hour apart: there in four of them, taken away twice.
+TEST(ReliabilityCases, TracesBesideTheDataSetAreRead) {
+  const Validation validation =
+      validation_of_text(reliability_case("[available fraction, drops per instance-hour]",
+                                          "file: trace.json, gap_s: 3600",
+                                          "[0.571428571428571, 0.5]",
+                                          "fraction, 1/h"),
+                         R"({"metadata": {"gap_seconds": 3600}, "data": [1, 1, 0, 1, 0, 0, 1]})");
+  ASSERT_EQ(validation.rows.size(), 2U);
+  for (const ValidationRow& row : validation.rows) {
+    EXPECT_TRUE(row.within.value_or(false)) << row.skipped << row.predicted;
+  }
+}
+
 TEST(ReliabilityCases, BoundsAreJudgedAsBounds) {
   const auto row = [](const std::string& relation, const std::string& bound) {
     const Validation validation = validation_of_text(reliability_case(
