@@ -35,7 +35,9 @@ std::vector<Derived> figures_of(const PublishedRun& run, const yaml::Value& docu
   std::vector<Derived> figures;
   const auto flops = run.flops();
   const auto trained = run.number("model.tokens");
-  const auto printed = run.number("device_hours");
+  // The tokens are those of pre-training.
+  const auto part = run.number("device_hours_by_phase.pretraining");
+  const auto printed = part ? part : run.number("device_hours");
   if (!flops) {
     return figures;
   }
