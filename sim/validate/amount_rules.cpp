@@ -186,7 +186,71 @@ Figures energy(Case& asked) {
   return {energy_figure(kilowatt_hours)};
 }
 
+// --- prices of parts ---------------------------------------------------------------------------
+
+constexpr auto kNodePrice = std::to_array<std::string_view>({"usd_per_node_hour",
+                                                             "usd_node_h",
+                                                             "usd_per_instance_hour",
+                                                             "usd_instance_h",
+                                                             "usd_per_instance_h"});
+
+bool asks_gpu_price(const Case& asked) {
+  return asked.in.number(kNodePrice) && asked.in.number({"gpus", "gpus_per_node"});
+}
+
+Figures gpu_price(Case& asked) {
+  const DollarsPerSecond price = dollars_per_hour(asked.in.need(kNodePrice));
+  const double gpus = asked.in.need({"gpus_per_node", "gpus"});
+  return asked.in.complete() ? Figures{figure(price / gpus)} : Figures{};
+}
+
+bool asks_discount(const Case& asked) {
+  return asked.in.number({"spot", "spot_usd", "reserved", "reserved_usd"}) &&
+         asked.in.number({"on_demand", "on_demand_usd"});
+}
+
+Figures discount(Case& asked) {
+  const double lower = asked.in.need({"spot", "spot_usd", "reserved", "reserved_usd"});
+  const double full = asked.in.need({"on_demand", "on_demand_usd"});
+  return asked.in.complete() ? Figures{figure(1.0 - lower / full)} : Figures{};
+}
+
+// --- wasted hours -----------------------------------------------------------------------------
+
+constexpr auto kWasted = std::to_array<std::string_view>(
+    {"wasted_gpu_hours", "lost_gpu_hours", "gpu_hours_wasted", "gpu_hours_lost", "idle_gpu_hours"});
+
+bool asks_wasted(const Case& asked) {
+  return asked.in.number(kWasted) && (gpu_time(asked.in) || asked.in.number({"total_gpu_hours"}));
+}
+
+Figures wasted(Case& asked) {
+  const Seconds lost = hours(asked.in.need(kWasted));
+  const auto total = asked.in.number({"total_gpu_hours"});
+  return asked.in.complete() ? Figures{figure(lost / (total ? hours(*total) : *gpu_time(asked.in)))}
+                             : Figures{};
+}
+
 // --- shares and sums ---------------------------------------------------------------------------
+
+// The sum of a list whose name carries a unit of time.
+std::optional<Seconds> time_list(const Case& asked) {
+  constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
+      {{"_min", kSecondsPerMinute},
+       {"_seconds", 1.0},
+       {"_s", 1.0},
+       {"_h", kSecondsPerHour},
+       {"_d", kSecondsPerDay}}};
+  for (const auto& [ending, scale] : kUnits) {
+    for (const yaml::Entry& entry : asked.in.row().value().entries) {
+      const std::vector<double> numbers = asked.in.row().numbers(entry.key);
+      if (lower_case(entry.key).ends_with(ending) && !numbers.empty()) {
+        return seconds(scale * sum_of(numbers));
+      }
+    }
+  }
+  return std::nullopt;
+}
 
 // The whole that a quantity such as "(148 + 72) / 419" divides by, when no input states it.
 double whole_in_words(const std::string& words) {
@@ -234,18 +298,22 @@ bool asks_sum(const Case& asked) {
   return asked.says_one({"sum", "total", "printed", "all "}) || is_share(asked);
 }
 
+// What a printed total leaves over beside its printed parts.
+bool asks_rest(const Case& asked) {
+  return asked.says_one({"unattributed", "unexplained", "remainder", "not itemised", "missing"}) &&
+         asked.in.has_list({""}) && asked.in.time({"total", "printed_total"});
+}
+
+Figures rest(Case& asked) {
+  const Seconds total = asked.in.need_time({"total", "printed_total"});
+  const auto parts = time_list(asked);
+  return parts && asked.in.complete() ? Figures{figure(total - *parts)} : Figures{};
+}
+
 // Lists of times become a time, percentages a share, and everything else a number.
 Figures sum(Case& asked) {
-  for (const auto& [key, scale] : {std::pair<std::string_view, double>{"_min", kSecondsPerMinute},
-                                   {"_seconds", 1.0},
-                                   {"_s", 1.0},
-                                   {"_h", kSecondsPerHour},
-                                   {"_d", kSecondsPerDay}}) {
-    for (const yaml::Entry& entry : asked.in.row().value().entries) {
-      if (lower_case(entry.key).ends_with(key) && !asked.in.row().numbers(entry.key).empty()) {
-        return {figure(seconds(scale * sum_of(asked.in.row().numbers(entry.key))))};
-      }
-    }
+  if (const auto times = time_list(asked)) {
+    return {figure(*times)};
   }
   const std::vector<double> numbers = asked.in.all_numbers();
   if (numbers.empty()) {
@@ -255,12 +323,16 @@ Figures sum(Case& asked) {
   return {figure(sum_of(numbers) / (percent ? kPercent : 1.0))};
 }
 
-constexpr std::array<CaseRule, 7> kRules = {{
+constexpr std::array<CaseRule, 11> kRules = {{
     {"step time", asks_step_time, step_time},
     {"average rate", asks_average_rate, average_rate},
     {"GPU-hours", asks_gpu_hours, gpu_hours},
     {"cost", asks_cost, cost},
+    {"cost", asks_gpu_price, gpu_price},
+    {"cost", asks_discount, discount},
     {"energy", asks_energy, energy},
+    {"wasted time", asks_wasted, wasted},
+    {"sums", asks_rest, rest},
     {"shares of causes", asks_share, share},
     {"sums", asks_sum, sum},
 }};

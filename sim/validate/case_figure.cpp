@@ -19,7 +19,7 @@ struct Unit {
 
 constexpr double kHundredth = 0.01;
 
-constexpr std::array<Unit, 64> kUnits = {{
+constexpr std::array<Unit, 67> kUnits = {{
     {"", Dimension::number, 1.0},
     {"1", Dimension::number, 1.0},
     {"percent", Dimension::number, kHundredth},
@@ -67,6 +67,9 @@ constexpr std::array<Unit, 64> kUnits = {{
     {"usd/h", Dimension::price_rate, 1.0 / kSecondsPerHour},
     {"$/h", Dimension::price_rate, 1.0 / kSecondsPerHour},
     {"usd/hour", Dimension::price_rate, 1.0 / kSecondsPerHour},
+    {"usd/gpu-h", Dimension::price_rate, 1.0 / kSecondsPerHour},
+    {"usd/gpu-hour", Dimension::price_rate, 1.0 / kSecondsPerHour},
+    {"usdpergpu-h", Dimension::price_rate, 1.0 / kSecondsPerHour},
     {"usd/d", Dimension::price_rate, 1.0 / kSecondsPerDay},
     {"usd/day", Dimension::price_rate, 1.0 / kSecondsPerDay},
     {"kwh", Dimension::energy, 1.0},

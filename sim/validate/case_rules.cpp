@@ -46,7 +46,7 @@ Figures Case::pick(std::initializer_list<Named> values) const {
 
 const CaseRule* rule_for(const Case& asked) {
   for (const auto& rules :
-       {scripted_run_rules(), failure_rules(), checkpoint_rules(), amount_rules()}) {
+       {scripted_run_rules(), fleet_rules(), failure_rules(), checkpoint_rules(), amount_rules()}) {
     for (const CaseRule& rule : rules) {
       if (rule.applies(asked)) {
         return &rule;

@@ -52,6 +52,7 @@ struct CaseRule {
 };
 
 [[nodiscard]] std::span<const CaseRule> scripted_run_rules();  // runs that are simulated
+[[nodiscard]] std::span<const CaseRule> fleet_rules();         // repairs, recovery by GPUs
 [[nodiscard]] std::span<const CaseRule> checkpoint_rules();    // intervals, run time, sizes, rates
 [[nodiscard]] std::span<const CaseRule> failure_rules();       // rates, shares, spares, placement
 [[nodiscard]] std::span<const CaseRule> amount_rules();        // FLOPs, dollars, energy, sums

@@ -22,6 +22,10 @@ constexpr auto kRestart =
 constexpr auto kInterval = std::to_array<std::string_view>({"tau", "dt", "interval", "T"});
 constexpr auto kUseful = std::to_array<std::string_view>({"Ts", "useful", "solve", "work"});
 
+constexpr auto kSteps = std::to_array<std::string_view>(
+    {"iters", "iterations", "steps", "every", "save_every", "k", "every_steps"});
+constexpr auto kStep = std::to_array<std::string_view>({"iter", "step", "iteration", "step_time"});
+
 bool has_mtbf_and_save(const Case& asked) {
   return asked.in.time(kMtbf) && asked.in.time(kSave);
 }
@@ -141,6 +145,42 @@ Figures waste(Case& asked) {
       figure(run::first_order_waste(cost, interval, asked.in.time(kRestart).value_or(Seconds{})))};
 }
 
+// --- intervals in steps -----------------------------------------------------------------------
+
+std::optional<Seconds> stated_interval(const CaseInputs& in) {
+  const auto steps = in.number(kSteps);
+  const auto step = in.time(kStep);
+  return steps && step ? std::optional(*steps * *step) : in.time(kInterval);
+}
+
+// Half an interval is lost at every failure.
+bool asks_lost(const Case& asked) {
+  return asked.in.time(kMtbf) && stated_interval(asked.in) && !asked.in.time(kSave) &&
+         asked.says_one({"lost", "loss", "waste", "rework"});
+}
+
+Figures lost(Case& asked) {
+  const Seconds mtbf = asked.in.need_time(kMtbf);
+  return asked.in.complete() ? Figures{figure(run::first_order_waste({Seconds{}, mtbf},
+                                                                     *stated_interval(asked.in)))}
+                             : Figures{};
+}
+
+// So many steps as a time, or a time in steps.
+bool asks_steps(const Case& asked) {
+  return asked.in.time(kStep) && !asked.in.time(kSave) &&
+         (asked.in.number(kSteps) || asked.in.time(kInterval));
+}
+
+Figures steps(Case& asked) {
+  const Seconds step = asked.in.need_time(kStep);
+  if (!asked.in.complete()) {
+    return {};
+  }
+  const auto count = asked.in.number(kSteps);
+  return {count ? figure(*count * step) : figure(asked.in.need_time(kInterval) / step)};
+}
+
 // --- ByteCheckpoint's metric -------------------------------------------------------------------
 
 bool asks_bytecheckpoint(const Case& asked) {
@@ -161,10 +201,6 @@ Figures bytecheckpoint(Case& asked) {
 }
 
 // --- share of the time that saves take ----------------------------------------------------------
-
-constexpr auto kSteps = std::to_array<std::string_view>(
-    {"iters", "iterations", "steps", "every", "save_every", "k", "every_steps"});
-constexpr auto kStep = std::to_array<std::string_view>({"iter", "step", "iteration", "step_time"});
 
 bool asks_overhead(const Case& asked) {
   return asked.in.time(kSave) &&
@@ -270,17 +306,32 @@ bool asks_write_time(const Case& asked) {
          asked.in.bandwidth({"bandwidth", "write", "storage", "aggregate", "rate", "bw"});
 }
 
-constexpr std::array<CaseRule, 10> kRules = {{
+// So much from every rank at once.
+bool asks_all_ranks(const Case& asked) {
+  return asked.in.bandwidth({"per_rank", "rank", "per_gpu"}) && asked.in.gpus();
+}
+
+Figures all_ranks(Case& asked) {
+  const double ranks = asked.in.need_gpus();
+  return asked.in.complete()
+             ? Figures{figure(ranks * *asked.in.bandwidth({"per_rank", "rank", "per_gpu"}))}
+             : Figures{};
+}
+
+constexpr std::array<CaseRule, 13> kRules = {{
     {"checkpoint interval", asks_formula_error, formula_error},
     {"two-level checkpoints", asks_two_level, two_level},
     {"run time", asks_run_time, run_time},
     {"checkpoint interval", asks_interval, best_interval},
     {"checkpoint waste", asks_waste, waste},
     {"ETTR", asks_bytecheckpoint, bytecheckpoint},
+    {"checkpoint waste", asks_lost, lost},
     {"checkpoint overhead", asks_overhead, overhead},
     {"checkpoint size", asks_size, size_or_time},
     {"checkpoint bandwidth", asks_bandwidth, bandwidth},
     {"checkpoint time", asks_write_time, size_or_time},
+    {"checkpoint bandwidth", asks_all_ranks, all_ranks},
+    {"checkpoint interval", asks_steps, steps},
 }};
 
 }  // namespace

@@ -125,7 +125,7 @@ std::optional<Dollars> window_cost(double gpus, Seconds window, DollarsPerSecond
   if (!plan) {
     return std::nullopt;
   }
-  return run::RunSimulator(*plan).run({}).cost;
+  return run::RunSimulator(*plan).run({}).bill.total();
 }
 
 }  // namespace orrery::validate

@@ -69,12 +69,17 @@ std::optional<double> productive_hours(const report::Evaluation& evaluation) {
              : std::nullopt;
 }
 
+// Published hours that hold training alone.
+bool without_losses(run::HoursKind kind) {
+  return kind == run::HoursKind::productive || kind == run::HoursKind::throughput_derived;
+}
+
 // What lies between a published duration and ours, and what published hours can tell.
 void add_notes(const scenario::MeasuredText& measured,
                const report::Evaluation& evaluation,
                ValidationRow& row) {
   const bool hours_asked = measured.metric == "gpu_hours";
-  if (hours_asked && measured.kind != run::HoursKind::billed) {
+  if (hours_asked && without_losses(measured.kind)) {
     row.notes.push_back(fmt::format("{} hours, beside training alone", to_string(measured.kind)));
     return;
   }
@@ -121,7 +126,7 @@ ValidationRow row_of(const std::string& name,
     return row;
   }
   row.predicted = value->value;
-  if (entry.metric == "gpu_hours" && entry.kind != run::HoursKind::billed) {
+  if (entry.metric == "gpu_hours" && without_losses(entry.kind)) {
     row.predicted = productive_hours(evaluation).value_or(row.predicted);
   }
   row.trust = report::trust_of(evaluation.step);

@@ -296,7 +296,8 @@ std::string word_tables() {
 std::string preface(const Validation& validation) {
   std::string text =
       "# Accuracy\n\nHow far predictions are from published measurements. Made by\n\n"
-      "    orrery validate --markdown -o docs/accuracy.md scenarios/published/*.yaml\n\n"
+      "    orrery validate --markdown -o docs/accuracy.md scenarios/published/*.yaml \\\n"
+      "      $(grep -l ^measured: scenarios/*.yaml)\n\n"
       "error = (predicted - measured) / measured; MAPE is the mean of its size, median and p90 are "
       "of its size, bias\nis its mean. A skipped row counts as 100 %. No value under `measured` "
       "reaches a prediction, and no row has\nconstants of its own: all runs of one GPU and one "

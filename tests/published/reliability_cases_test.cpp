@@ -148,6 +148,26 @@ std::vector<Wording> wordings() {
        "fraction"},
       {"drops per instance-hour", "drops: 10, instance_hours: 200", "0.05", "1/h"},
       {"sigma of the lognormal", "mean_s: 2334, median_s: 222", "2.169176", "1", "{abs: 1.0e-5}"},
+      {"wasted share",
+       "wasted_gpu_hours: 178000, gpus: 992, days: 60",
+       "0.124607974910394",
+       "fraction"},
+      {"unattributed minutes",
+       "phases_min: [0.52, 1.5, 1.73, 0.92, 1.09], total_min: 6.47",
+       "0.71",
+       "min"},
+      // 1000 * 6.2208 s / (2 * 3.093 h)
+      {"share of the window lost",
+       "steps: 1000, step_s: 6.2208, mtbf_h: 3.093",
+       "0.279340446168768",
+       "fraction"},
+      {"interval of 1000 steps", "steps: 1000, step_s: 6.2208", "1.728", "h"},
+      {"steps in ten minutes", "interval_min: 10, step_s: 6.25", "96", "count"},
+      {"aggregate of all ranks", "per_rank_GB_s: 30, ranks: 16384", "491.52", "TB/s"},
+      {"price of a GPU", "usd_per_instance_hour: 55.04, gpus: 8", "6.88", "USD/GPU-h"},
+      {"spot below on demand", "on_demand: 7.91, spot: 3.40", "0.570164348925411", "fraction"},
+      {"Megatron restart downtime", "gpus: [128, 512]", "[190, 260]", "s"},
+      {"NCCL communicator init", "gpus: [16384]", "[17]", "s"},
       // the long-run MTBF of renewed parts does not know the shape
       {"long-run MTBF of the system", "n: 64, mean_d: 64, shape: 0.7", "1", "d", "{rel: 0.02}"},
   };
@@ -158,10 +178,11 @@ TEST(ReliabilityCases, OtherWordsUnitsAndNumbersAreUnderstood) {
     SCOPED_TRACE(wording.quantity + " {" + wording.inputs + "}");
     const Validation validation = validation_of_text(reliability_case(
         wording.quantity, wording.inputs, wording.expected, wording.unit, wording.tolerance));
-    ASSERT_EQ(validation.rows.size(), 1U);
-    const ValidationRow& row = validation.rows.front();
-    EXPECT_EQ(row.skipped, "");
-    EXPECT_TRUE(row.within.value_or(false)) << row.predicted << " for " << row.measured;
+    ASSERT_GE(validation.rows.size(), 1U);
+    for (const ValidationRow& row : validation.rows) {
+      EXPECT_EQ(row.skipped, "");
+      EXPECT_TRUE(row.within.value_or(false)) << row.predicted << " for " << row.measured;
+    }
   }
 }
 
