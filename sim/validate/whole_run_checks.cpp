@@ -9,19 +9,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sim/run/published_metrics.hpp"
-#include "sim/run/theory.hpp"
-#include "sim/validate/calendar_case.hpp"
-#include "sim/validate/case_figure.hpp"
 #include "sim/validate/case_inputs.hpp"
 #include "sim/validate/case_tolerance.hpp"
-#include "sim/validate/run_case.hpp"
 #include "sim/validate/whole_run_check.hpp"
 #include "sim/validate/whole_runs.hpp"
 
