@@ -13,8 +13,8 @@
 // first      | automatic repair, which fails with `first_fails`           | s, 1  | case
 // manual     | follows with `escalates`, fails with `manual_fails`        | s, 1  | case
 //
-// The strikes come from FailureSources and the servers from NodePool, as in every run; only the
-// clock between them is AIReSim's. A repair that works makes a bad server good.
+// Through the run simulator, with a save without stall after every second of training. A repair
+// that works makes a bad server good.
 
 #include <cstdint>
 #include <optional>
@@ -48,6 +48,6 @@ struct FleetTimes {
 };
 
 // Nothing when the run's rules refuse the case.
-[[nodiscard]] std::optional<FleetTimes> simulate_fleet(const FleetCase& asked);
+[[nodiscard]] std::optional<FleetTimes> simulate_fleet(const FleetCase& asked, int threads);
 
 }  // namespace orrery::validate

@@ -43,7 +43,7 @@ Figures fleet(Case& asked) {
   run.escalates = in.number({"p_auto_to_manual"}).value_or(0.0);
   run.manual_repair = in.time({"manual_repair"}).value_or(Seconds{});
   run.manual_fails = in.number({"manual_fail"}).value_or(0.0);
-  const auto times = in.complete() ? simulate_fleet(run) : std::nullopt;
+  const auto times = in.complete() ? simulate_fleet(run, asked.threads) : std::nullopt;
   if (!times) {
     return {};
   }
