@@ -174,6 +174,8 @@ void plan_capacity(const RunSpec& spec, RunPlan& plan, Findings& findings) {
   if (spec.capacity.spot) {
     plan_spot(*spec.capacity.spot, plan, capacity, findings);
   }
+  capacity.bad_share = plan.failures.lemons.fraction;
+  capacity.repair.remove_after = plan.failures.lemons.remove_after;
   plan.spares = spec.capacity.spares;
   plan.repair_time = spec.capacity.repair_time;
   plan.capacity = std::move(capacity);
