@@ -101,7 +101,7 @@ void compare(const Figure& figure,
   row.within = *row.match;
   if (!*row.match) {
     row.mismatches = {fmt::format(
-        "{} is not {} {}", *value, bound == Bound::at_least ? "at least" : "at most", expected)};
+        "{:.10g} is not {} {:.10g}", *value, bound == Bound::at_least ? "at least" : "at most", expected)};
   }
 }
 
