@@ -100,8 +100,10 @@ void compare(const Figure& figure,
   row.match = holds(bound, *value, expected, tolerance);
   row.within = *row.match;
   if (!*row.match) {
-    row.mismatches = {fmt::format(
-        "{:.10g} is not {} {:.10g}", *value, bound == Bound::at_least ? "at least" : "at most", expected)};
+    row.mismatches = {fmt::format("{:.10g} is not {} {:.10g}",
+                                  *value,
+                                  bound == Bound::at_least ? "at least" : "at most",
+                                  expected)};
   }
 }
 

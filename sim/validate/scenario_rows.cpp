@@ -57,6 +57,9 @@ std::optional<double> value_of(const report::MetricInfo& metric, const std::stri
     case report::Dimension::count:
     case report::Dimension::tokens_per_second:
     case report::Dimension::energy:
+      if (const auto value = yaml::parse_count(text).value) {
+        return static_cast<double>(*value);
+      }
       return yaml::parse_number(text).value;
   }
   return std::nullopt;
