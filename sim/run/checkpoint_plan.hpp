@@ -3,7 +3,8 @@
 // Which saves does a trial make, what does each cost, and which copies can it come back from?
 //
 //   the n-th save of the run (n = 1, 2, ...) writes a copy to tier i when n % every_saves[i] == 0
-//   usable copies after an outage that began with cause c and has taken k nodes:
+//   usable copies after an outage that began with cause c and has taken k nodes away (nodes that
+//   only reboot or restart count in survival[c], not in k):
 //       probability survival[c] * after_lost[min(k, last)]
 //
 // symbol       | meaning                                                  | unit  | origin
@@ -12,8 +13,8 @@
 // every_saves  | saves between two copies of a tier; divides the next one | saves | computed
 // stall        | training blocked by a save                               | ns    | computed
 // durable      | from the begin of a save until a copy of it protects     | ns    | computed
-// survival     | the cause leaves the copies of the tier readable         | 1     | computed
-// after_lost   | ... although so many nodes are gone                      | 1     | computed
+// survival     | the cause leaves the copies readable on nodes that stay  | 1     | computed
+// after_lost   | ... although so many nodes have left the job             | 1     | computed
 //
 // Tiers go from the fastest to the durable storage, which is the last one and always exists. A save
 // that reaches a tier reaches all faster ones too, so there are as many kinds of saves as tiers. No
@@ -44,8 +45,8 @@ struct CopySurvival {
     return after_lost[static_cast<std::size_t>(std::min(lost, last))];
   }
 
-  // One strike of `cause` that takes the nodes lost in this outage from `before` to `after`, given
-  // that the copies were usable before it.
+  // One strike of `cause` that takes the nodes that left in this outage from `before` to `after`,
+  // given that the copies were usable before it.
   [[nodiscard]] double of(std::int32_t cause, std::int64_t before, std::int64_t after) const {
     const double held = at(before);
     return held > 0.0 ? by_cause[static_cast<std::size_t>(cause)] * at(after) / held : 0.0;

@@ -280,6 +280,11 @@ void plan_saves(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
 
 void plan_tiers(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
   CheckpointPlan& checkpoint = plan.checkpoint;
+  constexpr std::size_t kMostTiers = 7;  // in front of the storage
+  findings.require(spec.tiers.size() <= kMostTiers,
+                   "checkpoint.tiers",
+                   fmt::format("{} tiers in front of the storage", spec.tiers.size()),
+                   fmt::format("at most {}", kMostTiers));
   std::vector<SaveTimes> times;
   for (std::size_t i = 0; i < spec.tiers.size(); ++i) {
     const TierSpec& tier = spec.tiers[i];

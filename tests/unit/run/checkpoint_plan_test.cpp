@@ -395,6 +395,8 @@ TEST(CheckpointPlan, WrongSpecsAreNamed) {
   spec.checkpoint.tiers = {memory_tier(1)};
   spec.checkpoint.tiers[0].interval = StepsInterval{0};
   expect_error(spec, step, "checkpoint.tiers[0].interval", "must be at least 1 step");
+  spec.checkpoint.tiers = std::vector<TierSpec>(8, memory_tier(1));
+  expect_error(spec, step, "checkpoint.tiers", "8 tiers in front of the storage");
   spec = tiered_spec();
   spec.checkpoint.keep = 0;
   expect_error(spec, step, "checkpoint.keep", "must be at least 1");
