@@ -2,7 +2,8 @@
 
 // Which saves does a trial make, what does each cost, and which copies can it come back from?
 //
-//   the n-th save of the run (n = 1, 2, ...) writes a copy to tier i when n % every_saves[i] == 0
+//   the n-th save of the run (n = 1, 2, ...) writes a copy to tier i when n % every_saves[i] == 0;
+//   after going back to s steps the next save is number s / every_steps + 1
 //   usable copies after an outage that began with cause c and has taken k nodes away (nodes that
 //   only reboot or restart count in survival[c], not in k):
 //       probability survival[c] * after_lost[min(k, last)]

@@ -101,7 +101,7 @@ void RunSimulator::strike(const Strike& failure) {
   const std::int64_t taken = std::min(failure.nodes, pool_.job_nodes() - broken_);
   broken_ += taken;
   broken_bad_ += std::min(failure.bad, taken);
-  roll_back(failure.cause, std::max(cause.hit_nodes, taken));
+  roll_back(failure.cause, taken);
   outage_ = failure.outage;
   if (gives_up()) {
     return;
@@ -141,8 +141,8 @@ void RunSimulator::strike_while_waiting(const Strike& failure) {
 
 // Back to the newest state that is left, or to the present one where the surviving replicas can
 // still save it.
-void RunSimulator::roll_back(std::int32_t cause, std::int64_t hit_nodes) {
-  const std::int64_t after = lost_nodes_ + hit_nodes;
+void RunSimulator::roll_back(std::int32_t cause, std::int64_t taken_nodes) {
+  const std::int64_t after = lost_nodes_ + taken_nodes;
   saved_.abort();
   saved_.strike(cause, lost_nodes_, after, luck_);
   late_save_ = false;
@@ -186,6 +186,7 @@ void RunSimulator::go_back(std::int64_t to, RunCategory category, std::int32_t c
                                                                  : RunActivity::lost_training);
   }
   steps_ = saved_steps_ = to;
+  saves_ = checkpoint_ == kNever ? 0 : to / checkpoint_;  // the pattern follows the progress
   saved_.forget_after(to);
   blocked_until_ = SimTime{};
   for (Taint& taint : taints_) {  // the host is still there and goes on corrupting

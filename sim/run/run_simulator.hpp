@@ -196,7 +196,7 @@ class RunSimulator {
   void handle_failure();
   void strike(const Strike& failure);
   void strike_while_waiting(const Strike& failure);
-  void roll_back(std::int32_t cause, std::int64_t hit_nodes);
+  void roll_back(std::int32_t cause, std::int64_t taken_nodes);
   void go_back(std::int64_t to, RunCategory category, std::int32_t cause);
   void begin_recovery(std::int32_t cause);
   void begin_stages(Action first);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string_view>
 #include <variant>
 
@@ -277,6 +278,19 @@ bool nodes_can_fail(const run::FailureSpec& failures) {
   return can_fail(nodes_only);
 }
 
+// Whether a cause of the scenario, or else of its preset, is like that.
+template <typename Matches>
+bool any_cause(const run::FailureSpec& failures, const Matches& matches) {
+  const run::FailurePreset* preset = run::find_failure_preset(failures.preset);
+  const run::FailureSpec base = preset == nullptr ? run::FailureSpec{} : preset->spec;
+  const auto in = [&](const std::vector<run::FailureCause>& stated,
+                      const std::vector<run::FailureCause>& otherwise) {
+    const std::vector<run::FailureCause>& causes = stated.empty() ? otherwise : stated;
+    return std::any_of(causes.begin(), causes.end(), matches);
+  };
+  return in(failures.causes, base.causes) || in(failures.correlated, base.correlated);
+}
+
 bool load_is_given(const run::RecoverySpec& recovery) {
   const std::size_t load = run::index_of(run::RecoveryStage::load);
   const run::RecoveryPreset* preset = run::find_recovery_preset(recovery.preset);
@@ -328,6 +342,23 @@ void check_checkpoint(IdleKeys& idle, bool fails) {
   }
 }
 
+void check_symptoms(IdleKeys& idle) {
+  const run::FailureSpec& failures = idle.run().failures;
+  if (!any_cause(failures,
+                 [](const run::FailureCause& c) { return c.symptom == run::Symptom::hang; })) {
+    idle.add("recovery.watchdog", "no cause of failures hangs the job");
+    if (idle.run().recovery.stages[run::index_of(run::RecoveryStage::detect)]) {
+      idle.add("recovery.inspection", "recovery.detect gives the time for every crash");
+    }
+  }
+  if (!any_cause(failures, [](const run::FailureCause& c) {
+        return c.scope == run::FailureScope::power_domain || c.scope == run::FailureScope::storage;
+      })) {
+    idle.add("checkpoint.storage.mass_restart_share",
+             "no failure of a power domain or of the storage restarts many jobs");
+  }
+}
+
 void check_copies(IdleKeys& idle, bool fails) {
   const run::CheckpointSpec& checkpoint = idle.run().checkpoint;
   constexpr std::string_view kNothingFails = "nothing fails in this scenario";
@@ -335,8 +366,7 @@ void check_copies(IdleKeys& idle, bool fails) {
     for (const std::string_view key : {"checkpoint.corrupt",
                                        "checkpoint.keep",
                                        "checkpoint.keep_every",
-                                       "checkpoint.just_in_time",
-                                       "checkpoint.storage.mass_restart_share"}) {
+                                       "checkpoint.just_in_time"}) {
       idle.add(key, kNothingFails);
     }
   }
@@ -391,6 +421,7 @@ void check_run(IdleKeys& idle) {
   }
   check_checkpoint(idle, fails);
   check_copies(idle, fails);
+  check_symptoms(idle);
   if (idle.run().training.duration) {
     idle.add("simulation.max_wall", "training.duration is the window");
     idle.add("checkpoint.final_save", "training.duration has no target to reach");

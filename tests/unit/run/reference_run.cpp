@@ -169,6 +169,7 @@ void ReferenceRun::undo_to(std::int64_t steps, RunCategory category) {
     }
   }
   saved_ = steps;
+  saves_begun_ = plan_.checkpoint.every_steps ? steps / *plan_.checkpoint.every_steps : 0;
   changed_ = std::min(changed_, phase_of_step(plan_.phases, steps));
   forget_evaluations();
 }
