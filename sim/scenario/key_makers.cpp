@@ -99,6 +99,21 @@ std::string pattern_of<kind::PriceRate>() {
 }
 
 template <>
+std::string pattern_of<kind::Money>() {
+  return fmt::format("^(\\${} ?[kMBT]?|0)$", kPositive);
+}
+
+template <>
+std::string pattern_of<kind::Power>() {
+  return with_unit("[kM]?W");
+}
+
+template <>
+std::string pattern_of<kind::CarbonIntensity>() {
+  return with_unit("k?g/kWh");
+}
+
+template <>
 std::string pattern_of<kind::Date>() {
   return "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?Z)?$";
 }
@@ -150,6 +165,9 @@ ORRERY_QUANTITY_FORM(Time)
 ORRERY_QUANTITY_FORM(Bandwidth)
 ORRERY_QUANTITY_FORM(EventRate)
 ORRERY_QUANTITY_FORM(PriceRate)
+ORRERY_QUANTITY_FORM(Money)
+ORRERY_QUANTITY_FORM(Power)
+ORRERY_QUANTITY_FORM(CarbonIntensity)
 ORRERY_QUANTITY_FORM(Date)
 ORRERY_QUANTITY_FORM(StepsOrDuration)
 

@@ -78,6 +78,8 @@ const std::vector<Key>& key_table() {
     append(keys, axis_keys());
     append(keys, imperfection_keys());
     append(keys, training_keys());
+    append(keys, capacity_keys());
+    append(keys, price_keys());
     append(keys, run_keys());
     append(keys, checkpoint_keys());
     append(keys, failure_keys());

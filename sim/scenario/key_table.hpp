@@ -27,6 +27,8 @@ inline constexpr std::string_view kFormat = "orrery/1";
 [[nodiscard]] std::vector<Key> axis_keys();
 [[nodiscard]] std::vector<Key> imperfection_keys();
 [[nodiscard]] std::vector<Key> training_keys();
+[[nodiscard]] std::vector<Key> capacity_keys();
+[[nodiscard]] std::vector<Key> price_keys();
 [[nodiscard]] std::vector<Key> run_keys();
 [[nodiscard]] std::vector<Key> failure_keys();
 [[nodiscard]] std::vector<Key> measured_keys();

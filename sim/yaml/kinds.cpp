@@ -57,6 +57,14 @@ std::string EventRate::format(const Type& value) {
   return format_event_rate(value, kBound);
 }
 
+std::string Power::format(const Type& value) {
+  return fmt::format("{}W", value);
+}
+
+std::string CarbonIntensity::format(const Type& value) {
+  return fmt::format("{}kg/kWh", value);
+}
+
 std::string Date::format(const Type& value) {
   return format_date_time(value.unix_seconds);
 }

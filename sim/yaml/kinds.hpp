@@ -72,6 +72,9 @@ ORRERY_SCALAR_KIND(FlopRate, FlopPerSecond, "a FLOP rate", "989TFLOP/s", parse_f
 ORRERY_SCALAR_KIND(Money, Dollars, "an amount of money", "$46.1M", parse_money);
 ORRERY_SCALAR_KIND(PriceRate, DollarsPerSecond, "a price per time", "$2.50/h", parse_price_rate);
 ORRERY_SCALAR_KIND(EventRate, PerSecond, "a rate of events", "0.0065/d", parse_event_rate);
+ORRERY_SCALAR_KIND(Power, double, "a power", "10.2kW", parse_power);
+ORRERY_SCALAR_KIND(
+    CarbonIntensity, double, "carbon per energy", "400g/kWh", parse_carbon_intensity);
 ORRERY_SCALAR_KIND(Date, DateTime, "a date in UTC", "2024-04-01T00:00Z", parse_date_time);
 ORRERY_SCALAR_KIND(StepsOrDuration,
                    StepsOrTime,

@@ -168,6 +168,15 @@ constexpr Rule kMoneyRule = {
     kMoneyUnits, kMoneyHints, "dollars with k M B or T, such as $46.1M or $12"};
 constexpr std::string_view kPriceAllowed = "dollars per time in /s /min /h or /d, such as $2.50/h";
 
+constexpr std::array kPowerUnits = {Unit{"W", 1.0}, Unit{"kW", kKilo}, Unit{"MW", kMega}};
+constexpr std::array kPowerHints = {Hint{"kw", "write `kW`"}, Hint{"Mw", "write `MW`"}};
+constexpr Rule kPowerRule = {kPowerUnits, kPowerHints, "a power in W kW or MW, such as 10.2kW"};
+
+constexpr std::array kCarbonUnits = {Unit{"kg/kWh", 1.0}, Unit{"g/kWh", kMilli}};
+constexpr std::array kCarbonHints = {Hint{"g", "write `g/kWh`"}, Hint{"kg", "write `kg/kWh`"}};
+constexpr Rule kCarbonRule = {
+    kCarbonUnits, kCarbonHints, "mass per energy in g/kWh or kg/kWh, such as 400g/kWh"};
+
 template <typename T>
 Parsed<T> refuse(std::string_view text, std::string_view problem, std::string_view allowed) {
   return {std::nullopt, fmt::format("{} {}", display(text), problem), std::string(allowed)};
@@ -241,6 +250,10 @@ Parsed<Q> parse_quantity(std::string_view text, const Rule& rule, Q (*factory)(d
   return {factory(magnitude.value), {}, {}};
 }
 
+double plain_number(double value) {
+  return value;
+}
+
 // An amount such as $46.1M or a bare 0.
 Magnitude read_money(std::string_view text) {
   if (text == "0") {
@@ -276,6 +289,14 @@ Parsed<FlopPerSecond> parse_flop_rate(std::string_view text) {
 
 Parsed<PerSecond> parse_event_rate(std::string_view text) {
   return parse_quantity<PerSecond>(text, kEventRateRule, per_second);
+}
+
+Parsed<double> parse_power(std::string_view text) {
+  return parse_quantity<double>(text, kPowerRule, plain_number);
+}
+
+Parsed<double> parse_carbon_intensity(std::string_view text) {
+  return parse_quantity<double>(text, kCarbonRule, plain_number);
 }
 
 Parsed<Dollars> parse_money(std::string_view text) {

@@ -72,6 +72,8 @@ struct DateTime {
 [[nodiscard]] Parsed<Dollars> parse_money(std::string_view text);
 [[nodiscard]] Parsed<DollarsPerSecond> parse_price_rate(std::string_view text);
 [[nodiscard]] Parsed<PerSecond> parse_event_rate(std::string_view text);
+[[nodiscard]] Parsed<double> parse_power(std::string_view text);             // watts
+[[nodiscard]] Parsed<double> parse_carbon_intensity(std::string_view text);  // kg per kWh
 [[nodiscard]] Parsed<DateTime> parse_date_time(std::string_view text);
 [[nodiscard]] Parsed<StepsOrTime> parse_steps_or_time(std::string_view text);
 

@@ -1,0 +1,325 @@
+// Keys of `capacity`: spares, repair, elastic sizes, spot nodes.
+
+#include <filesystem>
+#include <system_error>
+
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/scenario/key_makers.hpp"
+#include "sim/scenario/key_table.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using run::CapacitySpec;
+using run::Growth;
+using run::SpareSpec;
+using run::SpotSpec;
+using run::TraceStart;
+using yaml::between;
+namespace kind = yaml::kind;
+
+const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
+constexpr std::int64_t kMostNodes = 1'000'000;
+
+CapacitySpec& capacity(Draft& draft) {
+  return draft.run.capacity;
+}
+
+void add_spares(std::vector<Key>& keys) {
+  keys.push_back(value_key<kind::Count>(
+      {.path = "capacity.spares",
+       .fallback = "0",
+       .meaning = "Hot spares: nodes held ready beside those of cluster.nodes, in the job at once.",
+       .example = "16"},
+      between<std::int64_t>(0, kMostNodes),
+      [](Draft& draft, const std::int64_t& value) { capacity(draft).spares = value; }));
+
+  struct Level {
+    std::string name;
+    SpareSpec CapacitySpec::*spares;
+    std::string meaning;
+    std::string held;
+  };
+
+  const Level levels[] = {{"warm",
+                           &CapacitySpec::warm,
+                           "Spares that are taken when no hot one is left, and need time.",
+                           "true"},
+                          {"cold",
+                           &CapacitySpec::cold,
+                           "Spares that are taken when no warm one is left, such as nodes of jobs "
+                           "that have to give way.",
+                           "false"}};
+  for (const Level& level : levels) {
+    const std::string path = "capacity." + level.name;
+    keys.push_back(section_key({.path = path,
+                                .note = "none",
+                                .meaning = level.meaning,
+                                .example = "{nodes: 48, ready: 3min}"}));
+    keys.push_back(value_key<kind::Count>(
+        {.path = path + ".nodes", .fallback = "0", .meaning = "How many.", .example = "48"},
+        between<std::int64_t>(0, kMostNodes),
+        [spares = level.spares](Draft& draft, const std::int64_t& value) {
+          (capacity(draft).*spares).nodes = value;
+        }));
+    add_duration_keys(keys,
+                      {.path = path + ".ready",
+                       .fallback = "0s",
+                       .meaning = "From asking for one until it can be placed.",
+                       .example = "3min"},
+                      [spares = level.spares](Draft& draft, const run::Duration& value) {
+                        (capacity(draft).*spares).ready = value;
+                      });
+    keys.push_back(value_key<kind::Boolean>(
+        {.path = path + ".held",
+         .fallback = level.held,
+         .meaning = "They are allocated, and in the bill, while they wait.",
+         .example = level.held == "true" ? "false" : "true"},
+        {},
+        [spares = level.spares](Draft& draft, const bool& value) {
+          (capacity(draft).*spares).held = value;
+        }));
+  }
+}
+
+Key probability(KeyText text, std::function<void(Draft&, const double&)> store) {
+  return value_key<kind::Number>(std::move(text), between(0.0, 1.0), std::move(store));
+}
+
+void add_repair(std::vector<Key>& keys) {
+  add_duration_keys(
+      keys,
+      {.path = "capacity.repair_time",
+       .fallback = "2d",
+       .meaning = "From taking a node out until it is ready again (with capacity.repair.manual: "
+                  "its first, automatic stage); the default is assumed.",
+       .example = "3d"},
+      [](Draft& draft, const run::Duration& value) { capacity(draft).repair_time = value; });
+  keys.push_back(section_key({.path = "capacity.repair",
+                              .note = "one stage that always works, and nobody queues",
+                              .meaning = "How nodes are repaired.",
+                              .example = "{crews: 4}"}));
+  keys.push_back(probability(
+      {.path = "capacity.repair.fails",
+       .note = "1 - failures.lemons.cured",
+       .meaning = "Probability that the first stage leaves a bad node bad when it is the last one.",
+       .example = "0.4"},
+      [](Draft& draft, const double& value) { capacity(draft).repair.fails = value; }));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "capacity.repair.crews",
+       .note = "nobody queues",
+       .meaning = "Nodes in the last stage of repair at the same time; the others queue.",
+       .example = "4"},
+      between<std::int64_t>(1, kMostNodes),
+      [](Draft& draft, const std::int64_t& value) { capacity(draft).repair.crews = value; }));
+  keys.push_back(probability(
+      {.path = "capacity.repair.retire",
+       .fallback = "0",
+       .meaning = "Probability that a repair ends with the node taken out for good.",
+       .example = "0.05"},
+      [](Draft& draft, const double& value) { capacity(draft).repair.retire = value; }));
+  add_duration_keys(
+      keys,
+      {.path = "capacity.repair.replacement",
+       .note = "never",
+       .meaning = "Until a new node takes the place of a retired one.",
+       .example = "30d"},
+      [](Draft& draft, const run::Duration& value) { capacity(draft).repair.replacement = value; });
+  keys.push_back(section_key({.path = "capacity.repair.manual",
+                              .note = "none",
+                              .meaning = "A second stage by hand, when the first does not help.",
+                              .example = "{probability: 0.8, time: 2d}"},
+                             [](Draft& draft) { capacity(draft).repair.manual.emplace(); }));
+  keys.push_back(probability(
+      {.path = "capacity.repair.manual.probability",
+       .fallback = "1",
+       .meaning = "How often it follows the first stage.",
+       .example = "0.8"},
+      [](Draft& draft, const double& value) { capacity(draft).repair.manual->escalates = value; }));
+  add_duration_keys(keys,
+                    {.path = "capacity.repair.manual.time",
+                     .fallback = "0s",
+                     .meaning = "How long it takes.",
+                     .example = "2d"},
+                    [](Draft& draft, const run::Duration& value) {
+                      capacity(draft).repair.manual->time = value;
+                    });
+  keys.push_back(probability(
+      {.path = "capacity.repair.manual.fails",
+       .note = "1 - failures.lemons.cured",
+       .meaning = "Probability that it leaves a bad node bad.",
+       .example = "0.2"},
+      [](Draft& draft, const double& value) { capacity(draft).repair.manual->fails = value; }));
+}
+
+void add_elastic(std::vector<Key>& keys) {
+  keys.push_back(section_key(
+      {.path = "capacity.elastic",
+       .note = "the job waits for missing nodes",
+       .meaning = "The job goes on with fewer data-parallel replicas when nodes are missing; "
+                  "accumulation keeps the global batch.",
+       .example = "{min_nodes: 1900}"},
+      [](Draft& draft) { capacity(draft).elastic.emplace(); }));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "capacity.elastic.min_nodes",
+       .fallback = "1",
+       .meaning = "The smallest size; cluster.nodes is the largest.",
+       .example = "1900"},
+      between<std::int64_t>(1, kMostNodes),
+      [](Draft& draft, const std::int64_t& value) { capacity(draft).elastic->min_nodes = value; }));
+  keys.push_back(choice_key<Growth>(
+      {.path = "capacity.elastic.grow",
+       .fallback = "at_checkpoint",
+       .meaning = "When a shrunk job restarts on more nodes after some have returned: after the "
+                  "next checkpoint, at once (after saving one), or only at its next failure.",
+       .example = "at_once"},
+      {{"at_checkpoint", Growth::at_checkpoint},
+       {"at_once", Growth::at_once},
+       {"never", Growth::never}},
+      [](Draft& draft, Growth value) { capacity(draft).elastic->grow = value; }));
+}
+
+// Beside the scenario, else as it stands.
+std::filesystem::path beside(const std::string& scenario_file, const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path here = fs::path(scenario_file).parent_path() / path;
+  std::error_code unknown;
+  return fs::path(path).is_absolute() || !fs::exists(here, unknown) ? fs::path(path) : here;
+}
+
+void read_trace(const yaml::Value& value, const std::string& path, Reading& reading) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 28U;
+  const std::string* name =
+      yaml::read_text(value, path, "the path of a file", "zone-a.csv", reading.diagnostics);
+  if (name == nullptr) {
+    return;
+  }
+  std::string text;
+  try {
+    text = read_file(beside(reading.draft.scenario.file, *name), kMostBytes);
+  } catch (const Error& error) {
+    yaml::report(reading.diagnostics, value.where, path, error.what());
+    return;
+  }
+  run::SpotTraceProblem problem;
+  std::optional<run::SpotTrace> trace = run::read_spot_trace(text, problem);
+  if (!trace) {
+    yaml::report(reading.diagnostics,
+                 value.where,
+                 path,
+                 problem.line == 0
+                     ? *name + ": " + problem.message
+                     : *name + ":" + std::to_string(problem.line) + ": " + problem.message,
+                 problem.allowed);
+    return;
+  }
+  trace->name = std::filesystem::path(*name).stem().string();
+  capacity(reading.draft).spot->zones.push_back({trace->name, *name, std::move(trace)});
+}
+
+void add_spot_supply(std::vector<Key>& keys) {
+  keys.push_back(value_key<kind::EventRate>(
+      {.path = "capacity.spot.rate",
+       .note = "capacity.spot.traces",
+       .meaning = "Preemptions of one node: a memoryless process.",
+       .example = "0.1/h"},
+      {},
+      [](Draft& draft, const PerSecond& value) { capacity(draft).spot->rate = value; }));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "capacity.spot.burst",
+       .fallback = "1",
+       .meaning = "With a rate: nodes that go in one event. The rate of each node stays.",
+       .example = "4"},
+      between<std::int64_t>(1, kMostNodes),
+      [](Draft& draft, const std::int64_t& value) { capacity(draft).spot->burst = value; }));
+  add_duration_keys(
+      keys,
+      {.path = "capacity.spot.returns",
+       .fallback = "0s",
+       .meaning = "With a rate: until a preempted node can be had again.",
+       .example = "{mean: 30min}"},
+      [](Draft& draft, const run::Duration& value) { capacity(draft).spot->returns = value; });
+  Key traces =
+      key_of({.path = "capacity.spot.traces",
+              .note = "capacity.spot.rate",
+              .meaning = "CSV files `time,available[,price]`, one per zone: seconds, nodes "
+                         "that can be had, dollars per GPU-hour. Beside the scenario or "
+                         "from the working directory. The job is in one zone at a time.",
+              .example = "[zone-a.csv, zone-b.csv]"});
+  traces.forms = {text_form()};
+  traces.forms.front().list = true;
+  traces.read = [](const yaml::Value& value, const std::string& path, Reading& reading) {
+    if (value.kind != yaml::Value::Kind::sequence) {
+      yaml::report(reading.diagnostics, value.where, path, "is no list", "[zone-a.csv]");
+      return;
+    }
+    for (std::size_t i = 0; i < value.items.size(); ++i) {
+      read_trace(value.items[i], path + "[" + std::to_string(i) + "]", reading);
+    }
+  };
+  keys.push_back(std::move(traces));
+  keys.push_back(choice_key<TraceStart>(
+      {.path = "capacity.spot.start",
+       .fallback = "random",
+       .meaning = "Where in the traces a trial begins; traces repeat.",
+       .example = "beginning"},
+      {{"random", TraceStart::random}, {"beginning", TraceStart::beginning}},
+      [](Draft& draft, TraceStart value) { capacity(draft).spot->start = value; }));
+}
+
+void add_spot(std::vector<Key>& keys) {
+  keys.push_back(
+      section_key({.path = "capacity.spot",
+                   .note = "nobody takes nodes away",
+                   .meaning = "Nodes of the job that the provider can take away. Exactly "
+                              "one of rate and traces.",
+                   .example = "{rate: 0.1/h, notice: 2min}"},
+                  [](Draft& draft) { capacity(draft).spot.emplace(); }));
+  keys.push_back(
+      probability({.path = "capacity.spot.share",
+                   .fallback = "1",
+                   .meaning = "Share of cluster.nodes on spot; the others stay.",
+                   .example = "0.75"},
+                  [](Draft& draft, const double& value) { capacity(draft).spot->share = value; }));
+  add_spot_supply(keys);
+  keys.push_back(value_key<kind::Time>(
+      {.path = "capacity.spot.notice",
+       .fallback = "0s",
+       .meaning = "Warning before nodes go: long enough, and the job saves a last checkpoint.",
+       .example = "2min"},
+      kSpan,
+      [](Draft& draft, const Seconds& value) { capacity(draft).spot->notice = value; }));
+  add_duration_keys(
+      keys,
+      {.path = "capacity.spot.ready",
+       .fallback = "0s",
+       .meaning = "From asking for a spot node until it can be placed.",
+       .example = "5min"},
+      [](Draft& draft, const run::Duration& value) { capacity(draft).spot->ready = value; });
+  add_duration_keys(
+      keys,
+      {.path = "capacity.spot.migration",
+       .fallback = "0s",
+       .meaning = "The same when the job moves to another zone: image, data, checkpoint.",
+       .example = "15min"},
+      [](Draft& draft, const run::Duration& value) { capacity(draft).spot->migration = value; });
+}
+
+}  // namespace
+
+std::vector<Key> capacity_keys() {
+  std::vector<Key> keys;
+  keys.push_back(section_key({.path = "capacity",
+                              .note = "no spares",
+                              .meaning = "Nodes that replace missing ones.",
+                              .example = "{spares: 16, repair_time: 2d}"}));
+  add_spares(keys);
+  add_repair(keys);
+  add_elastic(keys);
+  add_spot(keys);
+  return keys;
+}
+
+}  // namespace orrery::scenario
