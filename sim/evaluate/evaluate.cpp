@@ -10,6 +10,7 @@
 #include "sim/base/format.hpp"
 #include "sim/cost/cost_model.hpp"
 #include "sim/evaluate/checkpoint_input.hpp"
+#include "sim/evaluate/elastic_steps.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/levers.hpp"
 #include "sim/evaluate/phase_steps.hpp"
@@ -197,6 +198,9 @@ bool run_whole(const scenario::Scenario& scenario,
   if (!add_phase_steps(scenario, options, base, spec.training, step, diagnostics)) {
     return false;
   }
+  step.node_watts =
+      mean_power_watts(scenario, resolved) * static_cast<double>(scenario.cluster.gpus_per_node);
+  step.sizes = elastic_sizes(scenario, resolved.layout, base, options, diagnostics);
   std::vector<run::RunProblem> problems;
   evaluation.plan = run::resolve_run(spec, step, problems);
   for (const run::RunProblem& problem : problems) {

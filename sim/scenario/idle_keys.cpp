@@ -387,6 +387,45 @@ void check_copies(IdleKeys& idle, bool fails) {
   }
 }
 
+void check_capacity(IdleKeys& idle) {
+  const run::CapacitySpec& capacity = idle.run().capacity;
+  if (!idle.stated("failures.lemons")) {
+    constexpr std::string_view kNoLemons = "no node is bad (failures.lemons)";
+    idle.add("capacity.repair.fails", kNoLemons);
+    idle.add("capacity.repair.manual.fails", kNoLemons);
+  }
+  if (capacity.repair.retire == 0.0 && !idle.stated("failures.lemons.remove_after")) {
+    idle.add("capacity.repair.replacement", "no node is ever retired");
+  }
+  if (capacity.spot && capacity.spot->rate) {
+    idle.add("capacity.spot.start", "there are no traces");
+    idle.add("capacity.spot.migration", "there are no zones");
+  } else if (capacity.spot) {
+    idle.add("capacity.spot.burst", "the traces say how many nodes go");
+    idle.add("capacity.spot.returns", "the traces say when nodes return");
+    if (capacity.spot->zones.size() < 2) {
+      idle.add("capacity.spot.migration", "there is one zone");
+    }
+  }
+}
+
+void check_prices(IdleKeys& idle) {
+  const run::PriceSpec& prices = idle.run().prices;
+  const run::CapacitySpec& capacity = idle.run().capacity;
+  const bool priced = prices.gpu_hour || prices.owned || !prices.preset.empty();
+  if (!capacity.spot) {
+    idle.add("prices.spot_gpu_hour", "no node is on spot (capacity.spot)");
+  }
+  if (!priced && !prices.spot_gpu_hour && !prices.reserved) {
+    idle.add("prices.as_of", "there is no price");
+  }
+  if (!priced) {
+    idle.add("prices.bill_spares", "there is no price");
+  } else if (capacity.spares + capacity.warm.nodes + capacity.cold.nodes == 0) {
+    idle.add("prices.bill_spares", "there are no spares");
+  }
+}
+
 void check_run(IdleKeys& idle) {
   if (!idle.stated("training")) {
     for (const std::string_view section :
@@ -426,14 +465,9 @@ void check_run(IdleKeys& idle) {
     idle.add("simulation.max_wall", "training.duration is the window");
     idle.add("checkpoint.final_save", "training.duration has no target to reach");
   }
-  if (idle.broken("prices") || idle.broken("capacity")) {
-    return;
-  }
-  if (!idle.run().prices.gpu_hour) {
-    idle.add("prices.as_of", "there is no price");
-    idle.add("prices.bill_spares", "there is no price");
-  } else if (idle.run().capacity.spares == 0) {
-    idle.add("prices.bill_spares", "there are no spares");
+  if (!idle.broken("prices") && !idle.broken("capacity") && !idle.broken("failures")) {
+    check_capacity(idle);
+    check_prices(idle);
   }
 }
 

@@ -29,6 +29,8 @@ template <typename T>
     return fmt::format("{:.12g} /d", in_per_day(value));
   } else if constexpr (std::is_same_v<T, Tokens>) {
     return fmt::format("{} tokens", in_tokens(value));
+  } else if constexpr (std::is_same_v<T, Dollars>) {
+    return fmt::format("{:.12g} $", in_dollars(value));
   } else if constexpr (std::is_same_v<T, DollarsPerSecond>) {
     return fmt::format("{:.12g} $/h", in_dollars_per_hour(value));
   } else if constexpr (std::is_enum_v<T>) {
@@ -104,5 +106,9 @@ void dump_training(Lines& lines, const run::RunSpec& run);
 // `checkpoint` and `recovery` (checkpoint_effects.cpp).
 void dump_checkpoint(Lines& lines, const run::CheckpointSpec& checkpoint);
 void dump_recovery(Lines& lines, const run::RecoverySpec& recovery);
+
+// `capacity` and `prices` (capacity_effects.cpp).
+void dump_capacity(Lines& lines, const run::CapacitySpec& capacity);
+void dump_prices(Lines& lines, const run::PriceSpec& prices);
 
 }  // namespace orrery::scenario

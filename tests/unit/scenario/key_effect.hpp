@@ -26,4 +26,8 @@ struct Effect {
 // Checkpoints and recovery.
 [[nodiscard]] const std::vector<Effect>& checkpoint_effects();
 
+// Spares, repair, sizes, spot nodes; prices.
+[[nodiscard]] const std::vector<Effect>& capacity_effects();
+[[nodiscard]] const std::vector<Effect>& price_effects();
+
 }  // namespace orrery::scenario

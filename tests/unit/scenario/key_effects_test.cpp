@@ -249,14 +249,6 @@ const std::vector<Effect>& step_effects() {
 
 const std::vector<Effect>& run_effects() {
   static const std::vector<Effect> effects = {
-      {"capacity.spares", "4", "capacity.spares = 4"},
-      {"capacity.repair_time", "3d", "capacity.repair_time = 259200 s"},
-      {"prices.gpu_hour", "$2.50/h", "prices.gpu_hour = 2.5 $/h"},
-      {"prices.as_of", "2026-11-01", "prices.as_of = 2026-11-01", {{"prices.gpu_hour", "$1/h"}}},
-      {"prices.bill_spares",
-       "false",
-       "prices.bill_spares = false",
-       {{"prices.gpu_hour", "$1/h"}, {"capacity.spares", "1"}}},
       {"simulation.trials", "10k", "simulation.trials = 10000"},
       {"simulation.seed", "7", "simulation.seed = 7"},
       {"simulation.max_wall", "90d", "simulation.max_wall = 7776000 s"},
@@ -300,6 +292,8 @@ std::vector<Effect> stated_effects() {
                            &step_effects(),
                            &axis_effects(),
                            &training_effects(),
+                           &capacity_effects(),
+                           &price_effects(),
                            &run_effects(),
                            &checkpoint_effects(),
                            &failure_effects()}) {

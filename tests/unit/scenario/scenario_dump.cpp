@@ -219,11 +219,8 @@ void dump_run(Lines& lines, const run::RunSpec& run) {
   dump_failures(lines, run.failures);
   dump_checkpoint(lines, run.checkpoint);
   dump_recovery(lines, run.recovery);
-  lines.add("capacity.spares", run.capacity.spares);
-  lines.law("capacity.repair_time", run.capacity.repair_time);
-  lines.add("prices.gpu_hour", run.prices.gpu_hour);
-  lines.add("prices.as_of", run.prices.as_of);
-  lines.add("prices.bill_spares", run.prices.bill_spares);
+  dump_capacity(lines, run.capacity);
+  dump_prices(lines, run.prices);
   lines.add("simulation.trials", run.simulation.trials);
   lines.add("simulation.seed", run.simulation.seed);
   lines.add("simulation.threads", run.simulation.threads);

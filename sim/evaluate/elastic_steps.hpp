@@ -1,0 +1,37 @@
+#pragma once
+
+// How long is a step when the job has shrunk? The step simulator, once per size that is possible.
+//
+//   sizes: nodes of d' = d - 1, d - 2, ... whole data-parallel replicas that fill whole nodes
+//   micro-batches of the slowest replica = ceil(global / (micro * d'));  the global batch stays
+//   step time = simulated(size) * given / simulated(scenario) with a given step time
+//
+// symbol | meaning                                                        | unit | origin
+// -------|----------------------------------------------------------------|------|---------
+// d, d'  | data-parallel replicas of the scenario, of the shrunk job      | 1    | layout
+// global | sequences per optimizer step                                   | -    | scenario
+// micro  | sequences per micro-batch                                      | -    | scenario
+//
+// A size is left out when its layout breaks a rule (experts, shard groups) or does not fit in
+// memory: with ZeRO, fewer replicas hold larger shards. Of many sizes all of the largest are
+// simulated and every 2 % of the others: the job runs at the largest size below what it has.
+
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/evaluate/evaluate.hpp"
+#include "sim/evaluate/phase_steps.hpp"
+#include "sim/layout/layout_spec.hpp"
+#include "sim/run/capacity_plan.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::evaluate {
+
+// Ascending, without the size of the scenario itself; empty without capacity.elastic.
+[[nodiscard]] std::vector<run::ElasticSize> elastic_sizes(const scenario::Scenario& scenario,
+                                                          const layout::Layout& layout,
+                                                          const PhaseBase& base,
+                                                          const EvaluateOptions& options,
+                                                          Diagnostics& diagnostics);
+
+}  // namespace orrery::evaluate
