@@ -15,6 +15,7 @@
 #include "sim/evaluate/levers.hpp"
 #include "sim/evaluate/phase_steps.hpp"
 #include "sim/evaluate/resolve.hpp"
+#include "sim/evaluate/spot_break_even.hpp"
 #include "sim/run/run_simulator.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/step/stage_costs.hpp"
@@ -226,6 +227,12 @@ bool run_whole(const scenario::Scenario& scenario,
     (void)simulator.run({.trial = options.timeline_trial, .timeline = &evaluation.timeline});
   }
   fill_run_metrics(mean_power_watts(scenario, resolved), spec.training.start, evaluation);
+  if (const auto price =
+          spot_break_even(*evaluation.plan, {.threads = options.threads, .stop = options.stop})) {
+    evaluation.metrics.set({.id = report::MetricId::spot_break_even,
+                            .value = in_dollars_per_hour(*price),
+                            .trials = std::nullopt});
+  }
   if (options.levers) {
     evaluation.levers = find_levers(evaluation, {.threads = options.threads, .stop = options.stop});
   }

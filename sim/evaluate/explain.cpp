@@ -39,9 +39,9 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
     {MetricId::tokens_trained, "steps_done x global batch x sequence length"},
     {MetricId::goodput, "productive GPU time / (GPUs of the job x wall time)"},
     {MetricId::ettr, "productive / (GPUs of the job x wall - evaluation - planned maintenance)"},
-    {MetricId::cost, "price x billed GPUs x wall time"},
+    {MetricId::cost, "integral of held nodes x price, and energy, storage, egress, operators"},
     {MetricId::cost_per_million_tokens, "cost / tokens_trained x 10^6"},
-    {MetricId::gpu_hours, "allocated GPUs (spares included) x wall time"},
+    {MetricId::gpu_hours, "allocated GPUs (spares included) integrated over time"},
     {MetricId::failures, "failures that struck, over all trials"},
     {MetricId::mtbf, "1 / (nodes x node_rate + job_rate)"},
     {MetricId::lost_work, "training since the last durable checkpoint, summed over failures"},
@@ -50,6 +50,12 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
     {MetricId::checkpoint_stall, "sync: size / write rate; async: size / GPUs / device_to_host"},
     {MetricId::checkpoint_durable, "sync: the stall; async: stall + size / write rate"},
     {MetricId::energy, "board power limit x allocated GPU-hours"},
+    {MetricId::site_energy, "(busy GPU time x busy + other x idle) / GPUs per node x PUE"},
+    {MetricId::carbon, "site_energy x prices.energy.carbon"},
+    {MetricId::idle_cost, "spares + repair + reservation of the bill, mean over trials"},
+    {MetricId::failure_cost, "GPU time by cause x mean price of a billed GPU-second"},
+    {MetricId::spot_break_even,
+     "s with cost(s) / tokens on spot = cost / tokens without; cost(s) is linear in s"},
 }};
 
 std::string value_text(const report::Evaluation& evaluation, const report::MetricInfo& metric) {

@@ -6,6 +6,7 @@
 
 #include "sim/evaluate/resolve.hpp"
 #include "sim/model/flops.hpp"
+#include "sim/report/ledger_rows.hpp"
 #include "sim/step/documents.hpp"
 
 namespace orrery::evaluate {
@@ -32,17 +33,6 @@ run::Distribution map(const run::Distribution& from, Function function) {
   values.reserve(from.sorted().size());
   for (const double value : from.sorted()) {
     values.push_back(function(value));
-  }
-  return run::Distribution(std::move(values));
-}
-
-// Either the cost or the tokens of a run are the same in every trial (a window or a target), so the
-// quotient of the sorted values is that of the trials.
-run::Distribution quotient(const run::Distribution& cost, const run::Distribution& tokens) {
-  std::vector<double> values;
-  const std::size_t n = cost.sorted().size();
-  for (std::size_t i = 0; i < n; ++i) {
-    values.push_back(cost.sorted()[i] / tokens.sorted()[n - 1 - i]);
   }
   return run::Distribution(std::move(values));
 }
@@ -85,6 +75,38 @@ void fill_utilisation(const scenario::Scenario& scenario,
                                            recomputed_layers(scenario, evaluation.echo.layout),
                                            scenario.step.recompute.modules)));
   set(evaluation, MetricId::model_flops_per_gpu, in_flop_per_second(peak * (mfu / gpus)));
+}
+
+void fill_money(report::Evaluation& evaluation) {
+  const run::PricePlan& pricing = evaluation.plan->pricing;
+  const run::MonteCarloResult& run = *evaluation.run;
+  if (pricing.energy) {
+    set(evaluation, MetricId::site_energy, run.energy);
+    if (pricing.energy->kilograms_per_kilowatt_hour) {
+      set(evaluation, MetricId::carbon, run.carbon);
+    }
+  }
+  if (!pricing.priced) {
+    return;
+  }
+  set(evaluation, MetricId::cost, run.cost);
+  // A run that trained nothing has no cost per token.
+  if (run.tokens.sorted().front() > 0.0) {
+    set(evaluation, MetricId::cost_per_million_tokens, map(run.cost_per_token, [](double dollars) {
+          return dollars * kMega;
+        }));
+  }
+  Dollars idle;
+  for (const run::CostCategory category :
+       {run::CostCategory::spares, run::CostCategory::repair, run::CostCategory::reservation}) {
+    idle += run.bill_sum.of(category);
+  }
+  set(evaluation, MetricId::idle_cost, in_dollars(idle) / static_cast<double>(run.trials));
+  Dollars failures;
+  for (const report::CauseRow& row : report::cause_rows(evaluation)) {
+    failures += row.dollars.value_or(Dollars{});
+  }
+  set(evaluation, MetricId::failure_cost, in_dollars(failures));
 }
 
 }  // namespace
@@ -163,22 +185,13 @@ void fill_run_metrics(double watts,
   const auto per_gpu = [gpus](double gpu_seconds) { return gpu_seconds / gpus; };
   set(evaluation, MetricId::lost_work, map(run.lost_work, per_gpu));
   set(evaluation, MetricId::waiting, map(run.waiting, per_gpu));
-  const auto allocated = static_cast<double>(plan.allocated_gpus());
-  const auto hours_of = [allocated](double wall) { return in_hours(seconds(wall)) * allocated; };
-  set(evaluation, MetricId::gpu_hours, map(run.wall, hours_of));
+  const auto hours_of = [](double gpu_seconds) { return in_hours(seconds(gpu_seconds)); };
+  set(evaluation, MetricId::gpu_hours, map(run.held, hours_of));
   const double kilowatts = watts / kWattsPerKilowatt;
-  set(evaluation, MetricId::energy, map(run.wall, [&](double wall) {
-        return hours_of(wall) * kilowatts;
+  set(evaluation, MetricId::energy, map(run.held, [&](double gpu_seconds) {
+        return hours_of(gpu_seconds) * kilowatts;
       }));
-  if (plan.prices.gpu_hour) {
-    set(evaluation, MetricId::cost, run.cost);
-  }
-  // A run that trained nothing has no cost per token.
-  if (plan.prices.gpu_hour && run.tokens.sorted().front() > 0.0) {
-    set(evaluation,
-        MetricId::cost_per_million_tokens,
-        map(quotient(run.cost, run.tokens), [](double per_token) { return per_token * kMega; }));
-  }
+  fill_money(evaluation);
   if (plan.mtbf) {
     set(evaluation, MetricId::mtbf, in_seconds(*plan.mtbf));
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/evaluate/spot_break_even.hpp"
 #include "sim/run/monte_carlo.hpp"
 
 namespace orrery::evaluate {
@@ -55,6 +56,13 @@ void fewer_failures(RunPlan& plan) {
   plan.failures.rate_factor *= kFewerFailures;
 }
 
+// Whether some failure takes a node away.
+bool takes_nodes(const RunPlan& plan) {
+  return plan.mtbf && std::any_of(plan.causes.begin(), plan.causes.end(), [](const auto& cause) {
+           return cause.takes_nodes > 0;
+         });
+}
+
 double metric(const report::Evaluation& evaluation, MetricId id) {
   const report::MetricValue* value = evaluation.metrics.find(id);
   return value != nullptr ? value->value : 0.0;
@@ -92,6 +100,13 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
                            save.stall = SimTime{};
                          }
                        }});
+  }
+  if (takes_nodes(plan)) {
+    changes.push_back(
+        {"one more spare node", [](RunPlan& changed) { ++changed.capacity.spares.front().nodes; }});
+  }
+  if (plan.capacity.spot) {
+    changes.push_back({"no nodes on spot", without_spot});
   }
   if (evaluation.run->ledger_sum.share(run::RunCategory::waiting_for_capacity) > kMilli) {
     changes.push_back({"twice as many spare nodes", [](RunPlan& changed) {

@@ -27,11 +27,16 @@ std::string metric_names() {
   return fmt::format("metrics: {}", fmt::join(names, ", "));
 }
 
-// In kWh.
-yaml::Parsed<double> parse_energy(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, double>, 3> kUnits = {
-      {{"kWh", 1.0}, {"MWh", kKilo}, {"GWh", kMega}}};
-  for (const auto& [unit, size] : kUnits) {
+struct UnitSize {
+  std::string_view unit;
+  double size;
+};
+
+yaml::Parsed<double> parse_amount(std::string_view text,
+                                  std::span<const UnitSize> units,
+                                  std::string_view message,
+                                  std::string_view allowed) {
+  for (const auto& [unit, size] : units) {
     if (text.ends_with(unit)) {
       yaml::Parsed<double> number = yaml::parse_number(text.substr(0, text.size() - unit.size()));
       if (number.value) {
@@ -40,7 +45,20 @@ yaml::Parsed<double> parse_energy(std::string_view text) {
       return number;
     }
   }
-  return {std::nullopt, "needs a unit of energy", "such as 250MWh, 1.2GWh or 800kWh"};
+  return {std::nullopt, std::string(message), std::string(allowed)};
+}
+
+// In kWh.
+yaml::Parsed<double> parse_energy(std::string_view text) {
+  constexpr std::array kUnits = {
+      UnitSize{"kWh", 1.0}, UnitSize{"MWh", kKilo}, UnitSize{"GWh", kMega}};
+  return parse_amount(text, kUnits, "needs a unit of energy", "such as 250MWh, 1.2GWh or 800kWh");
+}
+
+// In kg.
+yaml::Parsed<double> parse_mass(std::string_view text) {
+  constexpr std::array kUnits = {UnitSize{"kg", 1.0}, UnitSize{"kt", kMega}, UnitSize{"t", kKilo}};
+  return parse_amount(text, kUnits, "needs a unit of mass", "such as 800kg, 250t or 1.2kt");
 }
 
 // Fractions of tokens and steps have no place in a bound: counts are whole, suffixes allowed.
@@ -69,6 +87,11 @@ yaml::Parsed<double> parse_bound(Dimension dimension, std::string_view text) {
                  [](yaml::DateTime x) { return static_cast<double>(x.unix_seconds); });
     case Dimension::energy:
       return parse_energy(text);
+    case Dimension::mass:
+      return parse_mass(text);
+    case Dimension::price:
+      return raw(yaml::parse_price_rate(text),
+                 [](DollarsPerSecond x) { return in_dollars_per_hour(x); });
     case Dimension::count:
     case Dimension::tokens_per_second: {
       auto whole =

@@ -81,6 +81,35 @@ Json trust_json(const Trust& trust) {
   return out;
 }
 
+// Mean dollars per trial by what they were paid for; empty without prices.
+Json bill_json(const Evaluation& evaluation) {
+  Json out = Json::array();
+  if (!evaluation.run || !evaluation.plan->pricing.priced) {
+    return out;
+  }
+  const auto trials = static_cast<double>(evaluation.run->trials);
+  for (std::size_t i = 0; i < run::kCostCategoryCount; ++i) {
+    out.push_back({{"category", run::kCostCategoryNames[i]},
+                   {"usd", number(in_dollars(evaluation.run->bill_sum.dollars[i]) / trials)}});
+  }
+  return out;
+}
+
+// Mean failures, GPU time and dollars per trial by cause, the dearest first.
+Json causes_json(const Evaluation& evaluation) {
+  Json out = Json::array();
+  for (const CauseRow& row : cause_rows(evaluation)) {
+    Json line = {{"cause", row.cause},
+                 {"failures", number(row.failures)},
+                 {"gpu_s", number(in_seconds(row.gpu_time))}};
+    if (row.dollars) {
+      line["usd"] = number(in_dollars(*row.dollars));
+    }
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
 Json levers_json(const std::vector<Lever>& levers, bool priced) {
   Json out = Json::array();
   for (const Lever& lever : levers) {
@@ -133,7 +162,7 @@ Json diagnostics_json(const Diagnostics& diagnostics) {
 }
 
 Json evaluation_json(const Evaluation& evaluation) {
-  const bool priced = evaluation.plan && evaluation.plan->prices.gpu_hour;
+  const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
   return {{"schema", kEvaluationSchema},
           {"scenario",
            {{"name", evaluation.echo.name},
@@ -146,6 +175,8 @@ Json evaluation_json(const Evaluation& evaluation) {
           {"run_ledger", ledger_json(run_ledger_rows(evaluation))},
           {"memory", memory_json(evaluation.step.memory)},
           {"trust", trust_json(trust_of(evaluation.step))},
+          {"bill", bill_json(evaluation)},
+          {"causes", causes_json(evaluation)},
           {"levers", levers_json(evaluation.levers, priced)},
           {"expectations", expectations_json(evaluation.expectations)},
           {"diagnostics", diagnostics_json(evaluation.diagnostics)}};

@@ -1,5 +1,6 @@
 #include "sim/report/ledger_rows.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "sim/base/check.hpp"
@@ -45,30 +46,61 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RunCategory::cou
     "nodes out for repair",
     "stops that nobody itemised"};
 
-std::optional<DollarsPerSecond> price_of(const Evaluation& evaluation) {
-  return evaluation.plan ? evaluation.plan->prices.gpu_hour : std::nullopt;
+bool is_in_pool(RunCategory category) {
+  return category == RunCategory::spare_idle || category == RunCategory::repair;
 }
 
 // GPU time that is billed in one category of the run.
-Seconds billed_time(const Evaluation& evaluation, RunCategory category, Seconds gpu_time) {
-  const run::RunPlan& plan = *evaluation.plan;
-  const bool in_pool = category == RunCategory::spare_idle || category == RunCategory::repair;
-  if (plan.prices.bill_spares || !in_pool) {
-    return gpu_time;
-  }
-  if (category == RunCategory::spare_idle) {
-    return {};
-  }
-  const auto spare_gpus = static_cast<double>(plan.allocated_gpus() - plan.job_gpus());
-  const Seconds spares = seconds(evaluation.run->wall.mean()) * spare_gpus;
-  const Seconds pool = gpu_time + evaluation.run->mean_gpu_time(RunCategory::spare_idle);
-  return pool - spares;
+Seconds billed_time(const Evaluation& evaluation, RunCategory category) {
+  return is_in_pool(category) && !evaluation.plan->pricing.bill_spares
+             ? Seconds{}
+             : evaluation.run->mean_gpu_time(category);
 }
 
 }  // namespace
 
+std::optional<DollarsPerSecond> mean_price(const Evaluation& evaluation) {
+  if (!evaluation.plan || !evaluation.run || !evaluation.plan->pricing.priced) {
+    return std::nullopt;
+  }
+  const run::PricePlan& pricing = evaluation.plan->pricing;
+  if (pricing.is_simple()) {
+    return pricing.fixed.front().per_node /
+           static_cast<double>(evaluation.plan->step.gpus_per_node);
+  }
+  Seconds billed;
+  for (std::size_t i = 0; i < kRunLabels.size(); ++i) {
+    billed += billed_time(evaluation, static_cast<RunCategory>(i));
+  }
+  return billed > Seconds{} ? std::optional(dollars(evaluation.run->cost.mean()) / billed)
+                            : std::nullopt;
+}
+
+std::vector<CauseRow> cause_rows(const Evaluation& evaluation) {
+  std::vector<CauseRow> rows;
+  if (!evaluation.run) {
+    return rows;
+  }
+  const std::optional<DollarsPerSecond> price = mean_price(evaluation);
+  const auto trials = static_cast<double>(evaluation.run->trials);
+  for (std::size_t i = 0; i < evaluation.plan->causes.size(); ++i) {
+    const Seconds gpu_time =
+        seconds(static_cast<double>(evaluation.run->gpu_time_by_cause[i]) * kNano / trials);
+    if (gpu_time > Seconds{} || evaluation.run->failures_by_cause[i] > 0.0) {
+      rows.push_back({.cause = evaluation.plan->causes[i].name,
+                      .failures = evaluation.run->failures_by_cause[i],
+                      .gpu_time = gpu_time,
+                      .dollars = price ? std::optional(*price * gpu_time) : std::nullopt});
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const CauseRow& a, const CauseRow& b) {
+    return a.gpu_time > b.gpu_time;
+  });
+  return rows;
+}
+
 std::vector<LedgerRow> step_ledger_rows(const Evaluation& evaluation) {
-  const std::optional<DollarsPerSecond> price = price_of(evaluation);
+  const std::optional<DollarsPerSecond> price = mean_price(evaluation);
   const step::StepLedger& ledger = evaluation.step.ledger;
   std::vector<LedgerRow> rows;
   for (std::size_t i = 0; i < step::kStepCategories; ++i) {
@@ -92,7 +124,7 @@ std::vector<LedgerRow> run_ledger_rows(const Evaluation& evaluation) {
     return rows;
   }
   ORRERY_CHECK(evaluation.plan.has_value(), "an evaluation holds a run without its plan");
-  const std::optional<DollarsPerSecond> price = price_of(evaluation);
+  const std::optional<DollarsPerSecond> price = mean_price(evaluation);
   for (std::size_t i = 0; i < kRunLabels.size(); ++i) {
     const auto category = static_cast<RunCategory>(i);
     LedgerRow row = {.category = to_string(category),
@@ -101,7 +133,7 @@ std::vector<LedgerRow> run_ledger_rows(const Evaluation& evaluation) {
                      .share = evaluation.run->ledger_sum.share(category),
                      .dollars = std::nullopt};
     if (price) {
-      row.dollars = *price * billed_time(evaluation, category, row.gpu_time);
+      row.dollars = *price * billed_time(evaluation, category);
     }
     rows.push_back(row);
   }

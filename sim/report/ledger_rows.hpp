@@ -11,8 +11,8 @@
 // gpu_time | of one step, or of the run as the mean over its trials    | GPU s | step/, run/
 // dollars  | absent without a price                                    | $     | computed
 //
-// Spares that are not billed cost nothing; of the nodes in repair then only those are billed that
-// the job misses, so that the dollars of the run add up to its cost.
+// Price: of the whole bill per billed GPU-second, so that the dollars of the rows add up to the
+// cost. Spares and nodes in repair cost nothing when they are not billed.
 
 #include <optional>
 #include <string_view>
@@ -35,6 +35,21 @@ struct LedgerRow {
 
 // Nothing when the scenario asks for no run.
 [[nodiscard]] std::vector<LedgerRow> run_ledger_rows(const Evaluation& evaluation);
+
+// Dollars of the whole bill per billed GPU-second, so that the rows of the run add up to its cost;
+// nothing without prices.
+[[nodiscard]] std::optional<DollarsPerSecond> mean_price(const Evaluation& evaluation);
+
+// What the failures of one cause took, mean per trial: lost work, recovery, waiting for nodes.
+struct CauseRow {
+  std::string_view cause;
+  double failures = 0.0;
+  Seconds gpu_time;
+  std::optional<Dollars> dollars;
+};
+
+// Causes that struck, the one that took most GPU time first.
+[[nodiscard]] std::vector<CauseRow> cause_rows(const Evaluation& evaluation);
 
 // One part of the peak memory of a stage.
 struct MemoryTerm {

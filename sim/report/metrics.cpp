@@ -198,6 +198,36 @@ constexpr std::array<MetricInfo, kMetricCount> kRegistry = {{
      Dimension::energy,
      true,
      "GPU board power limit x allocated GPU time; hosts, network and cooling apart"},
+    {MetricId::site_energy,
+     "site_energy",
+     "site_energy_kwh",
+     Dimension::energy,
+     true,
+     "busy and idle power of the nodes over time x PUE (prices.energy)"},
+    {MetricId::carbon,
+     "carbon",
+     "carbon_kg",
+     Dimension::mass,
+     true,
+     "site_energy x prices.energy.carbon"},
+    {MetricId::idle_cost,
+     "idle_cost",
+     "idle_cost_usd",
+     Dimension::dollars,
+     false,
+     "mean dollars for idle spares, nodes in repair and reservations that nobody used"},
+    {MetricId::failure_cost,
+     "failure_cost",
+     "failure_cost_usd",
+     Dimension::dollars,
+     false,
+     "mean dollars of the GPU time that failures took: lost work, recovery, waiting for nodes"},
+    {MetricId::spot_break_even,
+     "spot_break_even",
+     "spot_break_even_usd_per_gpu_hour",
+     Dimension::price,
+     false,
+     "price of a GPU on spot at which a token costs as much as without spot nodes"},
 }};
 
 }  // namespace
@@ -250,6 +280,10 @@ std::string format_value(Dimension dimension, double value) {
       return format_date_time(static_cast<std::int64_t>(std::llround(value)));
     case Dimension::energy:
       return format_count(value) + " kWh";
+    case Dimension::mass:
+      return format_count(value) + " kg";
+    case Dimension::price:
+      return format_money(dollars(value)) + "/h";
   }
   return {};
 }

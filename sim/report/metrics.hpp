@@ -36,6 +36,8 @@ enum class Dimension {
   flop_rate,  // FLOP/s
   date,       // seconds since 1970-01-01T00:00Z
   energy,     // kilowatt-hours
+  mass,       // kilograms
+  price,      // dollars per hour
 };
 
 enum class MetricId {
@@ -70,6 +72,11 @@ enum class MetricId {
   checkpoint_stall,
   checkpoint_durable,
   energy,
+  site_energy,
+  carbon,
+  idle_cost,
+  failure_cost,
+  spot_break_even,
   count_
 };
 

@@ -46,7 +46,7 @@ std::vector<Lever> biggest_levers(const Evaluation& evaluation, bool priced) {
 }
 
 void add_levers(TextPage& page, const Evaluation& evaluation) {
-  const bool priced = evaluation.plan && evaluation.plan->prices.gpu_hour;
+  const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
   const std::vector<Lever> levers = biggest_levers(evaluation, priced);
   if (levers.empty()) {
     return;

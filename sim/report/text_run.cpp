@@ -121,8 +121,10 @@ std::string run_head(const Evaluation& evaluation) {
                                  format_integer(evaluation.run->trials),
                                  evaluation.run->trials == 1 ? "" : "s",
                                  plan.simulation.seed);
-  if (plan.prices.gpu_hour) {
-    text += fmt::format(", {} per GPU-hour", format_money(*plan.prices.gpu_hour * hours(1.0)));
+  if (const std::optional<DollarsPerSecond> price = mean_price(evaluation)) {
+    text += fmt::format(", {} per GPU-hour{}",
+                        format_money(*price * hours(1.0)),
+                        plan.pricing.is_simple() ? "" : " in all");
   }
   return text;
 }
@@ -193,6 +195,50 @@ void add_run_ledger(TextPage& page, const Evaluation& evaluation) {
   }
 }
 
+// What was paid for, where it is more than nodes at one price.
+void add_bill(TextPage& page, const Evaluation& evaluation) {
+  const run::PricePlan& pricing = evaluation.plan->pricing;
+  if (!pricing.priced || pricing.is_simple()) {
+    return;
+  }
+  const double trials = static_cast<double>(evaluation.run->trials);
+  std::string text;
+  for (std::size_t i = 0; i < run::kCostCategoryCount; ++i) {
+    const Dollars paid = evaluation.run->bill_sum.dollars[i] / trials;
+    if (paid > Dollars{}) {
+      text += fmt::format("{}{} {}",
+                          text.empty() ? "paid for " : ", ",
+                          run::kCostCategoryNames[i],
+                          format_money(paid));
+    }
+  }
+  for (const MetricId id : {MetricId::site_energy, MetricId::carbon, MetricId::spot_break_even}) {
+    if (const MetricValue* metric = evaluation.metrics.find(id)) {
+      text += fmt::format("; {} {}",
+                          id == MetricId::spot_break_even ? "spot breaks even at" : info(id).name,
+                          format_value(info(id).dimension, metric->value));
+    }
+  }
+  page.line(text);
+}
+
+// The causes that took most of the GPU time, with their dollars.
+void add_causes(TextPage& page, const Evaluation& evaluation) {
+  constexpr std::size_t kMostCauses = 3;
+  const std::vector<CauseRow> rows = cause_rows(evaluation);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostCauses); ++i) {
+    const CauseRow& row = rows[i];
+    text += fmt::format("{}{} {}",
+                        text.empty() ? "dearest causes: " : ", ",
+                        printable(row.cause),
+                        row.dollars ? format_money(*row.dollars) : hours_text(row.gpu_time));
+  }
+  if (rows.size() > 1) {
+    page.line(text);
+  }
+}
+
 }  // namespace
 
 void add_run(TextPage& page, const Evaluation& evaluation) {
@@ -203,6 +249,8 @@ void add_run(TextPage& page, const Evaluation& evaluation) {
   add_distributions(page, evaluation);
   add_reliability(page, evaluation);
   add_run_ledger(page, evaluation);
+  add_causes(page, evaluation);
+  add_bill(page, evaluation);
 }
 
 }  // namespace orrery::report

@@ -18,8 +18,7 @@
 // retire       | probability that a repair ends with the node taken out for good | 1    | scenario
 // min_nodes    | the job goes on with fewer nodes, but not with fewer than this | nodes | scenario
 //
-// Which nodes are bad (lemons) and how much more often they fail is stated under `failures.lemons`;
-// without `fails` its `cured` holds for every repair.
+// Which nodes are bad (lemons) and how much more often they fail is stated under `failures.lemons`.
 //
 // Assumptions: idle spares do not fail. A repair that works makes a bad node good; a repair never
 // makes a good node bad. Repairs are independent of one another but for the crews. A spot node that
@@ -45,11 +44,11 @@ struct SpareSpec {
 struct ManualRepairSpec {
   double escalates = 1.0;
   Duration time = fixed(Seconds{});
-  std::optional<double> fails;
+  double fails = 0.0;
 };
 
 struct RepairSpec {
-  std::optional<double> fails;  // of a node that the first stage alone has dealt with
+  double fails = 0.0;  // of a node that the first stage alone has dealt with
   std::optional<ManualRepairSpec> manual;
   std::optional<std::int64_t> crews;  // absent: nobody queues
   double retire = 0.0;

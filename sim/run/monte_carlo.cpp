@@ -45,6 +45,18 @@ MonteCarloResult reduce(const RunPlan& plan, const std::vector<RunResult>& resul
   sum.tokens = spread([](const RunResult& r) { return in_tokens(r.tokens); });
   sum.held = spread([](const RunResult& r) { return in_seconds(r.held); });
   sum.cost = spread([](const RunResult& r) { return in_dollars(r.bill.total()); });
+  sum.energy = spread(
+      [](const RunResult& r) { return r.bill.busy_kilowatt_hours + r.bill.idle_kilowatt_hours; });
+  sum.carbon = spread([](const RunResult& r) { return r.bill.carbon_kilograms; });
+  std::vector<double> per_token;
+  for (const RunResult& result : results) {
+    if (result.tokens > Tokens{}) {
+      per_token.push_back(in_dollars(result.bill.total()) / in_tokens(result.tokens));
+    }
+  }
+  if (!per_token.empty()) {
+    sum.cost_per_token = Distribution(std::move(per_token));
+  }
   sum.goodput = spread([](const RunResult& r) { return r.goodput; });
   sum.ettr = spread([](const RunResult& r) { return r.ettr; });
   sum.failures = spread([&](const RunResult& r) { return count(r.failures); });

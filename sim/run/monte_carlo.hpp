@@ -62,6 +62,9 @@ struct MonteCarloResult {
   Distribution steps;
   Distribution tokens;
   Distribution cost;
+  Distribution cost_per_token;  // of the trials that trained something
+  Distribution energy;          // of the site, kWh (prices.energy)
+  Distribution carbon;          // kg
   Distribution goodput;
   Distribution ettr;
   Distribution failures;

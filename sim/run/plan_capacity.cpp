@@ -42,21 +42,17 @@ void plan_spares(const CapacitySpec& spec, CapacityPlan& plan, Findings& finding
   }
 }
 
-void plan_repair(const CapacitySpec& spec,
-                 const RunPlan& run,
-                 CapacityPlan& plan,
-                 Findings& findings) {
+void plan_repair(const CapacitySpec& spec, CapacityPlan& plan, Findings& findings) {
   require_law(spec.repair_time, "capacity.repair_time", findings);
   PlannedRepair& repair = plan.repair;
-  const double uncured = 1.0 - run.failures.lemons.cured;
   repair.first = spec.repair_time;
-  repair.first_fails = spec.repair.fails.value_or(uncured);
+  repair.first_fails = spec.repair.fails;
   require_share(repair.first_fails, "capacity.repair.fails", findings);
   if (spec.repair.manual) {
     const ManualRepairSpec& manual = *spec.repair.manual;
     repair.escalates = manual.escalates;
     repair.manual = manual.time;
-    repair.manual_fails = manual.fails.value_or(uncured);
+    repair.manual_fails = manual.fails;
     require_share(repair.escalates, "capacity.repair.manual.probability", findings);
     require_share(repair.manual_fails, "capacity.repair.manual.fails", findings);
     require_law(repair.manual, "capacity.repair.manual.time", findings);
@@ -70,7 +66,6 @@ void plan_repair(const CapacitySpec& spec,
     require_law(*spec.repair.replacement, "capacity.repair.replacement", findings);
     repair.replacement = spec.repair.replacement;
   }
-  repair.remove_after = run.failures.lemons.remove_after;
 }
 
 void plan_elastic(const ElasticSpec& spec,
@@ -170,9 +165,8 @@ void plan_capacity(const RunSpec& spec, RunPlan& plan, Findings& findings) {
   CapacityPlan capacity;
   capacity.first_nodes = plan.step.nodes;
   capacity.most_nodes = plan.step.nodes;
-  capacity.bad_share = plan.failures.lemons.fraction;
   plan_spares(spec.capacity, capacity, findings);
-  plan_repair(spec.capacity, plan, capacity, findings);
+  plan_repair(spec.capacity, capacity, findings);
   if (spec.capacity.elastic) {
     plan_elastic(*spec.capacity.elastic, plan, capacity, findings);
   }

@@ -51,6 +51,13 @@ struct PricePlan {
   Dollars out;                           // data that leaves, once
   Dollars per_failure;                   // work of operators
 
+  // Nothing is in the bill but nodes at one price.
+  [[nodiscard]] bool is_simple() const {
+    return is_flat() && !energy && stored_data == DollarsPerSecond{} &&
+           per_stored_gigabyte == DollarsPerSecond{} && out == Dollars{} &&
+           per_failure == Dollars{};
+  }
+
   // One price for all nodes at all times: the cost follows from the ledger alone.
   [[nodiscard]] bool is_flat() const {
     return fixed.size() <= 1 && !spot && !traced_spot && !reserved;

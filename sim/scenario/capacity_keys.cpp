@@ -103,7 +103,7 @@ void add_repair(std::vector<Key>& keys) {
                               .example = "{crews: 4}"}));
   keys.push_back(probability(
       {.path = "capacity.repair.fails",
-       .note = "1 - failures.lemons.cured",
+       .fallback = "0",
        .meaning = "Probability that the first stage leaves a bad node bad when it is the last one.",
        .example = "0.4"},
       [](Draft& draft, const double& value) { capacity(draft).repair.fails = value; }));
@@ -148,7 +148,7 @@ void add_repair(std::vector<Key>& keys) {
                     });
   keys.push_back(probability(
       {.path = "capacity.repair.manual.fails",
-       .note = "1 - failures.lemons.cured",
+       .fallback = "0",
        .meaning = "Probability that it leaves a bad node bad.",
        .example = "0.2"},
       [](Draft& draft, const double& value) { capacity(draft).repair.manual->fails = value; }));

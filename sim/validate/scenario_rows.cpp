@@ -57,6 +57,8 @@ std::optional<double> value_of(const report::MetricInfo& metric, const std::stri
     case report::Dimension::count:
     case report::Dimension::tokens_per_second:
     case report::Dimension::energy:
+    case report::Dimension::mass:
+    case report::Dimension::price:
       if (const auto value = yaml::parse_count(text).value) {
         return static_cast<double>(*value);
       }

@@ -26,11 +26,14 @@ TEST(Metrics, NamesAndKeysAreUniqueAndInOrder) {
 TEST(Metrics, TheKeyNamesTheUnitOfTheDimension) {
   for (const MetricInfo& metric : metric_registry()) {
     const std::string_view key = metric.json_key;
-    const bool suffixed = (metric.dimension != Dimension::time || key.ends_with("_s")) &&
-                          (metric.dimension != Dimension::bytes || key.ends_with("_bytes")) &&
-                          (metric.dimension != Dimension::dollars || key.ends_with("_usd")) &&
-                          (metric.dimension != Dimension::energy || key.ends_with("_kwh")) &&
-                          (metric.dimension != Dimension::date || key.ends_with("_unix_s"));
+    const bool suffixed =
+        (metric.dimension != Dimension::time || key.ends_with("_s")) &&
+        (metric.dimension != Dimension::bytes || key.ends_with("_bytes")) &&
+        (metric.dimension != Dimension::dollars || key.ends_with("_usd")) &&
+        (metric.dimension != Dimension::energy || key.ends_with("_kwh")) &&
+        (metric.dimension != Dimension::mass || key.ends_with("_kg")) &&
+        (metric.dimension != Dimension::price || key.ends_with("_per_gpu_hour")) &&
+        (metric.dimension != Dimension::date || key.ends_with("_unix_s"));
     EXPECT_TRUE(suffixed) << key;
     EXPECT_TRUE(key.starts_with(metric.name)) << key;
   }
