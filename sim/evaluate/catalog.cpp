@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<CatalogKindInfo, 10> kKinds = {{
+constexpr std::array<CatalogKindInfo, 11> kKinds = {{
     {CatalogKind::models, "models", "model presets, for model.preset"},
     {CatalogKind::gpus, "gpus", "GPU profiles, for cluster.gpu"},
     {CatalogKind::software, "software", "profiles of training stacks, for software"},
@@ -34,6 +34,7 @@ constexpr std::array<CatalogKindInfo, 10> kKinds = {{
      "communicators",
      "times to build communicators, for recovery.communicators.preset"},
     {CatalogKind::storage, "storage", "storage presets, for checkpoint.storage.preset"},
+    {CatalogKind::prices, "prices", "dated prices, for prices.preset"},
     {CatalogKind::metrics, "metrics", "metrics, for expect, explain and JSON"},
 }};
 
@@ -159,6 +160,8 @@ std::vector<CatalogEntry> catalog(CatalogKind kind,
       return preset_entries(run::communicator_presets());
     case CatalogKind::storage:
       return preset_entries(run::storage_presets());
+    case CatalogKind::prices:
+      return preset_entries(run::price_presets());
     case CatalogKind::metrics:
       return metric_entries();
   }

@@ -11,6 +11,7 @@
 // schedules | pipeline schedules that can be generated                          | schedule/
 // failures  | failure presets                                                   | run/
 // recovery  | recovery presets                                                  | run/
+// prices    | dated prices                                                      | run/
 // metrics   | metrics of reports and expectations; origin is the key in JSON    | report/
 
 #include <filesystem>
@@ -36,6 +37,7 @@ enum class CatalogKind {
   recovery,
   communicators,
   storage,
+  prices,
   metrics
 };
 

@@ -64,7 +64,7 @@ std::optional<DollarsPerSecond> mean_price(const Evaluation& evaluation) {
     return std::nullopt;
   }
   const run::PricePlan& pricing = evaluation.plan->pricing;
-  if (pricing.is_simple()) {
+  if (pricing.is_simple() && !pricing.fixed.empty()) {
     return pricing.fixed.front().per_node /
            static_cast<double>(evaluation.plan->step.gpus_per_node);
   }

@@ -58,6 +58,7 @@ struct PlannedElastic {
   [[nodiscard]] const ElasticSize* size_for(std::int64_t nodes) const;
 };
 
+// Preemptions are failures of the job like others: RunPlan::mtbf counts them.
 struct PlannedSpot {
   std::int64_t nodes = 0;       // of the job, at full size
   std::optional<Seconds> mtbp;  // mean time between the preemptions of one node

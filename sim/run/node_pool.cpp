@@ -223,13 +223,11 @@ PoolEvent NodePool::take_spot(SimTime now) {
 }
 
 void NodePool::lose(SimTime now, std::int64_t nodes, std::int64_t bad) {
-  ORRERY_CHECK(bad >= 0 && bad <= nodes && nodes - bad <= job_.good &&
-                   bad <= static_cast<std::int64_t>(job_.bad.size()),
-               "{} nodes, {} of them bad, leave a job of {} good and {} bad ones",
-               nodes,
-               bad,
-               job_.good,
-               job_.bad.size());
+  ORRERY_CHECK(
+      nodes >= 0 && nodes <= job_nodes(), "{} nodes leave a job of {} nodes", nodes, job_nodes());
+  bad = std::clamp(bad,
+                   std::max<std::int64_t>(0, nodes - job_.good),
+                   std::min(nodes, static_cast<std::int64_t>(job_.bad.size())));
   std::int64_t handed_back = 0;
   for (std::int64_t i = bad; i < nodes; ++i) {
     if (job_spot_ > handed_back && mix_.uniform_int(static_cast<std::uint64_t>(job_.good)) <

@@ -104,7 +104,8 @@ class NodePool {
   // The event at next(), which must be `now`.
   PoolEvent take(SimTime now);
 
-  // `nodes` of the job, of which `bad` are bad, leave it: to repair, or back to the provider.
+  // `nodes` of the job, of which `bad` are bad as far as there are such, leave it: to repair, or
+  // back to the provider.
   void lose(SimTime now, std::int64_t nodes, std::int64_t bad);
 
   // Moves spares (the soonest first) and spot nodes into the job until it has `wanted`; fewer when

@@ -111,6 +111,36 @@ std::int32_t preemption_cause(RunPlan& plan) {
   return static_cast<std::int32_t>(plan.causes.size()) - 1;
 }
 
+// How often spot nodes are taken away from a full job: what an automatic interval must reckon with.
+PerSecond preemption_rate(const PlannedSpot& spot) {
+  if (spot.mtbp) {
+    return static_cast<double>(spot.nodes) / (*spot.mtbp * static_cast<double>(spot.burst));
+  }
+  PerSecond sum;
+  for (const SpotTrace& trace : spot.traces) {
+    double drops = 0.0;
+    for (std::size_t i = 1; i < trace.rows.size(); ++i) {
+      const SpotRow& row = trace.rows[i];
+      drops += row.available < std::min(spot.nodes, trace.rows[i - 1].available) ? 1.0 : 0.0;
+    }
+    sum += drops / to_seconds(trace.length);
+  }
+  return spot.traces.empty() ? sum : sum / static_cast<double>(spot.traces.size());
+}
+
+// The last cause takes its share of the failures of the job.
+void count_preemptions(PerSecond rate, RunPlan& run) {
+  const PerSecond all = rate + (run.mtbf ? 1.0 / *run.mtbf : PerSecond{});
+  if (all == PerSecond{}) {
+    return;
+  }
+  for (PlannedCause& cause : run.causes) {
+    cause.cumulative *= 1.0 - rate / all;
+  }
+  run.causes.back().cumulative = 1.0;
+  run.mtbf = 1.0 / all;
+}
+
 void plan_spot(const SpotSpec& spec, RunPlan& run, CapacityPlan& plan, Findings& findings) {
   require_share(spec.share, "capacity.spot.share", findings);
   findings.require(spec.rate.has_value() != !spec.zones.empty(),
@@ -147,6 +177,7 @@ void plan_spot(const SpotSpec& spec, RunPlan& run, CapacityPlan& plan, Findings&
   }
   if (spot.nodes > 0) {
     spot.cause = preemption_cause(run);
+    count_preemptions(preemption_rate(spot), run);
     plan.spot = std::move(spot);
   }
 }
