@@ -100,7 +100,7 @@ std::string pattern_of<kind::PriceRate>() {
 
 template <>
 std::string pattern_of<kind::Money>() {
-  return fmt::format("^(\\${} ?[kMBT]?|0)$", kPositive);
+  return fmt::format("^(\\${}( ?[kMBT])?|0)$", kPositive);
 }
 
 template <>

@@ -94,6 +94,8 @@ void exercise_scalars(std::string_view text) {
   exercise_scalar<kind::Money>(text);
   exercise_scalar<kind::PriceRate>(text);
   exercise_scalar<kind::EventRate>(text);
+  exercise_scalar<kind::Power>(text);
+  exercise_scalar<kind::CarbonIntensity>(text);
   exercise_scalar<kind::StepsOrDuration>(text);
 }
 

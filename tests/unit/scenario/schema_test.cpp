@@ -143,10 +143,11 @@ TEST(JsonSchema, PatternsAgreeWithTheParsers) {
                                             "",
                                             "nan"};
   const std::vector<std::string> units = {
-      "",     "k",   "M",    "B",    "T",      "K",    "m",     "kB",    "GB",     "PB",
-      "GiB",  "Gib", "KB",   "ns",   "us",     "ms",   "s",     "min",   "h",      "d",
-      "sec",  "bps", "kbps", "Gbps", "Gbit/s", "GB/s", "kB/s",  "KiB/s", "GiB/s",  "PB/s",
-      "Gb/s", "/s",  "/min", "/h",   "/d",     "/m",   "steps", "step",  "k steps"};
+      "",     "k",   "M",    "B",     "T",      "K",    "m",     "kB",    "GB",      "PB",
+      "GiB",  "Gib", "KB",   "ns",    "us",     "ms",   "s",     "min",   "h",       "d",
+      "sec",  "bps", "kbps", "Gbps",  "Gbit/s", "GB/s", "kB/s",  "KiB/s", "GiB/s",   "PB/s",
+      "Gb/s", "/s",  "/min", "/h",    "/d",     "/m",   "steps", "step",  "k steps", "W",
+      "kW",   "MW",  "kw",   "g/kWh", "kg/kWh", "g"};
   std::vector<std::string> texts;
   std::vector<std::string> counts;
   std::vector<std::string> prices;
@@ -163,8 +164,11 @@ TEST(JsonSchema, PatternsAgreeWithTheParsers) {
   expect_pattern_agrees<kind::Time>(texts);
   expect_pattern_agrees<kind::Bandwidth>(texts);
   expect_pattern_agrees<kind::EventRate>(texts);
+  expect_pattern_agrees<kind::Power>(texts);
+  expect_pattern_agrees<kind::CarbonIntensity>(texts);
   prices.insert(prices.end(), texts.begin(), texts.end());
   expect_pattern_agrees<kind::PriceRate>(prices);
+  expect_pattern_agrees<kind::Money>(prices);
   expect_pattern_agrees<kind::Date>(
       {"2024-04-01", "2024-04-01T00:00Z", "2024-04-01T00:00:30Z", "2024-4-1", "2024-04-01T00:00"});
 }

@@ -124,6 +124,21 @@ TEST(ParsePriceRate, DividesByTheTime) {
   EXPECT_EQ(refusal(parse_price_rate("$2.50/")), "`$2.50/` has the unknown unit `/`");
 }
 
+TEST(ParsePower, TakesWatts) {
+  EXPECT_DOUBLE_EQ(*parse_power("10.2kW").value, 10'200.0);
+  EXPECT_DOUBLE_EQ(*parse_power("700 W").value, 700.0);
+  EXPECT_DOUBLE_EQ(*parse_power("1.5MW").value, 1.5 * kMega);
+  EXPECT_EQ(refusal(parse_power("700")), "`700` has no unit");
+  EXPECT_EQ(refusal(parse_power("10kw")), "`10kw` has the unknown unit `kw`: write `kW`");
+}
+
+TEST(ParseCarbonIntensity, TakesMassPerEnergy) {
+  EXPECT_DOUBLE_EQ(*parse_carbon_intensity("400g/kWh").value, 0.4);
+  EXPECT_DOUBLE_EQ(*parse_carbon_intensity("0.4kg/kWh").value, 0.4);
+  EXPECT_EQ(refusal(parse_carbon_intensity("400g")),
+            "`400g` has the unknown unit `g`: write `g/kWh`");
+}
+
 TEST(ParseEventRate, CountsPerTime) {
   EXPECT_EQ(parse_event_rate("0.0065/d").value, per_second(0.0065 * (1.0 / kSecondsPerDay)));
   EXPECT_EQ(parse_event_rate("3 /h").value, per_second(3.0 * (1.0 / kSecondsPerHour)));
