@@ -1,19 +1,41 @@
 // Keys of `failures`: what breaks.
 
-#include "sim/scenario/key_makers.hpp"
+#include <fmt/core.h>
+
+#include "sim/scenario/cause_keys.hpp"
 #include "sim/scenario/key_table.hpp"
 
 namespace orrery::scenario {
 
 namespace {
 
-using run::FailureCategory;
 using run::FailureCause;
 using run::MaintenanceSpec;
 namespace kind = yaml::kind;
 
 FailureCause& last_cause(Draft& draft) {
   return draft.run.failures.causes.back();
+}
+
+// One law per cause; those that share node_rate have none.
+void check_cause(const yaml::Value& value, const std::string& path, Reading& reading) {
+  const auto stated = [&](std::string_view name) {
+    return reading.draft.stated(fmt::format("{}.{}", path, name));
+  };
+  const auto refuse = [&](std::string_view message, std::string_view allowed) {
+    yaml::report(reading.diagnostics, value.where, path, std::string(message), allowed);
+  };
+  if (stated("rate") && stated("life")) {
+    refuse("states both a rate and a life", "one of them");
+  } else if (stated("weight") && (stated("rate") || stated("life"))) {
+    refuse("has a weight beside a law of its own", "weight, rate or life");
+  } else if (path.starts_with("failures.correlated") && !stated("rate") && !stated("life")) {
+    refuse("has no rate", "rate or life");
+  } else if (stated("takes_node") && stated("takes_nodes")) {
+    refuse("says twice what it takes", "takes_node or takes_nodes");
+  } else if (stated("age") && !stated("life")) {
+    refuse("states an age, which matters only to a life that is not exponential", "life");
+  }
 }
 
 MaintenanceSpec& maintenance(Draft& draft) {
@@ -31,8 +53,7 @@ std::vector<std::string> failure_names() {
 void add_rates(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "failures",
                               .note = "nothing fails",
-                              .meaning = "What breaks and how often; times between failures are "
-                                         "exponential.",
+                              .meaning = "What breaks, how often, and what is slow or wrong.",
                               .example = "{node_rate: 0.0065/d}"}));
   keys.push_back(
       name_key({.path = "failures.preset",
@@ -60,55 +81,44 @@ void add_rates(std::vector<Key>& keys) {
 }
 
 void add_causes(std::vector<Key>& keys) {
+  const std::string path = "failures.causes[]";
   Key causes = list_key({.path = "failures.causes",
                          .note = "the preset's; else one cause, `node failure`",
-                         .meaning = "Kinds of node failures; they share node_rate by weight.",
+                         .meaning = "Kinds of failures, each with a rate or a life of its own, or "
+                                    "a share of node_rate by weight.",
                          .example = "[{name: GPU, category: gpu, weight: 3}, {name: NIC, category: "
                                     "network}]"},
                         [](Draft& draft) { draft.run.failures.causes.emplace_back(); });
+  causes.end = check_cause;
   keys.push_back(std::move(causes));
-  keys.push_back(
-      text_key({.path = "failures.causes[].name",
-                .meaning = "What reports call the cause.",
-                .example = "GPU memory",
-                .required = true},
-               [](Draft& draft, const std::string& value) { last_cause(draft).name = value; }));
-  std::vector<yaml::Choice<FailureCategory>> categories;
-  for (std::size_t i = 0; i < run::kFailureCategoryCount; ++i) {
-    const auto category = static_cast<FailureCategory>(i);
-    categories.push_back({run::to_string(category), category});
-  }
-  keys.push_back(choice_key<FailureCategory>(
-      {.path = "failures.causes[].category",
-       .fallback = "unknown",
-       .meaning = "Row of the failure table; gpu, network, host and maintenance take the node "
-                  "away.",
-       .example = "gpu"},
-      std::move(categories),
-      [](Draft& draft, FailureCategory value) { last_cause(draft).category = value; }));
   keys.push_back(value_key<kind::Number>(
-      {.path = "failures.causes[].weight",
+      {.path = path + ".weight",
        .fallback = "1",
-       .meaning = "Frequency relative to the other causes.",
+       .meaning = "Frequency relative to the other causes without rate and life.",
        .example = "148"},
       yaml::between(0.0, kTera),
       [](Draft& draft, const double& value) { last_cause(draft).weight = value; }));
   keys.push_back(value_key<kind::Boolean>(
-      {.path = "failures.causes[].takes_node",
+      {.path = path + ".takes_node",
        .note = "by category",
-       .meaning = "The node is replaced by a spare or repaired before training resumes.",
+       .meaning = "The nodes that are hit are replaced by spares or repaired before training "
+                  "resumes.",
        .example = "true"},
       {},
       [](Draft& draft, const bool& value) { last_cause(draft).takes_node = value; }));
-  keys.push_back(section_key({.path = "failures.causes[].recovery",
-                              .note = "as `recovery`",
-                              .meaning = "Stages that last differently after this cause.",
-                              .example = "{diagnose: 2h}"}));
-  add_recovery_keys(
-      keys,
-      "failures.causes[].recovery",
-      "as `recovery`",
-      [](Draft& draft) -> run::RecoveryStages& { return last_cause(draft).recovery; });
+  add_cause_keys(keys, path, last_cause);
+  Key correlated = list_key(
+      {.path = "failures.correlated",
+       .note = "the preset's; else none",
+       .meaning = "Failures beside the causes, each with a rate or life of its own: of racks, "
+                  "switches, power domains, the storage.",
+       .example = "[{name: top-of-rack switch, category: network, scope: node, rate: 0.001/d}]"},
+      [](Draft& draft) { draft.run.failures.correlated.emplace_back(); });
+  correlated.end = check_cause;
+  keys.push_back(std::move(correlated));
+  add_cause_keys(keys, "failures.correlated[]", [](Draft& draft) -> FailureCause& {
+    return draft.run.failures.correlated.back();
+  });
 }
 
 void add_stops(std::vector<Key>& keys) {
@@ -148,6 +158,8 @@ std::vector<Key> failure_keys() {
   std::vector<Key> keys;
   add_rates(keys);
   add_causes(keys);
+  add_hazard_keys(keys);
+  add_silent_keys(keys);
   add_stops(keys);
   return keys;
 }

@@ -42,6 +42,15 @@ struct DurationDraft {
   std::vector<Seconds> values;
 };
 
+// The parameters of a life law, likewise.
+struct LifeDraft {
+  std::optional<Seconds> mean;
+  std::optional<Seconds> median;
+  std::optional<double> shape;
+  std::optional<double> sigma;
+  std::vector<Seconds> times;
+};
+
 // A scenario while it is read: the specs, and what the rules need to know beside them.
 struct Draft {
   Scenario scenario;
@@ -55,6 +64,9 @@ struct Draft {
   bool expert_after_tensor_and_context = true;
   bool expert_before_data = true;
   DurationDraft duration;
+  LifeDraft life;
+  double diurnal_amplitude = 0.0;
+  double diurnal_peak = 0.0;
 
   // Whether the file states the key (by its dotted path).
   [[nodiscard]] bool stated(std::string_view key) const {

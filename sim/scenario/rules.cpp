@@ -172,7 +172,7 @@ void check_documents(Reading& reading) {
 void check_causes(Reading& reading) {
   const std::vector<run::FailureCause>& causes = reading.draft.run.failures.causes;
   if (!causes.empty() && std::all_of(causes.begin(), causes.end(), [](const auto& cause) {
-        return cause.weight == 0.0;
+        return !cause.life && cause.weight == 0.0;
       })) {
     error(reading, "failures.causes", "no cause has a weight above 0");
   }

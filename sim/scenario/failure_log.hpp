@@ -1,0 +1,38 @@
+#pragma once
+
+// Which failures did a run that is over have? A log of them, to be replayed instead of random ones.
+//
+// A CSV file: a header line, then one line per failure, in any order; empty lines and lines that
+// begin with # are skipped; a field may stand in double quotes.
+//
+// column                         | meaning                                          | unit
+// -------------------------------|--------------------------------------------------|----------------
+// time, time_s, time_h, time_d   | since the start of the run                       | as in 12.5h;
+// named timestamp                      | the same as a date in UTC; needs training.start  |
+// 2024-04-01T06:30Z cause                          | name of a cause of the scenario, or a new one
+// | - nodes                          | nodes it took out; optional                      | nodes
+// outage, outage_s, outage_min,  | until training went on; optional: without it the | as in 40min;
+// named outage_h                       | stages of the recovery are simulated             |
+//
+// Exactly one of the columns of time is there, and `cause`.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/run/failure_spec.hpp"
+
+namespace orrery::scenario {
+
+// The failures in `text`, which was read from `file`; nothing when a diagnostic was added. `start`
+// is that of the run, in seconds since 1970-01-01T00:00Z.
+[[nodiscard]] std::optional<std::vector<run::LoggedFailure>> read_failure_log(
+    std::string_view text,
+    const std::string& file,
+    std::optional<std::int64_t> start,
+    Diagnostics& diagnostics);
+
+}  // namespace orrery::scenario
