@@ -11,6 +11,7 @@
 #include "sim/cost/cost_model.hpp"
 #include "sim/evaluate/checkpoint_input.hpp"
 #include "sim/evaluate/elastic_steps.hpp"
+#include "sim/evaluate/failure_inputs.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/levers.hpp"
 #include "sim/evaluate/phase_steps.hpp"
@@ -195,6 +196,9 @@ bool run_whole(const scenario::Scenario& scenario,
                          .parameters = static_cast<double>(evaluation.echo.parameters.total +
                                                            evaluation.echo.parameters.mtp)};
   add_checkpoint_input(scenario, resolved, spec.checkpoint, step);
+  if (!add_failure_inputs(scenario, spec.failures, diagnostics)) {
+    return false;
+  }
   PhaseBase base = answer.base;
   if (!add_phase_steps(scenario, options, base, spec.training, step, diagnostics)) {
     return false;

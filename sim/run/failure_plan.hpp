@@ -92,14 +92,12 @@ struct PlannedSpike {
   std::int32_t cause = 0;
 };
 
-// Nodes that fail more often than the others. The pool draws how many of its nodes are bad
-// (each with probability `fraction`), counts the strikes of each, and retires a node after
-// `remove_after` of them; a repair makes a bad node good with probability `cured`.
+// Nodes that fail more often than the others. Which of its nodes are bad, how often each was struck
+// and which are removed is the business of the node pool (CapacityPlan::bad_share).
 struct LemonPlan {
   double fraction = 0.0;
   double multiplier = 1.0;
   std::optional<std::int64_t> remove_after;
-  double cured = 0.0;
 };
 
 // One failure of a log that is replayed.
@@ -120,7 +118,6 @@ struct FailurePlan {
   bool during_recovery = true;  // false: nothing strikes from a failure until training goes on
   std::optional<std::vector<LoggedStrike>> log;  // replaces the random failures
   std::int64_t full_nodes = 1;  // nodes of the job at which `units_per_node` counts all components
-  std::int64_t most_nodes = 1;  // the job never holds more
   double rate_factor = 1.0;     // of the hazard of all failures (what-if answers)
 };
 

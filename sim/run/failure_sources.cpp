@@ -130,9 +130,11 @@ void FailureSources::add_population(std::int32_t cause) {
   };
   auto group = std::find_if(clocks_.begin(), clocks_.end(), same);
   if (group == clocks_.end()) {
-    const double growth = by_nodes ? static_cast<double>(plan_.failures.most_nodes) /
-                                         static_cast<double>(plan_.failures.full_nodes)
-                                   : 1.0;
+    const double growth =
+        by_nodes
+            ? static_cast<double>(std::max(plan_.capacity.most_nodes, plan_.failures.full_nodes)) /
+                  static_cast<double>(plan_.failures.full_nodes)
+            : 1.0;
     clocks_.push_back({.populations = {},
                        .heap = {},
                        .modulated = modulated,

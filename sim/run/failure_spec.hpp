@@ -95,7 +95,6 @@ struct LemonSpec {
   double fraction = 0.0;                     // of all nodes, spares included
   double factor = 1.0;                       // of the hazard of a good node
   std::optional<std::int64_t> remove_after;  // failures; the node does not come back then
-  double cured = 0.0;                        // probability that a repair makes it a good one
 };
 
 // One line of a failure log.

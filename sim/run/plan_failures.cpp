@@ -72,14 +72,12 @@ void plan_modulation(const FailureSpec& spec,
   }
   if (spec.lemons) {
     const auto is_share = [](double value) { return value >= 0.0 && value <= 1.0; };
-    findings.require(is_share(spec.lemons->fraction) && is_share(spec.lemons->cured) &&
-                         is_factor(spec.lemons->factor) &&
+    findings.require(is_share(spec.lemons->fraction) && is_factor(spec.lemons->factor) &&
                          spec.lemons->remove_after.value_or(1) >= 1,
                      "failures.lemons",
-                     "needs shares between 0 and 1, a factor of at least 0, and a removal after "
+                     "needs a share between 0 and 1, a factor of at least 0, and a removal after "
                      "at least one failure");
-    plan.lemons = {
-        spec.lemons->fraction, spec.lemons->factor, spec.lemons->remove_after, spec.lemons->cured};
+    plan.lemons = {spec.lemons->fraction, spec.lemons->factor, spec.lemons->remove_after};
   }
 }
 
@@ -233,7 +231,7 @@ void plan_failures(const FailureSpec& spec,
                    std::optional<std::int64_t> start,
                    RunPlan& plan,
                    Findings& findings) {
-  plan.failures.full_nodes = plan.failures.most_nodes = plan.step.nodes;
+  plan.failures.full_nodes = plan.step.nodes;
   plan.failures.during_recovery = spec.during_recovery;
   plan_modulation(spec, start, plan.failures, findings);
   CausePlanner planner(spec, recovery, plan, findings);

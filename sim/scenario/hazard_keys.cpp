@@ -223,13 +223,6 @@ void add_lemons(std::vector<Key>& keys) {
        .example = "3"},
       yaml::between<std::int64_t>(1, 1'000'000),
       [](Draft& draft, const std::int64_t& value) { lemons(draft).remove_after = value; }));
-  keys.push_back(value_key<kind::Fraction>(
-      {.path = "failures.lemons.cured",
-       .fallback = "0",
-       .meaning = "Probability that a repair makes it a good node.",
-       .example = "0.5"},
-      yaml::between(0.0, 1.0),
-      [](Draft& draft, const double& value) { lemons(draft).cured = value; }));
 }
 
 }  // namespace

@@ -278,7 +278,7 @@ TEST(FailureSources, HeatStrikesHardwareAndLeavesSoftwareAlone) {
 TEST(FailureSources, LemonsAreHitInProportionToTheirHazard) {
   RunSpec spec = window_of(days(400.0));
   spec.failures.node_rate = per_day(0.1);
-  spec.failures.lemons = LemonSpec{0.1, 6.0, std::nullopt, 0.0};
+  spec.failures.lemons = LemonSpec{0.1, 6.0, std::nullopt};
   const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 100));
   // 90 good and 10 bad: 90 + 60 instead of 100.
   EXPECT_NEAR(in_hours(*plan.mtbf), 24.0 / 15.0, 1e-9);

@@ -2,6 +2,7 @@
 
 // What does one changed key do to a scenario? The rows of the tests of key effects.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,13 @@ struct Effect {
 // Spares, repair, sizes, spot nodes; prices.
 [[nodiscard]] const std::vector<Effect>& capacity_effects();
 [[nodiscard]] const std::vector<Effect>& price_effects();
+// Causes of failures, what modulates them, and what is slow or wrong; recovery stages left aside.
+[[nodiscard]] const std::vector<Effect>& cause_effects();
+
+// What an item of this list of `failures` must state; nothing when it is no such list.
+[[nodiscard]] std::optional<std::string> failure_item(const std::string& list);
+
+// What must be stated before a key below one of these sections can be.
+[[nodiscard]] ScenarioText::Pairs failure_context(const std::string& path);
 
 }  // namespace orrery::scenario

@@ -269,12 +269,6 @@ const std::vector<Effect>& failure_effects() {
       {"failures.preset", "llama3-2024", "failures.preset = llama3-2024"},
       {"failures.node_rate", "0.0065/d", "failures.node_rate = 0.0065 /d"},
       {"failures.job_rate", "0.5/d", "failures.job_rate = 0.5 /d"},
-      {"failures.causes[].name",
-       "[{name: y}]",
-       "failures.causes[0].name = y",
-       {{"failures.causes", "[{name: x}]"}},
-       "failures.causes"},
-      cause("category", "gpu", "failures.causes[0].category = #0"),
       cause("weight", "148", "failures.causes[0].weight = 148"),
       cause("takes_node", "true", "failures.causes[0].takes_node = true"),
       {"failures.maintenance.rate", "0.87/d", "failures.maintenance.rate = 0.87 /d", kMaintenance},
@@ -296,7 +290,8 @@ std::vector<Effect> stated_effects() {
                            &price_effects(),
                            &run_effects(),
                            &checkpoint_effects(),
-                           &failure_effects()}) {
+                           &failure_effects(),
+                           &cause_effects()}) {
     all.insert(all.end(), part->begin(), part->end());
   }
   return all;
@@ -305,6 +300,24 @@ std::vector<Effect> stated_effects() {
 bool has_law(const Key& key) {
   const auto below = children_of(key.path);
   return key.mapping && !below.empty() && below.front()->folded;
+}
+
+// A duration of the only item of a list: its own, or that of a stage of its recovery.
+Effect law_in_item(const std::string& list,
+                   const std::string& key,
+                   const std::string& value,
+                   const std::string& shown) {
+  const std::string item = *failure_item(list);
+  const std::size_t dot = key.find('.');
+  std::string changed = fmt::format("{}, recovery: {{{}: {}}}", item, key.substr(dot + 1), value);
+  if (dot == std::string::npos) {  // it replaces the one that the item needs
+    changed = fmt::format("{}{}: {}", item.substr(0, item.rfind(key)), key, value);
+  }
+  return {fmt::format("{}[].{}", list, key),
+          fmt::format("[{{{}}}]", changed),
+          fmt::format("{}[0].{} = {}", list, key, shown),
+          {{list, fmt::format("[{{{}}}]", item)}},
+          list};
 }
 
 // Fixed times and the laws of every key that takes a duration.
@@ -321,17 +334,14 @@ std::vector<Effect> law_effects() {
     if (!has_law(key)) {
       continue;
     }
-    const std::string in_list = "failures.causes[].recovery.";
     for (const auto& [value, shown] : laws) {
-      if (key.path.starts_with(in_list)) {
-        Effect effect =
-            cause("recovery",
-                  fmt::format("{{{}: {}}}", key.name(), value),
-                  fmt::format("failures.causes[0].recovery.{} = {}", key.name(), shown));
-        effect.key = key.path;
-        effects.push_back(effect);
+      const std::size_t brackets = key.path.find("[].");
+      const std::string list = key.path.substr(0, brackets);
+      if (failure_item(list)) {
+        effects.push_back(law_in_item(list, key.path.substr(brackets + 3), value, shown));
       } else {
-        effects.push_back({key.path, value, fmt::format("{} = {}", key.path, shown)});
+        effects.push_back(
+            {key.path, value, fmt::format("{} = {}", key.path, shown), failure_context(key.path)});
       }
     }
   }

@@ -194,19 +194,119 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   dump_axes(lines, step);
 }
 
-void dump_failures(Lines& lines, const run::FailureSpec& failures) {
-  lines.add("failures.preset", failures.preset);
-  lines.add("failures.node_rate", failures.node_rate);
-  lines.add("failures.job_rate", failures.job_rate);
-  for (std::size_t i = 0; i < failures.causes.size(); ++i) {
-    const run::FailureCause& cause = failures.causes[i];
-    const std::string field = fmt::format("failures.causes[{}].", i);
+std::string show_life(const std::optional<run::LifeLaw>& life) {
+  if (!life) {
+    return "absent";
+  }
+  if (const auto* law = std::get_if<run::ExponentialLife>(&*life)) {
+    return fmt::format("exponential {:.10g} s", in_seconds(law->mean));
+  }
+  if (const auto* law = std::get_if<run::WeibullLife>(&*life)) {
+    return fmt::format("weibull {} {:.10g} s", law->shape, in_seconds(law->scale));
+  }
+  if (const auto* law = std::get_if<run::LognormalLife>(&*life)) {
+    return fmt::format("lognormal {:.10g} s {}", in_seconds(law->median), law->sigma);
+  }
+  std::string list = "times";
+  for (const Seconds time : std::get<run::EmpiricalLife>(*life).times) {
+    list += " " + show(time);
+  }
+  return list;
+}
+
+void dump_causes(Lines& lines, const std::string& name, const std::vector<run::FailureCause>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const run::FailureCause& cause = all[i];
+    const std::string field = fmt::format("{}[{}].", name, i);
     lines.add(field + "name", cause.name);
     lines.add(field + "category", cause.category);
     lines.add(field + "weight", cause.weight);
     lines.add(field + "takes_node", cause.takes_node);
+    lines.add(field + "takes_nodes", cause.takes_nodes);
+    lines.add(field + "scope", cause.scope);
+    lines.add(field + "symptom", cause.symptom);
+    lines.add(field + "life", show_life(cause.life));
+    lines.add(field + "age.kind", cause.age.kind);
+    lines.add(field + "age", cause.age.age);
     lines.stages(field + "recovery", cause.recovery);
   }
+}
+
+void dump_hazards(Lines& lines, const run::FailureSpec& failures) {
+  lines.add("domains.rack", failures.domains.rack);
+  lines.add("domains.switch", failures.domains.network_switch);
+  lines.add("domains.power_domain", failures.domains.power_domain);
+  if (failures.burn_in) {
+    lines.add("burn_in.factor", failures.burn_in->factor);
+    lines.add("burn_in.decay", failures.burn_in->decay);
+    lines.add("burn_in.age", failures.burn_in->age);
+  }
+  std::string hours;
+  for (const double factor : failures.by_hour) {
+    hours += fmt::format("{:.4g} ", factor);
+  }
+  lines.add("by_hour", hours);
+  for (std::size_t i = 0; i < failures.episodes.size(); ++i) {
+    const std::string field = fmt::format("episodes[{}].", i);
+    lines.add(field + "begin", failures.episodes[i].begin);
+    lines.add(field + "end", failures.episodes[i].end);
+    lines.add(field + "factor", failures.episodes[i].factor);
+  }
+  if (failures.lemons) {
+    lines.add("lemons.fraction", failures.lemons->fraction);
+    lines.add("lemons.factor", failures.lemons->factor);
+    lines.add("lemons.remove_after", failures.lemons->remove_after);
+  }
+  lines.add("failures.log", failures.log);
+}
+
+void dump_slowdowns(Lines& lines,
+                    const std::string& name,
+                    const std::vector<run::SlowdownSpec>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string field = fmt::format("{}[{}].", name, i);
+    lines.add(field + "name", all[i].name);
+    lines.add(field + "node_rate", all[i].node_rate);
+    lines.add(field + "job_rate", all[i].job_rate);
+    lines.add(field + "slowdown", all[i].slowdown.median);
+    lines.add(field + "spread", all[i].slowdown.sigma);
+    lines.law(field + "duration", all[i].duration);
+    lines.add(field + "evict_after", all[i].evict_after);
+    lines.stages(field + "recovery", all[i].recovery);
+  }
+}
+
+void dump_silent(Lines& lines, const run::FailureSpec& failures) {
+  dump_slowdowns(lines, "failures.stragglers", failures.stragglers);
+  dump_slowdowns(lines, "failures.network", failures.network);
+  if (failures.silent) {
+    lines.add("sdc.node_rate", failures.silent->node_rate);
+    lines.add("sdc.job_rate", failures.silent->job_rate);
+    lines.law("failures.sdc.detection", failures.silent->detection);
+    lines.add("sdc.repeats", failures.silent->repeats);
+    lines.law("failures.sdc.repeat_after", failures.silent->repeat_after);
+    lines.add("sdc.checks", failures.silent->checks);
+    lines.add("sdc.false_alarm_node_rate", failures.silent->false_alarm_node_rate);
+    lines.add("sdc.false_alarm_job_rate", failures.silent->false_alarm_job_rate);
+    lines.stages("failures.sdc.recovery", failures.silent->recovery);
+  }
+  if (failures.spikes) {
+    lines.add("spikes.rate", failures.spikes->rate);
+    lines.add("spikes.every_steps", failures.spikes->every_steps);
+    lines.add("spikes.rewind_steps", failures.spikes->rewind_steps);
+    lines.add("spikes.skip_steps", failures.spikes->skip_steps);
+    lines.stages("failures.loss_spikes.recovery", failures.spikes->recovery);
+  }
+}
+
+void dump_failures(Lines& lines, const run::FailureSpec& failures) {
+  lines.add("failures.preset", failures.preset);
+  lines.add("failures.node_rate", failures.node_rate);
+  lines.add("failures.job_rate", failures.job_rate);
+  dump_causes(lines, "failures.causes", failures.causes);
+  dump_causes(lines, "failures.correlated", failures.correlated);
+  dump_hazards(lines, failures);
+  dump_silent(lines, failures);
   if (failures.maintenance) {
     lines.add("failures.maintenance.rate", failures.maintenance->rate);
     lines.add("failures.maintenance.stall", failures.maintenance->stall);
