@@ -69,6 +69,11 @@ std::string pattern_of<kind::Number>() {
 }
 
 template <>
+std::string pattern_of<kind::Fraction>() {
+  return fmt::format("^-?{} ?%?$", kPositive);
+}
+
+template <>
 std::string pattern_of<kind::Boolean>() {
   return {};
 }
@@ -181,6 +186,11 @@ Form form_of<kind::Count>(const yaml::Range<std::int64_t>& range) {
 template <>
 Form form_of<kind::Number>(const yaml::Range<double>& range) {
   return number_form<kind::Number>(range, FormKind::number);
+}
+
+template <>
+Form form_of<kind::Fraction>(const yaml::Range<double>& range) {
+  return number_form<kind::Fraction>(range, FormKind::number);
 }
 
 template <>
