@@ -32,7 +32,8 @@ void run_points(benchmark::State& state, const std::string& vary) {
     benchmark::DoNotOptimize(outcome.done);
   }
   state.counters["points_per_second"] = benchmark::Counter(
-      static_cast<double>(sweep.points.size() * state.iterations()), benchmark::Counter::kIsRate);
+      static_cast<double>(sweep.points.size()) * static_cast<double>(state.iterations()),
+      benchmark::Counter::kIsRate);
 }
 
 // The step is the same at every point.
