@@ -10,6 +10,7 @@
 #include "sim/base/format.hpp"
 #include "sim/cost/cost_model.hpp"
 #include "sim/evaluate/checkpoint_input.hpp"
+#include "sim/evaluate/elastic_steps.hpp"
 #include "sim/evaluate/failure_inputs.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/levers.hpp"

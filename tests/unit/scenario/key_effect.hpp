@@ -27,6 +27,9 @@ struct Effect {
 // Checkpoints and recovery.
 [[nodiscard]] const std::vector<Effect>& checkpoint_effects();
 
+// Spares, repair, sizes, spot nodes; prices.
+[[nodiscard]] const std::vector<Effect>& capacity_effects();
+[[nodiscard]] const std::vector<Effect>& price_effects();
 // Causes of failures, what modulates them, and what is slow or wrong; recovery stages left aside.
 [[nodiscard]] const std::vector<Effect>& cause_effects();
 
