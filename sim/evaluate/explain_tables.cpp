@@ -265,6 +265,32 @@ std::string run_ledger_table(const report::Evaluation& evaluation) {
   return text;
 }
 
+namespace {
+
+// Faster copies in front of the storage, and what the survivors of a failure save.
+std::string tier_lines(const run::RunPlan& plan) {
+  const run::CheckpointPlan& checkpoint = plan.checkpoint;
+  std::string text;
+  for (std::size_t i = 0; i + 1 < checkpoint.tiers.size(); ++i) {
+    const run::PlannedTier& tier = checkpoint.tiers[i];
+    const std::int64_t steps = *checkpoint.every_steps * tier.every_saves;
+    const run::PlannedSave& save = checkpoint.saves[i];
+    text += fmt::format("  {}: every {} steps = {}, blocks {}, protects after {}\n",
+                        tier.name,
+                        steps,
+                        format_time(static_cast<double>(steps) * to_seconds(plan.step.step_time)),
+                        format_time(to_seconds(save.stall)),
+                        format_time(to_seconds(save.copies.back().durable)));
+  }
+  if (checkpoint.just_in_time) {
+    text += fmt::format("  after a failure the replicas that survive it save in {}\n",
+                        format_time(to_seconds(checkpoint.just_in_time->save)));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string checkpoint_table(const run::RunPlan& plan) {
   std::string text = "Checkpoints\n";
   if (!plan.checkpoint_steps) {
@@ -279,7 +305,8 @@ std::string checkpoint_table(const run::RunPlan& plan) {
   text += fmt::format("  training blocked {}, protects after {}\n",
                       format_time(to_seconds(plan.stall)),
                       format_time(to_seconds(plan.durable)));
-  if (plan.mtbf) {
+  text += tier_lines(plan);
+  if (plan.mtbf && plan.checkpoint.tiers.size() == 1 && !plan.checkpoint.just_in_time) {
     const run::CheckpointCost cost = {.checkpoint = to_seconds(plan.stall), .mtbf = *plan.mtbf};
     text += fmt::format(
         "  optimum M (1 + W0(-exp(-C/M - 1))) = {}; Young sqrt(2 C M) = {}; Daly {}\n"

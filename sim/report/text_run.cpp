@@ -144,6 +144,16 @@ void add_reliability(TextPage& page, const Evaluation& evaluation) {
         format_integer(*plan.checkpoint_steps),
         format_time(to_seconds(plan.stall), kTrimmed),
         format_time(to_seconds(plan.durable), kTrimmed));
+    for (std::size_t i = 0; i + 1 < plan.checkpoint.tiers.size(); ++i) {
+      const run::PlannedTier& tier = plan.checkpoint.tiers[i];
+      text += fmt::format("; copies in {} every {} steps",
+                          printable(tier.name),
+                          format_integer(*plan.checkpoint.every_steps * tier.every_saves));
+    }
+    if (plan.checkpoint.just_in_time) {
+      text += fmt::format("; replicas that survive a failure save in {}",
+                          format_time(to_seconds(plan.checkpoint.just_in_time->save), kTrimmed));
+    }
     if (!evaluation.echo.checkpoint_choice.empty()) {
       text += fmt::format("; {}", printable(evaluation.echo.checkpoint_choice));
     }

@@ -49,6 +49,19 @@ TierChoice choice_of(const CheckpointInterval& interval,
   return choice;
 }
 
+// Probability that the survivors of a failure save its work: none of them may fail before that save
+// is done.
+double covered_by_survivors(const RunPlan& plan, std::int32_t cause, std::int64_t taken) {
+  const std::optional<JustInTime>& just_in_time = plan.checkpoint.just_in_time;
+  if (!just_in_time) {
+    return 0.0;
+  }
+  const auto index = static_cast<std::size_t>(cause);
+  const Seconds exposed = mean(plan.recovery.stages[index][index_of(RecoveryStage::detect)]) +
+                          to_seconds(just_in_time->save);
+  return just_in_time->survival.of(cause, 0, taken) * std::exp(-(exposed / *plan.mtbf));
+}
+
 // Share of the failures after which tier i is the fastest with a usable copy, by tier; those that a
 // just-in-time checkpoint covers are left out.
 std::vector<double> shares_of(const RunPlan& plan) {
@@ -60,9 +73,7 @@ std::vector<double> shares_of(const RunPlan& plan) {
     const auto index = static_cast<std::int32_t>(c);
     double left = cause.cumulative - before;
     before = cause.cumulative;
-    if (checkpoint.just_in_time) {
-      left *= 1.0 - checkpoint.just_in_time->survival.of(index, 0, cause.takes_nodes);
-    }
+    left *= 1.0 - covered_by_survivors(plan, index, cause.takes_nodes);
     for (std::size_t i = 0; i < shares.size(); ++i) {
       const double usable = checkpoint.tiers[i].survival.of(index, 0, cause.takes_nodes);
       shares[i] += left * usable;
@@ -74,12 +85,15 @@ std::vector<double> shares_of(const RunPlan& plan) {
 
 // The process that the intervals are chosen for, or nothing when no failure needs a checkpoint.
 std::optional<TieredRun> tiered_run_of(const RunPlan& plan) {
+  if (!plan.mtbf) {
+    return std::nullopt;
+  }
   const std::vector<double> shares = shares_of(plan);
   double covered = 0.0;
   for (const double share : shares) {
     covered += share;
   }
-  if (!plan.mtbf || covered <= 0.0) {
+  if (covered <= 0.0) {
     return std::nullopt;
   }
   TieredRun run;

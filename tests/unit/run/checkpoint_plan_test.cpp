@@ -318,10 +318,10 @@ TEST(CheckpointPlan, JustInTimeNeedsASecondReplica) {
   EXPECT_NEAR(survival.of(0, 1, 2), 2046.0 / 2047.0, 1e-12);
   EXPECT_EQ(survival.of(18, 0, 0), 0.0);  // job-level software
   EXPECT_NEAR(in_s(plan.checkpoint.just_in_time->save), 2.835, 1e-9);
-  // Only job-level failures need a checkpoint: the interval follows those.
+  // Job-level failures need a checkpoint, and 0.03 % of the others: a second one within the save.
   const double expected =
       in_seconds(optimal_interval({to_seconds(plan.stall), 1.0 / per_day(0.1)}));
-  EXPECT_NEAR(static_cast<double>(*plan.checkpoint_steps) * 6.2208 / expected, 1.0, 0.02);
+  EXPECT_NEAR(static_cast<double>(*plan.checkpoint_steps) * 6.2208 / expected, 1.0, 0.05);
 }
 
 TEST(CheckpointPlan, RetentionReshardingAndTheLastSaveBeforeANotice) {
