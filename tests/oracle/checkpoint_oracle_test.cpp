@@ -163,14 +163,15 @@ void expect_placement(std::int64_t lost, double survival) {
   spec.capacity.spares = 64;
   spec.capacity.repair_time = fixed(seconds(0.0));
   spec.recovery.stages[index_of(RecoveryStage::load)] = fixed(seconds(kFromStorage));
-  spec.checkpoint.interval = StepsInterval{100};
+  // Often enough that memory holds a copy again before the next failure.
+  spec.checkpoint.interval = StepsInterval{1};
   TierSpec memory;
   memory.replicas = 2;
-  memory.interval = StepsInterval{100};
+  memory.interval = StepsInterval{1};
   memory.stall = memory.durable = seconds(0.0);
   memory.load = seconds(kFromMemory);
   spec.checkpoint.tiers = {memory};
-  const RunPlan plan = plan_of(spec, steps_of(hours(1.0), 16));
+  const RunPlan plan = plan_of(spec, steps_of(hours(10.0), 16));
   const MonteCarloResult result = run_all(plan);
   const double load = in_seconds(result.mean_gpu_time(RunCategory::restart_load)) /
                       static_cast<double>(plan.job_gpus()) / result.failures.mean();
@@ -182,7 +183,7 @@ void expect_placement(std::int64_t lost, double survival) {
              from_memory,
              count,
              survival);
-  EXPECT_NEAR(from_memory, survival, 3.0 * error + 1e-3);  // failures during a recovery
+  EXPECT_NEAR(from_memory, survival, 3.0 * error + 2e-3);  // failures before the next save
 }
 
 TEST(CheckpointOracle, TwoLostNodesOfSixteenLeaveTheCopiesOfPairsWith93Percent) {
