@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <system_error>
 
 #include "sim/base/file.hpp"
-#include "sim/base/units.hpp"
 #include "sim/scenario/failure_log.hpp"
 
 namespace orrery::evaluate {

@@ -15,7 +15,8 @@ constexpr double kLatest = 0x1.0p61;  // kLongestTime
 // Entities of the streams: the merged processes, then each process of its own.
 constexpr std::uint32_t kPlain = 0;
 constexpr std::uint32_t kModulated = 1;
-constexpr std::uint32_t kFirstOwn = 2;
+constexpr std::uint32_t kWho = 2;
+constexpr std::uint32_t kFirstOwn = 3;
 
 double to_ns(SimTime time) {
   return static_cast<double>(time.ns);
@@ -51,7 +52,7 @@ SimTime after(SimTime now, double time) {
 FailureSources::FailureSources(const RunPlan& plan)
     : plan_(plan),
       warp_(plan.failures.modulation),
-      who_(plan.simulation.seed, 0, Purpose::failure_cause) {
+      who_(plan.simulation.seed, 0, Purpose::failure_cause, kWho) {
   const FailurePlan& failures = plan.failures;
   const bool random = !failures.log.has_value();
   const auto merged = [&](bool modulated, std::uint32_t entity) {
@@ -181,7 +182,7 @@ void FailureSources::reset(std::uint32_t trial) {
   job_ = {plan_.failures.full_nodes, 0};
   running_ = true;
   logged_ = 0;
-  who_ = RandomStream(plan_.simulation.seed, trial, Purpose::failure_cause, kModulated);
+  who_ = RandomStream(plan_.simulation.seed, trial, Purpose::failure_cause, kWho);
   for (Merged& process : merged_) {
     start(process, trial);
   }

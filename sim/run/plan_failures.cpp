@@ -152,18 +152,6 @@ void plan_log(const std::vector<LoggedFailure>& lines,
   plan.failures.log = std::move(log);
 }
 
-// The hazard of a cause with all nodes present, in the long run.
-PerSecond long_run_rate(const PlannedCause& cause, const RunPlan& plan) {
-  const bool by_nodes = cause.units_per_node > 0.0;
-  const double units = by_nodes ? cause.units_per_node * static_cast<double>(plan.step.nodes) : 1.0;
-  double multiplier = cause.is_hardware ? plan.failures.modulation.long_run_mean() : 1.0;
-  if (feels_lemons(cause)) {
-    const LemonPlan& lemons = plan.failures.lemons;
-    multiplier *= 1.0 + lemons.fraction * (lemons.multiplier - 1.0);
-  }
-  return units * multiplier * (1.0 / mean(cause.life));
-}
-
 // The mean time between failures, and the share of each cause in them.
 void sum_up(RunPlan& plan) {
   PerSecond total;
@@ -191,6 +179,17 @@ void sum_up(RunPlan& plan) {
 bool feels_lemons(const PlannedCause& cause) {
   return cause.is_hardware && std::holds_alternative<ExponentialLife>(cause.life) &&
          (cause.scope == FailureScope::gpu || cause.scope == FailureScope::node);
+}
+
+PerSecond long_run_rate(const PlannedCause& cause, const RunPlan& plan) {
+  const bool by_nodes = cause.units_per_node > 0.0;
+  const double units = by_nodes ? cause.units_per_node * static_cast<double>(plan.step.nodes) : 1.0;
+  double multiplier = cause.is_hardware ? plan.failures.modulation.long_run_mean() : 1.0;
+  if (feels_lemons(cause)) {
+    const LemonPlan& lemons = plan.failures.lemons;
+    multiplier *= 1.0 + lemons.fraction * (lemons.multiplier - 1.0);
+  }
+  return units * multiplier * (1.0 / mean(cause.life));
 }
 
 FailureSpec failures_with_preset(const FailureSpec& spec, Findings& findings) {

@@ -14,6 +14,10 @@ namespace orrery::run {
 // What the spec leaves out comes from its preset.
 [[nodiscard]] FailureSpec failures_with_preset(const FailureSpec& spec, Findings& findings);
 
+// Strikes of a cause per time with all nodes present: after burn-in, outside episodes, the mean
+// over a day.
+[[nodiscard]] PerSecond long_run_rate(const PlannedCause& cause, const RunPlan& plan);
+
 // Fills `causes`, `mtbf` and `failures` of the plan, whose step is known. `recovery` holds the
 // job's stages, `start` the begin of the run (seconds since 1970-01-01T00:00Z).
 void plan_failures(const FailureSpec& spec,

@@ -28,6 +28,7 @@ void set_effect(RunPlan& plan, StrikeEffect effect, std::size_t index) {
 }
 
 void plan_slowdown(const SlowdownSpec& spec,
+                   bool takes_node,
                    std::string_view key,
                    CausePlanner& planner,
                    RunPlan& plan,
@@ -47,6 +48,8 @@ void plan_slowdown(const SlowdownSpec& spec,
     planned.evict_after = bounded_time(*spec.evict_after);
   }
   planned.cause = planner.add_process(spec.name, spec.node_rate, spec.job_rate, spec.recovery, key);
+  plan.causes.back().takes_nodes = takes_node ? 1 : 0;
+  plan.causes.back().takes_node = takes_node;
   set_effect(plan, StrikeEffect::slowdown, plan.failures.slowdowns.size());
   plan.failures.slowdowns.push_back(planned);
 }
@@ -55,13 +58,13 @@ void plan_corruption(const SilentSpec& spec,
                      CausePlanner& planner,
                      RunPlan& plan,
                      Findings& findings) {
-  constexpr std::string_view kKey = "failures.silent";
-  check_law(spec.detection, "failures.silent.detection", findings);
-  check_law(spec.repeat_after, "failures.silent.repeat_after", findings);
+  constexpr std::string_view kKey = "failures.sdc";
+  check_law(spec.detection, "failures.sdc.detection", findings);
+  check_law(spec.repeat_after, "failures.sdc.repeat_after", findings);
   findings.require(spec.repeats >= 0.0 && spec.repeats < 1.0,
-                   "failures.silent.repeats",
+                   "failures.sdc.repeats",
                    "must be at least 0 and below 1: at 1 no host would ever be found");
-  findings.require(is_factor(spec.checks), "failures.silent.checks", "must be at least 1");
+  findings.require(is_factor(spec.checks), "failures.sdc.checks", "must be at least 1");
   plan.failures.step_factor = spec.checks;
   if (!spec.node_rate && !spec.job_rate) {
     return;  // only checks, or only false alarms
@@ -80,10 +83,10 @@ void plan_spikes(const SpikeSpec& spec, CausePlanner& planner, RunPlan& plan, Fi
   constexpr std::string_view kKey = "failures.loss_spikes";
   findings.require(spec.rate.has_value() != spec.every_steps.has_value(),
                    kKey,
-                   "needs exactly one of rate and every");
+                   "needs exactly one of rate and every_steps");
   findings.require(spec.rewind_steps.has_value() != spec.skip_steps.has_value(),
                    kKey,
-                   "needs exactly one of rewind and skip");
+                   "needs exactly one of rewind_steps and skip_steps");
   findings.require(spec.every_steps.value_or(1) >= 1 && spec.rewind_steps.value_or(0) >= 0 &&
                        spec.skip_steps.value_or(0) >= 0,
                    kKey,
@@ -112,7 +115,7 @@ void plan_false_alarms(const FailureSpec& spec, CausePlanner& planner) {
                         spec.silent->false_alarm_node_rate,
                         spec.silent->false_alarm_job_rate,
                         spec.silent->recovery,
-                        "failures.silent.false_alarms");
+                        "failures.sdc");
   }
 }
 
@@ -121,10 +124,10 @@ void plan_silent(const FailureSpec& spec,
                  RunPlan& plan,
                  Findings& findings) {
   for (const SlowdownSpec& slowdown : spec.stragglers) {
-    plan_slowdown(slowdown, "failures.stragglers", planner, plan, findings);
+    plan_slowdown(slowdown, true, "failures.stragglers", planner, plan, findings);
   }
   for (const SlowdownSpec& slowdown : spec.network) {
-    plan_slowdown(slowdown, "failures.network", planner, plan, findings);
+    plan_slowdown(slowdown, false, "failures.network", planner, plan, findings);
   }
   if (spec.silent) {
     plan_corruption(*spec.silent, planner, plan, findings);

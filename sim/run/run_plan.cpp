@@ -159,6 +159,12 @@ void check_events(const RunPlan& plan, Findings& findings) {
   if (plan.mtbf) {
     require(bounded_time(*plan.mtbf), "failures.node_rate");
   }
+  for (const PlannedCause& cause : plan.causes) {
+    const PerSecond rate = long_run_rate(cause, plan);
+    if (cause.effect != StrikeEffect::failure && rate > PerSecond{}) {
+      require(bounded_time(1.0 / rate), "failures");
+    }
+  }
 }
 
 void plan_simulation(const SimulationSpec& spec, RunPlan& plan, Findings& findings) {

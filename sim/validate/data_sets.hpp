@@ -9,7 +9,8 @@
 // kernel-measurements/1     | GPU, operation   | rate in flop_per_s or bytes_per_s
 // schedule-cases/1          | schedule         | match or mismatches
 // reliability-cases/1       | kind of quantity | the case's own
-// whole-runs/1              | kind of check    | wall time in s, ETTR
+// whole-runs/1              | kind of figure   | value, in the unit of the check; derived figures
+//                           |                  | secondary
 // orrery/1                  | scenario         | metrics under `measured:`
 
 #include <filesystem>

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kLives = 200.0;        // of every part, on average
 constexpr double kStrikes = 200'000.0;  // counted, all trials together
+constexpr double kMostTrials = kKilo;
 const Seconds kLongest = days(20'000.0);
 
 // Parts that begin new, one on each node, and run for the window.
@@ -49,7 +50,7 @@ RenewalMtbf simulate_renewal(const RenewalCase& asked) {
   const SimTime end = to_sim_time(window);
   const double expected = static_cast<double>(asked.parts) * (0.75 * window / asked.mean_life);
   const auto trials = static_cast<std::uint32_t>(
-      std::clamp(std::ceil(kStrikes / std::max(expected, 1.0)), 1.0, 1'000.0));
+      std::clamp(std::ceil(kStrikes / std::max(expected, 1.0)), 1.0, kMostTrials));
   run::FailureSources sources(*plan);
   std::int64_t strikes = 0;
   for (std::uint32_t trial = 0; trial < trials; ++trial) {

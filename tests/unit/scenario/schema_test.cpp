@@ -64,7 +64,9 @@ TEST(JsonSchema, AcceptsEveryExampleOfTheTable) {
       ScenarioText text = base_text();
       if (key.path == "recompute.layers" || key.path == "evaluation.every" ||
           key.path == "evaluation.duration" || key.path.starts_with("failures.maintenance.") ||
-          key.path.starts_with("local_steps.") || key.path.starts_with("training.batch_ramp.")) {
+          key.path.starts_with("failures.burn_in.") || key.path.starts_with("failures.lemons.") ||
+          key.path.starts_with("failures.diurnal.") || key.path.starts_with("local_steps.") ||
+          key.path.starts_with("training.batch_ramp.")) {
         continue;  // their parents' examples hold them
       }
       text.set(key.path, value);

@@ -1,0 +1,187 @@
+// No key of `failures` is parsed but inert: each moves a named metric in the stated direction.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/file.hpp"
+#include "tests/unit/evaluate/evaluate_fixture.hpp"
+
+namespace orrery::evaluate::test {
+namespace {
+
+enum class Moves { up, down };
+
+struct Change {
+  std::string_view before;  // keys of `failures`
+  std::string_view after;
+  std::string_view metric;
+  Moves direction;
+};
+
+constexpr std::string_view kRates = "node_rate: 0.05/d, job_rate: 0.1/d";
+
+// A month on 64 given nodes: the step model is not asked.
+std::string with(std::string_view failures) {
+  const std::string given = replaced(kBase, "recompute: none", "recompute: none\nstep: {time: 8s}");
+  const std::string month = replaced(given, "tokens: 300B", "steps: 200000");
+  return replaced(month, kRates, failures);
+}
+
+const std::vector<Change> kChanges = {
+    {"node_rate: 0.05/d",
+     "node_rate: 0.05/d, correlated: [{name: feed, rate: 0.1/d}]",
+     "mtbf",
+     Moves::down},
+    {"correlated: [{name: feed, rate: 0.1/d}]",
+     "correlated: [{name: feed, rate: 0.1/d, scope: gpu}]",
+     "mtbf",
+     Moves::down},
+    {"domains: {rack: 2}, correlated: [{name: feed, rate: 0.1/d, scope: rack, takes_nodes: 0}]",
+     "domains: {rack: 8}, correlated: [{name: feed, rate: 0.1/d, scope: rack, takes_nodes: 0}]",
+     "failures",
+     Moves::down},
+    {"domains: {switch: 2}, correlated: [{name: s, rate: 0.1/d, scope: switch, takes_nodes: 0}]",
+     "domains: {switch: 8}, correlated: [{name: s, rate: 0.1/d, scope: switch, takes_nodes: 0}]",
+     "failures",
+     Moves::down},
+    {"domains: {power_domain: 2}, correlated: [{name: p, rate: 0.1/d, scope: power_domain}]",
+     "domains: {power_domain: 8}, correlated: [{name: p, rate: 0.1/d, scope: power_domain}]",
+     "mtbf",
+     Moves::up},
+    {"correlated: [{name: feed, category: host, rate: 0.02/d, takes_nodes: 0}]",
+     "correlated: [{name: feed, category: host, rate: 0.02/d, takes_nodes: 4}]",
+     "goodput",
+     Moves::down},
+    {"causes: [{name: x, life: {mean: 20d, shape: 2}, age: new}]",
+     "causes: [{name: x, life: {mean: 20d, shape: 0.5}, age: new}]",
+     "failures",
+     Moves::up},
+    {"causes: [{name: x, life: {mean: 20d, shape: 3}, age: new}]",
+     "causes: [{name: x, life: {mean: 20d, shape: 3}, age: 30d}]",
+     "failures",
+     Moves::up},
+    {"causes: [{name: x, life: 20d}]", "causes: [{name: x, life: 10d}]", "failures", Moves::up},
+    {"causes: [{name: x, life: {median: 20d, sigma: 1}}]",
+     "causes: [{name: x, life: {median: 20d, sigma: 2}}]",
+     "mtbf",
+     Moves::up},
+    {"causes: [{name: x, life: {times: [10d, 20d]}}]",
+     "causes: [{name: x, life: {times: [10d, 10d, 20d]}}]",
+     "mtbf",
+     Moves::down},
+    {"node_rate: 0.05/d",
+     "node_rate: 0.05/d, burn_in: {factor: 9, decay: 10d}",
+     "failures",
+     Moves::up},
+    {"node_rate: 0.05/d, burn_in: {factor: 9, decay: 10d}",
+     "node_rate: 0.05/d, burn_in: {factor: 9, decay: 10d, age: 30d}",
+     "failures",
+     Moves::down},
+    {"node_rate: 0.05/d",
+     "node_rate: 0.05/d, diurnal: [3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
+     "1, 1, 1]",
+     "mtbf",
+     Moves::down},
+    {"node_rate: 0.05/d",
+     "node_rate: 0.05/d, episodes: [{begin: 1d, end: 9d, factor: 5}]",
+     "failures",
+     Moves::up},
+    {"node_rate: 0.05/d",
+     "node_rate: 0.05/d, lemons: {fraction: 0.2, factor: 10}",
+     "failures",
+     Moves::up},
+    {"node_rate: 0.05/d",
+     "node_rate: 0.05/d, stragglers: [{name: s, node_rate: 0.05/d, slowdown: 2, duration: 6h}]",
+     "finish_time",
+     Moves::up},
+    {"stragglers: [{name: s, job_rate: 1/d, slowdown: 3, duration: 8h}]",
+     "stragglers: [{name: s, job_rate: 1/d, slowdown: 3, duration: 8h, evict_after: 1h}]",
+     "finish_time",
+     Moves::down},
+    {"stragglers: [{name: s, job_rate: 1/d, slowdown: 3, duration: 8h}]",
+     "stragglers: [{name: s, job_rate: 1/d, slowdown: 3, spread: 1, duration: 8h}]",
+     "finish_time",
+     Moves::up},
+    {"node_rate: 0.05/d",
+     "node_rate: 0.05/d, network: [{name: s, job_rate: 1/d, slowdown: 2, duration: 6h}]",
+     "finish_time",
+     Moves::up},
+    {"node_rate: 0.05/d",
+     "node_rate: 0.05/d, sdc: {job_rate: 0.2/d, detection: 6h}",
+     "goodput",
+     Moves::down},
+    {"sdc: {node_rate: 0.05/d, detection: 6h}",
+     "sdc: {node_rate: 0.05/d, detection: 6h, repeats: 0.8, repeat_after: 6h}",
+     "goodput",
+     Moves::down},
+    {"node_rate: 0.05/d", "node_rate: 0.05/d, sdc: {checks: 1.1}", "finish_time", Moves::up},
+    {"node_rate: 0.05/d",
+     "node_rate: 0.05/d, sdc: {false_alarm_job_rate: 1/d}",
+     "failures",
+     Moves::up},
+    {"node_rate: 0.05/d",
+     "node_rate: 0.05/d, sdc: {false_alarm_node_rate: 0.1/d}",
+     "failures",
+     Moves::up},
+    {"node_rate: 0.05/d",
+     "node_rate: 0.05/d, loss_spikes: {rate: 1/d, rewind_steps: 500}",
+     "finish_time",
+     Moves::up},
+    {"node_rate: 0.05/d",
+     "node_rate: 0.05/d, loss_spikes: {every_steps: 2000, skip_steps: 200}",
+     "finish_time",
+     Moves::up},
+};
+
+TEST(FailureKeys, EveryChangeMovesItsMetric) {
+  for (const Change& change : kChanges) {
+    SCOPED_TRACE(std::string(change.after));
+    const double before = value(must_evaluate(with(change.before)), change.metric);
+    const double after = value(must_evaluate(with(change.after)), change.metric);
+    if (change.direction == Moves::up) {
+      EXPECT_GT(after, before) << change.metric;
+    } else {
+      EXPECT_LT(after, before) << change.metric;
+    }
+  }
+}
+
+TEST(FailureKeys, AHangWaitsForItsWatchdog) {
+  const auto goodput = [](std::string_view symptom) {
+    std::string text =
+        with("causes: [{name: x, rate: 0.1/d, symptom: " + std::string(symptom) + "}]");
+    text = replaced(text, "recovery: {", "recovery: {watchdog: 3h, ");
+    return value(must_evaluate(text), "goodput");
+  };
+  EXPECT_LT(goodput("hang"), goodput("crash"));
+}
+
+TEST(FailureKeys, ALogIsReplayedInPlaceOfRandomFailures) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / "orrery-failure-log";
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path file = folder / "log.csv";
+  write_file_atomically(file, "time_h,cause,nodes,outage_h\n10,GPU,1,2\n50,switch,0,\n70,GPU,0,\n");
+  const report::Evaluation evaluation =
+      must_evaluate(with("node_rate: 5/d, log: " + file.string()));
+  EXPECT_EQ(value(evaluation, "failures"), 3.0);
+  write_file_atomically(file, "time_h,cause\nten,GPU\n");
+  Diagnostics diagnostics;
+  EXPECT_FALSE(evaluate_text(with("log: " + file.string()), diagnostics));
+  EXPECT_EQ(
+      to_string(diagnostics),
+      file.string() +
+          ":2:1: error: failures.log: `ten` is no time_h (a number of at least 0, below 25,000 "
+          "days)\n");
+  Diagnostics missing;
+  EXPECT_FALSE(evaluate_text(with("log: /nowhere/log.csv"), missing));
+  EXPECT_NE(to_string(missing).find("there is no file /nowhere/log.csv"), std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace orrery::evaluate::test
