@@ -6,7 +6,7 @@
 //   const auto scenario = base->with({{"capacity.spares", "16"}}, diagnostics);
 //
 // A key is a dotted path in the spelling of the reference or any alias, with [N] for the N-th item
-// of a list: `layout.tp`, `failures.causes[0].share`. A value is the text that would stand behind
+// of a list: `layout.tp`, `failures.causes[0].weight`. A value is the text that would stand behind
 // the key in the file, mappings and lists in flow style included. It replaces what the file states
 // there; sections on the way are added. The result is read along the key table as every file is, so
 // that checks, messages and defaults are the same.

@@ -1,0 +1,97 @@
+// A scenario with single keys replaced says what a file with these values says.
+
+#include "sim/scenario/variant.hpp"
+
+#include <gtest/gtest.h>
+
+namespace orrery::scenario {
+namespace {
+
+const std::string kText = R"(format: orrery/1
+model: {preset: llama2-7b}
+cluster: {gpu: h100-sxm-80gb, nodes: 2, gpus_per_node: 8, network: {preset: infiniband-400g}}
+layout: {tp: 2}
+batch: {global: 64, micro: 1}
+recompute: none
+training: {steps: 1000}
+failures:
+  node_rate: 0.05/d
+  causes:
+    - {name: gpu, weight: 75}
+    - {name: network, weight: 25}
+)";
+
+const SourceLocation kHere{"--vary", 0, 0};
+
+ScenarioTemplate base() {
+  Diagnostics diagnostics;
+  auto result = ScenarioTemplate::from_text(kText, "base.yaml", diagnostics);
+  EXPECT_TRUE(result) << to_string(diagnostics);
+  return result.value();
+}
+
+Scenario with(const std::vector<KeyValue>& changes) {
+  Diagnostics diagnostics;
+  auto scenario = base().with(changes, diagnostics);
+  EXPECT_TRUE(scenario) << to_string(diagnostics);
+  return scenario.value_or(Scenario());
+}
+
+std::string refusal_of(const std::string& key, const std::string& value) {
+  Diagnostics diagnostics;
+  EXPECT_FALSE(base().with(std::vector<KeyValue>{{key, value, kHere}}, diagnostics));
+  return to_string(diagnostics);
+}
+
+TEST(ScenarioTemplate, ReplacesAKeyUnderAnyOfItsNames) {
+  EXPECT_EQ(with({}).layout.tensor, 2);
+  EXPECT_EQ(with({{"layout.tensor", "4", kHere}}).layout.tensor, 4);
+  EXPECT_EQ(with({{"layout.tp", "8", kHere}}).layout.tensor, 8);
+}
+
+TEST(ScenarioTemplate, AddsSectionsOnTheWay) {
+  EXPECT_EQ(with({{"capacity.spares", "3", kHere}}).run->capacity.spares, 3);
+}
+
+TEST(ScenarioTemplate, TakesMappingsAndListsInFlowStyle) {
+  const Scenario scenario = with({{"batch", "{global: 128, micro: 2}", kHere}});
+  EXPECT_EQ(scenario.batch.global, 128);
+  EXPECT_EQ(scenario.batch.micro, 2);
+}
+
+TEST(ScenarioTemplate, ReachesIntoLists) {
+  Diagnostics diagnostics;
+  const auto facts = find_key("failures.causes[1].weight", kHere, diagnostics);
+  ASSERT_TRUE(facts) << to_string(diagnostics);
+  EXPECT_EQ(facts->path, "failures.causes[1].weight");
+  const Scenario scenario = with({{"failures.causes[1].name", "wires", kHere}});
+  ASSERT_EQ(scenario.run->failures.causes.size(), 2U);
+  EXPECT_EQ(scenario.run->failures.causes[1].name, "wires");
+  EXPECT_EQ(refusal_of("failures.causes[2].name", "x"),
+            "--vary: error: failures.causes[2].name: the scenario has 2 items in "
+            "`failures.causes` (the first is [0])\n");
+}
+
+TEST(ScenarioTemplate, LastChangeOfAKeyCounts) {
+  EXPECT_EQ(with({{"layout.tp", "4", kHere}, {"layout.tensor", "1", kHere}}).layout.tensor, 1);
+}
+
+TEST(ScenarioTemplate, SaysWhatCannotBeChanged) {
+  EXPECT_EQ(refusal_of("recompute.layers", "2"),
+            "--vary: error: recompute.layers: cannot be changed: the scenario states `none` for "
+            "`recompute` (a value for the whole key)\n");
+  EXPECT_EQ(refusal_of("layout.tensr", "2"),
+            "--vary: error: layout.tensr: unknown key (did you mean `layout.tensor`?)\n");
+  EXPECT_TRUE(refusal_of("layout.tensor", "[2").starts_with("--vary: error: layout.tensor: "));
+}
+
+TEST(ScenarioTemplate, ChecksAValueAloneWhateverTheOtherKeysSay) {
+  Diagnostics diagnostics;
+  base().check({"training.duration", "10d", kHere}, diagnostics);  // beside training.steps
+  EXPECT_TRUE(diagnostics.all().empty()) << to_string(diagnostics);
+  base().check({"training.duration", "10x", kHere}, diagnostics);
+  EXPECT_TRUE(diagnostics.has_errors());
+}
+
+}  // namespace
+}  // namespace orrery::scenario
