@@ -3,13 +3,13 @@
 // When is the state saved, how long does training stand still for it, and when does it protect?
 //
 //   size    = parameters * bytes_per_parameter + data-parallel ranks * data_state
-//   write   = efficiency * min(write, write_per_node * nodes, write_per_client * writers) - others
+//   write   = efficiency * min(write - others, per node * nodes, per client * writers)
 //   writers = GPUs when sharded, else GPUs / data-parallel ranks
 //   copy    = size / writers / device_to_host
 //   sync:   stall = durable = max(size / write, copy)
 //   async:  stall = copy,  durable = stall + size / write
 //   auto:   M (1 + W0(-exp(-stall / M - 1))), a whole number of steps, at least `durable` (async);
-//           with tiers the minimum of their joint first-order waste, in whole steps
+//           with tiers the pattern with the least exact waste (tiered_theory.hpp), in whole steps
 //
 // symbol              | meaning                                                | unit    | origin
 // --------------------|--------------------------------------------------------|---------|---------

@@ -5,23 +5,23 @@
 //   failure -> detect -> diagnose -> [wait for a node] -> reschedule -> communicator_init -> load
 //           -> warm_up -> training
 //
-// symbol            | meaning                                                      | unit | origin
-// ------------------|--------------------------------------------------------------|------|---------
-// detect            | until the job is known to be dead (watchdog, heartbeat)      | s    | preset
-// diagnose          | until the cause and the node are known                       | s    | preset
-// reschedule        | stop, clean up, place and launch on the new set of nodes     | s    | preset
-// communicator_init | rendezvous and creation of the communicators                 | s    | preset
-// load              | reading the checkpoint; default: its size / read rate        | s    |
-// computed warm_up           | slow first steps, data loader, compilation                   | s |
-// preset watchdog          | time without progress after which a hang counts as a failure | s    |
-// scenario inspection        | period of checks that find a hang or a crash by themselves   | s |
-// scenario slow_steps        | steps after a restart, and how many times longer they take   | -, 1
-// | scenario restart_fails     | a restart fails when its communicators are built             | 1
-// | scenario
+// symbol            | meaning                                                     | unit | origin
+// ------------------|-------------------------------------------------------------|------|---------
+// detect            | until the job is known to be dead (watchdog, heartbeat)     | s    | preset
+// diagnose          | until the cause and the node are known                      | s    | preset
+// reschedule        | stop, clean up, place and launch on the new set of nodes    | s    | preset
+// communicator_init | rendezvous and creation of the communicators                | s    | preset
+// load              | reading the checkpoint; default: its size / read rate       | s    | computed
+// warm_up           | slow first steps, data loader, compilation                  | s    | preset
+// watchdog          | time without progress after which a hang counts as failure  | s    | scenario
+// inspection        | period of checks that find a hang or a crash by themselves  | s    | scenario
+// slow_steps        | steps after a restart, and how many times longer they take  | -, 1 | scenario
+// restart_fails     | a restart fails when its communicators are built            | 1    | scenario
 //
 // A failure that strikes during any stage starts the recovery again from detection. Stages that are
 // neither stated nor in the preset take no time. A stage may follow measured times by number of
-// GPUs: t(g) by straight lines in log g and log t, constant outside the measured range.
+// GPUs: t(g) by straight lines in log g and log t, constant outside the measured range. What a
+// cause states replaces both for its failures.
 
 #include <array>
 #include <cstddef>

@@ -4,9 +4,9 @@
 // intervals and as oracles of the simulation.
 //
 //   synchronous    Tw = M e^(R/M) (e^((tau + C)/M) - 1) Ts / tau                       (Daly)
-//   asynchronous   Tw = M e^(R/M) e^((tau + d)/M) (1 - e^(-(tau + C)/M)) Ts / tau,  C <= d <= tau +
-//   C just in time   Tw = synchronous with tau = one step, C = 0, R = restart + save after the
-//   failure tiers          T(i, k) = D(i, k) / (1 - r(i, k)),  see below
+//   asynchronous   Tw = M e^(R/M) e^((tau + d)/M) (1 - e^(-(tau + C)/M)) Ts / tau
+//   just in time   Tw = synchronous; tau = one step, C = 0, R = restart + save after the failure
+//   tiers          T(i, k) = D(i, k) / (1 - r(i, k)),  see below;     C <= d <= tau + C
 //
 // symbol    | meaning                                                          | unit | origin
 // ----------|------------------------------------------------------------------|------|-----------
