@@ -142,6 +142,13 @@ void add_stops(std::vector<Key>& keys) {
        .required = true},
       yaml::at_most(days(365.0)),
       [](Draft& draft, const Seconds& value) { maintenance(draft).stall = value; }));
+  keys.push_back(value_key<kind::Boolean>(
+      {.path = "failures.during_recovery",
+       .fallback = "true",
+       .meaning = "Failures strike while the job recovers, too, and start the recovery again.",
+       .example = "false"},
+      {},
+      [](Draft& draft, const bool& value) { draft.run.failures.during_recovery = value; }));
   keys.push_back(value_key<kind::Time>(
       {.path = "failures.unitemised",
        .aliases = {"unitemised_per_day"},

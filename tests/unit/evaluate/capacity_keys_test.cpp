@@ -199,8 +199,8 @@ capacity: {elastic: {min_nodes: 2}, spot: {rate: 0/h, returns: 1h}}
 prices: {gpu_hour: $4/h, spot_gpu_hour: $1/h}
 )";
   EXPECT_NEAR(value(must_evaluate(text), "spot_break_even"), 4.0, 1e-9);
-  const double some = value(must_evaluate(replaced(text, "0/h, ", "0.05/h, ")), "spot_break_even");
-  const double many = value(must_evaluate(replaced(text, "0/h, ", "0.5/h, ")), "spot_break_even");
+  const double some = value(must_evaluate(replaced(text, "0/h, ", "0.01/h, ")), "spot_break_even");
+  const double many = value(must_evaluate(replaced(text, "0/h, ", "0.05/h, ")), "spot_break_even");
   EXPECT_LT(some, 4.0);
   EXPECT_LT(many, some);
   EXPECT_GT(many, 0.0);

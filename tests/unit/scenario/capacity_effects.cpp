@@ -122,12 +122,14 @@ const std::vector<Effect>& capacity_effects() {
 const std::vector<Effect>& price_effects() {
   using Pairs = ScenarioText::Pairs;
   static const Pairs priced = {{"prices.gpu_hour", "$1/h"}};
-  static const Pairs reserved = {{"prices.reserved", "{nodes: 8, gpu_hour: $1/h}"}};
-  static const Pairs owned = {{"prices.owned", "{gpu: $30k, lifetime: 1000d}"}};
+  static const Pairs reserved = {{"prices.reserved.nodes", "8"},
+                                 {"prices.reserved.gpu_hour", "$1/h"}};
+  static const Pairs owned = {{"prices.owned.gpu", "$30k"}, {"prices.owned.lifetime", "1000d"}};
   static const Pairs changing = {{"prices.changes", "[{from: 10d, gpu_hour: $1/h}]"}};
   static const Pairs stored = {{"prices.storage.gigabyte_month", "$0.01"}};
-  static const Pairs leaving = {{"prices.egress", "{gigabyte: $0.05, data: 1TB}"}};
-  static const Pairs people = {{"prices.operators", "{hour: $100/h, per_failure: 1h}"}};
+  static const Pairs leaving = {{"prices.egress.gigabyte", "$0.05"}, {"prices.egress.data", "1TB"}};
+  static const Pairs people = {{"prices.operators.hour", "$100/h"},
+                               {"prices.operators.per_failure", "1h"}};
   static const std::vector<Effect> effects = {
       {"prices.preset", "aws-p4d-a100-2026", "prices.preset = aws-p4d-a100-2026"},
       {"prices.gpu_hour", "$2.50/h", "prices.gpu_hour = 2.5 $/h"},

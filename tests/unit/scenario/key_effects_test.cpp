@@ -273,6 +273,7 @@ const std::vector<Effect>& failure_effects() {
       cause("takes_node", "true", "failures.causes[0].takes_node = true"),
       {"failures.maintenance.rate", "0.87/d", "failures.maintenance.rate = 0.87 /d", kMaintenance},
       {"failures.maintenance.stall", "10min", "failures.maintenance.stall = 600 s", kMaintenance},
+      {"failures.during_recovery", "false", "failures.during_recovery = false"},
       {"failures.unitemised", "30min", "failures.unitemised = 1800 s"},
   };
   return effects;

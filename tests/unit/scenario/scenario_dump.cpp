@@ -311,6 +311,7 @@ void dump_failures(Lines& lines, const run::FailureSpec& failures) {
     lines.add("failures.maintenance.rate", failures.maintenance->rate);
     lines.add("failures.maintenance.stall", failures.maintenance->stall);
   }
+  lines.add("failures.during_recovery", failures.during_recovery);
   lines.add("failures.unitemised", failures.unitemised_per_day);
 }
 
