@@ -141,7 +141,7 @@ const std::vector<Change> kChanges = {
     {"tokens: 300B", "tokens: 600B", "finish_time", Moves::up},
     {"tokens: 300B", "tokens: 300B, rework: [{at: 100B tokens}]", "finish_time", Moves::up},
     {"tokens: 300B",
-     "tokens: 300B, rework: [{at: 100B tokens, discard: 1M tokens, stall: 5d}]",
+     "tokens: 300B, rework: [{at: 100B tokens, discard: 100M tokens, stall: 5d}]",
      "finish_time",
      Moves::up},
     {"tokens: 300B",
