@@ -55,17 +55,18 @@ void RunSimulator::plan_ahead() {
   if (rework_ < plan_.rework.size()) {
     next_special_ = std::min(next_special_, plan_.rework[rework_].at_step);
   }
-  if (grow_pending_ && !grows_at_once()) {
-    next_special_ = std::min(next_special_, std::max(saved_steps_ + checkpoint_, steps_));
-  }
   next_stop_ = std::min({next_maintenance_, next_unitemised_, emergency_});
-  if (repace_ || steps_in_vain_ > 0 || !evictions_.empty() || (grow_pending_ && grows_at_once())) {
-    next_stop_ = SimTime{};
+  const std::int64_t next_save = grows_at_once() ? steps_ : saved_steps_ + checkpoint_;
+  if (grow_pending_ && next_save > steps_) {
+    next_special_ = std::min(next_special_, next_save);
+  } else if (grow_pending_ || repace_ || steps_in_vain_ > 0 || !evictions_.empty()) {
+    next_stop_ = SimTime{};  // at the next step boundary
   }
 }
 
 bool RunSimulator::grows_at_once() const {
-  return checkpoint_ == kNever || plan_.capacity.elastic->grow == Growth::at_once;
+  return checkpoint_ == kNever ||
+         (plan_.capacity.elastic && plan_.capacity.elastic->grow == Growth::at_once);
 }
 
 // Training in progress ends with the step that it is in at `at`, or now if that is later.

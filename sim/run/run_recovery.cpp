@@ -442,6 +442,7 @@ void RunSimulator::nodes_leave(const PoolEvent& event) {
   ++result_.preemptions;
   notice_ = emergency_ = kForever;
   if (event.nodes == 0) {
+    plan_ahead();
     return;
   }
   ++result_.failures_by_cause[static_cast<std::size_t>(cause)];
