@@ -14,6 +14,7 @@
 // This is the only file of the product that may hold power-of-ten and power-of-two scale literals.
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 
 namespace orrery {
@@ -35,6 +36,7 @@ inline constexpr double kBitsPerByte = 8.0;
 inline constexpr double kSecondsPerMinute = 60.0;
 inline constexpr double kSecondsPerHour = 3600.0;
 inline constexpr double kSecondsPerDay = 86400.0;
+inline constexpr std::size_t kHoursPerDay = 24;
 inline constexpr double kJoulesPerKilowattHour = 3.6e6;
 inline constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 

@@ -8,11 +8,10 @@
 // the second column; what it starts from is kept.
 //
 // module            | gives up                                    | runs again
-// ------------------|---------------------------------------------|---------------------------------
+// ------------------|---------------------------------------------|-------------------------------
 // core_attention    | scores, or the softmax statistics           | the attention core
-// layernorm         | results of the norms before the attention   | norm, cast to the products'
-// type
-//                   | and before the MLP                          |
+// layernorm         | results of the norms before the attention   | norm, cast to the
+//                   | and before the MLP                          | products' type
 // mla_up_projection | latents behind their norms, Q, K, V         | latents' norms, both up
 //                   |                                             | projections, rotary embedding
 // mlp_activation    | input of the down projection: dense MLP,    | activation, cast

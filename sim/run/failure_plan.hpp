@@ -114,7 +114,7 @@ struct FailurePlan {
   std::vector<PlannedSlowdown> slowdowns;
   std::vector<PlannedSilent> silent;
   std::vector<PlannedSpike> spikes;
-  double step_factor = 1.0;  // of every step: determinism checks; not in StepInput::step_time
+  double step_factor = 1.0;     // of every step: determinism checks; not in StepInput::step_time
   bool during_recovery = true;  // false: nothing strikes from a failure until training goes on
   std::optional<std::vector<LoggedStrike>> log;  // replaces the random failures
   std::int64_t full_nodes = 1;  // nodes of the job at which `units_per_node` counts all components

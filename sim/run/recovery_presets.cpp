@@ -115,7 +115,7 @@ std::array<RecoveryPreset, 11> make_presets() {
                                  {128.0, seconds(190.0)},
                                  {256.0, seconds(230.0)},
                                  {512.0, seconds(260.0)},
-                                 {1024.0, seconds(300.0)}})},
+                                 {kKibi, seconds(300.0)}})},
        {.name = "cold-restart-by-gpus",
         .summary = "200 s at 16K GPUs to 900 s at 98K, all stages together",
         .source = "FT-HSDP (arXiv 2602.00277), as quoted by a public survey; rounded there",

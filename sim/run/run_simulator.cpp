@@ -51,8 +51,8 @@ RunSimulator::RunSimulator(const RunPlan& plan)
         const bool loads = i == index_of(RecoveryStage::load);
         const Duration& law = loads ? tier.load[cause] : plan.recovery.stages[cause][i];
         const auto* fixed = std::get_if<FixedDuration>(&law);
-        stages[i] = fixed != nullptr ? Stage{bounded_time(fixed->value), nullptr}
-                                     : Stage{SimTime{}, &law};
+        stages[i] =
+            fixed != nullptr ? Stage{bounded_time(fixed->value), nullptr} : Stage{SimTime{}, &law};
       }
     }
   }

@@ -8,7 +8,7 @@ namespace orrery::run {
 
 namespace {
 
-constexpr double kHour = static_cast<double>(kNanosecondsPerSecond) * 3600.0;
+constexpr double kHour = static_cast<double>(kNanosecondsPerSecond) * kSecondsPerHour;
 constexpr double kDay = kHour * static_cast<double>(kHoursPerDay);
 constexpr double kLatest = 0x1.0p61;  // 73 years in nanoseconds
 

@@ -28,8 +28,6 @@
 
 namespace orrery::run {
 
-inline constexpr std::size_t kHoursPerDay = 24;
-
 // Hazards are multiplied by `multiplier` from `begin` until `end`.
 struct HazardEpisode {
   SimTime begin;

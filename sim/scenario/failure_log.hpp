@@ -5,14 +5,16 @@
 // A CSV file: a header line, then one line per failure, in any order; empty lines and lines that
 // begin with # are skipped; a field may stand in double quotes.
 //
-// column                         | meaning                                          | unit
-// -------------------------------|--------------------------------------------------|----------------
-// time, time_s, time_h, time_d   | since the start of the run                       | as in 12.5h;
-// named timestamp                      | the same as a date in UTC; needs training.start  |
-// 2024-04-01T06:30Z cause                          | name of a cause of the scenario, or a new one
-// | - nodes                          | nodes it took out; optional                      | nodes
-// outage, outage_s, outage_min,  | until training went on; optional: without it the | as in 40min;
-// named outage_h                       | stages of the recovery are simulated             |
+// column                        | meaning                                         | unit
+// ------------------------------|-------------------------------------------------|------
+// time, time_s, time_h, time_d  | since the start of the run                      | named
+// timestamp                     | the same as a date in UTC; needs training.start | date
+// cause                         | name of a cause of the scenario, or a new one   | -
+// nodes                         | nodes it took out; optional                     | nodes
+// outage, outage_s, outage_min, | until training went on; without it the stages   | named
+// outage_h                      | of the recovery are simulated                   |
+//
+// A time in a column without a unit names its own, such as 12.5h.
 //
 // Exactly one of the columns of time is there, and `cause`.
 

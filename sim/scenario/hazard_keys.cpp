@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "sim/run/time_warp.hpp"
 #include "sim/scenario/cause_keys.hpp"
 
 namespace orrery::scenario {
@@ -20,7 +19,7 @@ namespace kind = yaml::kind;
 
 const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
 const yaml::Range<Seconds> kPositiveSpan = {Seconds{}, days(25'000.0), true};
-const yaml::Range<double> kFactor = yaml::between(0.0, 1'000'000.0);
+const yaml::Range<double> kFactor = yaml::between(0.0, kMega);
 
 void add_domains(std::vector<Key>& keys) {
   struct Domain {
@@ -67,7 +66,7 @@ void add_burn_in(std::vector<Key>& keys) {
        .meaning = "Multiplier on the first day of the fleet.",
        .example = "8",
        .required = true},
-      {0.0, 1'000'000.0, true},
+      {0.0, kMega, true},
       [](Draft& draft, const double& value) { burn_in(draft).factor = value; }));
   keys.push_back(value_key<kind::Time>(
       {.path = "failures.burn_in.decay",
@@ -87,7 +86,7 @@ void add_burn_in(std::vector<Key>& keys) {
 
 void read_by_hour(const yaml::Value& value, const std::string& path, Reading& reading) {
   constexpr std::string_view kAllowed = "24 numbers, or {amplitude, peak_hour}";
-  if (value.kind != yaml::Value::Kind::sequence || value.items.size() != run::kHoursPerDay) {
+  if (value.kind != yaml::Value::Kind::sequence || value.items.size() != kHoursPerDay) {
     yaml::report(reading.diagnostics,
                  value.where,
                  path,
@@ -113,8 +112,8 @@ void read_by_hour(const yaml::Value& value, const std::string& path, Reading& re
 void finish_diurnal(const yaml::Value&, const std::string&, Reading& reading) {
   std::vector<double>& by_hour = reading.draft.run.failures.by_hour;
   by_hour.clear();
-  constexpr auto kHours = static_cast<double>(run::kHoursPerDay);
-  for (std::size_t hour = 0; hour < run::kHoursPerDay; ++hour) {
+  constexpr auto kHours = static_cast<double>(kHoursPerDay);
+  for (std::size_t hour = 0; hour < kHoursPerDay; ++hour) {
     const double angle =
         2.0 * std::numbers::pi * (static_cast<double>(hour) - reading.draft.diurnal_peak) / kHours;
     by_hour.push_back(1.0 + reading.draft.diurnal_amplitude * std::cos(angle));

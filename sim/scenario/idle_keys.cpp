@@ -8,6 +8,7 @@
 
 #include "sim/run/recovery_spec.hpp"
 #include "sim/scenario/rules.hpp"
+#include "sim/scenario/what_fails.hpp"
 #include "sim/yaml/reader.hpp"
 
 namespace orrery::scenario {
@@ -262,35 +263,6 @@ void check_network(IdleKeys& idle) {
 }
 
 // Whether anything can fail; a preset that has rates counts.
-bool can_fail(const run::FailureSpec& failures) {
-  const run::FailurePreset* preset = run::find_failure_preset(failures.preset);
-  const auto positive = [](const std::optional<PerSecond>& stated,
-                           const std::optional<PerSecond>& otherwise) {
-    return stated.value_or(otherwise.value_or(PerSecond{})) > PerSecond{};
-  };
-  const run::FailureSpec base = preset == nullptr ? run::FailureSpec{} : preset->spec;
-  return positive(failures.node_rate, base.node_rate) || positive(failures.job_rate, base.job_rate);
-}
-
-bool nodes_can_fail(const run::FailureSpec& failures) {
-  run::FailureSpec nodes_only = failures;
-  nodes_only.job_rate = PerSecond{};
-  return can_fail(nodes_only);
-}
-
-// Whether a cause of the scenario, or else of its preset, is like that.
-template <typename Matches>
-bool any_cause(const run::FailureSpec& failures, const Matches& matches) {
-  const run::FailurePreset* preset = run::find_failure_preset(failures.preset);
-  const run::FailureSpec base = preset == nullptr ? run::FailureSpec{} : preset->spec;
-  const auto in = [&](const std::vector<run::FailureCause>& stated,
-                      const std::vector<run::FailureCause>& otherwise) {
-    const std::vector<run::FailureCause>& causes = stated.empty() ? otherwise : stated;
-    return std::any_of(causes.begin(), causes.end(), matches);
-  };
-  return in(failures.causes, base.causes) || in(failures.correlated, base.correlated);
-}
-
 bool load_is_given(const run::RecoverySpec& recovery) {
   const std::size_t load = run::index_of(run::RecoveryStage::load);
   const run::RecoveryPreset* preset = run::find_recovery_preset(recovery.preset);
@@ -439,7 +411,11 @@ void check_run(IdleKeys& idle) {
       return;
     }
   }
-  const bool fails = can_fail(idle.run().failures);
+  const bool strikes = can_fail(idle.run());
+  const bool fails = strikes || can_restart(idle.run().failures);
+  if (!strikes && std::holds_alternative<run::AutoInterval>(idle.run().checkpoint.interval)) {
+    idle.add("checkpoint.interval", "auto follows the failures, and nothing fails");
+  }
   if (!fails) {
     constexpr std::string_view kNothingFails = "nothing fails in this scenario";
     idle.add("recovery", kNothingFails);
@@ -448,11 +424,11 @@ void check_run(IdleKeys& idle) {
       idle.add("capacity.spares", "no node is ever replaced; the spares only cost");
     }
     idle.add("capacity.repair_time", kNothingFails);
-    if (std::holds_alternative<run::AutoInterval>(idle.run().checkpoint.interval)) {
-      idle.add("checkpoint.interval", "auto follows the failures, and nothing fails");
+  } else if (!nodes_can_fail(idle.run())) {
+    if (!any_cause(idle.run().failures,
+                   [](const run::FailureCause& c) { return c.life.has_value(); })) {
+      idle.add("failures.causes", "they share node_rate, which is 0");
     }
-  } else if (!nodes_can_fail(idle.run().failures)) {
-    idle.add("failures.causes", "they share node_rate, which is 0");
     idle.add("capacity.repair_time", "no node fails, only the job");
     if (idle.run().capacity.spares > 0) {
       idle.add("capacity.spares", "no node is ever replaced; the spares only cost");

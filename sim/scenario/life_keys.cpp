@@ -11,7 +11,7 @@ namespace {
 
 namespace kind = yaml::kind;
 
-const yaml::Range<Seconds> kLife = {Seconds{}, days(1'000'000.0), true};
+const yaml::Range<Seconds> kLife = {Seconds{}, days(kMega), true};
 
 // The law that exactly these parameters make, or nothing.
 std::optional<run::LifeLaw> law_of(const LifeDraft& draft) {
@@ -35,12 +35,17 @@ std::optional<run::LifeLaw> law_of(const LifeDraft& draft) {
   return std::nullopt;
 }
 
+constexpr std::string_view kOtherLaws = "another law";
+
 Key time_row(const std::string& path,
              std::string_view name,
              std::string meaning,
              std::optional<Seconds> LifeDraft::*member) {
   return value_key<kind::Time>(
-      {.path = fmt::format("{}.{}", path, name), .meaning = std::move(meaning), .example = "400d"},
+      {.path = fmt::format("{}.{}", path, name),
+       .note = std::string(kOtherLaws),
+       .meaning = std::move(meaning),
+       .example = "400d"},
       kLife,
       [member](Draft& draft, const Seconds& value) { draft.life.*member = value; });
 }
@@ -53,6 +58,7 @@ Key number_row(const std::string& path,
                std::optional<double> LifeDraft::*member) {
   return value_key<kind::Number>(
       {.path = fmt::format("{}.{}", path, name),
+       .note = std::string(kOtherLaws),
        .meaning = std::move(meaning),
        .example = std::move(example)},
       range,
@@ -61,6 +67,7 @@ Key number_row(const std::string& path,
 
 Key times_row(const std::string& path) {
   Key times = key_of({.path = path + ".times",
+                      .note = std::string(kOtherLaws),
                       .meaning = "Observed lives, drawn with replacement.",
                       .example = "[30d, 95d, 400d]"});
   times.forms = {form_of<kind::Time>(kLife)};
@@ -133,7 +140,7 @@ void add_life_keys(std::vector<Key>& keys,
 
 Key age_key(KeyText text, const std::function<run::InitialAge&(Draft&)>& age) {
   Key key = key_of(std::move(text));
-  const yaml::Range<Seconds> span = yaml::at_most(days(1'000'000.0));
+  const yaml::Range<Seconds> span = yaml::at_most(days(kMega));
   key.forms = {words_form({"stationary", "new"}), form_of<kind::Time>(span)};
   key.read = [age, span](const yaml::Value& value, const std::string& path, Reading& reading) {
     if (yaml::is_word(value, "stationary")) {

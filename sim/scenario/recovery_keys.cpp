@@ -122,7 +122,7 @@ void add_detection(std::vector<Key>& keys) {
                   "first one.",
        .example = "6",
        .required = true},
-      yaml::between(1.0, 1'000.0),
+      yaml::between(1.0, kKilo),
       [](Draft& draft, const double& v) { draft.run.recovery.slow_steps->factor = v; }));
 }
 

@@ -53,7 +53,7 @@ void add_slowdown_keys(std::vector<Key>& keys,
                   "at once the greatest counts.",
        .example = "1.34",
        .required = true},
-      yaml::between(1.0, 1000.0),
+      yaml::between(1.0, kKilo),
       [last](Draft& draft, const double& value) { last(draft).slowdown.median = value; }));
   keys.push_back(value_key<kind::Number>(
       {.path = path + ".spread",
@@ -152,7 +152,7 @@ void add_sdc(std::vector<Key>& keys) {
        .fallback = "1",
        .meaning = "Step time with checks against corruption over the step time without.",
        .example = "1.0025"},
-      yaml::between(1.0, 1000.0),
+      yaml::between(1.0, kKilo),
       [](Draft& draft, const double& value) { sdc(draft).checks = value; }));
   keys.push_back(section_key({.path = "failures.sdc.recovery",
                               .note = "as `recovery`",

@@ -28,6 +28,8 @@ TEST(JsonReport, HasExactlyTheKeysOfTheSchema) {
   EXPECT_EQ(json["schema"], "orrery-evaluation/1");
   EXPECT_EQ(keys_of(json),
             (std::set<std::string>{"schema",
+                                   "bill",
+                                   "causes",
                                    "scenario",
                                    "feasible",
                                    "reasons",

@@ -64,21 +64,25 @@ TEST(LedgerRows, DollarsOfTheRunAreItsCostWithSparesBilled) {
 
 TEST(LedgerRows, DollarsOfTheRunAreItsCostWithoutSpares) {
   Evaluation evaluation = testing::sample_evaluation();
-  evaluation.plan->prices.bill_spares = false;
+  evaluation.plan->pricing.bill_spares = false;
   const auto rows = run_ledger_rows(evaluation);
   EXPECT_NEAR(dollars_of(rows), 8 * 26.5 * 2.0, 1e-9);
   EXPECT_DOUBLE_EQ(in_dollars(*row_of(rows, "spare_idle").dollars), 0.0);
 }
 
-TEST(LedgerRows, BilledNodesThatTheJobMissesAreBookedUnderRepair) {
+TEST(LedgerRows, NodesOutForRepairAreBilledLikeSpares) {
   Evaluation evaluation = testing::sample_evaluation();
-  evaluation.plan->prices.bill_spares = false;
-  // Four trials wait one hour in all for one missing node: the job's 8 GPUs stand in repair.
+  // Four trials wait one hour in all for one missing node: its 8 GPUs are out for repair.
   evaluation.run->ledger_sum.book(run::RunCategory::restart_load, -8, to_sim_time(hours(1.0)));
   evaluation.run->ledger_sum.book(run::RunCategory::repair, 8, to_sim_time(hours(1.0)));
+  // 128 GPU-hours were out before, in four trials.
+  EXPECT_NEAR(in_dollars(*row_of(run_ledger_rows(evaluation), "repair").dollars),
+              (128.0 + 8.0) / 4.0 * 2.0,
+              1e-9);
+  evaluation.plan->pricing.bill_spares = false;
   const auto rows = run_ledger_rows(evaluation);
-  EXPECT_NEAR(in_dollars(*row_of(rows, "repair").dollars), 8 * 0.25 * 2.0, 1e-9);
-  EXPECT_NEAR(dollars_of(rows), 8 * 26.5 * 2.0, 1e-9);
+  EXPECT_DOUBLE_EQ(in_dollars(*row_of(rows, "repair").dollars), 0.0);
+  EXPECT_NEAR(dollars_of(rows), (8 * 26.5 - 2.0) * 2.0, 1e-9);
 }
 
 TEST(LedgerRows, MemoryTermsAddUpToThePeak) {

@@ -111,6 +111,8 @@ run::RunPlan sample_plan() {
   plan.causes = {cause};
   plan.spares = 1;
   plan.prices.gpu_hour = dollars_per_hour(2.0);
+  plan.pricing.priced = true;
+  plan.pricing.fixed = {{SimTime{}, dollars_per_hour(2.0 * kGpus)}};
   plan.simulation.trials = static_cast<std::int64_t>(kTrials);
   plan.simulation.seed = 7;
   return plan;
@@ -130,6 +132,8 @@ run::MonteCarloResult sample_run() {
   run.ledger_sum.book(RunCategory::restart_load, kGpus, of(hours(4.0)));
   run.ledger_sum.book(RunCategory::spare_idle, kGpus, of(hours(90.0)));
   run.ledger_sum.book(RunCategory::repair, kGpus, of(hours(16.0)));
+  run.failures_by_cause = {1.5};
+  run.gpu_time_by_cause = {static_cast<Int128>(kGpus) * of(hours(10.0)).ns};
   return run;
 }
 

@@ -111,10 +111,9 @@ TEST(FailurePlans, ALogTakesThePlaceOfRandomFailures) {
   RunSpec spec = month();
   spec.failures.node_rate = per_day(100.0);
   spec.failures.causes = {failure_cause("GPU", FailureCategory::gpu)};
-  spec.failures.log_lines =
-      std::vector<LoggedFailure>{{days(3.0), "switch", 0, std::nullopt},
-                                 {days(1.0), "GPU", std::nullopt, hours(2.0)},
-                                 {days(3.0), "feed", 4, std::nullopt}};
+  spec.failures.log_lines = std::vector<LoggedFailure>{{days(3.0), "switch", 0, std::nullopt},
+                                                       {days(1.0), "GPU", std::nullopt, hours(2.0)},
+                                                       {days(3.0), "feed", 4, std::nullopt}};
   const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 16));
   EXPECT_NEAR(in_days(*plan.mtbf), 1.0, 1e-12);
   FailureSources sources(plan);

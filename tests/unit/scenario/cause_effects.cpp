@@ -73,7 +73,7 @@ void add_cause(std::vector<Effect>& effects, const std::string& list) {
   with_life("life.shape", "{mean: 1d, shape: 1}", "weibull 1 86400 s");
   with_life("life.median", "{median: 1d, sigma: 1.2}", "lognormal 86400 s 1.2");
   with_life("life.sigma", "{mean: 1d, sigma: 2}", "lognormal 11692.96847 s 2");
-  with_life("life.times", "[1d, 2d]", "times 86400 s 172800 s");
+  with_life("life.times", "{times: [1d, 2d]}", "times 86400 s 172800 s");
 }
 
 void add_slowdown(std::vector<Effect>& effects, const std::string& list) {

@@ -85,7 +85,7 @@ std::vector<Effect> save_effects() {
 std::vector<Effect> recovery_effects() {
   static const ScenarioText::Pairs points = {
       {"recovery.communicators.points", "[{gpus: 64, time: 1s}]"}};
-  static const ScenarioText::Pairs slow = {{"recovery.slow_steps", "{factor: 2}"}};
+  static const ScenarioText::Pairs slow = {{"recovery.slow_steps.factor", "2"}};
   return {
       {"recovery.preset", "megascale-2024", "recovery.preset = megascale-2024"},
       {"recovery.communicators.preset", "nccl-2026", "recovery.communicators = nccl-2026"},
