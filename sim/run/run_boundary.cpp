@@ -89,6 +89,8 @@ void RunSimulator::special_action() {
   if (repace_) {
     set_pace();
     plan_ahead();
+  } else if (steps_ > next_special_) {  // growth was planned while training waited for a save
+    plan_ahead();
   }
   const bool at_target = steps_ == target_;
   if (at_target && plan_.checkpoint.final_save && saved_.on_storage() != steps_) {
@@ -106,6 +108,7 @@ void RunSimulator::special_action() {
   } else if (rework_ < plan_.rework.size() && steps_ == plan_.rework[rework_].at_step) {
     begin_rework();
   } else if (!begin_due_stop()) {
+    plan_ahead();
     begin_training();
   }
 }

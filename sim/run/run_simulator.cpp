@@ -101,7 +101,7 @@ void RunSimulator::next_action() {
   if (!options_.event_by_event && steps_ == saved_steps_) {
     skip_cycles();
   }
-  if (steps_ == next_special_ || now_ >= next_stop_) [[unlikely]] {
+  if (steps_ >= next_special_ || now_ >= next_stop_) [[unlikely]] {
     special_action();
   } else if (steps_ >= saved_steps_ + checkpoint_ && blocked_until_ <= now_) {
     begin_save();
@@ -182,8 +182,9 @@ void RunSimulator::skip_cycles() {
     return;
   }
   std::int64_t cycles = (limit.ns - now_.ns - 1) / cycle.ns;
-  // A special step may end a cycle, except the target: its save is waited for.
-  const std::int64_t room = next_special_ - steps_ - (next_special_ == target_ ? 1 : 0);
+  // A special step may end a cycle, except where its save is waited for.
+  const bool waits = next_special_ == target_ || grow_pending_;
+  const std::int64_t room = next_special_ - steps_ - (waits ? 1 : 0);
   cycles = std::min(cycles, room / checkpoint_);
   if (cycles <= 0) {
     return;

@@ -230,6 +230,19 @@ TEST(Elastic, GoesOnWithFewerNodesAndGrowsAtTheNextCheckpoint) {
   EXPECT_DOUBLE_EQ(in_seconds(result.ledger.gpu_time(RunCategory::waiting_for_capacity)), 0.0);
 }
 
+TEST(Elastic, GrowsAtACheckpointThatWouldBeWrittenInTheBackground) {
+  // The save at which it grows is waited for, also when quiet cycles were skipped up to it.
+  RunSpec spec = elastic_spec(Growth::at_checkpoint);
+  spec.training.steps = 200;
+  spec.checkpoint.mode = CheckpointMode::async;
+  spec.checkpoint.durable = seconds(10.0);
+  spec.capacity.repair_time = fixed(seconds(9000.0));
+  const RunPlan plan = plan_of(spec, elastic_steps());
+  const RunResult result = lose_a_node(plan);
+  EXPECT_EQ(result.resizes, 2);
+  EXPECT_EQ(result.steps_done, 200);
+}
+
 TEST(Elastic, GrowsAtOnceAfterASave) {
   // The third slow step ends at 1220: saved without stall, restarted until 1250, 3 steps: 1550.
   const RunPlan plan = plan_of(elastic_spec(Growth::at_once), elastic_steps());
