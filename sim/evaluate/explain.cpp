@@ -117,7 +117,7 @@ std::string explain_run(const report::Evaluation& evaluation) {
                                  format_time(to_seconds(plan.step.step_time)),
                                  format_integer(plan.step.gpus),
                                  format_integer(plan.step.nodes),
-                                 plan.spares);
+                                 plan.capacity.spare_nodes());
   if (plan.mtbf) {
     text += fmt::format("  MTBF of the job {}, mean recovery {} with a node at hand\n",
                         format_time(*plan.mtbf),

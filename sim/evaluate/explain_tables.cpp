@@ -299,7 +299,7 @@ std::string checkpoint_table(const run::RunPlan& plan) {
   const Seconds interval =
       to_seconds(plan.step.step_time) * static_cast<double>(*plan.checkpoint_steps);
   text += fmt::format("  size {}, every {} steps = {}\n",
-                      format_bytes(plan.checkpoint_size),
+                      format_bytes(plan.checkpoint.size),
                       *plan.checkpoint_steps,
                       format_time(interval));
   text += fmt::format("  training blocked {}, protects after {}\n",

@@ -114,17 +114,20 @@ std::string run_head(const Evaluation& evaluation) {
           ? fmt::format(
                 "{} step{}", format_integer(*plan.target_steps), *plan.target_steps == 1 ? "" : "s")
           : fmt::format("a window of {}", format_time(to_seconds(plan.end), kTrimmed));
+  const std::int64_t spares = plan.capacity.spare_nodes();
   std::string text = fmt::format("{}, {} spare node{}, {} trial{}, seed {}",
                                  goal,
-                                 plan.spares,
-                                 plan.spares == 1 ? "" : "s",
+                                 spares,
+                                 spares == 1 ? "" : "s",
                                  format_integer(evaluation.run->trials),
                                  evaluation.run->trials == 1 ? "" : "s",
                                  plan.simulation.seed);
   if (const std::optional<DollarsPerSecond> price = mean_price(evaluation)) {
-    text += fmt::format(", {} per GPU-hour{}",
+    const std::string& date = plan.pricing.as_of;
+    text += fmt::format(", {} per GPU-hour{}{}",
                         format_money(*price * hours(1.0)),
-                        plan.pricing.is_simple() ? "" : " in all");
+                        plan.pricing.is_simple() ? "" : " in all",
+                        date.empty() ? "" : fmt::format(" ({})", printable(date)));
   }
   return text;
 }
@@ -139,7 +142,7 @@ void add_reliability(TextPage& page, const Evaluation& evaluation) {
         to_seconds(plan.step.step_time) * static_cast<double>(*plan.checkpoint_steps);
     text += fmt::format(
         "; a checkpoint of {} every {} ({} steps) stops training {} and protects after {}",
-        format_bytes(plan.checkpoint_size),
+        format_bytes(plan.checkpoint.size),
         format_time(interval, kTrimmed),
         format_integer(*plan.checkpoint_steps),
         format_time(to_seconds(plan.stall), kTrimmed),

@@ -124,7 +124,7 @@ Bill Billing::bill(SimTime end, const RunLedger& ledger, const RunUse& use) {
   const Seconds wall = to_seconds(end);
   bill.of(CostCategory::storage) =
       wall * (prices.stored_data + prices.per_stored_gigabyte *
-                                       (in_gigabytes(plan_.checkpoint_size) *
+                                       (in_gigabytes(plan_.checkpoint.size) *
                                         mean_checkpoints_kept(plan_.checkpoint, use.checkpoints)));
   bill.of(CostCategory::egress) = prices.out;
   bill.of(CostCategory::operators) = prices.per_failure * static_cast<double>(use.failures);

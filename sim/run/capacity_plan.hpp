@@ -80,6 +80,15 @@ struct CapacityPlan {
   PlannedRepair repair;
   std::optional<PlannedElastic> elastic;
   std::optional<PlannedSpot> spot;
+
+  // Of all levels.
+  [[nodiscard]] std::int64_t spare_nodes() const {
+    std::int64_t sum = 0;
+    for (const PlannedSpares& level : spares) {
+      sum += level.nodes;
+    }
+    return sum;
+  }
 };
 
 }  // namespace orrery::run

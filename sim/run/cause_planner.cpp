@@ -131,14 +131,7 @@ PlannedCause CausePlanner::resolve(const FailureCause& cause) const {
   planned.hit_nodes = std::min(plan_.step.nodes, static_cast<std::int64_t>(shared.value_or(0.0)));
   const bool takes = cause.takes_node.value_or(takes_node_by_default(cause.category));
   planned.takes_nodes = cause.takes_nodes.value_or(takes ? planned.hit_nodes : 0);
-  planned.takes_node = planned.takes_nodes > 0;
   planned.stated = cause.recovery;
-  planned.recovery = recovery_;
-  for (std::size_t i = 0; i < kRecoveryStageCount; ++i) {
-    if (cause.recovery[i]) {
-      planned.recovery[i] = *cause.recovery[i];
-    }
-  }
   return planned;
 }
 

@@ -19,10 +19,8 @@ namespace orrery::run {
 // Appends to RunPlan::causes. Keeps references to all its arguments.
 class CausePlanner {
  public:
-  using Stages = std::array<Duration, kRecoveryStageCount>;  // by RecoveryStage
-
-  CausePlanner(const FailureSpec& spec, const Stages& recovery, RunPlan& plan, Findings& findings)
-      : spec_(spec), recovery_(recovery), plan_(plan), findings_(findings) {}
+  CausePlanner(const FailureSpec& spec, RunPlan& plan, Findings& findings)
+      : spec_(spec), plan_(plan), findings_(findings) {}
 
   // A cause without a law of its own has `share` of the node rate.
   void add(const FailureCause& cause, std::string_view key, PerSecond share);
@@ -40,7 +38,6 @@ class CausePlanner {
   [[nodiscard]] PlannedCause resolve(const FailureCause& cause) const;
 
   const FailureSpec& spec_;
-  const Stages& recovery_;
   RunPlan& plan_;
   Findings& findings_;
 };

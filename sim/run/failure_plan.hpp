@@ -56,11 +56,9 @@ enum class StrikeEffect : std::uint8_t { failure, slowdown, silent, spike };
 struct PlannedCause {
   std::string name;
   FailureCategory category = FailureCategory::unknown;
-  bool takes_node = false;
-  double cumulative = 0.0;  // long-run share of this and the failures before it
-  std::array<Duration, kRecoveryStageCount> recovery;  // by RecoveryStage
-  RecoveryStages stated;                               // stages that the cause itself states
-  LifeLaw life = ExponentialLife{};                    // of one unit
+  double cumulative = 0.0;           // long-run share of this and the failures before it
+  RecoveryStages stated;             // stages that the cause itself states
+  LifeLaw life = ExponentialLife{};  // of one unit
   InitialAge age;
   FailureScope scope = FailureScope::node;
   double units_per_node = 1.0;   // 0: one unit whatever the number of nodes

@@ -24,6 +24,10 @@
 
 namespace orrery::run {
 
+[[nodiscard]] inline SimTime times(std::int64_t count, SimTime each) {
+  return {count * each.ns};
+}
+
 struct Pace {
   SimTime step;
   std::int64_t gpus = 1;

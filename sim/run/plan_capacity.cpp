@@ -104,9 +104,6 @@ std::int32_t preemption_cause(RunPlan& plan) {
   cause.life = ExponentialLife{seconds(std::numeric_limits<double>::infinity())};  // by the pool
   cause.hit_nodes = 1;
   cause.cumulative = plan.causes.empty() ? 1.0 : plan.causes.back().cumulative;
-  if (!plan.causes.empty()) {
-    cause.recovery = plan.causes.back().recovery;
-  }
   plan.causes.push_back(std::move(cause));
   return static_cast<std::int32_t>(plan.causes.size()) - 1;
 }
@@ -206,8 +203,6 @@ void plan_capacity(const RunSpec& spec, RunPlan& plan, Findings& findings) {
   }
   capacity.bad_share = plan.failures.lemons.fraction;
   capacity.repair.remove_after = plan.failures.lemons.remove_after;
-  plan.spares = spec.capacity.spares;
-  plan.repair_time = spec.capacity.repair_time;
   plan.capacity = std::move(capacity);
 }
 

@@ -266,11 +266,8 @@ void plan_saves(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
   findings.require(in_range(times.stall) && in_range(times.durable),
                    "checkpoint.stall",
                    "a save must take between 0 s and 73 years");
-  plan.checkpoint_mode = spec.mode;
-  plan.checkpoint_size = plan.checkpoint.size;
   plan.stall = bounded_time(times.stall);
   plan.durable = bounded_time(times.durable);
-  plan.final_save = spec.final_save;
   const Seconds emergency =
       spec.mode == CheckpointMode::sync
           ? times.stall

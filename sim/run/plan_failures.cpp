@@ -226,14 +226,13 @@ FailureSpec failures_with_preset(const FailureSpec& spec, Findings& findings) {
 }
 
 void plan_failures(const FailureSpec& spec,
-                   const Stages& recovery,
                    std::optional<std::int64_t> start,
                    RunPlan& plan,
                    Findings& findings) {
   plan.failures.full_nodes = plan.step.nodes;
   plan.failures.during_recovery = spec.during_recovery;
   plan_modulation(spec, start, plan.failures, findings);
-  CausePlanner planner(spec, recovery, plan, findings);
+  CausePlanner planner(spec, plan, findings);
   plan_causes(spec, planner, findings);
   if (!findings.sound()) {
     return;

@@ -18,10 +18,9 @@ namespace orrery::run {
 // over a day.
 [[nodiscard]] PerSecond long_run_rate(const PlannedCause& cause, const RunPlan& plan);
 
-// Fills `causes`, `mtbf` and `failures` of the plan, whose step is known. `recovery` holds the
-// job's stages, `start` the begin of the run (seconds since 1970-01-01T00:00Z).
+// Fills `causes`, `mtbf` and `failures` of the plan, whose step is known. `start` is the
+// begin of the run (seconds since 1970-01-01T00:00Z).
 void plan_failures(const FailureSpec& spec,
-                   const std::array<Duration, kRecoveryStageCount>& recovery,
                    std::optional<std::int64_t> start,
                    RunPlan& plan,
                    Findings& findings);

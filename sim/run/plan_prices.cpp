@@ -207,9 +207,9 @@ DollarsPerSecond break_even_spot_price(DollarsPerSecond on_demand,
 
 void plan_prices(const RunSpec& run, RunPlan& plan, Findings& findings) {
   const PriceSpec spec = with_preset(run.prices, findings);
-  plan.prices = spec;
   plan.pricing = {};
   plan.pricing.bill_spares = spec.bill_spares;
+  plan.pricing.as_of = spec.as_of;
   plan_fixed(spec, run.training.start, plan, findings);
   plan_spot_price(spec, plan, findings);
   if (spec.reserved) {

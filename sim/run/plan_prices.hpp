@@ -12,7 +12,7 @@
 
 namespace orrery::run {
 
-// Fills plan.pricing and plan.prices (with what the preset states).
+// Fills plan.pricing.
 void plan_prices(const RunSpec& spec, RunPlan& plan, Findings& findings);
 
 // Price per GPU at which spot nodes and nodes on demand cost the same per step, given the goodput

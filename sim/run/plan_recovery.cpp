@@ -162,16 +162,15 @@ std::array<Duration, kRecoveryStageCount> job_recovery(const RecoverySpec& spec,
 
 void plan_recovery(const RecoverySpec& spec,
                    const CheckpointSpec& checkpoint,
+                   const std::array<Duration, kRecoveryStageCount>& job,
                    RunPlan& plan,
                    Findings& findings) {
   if (!findings.sound()) {
     return;
   }
-  const Seconds load = load_time(checkpoint, plan.step, 1.0);
-  const Stages job = job_recovery(spec, plan.step, load, findings);
   const Curves curves = curves_of(spec, find_recovery_preset(spec.preset), findings);
   RecoveryPlan& recovery = plan.recovery;
-  for (PlannedCause& cause : plan.causes) {
+  for (const PlannedCause& cause : plan.causes) {
     Stages stages = job;
     Curves by_gpus = curves;
     stages[kDetect] = detection_of(spec, cause.symptom, job[kDetect]);
@@ -185,7 +184,6 @@ void plan_recovery(const RecoverySpec& spec,
         by_gpus[i].clear();
       }
     }
-    cause.recovery = stages;
     recovery.stages.push_back(std::move(stages));
     recovery.curves.push_back(std::move(by_gpus));
   }

@@ -23,9 +23,10 @@ void check_stages(const RecoveryStages& stages, std::string_view key, Findings& 
                                                                      Seconds load,
                                                                      Findings& findings);
 
-// Fills `plan.recovery`, and the stages in `plan.causes`, which are known without them.
+// Fills `plan.recovery` for all of `plan.causes`; `job`: see job_recovery.
 void plan_recovery(const RecoverySpec& recovery,
                    const CheckpointSpec& checkpoint,
+                   const std::array<Duration, kRecoveryStageCount>& job,
                    RunPlan& plan,
                    Findings& findings);
 

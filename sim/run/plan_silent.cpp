@@ -49,7 +49,6 @@ void plan_slowdown(const SlowdownSpec& spec,
   }
   planned.cause = planner.add_process(spec.name, spec.node_rate, spec.job_rate, spec.recovery, key);
   plan.causes.back().takes_nodes = takes_node ? 1 : 0;
-  plan.causes.back().takes_node = takes_node;
   set_effect(plan, StrikeEffect::slowdown, plan.failures.slowdowns.size());
   plan.failures.slowdowns.push_back(planned);
 }
@@ -102,7 +101,6 @@ void plan_spikes(const SpikeSpec& spec, CausePlanner& planner, RunPlan& plan, Fi
   planned.skip_steps = spec.skip_steps;
   planned.cause = planner.add_process("loss spike", std::nullopt, rate, spec.recovery, kKey);
   plan.causes.back().takes_nodes = 0;
-  plan.causes.back().takes_node = false;
   set_effect(plan, StrikeEffect::spike, plan.failures.spikes.size());
   plan.failures.spikes.push_back(planned);
 }

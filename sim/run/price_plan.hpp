@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/base/sim_time.hpp"
@@ -40,6 +41,7 @@ struct PlannedEnergy {
 
 struct PricePlan {
   bool priced = false;                   // some key gives a price
+  std::string as_of;                     // date of the prices, as stated or of the preset
   std::vector<PriceStep> fixed;          // ascending, the first from 0; empty: unpriced
   std::optional<DollarsPerSecond> spot;  // per node
   bool traced_spot = false;              // the traces have prices

@@ -81,7 +81,7 @@ void RunSimulator::reset(const TrialOptions& options) {
   failures_.reset(options.trial);
   saved_.reset();
   billing_.reset(options.trial, pool_.held());
-  job_gpus_ = nodes_saved_ = pool_.job_nodes() * gpus_per_node_;
+  job_gpus_ = gpus_saved_ = pool_.job_nodes() * gpus_per_node_;
   paces_.reset(pace_now());
   set_pace();
   plan_ahead();

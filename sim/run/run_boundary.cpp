@@ -8,14 +8,6 @@
 
 namespace orrery::run {
 
-namespace {
-
-SimTime times(std::int64_t count, SimTime each) {
-  return {count * each.ns};
-}
-
-}  // namespace
-
 // The steps at `step_time`, on the nodes that the job holds, as its phase and slowdowns ask.
 Pace RunSimulator::pace_now() const {
   const PlannedPhase& phase = plan_.phases[phase_];
@@ -276,7 +268,7 @@ bool RunSimulator::complete_other_action() {
   switch (action_) {
     case Action::blocking_save:
       saved_steps_ = steps_;
-      nodes_saved_ = job_gpus_;
+      gpus_saved_ = job_gpus_;
       if (saved_.on_storage() != steps_) {  // unless it was the save in flight
         saved_.put(steps_);
         copies_are_durable(1);

@@ -72,7 +72,7 @@ Seconds fault_free_wall(const RunPlan& plan, double steps) {
   Seconds busy = time_of_steps(plan.phases, static_cast<std::int64_t>(steps)) +
                  times(steps - 1.0, plan.checkpoint_steps) * to_seconds(plan.stall) +
                  times(steps, plan.evaluation_steps) * to_seconds(plan.evaluation_time);
-  if (plan.final_save) {
+  if (plan.checkpoint.final_save) {
     busy += to_seconds(plan.durable);
   }
   double stopped = 0.0;
@@ -192,10 +192,10 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
   plan_saves(spec.checkpoint, plan, findings);
   const Seconds load = findings.sound() ? load_time(spec.checkpoint, plan.step, 1.0) : Seconds{};
   const auto stages = job_recovery(spec.recovery, plan.step, load, findings);
-  plan_failures(failures, stages, spec.training.start, plan, findings);
+  plan_failures(failures, spec.training.start, plan, findings);
   plan_simulation(spec.simulation, plan, findings);
   plan_capacity(spec, plan, findings);  // adds a cause of its own
-  plan_recovery(spec.recovery, spec.checkpoint, plan, findings);
+  plan_recovery(spec.recovery, spec.checkpoint, stages, plan, findings);
   plan_prices(spec, plan, findings);
   plan_evaluation(spec.evaluation, plan, findings);
   plan_stops(failures, plan, findings);
@@ -220,13 +220,13 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
 Seconds mean_recovery_time(const RunPlan& plan) {
   Seconds total;
   double before = 0.0;
-  for (const PlannedCause& cause : plan.causes) {
+  for (std::size_t i = 0; i < plan.causes.size(); ++i) {
     Seconds stages;
-    for (const Duration& stage : cause.recovery) {
+    for (const Duration& stage : plan.recovery.stages[i]) {
       stages += mean(stage);
     }
-    total += (cause.cumulative - before) * stages;
-    before = cause.cumulative;
+    total += (plan.causes[i].cumulative - before) * stages;
+    before = plan.causes[i].cumulative;
   }
   return total;
 }

@@ -49,11 +49,8 @@ struct RunPlan {
   SimTime end;                                   // of the window, or the horizon
   SimTime fault_free_wall;                       // without failures, planned stops included
   std::optional<std::int64_t> checkpoint_steps;  // absent: nothing is saved before the end
-  CheckpointMode checkpoint_mode = CheckpointMode::sync;
-  Bytes checkpoint_size;
   SimTime stall;
   SimTime durable;
-  bool final_save = true;
   std::optional<std::int64_t> evaluation_steps;
   SimTime evaluation_time;
   PeriodicStop maintenance;
@@ -63,19 +60,12 @@ struct RunPlan {
   FailurePlan failures;
   CheckpointPlan checkpoint;
   RecoveryPlan recovery;
-  std::int64_t spares = 0;
-  Duration repair_time;
-  PriceSpec prices;
-  CapacityPlan capacity;  // `spares` and `repair_time` repeat its simplest case
-  PricePlan pricing;      // `prices` is what it was resolved from
+  CapacityPlan capacity;
+  PricePlan pricing;
   SimulationSpec simulation;
 
   [[nodiscard]] std::int64_t job_gpus() const {
     return step.gpus;
-  }
-
-  [[nodiscard]] std::int64_t allocated_gpus() const {
-    return (step.nodes + spares) * step.gpus_per_node;
   }
 };
 

@@ -233,7 +233,7 @@ SimTime RunSimulator::stage_length(RecoveryStage stage) {
   if (stage == RecoveryStage::reschedule) {
     length += readiness_;
     readiness_ = SimTime{};
-  } else if (stage == RecoveryStage::load && nodes_saved_ != job_gpus_) {
+  } else if (stage == RecoveryStage::load && gpus_saved_ != job_gpus_) {
     length += plan_.checkpoint.reshard;
   }
   return length;

@@ -11,10 +11,6 @@ namespace orrery::run {
 
 namespace {
 
-SimTime times(std::int64_t count, SimTime each) {
-  return {count * each.ns};
-}
-
 // A copy before the newest one is asked for only after these.
 bool asks_for_older_copies(const RunPlan& plan) {
   return plan.checkpoint.corrupt > 0.0 || !plan.failures.silent.empty() ||
@@ -80,7 +76,7 @@ void RunSimulator::begin_training() {
 void RunSimulator::begin_save() {
   ++saves_;
   saved_steps_ = steps_;
-  nodes_saved_ = job_gpus_;
+  gpus_saved_ = job_gpus_;
   if (saves_alike_) {
     save_ = plan_.checkpoint.saves.data();
     save_stalls_ = saves_stall_;
@@ -207,7 +203,7 @@ void RunSimulator::skip_cycles() {
   steps_ += cycles * checkpoint_;
   saves_ += cycles;
   saved_steps_ = steps_;
-  nodes_saved_ = job_gpus_;
+  gpus_saved_ = job_gpus_;
   const SimTime begun = now_ - save.stall;
   if (saved_.begin(begun, steps_, save)) {
     copies_are_durable(saved_.end_stall(steps_, save));

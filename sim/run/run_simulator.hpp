@@ -300,7 +300,7 @@ class RunSimulator {
   std::int32_t shrunk_by_ = -1;    // cause for which the job runs on fewer nodes
   std::size_t source_ = 0;         // tier from which it loads
   std::int64_t lost_nodes_ = 0;    // since the job last ran
-  std::int64_t nodes_saved_ = 0;   // nodes of the job at the latest save
+  std::int64_t gpus_saved_ = 0;    // GPUs of the job at the latest save
   bool late_save_ = false;         // the surviving replicas will save
   SimTime readiness_;              // until the nodes that join are ready
   std::optional<SimTime> outage_;  // replaces the stages

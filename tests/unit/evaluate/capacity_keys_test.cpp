@@ -8,19 +8,10 @@
 #include <vector>
 
 #include "sim/report/ledger_rows.hpp"
-#include "tests/unit/evaluate/evaluate_fixture.hpp"
+#include "tests/unit/evaluate/change_table.hpp"
 
 namespace orrery::evaluate::test {
 namespace {
-
-enum class Moves { up, down };
-
-struct Change {
-  std::string_view from;
-  std::string_view to;
-  std::string_view metric;
-  Moves direction;
-};
 
 // A month of 8 replicas of one node each; the step is given, the sizes keep its ratio to the model.
 constexpr std::string_view kStep = R"(format: orrery/1
@@ -36,22 +27,6 @@ checkpoint: {interval: 1h, stall: 20s}
 recovery: {reschedule: 5min, load: 1min}
 simulation: {trials: 200, seed: 7}
 )";
-
-void expect_moves(const std::string& text, const std::vector<Change>& changes) {
-  const report::Evaluation base = must_evaluate(text, {.levers = false});
-  for (const Change& change : changes) {
-    SCOPED_TRACE(std::string(change.from) + " -> " + std::string(change.to));
-    const report::Evaluation changed =
-        must_evaluate(replaced(text, change.from, change.to), {.levers = false});
-    const double before = value(base, change.metric);
-    const double after = value(changed, change.metric);
-    if (change.direction == Moves::up) {
-      EXPECT_GT(after, before) << change.metric;
-    } else {
-      EXPECT_LT(after, before) << change.metric;
-    }
-  }
-}
 
 TEST(CapacityKeys, SparesAndRepairsMoveTheirMetrics) {
   const std::string text = std::string(kStep) + R"(

@@ -6,35 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/unit/evaluate/evaluate_fixture.hpp"
+#include "tests/unit/evaluate/change_table.hpp"
 
 namespace orrery::evaluate::test {
 namespace {
-
-enum class Moves { up, down };
-
-struct Change {
-  std::string_view from;
-  std::string_view to;
-  std::string_view metric;
-  Moves direction;
-};
-
-void expect_moves(const std::string& text, const std::vector<Change>& changes) {
-  const report::Evaluation base = must_evaluate(text, {.levers = false});
-  for (const Change& change : changes) {
-    SCOPED_TRACE(std::string(change.from) + " -> " + std::string(change.to));
-    const report::Evaluation changed =
-        must_evaluate(replaced(text, change.from, change.to), {.levers = false});
-    const double before = value(base, change.metric);
-    const double after = value(changed, change.metric);
-    if (change.direction == Moves::up) {
-      EXPECT_GT(after, before) << change.metric;
-    } else {
-      EXPECT_LT(after, before) << change.metric;
-    }
-  }
-}
 
 TEST(CheckpointKeys, SizeAndRatesMoveTheStall) {
   expect_moves(

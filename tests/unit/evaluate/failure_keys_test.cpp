@@ -8,19 +8,10 @@
 #include <vector>
 
 #include "sim/base/file.hpp"
-#include "tests/unit/evaluate/evaluate_fixture.hpp"
+#include "tests/unit/evaluate/change_table.hpp"
 
 namespace orrery::evaluate::test {
 namespace {
-
-enum class Moves { up, down };
-
-struct Change {
-  std::string_view before;  // keys of `failures`
-  std::string_view after;
-  std::string_view metric;
-  Moves direction;
-};
 
 constexpr std::string_view kRates = "node_rate: 0.05/d, job_rate: 0.1/d";
 
@@ -139,15 +130,11 @@ const std::vector<Change> kChanges = {
 };
 
 TEST(FailureKeys, EveryChangeMovesItsMetric) {
-  for (const Change& change : kChanges) {
-    SCOPED_TRACE(std::string(change.after));
-    const double before = value(must_evaluate(with(change.before)), change.metric);
-    const double after = value(must_evaluate(with(change.after)), change.metric);
-    if (change.direction == Moves::up) {
-      EXPECT_GT(after, before) << change.metric;
-    } else {
-      EXPECT_LT(after, before) << change.metric;
-    }
+  for (const Change& change : kChanges) {  // `from` and `to` are keys of `failures`
+    SCOPED_TRACE(std::string(change.to));
+    expect_moved(change,
+                 value(must_evaluate(with(change.from)), change.metric),
+                 value(must_evaluate(with(change.to)), change.metric));
   }
 }
 

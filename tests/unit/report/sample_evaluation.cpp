@@ -100,8 +100,7 @@ run::RunPlan sample_plan() {
   plan.end = of(days(41.0));
   plan.fault_free_wall = of(days(1.0));
   plan.checkpoint_steps = 360;
-  plan.checkpoint_mode = run::CheckpointMode::async;
-  plan.checkpoint_size = gigabytes(98.0);
+  plan.checkpoint.size = gigabytes(98.0);
   plan.stall = of(seconds(0.5));
   plan.durable = of(seconds(20.0));
   plan.mtbf = hours(10.0);
@@ -109,9 +108,9 @@ run::RunPlan sample_plan() {
   cause.name = "GPU \"fell off\"";
   cause.cumulative = 1.0;
   plan.causes = {cause};
-  plan.spares = 1;
-  plan.prices.gpu_hour = dollars_per_hour(2.0);
+  plan.capacity.spares = {{"hot", 1, run::fixed(Seconds{}), true}};
   plan.pricing.priced = true;
+  plan.pricing.as_of = "2026-11-01";
   plan.pricing.fixed = {{SimTime{}, dollars_per_hour(2.0 * kGpus)}};
   plan.simulation.trials = static_cast<std::int64_t>(kTrials);
   plan.simulation.seed = 7;

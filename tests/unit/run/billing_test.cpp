@@ -141,7 +141,7 @@ TEST(Billing, StorageEgressAndPeople) {
                     .out = gigabytes(800.0)};
   prices.operators = {per_hour(150.0), minutes(30.0)};
   RunPlan plan = plan_of_nodes(10, 2, fixed(days(2.0)));
-  plan.checkpoint_size = terabytes(1.0);
+  plan.checkpoint.size = terabytes(1.0);
   plan.checkpoint.kept = 5;
   const Seconds month = days(365.0 / 12.0);
   const Bill bill =
@@ -192,7 +192,7 @@ TEST(Prices, PresetsGiveWhatTheScenarioDoesNotState) {
   prices.preset = "aws-p5-h100-2026";
   const RunPlan plan = priced(prices);
   EXPECT_NEAR(in_dollars(bill_of(plan, at(1)).total()), 12 * 55.04, 1e-9);
-  EXPECT_EQ(plan.prices.as_of, "2026-11-09");
+  EXPECT_EQ(plan.pricing.as_of, "2026-11-09");
   prices.gpu_hour = per_hour(2.0);
   EXPECT_NEAR(in_dollars(bill_of(priced(prices), at(1)).total()), 96 * 2.0, 1e-9);
 }

@@ -157,7 +157,7 @@ TEST(RecoveryPlan, CausesKeepTheStagesTheyState) {
   const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 128));
   EXPECT_NEAR(mean_of(plan, 0, kReschedule), 1800.0, 1e-9);
   EXPECT_DOUBLE_EQ(plan.recovery.scale(0, RecoveryStage::reschedule, 512), 1.0);
-  EXPECT_EQ(plan.causes[0].recovery[kReschedule].index(), 0U);
+  EXPECT_EQ(plan.recovery.stages[0][kReschedule].index(), 0U);
 }
 
 TEST(RecoveryPlan, OlmoHybridHasItsMedianAndMean) {

@@ -85,7 +85,7 @@ TEST(RunPlan, CauseSharesAreCumulativeAndEndAtOne) {
   EXPECT_NEAR(plan.causes[0].cumulative, 0.5 * 148.0 / 419.0, 1e-12);
   EXPECT_NEAR(plan.causes[17].cumulative, 0.5, 1e-12);
   EXPECT_EQ(plan.causes[18].cumulative, 1.0);
-  EXPECT_FALSE(plan.causes[18].takes_node);
+  EXPECT_EQ(plan.causes[18].takes_nodes, 0);
 }
 
 TEST(RunPlan, HardwareTakesItsNodeAndSoftwareDoesNot) {
@@ -94,18 +94,18 @@ TEST(RunPlan, HardwareTakesItsNodeAndSoftwareDoesNot) {
     const bool soft = cause.category == FailureCategory::software ||
                       cause.category == FailureCategory::dependency ||
                       cause.category == FailureCategory::unknown;
-    EXPECT_EQ(cause.takes_node, !soft) << cause.name;
+    EXPECT_EQ(cause.takes_nodes, soft ? 0 : 1) << cause.name;
   }
 }
 
 TEST(RunPlan, CheckpointOfLlama405BWritesIn2Point8Seconds) {
   const RunPlan plan = plan_of(llama_spec(), llama_step());
-  EXPECT_NEAR(in_terabytes(plan.checkpoint_size), 5.67, 1e-9);
+  EXPECT_NEAR(in_terabytes(plan.checkpoint.size), 5.67, 1e-9);
   // 5.67 TB / 16,384 / 20 GB/s = 17.3 ms blocked; 5.67 TB at 2 TB/s more until it protects.
   const double stall = 5.67e12 / 16384.0 / 20e9;
   EXPECT_NEAR(in_seconds(to_seconds(plan.stall)), stall, 1e-9);
   EXPECT_NEAR(in_seconds(to_seconds(plan.durable)), stall + 2.835, 1e-9);
-  const double load = in_seconds(mean(plan.causes[0].recovery[index_of(RecoveryStage::load)]));
+  const double load = in_seconds(mean(plan.recovery.stages[0][index_of(RecoveryStage::load)]));
   EXPECT_NEAR(load, 2.835, 1e-9);
 }
 
@@ -116,7 +116,7 @@ TEST(RunPlan, BloomCheckpointHasThePublishedSize) {
   spec.checkpoint.stall.reset();
   spec.checkpoint.storage.write = gigabytes_per_second(61.6);
   const RunPlan plan = plan_of(spec, step);
-  EXPECT_NEAR(in_gibibytes(plan.checkpoint_size), 2294.77882385, 0.01);  // bloom_ckpt_bytes
+  EXPECT_NEAR(in_gibibytes(plan.checkpoint.size), 2294.77882385, 0.01);  // bloom_ckpt_bytes
   EXPECT_EQ(plan.stall, to_sim_time(seconds(40.0)));                     // bloom_ckpt_bandwidth
 }
 
