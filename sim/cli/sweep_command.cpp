@@ -427,6 +427,7 @@ void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew) {
       "    --metrics 'goodput,cost' -o table.csv scenarios/llama3-405b-16k.yaml\n"
       "  orrery sweep --resume -o table.csv sweep.yaml\n"
       "  orrery sweep --answer checkpoint-interval scenarios/llama3-405b-16k.yaml\n"
+      "  orrery sweep --answer spot scenarios/spot-70b.yaml\n"
       "  orrery sweep --answer finish-by --by 2026-12-24 scenarios/llama3-70b-64h100.yaml");
   command->callback([options, &action, &crew] {
     action = [options, &crew] { return run_sweep_command(*options, crew); };

@@ -28,13 +28,14 @@ struct Entry {
   std::optional<Answer> (*find)(const Asking&);
 };
 
-constexpr std::array<Entry, 6> kAnswers = {{
+constexpr std::array<Entry, 7> kAnswers = {{
     {{"checkpoint-interval", "how far apart should checkpoints be"}, best_checkpoint_interval},
     {{"spares", "how many spare nodes keep the wait for nodes short"}, enough_spares},
     {{"sync-async", "what is an asynchronous checkpoint worth"}, sync_against_async},
     {{"sensitivity", "what moves the end and the cost most"}, sensitivity},
     {{"finish-by", "how likely is it to be done by a date (--by)"}, done_by},
     {{"fan", "how far is the training at every date"}, progress_fan},
+    {{"spot", "up to which price and rate of preemptions do spot nodes pay"}, spot_break_even},
 }};
 
 Json json_of(const AnswerCell& cell) {

@@ -59,5 +59,6 @@ void no_answer(const Asking& asking, std::string_view key, std::string_view why)
 [[nodiscard]] std::optional<Answer> sensitivity(const Asking& asking);
 [[nodiscard]] std::optional<Answer> progress_fan(const Asking& asking);
 [[nodiscard]] std::optional<Answer> done_by(const Asking& asking);
+[[nodiscard]] std::optional<Answer> spot_break_even(const Asking& asking);
 
 }  // namespace orrery::sweep

@@ -59,6 +59,37 @@ std::string without(const std::string& part) {
   return text;
 }
 
+// A save of 20 s after every 100 steps of 10 s; a preemption costs the work since the last save and
+// 300 s, then the node is there again. Nothing else fails.
+std::string spot_scenario() {
+  return R"(format: orrery/1
+name: Spot
+model: {preset: llama2-7b, sequence_length: 4096}
+cluster: {gpu: h100-sxm-80gb, nodes: 2, gpus_per_node: 8, network: {preset: infiniband-400g}}
+layout: {tensor: 2, sequence_parallel: true, sharding: zero1}
+batch: {global: 64, micro: 1}
+recompute: selective
+step: {time: 10s}
+training: {steps: 20000}
+checkpoint: {interval: 100 steps, stall: 20s}
+recovery: {detect: 0s, reschedule: 300s, communicator_init: 0s, load: 0s, warm_up: 0s}
+capacity: {spot: {rate: 0.2/h}}
+prices: {gpu_hour: $4/h, spot_gpu_hour: $2/h, as_of: 2026-11-01}
+simulation: {trials: 400, seed: 3}
+)";
+}
+
+// Time per saved segment of `tau` seconds of work under preemptions at rate `lambda`, each followed
+// by a recovery of R that may be struck itself, against the time without any (Daly's exact form):
+//   e^(lambda R) (e^(lambda (tau + C)) - 1) / lambda  against  tau + C.
+double slowdown(double per_node_hour) {
+  constexpr double kNodes = 2.0;
+  constexpr double kSegment = 100.0 * 10.0 + 20.0;
+  constexpr double kRecovery = 300.0;
+  const double lambda = kNodes * per_node_hour / 3600.0;
+  return std::exp(lambda * kRecovery) * std::expm1(lambda * kSegment) / (lambda * kSegment);
+}
+
 // Exponential failures and a synchronous save: the simulated best lies where theory has it. The
 // curve is flat there, so within a factor of two.
 TEST(Answers, FindTheCheckpointIntervalOfTheory) {
@@ -154,6 +185,58 @@ TEST(Answers, DrawAFanThatRisesAndEndsWithAllTokens) {
   }
 }
 
+// A price s buys as many tokens as $4 without preemptions when s times the slowdown is 4.
+TEST(Answers, FindThePriceAtWhichSpotBreaksEven) {
+  Question question = question_of("spot");
+  question.sweep = make_sweep({}, spot_scenario());
+  const Answer found = must_answer(question);
+  const double price = 4.0 / slowdown(0.2);
+  EXPECT_NEAR(fact(found, "break_even_usd_per_gpu_hour"), price, 0.01 * price);
+  EXPECT_NEAR(fact(found, "saving"), 1.0 - 2.0 / price, 0.01);
+  EXPECT_NEAR(fact(found, "later_s"),
+              200.0 * 1020.0 * (slowdown(0.2) - 1.0),
+              0.05 * 200.0 * 1020.0 * (slowdown(0.2) - 1.0));
+  ASSERT_EQ(found.rows.size(), 6U);
+  EXPECT_NEAR(cell(found, 0, "break_even_usd_per_gpu_hour"), 4.0, 1e-9);  // at no rate
+  EXPECT_EQ(cell(found, 0, "preemptions"), 0.0);
+  for (std::size_t i = 1; i < found.rows.size(); ++i) {
+    EXPECT_LT(cell(found, i, "break_even_usd_per_gpu_hour"),
+              cell(found, i - 1, "break_even_usd_per_gpu_hour"));
+    EXPECT_EQ(cell(found, i, "finish_time_without_s"), cell(found, 0, "finish_time_without_s"));
+  }
+}
+
+// At $2 of $4 the rate may slow the run down by a factor of 2.
+TEST(Answers, FindTheRateOfPreemptionsAtWhichSpotBreaksEven) {
+  Question question = question_of("spot", {});
+  question.sweep = make_sweep({}, spot_scenario());
+  double low = 0.01;
+  double high = 10.0;
+  while (high / low > 1.0001) {
+    const double middle = std::sqrt(low * high);
+    (slowdown(middle) < 2.0 ? low : high) = middle;
+  }
+  const Answer found = must_answer(question);
+  EXPECT_NEAR(fact(found, "break_even_preemptions_per_node_hour"), low, 0.03 * low);
+  std::string dear = spot_scenario();
+  dear.replace(dear.find("spot_gpu_hour: $2/h"), 19, "spot_gpu_hour: $5/h");
+  question.sweep = make_sweep({}, dear);
+  const Answer never = must_answer(question);
+  EXPECT_TRUE(never.sentences.back().starts_with("At that price spot is dearer at every rate"))
+      << never.sentences.back();
+}
+
+TEST(Answers, CompareSpotAtTheValuesOfTheUser) {
+  Question question = question_of("spot");
+  question.sweep = make_sweep({"step.time=10s,20s"}, spot_scenario());
+  question.sweep.trials = 50;
+  const Answer found = must_answer(question);
+  ASSERT_EQ(found.rows.size(), 2U);
+  EXPECT_GT(cell(found, 1, "finish_time_without_s"), 1.9 * cell(found, 0, "finish_time_without_s"));
+  EXPECT_GT(cell(found, 0, "break_even_usd_per_gpu_hour"),
+            cell(found, 1, "break_even_usd_per_gpu_hour"));  // longer between two saves
+}
+
 TEST(Answers, SayWhyThereIsNone) {
   Question question = question_of("finish-by");
   EXPECT_EQ(refusal_of(question),
@@ -167,6 +250,15 @@ TEST(Answers, SayWhyThereIsNone) {
   EXPECT_TRUE(
       refusal_of(question).starts_with("small.yaml: error: finish-by has no answer here: "
                                        "--by: "));
+  Question held = question_of("spot");
+  EXPECT_EQ(refusal_of(held),
+            "small.yaml: error: capacity.spot: spot has no answer here: no node is on spot\n");
+  std::string free = spot_scenario();
+  free.erase(free.find("gpu_hour: $4/h, "), 16);
+  held.sweep = make_sweep({}, free);
+  EXPECT_EQ(refusal_of(held),
+            "small.yaml: error: prices.gpu_hour: spot has no answer here: nodes that are not on "
+            "spot have no price\n");
   Question calm = question_of("checkpoint-interval");
   calm.sweep = make_sweep({}, without("failures: {node_rate: 0.05/d}\n"));
   EXPECT_EQ(refusal_of(calm),
@@ -178,6 +270,7 @@ TEST(Answers, AreTheSameForAnyNumberOfThreads) {
   for (const AnswerName& name : answer_names()) {
     SCOPED_TRACE(name.name);
     Question question = question_of(std::string(name.name));
+    question.sweep = make_sweep({}, name.name == "spot" ? spot_scenario() : small_scenario());
     question.sweep.trials = 30;
     question.by = "30d";
     question.threads = 1;
