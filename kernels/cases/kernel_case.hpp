@@ -19,7 +19,20 @@
 //
 //   gemm fprop bf16 m=8192 n=28672 k=4096
 //
-// Assumptions: dense, contiguous operands; caches are cold (measure/ rotates the operands).
+// A role or precision that is the operation's only one is left out: copy bytes=1048576.
+//
+// Axes. Products follow model::GemmOp: fprop and dgrad have tokens in m, wgrad in k. A grouped
+// product has `groups` products of m x n x k on average; the busiest has `largest` tokens, the
+// others share the rest (group_rows). causal and in_place are switches, 0 or 1. `bytes` of a
+// collective is what nccl-tests prints: the largest buffer of one rank. cross_entropy's columns
+// are the vocabulary, swiglu's the width of its result, rotary's heads those of queries and keys
+// together.
+//
+// Assumptions: dense, contiguous operands; caches are cold (measure/ rotates the operands). As in
+// sim/model, what has one value per row or column beside a matrix (norm weights and statistics,
+// tables of angles, routing) and the scales of products are not counted; scales that a cast writes
+// are. cross_entropy is one fused kernel per pass, while sim/model counts the copies of unfused
+// stacks.
 
 #include <array>
 #include <compare>
@@ -64,7 +77,8 @@ enum class Operation {
 // Passes of an operation. `none`: the operation has one.
 enum class Role { none, forward, backward, fprop, dgrad, wgrad, wgrad_accumulate };
 
-// Element type and scaling of the operands. Products add up in fp32.
+// Element type and scaling of the operands. Products add up in fp32. Optimizer: the gradient's
+// type. Casts: the narrow type, from bf16; in the role backward fp8_tensor is E5M2.
 enum class Precision {
   fp32,
   tf32,
@@ -105,8 +119,9 @@ struct OperationRow {
   std::vector<Role> roles;             // allowed
   std::vector<Precision> precisions;   // allowed
   std::vector<std::string_view> axes;  // names, in the order of KernelCase::extents
+  std::string_view summary;            // what one call does
   std::string_view flop;               // formulas in the names of the axes, for the docs;
-  std::string_view read;               // e: bytes of an element
+  std::string_view read;               // e: bytes of an element, r: of a result, s: of its scales
   std::string_view written;
   Work (*work)(const KernelCase& kernel);
 };
@@ -126,11 +141,14 @@ struct OperationRow {
 
 [[nodiscard]] Work work_of(const KernelCase& kernel);
 
+// Tokens of each group of a grouped product: `largest` in the first, the rest spread evenly.
+[[nodiscard]] std::vector<std::int64_t> group_rows(const KernelCase& kernel);
+
 [[nodiscard]] std::string to_text(const KernelCase& kernel);
 
 // What is wrong with a text or a case (unknown word with the nearest one, an axis missing or twice,
-// an extent that is not positive, a role or precision that the operation does not have, more work
-// than 2^62 bytes or FLOP); nothing when it is sound.
+// an extent that is not positive, a role or precision that the operation does not have, axes that
+// contradict each other, more work than 2^62 bytes or FLOP); nothing when it is sound.
 struct ParsedCase {
   std::optional<KernelCase> kernel;
   std::string problem;  // one sentence, when there is no case
