@@ -98,93 +98,110 @@ void add_products(std::vector<OperationRow>& rows) {
        .work = attention_work});
 }
 
+// Rows of families that differ in name, passes, axes and bytes only; `text`: summary, read,
+// written.
+void add_stream(std::vector<OperationRow>& rows,
+                Operation operation,
+                std::string_view name,
+                const Roles& roles,
+                Axes axes,
+                std::array<std::string_view, 3> text,
+                Work (*work)(const KernelCase&)) {
+  rows.push_back({.operation = operation,
+                  .name = name,
+                  .roles = roles,
+                  .precisions = sixteen_bits(),
+                  .axes = std::move(axes),
+                  .summary = text[0],
+                  .flop = "0",
+                  .read = text[1],
+                  .written = text[2],
+                  .work = work});
+}
+
 void add_streams(std::vector<OperationRow>& rows) {
-  const auto add = [&rows](Operation operation,
-                           std::string_view name,
-                           const Roles& roles,
-                           Axes axes,
-                           std::array<std::string_view, 3> text,
-                           Work (*work)(const KernelCase&)) {
-    rows.push_back({.operation = operation,
-                    .name = name,
-                    .roles = roles,
-                    .precisions = sixteen_bits(),
-                    .axes = std::move(axes),
-                    .summary = text[0],
-                    .flop = "0",
-                    .read = text[1],
-                    .written = text[2],
-                    .work = work});
-  };
   const Axes matrix = {"rows", "columns"};
-  add(Operation::rms_norm,
+  add_stream(
+      rows,
+      Operation::rms_norm,
       "rms_norm",
       passes(),
       matrix,
       {"y = x w / rms(x); backward dx and dw", "e rows columns, backward x 2", "e rows columns"},
       norm_work);
-  add(Operation::layer_norm,
-      "layer_norm",
-      passes(),
-      matrix,
-      {"y = (x - mean) w / deviation + b; backward dx, dw and db",
-       "e rows columns, backward x 2",
-       "e rows columns"},
-      norm_work);
-  add(Operation::residual_add,
-      "residual_add",
-      one_role(),
-      matrix,
-      {"y = a + b", "2 e rows columns", "e rows columns"},
-      residual_work);
-  add(Operation::rotary,
-      "rotary",
-      passes(),
-      {"tokens", "heads", "dim"},
-      {"pairs (i, i + dim / 2) turned by position x frequency",
-       "e tokens heads dim",
-       "e tokens heads dim"},
-      rotary_work);
-  add(Operation::swiglu,
-      "swiglu",
-      passes(),
-      matrix,
-      {"y = silu(gate) up, gate and up side by side; backward their gradients",
-       "2 e rows columns, backward 3",
-       "e rows columns, backward 2"},
-      swiglu_work);
-  add(Operation::cross_entropy,
-      "cross_entropy",
-      passes(),
-      matrix,
-      {"-log softmax of the target; backward softmax - target",
-       "e rows columns + 8 rows",
-       "8 rows, backward e rows columns"},
-      cross_entropy_work);
-  add(Operation::embedding,
-      "embedding",
-      passes(),
-      {"rows", "columns", "vocabulary"},
-      {"rows of a table; backward adds to an fp32 gradient of the table",
-       "e rows columns + 8 rows, backward + 4 rows columns",
-       "e rows columns, backward 4 rows columns"},
-      embedding_work);
-  add(Operation::permute,
-      "permute",
-      passes(),
-      {"rows", "columns", "copies"},
-      {"each token to its `copies` experts; backward adds the copies",
-       "e rows columns, backward x copies",
-       "e rows columns copies, backward / copies"},
-      permute_work);
-  add(Operation::unpermute,
-      "unpermute",
-      passes(),
-      {"rows", "columns", "copies"},
-      {"copies weighted and added; backward of copies and weights",
-       "e rows columns copies, backward + e rows columns",
-       "e rows columns, backward x copies"},
-      unpermute_work);
+  add_stream(rows,
+             Operation::layer_norm,
+             "layer_norm",
+             passes(),
+             matrix,
+             {"y = (x - mean) w / deviation + b; backward dx, dw and db",
+              "e rows columns, backward x 2",
+              "e rows columns"},
+             norm_work);
+  add_stream(rows,
+             Operation::residual_add,
+             "residual_add",
+             one_role(),
+             matrix,
+             {"y = a + b", "2 e rows columns", "e rows columns"},
+             residual_work);
+  add_stream(rows,
+             Operation::rotary,
+             "rotary",
+             passes(),
+             {"tokens", "heads", "dim"},
+             {"pairs (i, i + dim / 2) turned by position x frequency",
+              "e tokens heads dim",
+              "e tokens heads dim"},
+             rotary_work);
+  add_stream(rows,
+             Operation::swiglu,
+             "swiglu",
+             passes(),
+             matrix,
+             {"y = silu(gate) up, gate and up side by side; backward their gradients",
+              "2 e rows columns, backward 3",
+              "e rows columns, backward 2"},
+             swiglu_work);
+}
+
+void add_token_streams(std::vector<OperationRow>& rows) {
+  add_stream(rows,
+             Operation::cross_entropy,
+             "cross_entropy",
+             passes(),
+             matrix,
+             {"-log softmax of the target; backward softmax - target",
+              "e rows columns + 8 rows",
+              "8 rows, backward e rows columns"},
+             cross_entropy_work);
+  add_stream(rows,
+             Operation::embedding,
+             "embedding",
+             passes(),
+             {"rows", "columns", "vocabulary"},
+             {"rows of a table; backward adds to an fp32 gradient of the table",
+              "e rows columns + 8 rows, backward + 4 rows columns",
+              "e rows columns, backward 4 rows columns"},
+             embedding_work);
+  add_stream(rows,
+             Operation::permute,
+             "permute",
+             passes(),
+             {"rows", "columns", "copies"},
+             {"each token to its `copies` experts; backward adds the copies",
+              "e rows columns, backward x copies",
+              "e rows columns copies, backward / copies"},
+             permute_work);
+  add_stream(rows,
+             Operation::unpermute,
+             "unpermute",
+             passes(),
+             {"rows", "columns", "copies"},
+             {"copies weighted and added; backward of copies and weights",
+              "e rows columns copies, backward + e rows columns",
+              "e rows columns, backward x copies"},
+             unpermute_work);
 }
 
 void add_casts(std::vector<OperationRow>& rows) {
@@ -303,6 +320,7 @@ std::vector<OperationRow> make_table() {
   std::vector<OperationRow> rows;
   add_products(rows);
   add_streams(rows);
+  add_token_streams(rows);
   add_casts(rows);
   add_optimizer(rows);
   add_transfers(rows);
