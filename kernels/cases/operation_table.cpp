@@ -170,7 +170,7 @@ void add_token_streams(std::vector<OperationRow>& rows) {
              Operation::cross_entropy,
              "cross_entropy",
              passes(),
-             matrix,
+             {"rows", "columns"},
              {"-log softmax of the target; backward softmax - target",
               "e rows columns + 8 rows",
               "8 rows, backward e rows columns"},
