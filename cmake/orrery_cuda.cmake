@@ -29,6 +29,10 @@ else()
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 20)  # not before: CMake 3.25 tests the compiler with it before it knows it
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 ends at C++17 for nvcc
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  endif()
   find_package(CUDAToolkit QUIET)
   if(CUDAToolkit_VERSION VERSION_LESS 12.9)
     orrery_leave_out("calibration on GPUs (CUDA toolkit ${CUDAToolkit_VERSION}, 12.9 or later is needed)")

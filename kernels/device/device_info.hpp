@@ -1,0 +1,60 @@
+#pragma once
+
+// On which GPU, with which libraries, does the program run? Everything that may change a measured
+// rate, for the fingerprint of a profile.
+//
+// symbol             | meaning                                          | unit  | origin
+// -------------------|--------------------------------------------------|-------|-----------------
+// compute_capability | major and minor                                  | -     | CUDA run time
+// multiprocessors    | SMs                                              | 1     | CUDA run time
+// l2, memory         | second-level cache, global memory                | byte  | CUDA run time
+// header, runtime    | version compiled against, version loaded         | -     | header, library
+//
+// The run-time version of cuDNN and NCCL is absent where the library is not installed: nothing of
+// it is loaded but its version function.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace orrery::kernels {
+
+struct LibraryVersion {
+  std::optional<int> header;   // absent: not compiled in
+  std::optional<int> runtime;  // absent: not installed
+};
+
+struct DeviceInfo {
+  int index = 0;
+  int visible_gpus = 0;
+  std::string name;
+  int major = 0;  // compute capability
+  int minor = 0;
+  int multiprocessors = 0;
+  std::int64_t l2 = 0;                // bytes
+  std::int64_t memory = 0;            // bytes
+  std::int64_t shared_per_block = 0;  // bytes a block may ask for
+  std::int64_t shared_per_multiprocessor = 0;
+  std::string pci;  // 00000000:1b:00.0
+  bool ecc = false;
+  bool mig = false;  // a slice of a GPU: its rates are not those of the whole
+  int driver = 0;    // CUDA version that the driver offers: 13000
+  int runtime = 0;   // of the CUDA run time linked
+  int header = 0;    // CUDART_VERSION
+  LibraryVersion cublaslt;
+  LibraryVersion cudnn;
+  LibraryVersion nccl;
+};
+
+// Makes GPU `index` current and describes it. Throws orrery::Error of kind device with one clear
+// sentence where there is no driver, no GPU, no such index, or a GPU that the kernels are too new
+// for.
+[[nodiscard]] DeviceInfo find_device(int index = 0);
+
+// The sentence of that error, from the status of the first call.
+[[nodiscard]] std::string no_device_sentence(int cuda_status);
+
+// "13.0" of 13000.
+[[nodiscard]] std::string cuda_version_text(int version);
+
+}  // namespace orrery::kernels

@@ -1,0 +1,79 @@
+#pragma once
+
+// At which clock, power and temperature did the GPU run? Read-only questions to NVML, which is
+// loaded at run time: the toolkit has neither its header nor a library to link, and a machine may
+// lack it.
+//
+// symbol          | meaning                                         | unit  | origin
+// ----------------|-------------------------------------------------|-------|--------------------
+// sm_clock        | current clock of the multiprocessors            | MHz   | NVML
+// memory_clock    | current clock of the memory                     | MHz   | NVML
+// power           | drawn by the board                              | W     | NVML
+// energy          | drawn since the driver was loaded               | J     | NVML
+// temperature     | of the GPU                                      | deg C | NVML
+// reasons         | why the clock is below its maximum, a bit set   | -     | NVML
+// power_limit     | enforced limit of the board                     | W     | NVML
+//
+// Whatever NVML does not answer is absent, never 0. Clocks and limits are never set.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace orrery::kernels {
+
+struct GpuReading {
+  std::optional<double> sm_clock;      // MHz
+  std::optional<double> memory_clock;  // MHz
+  std::optional<double> power;         // W
+  std::optional<double> energy;        // J
+  std::optional<double> temperature;   // deg C
+  std::optional<std::uint64_t> reasons;
+};
+
+struct GpuLimits {
+  std::optional<double> sm_clock;      // MHz, largest
+  std::optional<double> memory_clock;  // MHz, largest
+  std::optional<double> power_limit;   // W
+  std::optional<int> pcie_generation;
+  std::optional<int> pcie_width;  // lanes
+  std::optional<bool> mig;
+  std::optional<std::string> driver;  // "580.95.05"
+};
+
+// Names of the bits of GpuReading::reasons: "sw_power_cap", "hw_thermal_slowdown". Bits without a
+// name read "bit_12".
+[[nodiscard]] std::vector<std::string> reason_names(std::uint64_t reasons);
+
+// Reasons that mean a clock below what the same GPU reaches when cool and unlimited; idle and
+// settings of the user do not count.
+[[nodiscard]] bool is_throttled(std::uint64_t reasons);
+
+class Nvml {
+ public:
+  // `pci`: the GPU as CUDA names it. `library`: another file name in tests.
+  explicit Nvml(const std::string& pci, const char* library = "libnvidia-ml.so.1");
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+  ~Nvml();
+
+  // Empty when NVML answers; else why it does not, for the profile's warnings.
+  [[nodiscard]] const std::string& absence() const {
+    return absence_;
+  }
+
+  [[nodiscard]] GpuReading read() const;
+  [[nodiscard]] GpuLimits limits() const;
+
+ private:
+  struct Functions;
+
+  std::unique_ptr<Functions> functions_;
+  void* library_ = nullptr;
+  void* device_ = nullptr;
+  std::string absence_;
+};
+
+}  // namespace orrery::kernels

@@ -1,0 +1,52 @@
+#pragma once
+
+// How is one function compiled for the host and for the GPU with the same result? By marking it
+// ORRERY_HD and by writing products and sums that must agree to the bit with rounded_mul and
+// rounded_add: nvcc may otherwise join them into one fused operation.
+//
+// Assumptions: the host compiler rounds single precision as IEEE 754 says and does not contract
+// (-ffp-contract=off).
+
+#include <cmath>
+
+#if defined(__CUDACC__)
+#define ORRERY_HD __host__ __device__
+#else
+#define ORRERY_HD
+#endif
+
+namespace orrery::kernels {
+
+ORRERY_HD inline float rounded_mul(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return __fmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+
+ORRERY_HD inline float rounded_add(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return __fadd_rn(a, b);
+#else
+  return a + b;
+#endif
+}
+
+ORRERY_HD inline float rounded_div(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return __fdiv_rn(a, b);
+#else
+  return a / b;
+#endif
+}
+
+ORRERY_HD inline float rounded_sqrt(float a) {
+#if defined(__CUDA_ARCH__)
+  return __fsqrt_rn(a);
+#else
+  return std::sqrt(a);
+#endif
+}
+
+}  // namespace orrery::kernels

@@ -1,0 +1,98 @@
+// A library that answers as NVML: an H200 at 700 W whose energy counter is not supported.
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kInvalidArgument = 2;
+constexpr int kNotSupported = 3;
+constexpr int kNotFound = 6;
+
+int device = 0;
+
+}  // namespace
+
+extern "C" {
+
+int nvmlInit_v2();
+int nvmlShutdown();
+int nvmlDeviceGetHandleByPciBusId_v2(const char* pci, void** handle);
+int nvmlDeviceGetClockInfo(void* handle, int clock, unsigned* value);
+int nvmlDeviceGetMaxClockInfo(void* handle, int clock, unsigned* value);
+int nvmlDeviceGetPowerUsage(void* handle, unsigned* value);
+int nvmlDeviceGetTotalEnergyConsumption(void* handle, unsigned long long* value);
+int nvmlDeviceGetTemperature(void* handle, int sensor, unsigned* value);
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* handle, unsigned long long* value);
+int nvmlDeviceGetEnforcedPowerLimit(void* handle, unsigned* value);
+int nvmlDeviceGetMigMode(void* handle, unsigned* current, unsigned* pending);
+int nvmlSystemGetDriverVersion(char* text, unsigned length);
+
+int nvmlInit_v2() {
+  return kSuccess;
+}
+
+int nvmlShutdown() {
+  return kSuccess;
+}
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char* pci, void** handle) {
+  if (std::strcmp(pci, "0000:1b:00.0") != 0) {
+    return kNotFound;
+  }
+  *handle = &device;
+  return kSuccess;
+}
+
+int nvmlDeviceGetClockInfo(void* handle, int clock, unsigned* value) {
+  if (handle != &device || (clock != 1 && clock != 2)) {
+    return kInvalidArgument;
+  }
+  *value = clock == 1 ? 1455 : 3201;
+  return kSuccess;
+}
+
+int nvmlDeviceGetMaxClockInfo(void* handle, int clock, unsigned* value) {
+  if (handle != &device || clock != 1) {
+    return kNotSupported;
+  }
+  *value = 1980;
+  return kSuccess;
+}
+
+int nvmlDeviceGetPowerUsage(void*, unsigned* value) {
+  *value = 699500;
+  return kSuccess;
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long*) {
+  return kNotSupported;
+}
+
+int nvmlDeviceGetTemperature(void*, int sensor, unsigned* value) {
+  *value = sensor == 0 ? 61 : 0;
+  return kSuccess;
+}
+
+// Only the older name: the newer one is looked for first.
+int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* value) {
+  *value = 0x4;
+  return kSuccess;
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* value) {
+  *value = 700000;
+  return kSuccess;
+}
+
+int nvmlDeviceGetMigMode(void*, unsigned* current, unsigned* pending) {
+  *current = 0;
+  *pending = 1;
+  return kSuccess;
+}
+
+int nvmlSystemGetDriverVersion(char* text, unsigned length) {
+  std::snprintf(text, length, "580.95.05");
+  return kSuccess;
+}
+}

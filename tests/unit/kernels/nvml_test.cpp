@@ -1,0 +1,56 @@
+#include "kernels/device/nvml.hpp"
+
+#include <gtest/gtest.h>
+
+namespace orrery::kernels {
+namespace {
+
+TEST(Nvml, WithoutItsLibraryEverythingIsAbsentAndItSaysWhy) {
+  const Nvml nvml("0000:1b:00.0", "libno-such-nvml.so.1");
+  EXPECT_EQ(nvml.absence(), "libno-such-nvml.so.1 is not on this machine");
+  EXPECT_FALSE(nvml.read().power.has_value());
+  EXPECT_FALSE(nvml.read().reasons.has_value());
+  EXPECT_FALSE(nvml.limits().driver.has_value());
+}
+
+TEST(Nvml, ALibraryWithoutItsFunctionsIsNamed) {
+  const Nvml nvml("0000:1b:00.0", "libm.so.6");
+  EXPECT_EQ(nvml.absence(), "libm.so.6 lacks nvmlInit_v2 or nvmlDeviceGetHandleByPciBusId_v2");
+}
+
+TEST(Nvml, ReadsWhatIsAnsweredAndLeavesTheRestAbsent) {
+  const Nvml nvml("0000:1b:00.0", FAKE_NVML);
+  EXPECT_EQ(nvml.absence(), "");
+  const GpuReading reading = nvml.read();
+  EXPECT_EQ(reading.sm_clock, 1455.0);
+  EXPECT_EQ(reading.memory_clock, 3201.0);
+  EXPECT_DOUBLE_EQ(reading.power.value(), 699.5);
+  EXPECT_EQ(reading.temperature, 61.0);
+  EXPECT_EQ(reading.reasons, 0x4U);
+  EXPECT_FALSE(reading.energy.has_value()) << "not supported is absent, not 0";
+  const GpuLimits limits = nvml.limits();
+  EXPECT_EQ(limits.sm_clock, 1980.0);
+  EXPECT_FALSE(limits.memory_clock.has_value());
+  EXPECT_DOUBLE_EQ(limits.power_limit.value(), 700.0);
+  EXPECT_EQ(limits.mig, false);
+  EXPECT_EQ(limits.driver, "580.95.05");
+  EXPECT_FALSE(limits.pcie_width.has_value()) << "a missing function is absent";
+}
+
+TEST(Nvml, AnUnknownGpuIsNamed) {
+  const Nvml nvml("0000:ff:00.0", FAKE_NVML);
+  EXPECT_EQ(nvml.absence(), "NVML does not know the GPU 0000:ff:00.0 (status 6)");
+  EXPECT_FALSE(nvml.read().power.has_value());
+}
+
+TEST(Nvml, ReasonsHaveNamesAndOnlySomeOfThemThrottle) {
+  EXPECT_EQ(reason_names(0x1 | 0x40 | 0x1000),
+            (std::vector<std::string>{"gpu_idle", "hw_thermal_slowdown", "bit_12"}));
+  EXPECT_TRUE(reason_names(0).empty());
+  EXPECT_FALSE(is_throttled(0x1 | 0x2 | 0x100));
+  EXPECT_TRUE(is_throttled(0x4));
+  EXPECT_TRUE(is_throttled(0x1 | 0x80));
+}
+
+}  // namespace
+}  // namespace orrery::kernels
