@@ -8,6 +8,7 @@
 
 #include "sim/step/layer_costs.hpp"
 #include "sim/step/stage_costs.hpp"
+#include "sim/step/step_operations.hpp"
 
 namespace orrery::step {
 
@@ -57,12 +58,6 @@ class Account {
     }
   }
 
-  void add(const model::LayerPasses& passes, double count) {
-    add(passes.forward, count);
-    add(passes.backward_input, count);
-    add(passes.backward_weight, count);
-  }
-
   [[nodiscard]] std::vector<OperationShare> lines() const {
     std::vector<OperationShare> sorted;
     for (const auto& [name, line] : lines_) {
@@ -88,24 +83,8 @@ std::vector<OperationShare> operation_account(const StepInput& input,
                                               std::int64_t device) {
   const Costing costing = make_costing(input, costs);
   Account account(costing);
-  const model::OpOptions& options = costing.options;
-  const double times = micro_batches_per_chunk(input);
-  for (const layout::ChunkLayers& chunk : input.layout.stages[static_cast<std::size_t>(device)]) {
-    for (std::int64_t i = 0; i < chunk.num_layers; ++i) {
-      const std::int64_t layer = chunk.first_layer + i;
-      account.add(model::layer_passes(input.model, options, layer), times);
-      account.add(model::recompute_pass(
-                      input.model, options, layer, recompute_policy(input.spec.recompute, i)),
-                  times);
-    }
-    if (chunk.has_embedding) {
-      account.add(model::embedding_passes(input.model, options), times);
-    }
-    if (chunk.has_head) {
-      account.add(model::head_passes(input.model, options), times);
-      account.add(model::head_recompute_pass(input.model, options, input.spec.recompute.of_head()),
-                  times);
-    }
+  for (const CountedPass& counted : device_passes(input, costs, device)) {
+    account.add(counted.pass, counted.count);
   }
   return account.lines();
 }

@@ -1,0 +1,36 @@
+#pragma once
+
+// Which kernels does the step of a scenario call, with which shapes? The cases that a calibration
+// for this scenario measures first: an exact hit needs no fit.
+//
+//   share of a case = FLOP of its calls / FLOP of all cases, over the GPUs of all pipeline devices
+//
+// symbol    | meaning                                                 | unit | origin
+// ----------|---------------------------------------------------------|------|----------------
+// calls     | launches per step, summed over the pipeline devices     | 1    | step operations
+// share     | of the FLOP of all products and attention               | 1    | computed
+//
+// Matrix products, grouped products and fused attention become cases. Not among them: memory-bound
+// operations (their time follows from bytes, a fit serves them), the batched products of unfused
+// attention, attention inside a window, and products in which ranks hold different rows.
+
+#include <string>
+#include <vector>
+
+#include "kernels/cases/kernel_case.hpp"
+#include "sim/cost/cost_model.hpp"
+#include "sim/step/step_simulator.hpp"
+
+namespace orrery::calibrate {
+
+struct StepCase {
+  kernels::KernelCase kernel;
+  double calls = 0.0;
+  double share = 0.0;
+};
+
+// The largest share first.
+[[nodiscard]] std::vector<StepCase> step_cases(const step::StepInput& input,
+                                               const cost::CostModel& costs);
+
+}  // namespace orrery::calibrate

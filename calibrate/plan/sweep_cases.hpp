@@ -1,0 +1,47 @@
+#pragma once
+
+// Which cases does a sweep measure? Lists per family, chosen so that fits see the whole range of a
+// training step and no more: shapes spread evenly in the logarithm of their extents.
+//
+// block         | full                                               | quick
+// --------------|----------------------------------------------------|------------------------
+// dense         | 48 shapes x fprop, dgrad, wgrad, accumulated wgrad | 6 shapes x 3, bf16
+//               | in bf16; 32 x 3 fp8_tensor; 16 x 3 of each other   |
+//               | scaling                                            |
+// grouped       | 8 to 64 groups x 64 to 4,096 tokens, even, skewed  | -
+// attention     | 1k to 32k tokens, causal and full, dims 64 and     | 6
+//               | 128, grouped queries, 192 / 128 of latent attention|
+// memory        | every memory-bound kernel x 4 sizes past L2        | 10
+// optimizer     | gradient norm and AdamW, 3 sizes                   | 2
+// transfers     | device copies, pinned host copies                  | 4
+//
+// Shapes of the dense block: tokens 1,024 to 16,384; weights of the layers of models with hidden
+// sizes 2,048 to 16,384 cut 1, 2, 4 and 8 ways. What the GPU or the library does not offer is found
+// out by asking and kept as `unsupported`. Source of the counts: farthest-point choice of 36 points
+// per precision is as good as any larger set (docs/calibration.md, hold-out errors).
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "kernels/cases/kernel_case.hpp"
+
+namespace orrery::calibrate {
+
+enum class Depth { quick, full };
+
+struct SweepCase {
+  kernels::KernelCase kernel;
+  std::string_view block;  // "dense", "grouped", ... : as in the table above
+};
+
+// In the order of the blocks; every case is sound and there once.
+[[nodiscard]] std::vector<SweepCase> sweep_cases(Depth depth);
+
+// The shape that is measured again and again, so that drift of the clock shows.
+[[nodiscard]] kernels::KernelCase anchor_case();
+
+// What keeps the GPU at its power limit while it warms up: a large product.
+[[nodiscard]] kernels::KernelCase soak_case();
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,66 @@
+#include "calibrate/plan/sweep_cases.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace orrery::calibrate {
+namespace {
+
+std::map<std::string, int> counts(Depth depth) {
+  std::map<std::string, int> by_block;
+  for (const SweepCase& planned : sweep_cases(depth)) {
+    ++by_block[std::string(planned.block)];
+  }
+  return by_block;
+}
+
+TEST(SweepCases, QuickIsASmallPartOfEachBlock) {
+  const std::map<std::string, int> expected = {
+      {"attention", 6}, {"dense", 18}, {"memory", 10}, {"optimizer", 2}, {"transfers", 4}};
+  EXPECT_EQ(counts(Depth::quick), expected);
+}
+
+TEST(SweepCases, FullMeasuresEveryOperationOfOneGpu) {
+  std::set<kernels::Operation> operations;
+  for (const SweepCase& planned : sweep_cases(Depth::full)) {
+    operations.insert(planned.kernel.operation);
+  }
+  for (const kernels::OperationRow& row : kernels::operation_table()) {
+    const bool one_gpu = row.operation < kernels::Operation::all_reduce;
+    EXPECT_EQ(operations.contains(row.operation), one_gpu) << row.name;
+  }
+}
+
+TEST(SweepCases, AreSoundAndThereOnce) {
+  for (const Depth depth : {Depth::quick, Depth::full}) {
+    std::set<std::string> texts;
+    for (const SweepCase& planned : sweep_cases(depth)) {
+      EXPECT_FALSE(kernels::problem_of(planned.kernel));
+      EXPECT_TRUE(texts.insert(kernels::to_text(planned.kernel)).second)
+          << kernels::to_text(planned.kernel);
+    }
+  }
+}
+
+// 48 x 4 bf16, 32 x 3 with one scale per tensor, 16 x 3 of four other scalings.
+TEST(SweepCases, DenseProductsOfAllRolesAndPrecisions) {
+  EXPECT_EQ(counts(Depth::full).at("dense"), 48 * 4 + 32 * 3 + 16 * 3 * 4);
+}
+
+// One operand set of a memory-bound case is past the L2 of any GPU, or rotation makes it so.
+TEST(SweepCases, FitsIntoTheMemoryOfASmallGpu) {
+  for (const SweepCase& planned : sweep_cases(Depth::full)) {
+    EXPECT_LT(in_gibibytes(kernels::work_of(planned.kernel).moved()), 24.0)
+        << kernels::to_text(planned.kernel);
+  }
+}
+
+TEST(SweepCases, TheAnchorIsALargeProduct) {
+  EXPECT_EQ(kernels::to_text(anchor_case()), "gemm fprop bf16 m=8192 n=8192 k=8192");
+}
+
+}  // namespace
+}  // namespace orrery::calibrate
