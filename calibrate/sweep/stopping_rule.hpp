@@ -2,16 +2,12 @@
 
 // When has a kernel been timed often enough? When the median is known well, or the time is up.
 //
-//   error = (x(n/2 + sqrt(n)/2) - x(n/2 - sqrt(n)/2)) / (2 median)
 //   stop when n >= least and error < target, or the time is up and n >= fewest, or n = most
 //
 // symbol  | meaning                                                     | unit | origin
 // --------|-------------------------------------------------------------|------|---------
 // n       | samples so far, each the mean of one replay of a graph      | 1    | measured
-// x(r)    | order statistic at rank r, linear between ranks             | s    | measured
-// error   | relative standard error of the median: the rank of the      | 1    | computed
-//         | median among n samples has standard deviation sqrt(n)/2, of |      |
-//         | any distribution                                            |      |
+// error   | relative standard error of their median (summary.hpp)        | 1    | computed
 // target  | 0.005                                                       | 1    | protocol
 // least   | 10; fewest: 5; most: 40                                     | 1    | protocol
 //
@@ -23,6 +19,7 @@
 #include <cstddef>
 #include <span>
 
+#include "calibrate/samples/summary.hpp"
 #include "sim/base/units.hpp"
 
 namespace orrery::calibrate {
@@ -34,18 +31,6 @@ struct StoppingRule {
   std::size_t most = 40;
   Seconds budget = milliseconds(150.0);  // of device time at one point
 };
-
-struct Summary {
-  std::size_t count = 0;
-  double median = 0.0;
-  double p10 = 0.0;
-  double p90 = 0.0;
-  double least = 0.0;
-  double error = 0.0;  // relative standard error of the median
-};
-
-// Of at least one sample, in the unit of the samples; quantiles are linear between ranks.
-[[nodiscard]] Summary summarise(std::span<const double> samples);
 
 // `spent`: device time of these samples.
 [[nodiscard]] bool enough(std::span<const double> samples, Seconds spent, const StoppingRule& rule);

@@ -1,15 +1,9 @@
 #include "sim/sweep/journal.hpp"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -23,7 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "orrery-sweep-journal/1";
-constexpr std::size_t kMostBytes = std::size_t{4} << 30U;
 constexpr std::size_t kMostProfileBytes = std::size_t{64} << 20U;
 
 std::string one_line(const Json& json) {
@@ -97,8 +90,7 @@ std::string journal_line(const Point& point, const PointResult& result) {
   return one_line({{"point", point},
                    {"status", to_string(result.status)},
                    {"reason", result.reason},
-                   {"cells", std::move(cells)}}) +
-         "\n";
+                   {"cells", std::move(cells)}});
 }
 
 std::optional<JournalEntry> read_journal_line(std::string_view line) {
@@ -123,143 +115,47 @@ std::optional<JournalEntry> read_journal_line(std::string_view line) {
   }
 }
 
+JournalFile::Rules Journal::rules(const std::string& header) {
+  return {.writer = "sweep",
+          .header_problem = [header](std::string_view line) -> std::string {
+            const Json found = parse(line);
+            if (!found.is_object() || found.value("schema", std::string()) != kSchema) {
+              return "is no journal of a sweep: choose another file";
+            }
+            if (line != header) {
+              return fmt::format(
+                  "belongs to another sweep (it differs in: {}): remove it, or choose another",
+                  differences(found, parse(header)));
+            }
+            return {};
+          },
+          .accept =
+              [this](std::string_view line) {
+                auto entry = read_journal_line(line);
+                if (entry) {
+                  finished_.insert_or_assign(std::move(entry->point), std::move(entry->result));
+                }
+                return entry.has_value();
+              }};
+}
+
 Journal::Journal(std::filesystem::path path, const std::string& header, bool resume)
-    : path_(std::move(path)) {
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) {
-    fail(fmt::format("cannot open: {}", std::strerror(errno)));
-  }
-  try {
-    struct stat status {};
-
-    if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
-      fail("is no regular file, which a journal must be");
-    }
-    if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-      fail("another sweep writes this journal at the moment");
-    }
-    read(header);
-    if (!finished_.empty() && !resume) {
-      fail(
-          fmt::format("holds {} points of a sweep that did not end: --resume continues it, "
-                      "or remove it",
-                      finished_.size()));
-    }
-  } catch (...) {
-    ::close(descriptor_);
-    throw;
-  }
-  syncer_ = std::thread([this] { sync_in_background(); });
-}
-
-Journal::~Journal() {
-  stop_syncing();
-  ::close(descriptor_);
-}
-
-void Journal::fail(std::string_view what) const {
-  throw Error(ErrorKind::io, fmt::format("{}: {}", path_.string(), what));
-}
-
-void Journal::read(const std::string& header) {
-  const std::string text = read_file(path_, kMostBytes);
-  const std::size_t first = text.find('\n');
-  if (first == std::string::npos && (header + "\n").starts_with(text)) {
-    if (::ftruncate(descriptor_, 0) != 0) {  // nothing, or a first line that was cut
-      fail(fmt::format("cannot write: {}", std::strerror(errno)));
-    }
-    write(header + "\n");
-    return;
-  }
-  const Json found = parse(std::string_view(text).substr(0, first));
-  if (!found.is_object() || found.value("schema", std::string()) != kSchema) {
-    fail("is no journal of a sweep: choose another file");
-  }
-  if (text.substr(0, first) != header) {
-    fail(fmt::format("belongs to another sweep (it differs in: {}): remove it, or choose another",
-                     differences(found, parse(header))));
-  }
-  std::size_t at = first + 1;
-  std::size_t line_number = 2;
-  while (at < text.size()) {
-    const std::size_t end = text.find('\n', at);
-    auto entry = end == std::string::npos
-                     ? std::nullopt
-                     : read_journal_line(std::string_view(text).substr(at, end - at));
-    const bool last = end == std::string::npos || end + 1 == text.size();
-    if (!entry && !last) {
-      fail(fmt::format("line {} is damaged: remove the line, or the journal", line_number));
-    }
-    if (!entry) {
-      if (::ftruncate(descriptor_, static_cast<off_t>(at)) != 0) {
-        fail(fmt::format("cannot write: {}", std::strerror(errno)));
-      }
-      return;
-    }
-    finished_.insert_or_assign(std::move(entry->point), std::move(entry->result));
-    at = end + 1;
-    ++line_number;
-  }
-}
-
-void Journal::write(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor_, text.data(), text.size());
-    if (written < 0 && errno == EINTR) {
-      continue;
-    }
-    if (written < 0) {
-      fail(fmt::format("cannot write: {}; what is in it is safe, --resume continues",
-                       std::strerror(errno)));
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
+    : file_(std::move(path), header, rules(header)) {
+  if (!finished_.empty() && !resume) {
+    throw Error(ErrorKind::io,
+                fmt::format("{}: holds {} points of a sweep that did not end: --resume continues "
+                            "it, or remove it",
+                            file_.path().string(),
+                            finished_.size()));
   }
 }
 
 void Journal::append(const Point& point, const PointResult& result) {
-  if (broken_) {
-    return;  // a line that was cut is the last one
-  }
-  broken_ = true;
-  write(journal_line(point, result));
-  broken_ = false;
-  const std::lock_guard lock(mutex_);
-  dirty_ = true;
-  changed_.notify_one();
-}
-
-void Journal::sync_in_background() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return dirty_ || closing_; });
-    if (!dirty_) {
-      return;
-    }
-    dirty_ = false;
-    lock.unlock();
-    const int error = ::fdatasync(descriptor_) == 0 ? 0 : errno;
-    lock.lock();
-    sync_error_ = sync_error_ != 0 ? sync_error_ : error;
-  }
-}
-
-void Journal::stop_syncing() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-    changed_.notify_one();
-  }
-  if (syncer_.joinable()) {
-    syncer_.join();
-  }
+  file_.append(journal_line(point, result));
 }
 
 void Journal::close() {
-  stop_syncing();
-  // Some file systems (and /dev/null) have nothing to sync.
-  if (sync_error_ != 0 && sync_error_ != EINVAL && sync_error_ != EROFS) {
-    fail(fmt::format("cannot write: {}", std::strerror(sync_error_)));
-  }
+  file_.close();
 }
 
 }  // namespace orrery::sweep

@@ -41,7 +41,7 @@ TEST(JournalLine, BringsBackWhatWasWritten) {
                     -0.1};
     const Point point = {"30min", "[tp, dp]"};
     const std::string line = journal_line(point, result);
-    EXPECT_EQ(line.find('\n'), line.size() - 1);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
     const auto entry = read_journal_line(line);
     ASSERT_TRUE(entry);
     EXPECT_EQ(entry->point, point);
@@ -99,7 +99,7 @@ TEST_F(JournalTest, RefusesWhatBelongsToSomethingElse) {
 
 TEST_F(JournalTest, RefusesToStartOverFinishedPointsUnlessAsked) {
   const std::string name = path("j").string();
-  write_file_atomically(name, kHeader + "\n" + journal_line({"1"}, {}));
+  write_file_atomically(name, kHeader + "\n" + journal_line({"1"}, {}) + "\n");
   EXPECT_EQ(refusal_of(name, kHeader, false),
             name +
                 ": holds 1 points of a sweep that did not end: --resume continues it, or remove "

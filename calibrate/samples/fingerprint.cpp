@@ -1,0 +1,115 @@
+#include "calibrate/samples/fingerprint.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "sim/base/file.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+template <typename T>
+std::optional<T> or_absent(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional(json.get<T>());
+}
+
+Json versions_json(const LibraryVersions& versions) {
+  return {{"header", or_null(versions.header)}, {"runtime", or_null(versions.runtime)}};
+}
+
+LibraryVersions read_versions(const Json& json) {
+  return {or_absent<std::int64_t>(json.at("header")), or_absent<std::int64_t>(json.at("runtime"))};
+}
+
+Json json_of(const Fingerprint& f) {
+  return {{"gpu", f.gpu},
+          {"gpus", f.gpus},
+          {"compute_capability", f.compute_capability},
+          {"multiprocessors", f.multiprocessors},
+          {"l2_bytes", f.l2_bytes},
+          {"memory_bytes", f.memory_bytes},
+          {"pcie_generation", or_null(f.pcie_generation)},
+          {"pcie_width", or_null(f.pcie_width)},
+          {"mig", f.mig},
+          {"ecc", f.ecc},
+          {"driver", or_null(f.driver)},
+          {"cuda_compiled", f.cuda_compiled},
+          {"cuda_runtime", f.cuda_runtime},
+          {"cuda_driver", f.cuda_driver},
+          {"cublaslt", versions_json(f.cublaslt)},
+          {"cudnn", versions_json(f.cudnn)},
+          {"nccl", versions_json(f.nccl)},
+          {"power_limit_w", or_null(f.power_limit)},
+          {"most_sm_clock_mhz", or_null(f.most_sm_clock)},
+          {"cpu", f.cpu},
+          {"cores", f.cores},
+          {"tool", f.tool}};
+}
+
+Fingerprint from_json(const Json& json) {
+  Fingerprint f;
+  f.gpu = json.at("gpu").get<std::string>();
+  f.gpus = json.at("gpus").get<std::int64_t>();
+  f.compute_capability = json.at("compute_capability").get<std::string>();
+  f.multiprocessors = json.at("multiprocessors").get<std::int64_t>();
+  f.l2_bytes = json.at("l2_bytes").get<std::int64_t>();
+  f.memory_bytes = json.at("memory_bytes").get<std::int64_t>();
+  f.pcie_generation = or_absent<std::int64_t>(json.at("pcie_generation"));
+  f.pcie_width = or_absent<std::int64_t>(json.at("pcie_width"));
+  f.mig = json.at("mig").get<bool>();
+  f.ecc = json.at("ecc").get<bool>();
+  f.driver = or_absent<std::string>(json.at("driver"));
+  f.cuda_compiled = json.at("cuda_compiled").get<std::string>();
+  f.cuda_runtime = json.at("cuda_runtime").get<std::string>();
+  f.cuda_driver = json.at("cuda_driver").get<std::string>();
+  f.cublaslt = read_versions(json.at("cublaslt"));
+  f.cudnn = read_versions(json.at("cudnn"));
+  f.nccl = read_versions(json.at("nccl"));
+  f.power_limit = or_absent<double>(json.at("power_limit_w"));
+  f.most_sm_clock = or_absent<double>(json.at("most_sm_clock_mhz"));
+  f.cpu = json.at("cpu").get<std::string>();
+  f.cores = json.at("cores").get<std::int64_t>();
+  f.tool = json.at("tool").get<std::string>();
+  return f;
+}
+
+constexpr std::size_t kIdDigits = 16;
+
+}  // namespace
+
+std::string to_json(const Fingerprint& fingerprint) {
+  return json_of(fingerprint).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<Fingerprint> read_fingerprint(std::string_view json) {
+  try {
+    return from_json(Json::parse(json.begin(), json.end()));
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::string id_of(const Fingerprint& fingerprint) {
+  return sha256_hex(to_json(fingerprint)).substr(0, kIdDigits);
+}
+
+std::string differences(const Fingerprint& a, const Fingerprint& b) {
+  const Json first = json_of(a);
+  const Json second = json_of(b);
+  std::string names;
+  for (const auto& [key, value] : first.items()) {
+    if (value != second.at(key)) {
+      names += names.empty() ? key : ", " + key;
+    }
+  }
+  return names;
+}
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,57 @@
+#pragma once
+
+// On what was a profile measured? Everything that may change a rate: GPU, driver, libraries, host.
+//
+//   id = first 16 digits of SHA-256 of the machine part as JSON, keys in the order below
+//
+// Two measurements are of one machine when their ids agree; what a run only sees (clocks under
+// load, date) is not part of it. What is not known is absent, never 0. A profile whose GPU has
+// another name than the scenario's is foreign.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace orrery::calibrate {
+
+struct LibraryVersions {
+  std::optional<std::int64_t> header;   // absent: not compiled in
+  std::optional<std::int64_t> runtime;  // absent: not installed
+};
+
+struct Fingerprint {
+  std::string gpu;  // as the driver names it
+  std::int64_t gpus = 0;
+  std::string compute_capability;  // "9.0"
+  std::int64_t multiprocessors = 0;
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
+  std::optional<std::int64_t> pcie_generation;
+  std::optional<std::int64_t> pcie_width;
+  bool mig = false;
+  bool ecc = false;
+  std::optional<std::string> driver;  // "580.95.05"
+  std::string cuda_compiled;          // "13.0"
+  std::string cuda_runtime;
+  std::string cuda_driver;  // newest that the driver runs
+  LibraryVersions cublaslt;
+  LibraryVersions cudnn;
+  LibraryVersions nccl;
+  std::optional<double> power_limit;    // W
+  std::optional<double> most_sm_clock;  // MHz
+  std::string cpu;
+  std::int64_t cores = 0;
+  std::string tool;  // version of orrery
+};
+
+// One object of JSON, and back: nothing when a field is missing or of another type.
+[[nodiscard]] std::string to_json(const Fingerprint& fingerprint);
+[[nodiscard]] std::optional<Fingerprint> read_fingerprint(std::string_view json);
+
+[[nodiscard]] std::string id_of(const Fingerprint& fingerprint);
+
+// Names of the fields in which two differ, for people: "driver, cublaslt".
+[[nodiscard]] std::string differences(const Fingerprint& a, const Fingerprint& b);
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,65 @@
+#pragma once
+
+// What was measured of one case? The raw evidence of a profile: every time, and the state of the
+// GPU while it was taken.
+//
+// symbol       | meaning                                                       | unit  | origin
+// -------------|---------------------------------------------------------------|-------|---------
+// times        | of one call: a replay of a graph / its calls                  | us    | measured
+// regime       | burst: from idle; sustained: at the clock of a long run       | -     | protocol
+// sm_clock ... | of the GPU beside the times; absent where NVML does not say   | MHz   | measured
+// status       | what the library answered where it does not offer the case    | -     | library
+// error        | of the checked result, in tolerances of its format; <= 1      | 1     | verified
+// first_choice | time of the library's first choice / of its best candidate    | 1     | measured
+//
+// A case that is not supported is a result too. `role` of a sample: a `functional` one shows that
+// something works and is no evidence of speed (two processes on one GPU); fits refuse it.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernels/cases/kernel_case.hpp"
+
+namespace orrery::calibrate {
+
+enum class Regime { burst, sustained };
+
+[[nodiscard]] std::string_view to_string(Regime regime);
+
+// Beside the times of one case: medians where there are several readings.
+struct DeviceState {
+  std::optional<double> sm_clock;      // MHz
+  std::optional<double> power;         // W
+  std::optional<double> temperature;   // deg C
+  std::vector<std::string> throttled;  // reasons, by name
+};
+
+struct Sample {
+  kernels::KernelCase kernel;
+  Regime regime = Regime::sustained;
+  std::string block;          // of the plan
+  std::vector<double> times;  // us
+  DeviceState state;
+  std::string implementation;
+  std::vector<std::pair<std::string, std::string>> details;  // what the library chose
+  std::optional<double> first_choice;
+  bool supported = true;
+  std::string status;           // where it is not
+  std::optional<double> error;  // absent: not verified
+  bool drifted = false;         // the anchor had moved around it, and it was not repeated
+  bool functional = false;
+  std::string taken_at;  // UTC, 2026-11-20T12:00:00Z
+};
+
+// One line of JSON without its newline, and back: nothing when it is no sample. Numbers come back
+// bit for bit.
+[[nodiscard]] std::string to_line(const Sample& sample);
+[[nodiscard]] std::optional<Sample> read_sample(std::string_view line);
+
+// Two samples of one case and regime stand for the same point.
+[[nodiscard]] std::string key_of(const kernels::KernelCase& kernel, Regime regime);
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,203 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "calibrate/samples/sample_journal.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/base/random.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+namespace fs = std::filesystem;
+
+kernels::KernelCase gemm(std::int64_t m) {
+  return {.operation = kernels::Operation::gemm,
+          .role = kernels::Role::fprop,
+          .precision = kernels::Precision::bf16,
+          .extents = {m, 4096, 8192}};
+}
+
+Sample sample_of(std::int64_t m) {
+  Sample sample;
+  sample.kernel = gemm(m);
+  sample.block = "dense";
+  sample.times = {101.25, 100.5, 1.0 / 3.0};
+  sample.state = {.sm_clock = 1455.0,
+                  .power = std::nullopt,
+                  .temperature = 61.0,
+                  .throttled = {"sw_power_cap"}};
+  sample.implementation = "cublaslt";
+  sample.details = {{"algorithm", "67"}, {"tile", "256x128"}};
+  sample.first_choice = 1.02;
+  sample.error = 0.25;
+  sample.taken_at = "2026-11-20T12:00:00Z";
+  return sample;
+}
+
+Fingerprint machine() {
+  Fingerprint f;
+  f.gpu = "NVIDIA H200";
+  f.gpus = 1;
+  f.compute_capability = "9.0";
+  f.multiprocessors = 132;
+  f.l2_bytes = 62914560;
+  f.memory_bytes = 150754820096;
+  f.driver = "580.159.03";
+  f.cuda_compiled = f.cuda_runtime = f.cuda_driver = "13.0";
+  f.cublaslt = {.header = 130100, .runtime = 130100};
+  f.nccl = {.header = 22809, .runtime = std::nullopt};
+  f.power_limit = 700.0;
+  f.cpu = "CPU \"of\" a host";
+  f.cores = 16;
+  f.tool = "0.1.0";
+  return f;
+}
+
+class SampleFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("orrery_samples_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+
+  void TearDown() override {
+    fs::remove_all(folder_);
+  }
+
+  [[nodiscard]] fs::path path() const {
+    return folder_ / "a.samples.jsonl";
+  }
+
+  static std::string refusal(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  fs::path folder_;
+};
+
+TEST(Sample, BringsBackWhatWasWritten) {
+  const Sample sample = sample_of(1024);
+  const std::optional<Sample> read = read_sample(to_line(sample));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(to_line(*read), to_line(sample));
+  EXPECT_EQ(read->times, sample.times);
+  EXPECT_EQ(read->kernel, sample.kernel);
+  EXPECT_FALSE(read->state.power);
+  EXPECT_EQ(read->details, sample.details);
+}
+
+TEST(Sample, WhatIsNotSupportedIsAResult) {
+  Sample sample = sample_of(1024);
+  sample.supported = false;
+  sample.status = "cuBLAS status 15 (CUBLAS_STATUS_NOT_SUPPORTED)";
+  const std::optional<Sample> read = read_sample(to_line(sample));
+  ASSERT_TRUE(read);
+  EXPECT_FALSE(read->supported);
+  EXPECT_EQ(read->status, sample.status);
+}
+
+TEST(Sample, ALineThatIsNoneIsRefused) {
+  EXPECT_FALSE(read_sample(""));
+  EXPECT_FALSE(read_sample("{}"));
+  EXPECT_FALSE(read_sample(R"({"case":"gemm","regime":"burst","block":"","at":"","us":[1]})"));
+  std::string line = to_line(sample_of(64));
+  EXPECT_FALSE(read_sample(line.substr(0, line.size() / 2)));
+}
+
+TEST(Fingerprint, BringsBackWhatWasWrittenAndKnowsWhatChanged) {
+  const Fingerprint here = machine();
+  const std::optional<Fingerprint> read = read_fingerprint(to_json(here));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(to_json(*read), to_json(here));
+  EXPECT_EQ(id_of(*read), id_of(here));
+  EXPECT_EQ(id_of(here).size(), 16U);
+  Fingerprint other = here;
+  other.driver = "590.1";
+  other.cublaslt.runtime = std::nullopt;
+  EXPECT_EQ(differences(here, other), "driver, cublaslt");
+  EXPECT_NE(id_of(here), id_of(other));
+}
+
+TEST_F(SampleFile, ResumesAndTheLaterSampleOfAPointHolds) {
+  {
+    SampleJournal journal(path(), machine());
+    EXPECT_FALSE(journal.has(gemm(1024), Regime::sustained));
+    journal.append(sample_of(1024));
+    journal.append(sample_of(2048));
+    Sample again = sample_of(1024);
+    again.times = {7.0};
+    journal.append(again);
+    journal.close();
+  }
+  SampleJournal journal(path(), machine());
+  ASSERT_EQ(journal.samples().size(), 2U);
+  EXPECT_EQ(journal.samples()[0].times, std::vector<double>{7.0});
+  EXPECT_TRUE(journal.has(gemm(2048), Regime::sustained));
+  EXPECT_FALSE(journal.has(gemm(2048), Regime::burst));
+  EXPECT_EQ(read_measurements(path()).samples.size(), 2U);
+  EXPECT_EQ(to_json(read_measurements(path()).fingerprint), to_json(machine()));
+}
+
+// Killed at any byte: what was finished is there, and nothing else.
+TEST_F(SampleFile, SurvivesACutAtAnyByte) {
+  {
+    SampleJournal journal(path(), machine());
+    journal.append(sample_of(1024));
+    journal.append(sample_of(2048));
+  }
+  const std::string whole = read_file(path(), 1U << 20U);
+  const std::size_t first = whole.find('\n') + 1;
+  const std::size_t second = whole.find('\n', first) + 1;
+  for (std::size_t size = 0; size <= whole.size(); size += 7) {
+    SCOPED_TRACE(size);
+    write_file_atomically(path(), whole.substr(0, size));
+    const SampleJournal journal(path(), machine());
+    const std::size_t expected = size >= whole.size() ? 2 : size >= second ? 1 : 0;
+    EXPECT_EQ(journal.samples().size(), expected);
+  }
+}
+
+TEST_F(SampleFile, OfAnotherMachineIsRefusedWithWhatDiffers) {
+  { const SampleJournal journal(path(), machine()); }
+  Fingerprint other = machine();
+  other.gpu = "NVIDIA B200";
+  EXPECT_EQ(refusal([&] { const SampleJournal journal(path(), other); }),
+            path().string() +
+                ": was measured on another machine or with other libraries (it differs in: gpu): "
+                "remove it, or choose another file");
+  write_file_atomically(path(), "a profile\n");
+  EXPECT_EQ(refusal([&] { const SampleJournal journal(path(), other); }),
+            path().string() + ": is no journal of samples: choose another file");
+  EXPECT_EQ(refusal([&] { (void)read_measurements(path()); }),
+            path().string() + ": is no journal of samples");
+}
+
+TEST_F(SampleFile, ADamagedLineIsNamed) {
+  {
+    SampleJournal journal(path(), machine());
+    journal.append(sample_of(1024));
+  }
+  std::string text = read_file(path(), 1U << 20U);
+  text += "{\"case\": 1}\n" + to_line(sample_of(64)) + "\n";
+  write_file_atomically(path(), text);
+  EXPECT_EQ(refusal([&] { (void)read_measurements(path()); }),
+            path().string() + ":3: is no sample: remove the line");
+  EXPECT_EQ(refusal([&] { const SampleJournal journal(path(), machine()); }),
+            path().string() + ": line 3 is damaged: remove the line, or the journal");
+}
+
+}  // namespace
+}  // namespace orrery::calibrate
