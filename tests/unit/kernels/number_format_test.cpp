@@ -1,0 +1,157 @@
+#include "kernels/reference/number_format.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "sim/base/random.hpp"
+
+namespace orrery::kernels::reference {
+namespace {
+
+const std::vector<NumberFormat>& narrow_formats() {
+  static const std::vector<NumberFormat> formats = {NumberFormat::bf16,
+                                                    NumberFormat::fp16,
+                                                    NumberFormat::e4m3,
+                                                    NumberFormat::e5m2,
+                                                    NumberFormat::e2m1};
+  return formats;
+}
+
+TEST(NumberFormats, HaveTheirLandmarks) {
+  EXPECT_EQ(largest(NumberFormat::e4m3), 448.0);
+  EXPECT_EQ(largest(NumberFormat::e5m2), 57344.0);
+  EXPECT_EQ(largest(NumberFormat::e2m1), 6.0);
+  EXPECT_EQ(largest(NumberFormat::fp16), 65504.0);
+  EXPECT_EQ(largest(NumberFormat::bf16), std::ldexp(255.0, 120));
+  EXPECT_EQ(largest(NumberFormat::fp32), static_cast<double>(std::numeric_limits<float>::max()));
+  EXPECT_EQ(largest(NumberFormat::e8m0), std::ldexp(1.0, 127));
+  EXPECT_EQ(smallest_subnormal(NumberFormat::e4m3), std::ldexp(1.0, -9));
+  EXPECT_EQ(smallest_subnormal(NumberFormat::e5m2), std::ldexp(1.0, -16));
+  EXPECT_EQ(smallest_subnormal(NumberFormat::e2m1), 0.5);
+  EXPECT_EQ(unit_roundoff(NumberFormat::bf16), std::ldexp(1.0, -8));
+  EXPECT_EQ(unit_roundoff(NumberFormat::e4m3), std::ldexp(1.0, -4));
+  EXPECT_EQ(encode(NumberFormat::bf16, 1.0), 0x3F80U);
+  EXPECT_EQ(encode(NumberFormat::fp16, -2.0), 0xC000U);
+  EXPECT_EQ(encode(NumberFormat::e4m3, 1.0), 0x38U);
+  EXPECT_EQ(encode(NumberFormat::e5m2, 1.0), 0x3CU);
+}
+
+TEST(NumberFormats, E2m1HoldsExactlyTheseNumbers) {
+  const double numbers[] = {0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0};
+  for (std::uint32_t code = 0; code < 8; ++code) {
+    EXPECT_EQ(decode(NumberFormat::e2m1, code), numbers[code]);
+    EXPECT_EQ(decode(NumberFormat::e2m1, code | 8U), -numbers[code]);
+  }
+}
+
+TEST(NumberFormats, EveryCodeOfANumberComesBack) {
+  for (const NumberFormat format : narrow_formats()) {
+    for (std::uint32_t code = 0; code < (1U << code_bits(format)); ++code) {
+      const double value = decode(format, code);
+      if (std::isfinite(value)) {
+        ASSERT_EQ(encode(format, value), code) << static_cast<int>(format);
+      } else if (std::isnan(value)) {
+        ASSERT_TRUE(std::isnan(decode(format, encode(format, value))));
+      }
+    }
+  }
+}
+
+TEST(NumberFormats, CodesOfPositiveNumbersRise) {
+  for (const NumberFormat format : narrow_formats()) {
+    double before = -1.0;
+    for (std::uint32_t code = 0; decode(format, code) <= largest(format); ++code) {
+      ASSERT_GT(decode(format, code), before);
+      before = decode(format, code);
+      if (before == largest(format)) {
+        break;
+      }
+    }
+  }
+}
+
+// No code is nearer, and of two that are equally near the even one is taken.
+TEST(NumberFormats, RandomNumbersGoToTheNearestCode) {
+  for (std::uint64_t seed = 1; seed <= 20000; ++seed) {
+    RandomStream random(seed, 0, Purpose::property_test);
+    for (const NumberFormat format : narrow_formats()) {
+      const double scale = std::ldexp(1.0, static_cast<int>(random.uniform_int(20)) - 10);
+      const double value = std::min(std::abs(random.normal()) * scale, largest(format));
+      const std::uint32_t code = encode(format, value);
+      const double error = std::abs(decode(format, code) - value);
+      for (const std::uint32_t other : {code - 1U, code + 1U}) {
+        if (other < code && code == 0) {
+          continue;
+        }
+        const double number = decode(format, other);
+        if (!(number <= largest(format))) {
+          continue;
+        }
+        const double distance = std::abs(number - value);
+        ASSERT_TRUE(error < distance || (error == distance && code % 2 == 0))
+            << "seed " << seed << " format " << static_cast<int>(format) << " value " << value;
+      }
+    }
+  }
+}
+
+TEST(NumberFormats, TiesGoToTheEvenCode) {
+  for (const NumberFormat format : narrow_formats()) {
+    const std::uint32_t top = 1U << (code_bits(format) - 1);
+    for (std::uint32_t code = 0; code + 1 < top; ++code) {
+      const double low = decode(format, code);
+      const double high = decode(format, code + 1);
+      if (high <= largest(format)) {
+        ASSERT_EQ(encode(format, 0.5 * (low + high)), code + code % 2);
+      }
+    }
+  }
+}
+
+TEST(NumberFormats, WhatIsTooLargeSaturatesOrOverflows) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const NumberFormat format : {NumberFormat::e4m3, NumberFormat::e5m2, NumberFormat::e2m1}) {
+    EXPECT_EQ(rounded(format, 1e30), largest(format));
+    EXPECT_EQ(rounded(format, -infinity), -largest(format));
+  }
+  for (const NumberFormat format : {NumberFormat::fp32, NumberFormat::bf16, NumberFormat::fp16}) {
+    EXPECT_EQ(rounded(format, largest(format)), largest(format));
+    EXPECT_EQ(rounded(format, 2.0 * largest(format)), infinity);
+    EXPECT_EQ(rounded(format, -infinity), -infinity);
+  }
+  EXPECT_EQ(rounded(NumberFormat::fp16, 65519.0), 65504.0);  // below half a step above
+  EXPECT_EQ(rounded(NumberFormat::fp16, 65520.0), infinity);
+}
+
+TEST(NumberFormats, Fp32IsThatOfTheMachine) {
+  RandomStream random(7, 0, Purpose::property_test);
+  for (int i = 0; i < 200000; ++i) {
+    const double value =
+        random.normal() * std::ldexp(1.0, static_cast<int>(random.uniform_int(270)) - 145);
+    const auto machine = static_cast<float>(value);
+    ASSERT_EQ(encode(NumberFormat::fp32, value), std::bit_cast<std::uint32_t>(machine)) << value;
+    ASSERT_EQ(decode(NumberFormat::fp32, std::bit_cast<std::uint32_t>(machine)),
+              static_cast<double>(machine));
+  }
+}
+
+TEST(NumberFormats, ScalesOfBlocksAreRoundedUpToPowersOfTwo) {
+  for (std::uint32_t code = 0; code < 255; ++code) {
+    const double scale = decode(NumberFormat::e8m0, code);
+    ASSERT_EQ(scale, std::ldexp(1.0, static_cast<int>(code) - 127));
+    ASSERT_EQ(encode(NumberFormat::e8m0, scale), code);
+    ASSERT_EQ(encode(NumberFormat::e8m0, scale * 0.75), code);
+    ASSERT_EQ(encode(NumberFormat::e8m0, scale * (1.0 + 1e-15)), std::min(code + 1, 254U));
+  }
+  EXPECT_EQ(encode(NumberFormat::e8m0, 0.0), 0U);
+  EXPECT_EQ(encode(NumberFormat::e8m0, -1.0), 0xFFU);
+  EXPECT_TRUE(std::isnan(decode(NumberFormat::e8m0, 0xFF)));
+}
+
+}  // namespace
+}  // namespace orrery::kernels::reference
