@@ -1,0 +1,19 @@
+#pragma once
+
+// Which file launches which operation? The makers that prepare() chooses from; each allocates and
+// fills the operands of a case, or throws Unsupported.
+
+#include <memory>
+
+#include "kernels/cases/kernel_case.hpp"
+#include "kernels/device/runnable.hpp"
+
+namespace orrery::kernels {
+
+// Products and attention, by libraries of the toolkit where they offer them.
+[[nodiscard]] std::unique_ptr<Runnable> make_gemm(const KernelCase& kernel,
+                                                  const PrepareOptions& options);
+[[nodiscard]] std::unique_ptr<Runnable> make_grouped_gemm(const KernelCase& kernel,
+                                                          const PrepareOptions& options);
+
+}  // namespace orrery::kernels

@@ -1,0 +1,396 @@
+#include <cublasLt.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/device/memory.hpp"
+#include "kernels/device/status.hpp"
+#include "kernels/device/stream.hpp"
+#include "kernels/families.hpp"
+#include "kernels/lt_algorithm.hpp"
+#include "kernels/product.hpp"
+
+namespace orrery::kernels {
+
+namespace {
+
+constexpr int kCandidates = 16;
+constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;  // what frameworks give on Hopper
+constexpr int kSampled = 40;  // rows and columns of a checked result
+
+template <auto kDestroy>
+struct Destroyer {
+  template <typename T>
+  void operator()(T* handle) const {
+    static_cast<void>(kDestroy(handle));
+  }
+};
+
+template <typename Handle, auto kDestroy>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<kDestroy>>;
+
+using Context = Owned<cublasLtHandle_t, cublasLtDestroy>;
+using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+// What the library refuses while a product is described is a case it does not offer: an older
+// run-time library does not know a scale mode and calls it an invalid value.
+void check_described(cublasStatus_t status, std::string_view what) {
+  if (status == CUBLAS_STATUS_INVALID_VALUE) {
+    throw Unsupported(fmt::format("cuBLASLt refuses to {}", what),
+                      status_text(Library::cublas, status, cublasLtGetStatusName(status)));
+  }
+  check(status, what);
+}
+
+cudaDataType_t data_type(Element element) {
+  switch (element) {
+    case Element::fp32:
+      return CUDA_R_32F;
+    case Element::bf16:
+      return CUDA_R_16BF;
+    case Element::fp16:
+      return CUDA_R_16F;
+    case Element::e4m3:
+      return CUDA_R_8F_E4M3;
+    case Element::e5m2:
+      return CUDA_R_8F_E5M2;
+    case Element::e8m0:
+      return CUDA_R_8F_UE8M0;
+    case Element::e2m1:
+      return CUDA_R_4F_E2M1;
+  }
+  return CUDA_R_32F;
+}
+
+std::int32_t library_mode(ScaleMode mode) {
+  switch (mode) {
+    case ScaleMode::none:
+    case ScaleMode::tensor:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+    case ScaleMode::row:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+    case ScaleMode::vec128:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+    case ScaleMode::blk128:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+    case ScaleMode::vec32:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0;
+    case ScaleMode::vec16:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
+  }
+  return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+}
+
+template <typename T>
+void set(const Description& description, cublasLtMatmulDescAttributes_t attribute, T value) {
+  check_described(
+      cublasLtMatmulDescSetAttribute(description.get(), attribute, &value, sizeof(value)),
+      "describe the product");
+}
+
+Layout layout_of(cudaDataType_t type, std::int64_t rows, std::int64_t columns) {
+  cublasLtMatrixLayout_t layout = nullptr;
+  check_described(cublasLtMatrixLayoutCreate(&layout,
+                                             type,
+                                             static_cast<std::uint64_t>(rows),
+                                             static_cast<std::uint64_t>(columns),
+                                             rows),
+                  "describe a matrix");
+  return Layout(layout);
+}
+
+// Column-major view of an operand: the contiguous dimension is the rows of the view.
+Layout layout_of(const ProductOperand& operand) {
+  const cudaDataType_t type = data_type(operand.element);
+  return operand.reduced_contiguous ? layout_of(type, operand.reduced, operand.outer)
+                                    : layout_of(type, operand.outer, operand.reduced);
+}
+
+struct OperandSet {
+  DeviceBuffer a;
+  DeviceBuffer b;
+  DeviceBuffer a_scales;
+  DeviceBuffer b_scales;
+  DeviceBuffer d;
+  ProductSeeds seeds;
+  Description description;  // holds the pointers of the scales
+};
+
+class LtProduct final : public Runnable {
+ public:
+  LtProduct(const Product& product, const PrepareOptions& options);
+
+  void launch(Stream stream, int copy) override {
+    run(sets_[static_cast<std::size_t>(copy)], chosen_.algo, stream);
+  }
+
+  [[nodiscard]] int copies() const override {
+    return static_cast<int>(sets_.size());
+  }
+
+  [[nodiscard]] Verification verify(Stream stream) override;
+
+  [[nodiscard]] std::string_view implementation() const override {
+    return "cublaslt";
+  }
+
+  [[nodiscard]] std::vector<Detail> details() const override {
+    return details_;
+  }
+
+ private:
+  void add_set(std::uint64_t seed, int multiprocessors, Stream stream);
+  [[nodiscard]] Description describe(const OperandSet& set, int multiprocessors) const;
+  void choose();
+  void search(Stream stream);
+  [[nodiscard]] double seconds_of(const cublasLtMatmulAlgo_t& algorithm, Stream stream);
+  void run(const OperandSet& set, const cublasLtMatmulAlgo_t& algorithm, Stream stream) const;
+
+  Product product_;
+  Context context_;
+  Layout a_;
+  Layout b_;
+  Layout d_;
+  DeviceBuffer workspace_;
+  std::vector<OperandSet> sets_;
+  std::vector<cublasLtMatmulHeuristicResult_t> candidates_;
+  cublasLtMatmulHeuristicResult_t chosen_ = {};
+  std::vector<Detail> details_;
+};
+
+LtProduct::LtProduct(const Product& product, const PrepareOptions& options) : product_(product) {
+  cublasLtHandle_t handle = nullptr;
+  check(cublasLtCreate(&handle), "start cuBLASLt");
+  context_.reset(handle);
+  a_ = layout_of(product.a);
+  b_ = layout_of(product.b);
+  d_ = layout_of(data_type(product.result), product.n, product.m);
+  workspace_ = DeviceBuffer(kWorkspaceBytes);
+  // Ask before operands are allocated: most unsupported cases end here.
+  OperandSet asked;
+  asked.description = describe(asked, options.multiprocessors);
+  sets_.push_back(std::move(asked));
+  choose();
+  sets_.clear();
+
+  const OwnedStream stream;
+  const int sets =
+      operand_sets(set_bytes(product), options.rotated, memory_budget(options) - kWorkspaceBytes);
+  for (int i = 0; i < sets; ++i) {
+    add_set(options.seed + static_cast<std::uint64_t>(i), options.multiprocessors, stream.get());
+  }
+  stream.synchronize();
+  choose();  // again, now with the pointers of the scales
+  details_ = algorithm_details(chosen_.algo, chosen_.workspaceSize, chosen_.wavesCount);
+  details_.push_back({"candidates", std::to_string(candidates_.size())});
+  details_.push_back({"fast_accumulation", product.fast ? "true" : "false"});
+  if (options.multiprocessors > 0) {
+    details_.push_back({"multiprocessors", std::to_string(options.multiprocessors)});
+  }
+  if (options.search) {
+    search(stream.get());
+  }
+}
+
+void fill_operand(const DeviceBuffer& data,
+                  const DeviceBuffer& scales,
+                  const ProductOperand& operand,
+                  std::uint64_t seed,
+                  std::uint64_t scale_seed,
+                  Stream stream) {
+  fill_normal(data.data(), operand.element, operand.count(), contents(operand, seed), stream);
+  fill_uniform(scales.data(),
+               scale_element(operand.scales),
+               scale_count(operand.scaled_shape()),
+               scale_contents(operand, scale_seed),
+               stream);
+}
+
+DeviceBuffer scales_buffer(const ProductOperand& operand) {
+  return DeviceBuffer(bytes_of(scale_element(operand.scales), scale_count(operand.scaled_shape())));
+}
+
+void LtProduct::add_set(std::uint64_t seed, int multiprocessors, Stream stream) {
+  OperandSet set;
+  set.seeds = seeds_of(seed);
+  set.a = DeviceBuffer(bytes_of(product_.a.element, product_.a.count()));
+  set.b = DeviceBuffer(bytes_of(product_.b.element, product_.b.count()));
+  set.a_scales = scales_buffer(product_.a);
+  set.b_scales = scales_buffer(product_.b);
+  set.d = DeviceBuffer(bytes_of(product_.result, product_.m * product_.n));
+  fill_operand(set.a, set.a_scales, product_.a, set.seeds.a, set.seeds.a_scales, stream);
+  fill_operand(set.b, set.b_scales, product_.b, set.seeds.b, set.seeds.b_scales, stream);
+  fill_normal(
+      set.d.data(), product_.result, product_.m * product_.n, {set.seeds.c, 1.0F, 0}, stream);
+  set.description = describe(set, multiprocessors);
+  sets_.push_back(std::move(set));
+}
+
+Description LtProduct::describe(const OperandSet& set, int multiprocessors) const {
+  cublasLtMatmulDesc_t raw = nullptr;
+  const auto compute = product_.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  check_described(cublasLtMatmulDescCreate(&raw, compute, CUDA_R_32F), "describe the product");
+  Description description(raw);
+  kernels::set(description,
+               CUBLASLT_MATMUL_DESC_TRANSA,
+               std::int32_t{product_.a.reduced_contiguous ? CUBLAS_OP_T : CUBLAS_OP_N});
+  kernels::set(description,
+               CUBLASLT_MATMUL_DESC_TRANSB,
+               std::int32_t{product_.b.reduced_contiguous ? CUBLAS_OP_N : CUBLAS_OP_T});
+  if (product_.fast) {
+    kernels::set(description, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+  }
+  if (multiprocessors > 0) {
+    kernels::set(description, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, std::int32_t{multiprocessors});
+  }
+  if (product_.a.scales == ScaleMode::none) {
+    return description;
+  }
+  kernels::set(description, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, library_mode(product_.a.scales));
+  kernels::set(description, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, library_mode(product_.b.scales));
+  // The heuristic looks at the alignment of these pointers and reads nothing through them.
+  const bool filled = set.a_scales.data() != nullptr;
+  const void* a_scales = filled ? set.a_scales.data() : workspace_.data();
+  const void* b_scales = filled ? set.b_scales.data() : workspace_.data();
+  kernels::set(description, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, a_scales);
+  kernels::set(description, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, b_scales);
+  return description;
+}
+
+// The library's candidates for this product, best first by its own estimate.
+void LtProduct::choose() {
+  cublasLtMatmulPreference_t raw = nullptr;
+  check(cublasLtMatmulPreferenceCreate(&raw), "state a preference");
+  const Preference preference(raw);
+  const auto workspace = static_cast<std::uint64_t>(kWorkspaceBytes);
+  check(cublasLtMatmulPreferenceSetAttribute(preference.get(),
+                                             CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                             &workspace,
+                                             sizeof(workspace)),
+        "state a preference");
+  std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results = {};
+  int count = 0;
+  check_described(cublasLtMatmulAlgoGetHeuristic(context_.get(),
+                                                 sets_.front().description.get(),
+                                                 a_.get(),
+                                                 b_.get(),
+                                                 d_.get(),
+                                                 d_.get(),
+                                                 preference.get(),
+                                                 kCandidates,
+                                                 results.data(),
+                                                 &count),
+                  "choose an algorithm");
+  candidates_.clear();
+  std::copy_if(results.begin(),
+               results.begin() + count,
+               std::back_inserter(candidates_),
+               [](const auto& result) { return result.state == CUBLAS_STATUS_SUCCESS; });
+  if (candidates_.empty()) {
+    throw Unsupported("cuBLASLt has no algorithm for this product",
+                      status_text(Library::cublas,
+                                  CUBLAS_STATUS_NOT_SUPPORTED,
+                                  cublasLtGetStatusName(CUBLAS_STATUS_NOT_SUPPORTED)));
+  }
+  chosen_ = candidates_.front();
+}
+
+void LtProduct::run(const OperandSet& set,
+                    const cublasLtMatmulAlgo_t& algorithm,
+                    Stream stream) const {
+  const float alpha = 1.0F;
+  const float beta = product_.accumulates ? 1.0F : 0.0F;
+  check(cublasLtMatmul(context_.get(),
+                       set.description.get(),
+                       &alpha,
+                       set.a.data(),
+                       a_.get(),
+                       set.b.data(),
+                       b_.get(),
+                       &beta,
+                       set.d.data(),
+                       d_.get(),
+                       set.d.data(),
+                       d_.get(),
+                       &algorithm,
+                       workspace_.data(),
+                       static_cast<std::size_t>(workspace_.bytes()),
+                       stream),
+        "run cublasLtMatmul");
+}
+
+double LtProduct::seconds_of(const cublasLtMatmulAlgo_t& algorithm, Stream stream) {
+  constexpr std::size_t kRuns = 5;
+  std::array<double, kRuns> seconds = {};
+  run(sets_.front(), algorithm, stream);
+  for (std::size_t i = 0; i < kRuns; ++i) {
+    const Event start;
+    const Event stop;
+    start.record(stream);
+    run(sets_[i % sets_.size()], algorithm, stream);
+    stop.record(stream);
+    seconds[i] = seconds_between(start, stop);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[kRuns / 2];
+}
+
+// Times all candidates; the first stays chosen, because frameworks take it without a search.
+void LtProduct::search(Stream stream) {
+  std::vector<double> seconds;
+  for (const auto& candidate : candidates_) {
+    seconds.push_back(seconds_of(candidate.algo, stream));
+  }
+  const auto best = std::min_element(seconds.begin(), seconds.end());
+  const auto& fastest = candidates_[static_cast<std::size_t>(best - seconds.begin())];
+  details_.push_back({"heuristic0_over_best", fmt::format("{:.4f}", seconds.front() / *best)});
+  for (Detail& detail :
+       algorithm_details(fastest.algo, fastest.workspaceSize, fastest.wavesCount)) {
+    details_.push_back({"best_" + detail.name, std::move(detail.value)});
+  }
+}
+
+Verification LtProduct::verify(Stream stream) {
+  const OperandSet& set = sets_.front();
+  const std::int64_t count = product_.m * product_.n;
+  if (product_.accumulates) {
+    fill_normal(set.d.data(), Element::fp32, count, {set.seeds.c, 1.0F, 0}, stream);
+  } else {
+    fill_unwritten(set.d.data(), bytes_of(product_.result, count), stream);
+  }
+  run(set, chosen_.algo, stream);
+  if (!product_.accumulates) {
+    const int bytes = static_cast<int>(bytes_of(product_.result, 1));
+    const std::int64_t unwritten = count_unwritten(set.d.data(), bytes, count, stream);
+    if (unwritten > 0) {
+      return {.where = fmt::format("{} of {} elements were not written", unwritten, count)};
+    }
+  }
+  const ProductSample sample = sample_of(product_, set.seeds.a, kSampled);
+  std::vector<std::vector<float>> found;
+  for (const std::int64_t row : sample.rows) {
+    const auto line =
+        read_elements(set.d.data(), product_.result, row * product_.n, product_.n, stream);
+    std::vector<float>& values = found.emplace_back();
+    for (const std::int64_t column : sample.columns) {
+      values.push_back(line[static_cast<std::size_t>(column)]);
+    }
+  }
+  return compare_product(product_, set.seeds, sample, found);
+}
+
+}  // namespace
+
+std::unique_ptr<Runnable> make_gemm(const KernelCase& kernel, const PrepareOptions& options) {
+  const Product product = product_of(
+      kernel.role, kernel.precision, extent(kernel, "m"), extent(kernel, "n"), extent(kernel, "k"));
+  return std::make_unique<LtProduct>(product, options);
+}
+
+}  // namespace orrery::kernels
