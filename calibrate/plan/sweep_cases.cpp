@@ -29,7 +29,7 @@ class Collector {
     const std::optional<std::string> problem = kernels::problem_of(kernel);
     ORRERY_CHECK(!problem, "a planned case is unsound: {}", problem.value_or(""));
     if (known_.insert(kernel).second) {
-      cases_.push_back({kernel, block_});
+      cases_.push_back({kernel, block_, Regime::sustained});
     }
   }
 
@@ -288,10 +288,24 @@ void add_transfers(Depth depth, std::vector<SweepCase>& all) {
   block.move_to(all);
 }
 
+// Burst against sustained: what the power limit costs.
+void add_anchors(Depth depth, std::vector<SweepCase>& all) {
+  std::vector<Shape> shapes = {{8192, 8192, 8192}};
+  if (depth == Depth::full) {
+    shapes.insert(shapes.end(), {{4096, 28672, 8192}, {8192, 8192, 28672}, {2048, 2048, 16384}});
+  }
+  for (const Shape& shape : shapes) {
+    const KernelCase kernel = product(shape, Role::fprop, Precision::bf16);
+    all.push_back({kernel, "anchors", Regime::burst});
+    all.push_back({kernel, "anchors", Regime::sustained});
+  }
+}
+
 }  // namespace
 
 std::vector<SweepCase> sweep_cases(Depth depth) {
   std::vector<SweepCase> all;
+  add_anchors(depth, all);
   add_transfers(depth, all);
   add_dense(depth, all);
   if (depth == Depth::full) {

@@ -13,6 +13,7 @@
 //               | 128, grouped queries, 192 / 128 of latent attention|
 // memory        | every memory-bound kernel x 4 sizes past L2        | 10
 // optimizer     | gradient norm and AdamW, 3 sizes                   | 2
+// anchors       | 4 shapes in bursts and sustained                   | 1
 // transfers     | device copies, pinned host copies                  | 4
 //
 // Shapes of the dense block: tokens 1,024 to 16,384; weights of the layers of models with hidden
@@ -24,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibrate/samples/sample.hpp"
 #include "kernels/cases/kernel_case.hpp"
 
 namespace orrery::calibrate {
@@ -33,9 +35,10 @@ enum class Depth { quick, full };
 struct SweepCase {
   kernels::KernelCase kernel;
   std::string_view block;  // "dense", "grouped", ... : as in the table above
+  Regime regime = Regime::sustained;
 };
 
-// In the order of the blocks; every case is sound and there once.
+// In the order of the blocks; every case is sound and, in its regime, there once.
 [[nodiscard]] std::vector<SweepCase> sweep_cases(Depth depth);
 
 // The shape that is measured again and again, so that drift of the clock shows.

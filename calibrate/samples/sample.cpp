@@ -60,6 +60,7 @@ std::optional<Sample> from_json(const Json& json) {
   sample.regime = *regime;
   sample.block = json.at("block").get<std::string>();
   sample.taken_at = json.at("at").get<std::string>();
+  sample.repeat = json.value("repeat", std::int64_t{0});
   if (json.contains("unsupported")) {
     sample.supported = false;
     sample.status = json.at("unsupported").get<std::string>();
@@ -92,6 +93,9 @@ std::string to_line(const Sample& sample) {
                {"regime", to_string(sample.regime)},
                {"block", sample.block},
                {"at", sample.taken_at}};
+  if (sample.repeat != 0) {
+    json["repeat"] = sample.repeat;
+  }
   if (!sample.supported) {
     json["unsupported"] = sample.status;
   } else {
@@ -123,8 +127,9 @@ std::optional<Sample> read_sample(std::string_view line) {
   }
 }
 
-std::string key_of(const kernels::KernelCase& kernel, Regime regime) {
-  return kernels::to_text(kernel) + " " + std::string(to_string(regime));
+std::string key_of(const kernels::KernelCase& kernel, Regime regime, std::int64_t repeat) {
+  std::string key = kernels::to_text(kernel) + " " + std::string(to_string(regime));
+  return repeat == 0 ? key : key + " " + std::to_string(repeat);
 }
 
 }  // namespace orrery::calibrate

@@ -15,6 +15,7 @@
 // A case that is not supported is a result too. `role` of a sample: a `functional` one shows that
 // something works and is no evidence of speed (two processes on one GPU); fits refuse it.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,7 +52,8 @@ struct Sample {
   std::optional<double> error;  // absent: not verified
   bool drifted = false;         // the anchor had moved around it, and it was not repeated
   bool functional = false;
-  std::string taken_at;  // UTC, 2026-11-20T12:00:00Z
+  std::int64_t repeat = 0;  // of an anchor, from 1; 0: the point itself
+  std::string taken_at;     // UTC, 2026-11-20T12:00:00Z
 };
 
 // One line of JSON without its newline, and back: nothing when it is no sample. Numbers come back
@@ -59,7 +61,9 @@ struct Sample {
 [[nodiscard]] std::string to_line(const Sample& sample);
 [[nodiscard]] std::optional<Sample> read_sample(std::string_view line);
 
-// Two samples of one case and regime stand for the same point.
-[[nodiscard]] std::string key_of(const kernels::KernelCase& kernel, Regime regime);
+// Two samples of one case, regime and repeat stand for the same point.
+[[nodiscard]] std::string key_of(const kernels::KernelCase& kernel,
+                                 Regime regime,
+                                 std::int64_t repeat = 0);
 
 }  // namespace orrery::calibrate

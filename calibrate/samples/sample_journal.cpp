@@ -57,7 +57,8 @@ JournalFile::Rules rules_for(const Fingerprint& fingerprint,
 void keep_last(Sample sample,
                std::vector<Sample>& samples,
                std::map<std::string, std::size_t>& by_key) {
-  const auto [at, fresh] = by_key.try_emplace(key_of(sample.kernel, sample.regime), samples.size());
+  const auto [at, fresh] =
+      by_key.try_emplace(key_of(sample.kernel, sample.regime, sample.repeat), samples.size());
   if (fresh) {
     samples.push_back(std::move(sample));
   } else {

@@ -35,8 +35,9 @@ enum class Purpose : std::uint32_t {
   gpu_speed = 7,
   node_speed = 8,
   property_test = 9,
-  recovery_luck = 10,  // copies that survive, loads and restarts that fail
-  disturbance = 11,    // factors, durations and detection of what does not stop the job
+  recovery_luck = 10,      // copies that survive, loads and restarts that fail
+  disturbance = 11,        // factors, durations and detection of what does not stop the job
+  calibration_order = 12,  // in which cases are measured
   node_pool = 20,
   spot = 21,
   sweep_point = 64,

@@ -1,0 +1,43 @@
+#pragma once
+
+// What does a sweep ask of a GPU? The line between the protocol, which needs none, and the device.
+//
+// measure() times one case in one regime and throws kernels::Unsupported where the library or the
+// GPU does not offer it, orrery::Error when the device fails. Tests put a GPU of formulas here.
+
+#include <string>
+
+#include "calibrate/samples/fingerprint.hpp"
+#include "calibrate/samples/sample.hpp"
+#include "kernels/cases/kernel_case.hpp"
+#include "sim/base/units.hpp"
+
+namespace orrery::calibrate {
+
+struct MeasureOptions {
+  Regime regime = Regime::sustained;
+  bool verify = false;  // compare the result with the reference
+  bool search = false;  // time the library's candidates too
+};
+
+class Bench {
+ public:
+  Bench() = default;
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+  virtual ~Bench() = default;
+
+  [[nodiscard]] virtual const Fingerprint& fingerprint() const = 0;
+
+  // Fills everything but block, repeat and drifted.
+  [[nodiscard]] virtual Sample measure(const kernels::KernelCase& kernel,
+                                       const MeasureOptions& options) = 0;
+
+  // UTC, as in Sample::taken_at.
+  [[nodiscard]] virtual std::string now() const = 0;
+
+  // Keeps the GPU busy with a large product, so that clock and temperature settle.
+  virtual void soak(Seconds duration) = 0;
+};
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,223 @@
+#include "calibrate/sweep/sweep_runner.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "calibrate/samples/summary.hpp"
+#include "kernels/device/runnable.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/random.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+using Cases = std::vector<SweepCase>;
+
+bool is_burst(const SweepCase& planned) {
+  return planned.regime == Regime::burst;
+}
+
+// Fisher-Yates with our own stream: the same order everywhere.
+void shuffle(Cases& cases, std::uint64_t seed) {
+  RandomStream random(seed, 0, Purpose::calibration_order);
+  for (std::size_t left = cases.size(); left > 1; --left) {
+    std::swap(cases[left - 1], cases[random.uniform_int(left)]);
+  }
+}
+
+class Runner {
+ public:
+  Runner(Bench& bench, SampleJournal& journal, const SweepOptions& options)
+      : bench_(bench), journal_(journal), options_(options) {
+    for (const Sample& sample : journal.samples()) {
+      anchors_ = std::max(anchors_, sample.repeat);
+    }
+  }
+
+  SweepReport run(const Cases& exact, const Cases& cases) {
+    Cases bursts;
+    Cases rest = missing(exact);
+    const std::size_t first = rest.size();
+    for (const SweepCase& planned : missing(cases)) {
+      if (is_burst(planned)) {
+        bursts.push_back(planned);
+      } else if (!contains(rest, first, planned)) {
+        rest.push_back(planned);
+      }
+    }
+    Cases order(rest.begin() + static_cast<std::ptrdiff_t>(first), rest.end());
+    shuffle(order, options_.seed);
+    std::copy(order.begin(), order.end(), rest.begin() + static_cast<std::ptrdiff_t>(first));
+    all_ = static_cast<std::int64_t>(bursts.size() + rest.size());
+    for (const SweepCase& planned : bursts) {
+      if (!measure(planned)) {
+        return std::move(report_);
+      }
+    }
+    if (!rest.empty() && !stopped()) {
+      bench_.soak(options_.soak);
+      run_blocks(rest);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  static bool contains(const Cases& cases, std::size_t count, const SweepCase& wanted) {
+    return std::any_of(
+        cases.begin(), cases.begin() + static_cast<std::ptrdiff_t>(count), [&](const SweepCase& c) {
+          return c.kernel == wanted.kernel && c.regime == wanted.regime;
+        });
+  }
+
+  Cases missing(const Cases& cases) {
+    Cases left;
+    for (const SweepCase& planned : cases) {
+      if (journal_.has(planned.kernel, planned.regime)) {
+        ++report_.known;
+      } else {
+        left.push_back(planned);
+      }
+    }
+    return left;
+  }
+
+  bool stopped() {
+    report_.interrupted = report_.interrupted || options_.stop.stop_requested();
+    return report_.interrupted;
+  }
+
+  void run_blocks(const Cases& cases) {
+    double before = anchor();
+    for (std::size_t begin = 0; begin < cases.size(); begin += options_.block_length) {
+      const std::size_t end = std::min(begin + options_.block_length, cases.size());
+      const Cases block(cases.begin() + static_cast<std::ptrdiff_t>(begin),
+                        cases.begin() + static_cast<std::ptrdiff_t>(end));
+      if (!measure_all(block)) {
+        return;
+      }
+      double after = anchor();
+      if (drift(before, after) > options_.drift_limit) {
+        ++report_.blocks_repeated;
+        bench_.soak(options_.short_soak);
+        before = anchor();
+        done_ -= static_cast<std::int64_t>(block.size());
+        if (!measure_all(block)) {
+          return;
+        }
+        after = anchor();
+        if (drift(before, after) > options_.drift_limit) {
+          mark(block, drift(before, after));
+        }
+      }
+      report_.worst_drift = std::max(report_.worst_drift, drift(before, after));
+      before = after;
+    }
+  }
+
+  static double drift(double before, double after) {
+    return std::abs(after / before - 1.0);
+  }
+
+  // Times of a block during which the anchor moved twice are kept, and say so.
+  void mark(const Cases& block, double moved) {
+    report_.warnings.push_back(fmt::format(
+        "the anchor moved by {:.1f} % during {} cases, also when they were measured again",
+        100.0 * moved,
+        block.size()));
+    for (const SweepCase& planned : block) {
+      for (const Sample& sample : std::vector<Sample>(journal_.samples())) {
+        if (sample.kernel == planned.kernel && sample.regime == planned.regime &&
+            sample.repeat == 0 && sample.supported) {
+          Sample marked = sample;
+          marked.drifted = true;
+          journal_.append(marked);
+        }
+      }
+    }
+  }
+
+  bool measure_all(const Cases& block) {
+    return std::all_of(
+        block.begin(), block.end(), [&](const SweepCase& planned) { return measure(planned); });
+  }
+
+  double anchor() {
+    Sample sample = bench_.measure(anchor_case(), {});
+    sample.block = "anchor";
+    sample.repeat = ++anchors_;
+    journal_.append(sample);
+    return summarise(sample.times).median;
+  }
+
+  bool first_of_its_kind(const kernels::KernelCase& kernel) {
+    return verified_.insert({kernel.operation, kernel.role, kernel.precision}).second;
+  }
+
+  // False after a stop request.
+  bool measure(const SweepCase& planned) {
+    if (stopped()) {
+      return false;
+    }
+    const bool product = planned.kernel.operation == kernels::Operation::gemm;
+    MeasureOptions how{.regime = planned.regime,
+                       .verify = first_of_its_kind(planned.kernel),
+                       .search = product && searched_ < options_.searched};
+    Sample sample;
+    try {
+      sample = bench_.measure(planned.kernel, how);
+      searched_ += how.search ? 1 : 0;
+      ++report_.measured;
+    } catch (const kernels::Unsupported& unsupported) {
+      verified_.erase({planned.kernel.operation, planned.kernel.role, planned.kernel.precision});
+      sample.kernel = planned.kernel;
+      sample.regime = planned.regime;
+      sample.supported = false;
+      sample.status = unsupported.status();
+      sample.taken_at = bench_.now();
+      ++report_.unsupported;
+    }
+    if (sample.error && *sample.error > 1.0) {
+      throw Error(ErrorKind::device,
+                  fmt::format("{}: the result is wrong, {:.3g} times what its format allows",
+                              kernels::to_text(planned.kernel),
+                              *sample.error));
+    }
+    sample.block = planned.block;
+    journal_.append(sample);
+    ++done_;
+    if (options_.progress) {
+      options_.progress(done_, all_);
+    }
+    return true;
+  }
+
+  using Kind = std::tuple<kernels::Operation, kernels::Role, kernels::Precision>;
+
+  Bench& bench_;
+  SampleJournal& journal_;
+  const SweepOptions& options_;
+  SweepReport report_;
+  std::set<Kind> verified_;
+  std::size_t searched_ = 0;
+  std::int64_t anchors_ = 0;
+  std::int64_t done_ = 0;
+  std::int64_t all_ = 0;
+};
+
+}  // namespace
+
+SweepReport run_sweep(const std::vector<SweepCase>& exact,
+                      const std::vector<SweepCase>& cases,
+                      Bench& bench,
+                      SampleJournal& journal,
+                      const SweepOptions& options) {
+  return Runner(bench, journal, options).run(exact, cases);
+}
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,84 @@
+#pragma once
+
+// A GPU of formulas: known times with noise, so that the whole calibration runs without a device.
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "calibrate/sweep/bench.hpp"
+#include "kernels/device/runnable.hpp"
+#include "sim/base/random.hpp"
+
+namespace orrery::calibrate::test {
+
+class FormulaBench : public Bench {
+ public:
+  using Times = std::function<double(const kernels::KernelCase& kernel)>;  // us
+
+  explicit FormulaBench(Times times, double noise = 0.0) : times_(std::move(times)), noise_(noise) {
+    fingerprint_.gpu = "NVIDIA H200";
+    fingerprint_.gpus = 1;
+    fingerprint_.compute_capability = "9.0";
+    fingerprint_.multiprocessors = 132;
+    fingerprint_.cuda_compiled = fingerprint_.cuda_runtime = fingerprint_.cuda_driver = "13.0";
+    fingerprint_.tool = "test";
+  }
+
+  [[nodiscard]] const Fingerprint& fingerprint() const override {
+    return fingerprint_;
+  }
+
+  [[nodiscard]] Sample measure(const kernels::KernelCase& kernel,
+                               const MeasureOptions& options) override {
+    if (unsupported.contains(kernel.precision)) {
+      throw kernels::Unsupported("no algorithm", "15 NOT_SUPPORTED");
+    }
+    measured.push_back(kernel);
+    verified += options.verify ? 1 : 0;
+    searched += options.search ? 1 : 0;
+    if (on_measure) {
+      on_measure();
+    }
+    Sample sample;
+    sample.kernel = kernel;
+    sample.regime = options.regime;
+    sample.implementation = "formula";
+    sample.taken_at = now();
+    for (int i = 0; i < 11; ++i) {
+      const double factor = 1.0 + noise_ * (random_.uniform01() - 0.5);
+      sample.times.push_back(times_(kernel) * factor * slowness);
+    }
+    if (options.verify) {
+      sample.error = error;
+    }
+    return sample;
+  }
+
+  [[nodiscard]] std::string now() const override {
+    return "2026-11-20T12:00:00Z";
+  }
+
+  void soak(Seconds duration) override {
+    soaks.push_back(in_seconds(duration));
+  }
+
+  std::set<kernels::Precision> unsupported;
+  std::vector<kernels::KernelCase> measured;
+  std::vector<double> soaks;
+  std::function<void()> on_measure;
+  double slowness = 1.0;
+  double error = 0.1;
+  int verified = 0;
+  int searched = 0;
+
+ private:
+  Times times_;
+  double noise_;
+  Fingerprint fingerprint_;
+  RandomStream random_{7, 0, Purpose::property_test};
+};
+
+}  // namespace orrery::calibrate::test
