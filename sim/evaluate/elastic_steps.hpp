@@ -4,6 +4,8 @@
 //
 //   sizes: nodes of d' = d - 1, d - 2, ... whole data-parallel replicas that fill whole nodes
 //   micro-batches of the slowest replica = ceil(global / (micro * d'));  the global batch stays
+//   with capacity.elastic.batch: m = global / (micro * d') rounded to a neighbour inside the range,
+//     else to the nearer one; batch' = m micro d'; time of a full step = time' * global / batch'
 //   step time = simulated(size) * given / simulated(scenario) with a given step time
 //
 // symbol | meaning                                                        | unit | origin
@@ -27,7 +29,8 @@
 
 namespace orrery::evaluate {
 
-// Ascending, without the size of the scenario itself; empty without capacity.elastic.
+// Ascending, without the size of the scenario itself; empty without capacity.elastic. Reports
+// batches outside capacity.elastic.batch: an error for that of the scenario, else a warning.
 [[nodiscard]] std::vector<run::ElasticSize> elastic_sizes(const scenario::Scenario& scenario,
                                                           const layout::Layout& layout,
                                                           const PhaseBase& base,

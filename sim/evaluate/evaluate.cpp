@@ -206,6 +206,9 @@ bool run_whole(const scenario::Scenario& scenario,
   step.node_watts =
       mean_power_watts(scenario, resolved) * static_cast<double>(scenario.cluster.gpus_per_node);
   step.sizes = elastic_sizes(scenario, resolved.layout, base, options, diagnostics);
+  if (diagnostics.has_errors()) {
+    return false;
+  }
   std::vector<run::RunProblem> problems;
   evaluation.plan = run::resolve_run(spec, step, problems);
   for (const run::RunProblem& problem : problems) {

@@ -17,6 +17,8 @@
 // crews        | nodes repaired at the same time in the last stage              | -     | scenario
 // retire       | probability that a repair ends with the node taken out for good | 1    | scenario
 // min_nodes    | the job goes on with fewer nodes, but not with fewer than this | nodes | scenario
+// batch        | range of the batch of a shrunk job whose replicas have equal shares | sequences |
+// scenario
 //
 // Which nodes are bad (lemons) and how much more often they fail is stated under `failures.lemons`.
 //
@@ -57,10 +59,21 @@ struct RepairSpec {
 
 enum class Growth { at_checkpoint, at_once, never };
 
+// Sequences of one step, when every replica takes as many micro-batches as the others.
+struct BatchRange {
+  std::int64_t min = 1;
+  std::optional<std::int64_t> max;
+
+  [[nodiscard]] bool holds(std::int64_t batch) const {
+    return batch >= min && (!max || batch <= *max);
+  }
+};
+
 // Fewer data-parallel replicas instead of waiting for nodes.
 struct ElasticSpec {
   std::int64_t min_nodes = 1;
   Growth grow = Growth::at_checkpoint;
+  std::optional<BatchRange> batch = {};  // absent: shares may be unequal, and the batch stays
 };
 
 // Where spot nodes come from when their supply is recorded.

@@ -22,6 +22,7 @@ namespace kind = yaml::kind;
 
 const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
 constexpr std::int64_t kMostNodes = 1'000'000;
+constexpr std::int64_t kMostSequences = std::int64_t{1} << 30U;
 
 CapacitySpec& capacity(Draft& draft) {
   return draft.run.capacity;
@@ -179,6 +180,32 @@ void add_elastic(std::vector<Key>& keys) {
        {"at_once", Growth::at_once},
        {"never", Growth::never}},
       [](Draft& draft, Growth value) { capacity(draft).elastic->grow = value; }));
+  keys.push_back(section_key(
+      {.path = "capacity.elastic.batch",
+       .note = "unequal shares keep batch.global",
+       .meaning = "The replicas of a shrunk job have equal shares, so that its batch is the "
+                  "multiple of micro x replicas next to batch.global. A warning tells at which "
+                  "sizes that leaves the range.",
+       .example = "{min: 1900, max: 2200}"},
+      [](Draft& draft) { capacity(draft).elastic->batch.emplace(); }));
+  keys.push_back(
+      value_key<kind::Count>({.path = "capacity.elastic.batch.min",
+                              .fallback = "1",
+                              .meaning = "The fewest sequences of one step; at most batch.global.",
+                              .example = "1900"},
+                             between<std::int64_t>(1, kMostSequences),
+                             [](Draft& draft, const std::int64_t& value) {
+                               capacity(draft).elastic->batch->min = value;
+                             }));
+  keys.push_back(
+      value_key<kind::Count>({.path = "capacity.elastic.batch.max",
+                              .note = "no bound",
+                              .meaning = "The most sequences of one step; at least batch.global.",
+                              .example = "2200"},
+                             between<std::int64_t>(1, kMostSequences),
+                             [](Draft& draft, const std::int64_t& value) {
+                               capacity(draft).elastic->batch->max = value;
+                             }));
 }
 
 // Beside the scenario, else as it stands.

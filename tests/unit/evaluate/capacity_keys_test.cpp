@@ -80,6 +80,54 @@ capacity: {repair_time: 2d, elastic: {min_nodes: 4}}
       0.03);
 }
 
+// With equal shares seven replicas take 18 micro-batches each: 126 of 128 sequences, so that the
+// same tokens take 18/16 x 128/126 = 8/7 of the time and not 19/16. At five replicas 26
+// micro-batches (130) are nearest; at four 32 (128).
+TEST(CapacityKeys, EqualSharesInAStatedRangeOfTheBatchTakeLess) {
+  const std::string text = std::string(kStep) + R"(
+failures: {node_rate: 0.02/d}
+capacity: {repair_time: 2d, elastic: {min_nodes: 4}}
+)";
+  const std::string stated =
+      replaced(text, "min_nodes: 4", "min_nodes: 4, batch: {min: 120, max: 130}");
+  expect_moves(text,
+               {{"min_nodes: 4", "min_nodes: 4, batch: {min: 120}", "finish_time", Moves::down}});
+  Diagnostics diagnostics;
+  const auto found = evaluate_text(stated, diagnostics);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(to_string(diagnostics), "");
+  const auto& sizes = found->plan->capacity.elastic->sizes;
+  ASSERT_EQ(sizes.size(), 5U);
+  const auto share = [&](std::size_t size) {
+    return static_cast<double>(sizes[size].step_time.ns) /
+           static_cast<double>(sizes[4].step_time.ns);
+  };
+  EXPECT_NEAR(share(3), 8.0 / 7.0, 0.01);
+  EXPECT_NEAR(share(1), 8.0 / 5.0, 0.03);  // the optimizer does not slow down
+  EXPECT_NEAR(share(0), 8.0 / 4.0, 0.05);
+}
+
+TEST(CapacityKeys, ShrinkingOutOfTheStatedRangeOfTheBatchIsWarnedOf) {
+  const auto said = [](const std::string& range) {
+    Diagnostics diagnostics;
+    const auto found =
+        evaluate_text(std::string(kStep) +
+                          "failures: {node_rate: 0.02/d}\ncapacity: {elastic: {min_nodes: 4, "
+                          "batch: " +
+                          range + "}}\n",
+                      diagnostics);
+    EXPECT_EQ(found.has_value(), !diagnostics.has_errors());
+    return to_string(diagnostics);
+  };
+  EXPECT_EQ(said("{min: 127, max: 129}"),
+            "test.yaml:14:43: warning: capacity.elastic.batch: shrinking leaves the range at 3 of "
+            "4 sizes; at the largest of them, 7 nodes, equal shares make a batch of 126 (127 to "
+            "129)\n");
+  EXPECT_EQ(said("{min: 129}"),
+            "test.yaml:14:43: error: capacity.elastic.batch: batch.global of 128 is outside the "
+            "range (129 or more)\n");
+}
+
 TEST(CapacityKeys, SpotNodesMoveTheirMetrics) {
   const std::string text = std::string(kStep) + R"(
 capacity:

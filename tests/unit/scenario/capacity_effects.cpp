@@ -25,6 +25,9 @@ void dump_capacity(Lines& lines, const run::CapacitySpec& capacity) {
   const run::ElasticSpec elastic = capacity.elastic.value_or(run::ElasticSpec{});
   lines.add("capacity.elastic.min_nodes", elastic.min_nodes);
   lines.add("capacity.elastic.grow", elastic.grow);
+  const run::BatchRange batch = elastic.batch.value_or(run::BatchRange{});
+  lines.add("capacity.elastic.batch.min", batch.min);
+  lines.add("capacity.elastic.batch.max", batch.max);
   const run::SpotSpec spot = capacity.spot.value_or(run::SpotSpec{});
   lines.add("capacity.spot.share", spot.share);
   lines.add("capacity.spot.rate", spot.rate);
@@ -107,6 +110,8 @@ const std::vector<Effect>& capacity_effects() {
       {"capacity.repair.manual.fails", "0.2", "capacity.repair.manual.fails = 0.2"},
       {"capacity.elastic.min_nodes", "2", "capacity.elastic.min_nodes = 2"},
       {"capacity.elastic.grow", "at_once", "capacity.elastic.grow = #1"},
+      {"capacity.elastic.batch.min", "8", "capacity.elastic.batch.min = 8"},
+      {"capacity.elastic.batch.max", "900", "capacity.elastic.batch.max = 900"},
       {"capacity.spot.share", "0.75", "capacity.spot.share = 0.75"},
       {"capacity.spot.rate", "2.4/d", "capacity.spot.rate = 2.4 /d"},
       {"capacity.spot.burst", "4", "capacity.spot.burst = 4"},
