@@ -36,6 +36,28 @@ TEST(CheckpointKeys, ReadersAndRatesMoveTheEnd) {
        {"mode: sync", "mode: sync, readers: all", "finish_time", Moves::up}});
 }
 
+// When a power domain fails many jobs load at the same time, and this one gets its share.
+TEST(CheckpointKeys, AMassRestartLoadsAtItsShare) {
+  const std::string text =
+      replaced(replaced(kBase, "read: 10GB/s", "read: 100MB/s, mass_restart_share: 0.5"),
+               "node_rate: 0.05/d",
+               "correlated: [{name: feed, rate: 0.1/d, scope: power_domain}], "
+               "domains: {power_domain: 8}");
+  expect_moves(text,
+               {{"mass_restart_share: 0.5", "mass_restart_share: 0.1", "finish_time", Moves::up},
+                {"mass_restart_share: 0.5", "mass_restart_share: 1", "finish_time", Moves::down}});
+}
+
+// A job that comes back on another number of nodes converts its checkpoint first.
+TEST(CheckpointKeys, ASlowerReshardCostsMore) {
+  const std::string text = replaced(replaced(kBase, "mode: sync", "mode: sync, reshard: 1GB/s"),
+                                    "spares: 1",
+                                    "elastic: {min_nodes: 2, grow: at_once}");
+  expect_moves(text,
+               {{"reshard: 1GB/s", "reshard: 10MB/s", "finish_time", Moves::up},
+                {", reshard: 1GB/s", "", "finish_time", Moves::down}});
+}
+
 TEST(CheckpointKeys, TiersSaveWorkAndTheirKeysDecideHowMuch) {
   expect_moves(std::string(kBase),
                {{"mode: sync",

@@ -148,6 +148,27 @@ TEST(FailureKeys, AHangWaitsForItsWatchdog) {
   EXPECT_LT(goodput("hang"), goodput("crash"));
 }
 
+TEST(FailureKeys, ALongerWatchdogCostsMore) {
+  const std::string text = replaced(with("causes: [{name: x, rate: 0.1/d, symptom: hang}]"),
+                                    "recovery: {",
+                                    "recovery: {watchdog: 10min, ");
+  expect_moves(text,
+               {{"watchdog: 10min", "watchdog: 3h", "goodput", Moves::down},
+                {"watchdog: 10min", "watchdog: 3h", "finish_time", Moves::up}});
+}
+
+// A repair leaves a bad node bad, so that only its removal ends the series of its failures.
+TEST(FailureKeys, RemovedLemonsFailNoMore) {
+  const std::string text = replaced(with("node_rate: 0.05/d, lemons: {fraction: 0.2, factor: 10}"),
+                                    "repair_time: 2d",
+                                    "repair_time: 6h, repair: {fails: 1, replacement: 1d}");
+  expect_moves(text,
+               {{"factor: 10}", "factor: 10, remove_after: 2}", "failures", Moves::down},
+                {"factor: 10}", "factor: 10, remove_after: 2}", "goodput", Moves::up}});
+  const std::string removed = replaced(text, "factor: 10}", "factor: 10, remove_after: 1}");
+  expect_moves(removed, {{"remove_after: 1", "remove_after: 9", "failures", Moves::up}});
+}
+
 TEST(FailureKeys, ALogIsReplayedInPlaceOfRandomFailures) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / "orrery-failure-log";

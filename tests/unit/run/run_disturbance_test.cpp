@@ -272,5 +272,38 @@ TEST(Progress, IsSampledWithoutChangingTheTrial) {
   EXPECT_EQ(steps, (std::vector<double>{0, 2, 6, 11}));
 }
 
+// One bad node with ten times the hazard, and repairs that leave it bad. Its third failure brings a
+// good node: of a window T it lasts 3 / (10 lambda) in the mean, and lambda T - 0.3 failures
+// follow. Without removal there are 10 lambda T. Repairs and restarts take a millionth of the time.
+TEST(RunDisturbance, ALemonIsRemovedAfterItsStrikes) {
+  constexpr double kExpected = 20.0;  // lambda T
+  constexpr std::uint32_t kTrials = 2000;
+  RunSpec spec = saving_spec(1, 10, seconds(0.0));
+  spec.training.steps.reset();
+  spec.training.duration = days(20.0);
+  spec.failures.node_rate = per_day(kExpected / 20.0);
+  spec.failures.lemons = LemonSpec{.fraction = 1.0, .factor = 10.0, .remove_after = 3};
+  spec.capacity.repair_time = fixed(seconds(1.0));
+  spec.capacity.repair.fails = 1.0;
+  spec.capacity.repair.replacement = fixed(seconds(1.0));
+  for (auto& stage : spec.recovery.stages) {
+    stage = fixed(seconds(0.0));
+  }
+  const auto failures = [&spec] {
+    const RunPlan plan = plan_of(spec, steps_of(seconds(10.0)));
+    RunSimulator simulator(plan);
+    double sum = 0.0;
+    for (std::uint32_t trial = 0; trial < kTrials; ++trial) {
+      sum += static_cast<double>(simulator.run({.trial = trial}).failures);
+    }
+    return sum / kTrials;
+  };
+  EXPECT_NEAR(failures(), 3.0 + kExpected - 0.3, 0.4);  // 4 standard errors
+  spec.failures.lemons->remove_after = 1;
+  EXPECT_NEAR(failures(), 1.0 + kExpected - 0.1, 0.4);
+  spec.failures.lemons->remove_after.reset();
+  EXPECT_NEAR(failures(), 10.0 * kExpected, 1.3);
+}
+
 }  // namespace
 }  // namespace orrery::run

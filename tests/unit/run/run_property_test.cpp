@@ -369,5 +369,63 @@ TEST(RunProperty, EverythingAtOnceIsTheSameWithAndWithoutSkipping) {
   EXPECT_GT(disturbances, kRounds);
 }
 
+// A copy is durable long after its stall, nodes come and go, and the job grows at its next
+// checkpoint: a save that is due while one is in flight waits, and so does the growth.
+void make_growing(RunSpec& spec, StepInput& step, Dice& dice) {
+  spec.checkpoint.mode = CheckpointMode::async;
+  spec.checkpoint.interval = StepsInterval{dice.whole(1, 20)};
+  spec.checkpoint.stall = dice.time(0, 20);
+  spec.checkpoint.durable = *spec.checkpoint.stall + dice.time(0, 600);
+  spec.capacity.spares = dice.whole(0, 1);
+  spec.capacity.repair_time = any_duration(dice);
+  const std::int64_t least = dice.whole(1, step.nodes);
+  spec.capacity.elastic = ElasticSpec{least, Growth::at_checkpoint};
+  for (std::int64_t nodes = least; nodes <= step.nodes; ++nodes) {
+    step.sizes.push_back({nodes, {step.step_time.ns * step.nodes / nodes}});
+  }
+  if (dice.chance(0.5)) {
+    SpotSpec& spot = spec.capacity.spot.emplace();
+    spot.rate = 1.0 / dice.time(500, 5000);
+    spot.returns = any_duration(dice);
+    spot.notice = dice.time(0, 60);
+  }
+}
+
+TEST(RunProperty, AnElasticJobThatGrowsAtAsynchronousSavesEndsTheSameWithAndWithoutSkipping) {
+  constexpr std::uint32_t kRounds = 3000;
+  std::int64_t resizes = 0;
+  std::int64_t finished = 0;
+  for (std::uint32_t round = 0; round < kRounds && !::testing::Test::HasFailure(); ++round) {
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " + std::to_string(round));
+    Dice dice(round + kRounds * 200);
+    RunSpec spec = any_spec(dice);
+    StepInput step = steps_of(dice.time(1, 20), dice.whole(2, 8), dice.whole(1, 8));
+    spec.failures.node_rate = 1.0 / dice.time(200, 5000) / static_cast<double>(step.nodes);
+    make_growing(spec, step, dice);
+    spec.simulation.seed = round;
+    RunPlan plan = plan_of(spec, step);
+    if (dice.chance(0.3)) {
+      add_tiers(plan, dice);
+    }
+    RunSimulator simulator(plan);  // checks that the ledger adds up to the nodes held
+    RunTimeline timeline;
+    const RunResult fast = simulator.run({.trial = round});
+    const RunResult slow = simulator.run({.trial = round, .timeline = &timeline});
+    EXPECT_EQ(fast, slow);
+    EXPECT_LE(fast.wall, plan.end);
+    EXPECT_NE(fast.stop, StopReason::interrupted);
+    SimTime end;
+    for (const RunInterval& interval : timeline.intervals()) {
+      EXPECT_EQ(interval.begin, end);
+      end = interval.end;
+    }
+    EXPECT_EQ(end, fast.wall);
+    resizes += fast.resizes;
+    finished += fast.finished() ? 1 : 0;
+  }
+  EXPECT_GT(resizes, kRounds);
+  EXPECT_GT(finished, kRounds / 2);
+}
+
 }  // namespace
 }  // namespace orrery::run
