@@ -2,14 +2,16 @@
 
 // What does a sweep ask of a GPU? The line between the protocol, which needs none, and the device.
 //
-// measure() times one case in one regime and throws kernels::Unsupported where the library or the
-// GPU does not offer it, orrery::Error when the device fails. Tests put a GPU of formulas here.
+// measure() times one case in one regime. It and verify() throw kernels::Unsupported where the
+// library or the GPU does not offer the case, orrery::Error when the device fails. Tests put a GPU
+// of formulas here.
 
 #include <string>
 
 #include "calibrate/samples/fingerprint.hpp"
 #include "calibrate/samples/sample.hpp"
 #include "kernels/cases/kernel_case.hpp"
+#include "kernels/device/runnable.hpp"
 #include "sim/base/units.hpp"
 
 namespace orrery::calibrate {
@@ -32,6 +34,9 @@ class Bench {
   // Fills everything but block, repeat and drifted.
   [[nodiscard]] virtual Sample measure(const kernels::KernelCase& kernel,
                                        const MeasureOptions& options) = 0;
+
+  // Compares one call with the reference of kernels/reference, without timing it.
+  [[nodiscard]] virtual kernels::Verification verify(const kernels::KernelCase& kernel) = 0;
 
   // UTC, as in Sample::taken_at.
   [[nodiscard]] virtual std::string now() const = 0;

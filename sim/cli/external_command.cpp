@@ -18,8 +18,9 @@ namespace orrery::cli {
 
 namespace {
 
-constexpr std::array<ExternalCommand, 1> kCommands = {
-    {{"fit", "Fit the coefficients of a software profile to measured steps", "Eigen 3"}}};
+constexpr std::array<ExternalCommand, 2> kCommands = {
+    {{"calibrate", "Measure the kernels of a training step on this GPU", "Eigen 3"},
+     {"fit", "Fit the coefficients of a software profile to measured steps", "Eigen 3"}}};
 
 // Becomes the program of this name that stands beside this one. `absent`: the message when there is
 // none, with {} for its path.

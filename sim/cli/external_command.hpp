@@ -2,9 +2,10 @@
 
 // Which commands are programs of their own? Those with a library that the simulator does without.
 //
-// command | program      | library
-// --------|--------------|---------------------------
-// fit     | orrery-fit   | Eigen 3
+// command   | program          | library
+// ----------|------------------|---------------------------
+// calibrate | orrery-calibrate | Eigen 3; CUDA where there is a toolkit
+// fit       | orrery-fit       | Eigen 3
 //
 // As git does: `orrery fit ...` becomes `orrery-fit ...`, found beside this program.
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "calibrate/plan/check_cases.hpp"
+
 namespace orrery::calibrate {
 namespace {
 
@@ -64,6 +66,28 @@ TEST(SweepCases, FitsIntoTheMemoryOfASmallGpu) {
 
 TEST(SweepCases, TheAnchorIsALargeProduct) {
   EXPECT_EQ(kernels::to_text(anchor_case()), "gemm fprop bf16 m=8192 n=8192 k=8192");
+}
+
+// Every role and precision of every operation of one GPU is checked at least once.
+TEST(CheckCases, CoverTheTableOfOperations) {
+  std::set<std::string> kinds;
+  const auto kind = [](const kernels::KernelCase& kernel) {
+    std::string text(kernels::to_string(kernel.operation));
+    text += " " + std::string(kernels::to_string(kernel.role));
+    return text + " " + std::string(kernels::to_string(kernel.precision));
+  };
+  for (const kernels::KernelCase& kernel : check_cases()) {
+    kinds.insert(kind(kernel));
+  }
+  for (const kernels::OperationRow& row : kernels::operation_table()) {
+    for (const kernels::Role role : row.roles) {
+      for (const kernels::Precision precision : row.precisions) {
+        const kernels::KernelCase wanted{row.operation, role, precision, {}};
+        EXPECT_EQ(kinds.contains(kind(wanted)), row.operation < kernels::Operation::all_reduce)
+            << kind(wanted);
+      }
+    }
+  }
 }
 
 }  // namespace

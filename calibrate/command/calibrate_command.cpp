@@ -1,0 +1,205 @@
+#include "calibrate/command/calibrate_command.hpp"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Error.hpp>
+#include <CLI/Formatter.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate/command/check_report.hpp"
+#include "calibrate/command/sweep_summary.hpp"
+#include "calibrate/plan/step_cases.hpp"
+#include "calibrate/plan/sweep_cases.hpp"
+#include "calibrate/samples/sample_journal.hpp"
+#include "calibrate/sweep/sweep_runner.hpp"
+#include "sim/cli/cli.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/evaluate/catalog.hpp"
+#include "sim/evaluate/resolve.hpp"
+#include "sim/scenario/load.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostExactShapes = 120;
+
+struct CommandOptions {
+  std::optional<std::string> output;
+  std::optional<std::string> samples;
+  std::vector<std::string> scenarios;
+  std::vector<std::string> profiles;
+  int device = 0;
+  std::uint64_t seed = 1;
+  bool quick = false;
+  bool list = false;
+  bool check = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+void add_options(CLI::App& app, CommandOptions& options) {
+  app.add_option("-o,--output", options.output, "Write the profile to FILE, its samples beside it")
+      ->type_name("FILE");
+  app.add_flag("--quick", options.quick, "A small part of each family, in less than a minute");
+  app.add_option("--scenario", options.scenarios, "Measure the exact shapes of its step first")
+      ->type_name("FILE");
+  app.add_option("--samples", options.samples, "Compute the profile from these samples, no GPU")
+      ->type_name("FILE");
+  auto* list = app.add_flag("--list", options.list, "Only say what would be measured, no GPU");
+  app.add_flag("--check", options.check, "Only compare every kernel with its reference")
+      ->excludes(list);
+  app.add_option("--device", options.device, "Which GPU, counted from 0")
+      ->check(CLI::Range(0, 1023));
+  app.add_option("--seed", options.seed, "Of the order in which cases are measured");
+  app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
+      ->type_name("DIR");
+  app.add_flag("--json", options.json, "orrery-calibration/1 on standard output");
+  app.add_flag("-q,--quiet", options.quiet, "No progress");
+}
+
+// The shapes of the scenarios, the largest shares first; nothing after their problems were printed.
+std::optional<std::vector<SweepCase>> exact_cases(const CommandOptions& options) {
+  std::vector<SweepCase> cases;
+  for (const std::string& file : options.scenarios) {
+    Diagnostics diagnostics;
+    const auto scenario = scenario::load_file(file, diagnostics);
+    std::optional<evaluate::Resolved> resolved;
+    if (scenario) {
+      const hardware::ProfileSearch search =
+          evaluate::profile_search(file, {options.profiles.begin(), options.profiles.end()});
+      resolved = evaluate::resolve(*scenario, search, diagnostics);
+    }
+    cli::message_block(to_string(diagnostics));
+    if (!resolved) {
+      return std::nullopt;
+    }
+    for (const StepCase& one :
+         step_cases(evaluate::step_input(*scenario, *resolved), resolved->costs)) {
+      if (cases.size() < kMostExactShapes) {
+        cases.push_back({one.kernel, "scenario", Regime::sustained});
+      }
+    }
+  }
+  return cases;
+}
+
+Depth depth_of(const CommandOptions& options) {
+  return options.quick ? Depth::quick : Depth::full;
+}
+
+std::string list_text(const std::vector<SweepCase>& exact, const std::vector<SweepCase>& cases) {
+  std::string text;
+  for (const std::vector<SweepCase>* part : {&exact, &cases}) {
+    for (const SweepCase& planned : *part) {
+      text += fmt::format("{:<10}  {}{}\n",
+                          planned.block,
+                          kernels::to_text(planned.kernel),
+                          planned.regime == Regime::burst ? "  (burst)" : "");
+    }
+  }
+  return text;
+}
+
+fs::path samples_path(const CommandOptions& options) {
+  fs::path path = options.output.value_or("profile.yaml");
+  path.replace_extension(".samples.jsonl");
+  return path;
+}
+
+cli::ExitCode check_kernels(Bench& bench, const CommandOptions& options) {
+  const cli::InterruptWatch watch;
+  cli::ProgressLine progress("check", !options.quiet, "cases");
+  const CheckReport report =
+      check_all(bench, watch.token(), [&](std::int64_t done, std::int64_t all) {
+        progress.update(done, all);
+      });
+  watch.check();
+  cli::deliver(options.json ? to_json(report) : to_text(report), std::nullopt);
+  return report.failed == 0 ? cli::ExitCode::ok : cli::ExitCode::device;
+}
+
+cli::ExitCode deliver_profile(const Measurements& measurements,
+                              const SweepReport& report,
+                              const CommandOptions& options) {
+  const SweepSummary summary = summarise(measurements, report);
+  cli::deliver(options.json ? to_json(summary) : to_text(summary), std::nullopt);
+  return cli::ExitCode::ok;
+}
+
+cli::ExitCode measure(const std::vector<SweepCase>& exact,
+                      Bench& bench,
+                      const CommandOptions& options) {
+  const cli::InterruptWatch watch;
+  const fs::path path = samples_path(options);
+  SampleJournal journal(path, bench.fingerprint());
+  SweepReport report;
+  {
+    cli::ProgressLine progress("calibrate", !options.quiet, "cases");
+    SweepOptions how;
+    how.seed = options.seed;
+    how.stop = watch.token();
+    how.progress = [&](std::int64_t done, std::int64_t all) { progress.update(done, all); };
+    report = run_sweep(exact, sweep_cases(depth_of(options)), bench, journal, how);
+  }
+  journal.close();
+  if (report.interrupted) {
+    cli::message(fmt::format("{} samples are in {}; the same command goes on from there",
+                             journal.samples().size(),
+                             path.string()));
+  }
+  watch.check();
+  return deliver_profile({bench.fingerprint(), journal.samples()}, report, options);
+}
+
+cli::ExitCode run(const CommandOptions& options, const BenchFactory& make_bench) {
+  if (options.samples) {
+    return deliver_profile(read_measurements(*options.samples), {}, options);
+  }
+  const auto exact = exact_cases(options);
+  if (!exact) {
+    return cli::ExitCode::invalid;
+  }
+  if (options.list) {
+    cli::deliver(list_text(*exact, sweep_cases(depth_of(options))), std::nullopt);
+    return cli::ExitCode::ok;
+  }
+  const std::unique_ptr<Bench> bench = make_bench(options.device);
+  if (options.check) {
+    return check_kernels(*bench, options);
+  }
+  return measure(*exact, *bench, options);
+}
+
+}  // namespace
+
+cli::ExitCode calibrate_command(int argc, const char* const* argv, const BenchFactory& make_bench) {
+  CLI::App app("Measures the kernels of a training step on this GPU and writes a profile.",
+               "orrery calibrate");
+  CommandOptions options;
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success&) {
+    cli::deliver(app.help(), std::nullopt);
+    return cli::ExitCode::ok;
+  } catch (const CLI::ParseError& error) {
+    throw cli::UsageError(fmt::format("calibrate: {}", error.what()));
+  }
+  if (!options.output && !options.list && !options.check) {
+    throw cli::UsageError("calibrate: say where the profile goes: -o FILE");
+  }
+  return run(options, make_bench);
+}
+
+}  // namespace orrery::calibrate

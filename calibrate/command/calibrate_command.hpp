@@ -1,0 +1,30 @@
+#pragma once
+
+// `orrery calibrate`: measures the kernels of a training step on this GPU and writes a profile.
+//
+//   orrery calibrate -o my-cluster.yaml            full sweep, then the profile
+//   orrery calibrate --quick -o my-cluster.yaml    under a minute
+//   orrery calibrate --scenario run.yaml ...       the exact shapes of its step first
+//   orrery calibrate --check                       is every kernel right?
+//   orrery calibrate --list                        what would be measured; needs no GPU
+//   orrery calibrate --samples FILE -o ...         the profile again from its samples; needs no GPU
+//
+// Samples go to `my-cluster.samples.jsonl` as they are taken; the same command resumes there. The
+// GPU is behind a factory, so that tests run the whole command on a bench of formulas.
+
+#include <functional>
+#include <memory>
+
+#include "calibrate/sweep/bench.hpp"
+#include "sim/cli/exit_code.hpp"
+
+namespace orrery::calibrate {
+
+using BenchFactory = std::function<std::unique_ptr<Bench>(int device)>;
+
+// Throws UsageError and Error as sim/cli/cli.hpp says.
+[[nodiscard]] cli::ExitCode calibrate_command(int argc,
+                                              const char* const* argv,
+                                              const BenchFactory& make_bench);
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,141 @@
+#include "calibrate/command/sweep_summary.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "calibrate/samples/summary.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+using kernels::KernelCase;
+using Kind = std::tuple<kernels::Operation, kernels::Role, kernels::Precision>;
+
+std::string name_of(const Kind& kind) {
+  const auto& [operation, role, precision] = kind;
+  std::string name(kernels::to_string(operation));
+  if (role != kernels::Role::none) {
+    name += " " + std::string(kernels::to_string(role));
+  }
+  return name + " " + std::string(kernels::to_string(precision));
+}
+
+bool counts_flop(const KernelCase& kernel) {
+  return kernels::work_of(kernel).flop > flop(0.0);
+}
+
+double median_seconds(const Sample& sample) {
+  return in_seconds(microseconds(summarise(sample.times).median));
+}
+
+double rate_of(const Sample& sample) {
+  const kernels::Work work = kernels::work_of(sample.kernel);
+  const double amount = counts_flop(sample.kernel) ? in_flop(work.flop) : in_bytes(work.moved());
+  return amount / median_seconds(sample);
+}
+
+FamilyRates family_of(const Kind& kind, const std::vector<const Sample*>& samples) {
+  FamilyRates family;
+  family.name = name_of(kind);
+  family.counts_flop = counts_flop(samples.front()->kernel);
+  family.points = static_cast<std::int64_t>(samples.size());
+  family.implementation = samples.front()->implementation;
+  std::vector<double> rates;
+  std::vector<double> errors;
+  for (const Sample* sample : samples) {
+    rates.push_back(rate_of(*sample));
+    errors.push_back(summarise(sample->times).error);
+    if (sample->implementation != family.implementation) {
+      family.implementation = "mixed";
+    }
+  }
+  const auto [low, high] = std::minmax_element(rates.begin(), rates.end());
+  family.low = *low;
+  family.high = *high;
+  family.median = summarise(rates).median;
+  family.noise = summarise(errors).median;
+  return family;
+}
+
+void add_anchor(const Sample& sample, SweepSummary& summary) {
+  if (sample.kernel != anchor_case() || sample.repeat != 0) {
+    return;
+  }
+  const bool burst = sample.regime == Regime::burst;
+  (burst ? summary.burst : summary.sustained) = rate_of(sample);
+  (burst ? summary.burst_clock : summary.sustained_clock) = sample.state.sm_clock;
+}
+
+// Rates of copies set the measure for everything that only moves bytes.
+void compare_with_copies(std::vector<FamilyRates>& families) {
+  const auto copy = std::find_if(families.begin(), families.end(), [](const FamilyRates& family) {
+    return family.name.starts_with("copy ");
+  });
+  if (copy == families.end()) {
+    return;
+  }
+  const double best = copy->high;
+  for (FamilyRates& family : families) {
+    const bool over_pcie =
+        family.name.starts_with("host_to_device") || family.name.starts_with("device_to_host");
+    if (!family.counts_flop && !over_pcie) {
+      family.of_copy = family.high / best;
+    }
+  }
+}
+
+double spread(const std::vector<double>& values) {
+  if (values.size() < 2) {
+    return 0.0;
+  }
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return (*high - *low) / summarise(values).median;
+}
+
+}  // namespace
+
+SweepSummary summarise(const Measurements& measurements, const SweepReport& report) {
+  SweepSummary summary;
+  summary.fingerprint = measurements.fingerprint;
+  summary.report = report;
+  std::map<Kind, std::vector<const Sample*>> kinds;
+  std::set<Kind> unsupported;
+  std::set<std::string> throttled;
+  std::vector<double> anchors;
+  for (const Sample& sample : measurements.samples) {
+    const KernelCase& kernel = sample.kernel;
+    const Kind kind = {kernel.operation, kernel.role, kernel.precision};
+    throttled.insert(sample.state.throttled.begin(), sample.state.throttled.end());
+    if (!sample.supported) {
+      unsupported.insert(kind);
+      continue;
+    }
+    add_anchor(sample, summary);
+    if (sample.repeat != 0) {
+      anchors.push_back(median_seconds(sample));
+    } else {
+      ++summary.points;
+      if (sample.regime == Regime::sustained && !sample.functional) {
+        kinds[kind].push_back(&sample);
+      }
+    }
+  }
+  for (const auto& [kind, samples] : kinds) {
+    summary.families.push_back(family_of(kind, samples));
+  }
+  compare_with_copies(summary.families);
+  for (const Kind& kind : unsupported) {
+    if (!kinds.contains(kind)) {
+      summary.unsupported.push_back(name_of(kind));
+    }
+  }
+  summary.throttled.assign(throttled.begin(), throttled.end());
+  summary.anchors = static_cast<std::int64_t>(anchors.size());
+  summary.anchor_spread = spread(anchors);
+  return summary;
+}
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,132 @@
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "calibrate/command/sweep_summary.hpp"
+#include "sim/base/format.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string rate_text(const FamilyRates& family, double rate) {
+  return family.counts_flop ? format_flop_rate(flop_per_second(rate))
+                            : format_bandwidth(bytes_per_second(rate));
+}
+
+std::string family_line(const FamilyRates& family) {
+  return fmt::format("  {:<38} {:>6} {:>15} {:>15} {:>8} {:>6}\n",
+                     family.name,
+                     family.points,
+                     rate_text(family, family.median),
+                     rate_text(family, family.high),
+                     family.of_copy ? format_percent(*family.of_copy) : "",
+                     format_percent(family.noise));
+}
+
+std::string clock_text(const std::optional<double>& clock) {
+  return clock ? fmt::format(" at {:.0f} MHz", *clock) : std::string();
+}
+
+std::string anchor_text(const SweepSummary& summary) {
+  std::string text;
+  const auto add = [&text](std::string_view name,
+                           const std::optional<double>& rate,
+                           const std::optional<double>& clock) {
+    if (rate) {
+      text += fmt::format("{}{} {}{}",
+                          text.empty() ? "" : ", ",
+                          name,
+                          format_flop_rate(flop_per_second(*rate)),
+                          clock_text(clock));
+    }
+  };
+  add("from idle", summary.burst, summary.burst_clock);
+  add("sustained", summary.sustained, summary.sustained_clock);
+  return text;
+}
+
+Json or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json family_json(const FamilyRates& family) {
+  return {{"name", family.name},
+          {"unit", family.counts_flop ? "flop_per_s" : "bytes_per_s"},
+          {"points", family.points},
+          {"low", family.low},
+          {"median", family.median},
+          {"high", family.high},
+          {"of_copy", or_null(family.of_copy)},
+          {"noise", family.noise},
+          {"implementation", family.implementation}};
+}
+
+}  // namespace
+
+std::string to_text(const SweepSummary& summary) {
+  std::string text = fmt::format("{}, compute capability {}, fingerprint {}\n{} points",
+                                 summary.fingerprint.gpu,
+                                 summary.fingerprint.compute_capability,
+                                 id_of(summary.fingerprint),
+                                 format_integer(summary.points));
+  if (summary.anchors > 1) {
+    text += fmt::format(", the anchor measured {} times within {}",
+                        summary.anchors,
+                        format_percent(summary.anchor_spread));
+  }
+  text += "\n";
+  const std::string anchor = anchor_text(summary);
+  if (!anchor.empty()) {
+    text += fmt::format("8192 x 8192 x 8192 in bf16: {}\n", anchor);
+  }
+  text += fmt::format("\n  {:<38} {:>6} {:>15} {:>15} {:>8} {:>6}\n",
+                      "kernel",
+                      "points",
+                      "median",
+                      "best",
+                      "of copy",
+                      "noise");
+  for (const FamilyRates& family : summary.families) {
+    text += family_line(family);
+  }
+  if (!summary.unsupported.empty()) {
+    text += fmt::format("\nnot offered by this GPU or its libraries: {}\n",
+                        fmt::join(summary.unsupported, ", "));
+  }
+  if (!summary.throttled.empty()) {
+    text += fmt::format("\nthe clock was held back by: {}\n", fmt::join(summary.throttled, ", "));
+  }
+  for (const std::string& warning : summary.report.warnings) {
+    text += fmt::format("\nwarning: {}\n", warning);
+  }
+  return text;
+}
+
+std::string to_json(const SweepSummary& summary) {
+  Json families = Json::array();
+  for (const FamilyRates& family : summary.families) {
+    families.push_back(family_json(family));
+  }
+  const Json all = {{"schema", "orrery-calibration/1"},
+                    {"fingerprint", Json::parse(to_json(summary.fingerprint))},
+                    {"points", summary.points},
+                    {"anchor",
+                     {{"burst_flop_per_s", or_null(summary.burst)},
+                      {"sustained_flop_per_s", or_null(summary.sustained)},
+                      {"burst_clock_mhz", or_null(summary.burst_clock)},
+                      {"sustained_clock_mhz", or_null(summary.sustained_clock)},
+                      {"repeats", summary.anchors},
+                      {"spread", summary.anchor_spread}}},
+                    {"families", std::move(families)},
+                    {"unsupported", summary.unsupported},
+                    {"throttled", summary.throttled},
+                    {"blocks_repeated", summary.report.blocks_repeated},
+                    {"warnings", summary.report.warnings}};
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,142 @@
+#include "calibrate/measure/device_bench.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <ctime>
+#include <fstream>
+#include <thread>
+
+#include "sim/base/file.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+constexpr std::int64_t kRotatedL2 = 4;
+
+LibraryVersions versions(const kernels::LibraryVersion& library) {
+  return {.header = library.header, .runtime = library.runtime};
+}
+
+// "model name" of the first processor; empty where the system does not say.
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return {};
+}
+
+Fingerprint fingerprint_of(const kernels::DeviceInfo& info, const kernels::GpuLimits& limits) {
+  Fingerprint f;
+  f.gpu = info.name;
+  f.gpus = info.visible_gpus;
+  f.compute_capability = fmt::format("{}.{}", info.major, info.minor);
+  f.multiprocessors = info.multiprocessors;
+  f.l2_bytes = info.l2;
+  f.memory_bytes = info.memory;
+  f.pcie_generation = limits.pcie_generation;
+  f.pcie_width = limits.pcie_width;
+  f.mig = info.mig;
+  f.ecc = info.ecc;
+  f.driver = limits.driver;
+  f.cuda_compiled = kernels::cuda_version_text(info.header);
+  f.cuda_runtime = kernels::cuda_version_text(info.runtime);
+  f.cuda_driver = kernels::cuda_version_text(info.driver);
+  f.cublaslt = versions(info.cublaslt);
+  f.cudnn = versions(info.cudnn);
+  f.nccl = versions(info.nccl);
+  f.power_limit = limits.power_limit;
+  f.most_sm_clock = limits.sm_clock;
+  f.cpu = cpu_name();
+  f.cores = std::thread::hardware_concurrency();
+  f.tool = ORRERY_VERSION;
+  return f;
+}
+
+// The same data for a case in every run.
+std::uint64_t seed_of(const kernels::KernelCase& kernel) {
+  constexpr std::size_t kHexDigits = 16;
+  const std::string digits = sha256_hex(kernels::to_text(kernel)).substr(0, kHexDigits);
+  std::uint64_t seed = 0;
+  (void)std::from_chars(digits.data(), digits.data() + digits.size(), seed, 16);
+  return seed;
+}
+
+std::optional<double> first_choice(const std::vector<kernels::Detail>& details) {
+  for (const kernels::Detail& detail : details) {
+    double value = 0.0;
+    const char* end = detail.value.data() + detail.value.size();
+    if (detail.name == "heuristic0_over_best" &&
+        std::from_chars(detail.value.data(), end, value).ptr == end) {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+DeviceBench::DeviceBench(int device, const TimingRules& rules)
+    : info_(kernels::find_device(device)),
+      rules_(rules),
+      nvml_(info_.pci),
+      fingerprint_(fingerprint_of(info_, nvml_.limits())) {}
+
+std::unique_ptr<kernels::Runnable> DeviceBench::prepare(const kernels::KernelCase& kernel,
+                                                        bool search) const {
+  return kernels::prepare(
+      kernel, {.rotated = kRotatedL2 * info_.l2, .seed = seed_of(kernel), .search = search});
+}
+
+Sample DeviceBench::measure(const kernels::KernelCase& kernel, const MeasureOptions& options) {
+  const std::unique_ptr<kernels::Runnable> runnable = prepare(kernel, options.search);
+  Sample sample;
+  sample.kernel = kernel;
+  sample.regime = options.regime;
+  if (options.verify) {
+    const kernels::Verification verification = runnable->verify(stream_.get());
+    // What was not written has no error to speak of, but is wrong.
+    sample.error =
+        verification.passed ? verification.worst_error : std::max(verification.worst_error, 2.0);
+  }
+  Timing timing = time_calls(*runnable, stream_.get(), nvml_, options.regime, rules_);
+  sample.times = std::move(timing.times);
+  sample.state = std::move(timing.state);
+  sample.implementation = runnable->implementation();
+  const std::vector<kernels::Detail> details = runnable->details();
+  sample.first_choice = first_choice(details);
+  for (const kernels::Detail& detail : details) {
+    sample.details.emplace_back(detail.name, detail.value);
+  }
+  sample.taken_at = now();
+  return sample;
+}
+
+kernels::Verification DeviceBench::verify(const kernels::KernelCase& kernel) {
+  return prepare(kernel, false)->verify(stream_.get());
+}
+
+std::string DeviceBench::now() const {
+  const auto time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&time, &utc);
+  std::array<char, 32> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return {text.data(), size};
+}
+
+void DeviceBench::soak(Seconds duration) {
+  const std::unique_ptr<kernels::Runnable> runnable = prepare(soak_case(), false);
+  keep_busy(*runnable, stream_.get(), duration);
+}
+
+}  // namespace orrery::calibrate

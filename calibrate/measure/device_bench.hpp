@@ -1,0 +1,52 @@
+#pragma once
+
+// The bench of a real GPU: prepares, verifies and times one case after another.
+//
+// Operands are rotated over more than 4 x L2 and hold random data by a seed of the case, so that a
+// case draws the same power in every run. A result that is verified is compared before it is timed.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "calibrate/measure/replay_timer.hpp"
+#include "calibrate/sweep/bench.hpp"
+#include "kernels/device/device_info.hpp"
+#include "kernels/device/nvml.hpp"
+#include "kernels/device/stream.hpp"
+
+namespace orrery::calibrate {
+
+class DeviceBench : public Bench {
+ public:
+  // Throws Error(device) with one clear sentence where there is no GPU.
+  explicit DeviceBench(int device, const TimingRules& rules = {});
+
+  [[nodiscard]] const Fingerprint& fingerprint() const override {
+    return fingerprint_;
+  }
+
+  [[nodiscard]] Sample measure(const kernels::KernelCase& kernel,
+                               const MeasureOptions& options) override;
+  [[nodiscard]] std::string now() const override;
+  void soak(Seconds duration) override;
+
+  [[nodiscard]] kernels::Verification verify(const kernels::KernelCase& kernel) override;
+
+  // Why NVML does not answer; empty when it does.
+  [[nodiscard]] const std::string& nvml_absence() const {
+    return nvml_.absence();
+  }
+
+ private:
+  [[nodiscard]] std::unique_ptr<kernels::Runnable> prepare(const kernels::KernelCase& kernel,
+                                                           bool search) const;
+
+  kernels::DeviceInfo info_;
+  TimingRules rules_;
+  kernels::Nvml nvml_;
+  kernels::OwnedStream stream_;
+  Fingerprint fingerprint_;
+};
+
+}  // namespace orrery::calibrate

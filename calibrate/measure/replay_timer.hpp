@@ -1,0 +1,48 @@
+#pragma once
+
+// How long does one call of a kernel take on this GPU? Replays of a graph between two events.
+//
+//   calls  = max(operand sets, replay / single), at most 2,000
+//   sample = (time between the events around one replay) / calls
+//
+// symbol | meaning                                                        | unit | origin
+// -------|----------------------------------------------------------------|------|----------
+// single | one call, timed after three that are not                       | s    | measured
+// replay | 2 ms: long against the resolution of events (0.5 us)           | s    | protocol
+// sets   | operand sets, used in turn, more than 4 x L2 together          | 1    | runnable
+//
+// Sustained: three replays that are not counted, then samples until the stopping rule ends them.
+// Burst: before each sample the GPU idles for 200 ms, so that its clock is the highest it takes.
+// Clock, power and temperature are read while replays run; the medians are kept. Inside a graph the
+// gaps between calls are those of a captured training step.
+
+#include "calibrate/samples/sample.hpp"
+#include "calibrate/sweep/stopping_rule.hpp"
+#include "kernels/device/nvml.hpp"
+#include "kernels/device/runnable.hpp"
+#include "sim/base/units.hpp"
+
+namespace orrery::calibrate {
+
+struct TimingRules {
+  StoppingRule stopping;
+  Seconds replay = milliseconds(2.0);
+  Seconds idle = milliseconds(200.0);  // before a burst
+  int most_calls = 2000;               // in one graph
+};
+
+struct Timing {
+  std::vector<double> times;  // us per call
+  DeviceState state;
+};
+
+[[nodiscard]] Timing time_calls(kernels::Runnable& runnable,
+                                kernels::Stream stream,
+                                const kernels::Nvml& nvml,
+                                Regime regime,
+                                const TimingRules& rules);
+
+// Calls without pause for `duration`.
+void keep_busy(kernels::Runnable& runnable, kernels::Stream stream, Seconds duration);
+
+}  // namespace orrery::calibrate

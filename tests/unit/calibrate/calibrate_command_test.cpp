@@ -1,0 +1,153 @@
+#include "calibrate/command/calibrate_command.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "calibrate/samples/sample_journal.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/cli/cli.hpp"
+#include "tests/unit/calibrate/formula_bench.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using test::FormulaBench;
+
+double time_of(const kernels::KernelCase& kernel) {
+  const kernels::Work work = kernels::work_of(kernel);
+  return 5.0 + in_flop(work.flop) / 7e8 + in_bytes(work.moved()) / 4e6;
+}
+
+struct Outcome {
+  cli::ExitCode code = cli::ExitCode::internal;
+  std::string out;
+};
+
+class CalibrateCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("orrery_calibrate_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+
+  void TearDown() override {
+    fs::remove_all(folder_);
+  }
+
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return (folder_ / name).string();
+  }
+
+  Outcome run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "orrery-calibrate");
+    std::vector<const char*> words;
+    for (const std::string& argument : arguments) {
+      words.push_back(argument.c_str());
+    }
+    Outcome outcome;
+    testing::internal::CaptureStdout();
+    try {
+      outcome.code = calibrate_command(
+          static_cast<int>(words.size()), words.data(), [this](int) -> std::unique_ptr<Bench> {
+            ++benches_;
+            auto bench = std::make_unique<FormulaBench>(time_of, 0.002);
+            bench->error = error_;
+            bench->unsupported = unsupported_;
+            return bench;
+          });
+    } catch (...) {
+      (void)testing::internal::GetCapturedStdout();
+      throw;
+    }
+    outcome.out = testing::internal::GetCapturedStdout();
+    return outcome;
+  }
+
+  fs::path folder_;
+  int benches_ = 0;
+  double error_ = 0.25;
+  std::set<kernels::Precision> unsupported_ = {kernels::Precision::nvfp4};
+};
+
+TEST_F(CalibrateCommand, MeasuresAndSaysWhatItFound) {
+  const Outcome outcome = run({"--quick", "-q", "-o", path("mine.yaml")});
+  EXPECT_EQ(outcome.code, cli::ExitCode::ok);
+  EXPECT_NE(outcome.out.find("NVIDIA H200, compute capability 9.0"), std::string::npos);
+  EXPECT_NE(outcome.out.find("gemm fprop bf16"), std::string::npos);
+  const Measurements kept = read_measurements(path("mine.samples.jsonl"));
+  EXPECT_GT(kept.samples.size(), 40U);
+}
+
+// The samples alone give the same answer, without a GPU.
+TEST_F(CalibrateCommand, ComputesTheSameFromSamples) {
+  const Json measured = Json::parse(run({"--quick", "--json", "-q", "-o", path("a.yaml")}).out);
+  benches_ = 0;
+  const Json again =
+      Json::parse(run({"--samples", path("a.samples.jsonl"), "--json", "-o", path("b.yaml")}).out);
+  EXPECT_EQ(benches_, 0);
+  EXPECT_EQ(again, measured);
+  EXPECT_EQ(measured.at("schema"), "orrery-calibration/1");
+  // 1.0995 TFLOP in 5 + 1,570.7 + 100.7 us.
+  EXPECT_NEAR(measured.at("anchor").at("sustained_flop_per_s").get<double>(), 6.557e14, 2e12);
+}
+
+TEST_F(CalibrateCommand, ASecondCallMeasuresNothingAgain) {
+  (void)run({"--quick", "-q", "-o", path("a.yaml")});
+  const std::string before = read_file(path("a.samples.jsonl"), 1U << 22U);
+  (void)run({"--quick", "-q", "-o", path("a.yaml")});
+  EXPECT_EQ(read_file(path("a.samples.jsonl"), 1U << 22U), before);
+}
+
+TEST_F(CalibrateCommand, ListsWithoutAGpu) {
+  const Outcome outcome = run({"--list", "--quick"});
+  EXPECT_EQ(outcome.code, cli::ExitCode::ok);
+  EXPECT_EQ(benches_, 0);
+  EXPECT_NE(outcome.out.find("anchors     gemm fprop bf16 m=8192 n=8192 k=8192  (burst)\n"),
+            std::string::npos);
+}
+
+TEST_F(CalibrateCommand, ChecksEveryKernel) {
+  const Json good = Json::parse(run({"--check", "--json", "-q"}).out);
+  EXPECT_EQ(good.at("schema"), "orrery-kernel-check/1");
+  EXPECT_EQ(good.at("failed"), 0);
+  EXPECT_GT(good.at("passed"), 100);
+  EXPECT_GT(good.at("unsupported"), 0);
+  error_ = 3.0;
+  const Outcome bad = run({"--check", "-q"});
+  EXPECT_EQ(bad.code, cli::ExitCode::device);
+  EXPECT_NE(bad.out.find("FAIL        3.000  gemm fprop"), std::string::npos);
+  EXPECT_NE(bad.out.find("row 3"), std::string::npos);
+}
+
+TEST_F(CalibrateCommand, AScenarioPutsItsShapesFirst) {
+  const std::string scenario =
+      (fs::path(ORRERY_SOURCE_DIR) / "scenarios" / "llama3-70b-64h100.yaml").string();
+  const Outcome outcome = run({"--list", "--quick", "--scenario", scenario});
+  EXPECT_EQ(outcome.code, cli::ExitCode::ok);
+  EXPECT_TRUE(outcome.out.starts_with("scenario    gemm "));
+  EXPECT_NE(outcome.out.find("scenario    attention backward bf16"), std::string::npos);
+}
+
+TEST_F(CalibrateCommand, SaysWhatIsMissing) {
+  EXPECT_THROW((void)run({}), cli::UsageError);
+  EXPECT_THROW((void)run({"--list", "--check"}), cli::UsageError);
+  try {
+    (void)run({"--samples", path("absent"), "-o", path("a.yaml")});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::calibrate
