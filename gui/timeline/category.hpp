@@ -1,0 +1,103 @@
+#pragma once
+
+// What kind of activity is a slice, and which kind wins where several share a pixel?
+//
+// symbol   | meaning                                                       | unit | origin
+// ---------|---------------------------------------------------------------|------|----------
+// Category | colour and legend of a slice; fits in six bits                | -    | adapters
+//
+// Categories stand in the order of their rank: lost time above recovery, recovery above saves,
+// these above communication, communication above compute. Where many rows share a pixel the lowest
+// and the highest rank are shown, so that what costs the run stays visible when it is small.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace orrery::timeline {
+
+enum class Category : std::uint8_t {
+  none,  // nothing runs
+  forward,
+  training,
+  kernel,
+  backward,
+  input_gradient,
+  weight_gradient,
+  recompute,
+  host,
+  other,
+  optimizer,
+  tensor,
+  context,
+  expert,
+  pipeline,
+  data_reduce,
+  data_gather,
+  collective,
+  copy,
+  evaluation,
+  maintenance,
+  unitemised,
+  stall,
+  checkpoint,
+  detection,
+  diagnosis,
+  scheduling,
+  communicator,
+  load,
+  warm_up,
+  waiting,
+  rework,
+  discarded,
+  lost,
+  count_
+};
+
+inline constexpr std::size_t kCategories = static_cast<std::size_t>(Category::count_);
+inline constexpr std::size_t kCategoryBits = 6;
+static_assert(kCategories <= (std::size_t{1} << kCategoryBits));
+
+inline constexpr std::array<std::string_view, kCategories> kCategoryNames = {
+    "idle",
+    "forward",
+    "training",
+    "kernel",
+    "backward",
+    "input gradients",
+    "weight gradients",
+    "recomputation",
+    "host",
+    "other",
+    "optimizer",
+    "tensor parallel",
+    "context parallel",
+    "expert parallel",
+    "pipeline message",
+    "reduce gradients",
+    "gather parameters",
+    "collective",
+    "copy",
+    "evaluation",
+    "planned maintenance",
+    "unitemised",
+    "data stall",
+    "checkpoint",
+    "detection",
+    "diagnosis",
+    "scheduling",
+    "communicator init",
+    "load",
+    "warm-up",
+    "waiting for capacity",
+    "rework",
+    "discarded training",
+    "lost training",
+};
+
+[[nodiscard]] constexpr std::string_view to_string(Category category) {
+  return kCategoryNames[static_cast<std::size_t>(category)];
+}
+
+}  // namespace orrery::timeline

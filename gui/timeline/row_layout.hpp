@@ -1,0 +1,128 @@
+#pragma once
+
+// Which row stands where? The tree of rows, flattened: pinned rows first, collapsed groups closed.
+//
+//   y(row) = row_height * units before it - scroll
+//
+// symbol     | meaning                                                    | unit  | origin
+// -----------|------------------------------------------------------------|-------|--------------
+// units      | height of a row: one per track, two for a counter, one for | -     | store
+//            | a group                                                    |       |
+// row_height | of one unit; below 1 several rows share a line             | pixel | view
+// scroll     | top of the visible part of the rows that are not pinned    | pixel | view
+//
+// Pinned rows stay in place above the others and are not shown again below. A change of what is
+// collapsed or pinned costs O(rows), everything else O(log rows).
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gui/timeline/store.hpp"
+
+namespace orrery::timeline {
+
+struct LaidRow {
+  RowId row = 0;
+  std::uint32_t first_unit = 0;  // within its part: pinned or scrolled
+  std::uint32_t units = 1;
+  bool collapsed = false;  // a group that shows all its tracks on one line
+};
+
+class RowLayout {
+ public:
+  static constexpr double kLeastHeight = 0.02;
+  static constexpr double kMostHeight = 96.0;
+  static constexpr double kUsualHeight = 18.0;
+
+  RowLayout() = default;
+  explicit RowLayout(std::shared_ptr<const Store> store);
+
+  [[nodiscard]] const std::vector<LaidRow>& pinned() const {
+    return pinned_;
+  }
+
+  [[nodiscard]] const std::vector<LaidRow>& scrolled() const {
+    return scrolled_;
+  }
+
+  [[nodiscard]] bool is_collapsed(RowId row) const;
+  [[nodiscard]] bool is_pinned(RowId row) const;
+  void set_collapsed(RowId row, bool collapsed);
+  void set_all_collapsed(bool collapsed);
+  void set_pinned(RowId row, bool pinned);
+
+  // Height of the part of the widget that shows rows.
+  void set_view_height(double pixels);
+  void set_row_height(double pixels);
+
+  // Keeps what stands at `y` in place.
+  void zoom_rows(double y, double factor);
+
+  // The largest height at which all rows are visible, at most the usual one.
+  void fit_all();
+
+  void scroll_by(double pixels);
+  void set_scroll(double pixels);
+
+  // Opens the groups above a row and scrolls until it is visible.
+  void reveal(RowId row);
+
+  [[nodiscard]] double row_height() const {
+    return row_height_;
+  }
+
+  [[nodiscard]] double scroll() const {
+    return scroll_;
+  }
+
+  [[nodiscard]] double view_height() const {
+    return view_height_;
+  }
+
+  // Of the pinned rows, on the screen.
+  [[nodiscard]] double pinned_height() const;
+
+  // Of the scrolled rows, all of them.
+  [[nodiscard]] double total_height() const;
+  [[nodiscard]] double largest_scroll() const;
+
+  // Top of a row on the screen; may lie outside. Pinned rows are in `pinned()`.
+  [[nodiscard]] double top_of(const LaidRow& row, bool pinned) const;
+
+  [[nodiscard]] double height_of(const LaidRow& row) const {
+    return row_height_ * row.units;
+  }
+
+  struct Hit {
+    const LaidRow* row = nullptr;
+    bool pinned = false;
+    std::uint32_t unit = 0;  // within the row: its track
+  };
+
+  [[nodiscard]] std::optional<Hit> at(double y) const;
+
+  // Index into scrolled() of the row at a unit, and one past the last.
+  [[nodiscard]] std::size_t index_of_unit(std::uint32_t unit) const;
+
+  // Rows from one to another in the order of the screen, both included; for selections.
+  [[nodiscard]] std::vector<RowId> between(RowId a, RowId b) const;
+
+ private:
+  [[nodiscard]] std::uint32_t units_of(RowId row) const;
+  [[nodiscard]] static std::uint32_t total_units(const std::vector<LaidRow>& rows);
+  void rebuild();
+  void clamp_scroll();
+
+  std::shared_ptr<const Store> store_;
+  std::vector<bool> collapsed_;
+  std::vector<RowId> pins_;
+  std::vector<LaidRow> pinned_;
+  std::vector<LaidRow> scrolled_;
+  double row_height_ = kUsualHeight;
+  double scroll_ = 0.0;
+  double view_height_ = 0.0;
+};
+
+}  // namespace orrery::timeline

@@ -1,0 +1,41 @@
+#pragma once
+
+// How does a moment or a duration read on the axis? Labels at round distances, from weeks to
+// nanoseconds.
+//
+//   distance = least of the round distances with (end - begin) / distance <= most labels
+//
+// symbol   | meaning                                                        | unit | origin
+// ---------|----------------------------------------------------------------|------|--------
+// distance | 1, 2, 5 x 10^k ns up to 1 s; then 1, 2, 5, 10, 15, 30 s and    | ns   | this file
+//          | min; 1, 2, 3, 6, 12 h; 1, 2, 7, 14, 28 d, ...                  |      |
+//
+// When the distance is small against the distance from the origin, labels are offsets ("+120 us")
+// from a round base that is told once.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gui/timeline/slice.hpp"
+
+namespace orrery::timeline {
+
+// "1.234 ms", "3.09 h", "12 ns"; up to four significant digits, exact for integers of a unit.
+[[nodiscard]] std::string duration_text(std::int64_t ns);
+
+struct Tick {
+  std::int64_t time = 0;
+  std::string label;
+};
+
+struct Ticks {
+  std::vector<Tick> ticks;
+  std::int64_t distance = 1;
+  std::string base;  // "at 3 d 4 h +"; empty: labels are whole times
+};
+
+// At most `most` labels for a window; times are counted from `zero`.
+[[nodiscard]] Ticks ticks_of(TimeRange window, std::int64_t zero, int most);
+
+}  // namespace orrery::timeline

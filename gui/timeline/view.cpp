@@ -1,0 +1,248 @@
+#include "gui/timeline/view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "gui/timeline/time_text.hpp"
+#include "sim/base/format.hpp"
+
+namespace orrery::timeline {
+
+namespace {
+
+constexpr double kOut = 1.3;      // occurrences in the window at which it goes up a level
+constexpr double kMargin = 0.05;  // of the range, beyond both ends
+constexpr std::size_t kMostCopies = 4;
+
+TimeRange around(std::int64_t middle, std::int64_t length) {
+  return {middle - length / 2, middle - length / 2 + length};
+}
+
+}  // namespace
+
+View::View(Levels levels) : levels_(std::move(levels)) {
+  for (const Level& level : levels_) {
+    layouts_.emplace_back(level.store);
+    origins_.push_back(0);
+    shown_.push_back({level.store->range(), 0});
+  }
+  if (!empty()) {
+    window_ = whole();
+  }
+}
+
+TimeRange View::whole() const {
+  return levels_.front().store->range();
+}
+
+TimeRange View::level_range(std::size_t level) const {
+  const TimeRange range = levels_[level].store->range();
+  return level == 0 ? range : shown_[level].range;
+}
+
+Occurrence View::occurrence(std::size_t level) const {
+  return shown_[level];
+}
+
+std::vector<std::string> View::path() const {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i <= level_ && i < levels_.size(); ++i) {
+    if (i == 0) {
+      parts.push_back(levels_[i].name);
+    } else {
+      parts.push_back(fmt::format("{} {} at {}",
+                                  levels_[i].unit,
+                                  format_integer(shown_[i].number),
+                                  duration_text(shown_[i].range.begin - whole().begin)));
+    }
+  }
+  return parts;
+}
+
+void View::resize(int columns, double rows_height) {
+  columns_ = std::max(columns, 1);
+  for (RowLayout& layout : layouts_) {
+    layout.set_view_height(rows_height);
+  }
+  keep_in_range();
+}
+
+std::vector<Copy> View::copies(const PixelAxis& axis) const {
+  std::vector<Copy> copies;
+  if (empty()) {
+    return copies;
+  }
+  const TimeRange own = levels_[level_].store->range();
+  if (level_ == 0) {
+    copies.push_back({{own, 0}, PixelAxis(axis, 0, own)});
+  } else {
+    const std::int64_t outer = origins_[level_ - 1];
+    const TimeRange local{window_.begin - outer, window_.end - outer};
+    for (Occurrence occurrence : levels_[level_].repetition.within(local, kMostCopies)) {
+      occurrence.range.begin += outer;
+      occurrence.range.end += outer;
+      const TimeRange part{0, occurrence.range.length()};
+      copies.push_back({occurrence, PixelAxis(axis, occurrence.range.begin, part)});
+    }
+  }
+  std::erase_if(copies, [](const Copy& copy) { return copy.axis.width() <= 0; });
+  return copies;
+}
+
+std::int64_t View::time_at(double column) const {
+  const double share = column / static_cast<double>(columns_);
+  const double offset = share * static_cast<double>(window_.length());
+  return window_.begin + static_cast<std::int64_t>(std::llround(offset));
+}
+
+void View::zoom_at(double column, double factor) {
+  if (empty()) {
+    return;
+  }
+  const std::int64_t anchor = time_at(column);
+  const double length = static_cast<double>(window_.length()) * factor;
+  const double most = static_cast<double>(whole().length()) * (1.0 + 2.0 * kMargin);
+  const double least = static_cast<double>(columns_);
+  const double wanted = std::clamp(length, least, std::max(least, most));
+  const double before = wanted * column / static_cast<double>(columns_);
+  window_.begin = anchor - static_cast<std::int64_t>(std::llround(before));
+  window_.end = window_.begin + static_cast<std::int64_t>(std::llround(wanted));
+  keep_in_range();
+  follow_zoom(anchor);
+}
+
+void View::pan(double columns) {
+  const double pixel = static_cast<double>(window_.length()) / static_cast<double>(columns_);
+  const auto shift = static_cast<std::int64_t>(std::llround(columns * pixel));
+  window_.begin += shift;
+  window_.end += shift;
+  keep_in_range();
+  adopt_occurrence();
+}
+
+void View::set_window(TimeRange window) {
+  if (empty() || window.length() <= 0) {
+    return;
+  }
+  window_ = window;
+  keep_in_range();
+  follow_zoom(window_.begin + window_.length() / 2);
+}
+
+void View::frame_all() {
+  if (!empty()) {
+    set_window(whole());
+  }
+}
+
+void View::frame_level() {
+  if (!empty()) {
+    window_ = level_range(level_);
+    keep_in_range();
+  }
+}
+
+void View::frame_selection() {
+  if (area_) {
+    set_window(area_->range);
+  } else if (selected_) {
+    const Slice& slice = store().slices()[*selected_];
+    const std::int64_t begin = slice.begin() + origin();
+    const std::int64_t end = store().end_of(slice) + origin();
+    const std::int64_t margin = std::max<std::int64_t>((end - begin) / 4, 1);
+    set_window({begin - margin, end + margin});
+  } else {
+    frame_level();
+  }
+}
+
+void View::go_to_level(std::size_t level) {
+  if (level >= levels_.size() || level == level_) {
+    return;
+  }
+  selected_.reset();
+  while (level_ < level) {
+    const std::int64_t middle = window_.begin + window_.length() / 2 - origins_[level_];
+    const std::optional<Occurrence> next = levels_[level_ + 1].repetition.nearest(middle);
+    if (!next) {
+      return;
+    }
+    const std::int64_t outer = origins_[level_];
+    ++level_;
+    origins_[level_] = outer + next->range.begin;
+    shown_[level_] = {{outer + next->range.begin, outer + next->range.end}, next->number};
+    window_ = shown_[level_].range;
+  }
+  if (level_ > level) {
+    const std::int64_t middle = window_.begin + window_.length() / 2;
+    // As much of the outer level as is needed to see the inner one within it.
+    const std::int64_t length = shown_[level + 1].range.length() * 20;
+    level_ = level;
+    const TimeRange own = level_range(level);
+    window_ = length < own.length() ? around(middle, length) : own;
+  }
+  keep_in_range();
+}
+
+void View::follow_zoom(std::int64_t anchor) {
+  if (!follow_) {
+    return;
+  }
+  while (level_ > 0) {
+    const double length = static_cast<double>(levels_[level_].repetition.period());
+    if (static_cast<double>(window_.length()) <= kOut * length) {
+      break;
+    }
+    --level_;
+    selected_.reset();
+  }
+  adopt_occurrence();
+  while (level_ + 1 < levels_.size()) {
+    const Repetition& inner = levels_[level_ + 1].repetition;
+    const std::optional<Occurrence> next = inner.at(anchor - origins_[level_]);
+    if (!next || window_.length() > inner.period()) {
+      break;
+    }
+    const std::int64_t outer = origins_[level_];
+    ++level_;
+    selected_.reset();
+    origins_[level_] = outer + next->range.begin;
+    shown_[level_] = {{outer + next->range.begin, outer + next->range.end}, next->number};
+  }
+}
+
+// Moves on to the neighbour when the window has left the occurrence that was shown.
+void View::adopt_occurrence() {
+  for (std::size_t i = 1; i <= level_ && i < levels_.size(); ++i) {
+    const std::int64_t outer = origins_[i - 1];
+    const std::int64_t middle = window_.begin + window_.length() / 2 - outer;
+    const std::optional<Occurrence> here = levels_[i].repetition.at(middle);
+    if (here && here->range.begin + outer != origins_[i]) {
+      origins_[i] = here->range.begin + outer;
+      shown_[i] = {{here->range.begin + outer, here->range.end + outer}, here->number};
+    }
+  }
+}
+
+void View::keep_in_range() {
+  if (empty()) {
+    return;
+  }
+  const TimeRange all = whole();
+  const auto margin =
+      static_cast<std::int64_t>(kMargin * static_cast<double>(all.length())) + columns_;
+  std::int64_t length = std::max<std::int64_t>(window_.length(), columns_);
+  length = std::min(length, all.length() + 2 * margin);
+  // Near the ends, half a window may lie outside; a wide window not more than the margin.
+  const std::int64_t beyond = std::max(std::min(length / 2, margin), std::int64_t{columns_});
+  const std::int64_t first = all.begin - beyond;
+  const std::int64_t last = std::max(all.end + beyond - length, first);
+  window_.begin = std::clamp(window_.begin, first, last);
+  window_.end = window_.begin + length;
+}
+
+}  // namespace orrery::timeline

@@ -1,0 +1,185 @@
+#pragma once
+
+// What does the user look at, and what does a key or a click change? The timeline without a widget.
+//
+//   window      = [begin, end) on the clock of level 0 (absolute time)
+//   local time  = absolute time - origin of the level that is shown
+//
+// symbol    | meaning                                                        | unit  | origin
+// ----------|----------------------------------------------------------------|-------|----------
+// level     | the timeline that is drawn; follows the zoom unless held       | -     | view
+// origin    | begin of the occurrence that is drawn, on the absolute clock   | ns    | levels
+// selection | one slice; area: time x rows; ruler: time                      | -     | user
+//
+// Zooming in beyond one occurrence of the next level (one training step of the run) goes down to
+// it, zooming out beyond 1.3 occurrences goes up again, so the picture never flips back and forth.
+// The window is at least one nanosecond per column wide and overlaps the timeline by some columns.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/timeline/levels.hpp"
+#include "gui/timeline/pixel_axis.hpp"
+#include "gui/timeline/row_layout.hpp"
+#include "gui/timeline/statistics.hpp"
+
+namespace orrery::timeline {
+
+// One drawn copy of the level's timeline: the columns that it covers and its place in time.
+struct Copy {
+  Occurrence occurrence;  // on the absolute clock
+  PixelAxis axis;         // on the clock of the store
+};
+
+struct Hit {
+  RowId row = kNoRow;
+  std::optional<SliceId> slice;
+  std::optional<std::uint32_t> mark;  // index into marks()
+  std::int64_t origin = 0;            // of the copy that was hit, absolute
+  std::int64_t time = 0;              // absolute
+};
+
+struct SelectedArea {
+  TimeRange range;  // absolute
+  std::vector<RowId> rows;
+};
+
+class View {
+ public:
+  // Nothing to show.
+  View() = default;
+  explicit View(Levels levels);
+
+  [[nodiscard]] bool empty() const {
+    return levels_.empty();
+  }
+
+  [[nodiscard]] const Levels& levels() const {
+    return levels_;
+  }
+
+  [[nodiscard]] std::size_t level() const {
+    return level_;
+  }
+
+  [[nodiscard]] const Store& store() const {
+    return *levels_[level_].store;
+  }
+
+  [[nodiscard]] std::shared_ptr<const Store> shared_store() const {
+    return levels_[level_].store;
+  }
+
+  [[nodiscard]] RowLayout& rows() {
+    return layouts_[level_];
+  }
+
+  [[nodiscard]] const RowLayout& rows() const {
+    return layouts_[level_];
+  }
+
+  [[nodiscard]] TimeRange window() const {
+    return window_;
+  }
+
+  [[nodiscard]] std::int64_t origin() const {
+    return origins_[level_];
+  }
+
+  // The occurrence that is shown of a level, absolute; of level 0 its whole range.
+  [[nodiscard]] Occurrence occurrence(std::size_t level) const;
+
+  // "run > step 1,234 at 3.2 d", one part per level that is above or shown.
+  [[nodiscard]] std::vector<std::string> path() const;
+
+  void resize(int columns, double rows_height);
+
+  [[nodiscard]] int columns() const {
+    return columns_;
+  }
+
+  [[nodiscard]] PixelAxis axis() const {
+    return {window_, columns_};
+  }
+
+  // The timeline of the level in the window: itself, and its neighbours where it repeats.
+  [[nodiscard]] std::vector<Copy> copies(const PixelAxis& axis) const;
+
+  void zoom_at(double column, double factor);  // factor < 1: closer
+  void pan(double columns);
+  void set_window(TimeRange window);  // follows the zoom
+  void frame_all();                   // all of level 0
+  void frame_level();                 // all of the level that is shown
+  void frame_selection();             // the area, else the slice, else the level
+
+  // Shows a level at the middle of the window, whole; holds it until the next zoom.
+  void go_to_level(std::size_t level);
+
+  void set_follow(bool follow) {
+    follow_ = follow;
+  }
+
+  [[nodiscard]] bool follows() const {
+    return follow_;
+  }
+
+  [[nodiscard]] Hit pick(double column, double y) const;
+
+  [[nodiscard]] std::optional<SliceId> selected() const {
+    return selected_;
+  }
+
+  void select(const Hit& hit);
+  void select_slice(SliceId slice);  // of the level that is shown; brings it into view
+  void clear_selection();
+  bool select_next();  // on the track of the selected slice
+  bool select_previous();
+
+  [[nodiscard]] const std::optional<SelectedArea>& area() const {
+    return area_;
+  }
+
+  void set_area(std::optional<SelectedArea> area) {
+    area_ = std::move(area);
+  }
+
+  // The area on the clock of the store that is shown.
+  [[nodiscard]] std::optional<Area> local_area() const;
+
+  [[nodiscard]] const std::optional<TimeRange>& ruler() const {
+    return ruler_;
+  }
+
+  void set_ruler(std::optional<TimeRange> ruler) {
+    ruler_ = ruler;
+  }
+
+  [[nodiscard]] std::int64_t time_at(double column) const;
+
+  // Lines of text about what is under the cursor; empty when nothing is.
+  [[nodiscard]] std::vector<std::string> describe(const Hit& hit) const;
+
+ private:
+  void follow_zoom(std::int64_t anchor);
+  void keep_in_range();
+  void adopt_occurrence();
+  [[nodiscard]] TimeRange whole() const;
+  [[nodiscard]] TimeRange level_range(std::size_t level) const;
+  bool step_selection(bool forward);
+
+  Levels levels_;
+  std::vector<RowLayout> layouts_;
+  std::vector<std::int64_t> origins_;
+  std::vector<Occurrence> shown_;  // absolute
+  std::size_t level_ = 0;
+  TimeRange window_{0, 1};
+  int columns_ = 1;
+  bool follow_ = true;
+  std::optional<SliceId> selected_;
+  std::optional<SelectedArea> area_;
+  std::optional<TimeRange> ruler_;
+};
+
+}  // namespace orrery::timeline
