@@ -16,4 +16,10 @@ namespace orrery::kernels {
 [[nodiscard]] std::unique_ptr<Runnable> make_grouped_gemm(const KernelCase& kernel,
                                                           const PrepareOptions& options);
 
+// cuDNN where it is compiled in and offers the case, else the own kernels.
+[[nodiscard]] std::unique_ptr<Runnable> make_attention(const KernelCase& kernel,
+                                                       const PrepareOptions& options);
+[[nodiscard]] std::unique_ptr<Runnable> make_own_attention(const KernelCase& kernel,
+                                                           const PrepareOptions& options);
+
 }  // namespace orrery::kernels

@@ -17,8 +17,8 @@
 //
 // symbol    | meaning                                              | unit | origin
 // ----------|------------------------------------------------------|------|----------------------
-// magnitude | sum of |b(i, l) a(j, l)|, which bounds the rounding  | -    | computed
-// seed      | of a set of operands; a, b, their scales and C differ | -   | caller
+// magnitude | sum of absolute terms, which bounds the rounding      | -    | computed
+// seed      | of a set of operands; a, b, their scales, C differ   | -    | caller
 //
 // Assumptions: only fp8_tensor has gradients in E5M2; rows and blocks carry enough range for E4M3.
 

@@ -5,15 +5,15 @@
 //
 //   operand: `outer` rows of `reduced` elements, reduced dimension contiguous
 //
-// mode   | scale of (row, l)             | index                                   | count
-// -------|-------------------------------|-----------------------------------------|-----------------
-// none   | 1                             | -                                       | 0
-// tensor | one                           | 0                                       | 1
-// row    | one per row                   | row                                     | outer
-// vec128 | 128 elements of one row       | row + outer (l / 128)                   | outer L
-// blk128 | 128 x 128                     | l / 128 + L4 (row / 128)                | L4
-// ceil(outer/128) vec32  | 32 elements of one row, E8M0  | tiled(row, l / 32) | tiled vec16  | 16
-// elements of one row, UE4M3 | tiled(row, l / 16)                      | tiled
+// mode   | scale of (row, l)             | index                    | count
+// -------|-------------------------------|--------------------------|--------------------
+// none   | 1                             | -                        | 0
+// tensor | one                           | 0                        | 1
+// row    | one per row                   | row                      | outer
+// vec128 | 128 elements of one row       | row + outer (l / 128)    | outer L
+// blk128 | 128 x 128                     | l / 128 + L4 (row / 128) | L4 ceil(outer/128)
+// vec32  | 32 elements of one row, E8M0  | tiled(row, l / 32)       | tiled
+// vec16  | 16 elements of one row, UE4M3 | tiled(row, l / 16)       | tiled
 //
 //   L = ceil(reduced / 128), L4 = L rounded up to a multiple of 4
 //   tiled(row, b) = 512 (row / 128 * T + b / 4) + 16 (row % 32) + 4 (row % 128 / 32) + b % 4

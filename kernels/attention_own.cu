@@ -1,0 +1,495 @@
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
+
+#include <cmath>
+
+#include "kernels/attention_own.hpp"
+#include "kernels/attention_tiles.cuh"
+#include "kernels/device/status.hpp"
+
+namespace orrery::kernels {
+
+namespace {
+
+constexpr float kLog2E = 1.44269504088896F;
+constexpr float kLn2 = 0.693147180559945F;
+constexpr int kWarps = 4;
+constexpr int kThreads = kWarps * kWarpThreads;
+constexpr int kRows = kWarps * kWarpRows;  // of a block: 64
+constexpr int kForwardKeys = 64;
+constexpr int kBackwardColumns = 32;
+
+struct Shape {
+  std::int64_t heads;
+  std::int64_t groups;
+  std::int64_t queries;
+  std::int64_t keys;
+  bool causal;
+  float scale;
+
+  // First element of a head of a tensor [sequence, row, head, dim].
+  __device__ std::int64_t query_offset(std::int64_t sequence, std::int64_t head, int dim) const {
+    return (sequence * queries * heads + head) * dim;
+  }
+
+  __device__ std::int64_t key_offset(std::int64_t sequence, std::int64_t group, int dim) const {
+    return (sequence * keys * groups + group) * dim;
+  }
+
+  __device__ std::int64_t row_offset(std::int64_t sequence, std::int64_t head) const {
+    return (sequence * heads + head) * queries;
+  }
+
+  __device__ bool visible(std::int64_t query, std::int64_t key) const {
+    return query < queries && key < keys && (!causal || key <= query);
+  }
+};
+
+// Running softmax of the two rows that a lane holds, in powers of two.
+struct Softmax {
+  float most[2] = {-INFINITY, -INFINITY};
+  float sum[2] = {0.0F, 0.0F};  // of this lane's columns
+
+  // Turns scores into probabilities relative to the new maximum; returns what the older sums
+  // shrink by. Every tile holds a visible key of each row that exists, so maxima are finite.
+  template <int kTiles>
+  __device__ void add(float (&scores)[kTiles][4], float (&shrink)[2]) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float largest = most[half];
+#pragma unroll
+      for (int n = 0; n < kTiles; ++n) {
+        largest = fmaxf(largest, fmaxf(scores[n][2 * half], scores[n][2 * half + 1]));
+      }
+      largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, 1));
+      largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, 2));
+      // A row past the end sees nothing: exp2(-inf - 0) = 0 instead of exp2(-inf + inf).
+      const float base = largest == -INFINITY ? 0.0F : largest;
+      shrink[half] = exp2f(most[half] - base);
+      most[half] = largest;
+      sum[half] *= shrink[half];
+#pragma unroll
+      for (int n = 0; n < kTiles; ++n) {
+#pragma unroll
+        for (int e = 2 * half; e < 2 * half + 2; ++e) {
+          scores[n][e] = exp2f(scores[n][e] - base);
+          sum[half] += scores[n][e];
+        }
+      }
+    }
+  }
+};
+
+// Scores of a warp's 16 queries against a tile of keys in powers of two, -inf where masked.
+template <typename T, int kDim>
+__device__ void score(float (&scores)[kForwardKeys / 8][4],
+                      const std::uint32_t (&query)[kDim / 16][4],
+                      const T* key_tile,
+                      const Shape& shape,
+                      std::int64_t warp_row,
+                      std::int64_t start,
+                      const Lane& lane) {
+#pragma unroll
+  for (int kk = 0; kk < kDim / 16; ++kk) {
+#pragma unroll
+    for (int n = 0; n < kForwardKeys / 8; ++n) {
+      std::uint32_t b[2];
+      Tile<T, kDim>::load_b_rows(b, key_tile, n * 8, kk * 16, lane);
+      multiply<T>(scores[n], query[kk], b);
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < kForwardKeys / 8; ++n) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const bool seen = shape.visible(warp_row + lane.row(e), start + n * 8 + lane.column(e));
+      scores[n][e] = seen ? scores[n][e] * (shape.scale * kLog2E) : -INFINITY;
+    }
+  }
+}
+
+// Divides by the sums of the softmax and writes their logarithms; `log_sum`: of the head's rows.
+template <int kDim>
+__device__ void normalise(float (&sums)[kDim / 8][4],
+                          const Softmax& softmax,
+                          float* log_sum,
+                          std::int64_t queries,
+                          std::int64_t warp_row,
+                          const Lane& lane) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float total = softmax.sum[half];
+    total += __shfl_xor_sync(kAllLanes, total, 1);
+    total += __shfl_xor_sync(kAllLanes, total, 2);
+    const float inverse = 1.0F / total;
+    const std::int64_t row = warp_row + lane.row(2 * half);
+    if (lane.quad == 0 && row < queries) {
+      log_sum[row] = (softmax.most[half] + log2f(total)) * kLn2;
+    }
+#pragma unroll
+    for (int n = 0; n < kDim / 8; ++n) {
+      sums[n][2 * half] *= inverse;
+      sums[n][2 * half + 1] *= inverse;
+    }
+  }
+}
+
+template <typename T, int kDim>
+__global__ void __launch_bounds__(kThreads, 1)
+    forward_kernel(const T* q, const T* k, const T* v, T* o, float* log_sum, Shape shape) {
+  using Tiles = Tile<T, kDim>;
+  extern __shared__ __align__(16) unsigned char memory[];
+  T* const key_tile = reinterpret_cast<T*>(memory);
+  T* const value_tile = key_tile + Tiles::elements(kForwardKeys);
+  const Lane lane;
+  const std::int64_t head = blockIdx.y;
+  const std::int64_t sequence = blockIdx.z;
+  const std::int64_t group = head / (shape.heads / shape.groups);
+  // Causal blocks differ in length; the longest start first.
+  const std::int64_t first = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * kRows;
+  const std::int64_t warp_row = first + lane.warp * kWarpRows;
+  const std::int64_t offset = shape.query_offset(sequence, head, kDim);
+  const std::int64_t stride = shape.heads * kDim;
+  const std::int64_t key_offset = shape.key_offset(sequence, group, kDim);
+  const std::int64_t key_stride = shape.groups * kDim;
+
+  // The queries pass through the key tile into registers.
+  Tiles::load(key_tile, kRows, q + offset, stride, first, shape.queries);
+  __syncthreads();
+  std::uint32_t query[kDim / 16][4];
+#pragma unroll
+  for (int kk = 0; kk < kDim / 16; ++kk) {
+    Tiles::load_a(query[kk], key_tile, lane.warp * kWarpRows, kk * 16, lane);
+  }
+
+  float sums[kDim / 8][4] = {};
+  Softmax softmax;
+  const std::int64_t past = first + kRows;
+  const std::int64_t last = shape.causal && past < shape.keys ? past : shape.keys;
+  for (std::int64_t start = 0; start < last; start += kForwardKeys) {
+    __syncthreads();
+    Tiles::load(key_tile, kForwardKeys, k + key_offset, key_stride, start, shape.keys);
+    Tiles::load(value_tile, kForwardKeys, v + key_offset, key_stride, start, shape.keys);
+    __syncthreads();
+    float scores[kForwardKeys / 8][4] = {};
+    score<T, kDim>(scores, query, key_tile, shape, warp_row, start, lane);
+    float shrink[2];
+    softmax.add(scores, shrink);
+#pragma unroll
+    for (int n = 0; n < kDim / 8; ++n) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        sums[n][e] *= shrink[e / 2];
+      }
+    }
+    multiply_columns<T, kDim, kForwardKeys>(sums, scores, value_tile, lane);
+  }
+
+  normalise<kDim>(
+      sums, softmax, log_sum + shape.row_offset(sequence, head), shape.queries, warp_row, lane);
+  Tiles::store(o + offset, stride, warp_row, shape.queries, sums, 1.0F, lane);
+}
+
+// One warp per row: delta = sum over dim of dO O.
+template <typename T, int kDim>
+__global__ void __launch_bounds__(kThreads, 1)
+    delta_kernel(const T* o, const T* d_o, float* delta, Shape shape, std::int64_t rows) {
+  const Lane lane;
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kWarps + lane.warp;
+  if (row >= rows) {
+    return;  // the whole warp
+  }
+  // `row` counts [sequence, head, query]; the tensors are [sequence, query, head, dim].
+  const std::int64_t query = row % shape.queries;
+  const std::int64_t head = row / shape.queries % shape.heads;
+  const std::int64_t sequence = row / shape.queries / shape.heads;
+  const std::int64_t offset = shape.query_offset(sequence, head, kDim) + query * shape.heads * kDim;
+  float sum = 0.0F;
+  for (int i = lane.index; i < kDim; i += kWarpThreads) {
+    sum += static_cast<float>(o[offset + i]) * static_cast<float>(d_o[offset + i]);
+  }
+#pragma unroll
+  for (int distance = kWarpThreads / 2; distance > 0; distance /= 2) {
+    sum += __shfl_xor_sync(kAllLanes, sum, distance);
+  }
+  if (lane.index == 0) {
+    delta[row] = sum;
+  }
+}
+
+struct BackwardOperands {
+  const void* q;
+  const void* k;
+  const void* v;
+  const void* d_o;
+  const float* log_sum;
+  const float* delta;
+};
+
+template <typename T, int kDim>
+__global__ void __launch_bounds__(kThreads, 1)
+    query_gradient_kernel(BackwardOperands in, T* d_q, Shape shape) {
+  using Tiles = Tile<T, kDim>;
+  extern __shared__ __align__(16) unsigned char memory[];
+  T* const query_tile = reinterpret_cast<T*>(memory);
+  T* const output_tile = query_tile + Tiles::elements(kRows);
+  T* const key_tile = output_tile + Tiles::elements(kRows);
+  T* const value_tile = key_tile + Tiles::elements(kBackwardColumns);
+  const Lane lane;
+  const std::int64_t head = blockIdx.y;
+  const std::int64_t sequence = blockIdx.z;
+  const std::int64_t group = head / (shape.heads / shape.groups);
+  const std::int64_t first = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * kRows;
+  const std::int64_t warp_row = first + lane.warp * kWarpRows;
+  const std::int64_t offset = shape.query_offset(sequence, head, kDim);
+  const std::int64_t stride = shape.heads * kDim;
+  const std::int64_t key_offset = shape.key_offset(sequence, group, kDim);
+  const std::int64_t key_stride = shape.groups * kDim;
+  const T* const keys = static_cast<const T*>(in.k) + key_offset;
+  const T* const values = static_cast<const T*>(in.v) + key_offset;
+
+  Tiles::load(
+      query_tile, kRows, static_cast<const T*>(in.q) + offset, stride, first, shape.queries);
+  Tiles::load(
+      output_tile, kRows, static_cast<const T*>(in.d_o) + offset, stride, first, shape.queries);
+  float log2_sum[2];
+  float delta[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const std::int64_t row = warp_row + lane.row(2 * half);
+    const bool exists = row < shape.queries;
+    const std::int64_t at = shape.row_offset(sequence, head) + row;
+    log2_sum[half] = exists ? in.log_sum[at] * kLog2E : 0.0F;
+    delta[half] = exists ? in.delta[at] : 0.0F;
+  }
+
+  float sums[kDim / 8][4] = {};
+  const std::int64_t past = first + kRows;
+  const std::int64_t last = shape.causal && past < shape.keys ? past : shape.keys;
+  for (std::int64_t start = 0; start < last; start += kBackwardColumns) {
+    __syncthreads();
+    Tiles::load(key_tile, kBackwardColumns, keys, key_stride, start, shape.keys);
+    Tiles::load(value_tile, kBackwardColumns, values, key_stride, start, shape.keys);
+    __syncthreads();
+    float scores[kBackwardColumns / 8][4] = {};
+    float gradients[kBackwardColumns / 8][4] = {};
+    multiply_rows<T, kDim, kBackwardColumns>(scores, query_tile, key_tile, lane);
+    multiply_rows<T, kDim, kBackwardColumns>(gradients, output_tile, value_tile, lane);
+#pragma unroll
+    for (int n = 0; n < kBackwardColumns / 8; ++n) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const bool seen = shape.visible(warp_row + lane.row(e), start + n * 8 + lane.column(e));
+        const float power = scores[n][e] * (shape.scale * kLog2E) - log2_sum[e / 2];
+        scores[n][e] = seen ? exp2f(power) * (gradients[n][e] - delta[e / 2]) : 0.0F;
+      }
+    }
+    multiply_columns<T, kDim, kBackwardColumns>(sums, scores, key_tile, lane);
+  }
+  Tiles::store(d_q + offset, stride, warp_row, shape.queries, sums, shape.scale, lane);
+}
+
+// From scores and dP, both with keys in rows: P and dS.
+__device__ void weigh(float (&scores)[kBackwardColumns / 8][4],
+                      float (&gradients)[kBackwardColumns / 8][4],
+                      const float* log2_sum,
+                      const float* delta,
+                      const Shape& shape,
+                      std::int64_t warp_row,
+                      std::int64_t start,
+                      const Lane& lane) {
+#pragma unroll
+  for (int n = 0; n < kBackwardColumns / 8; ++n) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int column = n * 8 + lane.column(e);
+      const bool seen = shape.visible(start + column, warp_row + lane.row(e));
+      const float power = scores[n][e] * (shape.scale * kLog2E) - log2_sum[column];
+      scores[n][e] = seen ? exp2f(power) : 0.0F;
+      gradients[n][e] = scores[n][e] * (gradients[n][e] - delta[column]);
+    }
+  }
+}
+
+// Rows are keys, columns queries: everything is transposed.
+template <typename T, int kDim>
+__global__ void __launch_bounds__(kThreads, 1)
+    key_gradient_kernel(BackwardOperands in, T* d_k, T* d_v, Shape shape) {
+  using Tiles = Tile<T, kDim>;
+  extern __shared__ __align__(16) unsigned char memory[];
+  T* const key_tile = reinterpret_cast<T*>(memory);
+  T* const value_tile = key_tile + Tiles::elements(kRows);
+  T* const query_tile = value_tile + Tiles::elements(kRows);
+  T* const output_tile = query_tile + Tiles::elements(kBackwardColumns);
+  __shared__ float log2_sum[kBackwardColumns];
+  __shared__ float delta[kBackwardColumns];
+  const Lane lane;
+  const std::int64_t group = blockIdx.y;
+  const std::int64_t sequence = blockIdx.z;
+  const std::int64_t shared_heads = shape.heads / shape.groups;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kRows;
+  const std::int64_t warp_row = first + lane.warp * kWarpRows;
+  const std::int64_t key_offset = shape.key_offset(sequence, group, kDim);
+  const std::int64_t key_stride = shape.groups * kDim;
+  const std::int64_t stride = shape.heads * kDim;
+
+  Tiles::load(
+      key_tile, kRows, static_cast<const T*>(in.k) + key_offset, key_stride, first, shape.keys);
+  Tiles::load(
+      value_tile, kRows, static_cast<const T*>(in.v) + key_offset, key_stride, first, shape.keys);
+  float key_sums[kDim / 8][4] = {};
+  float value_sums[kDim / 8][4] = {};
+  for (std::int64_t head = group * shared_heads; head < (group + 1) * shared_heads; ++head) {
+    const std::int64_t offset = shape.query_offset(sequence, head, kDim);
+    const std::int64_t rows = shape.row_offset(sequence, head);
+    // Earlier queries see none of these keys; kRows is a multiple of the tile.
+    for (std::int64_t start = shape.causal ? first : 0; start < shape.queries;
+         start += kBackwardColumns) {
+      __syncthreads();
+      Tiles::load(query_tile,
+                  kBackwardColumns,
+                  static_cast<const T*>(in.q) + offset,
+                  stride,
+                  start,
+                  shape.queries);
+      Tiles::load(output_tile,
+                  kBackwardColumns,
+                  static_cast<const T*>(in.d_o) + offset,
+                  stride,
+                  start,
+                  shape.queries);
+      if (threadIdx.x < kBackwardColumns) {
+        const std::int64_t query = start + threadIdx.x;
+        const bool exists = query < shape.queries;
+        log2_sum[threadIdx.x] = exists ? in.log_sum[rows + query] * kLog2E : 0.0F;
+        delta[threadIdx.x] = exists ? in.delta[rows + query] : 0.0F;
+      }
+      __syncthreads();
+      float scores[kBackwardColumns / 8][4] = {};
+      float gradients[kBackwardColumns / 8][4] = {};
+      multiply_rows<T, kDim, kBackwardColumns>(scores, key_tile, query_tile, lane);
+      multiply_rows<T, kDim, kBackwardColumns>(gradients, value_tile, output_tile, lane);
+      weigh(scores, gradients, log2_sum, delta, shape, warp_row, start, lane);
+      multiply_columns<T, kDim, kBackwardColumns>(value_sums, scores, output_tile, lane);
+      multiply_columns<T, kDim, kBackwardColumns>(key_sums, gradients, query_tile, lane);
+    }
+  }
+  Tiles::store(d_k + key_offset, key_stride, warp_row, shape.keys, key_sums, shape.scale, lane);
+  Tiles::store(d_v + key_offset, key_stride, warp_row, shape.keys, value_sums, 1.0F, lane);
+}
+
+template <typename T, int kDim>
+constexpr int kForwardMemory = 2 * Tile<T, kDim>::elements(kForwardKeys) * sizeof(T);
+
+template <typename T, int kDim>
+constexpr int kBackwardMemory =
+    2 * (Tile<T, kDim>::elements(kRows) + Tile<T, kDim>::elements(kBackwardColumns)) * sizeof(T);
+
+template <typename Kernel>
+void allow(Kernel* kernel, int bytes) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+        "give a kernel its shared memory");
+}
+
+unsigned tiles_of(std::int64_t rows) {
+  return static_cast<unsigned>((rows + kRows - 1) / kRows);
+}
+
+dim3 grid_of(std::int64_t rows, std::int64_t heads, std::int64_t sequences) {
+  return {tiles_of(rows), static_cast<unsigned>(heads), static_cast<unsigned>(sequences)};
+}
+
+Shape device_shape(const AttentionShape& shape) {
+  const auto dim = static_cast<float>(shape.dim_qk);
+  return {shape.heads, shape.groups, shape.queries, shape.keys, shape.causal, 1.0F / sqrtf(dim)};
+}
+
+template <typename T, int kDim>
+struct Launcher {
+  static void prepare() {
+    allow(forward_kernel<T, kDim>, kForwardMemory<T, kDim>);
+    allow(query_gradient_kernel<T, kDim>, kBackwardMemory<T, kDim>);
+    allow(key_gradient_kernel<T, kDim>, kBackwardMemory<T, kDim>);
+  }
+
+  static void forward(const AttentionShape& shape, const AttentionSet& set, Stream stream) {
+    forward_kernel<T, kDim><<<grid_of(shape.queries, shape.heads, shape.sequences),
+                              kThreads,
+                              kForwardMemory<T, kDim>,
+                              stream>>>(set.q.template as<const T>(),
+                                        set.k.template as<const T>(),
+                                        set.v.template as<const T>(),
+                                        set.o.template as<T>(),
+                                        set.log_sum.template as<float>(),
+                                        device_shape(shape));
+    check_launch("the own attention");
+  }
+
+  static void backward(const AttentionShape& shape, const AttentionSet& set, Stream stream) {
+    const Shape on_device = device_shape(shape);
+    const auto blocks = static_cast<unsigned>((shape.rows() + kWarps - 1) / kWarps);
+    delta_kernel<T, kDim><<<blocks, kThreads, 0, stream>>>(set.o.template as<const T>(),
+                                                           set.d_o.template as<const T>(),
+                                                           set.delta.template as<float>(),
+                                                           on_device,
+                                                           shape.rows());
+    check_launch("the row sums of attention");
+    const BackwardOperands in = {set.q.data(),
+                                 set.k.data(),
+                                 set.v.data(),
+                                 set.d_o.data(),
+                                 set.log_sum.template as<const float>(),
+                                 set.delta.template as<const float>()};
+    query_gradient_kernel<T, kDim><<<grid_of(shape.queries, shape.heads, shape.sequences),
+                                     kThreads,
+                                     kBackwardMemory<T, kDim>,
+                                     stream>>>(in, set.d_q.template as<T>(), on_device);
+    check_launch("the gradient of queries");
+    key_gradient_kernel<T, kDim>
+        <<<grid_of(shape.keys, shape.groups, shape.sequences),
+           kThreads,
+           kBackwardMemory<T, kDim>,
+           stream>>>(in, set.d_k.template as<T>(), set.d_v.template as<T>(), on_device);
+    check_launch("the gradients of keys and values");
+  }
+};
+
+// Calls `use` with the launcher of a shape.
+template <typename Use>
+void with_launcher(const AttentionShape& shape, Use use) {
+  require(own_attention_offers(shape), "own attention has no kernel for this shape");
+  constexpr int kNarrow = 64;
+  constexpr int kWide = 128;
+  if (shape.element == Element::bf16) {
+    shape.dim_qk == kNarrow ? use(Launcher<__nv_bfloat16, kNarrow>())
+                            : use(Launcher<__nv_bfloat16, kWide>());
+  } else {
+    shape.dim_qk == kNarrow ? use(Launcher<__half, kNarrow>()) : use(Launcher<__half, kWide>());
+  }
+}
+
+}  // namespace
+
+bool own_attention_offers(const AttentionShape& shape) {
+  constexpr std::int64_t kMostInGrid = 65535;  // of the second and third dimension
+  constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
+  const bool dim = shape.dim_qk == shape.dim_v && (shape.dim_qk == 64 || shape.dim_qk == 128);
+  const bool element = shape.element == Element::bf16 || shape.element == Element::fp16;
+  return dim && element && shape.heads <= kMostInGrid && shape.sequences <= kMostInGrid &&
+         shape.rows() < kMostRows;
+}
+
+void prepare_own_attention(const AttentionShape& shape) {
+  with_launcher(shape, [](auto launcher) { launcher.prepare(); });
+}
+
+void own_attention_forward(const AttentionShape& shape, const AttentionSet& set, Stream stream) {
+  with_launcher(shape, [&](auto launcher) { launcher.forward(shape, set, stream); });
+}
+
+void own_attention_backward(const AttentionShape& shape, const AttentionSet& set, Stream stream) {
+  with_launcher(shape, [&](auto launcher) { launcher.backward(shape, set, stream); });
+}
+
+}  // namespace orrery::kernels
