@@ -18,9 +18,10 @@ namespace orrery::cli {
 
 namespace {
 
-constexpr std::array<ExternalCommand, 2> kCommands = {
+constexpr std::array<ExternalCommand, 3> kCommands = {
     {{"calibrate", "Measure the kernels of a training step on this GPU", "Eigen 3"},
-     {"fit", "Fit the coefficients of a software profile to measured steps", "Eigen 3"}}};
+     {"fit", "Fit the coefficients of a software profile to measured steps", "Eigen 3"},
+     {"import", "Turn logs of nccl-tests and nvbandwidth into tables and profile keys", "Orrery"}}};
 
 // Becomes the program of this name that stands beside this one. `absent`: the message when there is
 // none, with {} for its path.

@@ -1,0 +1,37 @@
+#include "calibrate/import/formats.hpp"
+
+#include <array>
+
+namespace orrery::calibration_import {
+
+namespace {
+
+// More special formats first: the text of nccl-tests is what is left.
+constexpr std::array<LogFormat, 5> kFormats = {
+    {{"nccl-tests JSON", is_nccl_json, read_nccl_json},
+     {"nvbandwidth JSON", is_nvbandwidth_json, read_nvbandwidth_json},
+     {"nvbandwidth text", is_nvbandwidth_text, read_nvbandwidth_text},
+     {"nccl-tests CSV", is_nccl_csv, read_nccl_csv},
+     {"nccl-tests text", is_nccl_text, read_nccl_text}}};
+
+}  // namespace
+
+std::span<const LogFormat> log_formats() {
+  return kFormats;
+}
+
+std::string_view read_log(const LogFile& file, Findings& findings, Diagnostics& diagnostics) {
+  for (const LogFormat& format : kFormats) {
+    if (format.recognises(file)) {
+      format.read(file, findings, diagnostics);
+      return format.name;
+    }
+  }
+  diagnostics.error({file.name},
+                    "",
+                    "holds no results of a known program",
+                    "text, CSV or JSON of nccl-tests, text or JSON of nvbandwidth");
+  return {};
+}
+
+}  // namespace orrery::calibration_import

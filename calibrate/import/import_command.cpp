@@ -1,0 +1,331 @@
+#include "calibrate/import/import_command.hpp"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Error.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "calibrate/import/check_rows.hpp"
+#include "calibrate/import/import_report.hpp"
+#include "sim/base/file.hpp"
+#include "sim/base/format.hpp"
+#include "sim/cli/cli.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/evaluate/catalog.hpp"
+#include "sim/yaml/kinds.hpp"
+
+namespace orrery::calibration_import {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxBytes = std::size_t{1} << 28U;
+constexpr std::size_t kDateLength = 10;  // 2026-11-21
+
+struct CommandOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> profiles;
+  std::optional<std::string> output;
+  std::optional<std::string> fragment;
+  std::string rig;
+  std::string gpu;
+  std::string operation;
+  std::string fabric;
+  std::string nic_rate;
+  std::string network;
+  std::string algorithm;
+  std::string as_of;
+  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> nodes;
+  std::optional<std::int64_t> gpus_per_node;
+  std::optional<std::int64_t> nvlink_domain;
+  std::optional<std::int64_t> nics;
+  bool sharp = false;
+  bool in_place = false;
+  bool json = false;
+};
+
+template <typename E, std::size_t N>
+std::vector<std::string> names_of(const std::array<hardware::NamedValue<E>, N>& values) {
+  std::vector<std::string> names;
+  for (const auto& value : values) {
+    names.emplace_back(value.name);
+  }
+  return names;
+}
+
+void add_rig_options(CLI::App& app, CommandOptions& options) {
+  constexpr std::int64_t kMost = 10'000'000;
+  app.add_option("--gpu", options.gpu, "GPU profile, where the log does not name the GPU")
+      ->type_name("NAME");
+  app.add_option("--operation", options.operation, "Operation, where the log does not name it")
+      ->type_name("NAME");
+  app.add_option("--ranks", options.ranks, "GPUs that took part")->check(CLI::Range(1L, kMost));
+  app.add_option("--nodes", options.nodes, "Hosts that held them")->check(CLI::Range(1L, kMost));
+  app.add_option("--gpus-per-node", options.gpus_per_node, "GPUs of a host that share NVLink")
+      ->check(CLI::Range(1L, kMost));
+  app.add_option("--nvlink-domain", options.nvlink_domain, "GPUs that share NVLink over hosts")
+      ->check(CLI::Range(1L, kMost));
+  app.add_option("--network", options.network, "Network preset: fabric, rate and number of NICs")
+      ->type_name("NAME");
+  app.add_option("--fabric", options.fabric, "Transport between hosts")
+      ->check(CLI::IsMember(names_of(hardware::kFabricNames)))
+      ->type_name("NAME");
+  app.add_option("--nic-rate", options.nic_rate, "Line rate of one NIC, such as 400Gbps")
+      ->type_name("RATE");
+  app.add_option("--nics", options.nics, "NICs of one host")->check(CLI::Range(1L, kMost));
+  app.add_option("--algorithm", options.algorithm, "NCCL_ALGO, where it was set")
+      ->check(CLI::IsMember(names_of(hardware::kCollectiveChoiceNames)))
+      ->type_name("NAME");
+  app.add_flag("--sharp", options.sharp, "The switches of the fabric reduced");
+}
+
+void add_options(CLI::App& app, CommandOptions& options) {
+  app.add_option("FILE", options.files, "Logs of nccl-tests or nvbandwidth")->required();
+  app.add_option("-o,--output", options.output, "Write the tables (or the fragment) to FILE")
+      ->type_name("FILE");
+  app.add_option("--fragment", options.fragment, "Write the keys for a GPU profile to FILE")
+      ->type_name("FILE");
+  app.add_option("--rig", options.rig, "Name of the machines, else that of the first file")
+      ->type_name("NAME");
+  add_rig_options(app, options);
+  app.add_flag("--in-place", options.in_place, "Take the times in place, not out of place");
+  app.add_option("--as-of", options.as_of, "Date of the figures, else that of the log")
+      ->type_name("DATE");
+  app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
+      ->type_name("DIR");
+  app.add_flag("--json", options.json, "Summary as JSON, orrery-import/1");
+}
+
+BytesPerSecond rate_of(const std::string& text) {
+  const auto parsed = yaml::kind::Bandwidth::parse(text);
+  if (parsed.value && *parsed.value > BytesPerSecond()) {
+    return *parsed.value;
+  }
+  throw cli::UsageError(
+      fmt::format("import: --nic-rate: `{}` is no rate, such as 400Gbps or 50GB/s", text));
+}
+
+const hardware::NetworkPreset* preset_of(const std::string& name) {
+  const hardware::NetworkPreset* preset = hardware::find_network_preset(name);
+  if (preset == nullptr) {
+    std::vector<std::string_view> names;
+    for (const hardware::NetworkPreset& known : hardware::network_presets()) {
+      names.push_back(known.name);
+    }
+    throw cli::UsageError(fmt::format(
+        "import: --network: `{}` is no network preset ({})", name, fmt::join(names, ", ")));
+  }
+  return preset;
+}
+
+template <typename E, std::size_t N>
+E named(const std::array<hardware::NamedValue<E>, N>& values, const std::string& name) {
+  return std::find_if(values.begin(), values.end(), [&name](const auto& value) {
+           return value.name == name;
+         })->value;
+}
+
+// The name of a file without folder and ending.
+std::string stem_of(const std::string& file) {
+  const std::string stem = fs::path(file).stem().string();
+  return stem.empty() ? "imported" : stem;
+}
+
+RigOptions rig_options(const CommandOptions& options) {
+  RigOptions rig;
+  rig.rig = options.rig.empty() ? stem_of(options.files.front()) : options.rig;
+  rig.gpu = options.gpu.empty() ? std::nullopt : std::optional(options.gpu);
+  if (!options.operation.empty()) {
+    rig.operation = operation_of(options.operation);
+    if (!rig.operation) {
+      throw cli::UsageError(
+          fmt::format("import: --operation: `{}` is none of all_reduce, all_gather, "
+                      "reduce_scatter, all_to_all, broadcast, send_receive",
+                      options.operation));
+    }
+  }
+  rig.ranks = options.ranks;
+  rig.nodes = options.nodes;
+  rig.gpus_per_node = options.gpus_per_node;
+  rig.nvlink_domain = options.nvlink_domain;
+  rig.nics = options.nics;
+  if (!options.fabric.empty()) {
+    rig.fabric = named(hardware::kFabricNames, options.fabric);
+  }
+  if (!options.nic_rate.empty()) {
+    rig.nic_rate = rate_of(options.nic_rate);
+  }
+  rig.network = options.network.empty() ? nullptr : preset_of(options.network);
+  if (!options.algorithm.empty()) {
+    rig.algorithm = named(hardware::kCollectiveChoiceNames, options.algorithm);
+  }
+  rig.sharp = options.sharp;
+  rig.in_place = options.in_place;
+  return rig;
+}
+
+bool is_date(const std::string& text) {
+  return yaml::kind::Date::parse(text).value.has_value();
+}
+
+// When the figures were gathered: as given, as the logs say, else the newest file's own date.
+Fact date_of(const CommandOptions& options, const Findings& findings) {
+  if (!options.as_of.empty()) {
+    return {"as_of", options.as_of, FactOrigin::option, "--as-of"};
+  }
+  std::string newest;
+  for (const CollectiveLog& log : findings.collectives) {
+    newest = std::max(newest, is_date(log.date) ? log.date : std::string());
+  }
+  if (!newest.empty()) {
+    return {"as_of", newest, FactOrigin::log, "start of the test"};
+  }
+  std::int64_t latest = 0;
+  for (const std::string& file : options.files) {
+    struct stat status {};
+    if (stat(file.c_str(), &status) == 0) {
+      latest = std::max<std::int64_t>(latest, status.st_mtime);
+    }
+  }
+  return {"as_of",
+          format_date_time(latest).substr(0, kDateLength),
+          FactOrigin::assumed,
+          "date of the file; say --as-of"};
+}
+
+Findings read_files(const CommandOptions& options,
+                    ImportReport& report,
+                    Diagnostics& diagnostics) {
+  Findings findings;
+  for (const std::string& name : options.files) {
+    const LogFile file{name, read_file(name, kMaxBytes)};
+    const std::string_view format = read_log(file, findings, diagnostics);
+    report.files.push_back({name, std::string(format)});
+  }
+  return findings;
+}
+
+std::vector<ImportedTable> import_tables(const Findings& findings,
+                                         const RigOptions& rig,
+                                         const hardware::ProfileSearch& search,
+                                         Diagnostics& diagnostics) {
+  std::vector<ResolvedLog> resolved;
+  std::set<std::string> alone;  // files of which one complaint is enough
+  bool sound = true;
+  for (const CollectiveLog& log : findings.collectives) {
+    if (ran_alone(log) && !alone.insert(log.where.file).second) {
+      continue;
+    }
+    if (auto facts = resolve_log(log, rig, search, diagnostics)) {
+      sound = check_rows(*facts, rig.in_place, diagnostics) && sound;
+      resolved.push_back(std::move(*facts));
+    }
+  }
+  if (!sound || diagnostics.has_errors() || resolved.empty()) {
+    return {};
+  }
+  hardware::NetworkSpec shipped;
+  if (!hardware::load_collective_tables(shipped, search, {}, "collectives", diagnostics)) {
+    return {};
+  }
+  return build_tables(resolved, rig.in_place, shipped.tables, diagnostics);
+}
+
+void check_outputs(const CommandOptions& options, const ImportReport& report) {
+  if (options.fragment && !report.copies) {
+    throw cli::UsageError("import: --fragment, but no file is of nvbandwidth");
+  }
+  if (options.fragment && options.output && report.tables.empty()) {
+    throw cli::UsageError("import: -o and --fragment, but no file is of nccl-tests");
+  }
+}
+
+void write_files(const CommandOptions& options, ImportReport& report) {
+  if (!report.tables.empty() && options.output) {
+    write_file_atomically(*options.output, tables_yaml(report));
+    report.output = *options.output;
+  }
+  const std::optional<std::string>& fragment =
+      options.fragment || !report.tables.empty() ? options.fragment : options.output;
+  if (report.copies && fragment) {
+    write_file_atomically(*fragment, fragment_yaml(report));
+    report.fragment = *fragment;
+  }
+}
+
+cli::ExitCode import_files(const CommandOptions& options) {
+  const RigOptions rig = rig_options(options);
+  if (!options.as_of.empty() && !is_date(options.as_of)) {
+    throw cli::UsageError(
+        fmt::format("import: --as-of: `{}` is no date, such as 2026-11-21", options.as_of));
+  }
+  const hardware::ProfileSearch search = evaluate::profile_search(
+      options.files.front(), {options.profiles.begin(), options.profiles.end()});
+  Diagnostics diagnostics;
+  if (!options.gpu.empty()) {
+    if (!hardware::load_gpu_profile(options.gpu, search, {}, "--gpu", diagnostics)) {
+      cli::message_block(to_string(diagnostics));
+      return cli::ExitCode::device;
+    }
+  }
+  ImportReport report;
+  report.rig = rig.rig;
+  const Findings findings = read_files(options, report, diagnostics);
+  report.as_of = date_of(options, findings);
+  report.tables = import_tables(findings, rig, search, diagnostics);
+  if (!findings.copies.empty()) {
+    report.copies = copy_rates(findings.copies, rig, search, diagnostics);
+  }
+  cli::message_block(to_string(diagnostics));
+  if (diagnostics.has_errors()) {
+    return cli::ExitCode::invalid;
+  }
+  if (report.tables.empty() && !report.copies) {
+    cli::message("import: the files hold nothing that can be used");
+    return cli::ExitCode::invalid;
+  }
+  check_outputs(options, report);
+  write_files(options, report);
+  cli::deliver(options.json ? summary_json(report, diagnostics) : summary_text(report),
+               std::nullopt);
+  return cli::ExitCode::ok;
+}
+
+}  // namespace
+
+cli::ExitCode import_command(int argc, const char* const* argv) {
+  CLI::App app(
+      "Turns logs of nccl-tests into tables of measured collectives, and those of nvbandwidth\n"
+      "into keys of a GPU profile. A scenario uses the tables with\n"
+      "cluster: {network: {collectives: tables.yaml}}.",
+      "orrery import");
+  app.footer(R"(Examples:
+  orrery import all_reduce.log all_gather.log -o tables.yaml
+  orrery import 16nodes.log --network infiniband-400g --rig east-1 -o tables.yaml
+  orrery import nvbandwidth.json --gpu h100-sxm-80gb -o host.yaml
+
+Exit codes: 0 ok, 2 usage, 3 a log is broken or says too little, 5 no such GPU profile, 6 input or
+output.)");
+  CommandOptions options;
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success&) {
+    cli::deliver(app.help(), std::nullopt);
+    return cli::ExitCode::ok;
+  } catch (const CLI::ParseError& error) {
+    throw cli::UsageError(fmt::format("import: {}", error.what()));
+  }
+  return import_files(options);
+}
+
+}  // namespace orrery::calibration_import

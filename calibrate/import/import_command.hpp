@@ -1,0 +1,12 @@
+#pragma once
+
+// `orrery import`: what do the benchmark logs of a cluster say, in a form that a scenario can use?
+
+#include "sim/cli/exit_code.hpp"
+
+namespace orrery::calibration_import {
+
+// Throws cli::UsageError for arguments that make no sense, Error for files.
+[[nodiscard]] cli::ExitCode import_command(int argc, const char* const* argv);
+
+}  // namespace orrery::calibration_import

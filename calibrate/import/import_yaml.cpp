@@ -1,0 +1,182 @@
+// The files that an import writes.
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibrate/import/import_report.hpp"
+
+namespace orrery::calibration_import {
+
+namespace {
+
+constexpr std::size_t kColumns = 100;
+
+// In double quotes, as YAML reads them.
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+    }
+    result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return result + '"';
+}
+
+// Words behind `start`, wrapped; further lines begin with `indent`.
+std::string wrapped(std::string_view start, std::string_view text, std::string_view indent) {
+  std::string result(start);
+  std::size_t column = start.size();
+  for (const std::string_view word : words_of(text)) {
+    if (column + word.size() + 1 > kColumns && column > indent.size()) {
+      result += fmt::format("\n{}", indent);
+      column = indent.size();
+    } else if (column > indent.size() || column == start.size()) {
+      result += column > 0 && result.back() != ' ' ? " " : "";
+    }
+    result += word;
+    column = result.size() - (result.rfind('\n') == std::string::npos ? 0 : result.rfind('\n') + 1);
+  }
+  return result + '\n';
+}
+
+template <typename E, std::size_t N>
+std::string_view name_of(const std::array<hardware::NamedValue<E>, N>& names, E value) {
+  const auto* found = std::find_if(
+      names.begin(), names.end(), [value](const auto& named) { return named.value == value; });
+  return found == names.end() ? std::string_view() : found->name;
+}
+
+std::string_view arch_name(hardware::GpuArch arch) {
+  switch (arch) {
+    case hardware::GpuArch::volta:
+      return "volta";
+    case hardware::GpuArch::ampere:
+      return "ampere";
+    case hardware::GpuArch::ada:
+      return "ada";
+    case hardware::GpuArch::hopper:
+      return "hopper";
+    case hardware::GpuArch::blackwell:
+      break;
+  }
+  return "blackwell";
+}
+
+std::string points_text(const std::vector<hardware::CollectivePoint>& points) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    text += fmt::format("{}[{},~{:.10g}us]",
+                        i == 0 ? "" : ", ",
+                        exact_size(std::llround(in_bytes(points[i].size))),
+                        in_microseconds(points[i].time));
+  }
+  text += "]";
+  text = wrapped("      ", text, "       ");
+  std::replace(text.begin(), text.end(), '~', ' ');  // pairs stay on one line
+  return text;
+}
+
+std::string fact_line(const Fact& fact) {
+  return wrapped("# ",
+                 fmt::format("{}: {} {}{}{}{}",
+                             to_string(fact.origin),
+                             fact.name,
+                             fact.value,
+                             fact.why.empty() ? "" : " (",
+                             fact.why,
+                             fact.why.empty() ? "" : ")"),
+                 "#   ");
+}
+
+// Each fact of all tables once, assumptions last, where they catch the eye.
+std::vector<Fact> all_facts(const ImportReport& report) {
+  std::vector<Fact> facts;
+  for (const ImportedTable& imported : report.tables) {
+    for (const Fact& fact : imported.facts) {
+      const bool known = std::any_of(facts.begin(), facts.end(), [&fact](const Fact& other) {
+        return other.name == fact.name && other.value == fact.value && other.why == fact.why;
+      });
+      if (!known) {
+        facts.push_back(fact);
+      }
+    }
+  }
+  facts.push_back(report.as_of);
+  std::stable_sort(facts.begin(), facts.end(), [](const Fact& a, const Fact& b) {
+    return a.origin < b.origin;
+  });
+  return facts;
+}
+
+std::string table_yaml(const ImportedTable& imported) {
+  const hardware::CollectiveTable& table = imported.table;
+  std::string text = fmt::format("  - rig: {}\n", quoted(table.rig));
+  text += fmt::format("    gpu: {}\n", quoted(table.gpu));
+  text += fmt::format("    operation: {}\n", operation_name(table.operation));
+  text += table.narrow ? "    narrow: true\n" : "";
+  text += fmt::format("    ranks: {}\n    nodes: {}\n", table.ranks, table.nodes);
+  text += fmt::format("    nvlink_domain: {}\n", table.nvlink_domain);
+  text += table.nvls ? "    nvls: true\n" : "";
+  text += table.sharp ? "    sharp: true\n" : "";
+  text += table.degraded ? "    degraded: true\n" : "";
+  if (table.algorithm != hardware::CollectiveChoice::automatic) {
+    text += fmt::format("    algorithm: {}\n",
+                        name_of(hardware::kCollectiveChoiceNames, table.algorithm));
+  }
+  if (table.nics_per_node > 0) {
+    text += fmt::format("    fabric: {}\n", name_of(hardware::kFabricNames, table.fabric));
+    text += fmt::format("    nic_rate: {:.10g}Gbps\n", in_gigabits_per_second(table.nic_rate));
+    text += fmt::format("    nics_per_node: {}\n", table.nics_per_node);
+  }
+  text += "    source: measured\n";
+  text += wrapped("    citation: ", quoted(table.source.citation), "      ");
+  text += "    points:\n" + points_text(table.points);
+  return text;
+}
+
+}  // namespace
+
+std::string tables_yaml(const ImportReport& report) {
+  const hardware::CollectiveTable& first = report.tables.front().table;
+  std::vector<std::string> names;
+  for (const ReadFile& file : report.files) {
+    names.push_back(fmt::format("{} ({})", file.name, file.format));
+  }
+  std::string text = fmt::format("# Measured collectives of {}, written by `orrery import`.\n",
+                                 report.rig);
+  text += wrapped("# ", fmt::format("From {}.", fmt::join(names, ", ")), "#   ");
+  for (const Fact& fact : all_facts(report)) {
+    text += fact_line(fact);
+  }
+  text += "# Used by a scenario with `cluster: {network: {collectives: FILE}}`.\n";
+  text += fmt::format("format: orrery-collectives/1\narch: {}\n", arch_name(first.arch));
+  if (first.nvlink > BytesPerSecond()) {
+    text += fmt::format("nvlink: {:.10g}GB/s\n", in_gigabytes_per_second(first.nvlink));
+  }
+  text += fmt::format("as_of: {}\ntables:\n", report.as_of.value);
+  for (const ImportedTable& imported : report.tables) {
+    text += table_yaml(imported);
+  }
+  return text;
+}
+
+std::string fragment_yaml(const ImportReport& report) {
+  const CopyRates& copies = *report.copies;
+  std::string text = "# Rates of copies, written by `orrery import`: replace the keys of the same\n";
+  text += fmt::format("# name in a copy of the GPU profile{}{}.\n",
+                      copies.gpu.empty() ? "" : " ",
+                      copies.gpu);
+  for (const CopyCoefficient& coefficient : copies.coefficients) {
+    text += fmt::format("{}:\n  value: {:.6g}GB/s\n  source: measured\n",
+                        coefficient.key,
+                        in_gigabytes_per_second(coefficient.value));
+    text += wrapped("  citation: ", quoted(coefficient.citation), "    ");
+  }
+  return text;
+}
+
+}  // namespace orrery::calibration_import

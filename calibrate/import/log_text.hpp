@@ -1,0 +1,61 @@
+#pragma once
+
+// How is one line of a program's log read, whatever stands around it? Without colours, launchers'
+// prefixes and carriage returns, and with the digits that a number was printed with.
+//
+//   a number printed as 12.34 lies in 12.34 -+ half_step, half_step = 0.5 x 10^-2
+//
+// symbol    | meaning                                               | unit     | origin
+// ----------|-------------------------------------------------------|----------|--------
+// half_step | half of the last printed digit: rounding of the print | as value | computed
+//
+// Prefixes seen: `0: ` (srun -l), `[1,0]<stdout>:` (mpirun --tag-output), `[0] `, and words in
+// front of a row (timestamps, pods), which the reader of rows steps over.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::calibration_import {
+
+struct LogFile {
+  std::string name;  // as given by the user
+  std::string text;
+};
+
+struct PrintedNumber {
+  double value = 0.0;
+  double half_step = 0.0;
+};
+
+// The line without ANSI escapes, control characters and a launcher's prefix; tabs become spaces.
+[[nodiscard]] std::string clean_line(std::string_view line);
+
+// All lines, cleaned; line i + 1 of the file is at i.
+[[nodiscard]] std::vector<std::string> clean_lines(std::string_view text);
+
+// Split at blanks. The views live as long as `line`.
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view line);
+
+// The whole word is a decimal integer, or nothing.
+[[nodiscard]] std::optional<std::int64_t> whole_integer(std::string_view word);
+
+// The whole word is a finite decimal number, or nothing.
+[[nodiscard]] std::optional<PrintedNumber> printed_number(std::string_view word);
+
+// The text after `marker`, blanks trimmed, or nothing when the line lacks it.
+[[nodiscard]] std::optional<std::string_view> text_after(std::string_view line,
+                                                         std::string_view marker);
+
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+[[nodiscard]] std::string lower_case(std::string_view text);
+
+// The part of a path behind the last slash.
+[[nodiscard]] std::string_view base_name(std::string_view path);
+
+// 8GiB, 64MiB, 1000B: exact, as profiles write sizes.
+[[nodiscard]] std::string exact_size(std::int64_t bytes);
+
+}  // namespace orrery::calibration_import

@@ -1,0 +1,174 @@
+// The JSON that nccl-tests writes with -J. Its dump of the environment may hold secrets: only three
+// settings of NCCL are looked at, and nothing of it is copied.
+
+#include <fmt/core.h>
+
+#include <array>
+
+#include "calibrate/import/formats.hpp"
+#include "calibrate/import/json_value.hpp"
+
+namespace orrery::calibration_import {
+
+namespace {
+
+// Six decimals, as the program prints its doubles.
+constexpr double kHalfStep = 0.5e-6;
+
+std::optional<LogTiming> timing_of(const Json* place) {
+  if (place == nullptr || !place->is_object()) {
+    return std::nullopt;
+  }
+  auto time = number_member(*place, "time");
+  if (!time) {
+    time = number_member(*place, "cpu_time");
+  }
+  const auto algbw = number_member(*place, "alg_bw");
+  const auto busbw = number_member(*place, "bus_bw");
+  if (!time || !algbw || !busbw) {
+    return std::nullopt;
+  }
+  return LogTiming{{*time, kHalfStep},
+                   {*algbw, kHalfStep},
+                   {*busbw, kHalfStep},
+                   number_member(*place, "nwrong")};
+}
+
+bool has_cpu_time(const Json& result) {
+  const Json* place = member(result, "out_of_place");
+  return place != nullptr && member(*place, "cpu_time") != nullptr;
+}
+
+void read_results(const Json& root,
+                  const LogFile& file,
+                  CollectiveLog& log,
+                  Diagnostics& diagnostics) {
+  const Json* results = member(root, "results");
+  if (results == nullptr || !results->is_array()) {
+    return;
+  }
+  std::size_t index = 0;
+  for (const Json& result : *results) {
+    const std::string place = fmt::format("results[{}]", index++);
+    const auto size = integer_member(result, "size");
+    LogRow row;
+    row.where = {file.name};
+    row.place = place;
+    row.size = size.value_or(0);
+    row.count = integer_member(result, "count").value_or(0);
+    row.type = text_member(result, "type");
+    row.redop = text_member(result, "redop");
+    row.out_of_place = timing_of(member(result, "out_of_place"));
+    row.in_place = timing_of(member(result, "in_place"));
+    log.cpu_time = log.cpu_time || has_cpu_time(result);
+    if (!size || !type_size(row.type) || (!row.out_of_place && !row.in_place)) {
+      diagnostics.error(
+          {file.name}, place, "is no complete result", "size, type, and time, alg_bw, bus_bw");
+      continue;
+    }
+    log.rows.push_back(std::move(row));
+  }
+}
+
+void read_devices(const Json& root, CollectiveLog& log) {
+  const Json* devices = member(root, "devices");
+  if (devices == nullptr) {
+    const Json* config = member(root, "config");
+    devices = config == nullptr ? nullptr : member(*config, "devices");
+  }
+  if (devices == nullptr || !devices->is_array()) {
+    return;
+  }
+  for (const Json& device : *devices) {
+    log.ranks.push_back({integer_member(device, "rank").value_or(0),
+                         integer_member(device, "group").value_or(0),
+                         text_member(device, "hostname"),
+                         text_member(device, "device_hex"),
+                         text_member(device, "device_info")});
+  }
+}
+
+void read_arguments(const Json& root, CollectiveLog& log) {
+  const Json* arguments = member(root, "args");
+  if (arguments == nullptr || !arguments->is_array()) {
+    return;
+  }
+  std::string before;
+  for (const Json& argument : *arguments) {
+    const std::string word = argument.is_string() ? argument.get<std::string>() : std::string();
+    if (log.operation_name.empty()) {
+      log.operation_name = std::string(program_in(word));
+    }
+    if (before == "-a" && word.size() == 1) {
+      log.average = word.front();
+    }
+    before = word;
+  }
+}
+
+void read_settings(const Json& root, CollectiveLog& log) {
+  const Json* settings = member(root, "env");
+  if (settings == nullptr || !settings->is_array()) {
+    return;
+  }
+  constexpr std::array<std::string_view, 3> kUsed = {
+      "NCCL_ALGO", "NCCL_NVLS_ENABLE", "NCCL_COLLNET_ENABLE"};
+  for (const Json& setting : *settings) {
+    const std::string text = setting.is_string() ? setting.get<std::string>() : std::string();
+    for (const std::string_view name : kUsed) {
+      if (text.starts_with(name) && text.size() > name.size() && text[name.size()] == '=') {
+        apply_setting(name, std::string_view(text).substr(name.size() + 1), log);
+      }
+    }
+  }
+}
+
+void read_test(const Json& root,
+               const LogFile& file,
+               Findings& findings,
+               Diagnostics& diagnostics) {
+  CollectiveLog log;
+  log.where = {file.name};
+  log.concluded = true;
+  read_arguments(root, log);
+  read_settings(root, log);
+  read_devices(root, log);
+  read_results(root, file, log, diagnostics);
+  if (log.operation_name.empty()) {
+    log.operation_name = std::string(base_name(file.name));
+  }
+  if (const auto code = integer_member(root, "nccl_version")) {
+    log.nccl_version = nccl_version_text(*code);
+  }
+  if (const Json* config = member(root, "config")) {
+    log.aggregated = integer_member(*config, "aggregated_iterations");
+  }
+  if (const Json* bounds = member(root, "out_of_bounds")) {
+    log.out_of_bounds = integer_member(*bounds, "count");
+  }
+  constexpr std::size_t kDateLength = 10;  // 2026-11-21 of 2026-11-21 09:30:00
+  log.date = text_member(root, "start_time").substr(0, kDateLength);
+  findings.collectives.push_back(std::move(log));
+}
+
+}  // namespace
+
+bool is_nccl_json(const LogFile& file) {
+  return looks_like_json_with(file, "nccl_version") || looks_like_json_with(file, "out_of_place");
+}
+
+void read_nccl_json(const LogFile& file, Findings& findings, Diagnostics& diagnostics) {
+  const auto root = parse_json(file, diagnostics);
+  if (!root) {
+    return;
+  }
+  if (root->is_array()) {
+    for (const Json& test : *root) {
+      read_test(test, file, findings, diagnostics);
+    }
+    return;
+  }
+  read_test(*root, file, findings, diagnostics);
+}
+
+}  // namespace orrery::calibration_import
