@@ -77,8 +77,8 @@ double median(std::vector<double> values) {
 
 void add_facts(const std::vector<Fact>& facts, ImportedTable& imported) {
   for (const Fact& fact : facts) {
-    const bool known = std::any_of(
-        imported.facts.begin(), imported.facts.end(), [&fact](const Fact& other) {
+    const bool known =
+        std::any_of(imported.facts.begin(), imported.facts.end(), [&fact](const Fact& other) {
           return other.name == fact.name && other.why == fact.why && other.value == fact.value;
         });
     if (!known) {
@@ -133,10 +133,10 @@ ImportedTable table_of(const std::vector<Sample>& samples,
   if (left_out > 0) {
     diagnostics.warning(samples.front().log->log->where,
                         "",
-                        fmt::format("{} rows of other types or reductions than {} {} are left out",
-                                    left_out,
+                        fmt::format("rows of other types or reductions than {} {}: {} left out",
                                     chosen.first,
-                                    chosen.second));
+                                    chosen.second,
+                                    left_out));
   }
   for (const auto& [size, values] : times) {
     imported.table.points.push_back(
@@ -236,11 +236,10 @@ void judge(ImportedTable& imported, const SourceLocation& where, Diagnostics& di
     diagnostics.warning(
         where, "", fmt::format("{}: the fabric is degraded; the table is marked so", what));
   } else if (ratio > kTooFast) {
-    diagnostics.warning(
-        where,
-        "",
-        fmt::format("{}: faster than its wires should be", what),
-        "check the GPU, --nic-rate, --nics and --nvlink-domain");
+    diagnostics.warning(where,
+                        "",
+                        fmt::format("{}: faster than its wires should be", what),
+                        "check the GPU, --nic-rate, --nics and --nvlink-domain");
   }
 }
 

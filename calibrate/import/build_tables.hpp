@@ -11,8 +11,8 @@
 // expected | bus bandwidth that sim/cost gives this group on these wires,   | byte/s | computed
 //          | from NCCL's model and the shipped tables, without this log     |        |
 // 0.6      | healthy logs of one kind of machine agree within 40 %; the     | 1      | docs/
-//          | published misconfigured two-node H100 (155 of 444 GB/s,        |        | collectives.md
-//          | nccl-tests issue 290) is at 0.35                               |        |
+//          | published misconfigured two-node H100 (155 of 444 GB/s,        |        |
+//          collectives.md | nccl-tests issue 290) is at 0.35                               | |
 //
 // A degraded table keeps its mark and its figures: it is used for its own rig and no other. Element
 // types: of one all-reduce, 8-bit types make a table of their own; of the others one type is
@@ -33,8 +33,8 @@ struct Plateau {
   Bytes size;
   BytesPerSecond measured;
   BytesPerSecond expected;
-  bool judged = false;     // large enough to say anything about the fabric
-  std::string against;     // the nearest table, "" for NCCL's model alone
+  bool judged = false;  // large enough to say anything about the fabric
+  std::string against;  // the nearest table, "" for NCCL's model alone
 };
 
 struct ImportedTable {

@@ -13,10 +13,10 @@ namespace orrery::calibration_import {
 namespace {
 
 constexpr double kTolerance = 0.01;
-constexpr double kNoise = 1.15;             // a time above that of the next size by more than this
-constexpr std::int64_t kGrowthStep = 16;    // sizes between which the time must grow
+constexpr double kNoise = 1.15;           // a time above that of the next size by more than this
+constexpr std::int64_t kGrowthStep = 16;  // sizes between which the time must grow
 constexpr std::int64_t kMovedBytes = std::int64_t{1} << 26U;  // and from which on
-constexpr int kMostErrors = 5;              // of one log
+constexpr int kMostErrors = 5;                                // of one log
 
 double rate_of(std::int64_t size, const PrintedNumber& time) {
   const BytesPerSecond rate = bytes(static_cast<double>(size)) / microseconds(time.value);
@@ -54,6 +54,8 @@ class RowChecker {
     }
     if (errors_ == 0) {
       check_growth();
+    }
+    if (errors_ == 0) {
       warn_of_settings();
     }
     return errors_ == 0;
@@ -149,9 +151,7 @@ class RowChecker {
   void check_growth() {
     const std::vector<const LogRow*> rows = ascending();
     if (rows.empty()) {
-      error(log_.where,
-            "",
-            in_place_ ? "no row has a time in place" : "no row has a size above 0");
+      error(log_.where, "", in_place_ ? "no row has a time in place" : "no row has a size above 0");
       return;
     }
     const LogRow& last = *rows.back();
@@ -193,10 +193,10 @@ class RowChecker {
 
   void warn_of_settings() {
     if (without_size_ > 0) {
-      warn(fmt::format("{} without a size are left out", rows_text(without_size_)));
+      warn(fmt::format("{} without a size: left out", rows_text(without_size_)));
     }
     if (without_place_ > 0) {
-      warn(fmt::format("{} without a time {} are left out",
+      warn(fmt::format("{} without a time {}: left out",
                        rows_text(without_place_),
                        in_place_ ? "in place" : "out of place"));
     }
@@ -214,9 +214,10 @@ class RowChecker {
       groups.insert(rank.group);
     }
     if (groups.size() > 1) {
-      warn(fmt::format("{} groups ran at once: the times hold their sharing of the network, which "
-                       "a scenario adds once more",
-                       groups.size()));
+      warn(
+          fmt::format("{} groups ran at once: the times hold their sharing of the network, which "
+                      "a scenario adds once more",
+                      groups.size()));
     }
   }
 

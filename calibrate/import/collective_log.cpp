@@ -97,10 +97,8 @@ std::optional<std::int64_t> type_size(std::string_view type) {
 std::string nccl_version_text(std::int64_t code) {
   const std::int64_t major_step = code < kFirstLongCode ? 1000 : kFirstLongCode;
   constexpr std::int64_t kMinorStep = 100;
-  return fmt::format("{}.{}.{}",
-                     code / major_step,
-                     code % major_step / kMinorStep,
-                     code % kMinorStep);
+  return fmt::format(
+      "{}.{}.{}", code / major_step, code % major_step / kMinorStep, code % kMinorStep);
 }
 
 void apply_setting(std::string_view name, std::string_view value, CollectiveLog& log) {

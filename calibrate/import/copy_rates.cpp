@@ -77,10 +77,8 @@ std::string source_text(const std::vector<CopyLog>& logs, const CopyRates& rates
     names.push_back(base_name(file));
   }
   const std::string& version = logs.front().version;
-  return fmt::format("nvbandwidth{}{} ({})",
-                     version.empty() ? "" : " ",
-                     version,
-                     fmt::join(names, ", "));
+  return fmt::format(
+      "nvbandwidth{}{} ({})", version.empty() ? "" : " ", version, fmt::join(names, ", "));
 }
 
 void add_host_rate(const std::vector<CopyLog>& logs, CopyRates& rates) {
@@ -96,8 +94,7 @@ void add_host_rate(const std::vector<CopyLog>& logs, CopyRates& rates) {
     text += fmt::format("host to device {:g} GB/s", down->median);
   }
   if (up != nullptr) {
-    text += fmt::format(
-        "{}device to host {:g} GB/s", down == nullptr ? "" : ", ", up->median);
+    text += fmt::format("{}device to host {:g} GB/s", down == nullptr ? "" : ", ", up->median);
   }
   text += fmt::format(" (median of {})", down == nullptr ? up->values : down->values);
   rates.coefficients.push_back({"host_bandwidth", gigabytes_per_second(lower), std::move(text)});
@@ -111,11 +108,10 @@ void add_peer_rate(const std::vector<CopyLog>& logs, CopyRates& rates) {
   }
   const double lower = std::min(read == nullptr ? write->median : read->median,
                                 write == nullptr ? read->median : write->median);
-  rates.coefficients.push_back(
-      {"pcie_bandwidth",
-       gigabytes_per_second(lower),
-       fmt::format("{}: copies between GPUs, one pair at a time (median)",
-                   source_text(logs, rates))});
+  rates.coefficients.push_back({"pcie_bandwidth",
+                                gigabytes_per_second(lower),
+                                fmt::format("{}: copies between GPUs, one pair at a time (median)",
+                                            source_text(logs, rates))});
 }
 
 // The profile that the options or the devices of the logs name, if any.
@@ -143,9 +139,7 @@ std::optional<hardware::GpuProfile> profile_of(const std::vector<CopyLog>& logs,
   return hardware::load_gpu_profile(*found.begin(), search, {}, "--gpu", diagnostics);
 }
 
-void warn_of_uneven(const CopyRates& rates,
-                    const SourceLocation& where,
-                    Diagnostics& diagnostics) {
+void warn_of_uneven(const CopyRates& rates, const SourceLocation& where, Diagnostics& diagnostics) {
   for (const std::string_view test : {kToDevice, kToHost}) {
     const CopyResult* result = find(rates, test);
     if (result != nullptr && result->lowest < kUneven * result->median) {

@@ -64,16 +64,19 @@ std::vector<std::string> names_of(const std::array<hardware::NamedValue<E>, N>& 
 
 void add_rig_options(CLI::App& app, CommandOptions& options) {
   constexpr std::int64_t kMost = 10'000'000;
+  const CLI::Validator count = CLI::Range(std::int64_t{1}, kMost).description("");
   app.add_option("--gpu", options.gpu, "GPU profile, where the log does not name the GPU")
       ->type_name("NAME");
   app.add_option("--operation", options.operation, "Operation, where the log does not name it")
       ->type_name("NAME");
-  app.add_option("--ranks", options.ranks, "GPUs that took part")->check(CLI::Range(1L, kMost));
-  app.add_option("--nodes", options.nodes, "Hosts that held them")->check(CLI::Range(1L, kMost));
+  app.add_option("--ranks", options.ranks, "GPUs that took part")->check(count)->type_name("N");
+  app.add_option("--nodes", options.nodes, "Hosts that held them")->check(count)->type_name("N");
   app.add_option("--gpus-per-node", options.gpus_per_node, "GPUs of a host that share NVLink")
-      ->check(CLI::Range(1L, kMost));
+      ->check(count)
+      ->type_name("N");
   app.add_option("--nvlink-domain", options.nvlink_domain, "GPUs that share NVLink over hosts")
-      ->check(CLI::Range(1L, kMost));
+      ->check(count)
+      ->type_name("N");
   app.add_option("--network", options.network, "Network preset: fabric, rate and number of NICs")
       ->type_name("NAME");
   app.add_option("--fabric", options.fabric, "Transport between hosts")
@@ -81,7 +84,7 @@ void add_rig_options(CLI::App& app, CommandOptions& options) {
       ->type_name("NAME");
   app.add_option("--nic-rate", options.nic_rate, "Line rate of one NIC, such as 400Gbps")
       ->type_name("RATE");
-  app.add_option("--nics", options.nics, "NICs of one host")->check(CLI::Range(1L, kMost));
+  app.add_option("--nics", options.nics, "NICs of one host")->check(count)->type_name("N");
   app.add_option("--algorithm", options.algorithm, "NCCL_ALGO, where it was set")
       ->check(CLI::IsMember(names_of(hardware::kCollectiveChoiceNames)))
       ->type_name("NAME");
@@ -129,9 +132,10 @@ const hardware::NetworkPreset* preset_of(const std::string& name) {
 
 template <typename E, std::size_t N>
 E named(const std::array<hardware::NamedValue<E>, N>& values, const std::string& name) {
-  return std::find_if(values.begin(), values.end(), [&name](const auto& value) {
-           return value.name == name;
-         })->value;
+  return std::find_if(values.begin(),
+                      values.end(),
+                      [&name](const auto& value) { return value.name == name; })
+      ->value;
 }
 
 // The name of a file without folder and ending.
@@ -192,6 +196,7 @@ Fact date_of(const CommandOptions& options, const Findings& findings) {
   std::int64_t latest = 0;
   for (const std::string& file : options.files) {
     struct stat status {};
+
     if (stat(file.c_str(), &status) == 0) {
       latest = std::max<std::int64_t>(latest, status.st_mtime);
     }
@@ -202,9 +207,7 @@ Fact date_of(const CommandOptions& options, const Findings& findings) {
           "date of the file; say --as-of"};
 }
 
-Findings read_files(const CommandOptions& options,
-                    ImportReport& report,
-                    Diagnostics& diagnostics) {
+Findings read_files(const CommandOptions& options, ImportReport& report, Diagnostics& diagnostics) {
   Findings findings;
   for (const std::string& name : options.files) {
     const LogFile file{name, read_file(name, kMaxBytes)};

@@ -63,18 +63,19 @@ std::string tables_text(const ImportReport& report) {
   if (report.tables.empty()) {
     return {};
   }
-  std::string text = fmt::format("Collectives of {}\n{:<15}{:>6}{:>6}  {:<22}{:>6}  {:>10}  {:>10}"
-                                 "  {:>9}  {:>9}\n",
-                                 report.rig,
-                                 "operation",
-                                 "ranks",
-                                 "nodes",
-                                 "sizes",
-                                 "points",
-                                 "busbw",
-                                 "expected",
-                                 "alpha",
-                                 "beta");
+  std::string text = fmt::format(
+      "Collectives of {}\n{:<15}{:>6}{:>6}  {:<22}{:>6}  {:>10}  {:>10}"
+      "  {:>9}  {:>9}\n",
+      report.rig,
+      "operation",
+      "ranks",
+      "nodes",
+      "sizes",
+      "points",
+      "busbw",
+      "expected",
+      "alpha",
+      "beta");
   for (const ImportedTable& imported : report.tables) {
     text += row_text(imported);
   }
@@ -96,6 +97,11 @@ std::string copies_text(const ImportReport& report) {
                         result.highest);
   }
   return text + (report.fragment.empty() ? "\n" + fragment_yaml(report) : std::string());
+}
+
+// null where nothing was written.
+nlohmann::ordered_json path_json(const std::string& path) {
+  return path.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(path);
 }
 
 nlohmann::ordered_json table_json(const ImportedTable& imported) {
@@ -150,8 +156,8 @@ std::string summary_json(const ImportReport& report, const Diagnostics& diagnost
   }
   root["rig"] = report.rig;
   root["as_of"] = report.as_of.value;
-  root["output"] = report.output.empty() ? nlohmann::ordered_json() : report.output;
-  root["fragment"] = report.fragment.empty() ? nlohmann::ordered_json() : report.fragment;
+  root["output"] = path_json(report.output);
+  root["fragment"] = path_json(report.fragment);
   root["tables"] = nlohmann::ordered_json::array();
   for (const ImportedTable& imported : report.tables) {
     root["tables"].push_back(table_json(imported));
@@ -159,10 +165,9 @@ std::string summary_json(const ImportReport& report, const Diagnostics& diagnost
   root["coefficients"] = nlohmann::ordered_json::array();
   if (report.copies) {
     for (const CopyCoefficient& coefficient : report.copies->coefficients) {
-      root["coefficients"].push_back(
-          {{"key", coefficient.key},
-           {"bytes_per_second", in_bytes_per_second(coefficient.value)},
-           {"citation", coefficient.citation}});
+      root["coefficients"].push_back({{"key", coefficient.key},
+                                      {"bytes_per_second", in_bytes_per_second(coefficient.value)},
+                                      {"citation", coefficient.citation}});
     }
   }
   root["warnings"] = nlohmann::ordered_json::array();

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kColumns = 100;
 
 // In double quotes, as YAML reads them.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -106,16 +106,15 @@ std::vector<Fact> all_facts(const ImportReport& report) {
     }
   }
   facts.push_back(report.as_of);
-  std::stable_sort(facts.begin(), facts.end(), [](const Fact& a, const Fact& b) {
-    return a.origin < b.origin;
-  });
+  std::stable_sort(
+      facts.begin(), facts.end(), [](const Fact& a, const Fact& b) { return a.origin < b.origin; });
   return facts;
 }
 
 std::string table_yaml(const ImportedTable& imported) {
   const hardware::CollectiveTable& table = imported.table;
-  std::string text = fmt::format("  - rig: {}\n", quoted(table.rig));
-  text += fmt::format("    gpu: {}\n", quoted(table.gpu));
+  std::string text = fmt::format("  - rig: {}\n", in_quotes(table.rig));
+  text += fmt::format("    gpu: {}\n", in_quotes(table.gpu));
   text += fmt::format("    operation: {}\n", operation_name(table.operation));
   text += table.narrow ? "    narrow: true\n" : "";
   text += fmt::format("    ranks: {}\n    nodes: {}\n", table.ranks, table.nodes);
@@ -133,7 +132,7 @@ std::string table_yaml(const ImportedTable& imported) {
     text += fmt::format("    nics_per_node: {}\n", table.nics_per_node);
   }
   text += "    source: measured\n";
-  text += wrapped("    citation: ", quoted(table.source.citation), "      ");
+  text += wrapped("    citation: ", in_quotes(table.source.citation), "      ");
   text += "    points:\n" + points_text(table.points);
   return text;
 }
@@ -146,8 +145,8 @@ std::string tables_yaml(const ImportReport& report) {
   for (const ReadFile& file : report.files) {
     names.push_back(fmt::format("{} ({})", file.name, file.format));
   }
-  std::string text = fmt::format("# Measured collectives of {}, written by `orrery import`.\n",
-                                 report.rig);
+  std::string text =
+      fmt::format("# Measured collectives of {}, written by `orrery import`.\n", report.rig);
   text += wrapped("# ", fmt::format("From {}.", fmt::join(names, ", ")), "#   ");
   for (const Fact& fact : all_facts(report)) {
     text += fact_line(fact);
@@ -166,15 +165,15 @@ std::string tables_yaml(const ImportReport& report) {
 
 std::string fragment_yaml(const ImportReport& report) {
   const CopyRates& copies = *report.copies;
-  std::string text = "# Rates of copies, written by `orrery import`: replace the keys of the same\n";
-  text += fmt::format("# name in a copy of the GPU profile{}{}.\n",
-                      copies.gpu.empty() ? "" : " ",
-                      copies.gpu);
+  std::string text =
+      "# Rates of copies, written by `orrery import`: replace the keys of the same\n";
+  text += fmt::format(
+      "# name in a copy of the GPU profile{}{}.\n", copies.gpu.empty() ? "" : " ", copies.gpu);
   for (const CopyCoefficient& coefficient : copies.coefficients) {
     text += fmt::format("{}:\n  value: {:.6g}GB/s\n  source: measured\n",
                         coefficient.key,
                         in_gigabytes_per_second(coefficient.value));
-    text += wrapped("  citation: ", quoted(coefficient.citation), "    ");
+    text += wrapped("  citation: ", in_quotes(coefficient.citation), "    ");
   }
   return text;
 }

@@ -13,14 +13,14 @@ std::optional<Json> parse_json(const LogFile& file, Diagnostics& diagnostics) {
     return Json::parse(file.text);
   } catch (const Json::parse_error& error) {
     const std::size_t end = std::min(error.byte, file.text.size());
-    const auto newlines = std::count(
-        file.text.begin(), file.text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
+    const auto newlines =
+        std::count(file.text.begin(), file.text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
     const bool cut_off = end >= file.text.size();
-    diagnostics.error({file.name, static_cast<int>(newlines) + 1},
-                      "",
-                      cut_off ? "the JSON ends too early: its test did not finish"
-                              : "is not JSON from here on",
-                      cut_off ? "import the text output of the test" : "");
+    diagnostics.error(
+        {file.name, static_cast<int>(newlines) + 1},
+        "",
+        cut_off ? "the JSON ends too early: its test did not finish" : "is not JSON from here on",
+        cut_off ? "import the text output of the test" : "");
     return std::nullopt;
   }
 }

@@ -144,8 +144,7 @@ std::optional<PrintedNumber> printed_number(std::string_view word) {
   const std::size_t exponent_at = std::min(word.find_first_of("eE"), word.size());
   const std::string_view mantissa = word.substr(0, exponent_at);
   const std::size_t point = mantissa.find('.');
-  const std::size_t decimals =
-      point == std::string_view::npos ? 0 : mantissa.size() - point - 1;
+  const std::size_t decimals = point == std::string_view::npos ? 0 : mantissa.size() - point - 1;
   std::string_view power = word.substr(std::min(exponent_at + 1, word.size()));
   if (power.starts_with('+')) {
     power.remove_prefix(1);

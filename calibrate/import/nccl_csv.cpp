@@ -107,8 +107,8 @@ void read_nccl_csv(const LogFile& file, Findings& findings, Diagnostics& diagnos
       continue;
     }
     const std::vector<std::string_view> cells = cells_of(line);
-    const bool blank = std::all_of(
-        cells.begin(), cells.end(), [](std::string_view cell) { return cell.empty(); });
+    const bool blank =
+        std::all_of(cells.begin(), cells.end(), [](std::string_view cell) { return cell.empty(); });
     const bool units = line.find("(B)") != std::string::npos;
     if (blank || units) {
       continue;

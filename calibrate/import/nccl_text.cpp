@@ -39,8 +39,7 @@ std::optional<LogRank> rank_of(std::string_view comment) {
   result.rank = *rank;
   if (const auto group = text_after(*rest, "Group ")) {
     const auto group_words = words_of(*group);
-    result.group =
-        group_words.empty() ? 0 : whole_integer(group_words.front()).value_or(0);
+    result.group = group_words.empty() ? 0 : whole_integer(group_words.front()).value_or(0);
   }
   result.host = std::string(host->substr(0, host->find(' ')));
   const std::size_t open = device->find('[');
@@ -155,7 +154,9 @@ class TextReader {
       const auto by_count = columns_by_count(cells);
       row = by_count ? row_of(*by_count, cells) : std::nullopt;
     }
-    if (!row) {
+    // Behind complete rows, half a row is the last word of a killed test.
+    const bool half = row && !row->in_place && !log_.rows.empty() && log_.rows.back().in_place;
+    if (!row || half) {
       broken_line_ = line_;
       broken_words_ = cells.size();
       return true;
@@ -187,6 +188,7 @@ class TextReader {
   void read_comment(std::string_view comment) {
     if (const auto version = text_after(comment, "nccl-tests version ")) {
       start_unless(log_.rows.empty() && log_.tool_version.empty());
+      start_if_unplaced();
       log_.tool_version = std::string(version->substr(0, version->find(' ')));
       if (const auto code = text_after(comment, "nccl-library=")) {
         const auto words = words_of(*code);
@@ -197,6 +199,7 @@ class TextReader {
       }
     } else if (const auto name = text_after(comment, "Collective test starting: ")) {
       start_unless(log_.rows.empty() && log_.ranks.empty());
+      start_if_unplaced();
       log_.operation_name = std::string(*name);
     } else if (comment.find("nThread ") != std::string_view::npos &&
                comment.find("minBytes") != std::string_view::npos) {

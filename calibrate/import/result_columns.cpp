@@ -162,6 +162,12 @@ std::optional<Columns> columns_by_count(const std::vector<std::string_view>& cel
                          {Column::time, Column::algbw, Column::busbw, Column::wrong});
     columns.kinds.insert(columns.kinds.end(), width - kPlace, Column::other);
   }
+  if (rest > places) {
+    if (printed_number(cells.back())) {
+      return std::nullopt;
+    }
+    columns.kinds.push_back(Column::other);  // the timestamp
+  }
   // A largest error (5e-07) in place of a count of wrong values.
   for (std::size_t i = 0; i < std::min(columns.kinds.size(), cells.size()); ++i) {
     if (columns.kinds[i] == Column::wrong &&

@@ -135,8 +135,7 @@ class Resolver {
             "the name of a GPU profile, see orrery list gpus");
       return false;
     } else {
-      const auto found =
-          matching_profiles(*devices.begin(), hardware::list_gpu_profiles(search_));
+      const auto found = matching_profiles(*devices.begin(), hardware::list_gpu_profiles(search_));
       if (found.size() != 1) {
         error("--gpu",
               fmt::format("{} profile is named like `{}`",
@@ -156,8 +155,7 @@ class Resolver {
     CollectiveTable& table = result_.table;
     table.gpu = result_.gpu->name;
     table.arch = result_.gpu->arch;
-    table.nvlink =
-        result_.gpu->nvlink ? result_.gpu->nvlink->bandwidth.value() : BytesPerSecond();
+    table.nvlink = result_.gpu->nvlink ? result_.gpu->nvlink->bandwidth.value() : BytesPerSecond();
     note("gpu",
          table.gpu,
          options_.gpu ? FactOrigin::option : FactOrigin::log,
@@ -226,7 +224,9 @@ class Resolver {
     const bool readable = log_.stated_nodes || (!hosts.empty() && !hosts_are_ambiguous());
     if (readable) {
       table.nodes = log_.stated_nodes.value_or(static_cast<std::int64_t>(hosts.size()));
-      note("nodes", fmt::format("{}", table.nodes), FactOrigin::log,
+      note("nodes",
+           fmt::format("{}", table.nodes),
+           FactOrigin::log,
            log_.stated_nodes ? "column nodes" : "hosts in the list of devices");
       if (!agree("--nodes", options_.nodes, table.nodes, "hosts")) {
         return false;
@@ -235,12 +235,12 @@ class Resolver {
       table.nodes = *options_.nodes;
       note("nodes", fmt::format("{}", table.nodes), FactOrigin::option, "");
     } else {
-      error("--nodes",
-            hosts.empty()
-                ? fmt::format("the log does not say on how many hosts its {} ranks ran",
-                              table.ranks)
-                : std::string("two ranks are on the same device of a host of the same name"),
-            hosts.empty() ? "such as 2" : "the number of hosts, if they share a name");
+      error(
+          "--nodes",
+          hosts.empty()
+              ? fmt::format("the log does not say on how many hosts its {} ranks ran", table.ranks)
+              : std::string("two ranks are on the same device of a host of the same name"),
+          hosts.empty() ? "such as 2" : "the number of hosts, if they share a name");
       return false;
     }
     if (table.ranks % table.nodes != 0) {
@@ -267,10 +267,10 @@ class Resolver {
     }
     const bool superchip = table.gpu.starts_with("gb") || table.gpu.starts_with("gh");
     if (superchip && table.nodes > 1) {
-      error("--nvlink-domain",
-            fmt::format("hosts with {} may or may not share NVLink", table.gpu),
-            fmt::format("72 in a rack that is one domain, {} where every host is its own",
-                        on_host));
+      error(
+          "--nvlink-domain",
+          fmt::format("hosts with {} may or may not share NVLink", table.gpu),
+          fmt::format("72 in a rack that is one domain, {} where every host is its own", on_host));
       return false;
     }
     table.nvlink_domain = on_host;
@@ -297,7 +297,10 @@ class Resolver {
       note(name, text(target), FactOrigin::log, "NCCL_DEBUG lines");
     } else if (preset != nullptr) {
       target = *preset;
-      note(name, text(target), FactOrigin::option, fmt::format("--network {}", options_.network->name));
+      note(name,
+           text(target),
+           FactOrigin::option,
+           fmt::format("--network {}", options_.network->name));
     } else {
       error(option,
             fmt::format("{} hosts are joined by a network whose {} the log does not say",
@@ -326,9 +329,10 @@ class Resolver {
         preset == nullptr ? nullptr : &preset->fabric,
         table.fabric,
         [](const hardware::FabricKind& kind) {
-          const auto* found = std::find_if(hardware::kFabricNames.begin(),
-                                           hardware::kFabricNames.end(),
-                                           [kind](const auto& named) { return named.value == kind; });
+          const auto* found =
+              std::find_if(hardware::kFabricNames.begin(),
+                           hardware::kFabricNames.end(),
+                           [kind](const auto& named) { return named.value == kind; });
           return std::string(found->name);
         });
     const bool rate =
@@ -341,28 +345,27 @@ class Resolver {
                                [](const BytesPerSecond& value) {
                                  return fmt::format("{:g}Gbps", in_gigabits_per_second(value));
                                });
-    const bool nics = choose<std::int64_t>(
-        "nics_per_node",
-        "--nics",
-        options_.nics,
-        log_.nics,
-        preset == nullptr ? nullptr : &preset->nics_per_node,
-        table.nics_per_node,
-        [](const std::int64_t& count) { return fmt::format("{}", count); });
+    const bool nics =
+        choose<std::int64_t>("nics_per_node",
+                             "--nics",
+                             options_.nics,
+                             log_.nics,
+                             preset == nullptr ? nullptr : &preset->nics_per_node,
+                             table.nics_per_node,
+                             [](const std::int64_t& count) { return fmt::format("{}", count); });
     return fabric && rate && nics;
   }
 
   void find_choices() {
     CollectiveTable& table = result_.table;
-    table.algorithm =
-        options_.algorithm.value_or(log_.algorithm.value_or(table.algorithm));
+    table.algorithm = options_.algorithm.value_or(log_.algorithm.value_or(table.algorithm));
     table.sharp = options_.sharp || log_.sharp;
     table.nvls = result_.gpu->nvlink && result_.gpu->nvlink->nvls && !log_.nvls_off;
     if (table.algorithm != hardware::CollectiveChoice::automatic) {
-      const auto* found = std::find_if(
-          hardware::kCollectiveChoiceNames.begin(),
-          hardware::kCollectiveChoiceNames.end(),
-          [&table](const auto& named) { return named.value == table.algorithm; });
+      const auto* found =
+          std::find_if(hardware::kCollectiveChoiceNames.begin(),
+                       hardware::kCollectiveChoiceNames.end(),
+                       [&table](const auto& named) { return named.value == table.algorithm; });
       note("algorithm",
            std::string(found->name),
            options_.algorithm ? FactOrigin::option : FactOrigin::log,

@@ -63,7 +63,7 @@ struct Fact {
 struct ResolvedLog {
   const CollectiveLog* log = nullptr;
   std::optional<hardware::GpuProfile> gpu;  // set once resolved
-  hardware::CollectiveTable table;  // all but its points
+  hardware::CollectiveTable table;          // all but its points
   std::vector<Fact> facts;
 };
 

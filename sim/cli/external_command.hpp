@@ -6,6 +6,7 @@
 // ----------|------------------|---------------------------
 // calibrate | orrery-calibrate | Eigen 3; CUDA where there is a toolkit
 // fit       | orrery-fit       | Eigen 3
+// import    | orrery-import    | none beyond the simulator's own
 //
 // As git does: `orrery fit ...` becomes `orrery-fit ...`, found beside this program.
 

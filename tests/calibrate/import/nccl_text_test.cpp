@@ -1,0 +1,268 @@
+// Every layout in which nccl-tests and its launchers print results.
+
+#include <gtest/gtest.h>
+
+#include "tests/calibrate/import/sample_log.hpp"
+
+namespace orrery::calibration_import::testing {
+namespace {
+
+std::vector<CollectiveLog> read_cleanly(const std::string& text) {
+  Diagnostics diagnostics;
+  auto logs = read_text(text, diagnostics);
+  EXPECT_EQ(to_string(diagnostics), "");
+  return logs;
+}
+
+// The rows of a sample came through, whatever stood around them.
+void expect_sample(const std::vector<CollectiveLog>& logs, const SampleLog& sample) {
+  ASSERT_EQ(logs.size(), 1U);
+  const CollectiveLog& log = logs.front();
+  EXPECT_EQ(log.operation_name, sample.program);
+  ASSERT_EQ(log.rows.size(), sample.rows.size());
+  for (std::size_t i = 0; i < sample.rows.size(); ++i) {
+    EXPECT_EQ(log.rows[i].size, sample.rows[i].size);
+    ASSERT_TRUE(log.rows[i].out_of_place);
+    EXPECT_NEAR(log.rows[i].out_of_place->time.value, sample.rows[i].time, 0.5);
+  }
+}
+
+TEST(NcclText, ReadsTheColumnsAndTheDevices) {
+  const SampleLog sample{.ranks = 16, .hosts = 2, .factor = 1.875};
+  const auto logs = read_cleanly(log_text(sample));
+  expect_sample(logs, sample);
+  const CollectiveLog& log = logs.front();
+  EXPECT_EQ(log.tool_version, "2.17.1");
+  EXPECT_EQ(log.nccl_version, "2.28.9");
+  ASSERT_EQ(log.ranks.size(), 16U);
+  EXPECT_EQ(log.ranks[9].host, "node-1");
+  EXPECT_EQ(log.ranks[9].device, "0000:11:00");
+  EXPECT_EQ(log.ranks[9].gpu, "NVIDIA H100 80GB HBM3");
+  EXPECT_TRUE(log.concluded);
+  EXPECT_EQ(log.out_of_bounds, 0);
+  const LogRow& last = log.rows.back();
+  EXPECT_EQ(last.type, "float");
+  EXPECT_EQ(last.redop, "sum");
+  ASSERT_TRUE(last.in_place);
+  EXPECT_EQ(last.in_place->wrong, 0.0);
+  // 4038.80: half a step is 0.005 us.
+  EXPECT_DOUBLE_EQ(last.out_of_place->time.half_step, 0.005);
+}
+
+TEST(NcclText, StepsOverThePrefixesOfLaunchers) {
+  const SampleLog sample;
+  const std::string text = log_text(sample);
+  for (const std::string prefix : {"0: ",
+                                   "  0: ",
+                                   "[1,0]<stdout>:",
+                                   "[1,0]<stdout>: ",
+                                   "[0] ",
+                                   "2025-11-02T10:15:30.123456789Z ",
+                                   "2025-11-02 10:15:30 ",
+                                   "nccl-test-worker-0 ",
+                                   "[pod/nccl-launcher-x7/main] ",
+                                   "worker-0  | ",
+                                   "\x1b[32m[INFO]\x1b[0m "}) {
+    SCOPED_TRACE(prefix);
+    expect_sample(read_cleanly(prefixed(text, prefix)), sample);
+  }
+}
+
+TEST(NcclText, IgnoresColoursAndCarriageReturns) {
+  const SampleLog sample;
+  std::string text;
+  for (const char c : log_text(sample)) {
+    text += c == '\n' ? std::string("\x1b[0m\r\n") : std::string(1, c);
+  }
+  expect_sample(read_cleanly("\x1b[1m" + text), sample);
+}
+
+TEST(NcclText, ReadsRanksThatArePrintedBetweenOtherLines) {
+  const SampleLog sample;
+  std::string text = log_text(sample);
+  const std::size_t at = text.find("#  Rank  3");
+  text.insert(at, "node-0:4001:4050 [1] NCCL INFO Bootstrap : Using eth0:10.0.0.4<0>\n");
+  text.insert(text.find("#                       "), "NCCL version 2.21.5+cuda12.4\n");
+  const auto logs = read_cleanly(text);
+  expect_sample(logs, sample);
+  EXPECT_EQ(logs.front().ranks.size(), 8U);
+  EXPECT_EQ(logs.front().nccl_version, "2.21.5");
+}
+
+TEST(NcclText, ReadsWhatIsNotApplicable) {
+  SampleLog sample{.program = "alltoall_perf", .redop = "none", .factor = 0.875};
+  std::string text = log_text(sample);
+  for (std::size_t at = text.find("      0\n"); at != std::string::npos;
+       at = text.find("      0\n", at + 1)) {
+    text.replace(at, 8, "    N/A\n");
+  }
+  const auto logs = read_cleanly(text);
+  expect_sample(logs, sample);
+  EXPECT_EQ(logs.front().rows[0].redop, "none");
+  EXPECT_FALSE(logs.front().rows[0].in_place->wrong);
+}
+
+TEST(NcclText, ReadsRowsWithoutTheirInPlaceHalf) {
+  const std::string text =
+      "# sendrecv_perf -b 1G\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+      "time   algbw   busbw #wrong\n"
+      "  1073741824     268435456     float    none      -1   5503.4  195.10  195.10      0\n"
+      "# Out of bounds values : 0 OK\n";
+  const auto logs = read_cleanly(text);
+  ASSERT_EQ(logs.size(), 1U);
+  EXPECT_EQ(logs[0].operation_name, "sendrecv_perf");
+  ASSERT_EQ(logs[0].rows.size(), 1U);
+  EXPECT_FALSE(logs[0].rows[0].in_place);
+}
+
+// Before about 2.12: no root, and the largest error where later the count of wrong values stands.
+TEST(NcclText, ReadsOldLayouts) {
+  const std::string old =
+      "# nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 "
+      "validation: 1 \n#\n# Using devices\n"
+      "#   Rank  0 Pid  12345 on     node-0 device  0 [0x07] NVIDIA A100-SXM4-40GB\n"
+      "#   Rank  1 Pid  12345 on     node-0 device  1 [0x0f] NVIDIA A100-SXM4-40GB\n"
+      "#\n#                                                     out-of-place           in-place\n"
+      "#       size         count    type   redop     time   algbw   busbw  error     time   algbw "
+      "  busbw  error\n"
+      "#        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s) "
+      " (GB/s)       \n"
+      "   134217728      33554432   float     sum    671.1  200.00  200.00  5e-07    671.1  200.00 "
+      " 200.00  5e-07\n"
+      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 200\n";
+  const auto logs = read_cleanly(old);
+  ASSERT_EQ(logs.size(), 1U);
+  ASSERT_EQ(logs[0].rows.size(), 1U);
+  EXPECT_EQ(logs[0].ranks.size(), 2U);
+  EXPECT_EQ(logs[0].ranks[1].device, "0x0f");
+  EXPECT_FALSE(logs[0].rows[0].out_of_place->wrong);  // an error is no count
+  // All-to-all of some releases has no redop either; here also without any heading.
+  const auto bare = read_cleanly(
+      "   134217728      33554432   float    671.1  200.00  100.00  0e+00    671.1  200.00  100.00 "
+      " 0e+00\n");
+  ASSERT_EQ(bare.size(), 1U);
+  EXPECT_EQ(bare[0].rows[0].redop, "none");
+  EXPECT_DOUBLE_EQ(bare[0].rows[0].in_place->busbw.value, 100.0);
+  EXPECT_FALSE(bare[0].rows[0].out_of_place->wrong);
+}
+
+TEST(NcclText, ReadsPerIterationColumnsAndTimestamps) {
+  const std::string heading =
+      "# all_reduce_perf -I 1 -S 1\n"
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong    "
+      "i_min    i_max    i_p99    i_cv%     time   algbw   busbw  #wrong    i_min    i_max    i_p99"
+      "    i_cv%           timestamp\n";
+  const std::string place = "   1139.2  235.63  412.36       0  1130.1  1150.2  1149.0     0.5";
+  const std::string row = "   268435456      67108864     float     sum      -1" + place + place;
+  const auto logs =
+      read_cleanly(heading + row + "  2025-11-02 10:15:30\n# Avg bus bandwidth : 1\n");
+  ASSERT_EQ(logs.size(), 1U);
+  ASSERT_EQ(logs[0].rows.size(), 1U);
+  EXPECT_DOUBLE_EQ(logs[0].rows[0].in_place->busbw.value, 412.36);
+  // The same row in a file that lost its heading.
+  EXPECT_EQ(read_cleanly(row + "\n")[0].rows.size(), 1U);
+  EXPECT_EQ(read_cleanly(row + " 2025-11-02 10:15:30\n")[0].rows.size(), 1U);
+}
+
+TEST(NcclText, ReadsEveryElementTypeAndTimesWithExponents) {
+  for (const std::string type : {"int8",
+                                 "uint8",
+                                 "int32",
+                                 "uint32",
+                                 "int64",
+                                 "uint64",
+                                 "half",
+                                 "float",
+                                 "double",
+                                 "bfloat16",
+                                 "f8e4m3",
+                                 "f8e5m2",
+                                 "fp8_e4m3"}) {
+    const auto logs =
+        read_cleanly("# all_reduce_perf -b 8\n  17179869184  4294967296  " + type +
+                     "  sum  -1  1.2e+06  14.32  25.05  0  1.2e+06  14.32  25.05  0\n");
+    ASSERT_EQ(logs.size(), 1U) << type;
+    EXPECT_EQ(logs[0].rows[0].type, type);
+    EXPECT_DOUBLE_EQ(logs[0].rows[0].out_of_place->time.value, 1.2e6);
+    EXPECT_DOUBLE_EQ(logs[0].rows[0].out_of_place->time.half_step, 0.5e5);
+  }
+}
+
+TEST(NcclText, SeparatesTheTestsOfOneFile) {
+  const SampleLog reduce;
+  const SampleLog gather{.program = "all_gather_perf", .redop = "none", .factor = 0.875};
+  const auto logs = read_cleanly("+ mpirun -np 8 ./build/all_reduce_perf -b 1M -e 1G\n" +
+                                 log_text(reduce) + "\n" + log_text(gather));
+  ASSERT_EQ(logs.size(), 2U);
+  EXPECT_EQ(logs[0].operation_name, "all_reduce_perf");
+  EXPECT_EQ(logs[1].operation_name, "all_gather_perf");
+  EXPECT_EQ(logs[1].ranks.size(), 8U);
+  EXPECT_EQ(logs[1].rows.size(), 3U);
+}
+
+TEST(NcclText, TakesTheOperationFromTheCommandLine) {
+  const SampleLog sample{.program = "reduce_scatter_perf"};
+  std::string text = log_text(sample);
+  const std::size_t at = text.find("# Collective test starting");
+  text.erase(at, text.find('\n', at) + 1 - at);
+  const auto logs =
+      read_cleanly("$ srun /opt/nccl-tests/build/reduce_scatter_perf_mpi -b 8 -a 2\n" + text);
+  ASSERT_EQ(logs.size(), 1U);
+  EXPECT_EQ(logs[0].operation_name, "reduce_scatter_perf");
+  EXPECT_EQ(logs[0].average, '2');
+}
+
+TEST(NcclText, ReadsTheFabricFromDebugLines) {
+  const std::string debug =
+      "n0:9:9 [0] NCCL INFO NCCL_ALGO set by environment to Ring.\n"
+      "n0:9:9 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB e0:1<0>\n"
+      "n0:9:9 [0] NCCL INFO Using network IB\n";
+  const auto logs = read_cleanly(debug + log_text({}));
+  EXPECT_EQ(logs[0].fabric, hardware::FabricKind::roce);
+  EXPECT_EQ(logs[0].nics, 2);
+  EXPECT_EQ(logs[0].algorithm, hardware::CollectiveChoice::ring);
+  const auto efa =
+      read_cleanly("n0:9:9 [0] NCCL INFO Using network AWS Libfabric\n" + log_text({}));
+  EXPECT_EQ(efa[0].fabric, hardware::FabricKind::efa);
+  EXPECT_FALSE(efa[0].nics);
+  // A mixture names no fabric: the storage network is in the list, too.
+  const auto mixed = read_cleanly(
+      "n0:9:9 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE ; OOB e0:1<0>\n" +
+      log_text({}));
+  EXPECT_FALSE(mixed[0].fabric);
+}
+
+TEST(NcclText, TakesTheCompleteRowsOfATestThatWasCutOff) {
+  const std::string text = head_text({}) + table_text({});
+  Diagnostics diagnostics;
+  const auto logs = read_text(text.substr(0, text.size() - 40), diagnostics);
+  ASSERT_EQ(logs.size(), 1U);
+  EXPECT_EQ(logs[0].rows.size(), 2U);
+  EXPECT_EQ(to_string(diagnostics),
+            "sample.log:20:1: warning: the test was cut off; its 2 complete rows are taken\n");
+}
+
+TEST(NcclText, RefusesARowThatIsBrokenInTheMiddle) {
+  std::string text = log_text({});
+  const std::size_t at = text.find("   268435456");
+  text.insert(at + 60, " 12.3 ");
+  Diagnostics diagnostics;
+  read_text(text, diagnostics);
+  EXPECT_EQ(to_string(diagnostics),
+            "sample.log:19:1: error: a row of 15 words fits no release of nccl-tests (size count "
+            "type redop root, then time algbw busbw #wrong once or twice)\n");
+}
+
+TEST(NcclText, RefusesWhatIsNoLog) {
+  for (const std::string text : {"", "hello\n8 processes were started\n", "{\"a\": 1}"}) {
+    Diagnostics diagnostics;
+    read_text(text, diagnostics, "notes.txt");
+    EXPECT_EQ(to_string(diagnostics),
+              "notes.txt: error: holds no results of a known program (text, CSV or JSON of "
+              "nccl-tests, text or JSON of nvbandwidth)\n");
+  }
+}
+
+}  // namespace
+}  // namespace orrery::calibration_import::testing

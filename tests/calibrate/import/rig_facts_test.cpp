@@ -1,0 +1,215 @@
+// What a log says about its machines, what it leaves to the user, and what it may not say.
+
+#include <gtest/gtest.h>
+
+#include "calibrate/import/gpu_name.hpp"
+#include "tests/calibrate/import/sample_log.hpp"
+
+namespace orrery::calibration_import::testing {
+namespace {
+
+std::string value_of(const ResolvedLog& resolved, std::string_view name, FactOrigin origin) {
+  for (const Fact& fact : resolved.facts) {
+    if (fact.name == name && fact.origin == origin) {
+      return fact.value;
+    }
+  }
+  return "-";
+}
+
+struct Outcome {
+  std::vector<CollectiveLog> logs;  // what `resolved` points into
+  std::optional<ResolvedLog> resolved;
+  std::string messages;
+};
+
+Outcome resolve(const std::string& text,
+                RigOptions options = {},
+                const std::string& name = "a.log") {
+  Outcome outcome;
+  Diagnostics diagnostics;
+  options.rig = "rig";
+  outcome.logs = read_text(text, diagnostics, name);
+  if (!outcome.logs.empty()) {
+    outcome.resolved = resolve_log(outcome.logs.front(), options, shipped_search(), diagnostics);
+  }
+  outcome.messages = to_string(diagnostics);
+  return outcome;
+}
+
+RigOptions infiniband() {
+  RigOptions options;
+  options.network = hardware::find_network_preset("infiniband-400g");
+  return options;
+}
+
+// A log without its list of devices and its name.
+std::string bare_text(const SampleLog& sample) {
+  return table_text(sample) + tail_text();
+}
+
+TEST(RigFacts, NamesOfGpusFindTheOneProfileTheySpell) {
+  const std::vector<std::string> profiles = hardware::list_gpu_profiles(shipped_search());
+  const std::pair<std::string, std::string> known[] = {{"NVIDIA H100 80GB HBM3", "h100-sxm-80gb"},
+                                                       {"NVIDIA H200", "h200-sxm"},
+                                                       {"NVIDIA H200 NVL", "h200-nvl"},
+                                                       {"NVIDIA A100-SXM4-80GB", "a100-sxm-80gb"},
+                                                       {"A100-SXM4-40GB", "a100-sxm-40gb"},
+                                                       {"NVIDIA A100 80GB PCIe", "a100-pcie-80gb"},
+                                                       {"Tesla V100-SXM2-32GB", "v100-sxm-32gb"},
+                                                       {"NVIDIA B200", "b200-sxm"},
+                                                       {"NVIDIA GB200", "gb200"},
+                                                       {"NVIDIA L4", "l4"},
+                                                       {"NVIDIA GeForce RTX 4090", "rtx-4090"}};
+  for (const auto& [device, profile] : known) {
+    EXPECT_EQ(matching_profiles(device, profiles), std::vector<std::string>{profile}) << device;
+  }
+  for (const std::string device : {"NVIDIA H100 PCIe",
+                                   "NVIDIA A10G",
+                                   "NVIDIA GeForce RTX 4090 D",
+                                   "NVIDIA GeForce RTX 4090 Laptop GPU",
+                                   ""}) {
+    EXPECT_TRUE(matching_profiles(device, profiles).empty()) << device;
+  }
+  // A name without its memory fits both.
+  EXPECT_EQ(matching_profiles("NVIDIA A100-SXM4", profiles).size(), 2U);
+}
+
+TEST(RigFacts, ReadsTheHeadOfALog) {
+  const Outcome outcome =
+      resolve(log_text({.ranks = 16, .hosts = 2, .factor = 1.875}), infiniband());
+  EXPECT_EQ(outcome.messages, "");
+  ASSERT_TRUE(outcome.resolved);
+  const hardware::CollectiveTable& table = outcome.resolved->table;
+  EXPECT_EQ(table.gpu, "h100-sxm-80gb");
+  EXPECT_EQ(table.ranks, 16);
+  EXPECT_EQ(table.nodes, 2);
+  EXPECT_EQ(table.nvlink_domain, 8);
+  EXPECT_TRUE(table.nvls);
+  EXPECT_EQ(table.nics_per_node, 8);
+  EXPECT_DOUBLE_EQ(in_gigabits_per_second(table.nic_rate), 400.0);
+  EXPECT_EQ(value_of(*outcome.resolved, "nodes", FactOrigin::log), "2");
+  EXPECT_EQ(value_of(*outcome.resolved, "nvlink_domain", FactOrigin::assumed), "8");
+  EXPECT_EQ(value_of(*outcome.resolved, "nic_rate", FactOrigin::option), "400Gbps");
+}
+
+TEST(RigFacts, AsksForTheNetworkOfSeveralHosts) {
+  const Outcome outcome = resolve(log_text({.ranks = 16, .hosts = 2, .factor = 1.875}));
+  EXPECT_FALSE(outcome.resolved);
+  EXPECT_EQ(outcome.messages,
+            "a.log:1:1: error: --fabric: 2 hosts are joined by a network whose fabric the log does "
+            "not say (infiniband, roce, efa, tcpx, tcp; or --network PRESET)\n"
+            "a.log:1:1: error: --nic-rate: 2 hosts are joined by a network whose nic_rate the log "
+            "does not say (such as 400Gbps; or --network PRESET)\n"
+            "a.log:1:1: error: --nics: 2 hosts are joined by a network whose nics_per_node the log "
+            "does not say (NICs of one host; or --network PRESET)\n");
+}
+
+TEST(RigFacts, AsksForWhatALogWithoutItsHeadLacks) {
+  const Outcome nameless = resolve(bare_text({}));
+  EXPECT_EQ(nameless.messages,
+            "a.log:3:1: error: --operation: the log does not name its operation (all_reduce, "
+            "all_gather, reduce_scatter, all_to_all, broadcast, send_receive)\n");
+  // The name of the file helps; its figures give the ranks; the rest is asked for.
+  const Outcome named = resolve(bare_text({}), {}, "allreduce-east.log");
+  EXPECT_EQ(
+      named.messages,
+      "allreduce-east.log:3:1: error: --gpu: the log does not name the GPU (the name of a GPU "
+      "profile, see orrery list gpus)\n"
+      "allreduce-east.log:3:1: error: --nodes: the log does not say on how many hosts its 8 "
+      "ranks ran (such as 2)\n");
+  RigOptions options;
+  options.gpu = "h200-sxm";
+  options.nodes = 1;
+  const Outcome complete = resolve(bare_text({}), options, "allreduce-east.log");
+  EXPECT_EQ(complete.messages, "");
+  ASSERT_TRUE(complete.resolved);
+  EXPECT_EQ(complete.resolved->table.ranks, 8);
+  EXPECT_EQ(value_of(*complete.resolved, "gpu", FactOrigin::option), "h200-sxm");
+}
+
+TEST(RigFacts, FiguresGiveTheRanksWhereOnlyOneNumberFits) {
+  Diagnostics diagnostics;
+  const auto ranks = [&diagnostics](const SampleLog& sample, model::CollectiveKind kind) {
+    return ranks_by_figures(read_text(bare_text(sample), diagnostics).front(), kind);
+  };
+  for (const std::int64_t n : {2, 3, 8, 16, 64, 128}) {
+    const auto count = static_cast<double>(n);
+    EXPECT_EQ(ranks({.factor = 2.0 * (count - 1.0) / count}, model::CollectiveKind::all_reduce), n);
+    // All-gather prints its total as size and the share of one rank as count: exact for any n.
+    EXPECT_EQ(ranks({.element = 4 * n, .factor = (count - 1.0) / count},
+                    model::CollectiveKind::all_gather),
+              n);
+  }
+  EXPECT_FALSE(ranks({.factor = 2.0 * 4095.0 / 4096.0}, model::CollectiveKind::all_reduce));
+  EXPECT_FALSE(ranks({.factor = 1.0}, model::CollectiveKind::send_receive));
+}
+
+TEST(RigFacts, OptionsMayNotContradictTheLog) {
+  RigOptions options;
+  options.ranks = 16;
+  EXPECT_EQ(resolve(log_text({}), options).messages,
+            "a.log:1:1: error: --ranks: is 16, but the log says 8 ranks\n");
+  options = {};
+  options.nodes = 2;
+  EXPECT_EQ(resolve(log_text({}), options).messages,
+            "a.log:1:1: error: --nodes: is 2, but the log says 1 hosts\n");
+}
+
+TEST(RigFacts, HostsOfOneNameMustBeCounted) {
+  SampleLog sample{.ranks = 16, .hosts = 2, .factor = 1.875};
+  std::string text = log_text(sample);
+  for (std::size_t at = text.find("node-1"); at != std::string::npos; at = text.find("node-1")) {
+    text.replace(at, 6, "node-0");
+  }
+  RigOptions options = infiniband();
+  EXPECT_EQ(
+      resolve(text, options).messages,
+      "a.log:1:1: error: --nodes: two ranks are on the same device of a host of the same name "
+      "(the number of hosts, if they share a name)\n");
+  options.nodes = 2;
+  EXPECT_EQ(resolve(text, options).resolved->table.nodes, 2);
+}
+
+TEST(RigFacts, RacksMustSayHowFarNvlinkReaches) {
+  const SampleLog sample{.gpu = "NVIDIA GB300", .ranks = 8, .hosts = 2};
+  EXPECT_EQ(
+      resolve(log_text(sample)).messages,
+      "a.log:1:1: error: --nvlink-domain: hosts with gb300 may or may not share NVLink (72 in a "
+      "rack that is one domain, 4 where every host is its own)\n");
+  RigOptions options;
+  options.nvlink_domain = 72;
+  const Outcome outcome = resolve(log_text(sample), options);  // no network is used
+  EXPECT_EQ(outcome.messages, "");
+  EXPECT_EQ(outcome.resolved->table.domains(), 1);
+}
+
+TEST(RigFacts, UnknownGpusAreAskedForByName) {
+  EXPECT_EQ(resolve(log_text({.gpu = "NVIDIA H100 PCIe"})).messages,
+            "a.log:1:1: error: --gpu: no profile is named like `NVIDIA H100 PCIe` (the name or the "
+            "file of a GPU profile)\n");
+  EXPECT_EQ(resolve(log_text({.gpu = "NVIDIA A100-SXM4"})).messages,
+            "a.log:1:1: error: --gpu: more than one profile is named like `NVIDIA A100-SXM4` "
+            "(a100-sxm-40gb, a100-sxm-80gb)\n");
+}
+
+TEST(RigFacts, ProcessesThatRanAloneMeasuredNothing) {
+  const std::string message =
+      "a.log:1:1: error: ranks = 1: every process ran for itself, so nothing was measured (build "
+      "nccl-tests with MPI=1, or use -g for the GPUs of one process)\n";
+  // Its own list of one device.
+  EXPECT_EQ(resolve(log_text({.ranks = 1, .factor = 0.0})).messages, message);
+  // busbw 0 in every row, the list cut off.
+  const Outcome outcome = resolve(bare_text({.factor = 0.0}), {}, "all_reduce.log");
+  EXPECT_NE(outcome.messages.find("ranks = 1: every process ran for itself"), std::string::npos);
+}
+
+TEST(RigFacts, OperationsThatTablesDoNotHoldAreLeftOut) {
+  const Outcome outcome = resolve(log_text({.program = "gather_perf"}));
+  EXPECT_FALSE(outcome.resolved);
+  EXPECT_EQ(outcome.messages,
+            "a.log:1:1: warning: gather_perf is left out: tables hold no such operation\n");
+}
+
+}  // namespace
+}  // namespace orrery::calibration_import::testing
