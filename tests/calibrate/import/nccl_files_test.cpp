@@ -13,14 +13,17 @@ const std::string kJson = R"({"version":2,"start_time":"2026-03-04 05:06:07",
 "env":["PATH=\/usr\/bin","SECRET_TOKEN=hunter2","NCCL_ALGO=Tree","NCCL_NVLS_ENABLE=0"],
 "nccl_version":22809,
 "config":{"nthreads":1,"ngpus":2,"aggregated_iterations":1,"devices":[
-{"rank":0,"group":0,"pid":7,"hostname":"n0","device":0,"device_hex":"0000:1b:00","device_info":"NVIDIA H200"},
-{"rank":1,"group":0,"pid":7,"hostname":"n0","device":1,"device_hex":"0000:43:00","device_info":"NVIDIA H200"}]},
+{"rank":0,"group":0,"pid":7,"hostname":"n0","device":0,"device_hex":"0000:1b:00",
+"device_info":"NVIDIA H200"},
+{"rank":1,"group":0,"pid":7,"hostname":"n0","device":1,"device_hex":"0000:43:00",
+"device_info":"NVIDIA H200"}]},
 "results":[
 {"size":1073741824,"count":268435456,"type":"float","redop":"sum","root":"    -1",
 "out_of_place":{"time":5368.709120,"alg_bw":200.000000,"bus_bw":200.000000,"nwrong":0.000000},
 "in_place":{"time":5368.709120,"alg_bw":200.000000,"bus_bw":200.000000,"nwrong":null},
 "actual_iterations":20,"experiment_name":"t"}],
-"out_of_bounds":{"count":0,"okay":"true"},"average_bus_bandwidth":{"bandwidth":200.0,"okay":"unchecked"},
+"out_of_bounds":{"count":0,"okay":"true"},
+"average_bus_bandwidth":{"bandwidth":200.0,"okay":"unchecked"},
 "end_time":"2026-03-04 05:07:07"})";
 
 TEST(NcclJson, ReadsResultsDevicesAndSettings) {
@@ -54,7 +57,7 @@ TEST(NcclJson, RefusesAFileThatEndsEarlyOrLacksFigures) {
   read_text(kJson.substr(0, kJson.size() - 200), cut, "out.json");
   EXPECT_EQ(
       to_string(cut),
-      "out.json:11:1: error: the JSON ends too early: its test did not finish (import the text "
+      "out.json:13:1: error: the JSON ends too early: its test did not finish (import the text "
       "output of the test)\n");
   std::string text = kJson;
   text.replace(text.find("\"time\":5368.709120"), 18, "\"time\":\"nan\"");
