@@ -45,7 +45,6 @@ struct CommandOptions {
   std::string as_of;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> nodes;
-  std::optional<std::int64_t> gpus_per_node;
   std::optional<std::int64_t> nvlink_domain;
   std::optional<std::int64_t> nics;
   bool sharp = false;
@@ -71,10 +70,9 @@ void add_rig_options(CLI::App& app, CommandOptions& options) {
       ->type_name("NAME");
   app.add_option("--ranks", options.ranks, "GPUs that took part")->check(count)->type_name("N");
   app.add_option("--nodes", options.nodes, "Hosts that held them")->check(count)->type_name("N");
-  app.add_option("--gpus-per-node", options.gpus_per_node, "GPUs of a host that share NVLink")
-      ->check(count)
-      ->type_name("N");
-  app.add_option("--nvlink-domain", options.nvlink_domain, "GPUs that share NVLink over hosts")
+  app.add_option("--nvlink-domain",
+                 options.nvlink_domain,
+                 "Ranks that share NVLink, where that is more than a host")
       ->check(count)
       ->type_name("N");
   app.add_option("--network", options.network, "Network preset: fabric, rate and number of NICs")
@@ -84,7 +82,9 @@ void add_rig_options(CLI::App& app, CommandOptions& options) {
       ->type_name("NAME");
   app.add_option("--nic-rate", options.nic_rate, "Line rate of one NIC, such as 400Gbps")
       ->type_name("RATE");
-  app.add_option("--nics", options.nics, "NICs of one host")->check(count)->type_name("N");
+  app.add_option("--nics", options.nics, "NICs of one host, beside its ranks")
+      ->check(count)
+      ->type_name("N");
   app.add_option("--algorithm", options.algorithm, "NCCL_ALGO, where it was set")
       ->check(CLI::IsMember(names_of(hardware::kCollectiveChoiceNames)))
       ->type_name("NAME");
@@ -159,7 +159,6 @@ RigOptions rig_options(const CommandOptions& options) {
   }
   rig.ranks = options.ranks;
   rig.nodes = options.nodes;
-  rig.gpus_per_node = options.gpus_per_node;
   rig.nvlink_domain = options.nvlink_domain;
   rig.nics = options.nics;
   if (!options.fabric.empty()) {

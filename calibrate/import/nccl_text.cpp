@@ -247,7 +247,8 @@ class TextReader {
     const std::vector<std::string_view> words = words_of(line);
     for (std::size_t i = 0; i < words.size(); ++i) {
       const std::string_view program = program_in(words[i]);
-      if (program.empty() || i + 1 >= words.size() || !words[i + 1].starts_with('-')) {
+      const bool last = i + 1 == words.size();
+      if (program.empty() || (last ? !log_.rows.empty() : !words[i + 1].starts_with('-'))) {
         continue;
       }
       start_unless(log_.rows.empty());

@@ -260,12 +260,22 @@ class Resolver {
       note("nvlink_domain", "1", FactOrigin::log, "the GPU has no NVLink");
       return true;
     }
-    if (options_.nvlink_domain || options_.gpus_per_node) {
-      table.nvlink_domain = options_.nvlink_domain.value_or(options_.gpus_per_node.value_or(1));
+    // Only superchips are built into domains of several hosts.
+    const bool superchip = table.gpu.starts_with("gb") || table.gpu.starts_with("gh");
+    if (options_.nvlink_domain) {
+      table.nvlink_domain = *options_.nvlink_domain;
       note("nvlink_domain", fmt::format("{}", table.nvlink_domain), FactOrigin::option, "");
+      if (table.nodes > 1 && table.nvlink_domain > on_host && !superchip) {
+        error("--nvlink-domain",
+              fmt::format("is {}, but a host holds {} ranks and NVLink of {} ends there",
+                          table.nvlink_domain,
+                          on_host,
+                          table.gpu),
+              fmt::format("{}", on_host));
+        return false;
+      }
       return true;
     }
-    const bool superchip = table.gpu.starts_with("gb") || table.gpu.starts_with("gh");
     if (superchip && table.nodes > 1) {
       error(
           "--nvlink-domain",
@@ -353,7 +363,22 @@ class Resolver {
                              preset == nullptr ? nullptr : &preset->nics_per_node,
                              table.nics_per_node,
                              [](const std::int64_t& count) { return fmt::format("{}", count); });
+    warn_of_idle_nics();
     return fabric && rate && nics;
+  }
+
+  // A test with a few ranks on each host drives the NICs beside them, not all that a preset has.
+  void warn_of_idle_nics() {
+    const CollectiveTable& table = result_.table;
+    const std::int64_t on_host = table.ranks / table.nodes;
+    constexpr std::int64_t kWholeHost = 8;
+    if (on_host < kWholeHost && table.nics_per_node > on_host) {
+      diagnostics_.warning(log_.where,
+                           "--nics",
+                           fmt::format("{} NICs for {} on a host: count those beside its ranks",
+                                       table.nics_per_node,
+                                       on_host == 1 ? "1 rank" : fmt::format("{} ranks", on_host)));
+    }
   }
 
   void find_choices() {

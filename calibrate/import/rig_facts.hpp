@@ -10,8 +10,8 @@
 // ranks         | list of devices, factor busbw / algbw,   | --ranks           | error
 //               | size / (count x type)                    |                   |
 // nodes         | hosts in the list of devices             | --nodes           | error
-// NVLink domain | -                                        | --nvlink-domain,  | the GPUs of a
-//               |                                          | --gpus-per-node   | host (assumed);
+// NVLink domain | -                                        | --nvlink-domain   | the ranks of a
+//               |                                          |                   | host (assumed);
 //               |                                          |                   | racks: error
 // fabric, NICs  | NCCL_DEBUG=INFO                          | --fabric, --nics, | error where a
 //               |                                          | --network         | network is used
@@ -38,7 +38,6 @@ struct RigOptions {
   std::optional<model::CollectiveKind> operation;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> nodes;
-  std::optional<std::int64_t> gpus_per_node;
   std::optional<std::int64_t> nvlink_domain;
   std::optional<hardware::FabricKind> fabric;
   std::optional<BytesPerSecond> nic_rate;

@@ -98,12 +98,13 @@ std::string CostModel::explain_collective(model::CollectiveKind kind,
                       time.limit);
   if (time.table != nullptr) {
     text += fmt::format(
-        "measured: all terms x {:.3f}; nearest table {} ({} ranks on {} nodes, {}, as of {}), "
+        "measured: all terms x {:.3f}; nearest table {} ({} ranks on {} nodes{}, {}, as of {}), "
         "distance {:.2f}\n",
         time.measured_ratio,
         time.table->rig,
         time.table->ranks,
         time.table->nodes,
+        time.table->degraded ? ", degraded" : "",
         time.table->source.citation,
         time.table->as_of,
         time.table_distance);

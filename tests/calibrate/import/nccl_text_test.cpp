@@ -213,6 +213,12 @@ TEST(NcclText, TakesTheOperationFromTheCommandLine) {
   EXPECT_EQ(logs[0].average, '2');
 }
 
+TEST(NcclText, TakesTheOperationFromALineOfItsOwn) {
+  const auto logs = read_cleanly("== alltoall_perf\n" + table_text({}) + tail_text());
+  ASSERT_EQ(logs.size(), 1U);
+  EXPECT_EQ(logs[0].operation_name, "alltoall_perf");
+}
+
 TEST(NcclText, ReadsTheFabricFromDebugLines) {
   const std::string debug =
       "n0:9:9 [0] NCCL INFO NCCL_ALGO set by environment to Ring.\n"

@@ -184,6 +184,22 @@ TEST(RigFacts, RacksMustSayHowFarNvlinkReaches) {
   EXPECT_EQ(outcome.resolved->table.domains(), 1);
 }
 
+TEST(RigFacts, NvlinkOfOtherGpusEndsAtTheHost) {
+  RigOptions options = infiniband();
+  options.nvlink_domain = 16;
+  EXPECT_EQ(resolve(log_text({.ranks = 16, .hosts = 2, .factor = 1.875}), options).messages,
+            "a.log:1:1: error: --nvlink-domain: is 16, but a host holds 8 ranks and NVLink of "
+            "h100-sxm-80gb ends there (8)\n");
+}
+
+TEST(RigFacts, AFewRanksOfAHostDoNotDriveAllItsNics) {
+  const Outcome outcome = resolve(log_text({.ranks = 2, .hosts = 2, .factor = 1.0}), infiniband());
+  EXPECT_TRUE(outcome.resolved);
+  EXPECT_EQ(outcome.messages,
+            "a.log:1:1: warning: --nics: 8 NICs for 1 rank on a host: count those beside its "
+            "ranks\n");
+}
+
 TEST(RigFacts, UnknownGpusAreAskedForByName) {
   EXPECT_EQ(resolve(log_text({.gpu = "NVIDIA H100 PCIe"})).messages,
             "a.log:1:1: error: --gpu: no profile is named like `NVIDIA H100 PCIe` (the name or the "
