@@ -22,7 +22,7 @@
 
 #include <cstdint>
 
-namespace orrery::kernels {
+namespace orrery::kernels::attention {
 
 constexpr int kWarpThreads = 32;
 constexpr int kWarpRows = 16;  // rows of a fragment
@@ -70,6 +70,14 @@ __device__ inline std::uint32_t pair_at(const T* at) {
   return *reinterpret_cast<const std::uint32_t*>(at);
 }
 
+#if !defined(ORRERY_WARP_EMULATION)
+
+// Shared memory of the block that the launch asked for.
+__device__ inline unsigned char* block_memory() {
+  extern __shared__ __align__(16) unsigned char memory[];
+  return memory;
+}
+
 // c += a b.
 template <typename T>
 __device__ inline void multiply(float (&c)[4],
@@ -97,6 +105,8 @@ __device__ inline void multiply<__half>(float (&c)[4],
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+
+#endif
 
 // Rows of kDim elements in shared memory.
 template <typename T, int kDim>
@@ -230,4 +240,4 @@ __device__ inline void multiply_columns(float (&sums)[kDim / 8][4],
   }
 }
 
-}  // namespace orrery::kernels
+}  // namespace orrery::kernels::attention

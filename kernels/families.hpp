@@ -19,6 +19,8 @@ namespace orrery::kernels {
 // cuDNN where it is compiled in and offers the case, else the own kernels.
 [[nodiscard]] std::unique_ptr<Runnable> make_attention(const KernelCase& kernel,
                                                        const PrepareOptions& options);
+[[nodiscard]] std::unique_ptr<Runnable> make_cudnn_attention(const KernelCase& kernel,
+                                                             const PrepareOptions& options);
 [[nodiscard]] std::unique_ptr<Runnable> make_own_attention(const KernelCase& kernel,
                                                            const PrepareOptions& options);
 
