@@ -44,6 +44,8 @@ struct CommandOptions {
   bool quick = false;
   bool list = false;
   bool check = false;
+  bool collectives = false;
+  CollectiveRequest group;
   bool json = false;
   bool quiet = false;
 };
@@ -59,6 +61,17 @@ void add_options(CLI::App& app, CommandOptions& options) {
   auto* list = app.add_flag("--list", options.list, "Only say what would be measured, no GPU");
   app.add_flag("--check", options.check, "Only compare every kernel with its reference")
       ->excludes(list);
+  auto* collectives = app.add_flag("--collectives",
+                                   options.collectives,
+                                   "NCCL between GPUs: one process each, by mpirun or srun");
+  app.add_option("--meet", options.group.meeting, "Where ranks meet: file:PATH or tcp:HOST:PORT")
+      ->type_name("PLACE")
+      ->needs(collectives);
+  app.add_option("--rank", options.group.rank, "Of this process, where no launcher says it")
+      ->needs(collectives);
+  app.add_option("--ranks", options.group.ranks, "Processes in all")->needs(collectives);
+  app.add_option("--local-rank", options.group.local_rank, "Place among those of this node")
+      ->needs(collectives);
   app.add_option("--device", options.device, "Which GPU, counted from 0")
       ->check(CLI::Range(0, 1023));
   app.add_option("--seed", options.seed, "Of the order in which cases are measured");
@@ -162,7 +175,28 @@ cli::ExitCode measure(const std::vector<SweepCase>& exact,
   return deliver_profile({bench.fingerprint(), journal.samples()}, report, options);
 }
 
-cli::ExitCode run(const CommandOptions& options, const BenchFactory& make_bench) {
+cli::ExitCode measure_collectives(const CommandOptions& options, const Devices& devices) {
+  const cli::InterruptWatch watch;
+  cli::ProgressLine progress("collectives", !options.quiet, "cases");
+  CollectiveRequest request = options.group;
+  request.stop = watch.token();
+  request.progress = [&](std::int64_t done, std::int64_t all) { progress.update(done, all); };
+  const fs::path path = samples_path(options);
+  const CollectiveOutcome outcome = devices.collectives(request, [&](const Fingerprint& machine) {
+    return std::make_unique<SampleJournal>(path, machine);
+  });
+  watch.check();
+  if (!outcome.first) {
+    return cli::ExitCode::ok;
+  }
+  if (outcome.functional) {
+    cli::message(
+        "these ranks share a GPU, or there is one: the calls work, their times are no evidence");
+  }
+  return deliver_profile(read_measurements(path), {}, options);
+}
+
+cli::ExitCode run(const CommandOptions& options, const Devices& devices) {
   if (options.samples) {
     return deliver_profile(read_measurements(*options.samples), {}, options);
   }
@@ -174,7 +208,10 @@ cli::ExitCode run(const CommandOptions& options, const BenchFactory& make_bench)
     cli::deliver(list_text(*exact, sweep_cases(depth_of(options))), std::nullopt);
     return cli::ExitCode::ok;
   }
-  const std::unique_ptr<Bench> bench = make_bench(options.device);
+  if (options.collectives) {
+    return measure_collectives(options, devices);
+  }
+  const std::unique_ptr<Bench> bench = devices.bench(options.device);
   if (options.check) {
     return check_kernels(*bench, options);
   }
@@ -183,7 +220,7 @@ cli::ExitCode run(const CommandOptions& options, const BenchFactory& make_bench)
 
 }  // namespace
 
-cli::ExitCode calibrate_command(int argc, const char* const* argv, const BenchFactory& make_bench) {
+cli::ExitCode calibrate_command(int argc, const char* const* argv, const Devices& devices) {
   CLI::App app("Measures the kernels of a training step on this GPU and writes a profile.",
                "orrery calibrate");
   CommandOptions options;
@@ -199,7 +236,7 @@ cli::ExitCode calibrate_command(int argc, const char* const* argv, const BenchFa
   if (!options.output && !options.list && !options.check) {
     throw cli::UsageError("calibrate: say where the profile goes: -o FILE");
   }
-  return run(options, make_bench);
+  return run(options, devices);
 }
 
 }  // namespace orrery::calibrate

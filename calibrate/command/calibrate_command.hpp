@@ -7,6 +7,7 @@
 //   orrery calibrate --scenario run.yaml ...       the exact shapes of its step first
 //   orrery calibrate --check                       is every kernel right?
 //   orrery calibrate --list                        what would be measured; needs no GPU
+//   mpirun -np 8 orrery calibrate --collectives -o ...   NCCL between the GPUs, one process each
 //   orrery calibrate --samples FILE -o ...         the profile again from its samples; needs no GPU
 //
 // Samples go to `my-cluster.samples.jsonl` as they are taken; the same command resumes there. The
@@ -16,15 +17,22 @@
 #include <memory>
 
 #include "calibrate/sweep/bench.hpp"
+#include "calibrate/sweep/collective_request.hpp"
 #include "sim/cli/exit_code.hpp"
 
 namespace orrery::calibrate {
 
 using BenchFactory = std::function<std::unique_ptr<Bench>(int device)>;
 
+// What the command asks of the machine.
+struct Devices {
+  BenchFactory bench;
+  CollectiveRunner collectives;
+};
+
 // Throws UsageError and Error as sim/cli/cli.hpp says.
 [[nodiscard]] cli::ExitCode calibrate_command(int argc,
                                               const char* const* argv,
-                                              const BenchFactory& make_bench);
+                                              const Devices& devices);
 
 }  // namespace orrery::calibrate

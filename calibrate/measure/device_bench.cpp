@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "calibrate/plan/sweep_cases.hpp"
 #include "sim/base/file.hpp"
 
 namespace orrery::calibrate {
@@ -34,6 +35,29 @@ std::string cpu_name() {
   }
   return {};
 }
+
+// The same data for a case in every run.
+std::uint64_t seed_of(const kernels::KernelCase& kernel) {
+  constexpr std::size_t kHexDigits = 16;
+  const std::string digits = sha256_hex(kernels::to_text(kernel)).substr(0, kHexDigits);
+  std::uint64_t seed = 0;
+  (void)std::from_chars(digits.data(), digits.data() + digits.size(), seed, 16);
+  return seed;
+}
+
+std::optional<double> first_choice(const std::vector<kernels::Detail>& details) {
+  for (const kernels::Detail& detail : details) {
+    double value = 0.0;
+    const char* end = detail.value.data() + detail.value.size();
+    if (detail.name == "heuristic0_over_best" &&
+        std::from_chars(detail.value.data(), end, value).ptr == end) {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 Fingerprint fingerprint_of(const kernels::DeviceInfo& info, const kernels::GpuLimits& limits) {
   Fingerprint f;
@@ -62,28 +86,14 @@ Fingerprint fingerprint_of(const kernels::DeviceInfo& info, const kernels::GpuLi
   return f;
 }
 
-// The same data for a case in every run.
-std::uint64_t seed_of(const kernels::KernelCase& kernel) {
-  constexpr std::size_t kHexDigits = 16;
-  const std::string digits = sha256_hex(kernels::to_text(kernel)).substr(0, kHexDigits);
-  std::uint64_t seed = 0;
-  (void)std::from_chars(digits.data(), digits.data() + digits.size(), seed, 16);
-  return seed;
+std::string utc_now() {
+  const auto time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&time, &utc);
+  std::array<char, 32> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return {text.data(), size};
 }
-
-std::optional<double> first_choice(const std::vector<kernels::Detail>& details) {
-  for (const kernels::Detail& detail : details) {
-    double value = 0.0;
-    const char* end = detail.value.data() + detail.value.size();
-    if (detail.name == "heuristic0_over_best" &&
-        std::from_chars(detail.value.data(), end, value).ptr == end) {
-      return value;
-    }
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 DeviceBench::DeviceBench(int device, const TimingRules& rules)
     : info_(kernels::find_device(device)),
@@ -126,12 +136,7 @@ kernels::Verification DeviceBench::verify(const kernels::KernelCase& kernel) {
 }
 
 std::string DeviceBench::now() const {
-  const auto time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm utc{};
-  gmtime_r(&time, &utc);
-  std::array<char, 32> text{};
-  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return {text.data(), size};
+  return utc_now();
 }
 
 void DeviceBench::soak(Seconds duration) {

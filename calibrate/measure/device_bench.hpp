@@ -17,6 +17,13 @@
 
 namespace orrery::calibrate {
 
+// The machine as a profile keeps it.
+[[nodiscard]] Fingerprint fingerprint_of(const kernels::DeviceInfo& info,
+                                         const kernels::GpuLimits& limits);
+
+// UTC, as Sample::taken_at.
+[[nodiscard]] std::string utc_now();
+
 class DeviceBench : public Bench {
  public:
   // Throws Error(device) with one clear sentence where there is no GPU.

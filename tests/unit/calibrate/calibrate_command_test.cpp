@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/plan/collective_cases.hpp"
 #include "calibrate/samples/sample_journal.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
@@ -58,13 +59,7 @@ class CalibrateCommand : public ::testing::Test {
     testing::internal::CaptureStdout();
     try {
       outcome.code = calibrate_command(
-          static_cast<int>(words.size()), words.data(), [this](int) -> std::unique_ptr<Bench> {
-            ++benches_;
-            auto bench = std::make_unique<FormulaBench>(time_of, 0.002);
-            bench->error = error_;
-            bench->unsupported = unsupported_;
-            return bench;
-          });
+          static_cast<int>(words.size()), words.data(), {.bench = bench(), .collectives = group_});
     } catch (...) {
       (void)testing::internal::GetCapturedStdout();
       throw;
@@ -73,7 +68,18 @@ class CalibrateCommand : public ::testing::Test {
     return outcome;
   }
 
+  BenchFactory bench() {
+    return [this](int) -> std::unique_ptr<Bench> {
+      ++benches_;
+      auto bench = std::make_unique<FormulaBench>(time_of, 0.002);
+      bench->error = error_;
+      bench->unsupported = unsupported_;
+      return bench;
+    };
+  }
+
   fs::path folder_;
+  CollectiveRunner group_;
   int benches_ = 0;
   double error_ = 0.25;
   std::set<kernels::Precision> unsupported_ = {kernels::Precision::nvfp4};
@@ -136,6 +142,33 @@ TEST_F(CalibrateCommand, AScenarioPutsItsShapesFirst) {
   EXPECT_EQ(outcome.code, cli::ExitCode::ok);
   EXPECT_TRUE(outcome.out.starts_with("scenario    gemm "));
   EXPECT_NE(outcome.out.find("scenario    attention backward bf16"), std::string::npos);
+}
+
+// Rank 0 keeps what was measured; the others say nothing.
+TEST_F(CalibrateCommand, CollectivesAreKeptByTheFirstRank) {
+  group_ = [](const CollectiveRequest& request, const OpenJournal& open_journal) {
+    if (request.rank == 1) {
+      return CollectiveOutcome{.first = false, .functional = false};
+    }
+    const FormulaBench machine(time_of);
+    const std::unique_ptr<SampleJournal> journal = open_journal(machine.fingerprint());
+    for (const kernels::KernelCase& kernel : collective_cases({8, 1})) {
+      Sample sample;
+      sample.kernel = kernel;
+      sample.times = {10.0};
+      sample.taken_at = "2026-11-20T12:00:00Z";
+      journal->append(sample);
+    }
+    return CollectiveOutcome{};
+  };
+  const Outcome second = run({"--collectives", "--rank", "1", "-q", "-o", path("c.yaml")});
+  EXPECT_EQ(second.code, cli::ExitCode::ok);
+  EXPECT_EQ(second.out, "");
+  const Outcome first = run({"--collectives", "--rank", "0", "-q", "-o", path("c.yaml")});
+  EXPECT_EQ(first.code, cli::ExitCode::ok);
+  EXPECT_NE(first.out.find("all_reduce fp32"), std::string::npos);
+  EXPECT_EQ(read_measurements(path("c.samples.jsonl")).samples.size(),
+            collective_cases({8, 1}).size());
 }
 
 TEST_F(CalibrateCommand, SaysWhatIsMissing) {

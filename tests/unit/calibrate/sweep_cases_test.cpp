@@ -7,6 +7,7 @@
 #include <string>
 
 #include "calibrate/plan/check_cases.hpp"
+#include "calibrate/plan/collective_cases.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -66,6 +67,18 @@ TEST(SweepCases, FitsIntoTheMemoryOfASmallGpu) {
 
 TEST(SweepCases, TheAnchorIsALargeProduct) {
   EXPECT_EQ(kernels::to_text(anchor_case()), "gemm fprop bf16 m=8192 n=8192 k=8192");
+}
+
+TEST(CollectiveCases, OfAJobOfTwoNodesAreItsGroups) {
+  const std::vector<CollectiveShape> shapes = collective_shapes(16, 2);
+  ASSERT_EQ(shapes.size(), 3U);
+  EXPECT_EQ(shapes[0].ranks, 16);
+  EXPECT_EQ(shapes[1].ranks, 8);
+  EXPECT_EQ(shapes[1].nodes, 1);
+  EXPECT_EQ(shapes[2].ranks, 2);
+  // 11 sizes from 1 KiB to 1 GiB; three of five operations also in place.
+  EXPECT_EQ(collective_cases(shapes[0]).size(), 11U * 8U);
+  EXPECT_EQ(collective_shapes(1, 1).size(), 1U);
 }
 
 // Every role and precision of every operation of one GPU is checked at least once.

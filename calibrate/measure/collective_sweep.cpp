@@ -1,0 +1,196 @@
+#include "calibrate/measure/collective_sweep.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <set>
+
+#include "calibrate/measure/device_bench.hpp"
+#include "calibrate/plan/collective_cases.hpp"
+#include "calibrate/samples/summary.hpp"
+#include "kernels/collective.hpp"
+#include "sim/base/error.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+using kernels::CollectiveGroup;
+using kernels::KernelCase;
+
+constexpr std::chrono::milliseconds kPatience{120'000};
+constexpr int kWarmUp = 5;
+constexpr int kFewestCalls = 5;
+constexpr int kMostCalls = 200;
+constexpr int kSamples = 10;
+constexpr Seconds kBlock = milliseconds(20.0);
+
+int calls_of(double seconds_per_call) {
+  const double calls = std::ceil(in_seconds(kBlock) / std::max(seconds_per_call, kNano));
+  return static_cast<int>(std::clamp<double>(calls, kFewestCalls, kMostCalls));
+}
+
+// The GPUs of a node go to its processes in turn.
+kernels::DeviceInfo device_of(const kernels::GroupRank& place) {
+  const kernels::DeviceInfo first = kernels::find_device(0);
+  const int index = place.local_rank % first.visible_gpus;
+  return index == 0 ? first : kernels::find_device(index);
+}
+
+class Sweep {
+ public:
+  Sweep(const CollectiveRequest& request,
+        const kernels::DeviceInfo& device,
+        const CollectiveGroup& world,
+        std::unique_ptr<SampleJournal> journal)
+      : request_(request), nvml_(device.pci), world_(world), journal_(std::move(journal)) {
+    outcome_.first = world.rank() == 0;
+    outcome_.functional = world.functional() || world.ranks() == 1;
+  }
+
+  CollectiveOutcome run() {
+    const auto shapes = collective_shapes(world_.ranks(), world_.nodes());
+    for (const CollectiveShape& shape : shapes) {
+      all_ += static_cast<std::int64_t>(collective_cases(shape).size());
+    }
+    for (const CollectiveShape& shape : shapes) {
+      // The first ranks alone: what groups do to each other at once the simulator models.
+      const bool member = world_.rank() < shape.ranks;
+      const std::unique_ptr<CollectiveGroup> part =
+          world_.part(member ? std::optional(0) : std::nullopt);
+      if (part) {
+        run_shape(shape, *part);
+      }
+      world_.barrier(stream_.get());
+    }
+    if (journal_) {
+      journal_->close();
+    }
+    return outcome_;
+  }
+
+ private:
+  // A decision of rank 0, for all of the group.
+  bool agreed(bool mine, const CollectiveGroup& group) {
+    const bool decides = group.rank() == 0;
+    return group.largest(decides && mine ? 1.0 : 0.0, stream_.get()) > 0.0;
+  }
+
+  void run_shape(const CollectiveShape& shape, const CollectiveGroup& group) {
+    for (const KernelCase& kernel : collective_cases(shape)) {
+      if (agreed(request_.stop.stop_requested(), group)) {
+        return;
+      }
+      if (agreed(journal_ && journal_->has(kernel, Regime::sustained), group)) {
+        ++done_;
+        continue;
+      }
+      measure(kernel, group);
+      ++done_;
+      if (request_.progress && outcome_.first) {
+        request_.progress(done_, all_);
+      }
+    }
+  }
+
+  // Every rank looks at its own result; one wrong rank ends the sweep on all.
+  void verify(const KernelCase& kernel,
+              kernels::Collective& collective,
+              const CollectiveGroup& group,
+              Sample& sample) {
+    if (!verified_.insert(kernel.operation).second) {
+      return;
+    }
+    const kernels::Verification mine = collective.verify(stream_.get());
+    const double error = mine.passed ? mine.worst_error : std::max(mine.worst_error, 2.0);
+    sample.error = group.largest(error, stream_.get());
+    if (*sample.error > 1.0) {
+      throw Error(ErrorKind::device,
+                  fmt::format("{}: the result of a rank is wrong{}{}",
+                              kernels::to_text(kernel),
+                              mine.passed ? "" : ": ",
+                              mine.passed ? "" : mine.where));
+    }
+  }
+
+  void measure(const KernelCase& kernel, const CollectiveGroup& group) {
+    Sample sample;
+    sample.kernel = kernel;
+    sample.block = "collectives";
+    sample.functional = outcome_.functional;
+    sample.implementation = "nccl";
+    try {
+      const std::unique_ptr<kernels::Collective> collective =
+          kernels::make_collective(kernel, group, {});
+      verify(kernel, *collective, group, sample);
+      const std::optional<double> estimate = collective->estimate(stream_.get());
+      if (estimate) {
+        sample.details.emplace_back("nccl_estimate_us",
+                                    fmt::format("{:.3f}", in_microseconds(seconds(*estimate))));
+      }
+      const double warm =
+          kernels::time_collective(*collective, group, kWarmUp, stream_.get()).slowest;
+      const int calls = calls_of(warm);
+      for (int i = 0; i < kSamples; ++i) {
+        const kernels::CollectiveTime time =
+            kernels::time_collective(*collective, group, calls, stream_.get());
+        sample.times.push_back(in_microseconds(seconds(time.slowest)));
+      }
+      sample.details.emplace_back("bytes", fmt::format("{}", collective->bytes()));
+      const kernels::GpuReading reading = nvml_.read();
+      sample.state = {.sm_clock = reading.sm_clock,
+                      .power = reading.power,
+                      .temperature = reading.temperature,
+                      .throttled = {}};
+    } catch (const kernels::Unsupported& unsupported) {
+      sample.supported = false;
+      sample.status = unsupported.status();
+    }
+    sample.taken_at = utc_now();
+    if (journal_) {
+      journal_->append(sample);
+    }
+  }
+
+  const CollectiveRequest& request_;
+  kernels::Nvml nvml_;
+  kernels::OwnedStream stream_;
+  const CollectiveGroup& world_;
+  std::unique_ptr<SampleJournal> journal_;
+  CollectiveOutcome outcome_;
+  std::set<kernels::Operation> verified_;
+  std::int64_t done_ = 0;
+  std::int64_t all_ = 0;
+};
+
+}  // namespace
+
+CollectiveOutcome run_collectives(const CollectiveRequest& request,
+                                  const OpenJournal& open_journal) {
+  const kernels::FoundRank found = kernels::group_rank(
+      {request.rank, request.ranks, request.local_rank}, kernels::process_environment());
+  if (!found.problem.empty()) {
+    throw Error(ErrorKind::device, found.problem);
+  }
+  std::optional<kernels::Meeting> meeting;
+  if (request.meeting) {
+    const kernels::ParsedMeeting parsed = kernels::parse_meeting(*request.meeting);
+    if (!parsed.meeting) {
+      throw Error(ErrorKind::device, parsed.problem);
+    }
+    meeting = parsed.meeting;
+  }
+  const kernels::DeviceInfo device = device_of(found.group);
+  const CollectiveGroup world(found.group, meeting, kPatience);
+  std::unique_ptr<SampleJournal> journal;
+  if (world.rank() == 0) {
+    journal = open_journal(fingerprint_of(device, kernels::Nvml(device.pci).limits()));
+  }
+  return Sweep(request, device, world, std::move(journal)).run();
+}
+
+}  // namespace orrery::calibrate

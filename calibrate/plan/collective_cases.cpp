@@ -1,0 +1,59 @@
+#include "calibrate/plan/collective_cases.hpp"
+
+#include <array>
+
+namespace orrery::calibrate {
+
+namespace {
+
+using kernels::KernelCase;
+using kernels::Operation;
+
+constexpr std::array kOperations = {Operation::all_reduce,
+                                    Operation::all_gather,
+                                    Operation::reduce_scatter,
+                                    Operation::all_to_all,
+                                    Operation::send_receive};
+constexpr std::int64_t kSmallest = std::int64_t{1} << 10;
+constexpr std::int64_t kLargest = std::int64_t{1} << 30;
+constexpr std::int64_t kStep = 4;
+
+bool has_in_place(Operation operation) {
+  return operation == Operation::all_reduce || operation == Operation::all_gather ||
+         operation == Operation::reduce_scatter;
+}
+
+}  // namespace
+
+std::vector<CollectiveShape> collective_shapes(std::int64_t ranks, std::int64_t nodes) {
+  std::vector<CollectiveShape> shapes = {{ranks, nodes}};
+  const std::int64_t in_node = ranks / nodes;
+  if (nodes > 1 && in_node > 1) {
+    shapes.push_back({in_node, 1});
+  }
+  if (in_node > 2 && in_node % 2 == 0) {
+    shapes.push_back({2, 1});
+  }
+  return shapes;
+}
+
+std::vector<KernelCase> collective_cases(const CollectiveShape& shape) {
+  std::vector<KernelCase> cases;
+  for (const Operation operation : kOperations) {
+    for (std::int64_t bytes = kSmallest; bytes <= kLargest; bytes *= kStep) {
+      for (const std::int64_t in_place : {0, 1}) {
+        const KernelCase kernel{.operation = operation,
+                                .role = kernels::Role::none,
+                                .precision = kernels::Precision::fp32,
+                                .extents = {shape.ranks, shape.nodes, bytes, in_place}};
+        const bool wanted = in_place == 0 || has_in_place(operation);
+        if (wanted && !kernels::problem_of(kernel)) {
+          cases.push_back(kernel);
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,30 @@
+#pragma once
+
+// Which collectives does a calibration measure between the GPUs of a machine or a job?
+//
+//   sizes  = 1 KiB x 4^i up to 1 GiB, of the largest buffer of a rank
+//   groups = all ranks; the ranks of one node where there are several nodes; pairs in a node
+//
+// All five operations; out of place, and in place where NCCL has such a call. fp32 elements: the
+// time depends on bytes.
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cases/kernel_case.hpp"
+
+namespace orrery::calibrate {
+
+// Ranks with equal `rank / size` form a group.
+struct CollectiveShape {
+  std::int64_t ranks = 1;  // of one group
+  std::int64_t nodes = 1;  // of one group
+};
+
+// The largest group first.
+[[nodiscard]] std::vector<CollectiveShape> collective_shapes(std::int64_t ranks,
+                                                             std::int64_t nodes);
+
+[[nodiscard]] std::vector<kernels::KernelCase> collective_cases(const CollectiveShape& shape);
+
+}  // namespace orrery::calibrate
