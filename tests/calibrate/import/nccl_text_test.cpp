@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "tests/calibrate/import/sample_log.hpp"
 
 namespace orrery::calibration_import::testing {
@@ -258,6 +260,35 @@ TEST(NcclText, RefusesARowThatIsBrokenInTheMiddle) {
   EXPECT_EQ(to_string(diagnostics),
             "sample.log:19:1: error: a row of 15 words fits no release of nccl-tests (size count "
             "type redop root, then time algbw busbw #wrong once or twice)\n");
+}
+
+// Killed at any byte, or with any byte overwritten, a log is read or refused; its rows never grow.
+TEST(NcclText, SurvivesEveryCutAndRandomDamage) {
+  const std::string text = log_text({}) + log_text({.program = "all_gather_perf", .factor = 0.875});
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    Diagnostics diagnostics;
+    std::size_t rows = 0;
+    for (const CollectiveLog& log : read_text(text.substr(0, length), diagnostics)) {
+      rows += log.rows.size();
+    }
+    EXPECT_LE(rows, 6U);
+  }
+  constexpr unsigned kSeed = 20261121;
+  SCOPED_TRACE(kSeed);
+  std::mt19937 random(kSeed);
+  for (int round = 0; round < 500; ++round) {
+    std::string damaged = text;
+    for (int i = 0; i < 20; ++i) {
+      damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
+    }
+    Diagnostics diagnostics;
+    RigOptions options;
+    options.rig = "rig";
+    for (const CollectiveLog& log : read_text(damaged, diagnostics)) {
+      const auto resolved = resolve_log(log, options, shipped_search(), diagnostics);
+      EXPECT_TRUE(resolved || !to_string(diagnostics).empty());
+    }
+  }
 }
 
 TEST(NcclText, RefusesWhatIsNoLog) {
