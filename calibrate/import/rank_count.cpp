@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "calibrate/import/rig_facts.hpp"
@@ -28,7 +29,7 @@ double factor_limit(CollectiveKind operation) {
 
 struct Bounds {
   double low = 0.0;
-  double high = INFINITY;
+  double high = std::numeric_limits<double>::infinity();
 };
 
 // The factors that the printed digits of one place allow.
