@@ -55,6 +55,7 @@ struct CommandOptions {
 template <typename E, std::size_t N>
 std::vector<std::string> names_of(const std::array<hardware::NamedValue<E>, N>& values) {
   std::vector<std::string> names;
+  names.reserve(N);
   for (const auto& value : values) {
     names.emplace_back(value.name);
   }

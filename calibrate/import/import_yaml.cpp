@@ -33,7 +33,6 @@ std::string wrapped(std::string_view start, std::string_view text, std::string_v
   for (const std::string_view word : words_of(text)) {
     if (column + word.size() + 1 > kColumns && column > indent.size()) {
       result += fmt::format("\n{}", indent);
-      column = indent.size();
     } else if (column > indent.size() || column == start.size()) {
       result += column > 0 && result.back() != ' ' ? " " : "";
     }

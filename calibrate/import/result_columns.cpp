@@ -187,7 +187,7 @@ std::optional<LogRow> row_of(const Columns& columns, const std::vector<std::stri
     return std::nullopt;
   }
   LogRow row;
-  Place places[2];
+  std::array<Place, 2> places;
   std::size_t place = 0;
   for (std::size_t i = 0; i < used; ++i) {
     const Column kind = columns.kinds[i];
