@@ -146,17 +146,20 @@ prices: {gpu_hour: $4/h, spot_gpu_hour: $1/h}
 }
 
 TEST(CapacityKeys, TracesOfZonesMoveTheirMetrics) {
-  std::ofstream("capacity_keys_a.csv")
-      << "time,available,price\n0,8,1\n40000,3,1\n70000,8,3\n200000,8,3\n";
-  std::ofstream("capacity_keys_b.csv") << "time,available\n0,2\n30000,8\n60000,4\n100000,4\n";
+  const std::string first = testing::TempDir() + "capacity_keys_a.csv";
+  const std::string second = testing::TempDir() + "capacity_keys_b.csv";
+  std::ofstream(first) << "time,available,price\n0,8,1\n40000,3,1\n70000,8,3\n200000,8,3\n";
+  std::ofstream(second) << "time,available\n0,2\n30000,8\n60000,4\n100000,4\n";
   const std::string text = std::string(kStep) + R"(
 capacity:
   elastic: {min_nodes: 1}
-  spot: {traces: [capacity_keys_a.csv, capacity_keys_b.csv], start: random, migration: 1min}
+  spot: {traces: [)" + first +
+                           ", " + second +
+                           R"(], start: random, migration: 1min}
 prices: {gpu_hour: $4/h, spot_gpu_hour: $1/h}
 )";
   expect_moves(text,
-               {{", capacity_keys_b.csv", "", "finish_time", Moves::up},
+               {{", " + second, "", "finish_time", Moves::up},
                 {"migration: 1min", "migration: 2h", "finish_time", Moves::up}});
   EXPECT_NE(value(must_evaluate(replaced(text, "start: random", "start: beginning")), "cost"),
             value(must_evaluate(text), "cost"));

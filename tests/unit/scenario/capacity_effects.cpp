@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <fstream>
 
 #include "tests/unit/scenario/dump_lines.hpp"
@@ -86,9 +88,9 @@ void dump_prices(Lines& lines, const run::PriceSpec& prices) {
 
 namespace {
 
-// A trace of two rows in the working directory of the test.
+// A trace of two rows in a folder for such files.
 std::string trace_file() {
-  const std::string name = "capacity_effects_zone.csv";
+  const std::string name = testing::TempDir() + "capacity_effects_zone.csv";
   std::ofstream(name) << "time,available\n0,4\n60,2\n120,2\n";
   return name;
 }
