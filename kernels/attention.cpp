@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/attention_case.hpp"
 #include "kernels/attention_own.hpp"
@@ -12,14 +15,18 @@ namespace {
 
 class OwnAttention final : public AttentionRunnable {
  public:
-  OwnAttention(const AttentionShape& shape, const PrepareOptions& options)
-      : AttentionRunnable(shape) {
+  OwnAttention(const AttentionShape& shape, const PrepareOptions& options, std::string reason)
+      : AttentionRunnable(shape), reason_(std::move(reason)) {
     prepare_own_attention(shape);
     allocate(options, 0);
   }
 
   [[nodiscard]] std::string_view implementation() const override {
     return "own";
+  }
+
+  [[nodiscard]] std::vector<Detail> details() const override {
+    return {{"without_cudnn", reason_}};
   }
 
  private:
@@ -30,12 +37,13 @@ class OwnAttention final : public AttentionRunnable {
   void backward(const AttentionSet& set, Stream stream) override {
     own_attention_backward(shape(), set, stream);
   }
+
+  std::string reason_;  // why cuDNN does not run it
 };
 
-}  // namespace
-
-std::unique_ptr<Runnable> make_own_attention(const KernelCase& kernel,
-                                             const PrepareOptions& options) {
+std::unique_ptr<Runnable> make_own(const KernelCase& kernel,
+                                   const PrepareOptions& options,
+                                   std::string reason) {
   const AttentionShape shape = attention_shape(kernel);
   if (!own_attention_offers(shape)) {
     throw Unsupported(fmt::format("the own attention has head dimensions 64 and 128, not {} and {}",
@@ -43,21 +51,30 @@ std::unique_ptr<Runnable> make_own_attention(const KernelCase& kernel,
                                   shape.dim_v),
                       "not offered");
   }
-  return std::make_unique<OwnAttention>(shape, options);
+  return std::make_unique<OwnAttention>(shape, options, std::move(reason));
+}
+
+}  // namespace
+
+std::unique_ptr<Runnable> make_own_attention(const KernelCase& kernel,
+                                             const PrepareOptions& options) {
+  return make_own(kernel, options, "not asked");
 }
 
 std::unique_ptr<Runnable> make_attention(const KernelCase& kernel, const PrepareOptions& options) {
 #if defined(ORRERY_CUDNN_ATTENTION)
   try {
     return make_cudnn_attention(kernel, options);
-  } catch (const Unsupported&) {
+  } catch (const Unsupported& unsupported) {
     // What cuDNN does not offer the own kernels may; otherwise its reason stands.
     if (!own_attention_offers(attention_shape(kernel))) {
       throw;
     }
+    return make_own(kernel, options, unsupported.what());
   }
+#else
+  return make_own(kernel, options, "not compiled in");
 #endif
-  return make_own_attention(kernel, options);
 }
 
 }  // namespace orrery::kernels

@@ -192,7 +192,11 @@ class CudnnAttention final : public AttentionRunnable {
 CudnnAttention::CudnnAttention(const AttentionShape& shape, const PrepareOptions& options)
     : AttentionRunnable(shape) {
   cudnnHandle_t handle = nullptr;
-  check_cudnn(cudnnCreate(&handle), "start cuDNN");
+  // Also where parts of the library are missing: then there are the own kernels.
+  if (const cudnnStatus_t status = cudnnCreate(&handle); status != CUDNN_STATUS_SUCCESS) {
+    const std::string text = status_text(Library::cudnn, status, cudnnGetErrorString(status));
+    throw Unsupported(fmt::format("cuDNN does not start: {}", text), text);
+  }
   context_.reset(handle);
   forward_ = forward_graph(shape);
   std::int64_t workspace = build(*forward_, handle);
