@@ -1,4 +1,5 @@
 #include <cublas_v2.h>
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <memory>
@@ -9,7 +10,7 @@
 #include "kernels/device/stream.hpp"
 #include "kernels/families.hpp"
 #include "kernels/product.hpp"
-#include "sim/base/check.hpp"
+#include "sim/base/error.hpp"
 
 namespace orrery::kernels {
 
@@ -118,6 +119,7 @@ class GroupedProduct final : public Runnable {
 
  private:
   void add_set(std::uint64_t seed, Stream stream);
+  void require_capture(Stream stream);
 
   std::vector<Product> products_;
   Arguments arguments_;
@@ -146,6 +148,21 @@ GroupedProduct::GroupedProduct(std::vector<Product> products, const PrepareOptio
   stream.synchronize();
   launch(stream.get(), 0);  // cuBLAS says only now whether it offers the case
   stream.synchronize();
+  require_capture(stream.get());
+}
+
+// Measurement replays calls from a graph; a call that copies host arguments may refuse to be
+// captured.
+void GroupedProduct::require_capture(Stream stream) {
+  try {
+    const Graph graph(stream, [this](Stream capturing) { launch(capturing, 0); });
+    graph.launch(stream);
+    check(cudaStreamSynchronize(stream), "replay a grouped product");
+  } catch (const Error& error) {
+    static_cast<void>(cudaGetLastError());
+    throw Unsupported(fmt::format("a grouped product cannot be replayed: {}", error.what()),
+                      "not captured");
+  }
 }
 
 void GroupedProduct::add_set(std::uint64_t seed, Stream stream) {
@@ -230,7 +247,9 @@ Verification GroupedProduct::verify(Stream stream) {
       fill_unwritten(d, bytes_of(product.result, count), stream);
     }
   }
-  launch(stream, 0);
+  // As it is measured: what a replay leaves out of the arguments would show here.
+  const Graph graph(stream, [this](Stream capturing) { launch(capturing, 0); });
+  graph.launch(stream);
   Verification worst;
   worst.passed = true;
   for (std::size_t g = 0; g < products_.size(); ++g) {

@@ -214,9 +214,19 @@ NcclCollective::NcclCollective(const CollectivePlan& plan,
   const std::int64_t receive = aligned(bytes_of(plan.element, plan.receive_elements));
   const std::int64_t set = plan.in_place ? std::max(send, receive) : send + receive;
   const OwnedStream stream;
-  // All ranks rotate over the same number of sets: the smallest that fits everywhere.
-  const int fit = operand_sets(set, options.rotated, memory_budget(options));
+  // All ranks rotate over as many sets as fit everywhere, and all give up where none fits on one:
+  // a rank that stops alone leaves the others waiting.
+  int fit = 0;
+  try {
+    fit = operand_sets(set, options.rotated, memory_budget(options));
+  } catch (const Unsupported&) {
+    fit = 0;
+  }
   const int sets = static_cast<int>(-group.largest(-static_cast<double>(fit), stream.get()));
+  if (sets == 0) {
+    throw Unsupported(fmt::format("a rank lacks the {} bytes of memory that it needs", set),
+                      "out of memory");
+  }
   for (int i = 0; i < sets; ++i) {
     add_set(options.seed + static_cast<std::uint64_t>(i), stream.get());
   }

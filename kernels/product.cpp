@@ -182,8 +182,10 @@ double operand_value(const ProductOperand& operand,
   return static_cast<double>(stored) * scale_value(operand, scale_seed, row, l);
 }
 
-double tolerance_of(const Product& product, double reference, double magnitude) {
-  return result_rounding(product.result) * std::abs(reference) + sum_rounding(product) * magnitude;
+double tolerance_of(const Product& product, const ProductSum& reference) {
+  constexpr double kParts = 2.0;
+  const double result = std::abs(reference.value) + kParts * reference.partial;
+  return result_rounding(product.result) * result + sum_rounding(product) * reference.magnitude;
 }
 
 namespace {
@@ -223,18 +225,16 @@ std::vector<std::vector<double>> rows_of(const ProductOperand& operand,
   return values;
 }
 
-struct Sum {
-  double value = 0.0;
-  double magnitude = 0.0;
-};
-
-Sum dot(const std::vector<double>& x, const std::vector<double>& y) {
-  Sum sum;
+ProductSum dot(const std::vector<double>& x, const std::vector<double>& y) {
+  ProductSum sum;
+  double squares = 0.0;
   for (std::size_t l = 0; l < x.size(); ++l) {
     const double term = x[l] * y[l];
     sum.value += term;
     sum.magnitude += std::abs(term);
+    squares += term * term;
   }
+  sum.partial = std::sqrt(squares);
   return sum;
 }
 
@@ -257,7 +257,7 @@ Verification compare_product(const Product& product,
   for (std::size_t i = 0; i < sample.rows.size(); ++i) {
     ORRERY_CHECK(found[i].size() == sample.columns.size(), "one result per sampled column");
     for (std::size_t j = 0; j < sample.columns.size(); ++j) {
-      Sum sum = dot(a[j], b[i]);
+      ProductSum sum = dot(a[j], b[i]);
       if (product.accumulates) {
         const std::int64_t at = sample.rows[i] * product.n + sample.columns[j];
         const auto c = static_cast<double>(stored_normal(Element::fp32, {seeds.c, 1.0F, 0}, at));
@@ -265,8 +265,8 @@ Verification compare_product(const Product& product,
         sum.magnitude += std::abs(c);
       }
       const auto value = static_cast<double>(found[i][j]);
-      const double error = std::abs(value - sum.value) /
-                           std::max(tolerance_of(product, sum.value, sum.magnitude), 1e-30);
+      const double error =
+          std::abs(value - sum.value) / std::max(tolerance_of(product, sum), 1e-30);
       squares += sum.value * sum.value;
       ++result.compared;
       if (!(error <= result.worst_error)) {  // also for NaN

@@ -17,7 +17,8 @@
 //
 // symbol    | meaning                                              | unit | origin
 // ----------|------------------------------------------------------|------|----------------------
-// magnitude | sum of absolute terms, which bounds the rounding      | -    | computed
+// magnitude | sum of absolute terms, which bounds the rounding     | -    | computed
+// partial   | root sum of squares of the terms: a typical part sum | -    | computed
 // seed      | of a set of operands; a, b, their scales, C differ   | -    | caller
 //
 // Assumptions: only fp8_tensor has gradients in E5M2; rows and blocks carry enough range for E4M3.
@@ -93,8 +94,15 @@ struct ProductSeeds {
                                    std::int64_t row,
                                    std::int64_t l);
 
-// What an element may differ from the reference: its rounding and that of the sum.
-[[nodiscard]] double tolerance_of(const Product& product, double reference, double magnitude);
+struct ProductSum {
+  double value = 0.0;
+  double magnitude = 0.0;
+  double partial = 0.0;
+};
+
+// What an element may differ from the reference: its rounding, that of the sum, and that of parts
+// of a split sum, which a library may keep in the format of the result.
+[[nodiscard]] double tolerance_of(const Product& product, const ProductSum& reference);
 
 // Compares `rows` x `columns` sampled elements of D, given as numbers, with the reference.
 // `d(i, j)` reads one element.
