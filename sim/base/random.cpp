@@ -12,9 +12,7 @@ namespace orrery {
 namespace {
 
 constexpr int kWordBits = 32;
-constexpr int kMantissaShift = 11;
 constexpr int kCentreShift = 12;
-constexpr double kTwoToMinus53 = 0x1.0p-53;
 constexpr double kTwoToMinus52 = 0x1.0p-52;
 constexpr double kSqrt2 = 1.41421356237309504880;
 
@@ -27,27 +25,22 @@ RandomStream::RandomStream(std::uint64_t seed,
     : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> kWordBits)},
       counter_{0, entity, trial, static_cast<std::uint32_t>(purpose)} {}
 
+// Few streams are drawn from often: the others pay for what they use.
 void RandomStream::refill() {
-  const r123::Philox4x32::ctr_type counter = {{counter_[0], counter_[1], counter_[2], counter_[3]}};
+  constexpr std::uint32_t kSingle = 2;
+  const std::size_t blocks = counter_[0] < kSingle ? 1 : kBlocksAhead;
+  ORRERY_CHECK(counter_[0] <= UINT32_MAX - blocks,
+               "random stream exhausted: more than 2^33 draws from one stream");
   const r123::Philox4x32::key_type key = {{key_[0], key_[1]}};
-  const r123::Philox4x32::ctr_type out = r123::Philox4x32()(counter, key);
-  block_[1] = (static_cast<std::uint64_t>(out[1]) << kWordBits) | out[0];
-  block_[0] = (static_cast<std::uint64_t>(out[3]) << kWordBits) | out[2];
-  ++counter_[0];
-  ORRERY_CHECK(counter_[0] != 0, "random stream exhausted: more than 2^33 draws from one stream");
-  available_ = 2;
-}
-
-std::uint64_t RandomStream::next_u64() {
-  if (available_ == 0) {
-    refill();
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const r123::Philox4x32::ctr_type counter = {
+        {counter_[0]++, counter_[1], counter_[2], counter_[3]}};
+    const r123::Philox4x32::ctr_type out = r123::Philox4x32()(counter, key);
+    drawn_[2 * block] = (static_cast<std::uint64_t>(out[1]) << kWordBits) | out[0];
+    drawn_[2 * block + 1] = (static_cast<std::uint64_t>(out[3]) << kWordBits) | out[2];
   }
-  --available_;
-  return block_[static_cast<std::size_t>(available_)];
-}
-
-double RandomStream::uniform01() {
-  return static_cast<double>(next_u64() >> kMantissaShift) * kTwoToMinus53;
+  next_ = 0;
+  end_ = 2 * blocks;
 }
 
 Seconds RandomStream::exponential(Seconds mean) {

@@ -13,12 +13,15 @@
 // entity  | index of the component (cause, node, stage)        | -    | caller
 // i       | index of the block inside the stream               | -    | this class
 //
+// A stream computes four blocks at once from its third on: they do not wait for one another.
+//
 // Changing one policy leaves the draws of all others in place, so A/B comparisons use common random
 // numbers, and results are the same for any number of threads. Distributions are inversions of a
 // 53-bit uniform (no std:: distributions: they differ between libraries); log and pow come from
 // libm. Source: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC11 (Random123).
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "sim/base/units.hpp"
@@ -48,7 +51,10 @@ class RandomStream {
   RandomStream(std::uint64_t seed, std::uint32_t trial, Purpose purpose, std::uint32_t entity = 0);
 
   // Uniform on [0, 1) with 53 random bits.
-  [[nodiscard]] double uniform01();
+  [[nodiscard]] double uniform01() {
+    constexpr int kMantissaShift = 11;
+    return static_cast<double>(next_u64() >> kMantissaShift) * 0x1.0p-53;
+  }
 
   // Uniform on (0, 1]: safe for log().
   [[nodiscard]] double uniform01_open_zero() {
@@ -70,15 +76,23 @@ class RandomStream {
   // Uniform integer on [0, bound); bound >= 1. Rejection, so without bias.
   [[nodiscard]] std::uint64_t uniform_int(std::uint64_t bound);
 
-  [[nodiscard]] std::uint64_t next_u64();
+  [[nodiscard]] std::uint64_t next_u64() {
+    if (next_ == end_) [[unlikely]] {
+      refill();
+    }
+    return drawn_[next_++];
+  }
 
  private:
+  static constexpr std::size_t kBlocksAhead = 4;
+
   void refill();
 
   std::array<std::uint32_t, 2> key_;
   std::array<std::uint32_t, 4> counter_;
-  std::array<std::uint64_t, 2> block_{};
-  int available_ = 0;
+  std::array<std::uint64_t, 2 * kBlocksAhead> drawn_{};
+  std::size_t next_ = 0;  // of drawn_
+  std::size_t end_ = 0;
 };
 
 }  // namespace orrery

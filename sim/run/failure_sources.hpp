@@ -23,8 +23,8 @@
 // - Each cause with an effect other than failure has a process and a stream of its own, as has each
 //   cause with a life other than exponential: adding one does not move the draws of the others.
 //
-// Complexity: O(1) per strike of the merged process (two draws), O(log n) per renewal; reset() is
-// O(components that fail within the run), not O(components).
+// Complexity: O(1) per strike of the merged process (one or two draws), O(log n) per renewal;
+// reset() is O(components that fail within the run), not O(components).
 
 #include <array>
 #include <cstddef>
@@ -86,6 +86,10 @@ class FailureSources {
     std::uint32_t entity = 0;  // of its streams
     RandomStream time;
     RandomStream choice;
+    std::int32_t only = -1;           // the cause, when there is one alone
+    std::array<double, 8> hazards{};  // of the next strikes, drawn together
+    std::size_t next_hazard = 0;      // of `hazards`
+    std::size_t hazards_end = 0;
     double hazard = 0.0;  // left at `warped`
     double warped = 0.0;  // time of the warp at the last change
     double rate = 0.0;    // per ns, under the present exposure
@@ -138,6 +142,7 @@ class FailureSources {
   void schedule(Merged& merged, SimTime now);
   void schedule(Clocks& clocks, SimTime now);
   void find_next();
+  std::int32_t choose(Merged& merged) const;
   std::int32_t take_merged(Merged& merged, SimTime now);
   std::int32_t take_clock(Clocks& clocks, SimTime now);
   Strike strike_of(std::int32_t cause);

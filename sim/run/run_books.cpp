@@ -61,7 +61,7 @@ void RunSimulator::reset(const TrialOptions& options) {
   source_ = plan_.checkpoint.tiers.size() - 1;
   late_save_ = repace_ = grow_pending_ = over_ = false;
   outage_.reset();
-  next_slowdown_ = 0;
+  disturbances_ = 0;
   evictions_.clear();
   slowdowns_.clear();
   taints_.assign(plan_.failures.silent.size(), {});

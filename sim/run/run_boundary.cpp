@@ -9,7 +9,7 @@
 namespace orrery::run {
 
 // The steps at `step_time`, on the nodes that the job holds, as its phase and slowdowns ask.
-Pace RunSimulator::pace_now() const {
+Pace RunSimulator::pace_now() {
   const PlannedPhase& phase = plan_.phases[phase_];
   std::int64_t step = phase.step_time.ns;
   const std::int64_t nodes = pool_.job_nodes();
@@ -20,12 +20,7 @@ Pace RunSimulator::pace_now() const {
       step = static_cast<std::int64_t>(scaled / elastic.sizes.back().step_time.ns);
     }
   }
-  double slow = plan_.failures.step_factor;
-  double worst = 1.0;
-  for (const Slowdown& active : slowdowns_) {
-    worst = std::max(worst, active.factor);
-  }
-  slow *= worst;
+  const double slow = plan_.failures.step_factor * slowdowns_.worst();
   const Int128 planned = static_cast<Int128>(phase.step_time.ns) * (phase.nodes * gpus_per_node_);
   const SimTime paced =
       slow == 1.0 ? SimTime{step} : bounded_time(slow * to_seconds(SimTime{step}));
@@ -218,15 +213,9 @@ void RunSimulator::grow() {
 void RunSimulator::evict() {
   const std::uint32_t id = evictions_.back();
   evictions_.pop_back();
-  const auto slow = std::find_if(
-      slowdowns_.begin(), slowdowns_.end(), [&](const Slowdown& s) { return s.id == id; });
-  if (slow == slowdowns_.end()) {
-    plan_ahead();
-    next_action();
-    return;
-  }
-  const std::int32_t cause = plan_.failures.slowdowns[static_cast<std::size_t>(slow->index)].cause;
-  slowdowns_.erase(slow);
+  const auto index = static_cast<std::size_t>(slowdowns_.index_of(id));
+  const std::int32_t cause = plan_.failures.slowdowns[index].cause;
+  slowdowns_.end(id);
   pace_is_stale_ = true;
   ++result_.evictions;
   broken_ += std::min(plan_.causes[static_cast<std::size_t>(cause)].takes_nodes,

@@ -11,8 +11,6 @@ namespace orrery::run {
 
 namespace {
 
-constexpr std::uint32_t kPayloads = std::uint32_t{1} << 24;  // of an event queue
-
 // How many times as long a step takes: 1 + (median - 1) * exp(sigma * z).
 double draw(const FactorLaw& law, RandomStream& stream) {
   const double spread = law.sigma > 0.0 ? std::exp(law.sigma * stream.normal()) : 1.0;
@@ -31,6 +29,11 @@ std::int64_t RunSimulator::steps_now() const {
 
 // One of the effects that only a running job feels.
 void RunSimulator::disturb(const PlannedCause& cause) {
+  if (++disturbances_ > kMostDisturbances) {
+    cut_off();
+    stop(StopReason::too_many_disturbances);
+    return;
+  }
   switch (cause.effect) {
     case StrikeEffect::slowdown:
       begin_slowdown(cause.effect_index);
@@ -50,8 +53,7 @@ void RunSimulator::begin_slowdown(std::int32_t index) {
   const PlannedSlowdown& plan = plan_.failures.slowdowns[static_cast<std::size_t>(index)];
   const double factor = draw(plan.factor, disturbance_);
   const SimTime duration = bounded_time(sample(plan.duration, disturbance_));
-  const std::uint32_t id = next_slowdown_++ % kPayloads;
-  slowdowns_.push_back({id, factor, index});
+  const std::uint32_t id = slowdowns_.begin(factor, index);
   ++result_.slowdowns;
   if (plan.evict_after && *plan.evict_after < duration) {
     queue_.push(now_ + *plan.evict_after, static_cast<std::uint8_t>(Internal::eviction), id);
@@ -62,7 +64,7 @@ void RunSimulator::begin_slowdown(std::int32_t index) {
 }
 
 void RunSimulator::end_slowdown(std::uint32_t id) {
-  std::erase_if(slowdowns_, [id](const Slowdown& slow) { return slow.id == id; });
+  slowdowns_.end(id);
   repace();
 }
 

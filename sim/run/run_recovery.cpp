@@ -50,6 +50,12 @@ void RunSimulator::handle_interrupt() {
 }
 
 void RunSimulator::end_of_run() {
+  cut_off();
+  stop(plan_.target_steps ? StopReason::horizon : StopReason::window_over);
+}
+
+// Books the action in progress, with the part of a step that it ends in.
+void RunSimulator::cut_off() {
   book_action();
   if (action_ == Action::train) {
     const std::int64_t trained = now_.ns - action_begin_.ns;
@@ -61,7 +67,6 @@ void RunSimulator::end_of_run() {
     result_.ledger.book(RunCategory::productive, productive);
     result_.ledger.book(RunCategory::degraded, consumed - productive);
   }
-  stop(plan_.target_steps ? StopReason::horizon : StopReason::window_over);
 }
 
 void RunSimulator::handle_failure() {
@@ -113,7 +118,13 @@ void RunSimulator::strike(const Strike& failure) {
 bool RunSimulator::gives_up() {
   if (++fruitless_failures_ >= kHopelessFailures) {
     stop(StopReason::no_progress);
-  } else if (result_.failures >= kMostFailures) {
+    return true;
+  }
+  return fails_too_often();
+}
+
+bool RunSimulator::fails_too_often() {
+  if (result_.failures >= kMostFailures) {
     stop(StopReason::too_many_failures);
   }
   return over_;
@@ -137,6 +148,7 @@ void RunSimulator::strike_while_waiting(const Strike& failure) {
   saved_.strike(failure.cause, lost_nodes_, lost_nodes_ + taken, luck_);
   lost_nodes_ += taken;
   change_nodes();
+  (void)fails_too_often();
 }
 
 // Back to the newest state that is left, or to the present one where the surviving replicas can
@@ -454,6 +466,9 @@ void RunSimulator::nodes_leave(const PoolEvent& event) {
     action_begin_ = now_;
     lost_nodes_ += event.nodes;
     change_nodes();
+    if (++disturbances_ > kMostDisturbances) {
+      stop(StopReason::too_many_disturbances);
+    }
     return;
   }
   ++result_.failures;

@@ -31,23 +31,26 @@
 namespace orrery::run {
 
 enum class StopReason {
-  target_reached,      // all steps done (and saved)
-  window_over,         // the stated duration has passed
-  horizon,             // gave up: the target is too far away at this rate of progress
-  no_progress,         // gave up: no checkpoint became durable during very many failures in a row
-  too_many_failures,   // gave up: a million of them
-  restarts_exhausted,  // gave up: more restarts than allowed
-  interrupted,         // asked to stop; the rest of the result is void
+  target_reached,     // all steps done (and saved)
+  window_over,        // the stated duration has passed
+  horizon,            // gave up: the target is too far away at this rate of progress
+  no_progress,        // gave up: no checkpoint became durable during very many failures in a row
+  too_many_failures,  // gave up: a million of them
+  too_many_disturbances,  // gave up: ten million slowdowns, corruptions and spikes
+  restarts_exhausted,     // gave up: more restarts than allowed
+  interrupted,            // asked to stop; the rest of the result is void
 };
 
 [[nodiscard]] constexpr std::string_view to_string(StopReason reason) {
-  constexpr std::array<std::string_view, 7> kNames = {"target reached",
-                                                      "window over",
-                                                      "horizon reached before the target",
-                                                      "no progress",
-                                                      "a million failures",
-                                                      "more restarts than allowed",
-                                                      "interrupted"};
+  constexpr std::array<std::string_view, 8> kNames = {
+      "target reached",
+      "window over",
+      "horizon reached before the target",
+      "no progress",
+      "a million failures",
+      "ten million slowdowns and other disturbances",
+      "more restarts than allowed",
+      "interrupted"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 

@@ -94,8 +94,12 @@ void RunSimulator::begin_save() {
 
 // What the job does next, at a step boundary.
 void RunSimulator::next_action() {
-  if (!options_.event_by_event && steps_ == saved_steps_) {
-    skip_cycles();
+  if (steps_ == saved_steps_ && options_.timeline == nullptr) {
+    if (options_.event_by_event) {
+      run_cycles();
+    } else {
+      skip_cycles();
+    }
   }
   if (steps_ >= next_special_ || now_ >= next_stop_) [[unlikely]] {
     special_action();
@@ -158,6 +162,47 @@ inline void RunSimulator::advance() {
     }
   }
   return result();
+}
+
+// Right after a save: training and saves in turn, one event after the other, as long as nothing
+// else is due. What advance() does with them, with their state in registers; saves in flight, older
+// copies and the last cycle before anything else are left to it.
+void RunSimulator::run_cycles() {
+  if (!saves_stall_ || saved_.tracks_older() || checkpoint_ > longest_ ||
+      saved_.next_durable() != kForever) {
+    return;
+  }
+  const SimTime limit = std::min(interrupt_, next_stop_);
+  const SimTime training = times(checkpoint_, step_time_);
+  const SimTime stall = plan_.checkpoint.saves.front().stall;
+  SimTime now = now_;
+  SimTime stalled;
+  std::int64_t steps = steps_;
+  std::int64_t saves = 0;
+  while (steps + checkpoint_ < next_special_) {
+    const SimTime trained = now + training;
+    if (trained >= limit) {
+      break;
+    }
+    const SimTime saved = trained + stall;
+    if (saved >= limit) {
+      break;
+    }
+    now = saved;
+    steps += checkpoint_;
+    stalled += stall;
+    ++saves;
+  }
+  if (saves == 0) {
+    return;
+  }
+  now_ = now;
+  steps_ = saved_steps_ = steps;
+  saves_ += saves;
+  gpus_saved_ = job_gpus_;
+  spent_[static_cast<std::size_t>(RunCategory::checkpoint_stall)] += stalled;
+  saved_.put(steps);
+  copies_are_durable(saves);
 }
 
 bool RunSimulator::is_skippable() const {

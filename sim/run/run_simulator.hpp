@@ -27,8 +27,9 @@
 //   newest state before it, or to the start.
 // - A planned stop that falls due during a recovery is done in its shadow and costs nothing more.
 // - A trial gives up at RunPlan::end, after RecoveryPlan::max_restarts, after 10,000 failures in a
-//   row without a durable checkpoint, or after a million failures: 30 times as many as 100,000 GPUs
-//   have in a year.
+//   row without a durable checkpoint, after a million failures (30 times as many as 100,000 GPUs
+//   have in a year), or after ten million slowdowns, corruptions,
+//   spikes, and preemptions while it waits.
 //
 // Checked after every trial, exactly: the ledger adds up to the held GPUs integrated over the wall
 // time (spares and nodes in repair included).
@@ -47,6 +48,7 @@
 
 #include "sim/base/random.hpp"
 #include "sim/engine/event_queue.hpp"
+#include "sim/run/active_slowdowns.hpp"
 #include "sim/run/billing.hpp"
 #include "sim/run/failure_sources.hpp"
 #include "sim/run/node_pool.hpp"
@@ -120,12 +122,6 @@ class RunSimulator {
 
   using Stages = std::array<Stage, kRecoveryStageCount>;
 
-  struct Slowdown {
-    std::uint32_t id = 0;
-    double factor = 1.0;
-    std::int32_t index = 0;  // into FailurePlan::slowdowns
-  };
-
   // Results of a host that computes wrong ones, since the step after `clean_steps`.
   struct Taint {
     bool active = false;
@@ -137,6 +133,7 @@ class RunSimulator {
   static constexpr std::int64_t kNever = std::int64_t{1} << 62;
   static constexpr std::int64_t kHopelessFailures = 10'000;
   static constexpr std::int64_t kMostFailures = 1'000'000;
+  static constexpr std::int64_t kMostDisturbances = 10'000'000;
 
   struct BookedAs {
     RunCategory category;
@@ -159,6 +156,7 @@ class RunSimulator {
   void next_action();
   void begin_training();
   void begin_save();
+  void run_cycles();
   void skip_cycles();
   [[nodiscard]] bool is_skippable() const;
   [[nodiscard]] std::int64_t steps_until(SimTime time) const;
@@ -180,7 +178,7 @@ class RunSimulator {
   void evict();
   void plan_ahead();
   void set_pace();
-  [[nodiscard]] Pace pace_now() const;
+  [[nodiscard]] Pace pace_now();
   [[nodiscard]] bool complete_other_action();
   void complete_recovery();
   void cut_training(SimTime at);
@@ -192,6 +190,7 @@ class RunSimulator {
   void handle_interrupt();
   void find_interrupt();
   void end_of_run();
+  void cut_off();
   void handle_pool();
   void handle_failure();
   void strike(const Strike& failure);
@@ -213,6 +212,7 @@ class RunSimulator {
   void change_nodes();
   void expose(bool trains);
   [[nodiscard]] bool gives_up();
+  [[nodiscard]] bool fails_too_often();
   [[nodiscard]] std::int64_t wanted_nodes() const;
   [[nodiscard]] bool can_run_on(std::int64_t nodes) const;
 
@@ -306,6 +306,7 @@ class RunSimulator {
   std::optional<SimTime> outage_;  // replaces the stages
   std::int64_t restarts_ = 0;
   std::int64_t fruitless_failures_ = 0;
+  std::int64_t disturbances_ = 0;
   std::size_t scripted_ = 0;
 
   bool repace_ = false;         // the pace changes at the next step boundary
@@ -315,8 +316,7 @@ class RunSimulator {
   SimTime notice_;                        // when the nodes of a notice leave; kForever without one
   SimTime emergency_;                     // latest begin of the save before that
   std::vector<std::uint32_t> evictions_;  // slowdowns that wait for a step boundary
-  std::vector<Slowdown> slowdowns_;       // active ones
-  std::uint32_t next_slowdown_ = 0;
+  ActiveSlowdowns slowdowns_;
   std::vector<Taint> taints_;  // by FailurePlan::silent
   std::size_t sampled_ = 0;
 

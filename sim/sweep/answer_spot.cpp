@@ -344,7 +344,7 @@ void add_row(const Point& point, const Pair& pair, Answer& answer) {
   line.push_back(pair.held ? AnswerCell(pair.held->wall) : AnswerCell());
   std::string mark = pair.spot ? "" : "gives up";
   if (pair.spot && pair.held) {
-    mark = pair.spot->per_token() < pair.held->per_token() ? "spot is cheaper" : "";
+    mark = pair.spot->per_token() < pair.held->per_token() ? "pays" : "";
   }
   line.emplace_back(std::move(mark));
   answer.rows.push_back(std::move(line));
@@ -356,13 +356,13 @@ std::vector<AnswerColumn> columns_for(const std::vector<Axis>& axes) {
     columns.push_back({axis.key.path, axis.key.path, std::nullopt});
   }
   columns.insert(columns.end(),
-                 {{"break_even_usd_per_gpu_hour", "breaks even at", Dimension::price},
-                  {"cost_per_million_tokens_usd", "per million tokens", Dimension::dollars},
-                  {"cost_per_million_tokens_without_usd", "without spot", Dimension::dollars},
-                  {"preemptions", "preemptions", std::nullopt},
+                 {{"break_even_usd_per_gpu_hour", "breaks even", Dimension::price},
+                  {"cost_per_million_tokens_usd", "1M tokens", Dimension::dollars},
+                  {"cost_per_million_tokens_without_usd", "without", Dimension::dollars},
+                  {"preemptions", "losses", std::nullopt},
                   {"goodput", "goodput", Dimension::fraction},
                   {"finish_time_s", "finish", Dimension::time},
-                  {"finish_time_without_s", "without spot", Dimension::time},
+                  {"finish_time_without_s", "without", Dimension::time},
                   {"mark", "", std::nullopt}});
   return columns;
 }

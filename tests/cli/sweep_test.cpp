@@ -239,6 +239,27 @@ TEST_F(SweepTest, AnswersQuestions) {
   }
 }
 
+TEST_F(SweepTest, AnswersUpToWhichPriceSpotPays) {
+  std::string text = small_scenario();
+  const auto change = [&text](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  write("held.yaml", text);
+  change("spares: 1", "spares: 1, spot: {rate: 0.02/h, returns: 10min}");
+  change("$2.50/h,", "$2.50/h, spot_gpu_hour: $1/h,");
+  write("spot.yaml", text);
+  const Finished found = run("sweep spot.yaml --trials 20 --answer spot --json");
+  ASSERT_EQ(found.code, 0) << found.err;
+  const Json json = Json::parse(found.out);
+  EXPECT_GT(json["facts"]["break_even_usd_per_gpu_hour"].get<double>(), 1.0);
+  EXPECT_LT(json["facts"]["break_even_usd_per_gpu_hour"].get<double>(), 2.5);
+  EXPECT_EQ(json["rows"].size(), 6U);
+  const Finished none = run("sweep held.yaml --trials 20 --answer spot");
+  EXPECT_EQ(none.code, 3);
+  EXPECT_EQ(none.err,
+            "held.yaml: error: capacity.spot: spot has no answer here: no node is on spot\n");
+}
+
 bool has_mpi() {
   return std::filesystem::exists(std::filesystem::path(program()).parent_path() / "orrery-mpi") &&
          std::system("mpirun --version >/dev/null 2>&1") == 0;
@@ -260,6 +281,18 @@ TEST_F(SweepTest, GivesTheSameTableWithTwoProcesses) {
     EXPECT_EQ(several.code, 0) << several.err;
     EXPECT_EQ(read("several.csv"), read("one.csv"));
   }
+}
+
+TEST_F(SweepTest, GivesTheSameAnswerWithTwoProcesses) {
+  if (!has_mpi()) {
+    GTEST_SKIP() << "orrery-mpi or mpirun is not there";
+  }
+  write("small.yaml", small_scenario());
+  const std::string answer = "sweep small.yaml --trials 20 --answer sync-async -j 1 -o ";
+  ASSERT_EQ(run(answer + "one.csv").code, 0);
+  const Finished several = run(answer + "several.csv", std::string(kMpirun) + "2");
+  EXPECT_EQ(several.code, 0) << several.err;
+  EXPECT_EQ(read("several.csv"), read("one.csv"));
 }
 
 TEST_F(SweepTest, EndsWithOneMessageWhenSeveralProcessesCannotWork) {

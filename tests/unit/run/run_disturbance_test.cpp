@@ -305,5 +305,19 @@ TEST(RunDisturbance, ALemonIsRemovedAfterItsStrikes) {
   EXPECT_NEAR(failures(), 10.0 * kExpected, 1.3);
 }
 
+// A million nodes of which one in a day fails are never all there: the job waits, its nodes go on
+// failing, and the trial gives up long before its horizon of a month.
+TEST(RunDisturbance, AMillionFailuresEndARunThatWaits) {
+  RunSpec spec = saving_spec(1000, 1, seconds(0.0));
+  spec.failures.node_rate = per_day(1.0);
+  spec.capacity.repair_time = fixed(days(2.0));
+  const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 1'000'000));
+  RunSimulator simulator(plan);
+  const RunResult result = simulator.run({});
+  EXPECT_EQ(result.stop, StopReason::too_many_failures);
+  EXPECT_EQ(result.failures, 1'000'000);
+  EXPECT_LT(result.wall, to_sim_time(days(4.0)));
+}
+
 }  // namespace
 }  // namespace orrery::run

@@ -206,6 +206,8 @@ TEST(RunProperty, AgreesWithANaiveSimulationToTheNanosecond) {
     const RunResult slow = simulator.run({.event_by_event = true, .failures = failures});
     expect_equal(plan, fast, ReferenceRun(plan, failures).run());
     EXPECT_EQ(fast, slow);
+    RunTimeline timeline;
+    EXPECT_EQ(fast, simulator.run({.timeline = &timeline, .failures = failures}));
     failures_in_all += fast.failures;
   }
   EXPECT_GT(failures_in_all, 10 * kRounds / 2);
