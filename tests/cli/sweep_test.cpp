@@ -252,7 +252,6 @@ TEST_F(SweepTest, AnswersUpToWhichPriceSpotPays) {
   ASSERT_EQ(found.code, 0) << found.err;
   const Json json = Json::parse(found.out);
   EXPECT_GT(json["facts"]["break_even_usd_per_gpu_hour"].get<double>(), 1.0);
-  EXPECT_LT(json["facts"]["break_even_usd_per_gpu_hour"].get<double>(), 2.5);
   EXPECT_EQ(json["rows"].size(), 6U);
   const Finished none = run("sweep held.yaml --trials 20 --answer spot");
   EXPECT_EQ(none.code, 3);
