@@ -9,8 +9,9 @@
 // id     | names a slowdown from its begin to its end, then another one  | -    | slot
 //
 // A slow node holds the whole job up, so of several at a time the worst one counts. A heap of which
-// ended ones are dropped when they come to its top: O(log n) amortised per begin and end of n in
-// progress, so that a million nodes with thousands of slow ones are no reason to wait.
+// ended ones are dropped when they come to its top, or are the most of it: O(log n) amortised per
+// begin and end of n in progress, so that a million nodes with thousands of slow ones are no reason
+// to wait.
 
 #include <algorithm>
 #include <cstddef>
@@ -40,6 +41,7 @@ class ActiveSlowdowns {
     Slot& slot = slots_[id];
     slot.index = index;
     slot.active = true;
+    drop_ended();
     heap_.push_back({factor, id, slot.use});
     std::push_heap(heap_.begin(), heap_.end(), milder);
     return id;
@@ -58,7 +60,7 @@ class ActiveSlowdowns {
 
   // The largest factor in progress, at least 1.
   [[nodiscard]] double worst() {
-    while (!heap_.empty() && slots_[heap_.front().id].use != heap_.front().use) {
+    while (!heap_.empty() && has_ended(heap_.front())) {
       std::pop_heap(heap_.begin(), heap_.end(), milder);
       heap_.pop_back();
     }
@@ -80,6 +82,18 @@ class ActiveSlowdowns {
 
   static bool milder(const Entry& a, const Entry& b) {
     return a.factor < b.factor;
+  }
+
+  [[nodiscard]] bool has_ended(const Entry& entry) const {
+    return slots_[entry.id].use != entry.use;
+  }
+
+  void drop_ended() {
+    constexpr std::size_t kFew = 64;
+    if (heap_.size() > kFew + 2 * (slots_.size() - free_.size())) {
+      std::erase_if(heap_, [this](const Entry& entry) { return has_ended(entry); });
+      std::make_heap(heap_.begin(), heap_.end(), milder);
+    }
   }
 
   Slot& slot_of(std::uint32_t id) {

@@ -46,6 +46,13 @@ TEST(ActiveSlowdowns, AgreeWithAListOnRandomBeginsAndEnds) {
     }
     ASSERT_EQ(active.worst(), worst) << "round " << round;
   }
+  // One that outlasts thousands of milder ones.
+  const std::uint32_t longest = active.begin(99.0, 0);
+  for (int i = 0; i < 5'000; ++i) {
+    active.end(active.begin(2.0, 1));
+    ASSERT_EQ(active.worst(), 99.0);
+  }
+  active.end(longest);
   active.clear();
   EXPECT_EQ(active.worst(), 1.0);
 }
