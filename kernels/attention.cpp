@@ -46,10 +46,12 @@ std::unique_ptr<Runnable> make_own(const KernelCase& kernel,
                                    std::string reason) {
   const AttentionShape shape = attention_shape(kernel);
   if (!own_attention_offers(shape)) {
-    throw Unsupported(fmt::format("the own attention has head dimensions 64 and 128, not {} and {}",
-                                  shape.dim_qk,
-                                  shape.dim_v),
-                      "not offered");
+    throw Unsupported(
+        fmt::format("the own attention has head dimensions 64 and 64, 128 and 128, 192 and 128, "
+                    "not {} and {}",
+                    shape.dim_qk,
+                    shape.dim_v),
+        "not offered");
   }
   return std::make_unique<OwnAttention>(shape, options, std::move(reason));
 }

@@ -49,6 +49,8 @@ void AttentionRunnable::allocate(const PrepareOptions& options, std::int64_t wor
   for (const AttentionSet& set : sets_) {
     forward(set, stream.get());
   }
+  // Kernels are loaded at their first launch, which must not happen while a graph is captured.
+  launch(stream.get(), 0);
   stream.synchronize();
 }
 

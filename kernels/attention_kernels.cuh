@@ -10,7 +10,7 @@
 // log_sum  | natural logarithm, as the reference and cuDNN have it | -   | computed
 //
 // Assumptions: the grid is (row tiles, heads or groups, sequences); tensors as attention_case.hpp
-// lays them out, aligned to 16 bytes, head dimension a multiple of 16.
+// lays them out, aligned to 16 bytes, head dimensions multiples of 16.
 
 #include <cmath>
 #include <cstdint>
@@ -35,13 +35,15 @@ struct DeviceAttention {
   bool causal;
   float scale;
 
-  // First element of a head of a tensor [sequence, row, head, dim].
-  __device__ std::int64_t query_offset(std::int64_t sequence, std::int64_t head, int dim) const {
-    return (sequence * queries * heads + head) * dim;
+  // Rows of a head of a tensor [sequence, row, head, dim].
+  template <int kDim, typename T>
+  __device__ View<T> query_view(T* tensor, std::int64_t sequence, std::int64_t head) const {
+    return {tensor + (sequence * queries * heads + head) * kDim, heads * kDim, queries};
   }
 
-  __device__ std::int64_t key_offset(std::int64_t sequence, std::int64_t group, int dim) const {
-    return (sequence * keys * groups + group) * dim;
+  template <int kDim, typename T>
+  __device__ View<T> key_view(T* tensor, std::int64_t sequence, std::int64_t group) const {
+    return {tensor + (sequence * keys * groups + group) * kDim, groups * kDim, keys};
   }
 
   __device__ std::int64_t row_offset(std::int64_t sequence, std::int64_t head) const {
@@ -142,12 +144,13 @@ __device__ void normalise(float (&sums)[kDim / 8][4],
   }
 }
 
-template <typename T, int kDim>
+template <typename T, int kDimQk, int kDimV>
 __global__ void __launch_bounds__(kThreads, 1) forward_kernel(
     const T* q, const T* k, const T* v, T* o, float* log_sum, DeviceAttention shape) {
-  using Tiles = Tile<T, kDim>;
+  using Wide = Tile<T, kDimQk>;
+  using Values = Tile<T, kDimV>;
   T* const key_tile = reinterpret_cast<T*>(block_memory());
-  T* const value_tile = key_tile + Tiles::elements(kForwardKeys);
+  T* const value_tile = key_tile + Wide::elements(kForwardKeys);
   const Lane lane;
   const std::int64_t head = blockIdx.y;
   const std::int64_t sequence = blockIdx.z;
@@ -155,46 +158,44 @@ __global__ void __launch_bounds__(kThreads, 1) forward_kernel(
   // Causal blocks differ in length; the longest start first.
   const std::int64_t first = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * kRows;
   const std::int64_t warp_row = first + lane.warp * kWarpRows;
-  const std::int64_t offset = shape.query_offset(sequence, head, kDim);
-  const std::int64_t stride = shape.heads * kDim;
-  const std::int64_t key_offset = shape.key_offset(sequence, group, kDim);
-  const std::int64_t key_stride = shape.groups * kDim;
+  const auto keys = shape.key_view<kDimQk>(k, sequence, group);
+  const auto values = shape.key_view<kDimV>(v, sequence, group);
 
   // The queries pass through the key tile into registers.
-  Tiles::load(key_tile, kRows, q + offset, stride, first, shape.queries);
+  Wide::load(key_tile, kRows, shape.query_view<kDimQk>(q, sequence, head), first);
   __syncthreads();
-  std::uint32_t query[kDim / 16][4];
+  std::uint32_t query[kDimQk / 16][4];
 #pragma unroll
-  for (int kk = 0; kk < kDim / 16; ++kk) {
-    Tiles::load_a(query[kk], key_tile, lane.warp * kWarpRows, kk * 16, lane);
+  for (int kk = 0; kk < kDimQk / 16; ++kk) {
+    Wide::load_a(query[kk], key_tile, lane.warp * kWarpRows, kk * 16, lane);
   }
 
-  float sums[kDim / 8][4] = {};
+  float sums[kDimV / 8][4] = {};
   Softmax softmax;
   const std::int64_t past = first + kRows;
   const std::int64_t last = shape.causal && past < shape.keys ? past : shape.keys;
   for (std::int64_t start = 0; start < last; start += kForwardKeys) {
     __syncthreads();
-    Tiles::load(key_tile, kForwardKeys, k + key_offset, key_stride, start, shape.keys);
-    Tiles::load(value_tile, kForwardKeys, v + key_offset, key_stride, start, shape.keys);
+    Wide::load(key_tile, kForwardKeys, keys, start);
+    Values::load(value_tile, kForwardKeys, values, start);
     __syncthreads();
     float scores[kForwardKeys / 8][4] = {};
-    score<T, kDim>(scores, query, key_tile, shape, warp_row, start, lane);
+    score<T, kDimQk>(scores, query, key_tile, shape, warp_row, start, lane);
     float shrink[2];
     softmax.add(scores, shrink);
 #pragma unroll
-    for (int n = 0; n < kDim / 8; ++n) {
+    for (int n = 0; n < kDimV / 8; ++n) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         sums[n][e] *= shrink[e / 2];
       }
     }
-    multiply_columns<T, kDim, kForwardKeys>(sums, scores, value_tile, lane);
+    multiply_columns<T, kDimV, kForwardKeys>(sums, scores, value_tile, lane);
   }
 
-  normalise<kDim>(
+  normalise<kDimV>(
       sums, softmax, log_sum + shape.row_offset(sequence, head), shape.queries, warp_row, lane);
-  Tiles::store(o + offset, stride, warp_row, shape.queries, sums, 1.0F, lane);
+  Values::store(shape.query_view<kDimV>(o, sequence, head), warp_row, sums, 1.0F, lane);
 }
 
 // One warp per row: delta = sum over dim of dO O.
@@ -210,10 +211,13 @@ __global__ void __launch_bounds__(kThreads, 1)
   const std::int64_t query = row % shape.queries;
   const std::int64_t head = row / shape.queries % shape.heads;
   const std::int64_t sequence = row / shape.queries / shape.heads;
-  const std::int64_t offset = shape.query_offset(sequence, head, kDim) + query * shape.heads * kDim;
+  const auto outputs = shape.query_view<kDim>(o, sequence, head);
+  const auto gradients = shape.query_view<kDim>(d_o, sequence, head);
+  const std::int64_t offset = query * outputs.stride;
   float sum = 0.0F;
   for (int i = lane.index; i < kDim; i += kWarpThreads) {
-    sum += static_cast<float>(o[offset + i]) * static_cast<float>(d_o[offset + i]);
+    sum += static_cast<float>(outputs.data[offset + i]) *
+           static_cast<float>(gradients.data[offset + i]);
   }
 #pragma unroll
   for (int distance = kWarpThreads / 2; distance > 0; distance /= 2) {
@@ -224,40 +228,36 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
+template <typename T>
 struct BackwardOperands {
-  const void* q;
-  const void* k;
-  const void* v;
-  const void* d_o;
+  const T* q;
+  const T* k;
+  const T* v;
+  const T* d_o;
   const float* log_sum;
   const float* delta;
 };
 
-template <typename T, int kDim>
+template <typename T, int kDimQk, int kDimV>
 __global__ void __launch_bounds__(kThreads, 1)
-    query_gradient_kernel(BackwardOperands in, T* d_q, DeviceAttention shape) {
-  using Tiles = Tile<T, kDim>;
+    query_gradient_kernel(BackwardOperands<T> in, T* d_q, DeviceAttention shape) {
+  using Wide = Tile<T, kDimQk>;
+  using Values = Tile<T, kDimV>;
   T* const query_tile = reinterpret_cast<T*>(block_memory());
-  T* const output_tile = query_tile + Tiles::elements(kRows);
-  T* const key_tile = output_tile + Tiles::elements(kRows);
-  T* const value_tile = key_tile + Tiles::elements(kBackwardColumns);
+  T* const output_tile = query_tile + Wide::elements(kRows);
+  T* const key_tile = output_tile + Values::elements(kRows);
+  T* const value_tile = key_tile + Wide::elements(kBackwardColumns);
   const Lane lane;
   const std::int64_t head = blockIdx.y;
   const std::int64_t sequence = blockIdx.z;
   const std::int64_t group = head / (shape.heads / shape.groups);
   const std::int64_t first = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * kRows;
   const std::int64_t warp_row = first + lane.warp * kWarpRows;
-  const std::int64_t offset = shape.query_offset(sequence, head, kDim);
-  const std::int64_t stride = shape.heads * kDim;
-  const std::int64_t key_offset = shape.key_offset(sequence, group, kDim);
-  const std::int64_t key_stride = shape.groups * kDim;
-  const T* const keys = static_cast<const T*>(in.k) + key_offset;
-  const T* const values = static_cast<const T*>(in.v) + key_offset;
+  const auto keys = shape.key_view<kDimQk>(in.k, sequence, group);
+  const auto values = shape.key_view<kDimV>(in.v, sequence, group);
 
-  Tiles::load(
-      query_tile, kRows, static_cast<const T*>(in.q) + offset, stride, first, shape.queries);
-  Tiles::load(
-      output_tile, kRows, static_cast<const T*>(in.d_o) + offset, stride, first, shape.queries);
+  Wide::load(query_tile, kRows, shape.query_view<kDimQk>(in.q, sequence, head), first);
+  Values::load(output_tile, kRows, shape.query_view<kDimV>(in.d_o, sequence, head), first);
   float log2_sum[2];
   float delta[2];
 #pragma unroll
@@ -269,18 +269,18 @@ __global__ void __launch_bounds__(kThreads, 1)
     delta[half] = exists ? in.delta[at] : 0.0F;
   }
 
-  float sums[kDim / 8][4] = {};
+  float sums[kDimQk / 8][4] = {};
   const std::int64_t past = first + kRows;
   const std::int64_t last = shape.causal && past < shape.keys ? past : shape.keys;
   for (std::int64_t start = 0; start < last; start += kBackwardColumns) {
     __syncthreads();
-    Tiles::load(key_tile, kBackwardColumns, keys, key_stride, start, shape.keys);
-    Tiles::load(value_tile, kBackwardColumns, values, key_stride, start, shape.keys);
+    Wide::load(key_tile, kBackwardColumns, keys, start);
+    Values::load(value_tile, kBackwardColumns, values, start);
     __syncthreads();
     float scores[kBackwardColumns / 8][4] = {};
     float gradients[kBackwardColumns / 8][4] = {};
-    multiply_rows<T, kDim, kBackwardColumns>(scores, query_tile, key_tile, lane);
-    multiply_rows<T, kDim, kBackwardColumns>(gradients, output_tile, value_tile, lane);
+    multiply_rows<T, kDimQk, kBackwardColumns>(scores, query_tile, key_tile, lane);
+    multiply_rows<T, kDimV, kBackwardColumns>(gradients, output_tile, value_tile, lane);
 #pragma unroll
     for (int n = 0; n < kBackwardColumns / 8; ++n) {
 #pragma unroll
@@ -290,9 +290,9 @@ __global__ void __launch_bounds__(kThreads, 1)
         scores[n][e] = seen ? exp2f(power) * (gradients[n][e] - delta[e / 2]) : 0.0F;
       }
     }
-    multiply_columns<T, kDim, kBackwardColumns>(sums, scores, key_tile, lane);
+    multiply_columns<T, kDimQk, kBackwardColumns>(sums, scores, key_tile, lane);
   }
-  Tiles::store(d_q + offset, stride, warp_row, shape.queries, sums, shape.scale, lane);
+  Wide::store(shape.query_view<kDimQk>(d_q, sequence, head), warp_row, sums, shape.scale, lane);
 }
 
 // From scores and dP, both with keys in rows: P and dS.
@@ -318,14 +318,15 @@ __device__ inline void weigh(float (&scores)[kBackwardColumns / 8][4],
 }
 
 // Rows are keys, columns queries: everything is transposed.
-template <typename T, int kDim>
+template <typename T, int kDimQk, int kDimV>
 __global__ void __launch_bounds__(kThreads, 1)
-    key_gradient_kernel(BackwardOperands in, T* d_k, T* d_v, DeviceAttention shape) {
-  using Tiles = Tile<T, kDim>;
+    key_gradient_kernel(BackwardOperands<T> in, T* d_k, T* d_v, DeviceAttention shape) {
+  using Wide = Tile<T, kDimQk>;
+  using Values = Tile<T, kDimV>;
   T* const key_tile = reinterpret_cast<T*>(block_memory());
-  T* const value_tile = key_tile + Tiles::elements(kRows);
-  T* const query_tile = value_tile + Tiles::elements(kRows);
-  T* const output_tile = query_tile + Tiles::elements(kBackwardColumns);
+  T* const value_tile = key_tile + Wide::elements(kRows);
+  T* const query_tile = value_tile + Values::elements(kRows);
+  T* const output_tile = query_tile + Wide::elements(kBackwardColumns);
   __shared__ float log2_sum[kBackwardColumns];
   __shared__ float delta[kBackwardColumns];
   const Lane lane;
@@ -334,35 +335,21 @@ __global__ void __launch_bounds__(kThreads, 1)
   const std::int64_t shared_heads = shape.heads / shape.groups;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kRows;
   const std::int64_t warp_row = first + lane.warp * kWarpRows;
-  const std::int64_t key_offset = shape.key_offset(sequence, group, kDim);
-  const std::int64_t key_stride = shape.groups * kDim;
-  const std::int64_t stride = shape.heads * kDim;
 
-  Tiles::load(
-      key_tile, kRows, static_cast<const T*>(in.k) + key_offset, key_stride, first, shape.keys);
-  Tiles::load(
-      value_tile, kRows, static_cast<const T*>(in.v) + key_offset, key_stride, first, shape.keys);
-  float key_sums[kDim / 8][4] = {};
-  float value_sums[kDim / 8][4] = {};
+  Wide::load(key_tile, kRows, shape.key_view<kDimQk>(in.k, sequence, group), first);
+  Values::load(value_tile, kRows, shape.key_view<kDimV>(in.v, sequence, group), first);
+  float key_sums[kDimQk / 8][4] = {};
+  float value_sums[kDimV / 8][4] = {};
   for (std::int64_t head = group * shared_heads; head < (group + 1) * shared_heads; ++head) {
-    const std::int64_t offset = shape.query_offset(sequence, head, kDim);
+    const auto queries = shape.query_view<kDimQk>(in.q, sequence, head);
+    const auto outputs = shape.query_view<kDimV>(in.d_o, sequence, head);
     const std::int64_t rows = shape.row_offset(sequence, head);
     // Earlier queries see none of these keys; kRows is a multiple of the tile.
     for (std::int64_t start = shape.causal ? first : 0; start < shape.queries;
          start += kBackwardColumns) {
       __syncthreads();
-      Tiles::load(query_tile,
-                  kBackwardColumns,
-                  static_cast<const T*>(in.q) + offset,
-                  stride,
-                  start,
-                  shape.queries);
-      Tiles::load(output_tile,
-                  kBackwardColumns,
-                  static_cast<const T*>(in.d_o) + offset,
-                  stride,
-                  start,
-                  shape.queries);
+      Wide::load(query_tile, kBackwardColumns, queries, start);
+      Values::load(output_tile, kBackwardColumns, outputs, start);
       if (threadIdx.x < kBackwardColumns) {
         const std::int64_t query = start + threadIdx.x;
         const bool exists = query < shape.queries;
@@ -372,15 +359,26 @@ __global__ void __launch_bounds__(kThreads, 1)
       __syncthreads();
       float scores[kBackwardColumns / 8][4] = {};
       float gradients[kBackwardColumns / 8][4] = {};
-      multiply_rows<T, kDim, kBackwardColumns>(scores, key_tile, query_tile, lane);
-      multiply_rows<T, kDim, kBackwardColumns>(gradients, value_tile, output_tile, lane);
+      multiply_rows<T, kDimQk, kBackwardColumns>(scores, key_tile, query_tile, lane);
+      multiply_rows<T, kDimV, kBackwardColumns>(gradients, value_tile, output_tile, lane);
       weigh(scores, gradients, log2_sum, delta, shape, warp_row, start, lane);
-      multiply_columns<T, kDim, kBackwardColumns>(value_sums, scores, output_tile, lane);
-      multiply_columns<T, kDim, kBackwardColumns>(key_sums, gradients, query_tile, lane);
+      multiply_columns<T, kDimV, kBackwardColumns>(value_sums, scores, output_tile, lane);
+      multiply_columns<T, kDimQk, kBackwardColumns>(key_sums, gradients, query_tile, lane);
     }
   }
-  Tiles::store(d_k + key_offset, key_stride, warp_row, shape.keys, key_sums, shape.scale, lane);
-  Tiles::store(d_v + key_offset, key_stride, warp_row, shape.keys, value_sums, 1.0F, lane);
+  Wide::store(shape.key_view<kDimQk>(d_k, sequence, group), warp_row, key_sums, shape.scale, lane);
+  Values::store(shape.key_view<kDimV>(d_v, sequence, group), warp_row, value_sums, 1.0F, lane);
 }
+
+// Bytes of shared memory.
+template <typename T, int kDimQk, int kDimV>
+inline constexpr int kForwardMemory = static_cast<int>(sizeof(T)) *
+                                      (Tile<T, kDimQk>::elements(kForwardKeys) +
+                                       Tile<T, kDimV>::elements(kForwardKeys));
+
+template <typename T, int kDimQk, int kDimV>
+inline constexpr int kBackwardMemory = static_cast<int>(sizeof(T)) *
+                                       (Tile<T, kDimQk>::elements(kRows + kBackwardColumns) +
+                                        Tile<T, kDimV>::elements(kRows + kBackwardColumns));
 
 }  // namespace orrery::kernels::attention

@@ -24,7 +24,7 @@
 
 namespace orrery::kernels {
 
-// Head dimensions that are compiled: 64 and 128, the same for keys and values.
+// Head dimensions that are compiled, of keys and values: 64 and 64, 128 and 128, 192 and 128.
 [[nodiscard]] bool own_attention_offers(const AttentionShape& shape);
 
 // Raises the limit of shared memory of the kernels of a shape; once before a launch.

@@ -108,6 +108,14 @@ __device__ inline void multiply<__half>(float (&c)[4],
 
 #endif
 
+// Rows of one head in global memory.
+template <typename T>
+struct View {
+  T* data;
+  std::int64_t stride;  // elements from row to row
+  std::int64_t count;   // rows
+};
+
 // Rows of kDim elements in shared memory.
 template <typename T, int kDim>
 struct Tile {
@@ -118,14 +126,9 @@ struct Tile {
     return rows * kStride;
   }
 
-  // Rows [first, first + rows) of global memory by the whole block; rows from `count` on are 0.
+  // Rows [first, first + rows) of global memory by the whole block; rows past the end are 0.
   // Both sides are aligned to 16 bytes: kDim and kStride are multiples of 8.
-  static __device__ void load(T* tile,
-                              int rows,
-                              const T* source,
-                              std::int64_t stride,
-                              std::int64_t first,
-                              std::int64_t count) {
+  static __device__ void load(T* tile, int rows, const View<const T>& source, std::int64_t first) {
     constexpr int kVector = 8;
     constexpr int kVectors = kDim / kVector;
     for (int i = static_cast<int>(threadIdx.x); i < rows * kVectors;
@@ -134,8 +137,8 @@ struct Tile {
       const int column = i % kVectors * kVector;
       const std::int64_t at = first + row;
       uint4 vector = {0U, 0U, 0U, 0U};
-      if (at < count) {
-        vector = *reinterpret_cast<const uint4*>(source + at * stride + column);
+      if (at < source.count) {
+        vector = *reinterpret_cast<const uint4*>(source.data + at * source.stride + column);
       }
       *reinterpret_cast<uint4*>(tile + row * kStride + column) = vector;
     }
@@ -167,23 +170,22 @@ struct Tile {
     b[1] = two(at[8 * kStride], at[9 * kStride]);
   }
 
-  // Rows [first, first + 16) of global memory, those from `count` on left out.
-  static __device__ void store(T* target,
-                               std::int64_t stride,
+  // Rows [first, first + 16) of global memory, those past the end left out.
+  static __device__ void store(const View<T>& target,
                                std::int64_t first,
-                               std::int64_t count,
                                const float (&sums)[kDim / 8][4],
                                float factor,
                                const Lane& lane) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const std::int64_t row = first + lane.row(2 * half);
-      if (row < count) {
+      if (row < target.count) {
 #pragma unroll
         for (int n = 0; n < kDim / 8; ++n) {
           const std::uint32_t bits =
               pack(sums[n][2 * half] * factor, sums[n][2 * half + 1] * factor, T());
-          *reinterpret_cast<std::uint32_t*>(target + row * stride + n * 8 + 2 * lane.quad) = bits;
+          *reinterpret_cast<std::uint32_t*>(target.data + row * target.stride + n * 8 +
+                                            2 * lane.quad) = bits;
         }
       }
     }
@@ -204,7 +206,7 @@ __device__ inline void multiply_rows(float (&c)[kColumns / 8][4],
                                      const T* rows,
                                      const T* columns,
                                      const Lane& lane) {
-#pragma unroll
+#pragma unroll 4  // all of it needs more registers than there are
   for (int kk = 0; kk < kDim / 16; ++kk) {
     std::uint32_t a[4];
     Tile<T, kDim>::load_a(a, rows, lane.warp * kWarpRows, kk * 16, lane);

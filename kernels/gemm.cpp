@@ -187,6 +187,9 @@ LtProduct::LtProduct(const Product& product, const PrepareOptions& options) : pr
   }
   stream.synchronize();
   choose();  // again, now with the pointers of the scales
+  // Kernels are loaded at their first launch, which must not happen while a graph is captured.
+  launch(stream.get(), 0);
+  stream.synchronize();
   details_ = algorithm_details(chosen_.algo, chosen_.workspaceSize, chosen_.wavesCount);
   details_.push_back({"candidates", std::to_string(candidates_.size())});
   details_.push_back({"fast_accumulation", product.fast ? "true" : "false"});
