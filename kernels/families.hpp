@@ -24,4 +24,27 @@ namespace orrery::kernels {
 [[nodiscard]] std::unique_ptr<Runnable> make_own_attention(const KernelCase& kernel,
                                                            const PrepareOptions& options);
 
+// Own kernels, bound by memory: each of these takes the operations that its file launches.
+[[nodiscard]] std::unique_ptr<Runnable> make_norm(const KernelCase& kernel,
+                                                  const PrepareOptions& options);
+[[nodiscard]] std::unique_ptr<Runnable> make_residual_add(const KernelCase& kernel,
+                                                          const PrepareOptions& options);
+[[nodiscard]] std::unique_ptr<Runnable> make_rotary(const KernelCase& kernel,
+                                                    const PrepareOptions& options);
+[[nodiscard]] std::unique_ptr<Runnable> make_swiglu(const KernelCase& kernel,
+                                                    const PrepareOptions& options);
+[[nodiscard]] std::unique_ptr<Runnable> make_cross_entropy(const KernelCase& kernel,
+                                                           const PrepareOptions& options);
+[[nodiscard]] std::unique_ptr<Runnable> make_embedding(const KernelCase& kernel,
+                                                       const PrepareOptions& options);
+[[nodiscard]] std::unique_ptr<Runnable> make_cast(const KernelCase& kernel,
+                                                  const PrepareOptions& options);
+[[nodiscard]] std::unique_ptr<Runnable> make_permute(const KernelCase& kernel,
+                                                     const PrepareOptions& options);
+[[nodiscard]] std::unique_ptr<Runnable> make_optimizer(const KernelCase& kernel,
+                                                       const PrepareOptions& options);
+// The CUDA run time's own copies.
+[[nodiscard]] std::unique_ptr<Runnable> make_copy(const KernelCase& kernel,
+                                                  const PrepareOptions& options);
+
 }  // namespace orrery::kernels
