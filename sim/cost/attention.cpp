@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "sim/cost/measured_kernels.hpp"
 #include "sim/cost/memory_bound.hpp"
 
 namespace orrery::cost {
@@ -83,6 +84,42 @@ Bytes attention_bytes(const model::AttentionOp& op) {
   return model::bytes_per_element(op.dtype) * ((query + keys) * passes);
 }
 
+// What stands between the law of the library and the rate inside a stack.
+struct StackFactors {
+  double scale = 1.0;
+  double efficiency = 1.0;
+  double across = 1.0;
+};
+
+FlopPerSecond rate_of(const model::AttentionOp& op,
+                      const hardware::AttentionRate& rate,
+                      std::int64_t sm_count,
+                      const StackFactors& factors) {
+  double half = rate.half_length.value();
+  half *= op.causal && op.window == 0 ? 1.0 : value_or(rate.full_ratio, kFullHalfLength);
+  half *= op.backward ? value_or(rate.backward_ratio, kBackwardHalfLength) : 1.0;
+  const double keys = std::max(model::keys_in_window(op) / as_double(op.key_blocks), 1.0);
+  const double ordered = op.deterministic && op.backward ? kDeterministicBackward : 1.0;
+  return asymptote(op, rate).value() *
+         (factors.scale / ordered * factors.efficiency * factors.across * head_factor(op, rate) *
+          occupancy(op, sm_count) / (1.0 + half / keys));
+}
+
+// The kernel that was measured on this machine, if it is the one that the stack runs.
+std::optional<Cost> measured_attention(const model::AttentionOp& op,
+                                       const AttentionKernelRate& kernel,
+                                       const hardware::GpuProfile& gpu,
+                                       const hardware::SoftwareProfile& software) {
+  if (!gpu.kernels || kernel.rate != &gpu.attention || kernel.derived) {
+    return std::nullopt;
+  }
+  const auto measured = predict_attention(op, gpu, library_attention_time(op, gpu.attention, gpu));
+  return measured
+             ? std::optional(measured_cost(
+                   *measured, software.attention_efficiency, gpu, software, attention_kernels(op)))
+             : std::nullopt;
+}
+
 }  // namespace
 
 AttentionKernelRate attention_kernel_rate(const hardware::GpuProfile& gpu,
@@ -103,18 +140,23 @@ FlopPerSecond attention_rate(const model::AttentionOp& op,
                              const hardware::GpuProfile& gpu,
                              const hardware::SoftwareProfile& software) {
   const AttentionKernelRate kernel = attention_kernel_rate(gpu, software);
-  const hardware::AttentionRate& rate = *kernel.rate;
-  double half = rate.half_length.value();
-  half *= op.causal && op.window == 0 ? 1.0 : value_or(rate.full_ratio, kFullHalfLength);
-  half *= op.backward ? value_or(rate.backward_ratio, kBackwardHalfLength) : 1.0;
-  const double keys = std::max(model::keys_in_window(op) / as_double(op.key_blocks), 1.0);
   const double across = op.across_ranks
                             ? std::pow(software.context_attention_efficiency.value(), doublings(op))
                             : 1.0;
-  const double ordered = op.deterministic && op.backward ? kDeterministicBackward : 1.0;
-  return asymptote(op, rate).value() *
-         (kernel.scale / ordered * software.attention_efficiency.value() * across *
-          head_factor(op, rate) * occupancy(op, gpu.sm_count) / (1.0 + half / keys));
+  return rate_of(op,
+                 *kernel.rate,
+                 gpu.sm_count,
+                 {kernel.scale, software.attention_efficiency.value(), across});
+}
+
+Seconds library_attention_time(const model::AttentionOp& op,
+                               const hardware::AttentionRate& rate,
+                               const hardware::GpuProfile& gpu) {
+  const Seconds compute =
+      model::flop_count(op) / rate_of(op, rate, gpu.sm_count, {}) * op.imbalance;
+  const Seconds memory =
+      attention_bytes(op) / (gpu.hbm_bandwidth.value() * gpu.memory_efficiency.value());
+  return std::max(compute, memory) + gpu.launch_latency.value() * attention_kernels(op);
 }
 
 double attention_kernels(const model::AttentionOp& op) {
@@ -128,6 +170,9 @@ Cost attention_cost(const model::AttentionOp& op,
     return {};
   }
   const AttentionKernelRate kernel = attention_kernel_rate(gpu, software);
+  if (const auto measured = measured_attention(op, kernel, gpu, software)) {
+    return *measured;
+  }
   const hardware::AttentionRate& rate = *kernel.rate;
   const Seconds compute = model::flop_count(op) / attention_rate(op, gpu, software) * op.imbalance;
   const Seconds memory = attention_bytes(op) / memory_rate(gpu, software);

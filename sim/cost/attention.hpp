@@ -57,6 +57,11 @@ struct AttentionKernelRate {
                                            const hardware::GpuProfile& gpu,
                                            const hardware::SoftwareProfile& software);
 
+// Time of the kernel without any stack, its launches included: the law that calibration fits.
+[[nodiscard]] Seconds library_attention_time(const model::AttentionOp& op,
+                                             const hardware::AttentionRate& rate,
+                                             const hardware::GpuProfile& gpu);
+
 // Launches of the fused forward (one) or backward (three).
 [[nodiscard]] double attention_kernels(const model::AttentionOp& op);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/base/check.hpp"
+#include "sim/cost/measured_kernels.hpp"
 #include "sim/cost/memory_bound.hpp"
 
 namespace orrery::cost {
@@ -208,6 +209,9 @@ GemmTime gemm_time(const model::GemmOp& op,
 Cost gemm_cost(const model::GemmOp& op,
                const hardware::GpuProfile& gpu,
                const hardware::SoftwareProfile& software) {
+  if (const auto measured = predict_gemm(op, gpu)) {
+    return measured_cost(*measured, efficiency_of(op, software), gpu, software);
+  }
   const GemmTime time = gemm_time(op, gpu, software);
   bool substituted = false;
   const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, substituted);

@@ -24,6 +24,9 @@
 // exposed    | share of the memory time that compute does not hide           | 1      | fit
 // gap        | launch latency of the GPU + kernel gap of the stack           | s      | profiles
 //
+// A product of a kind that was measured on this machine is predicted from those measurements
+// (measured_kernels.hpp), with the efficiency of the stack on top; this law is for all others.
+//
 // exposed is 0.25, for grouped products 0.26. Starting a group of 16-bit rows costs the time of
 // 135 rows on the B200 of the data, of 30 on an A100.
 // The exponent of the wave ratio: a library that may choose another tile loses less than the one

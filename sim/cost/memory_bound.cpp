@@ -1,5 +1,7 @@
 #include "sim/cost/memory_bound.hpp"
 
+#include "sim/cost/measured_kernels.hpp"
+
 namespace orrery::cost {
 
 namespace {
@@ -14,10 +16,6 @@ Cost traffic(Bytes moved,
     cost.extrapolated = cost.time;
   }
   return cost;
-}
-
-bool is_norm(const model::MemoryOp& op) {
-  return op.name == "norm" || op.name.find("_norm") != std::string_view::npos;
 }
 
 // A norm of a named implementation: its own latency and rate.
@@ -38,6 +36,10 @@ Cost norm_cost(const model::MemoryOp& op,
 }
 
 }  // namespace
+
+bool is_norm(const model::MemoryOp& op) {
+  return op.name == "norm" || op.name.find("_norm") != std::string_view::npos;
+}
 
 BytesPerSecond memory_rate(const hardware::GpuProfile& gpu,
                            const hardware::SoftwareProfile& software) {
@@ -68,6 +70,13 @@ Cost memory_bound_cost(const model::MemoryOp& op,
       return norm_cost(op, *rate, gpu, software);
     }
   }
+  if (const auto measured = predict_memory(op, gpu)) {
+    Cost cost = measured_cost(*measured, software.memory_efficiency, gpu, software);
+    if (op.kernels > 1) {
+      cost += kernel_gap(gpu, software, static_cast<double>(op.kernels - 1));
+    }
+    return cost;
+  }
   Cost cost = traffic(op.read + op.written, gpu, software, memory_source(gpu, software));
   cost += kernel_gap(gpu, software, static_cast<double>(op.kernels));
   return cost;
@@ -76,8 +85,12 @@ Cost memory_bound_cost(const model::MemoryOp& op,
 Cost optimizer_cost(double parameters,
                     const hardware::GpuProfile& gpu,
                     const hardware::SoftwareProfile& software) {
+  const Bytes moved = software.optimizer_traffic.value() * parameters;
+  if (const auto measured = predict_optimizer(moved, gpu)) {
+    return measured_cost(*measured, software.memory_efficiency, gpu, software);
+  }
   const SourceKind kind = weaker(memory_source(gpu, software), software.optimizer_traffic.kind());
-  Cost cost = traffic(software.optimizer_traffic.value() * parameters, gpu, software, kind);
+  Cost cost = traffic(moved, gpu, software, kind);
   cost += kernel_gap(gpu, software, 1.0);
   return cost;
 }

@@ -19,6 +19,7 @@
 // kernel_gap        | what the stack adds to it                              | s      | stack
 // optimizer_traffic | bytes moved per parameter of the optimizer step        | byte   | stack
 //
+// Kernels that were measured on this machine come before all of this: measured_kernels.hpp.
 // Norms: latency and share of the implementation that the stack names (norm_kernel), where the
 // GPU's profile knows it. Reached on the published norms: 4 to 13 % by implementation and
 // direction. Range: 0.25 MiB and above; smaller kernels are all gap. Cache reuse between kernels is
@@ -44,6 +45,9 @@ namespace orrery::cost {
 [[nodiscard]] Cost kernel_gap(const hardware::GpuProfile& gpu,
                               const hardware::SoftwareProfile& software,
                               double kernels);
+
+// Norms of layers, of queries and keys, of embeddings; forward and backward.
+[[nodiscard]] bool is_norm(const model::MemoryOp& op);
 
 [[nodiscard]] Cost memory_bound_cost(const model::MemoryOp& op,
                                      const hardware::GpuProfile& gpu,

@@ -224,7 +224,8 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
                                        where,
                                        scenario.where("cluster.network.collectives"),
                                        "cluster.network.collectives",
-                                       diagnostics);
+                                       diagnostics,
+                                       gpu ? gpu->collectives.get() : nullptr);
   std::vector<hardware::GpuProfile> others;
   for (const hardware::MixedNodes& block : scenario.cluster.mixed) {
     auto other = hardware::load_gpu_profile(

@@ -33,12 +33,16 @@
 // attention           | rates of the best attention kernel; attention_kernels: those of other
 //                     | generations, which a stack names (software_profile.hpp)
 //
+// kernels             | times of single kernels on one machine, where a calibration profile was
+//                     | given in place of this file (calibration_profile.hpp)
+//
 // Rates that differ from the datasheet peak are the point: predictions use `sustained`. A kernel
 // that runs between memory-bound ones can exceed it a little, up to the burst rate; that is the
 // business of the stack's gemm_efficiency (software_profile.hpp). A data type without an entry is
 // one the GPU has no fast unit for.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,9 +50,12 @@
 
 #include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
+#include "sim/hardware/kernel_tables.hpp"
 #include "sim/model/op.hpp"
 
 namespace orrery::hardware {
+
+struct CollectiveTables;
 
 enum class GpuArch { volta, ampere, ada, hopper, blackwell };
 
@@ -102,6 +109,13 @@ struct NvlinkProfile {
   bool nvls = false;        // NVSwitch reductions (Hopper and later)
 };
 
+// Which measurement of which machine stands behind a profile.
+struct CalibrationStamp {
+  std::string id;           // of the fingerprint
+  std::string measured_at;  // ISO 8601
+  std::string device;       // as the driver calls it
+};
+
 struct GpuProfile {
   std::string name;       // key in scenarios, e.g. "h100-sxm-80gb"
   std::string full_name;  // vendor's name
@@ -120,6 +134,9 @@ struct GpuProfile {
   Coefficient<BytesPerSecond> host_bandwidth;  // pinned copy GPU -> host, one direction
   Coefficient<BytesPerSecond> pcie_bandwidth;  // GPU -> GPU of one host where there is no NVLink
   Coefficient<double> power_watts;             // board power limit
+  std::optional<CalibrationStamp> calibration = {};
+  std::shared_ptr<const KernelTables> kernels = {};
+  std::shared_ptr<const CollectiveTables> collectives = {};  // measured between these GPUs
 
   // The entry of a data type, or nullptr when the GPU has no such unit.
   [[nodiscard]] const GemmRate* find_gemm(model::Dtype dtype) const;

@@ -10,6 +10,7 @@
 #include <set>
 #include <system_error>
 
+#include "sim/base/error.hpp"
 #include "sim/hardware/profile_document.hpp"
 #include "sim/yaml/document.hpp"
 
@@ -183,6 +184,10 @@ std::optional<Found> find_path(const fs::path& path, const SourceLocation& where
   return std::nullopt;
 }
 
+bool is_path(const fs::path& path) {
+  return path.has_parent_path() || path.extension() == kExtension || path.extension() == ".yml";
+}
+
 std::optional<Found> find_profile(std::string_view name,
                                   const ProfileKind& kind,
                                   const ProfileSearch& search,
@@ -190,7 +195,7 @@ std::optional<Found> find_profile(std::string_view name,
                                   std::string_view key,
                                   Diagnostics& diagnostics) {
   const fs::path path(name);
-  if (path.has_parent_path() || path.extension() == kExtension || path.extension() == ".yml") {
+  if (is_path(path)) {
     std::optional<Found> found = find_path(path, where);
     if (!found) {
       diagnostics.error(where,
@@ -248,11 +253,75 @@ std::optional<Profile> load(
     return std::nullopt;
   }
   std::optional<Profile> profile = read_document(*root, shown, diagnostics);
-  if (profile && found->by_name && profile->name != name) {
+  if (profile && found->by_name && profile->name != name && !is_calibration(*root)) {
     report_name(name, profile->name, *root, diagnostics);
     return std::nullopt;
   }
   return profile;
+}
+
+// The shipped profile that a calibration profile builds on; never another calibration.
+std::optional<GpuProfile> load_base(std::string_view name,
+                                    const ProfileSearch& search,
+                                    Diagnostics& diagnostics) {
+  for (const fs::path& directory : search.directories) {
+    const fs::path candidate = directory / kGpu.folder / (std::string(name) + ".yaml");
+    if (name.empty() || !file_exists(candidate)) {
+      continue;
+    }
+    const std::string shown = shown_name(candidate);
+    const auto root = yaml::parse_file(candidate, yaml::Limits{}, diagnostics, shown);
+    if (root && !is_calibration(*root)) {
+      return read_gpu_document(*root, shown, diagnostics);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<GpuProfile> read_calibrated(const yaml::Value& root,
+                                          const std::string& file,
+                                          const ProfileSearch& search,
+                                          Diagnostics& diagnostics) {
+  auto profile = read_calibration_document(root, file, diagnostics);
+  if (!profile) {
+    return std::nullopt;
+  }
+  Diagnostics problems;
+  auto base = load_base(profile->base, search, problems);
+  if (!base && !problems.has_errors()) {
+    report_unknown(profile->base, kGpu, search, profile->base_where, "base", problems);
+  }
+  for (const Diagnostic& problem : problems.all()) {
+    diagnostics.add(problem);
+  }
+  if (!base) {
+    return std::nullopt;
+  }
+  if (const auto reason = foreign_reason(*profile, *base); reason && !search.allow_foreign) {
+    throw Error(ErrorKind::device,
+                fmt::format("{}: is the profile of another GPU: {} (--allow-foreign-profile uses "
+                            "it all the same)",
+                            file,
+                            *reason));
+  }
+  return calibrated(*std::move(base), *std::move(profile), diagnostics);
+}
+
+// A calibration under the name of a shipped profile must be one of that GPU.
+void refuse_other_name(std::string_view name,
+                       const GpuProfile& profile,
+                       const ProfileSearch& search) {
+  Diagnostics unused;
+  if (profile.name == name || search.allow_foreign || !load_base(name, search, unused)) {
+    return;
+  }
+  throw Error(ErrorKind::device,
+              fmt::format("{}: stands for {}, but was measured on {}, whose profile is {} "
+                          "(--allow-foreign-profile uses it all the same)",
+                          profile.file,
+                          name,
+                          profile.calibration->device,
+                          profile.name));
 }
 
 bool add_tables(const fs::path& path, CollectiveTables& tables, Diagnostics& diagnostics) {
@@ -307,7 +376,21 @@ std::optional<GpuProfile> load_gpu_profile(std::string_view name_or_path,
                                            const SourceLocation& where,
                                            std::string_view key,
                                            Diagnostics& diagnostics) {
-  return load<GpuProfile>(name_or_path, kGpu, search, where, key, diagnostics, read_gpu_document);
+  auto profile = load<GpuProfile>(
+      name_or_path,
+      kGpu,
+      search,
+      where,
+      key,
+      diagnostics,
+      [&search](const yaml::Value& root, const std::string& file, Diagnostics& problems) {
+        return is_calibration(root) ? read_calibrated(root, file, search, problems)
+                                    : read_gpu_document(root, file, problems);
+      });
+  if (profile && profile->calibration && !is_path(fs::path(name_or_path))) {
+    refuse_other_name(name_or_path, *profile, search);
+  }
+  return profile;
 }
 
 std::optional<SoftwareProfile> load_software_profile(std::string_view name_or_path,
@@ -319,11 +402,18 @@ std::optional<SoftwareProfile> load_software_profile(std::string_view name_or_pa
       name_or_path, kSoftware, search, where, key, diagnostics, read_software_document);
 }
 
+std::optional<CalibrationProfile> load_calibration(const fs::path& path, Diagnostics& diagnostics) {
+  const std::string shown = shown_name(path);
+  const auto root = yaml::parse_file(path, yaml::Limits{}, diagnostics, shown);
+  return root ? read_calibration_document(*root, shown, diagnostics) : std::nullopt;
+}
+
 bool load_collective_tables(NetworkSpec& network,
                             const ProfileSearch& search,
                             const SourceLocation& where,
                             std::string_view key,
-                            Diagnostics& diagnostics) {
+                            Diagnostics& diagnostics,
+                            const CollectiveTables* calibrated) {
   network.tables = nullptr;
   if (network.collectives == kNoTables) {
     return true;
@@ -341,6 +431,11 @@ bool load_collective_tables(NetworkSpec& network,
     if (!add_tables(own->path, tables, diagnostics)) {
       return false;
     }
+  }
+  if (calibrated != nullptr) {
+    tables.tables.insert(tables.tables.end(), calibrated->tables.begin(), calibrated->tables.end());
+  }
+  if (!tables.tables.empty()) {
     network.rig = tables.tables.front().rig;
   }
   for (const fs::path& file : shipped_tables(search)) {

@@ -7,6 +7,10 @@
 // share folder and in $ORRERY_PROFILES), or by the path of a file. Every coefficient must state
 // value and source; a missing one is an error with file, line, column and key. A name that is not
 // found is an error that lists the names that are.
+//
+// A GPU profile may also be a calibration profile (calibration_profile.hpp): its base is then found
+// by name in the same directories. One that was measured on another GPU than its base throws
+// Error(ErrorKind::device), unless the search allows it.
 
 #include <filesystem>
 #include <optional>
@@ -15,6 +19,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/hardware/calibration_profile.hpp"
 #include "sim/hardware/collective_tables.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/software_profile.hpp"
@@ -23,6 +28,7 @@ namespace orrery::hardware {
 
 struct ProfileSearch {
   std::vector<std::filesystem::path> directories;  // in order of preference
+  bool allow_foreign = false;  // calibration profiles of another GPU than their base
 };
 
 // The standard directories for a scenario file (may be empty) and the running program.
@@ -43,13 +49,20 @@ struct ProfileSearch {
                                                                    std::string_view key,
                                                                    Diagnostics& diagnostics);
 
+// A calibration profile by its path, for those who compare or check profiles. Nothing after a
+// diagnostic; throws Error(ErrorKind::io) when the file cannot be read.
+[[nodiscard]] std::optional<CalibrationProfile> load_calibration(const std::filesystem::path& path,
+                                                                 Diagnostics& diagnostics);
+
 // Fills network.tables: the shipped tables of measured collectives (`collectives/*.yaml` of the
-// first directory that has any) and, before them, those of the file that network.collectives
-// names, whose rig is then preferred. `none` there: no tables. False after an error.
+// first directory that has any) and, before them, those that were `calibrated` on the same machine
+// (may be null) and those of the file that network.collectives names; the first rig of these is
+// then preferred. `none` there: no tables. False after an error.
 [[nodiscard]] bool load_collective_tables(NetworkSpec& network,
                                           const ProfileSearch& search,
                                           const SourceLocation& where,
                                           std::string_view key,
-                                          Diagnostics& diagnostics);
+                                          Diagnostics& diagnostics,
+                                          const CollectiveTables* calibrated = nullptr);
 
 }  // namespace orrery::hardware

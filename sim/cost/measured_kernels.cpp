@@ -1,0 +1,425 @@
+#include "sim/cost/measured_kernels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "sim/cost/gemm.hpp"
+#include "sim/cost/memory_bound.hpp"
+
+namespace orrery::cost {
+
+namespace {
+
+using hardware::KernelCall;
+using hardware::KernelOperation;
+using hardware::KernelPlace;
+using hardware::KernelPoint;
+using hardware::KernelPrecision;
+using hardware::KernelRole;
+using hardware::KernelSeries;
+
+constexpr std::size_t kNeighbours = 3;
+constexpr double kNearest = 0.1;  // keeps the weight of a point that is almost hit finite
+constexpr double kSamePlace = 1e-9;
+constexpr double kReach = 0.6931471805599453;  // log 2
+
+double distance(const KernelPlace& a, const KernelPlace& b, std::size_t axes) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < axes; ++i) {
+    sum += (a[i] - b[i]) * (a[i] - b[i]);
+  }
+  return std::sqrt(sum);
+}
+
+struct Near {
+  double distance = std::numeric_limits<double>::infinity();
+  const KernelPoint* point = nullptr;
+};
+
+// Ascending in distance; points of equal distance in the order of the series.
+std::array<Near, kNeighbours> nearest(const KernelSeries& series,
+                                      const KernelPlace& place,
+                                      std::size_t axes) {
+  std::array<Near, kNeighbours> found;
+  for (const KernelPoint& point : series.points) {
+    Near candidate{distance(point.place, place, axes), &point};
+    for (Near& slot : found) {
+      if (candidate.distance < slot.distance) {
+        std::swap(slot, candidate);
+      }
+    }
+  }
+  return found;
+}
+
+bool is_outside(const KernelSeries& series, const KernelPlace& place, std::size_t axes) {
+  for (std::size_t i = 0; i < axes; ++i) {
+    if (place[i] < series.low[i] - kReach || place[i] > series.high[i] + kReach) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_hit(const Near& near, const KernelCall& call) {
+  return near.point != nullptr && near.distance < kSamePlace &&
+         (hardware::is_memory_bound(call.operation) || near.point->call.extents == call.extents);
+}
+
+double neighbour_factor(const std::array<Near, kNeighbours>& near, double trust) {
+  double sum = 0.0;
+  double weights = trust;
+  for (const Near& one : near) {
+    if (one.point == nullptr) {
+      break;
+    }
+    const double weight = 1.0 / (one.distance + kNearest);
+    sum += weight * std::log(one.point->time / one.point->fitted);
+    weights += weight;
+  }
+  return std::exp(sum / weights);
+}
+
+KernelPrecision precision_of(model::Dtype dtype, model::Fp8Scaling scaling) {
+  switch (dtype) {
+    case model::Dtype::fp32:
+      return KernelPrecision::fp32;
+    case model::Dtype::tf32:
+      return KernelPrecision::tf32;
+    case model::Dtype::bf16:
+      return KernelPrecision::bf16;
+    case model::Dtype::fp16:
+      return KernelPrecision::fp16;
+    case model::Dtype::fp4:
+      return KernelPrecision::nvfp4;
+    case model::Dtype::fp8:
+      break;
+  }
+  switch (scaling) {
+    case model::Fp8Scaling::block:
+      return KernelPrecision::fp8_block;
+    case model::Fp8Scaling::rowwise:
+      return KernelPrecision::fp8_row;
+    case model::Fp8Scaling::mx:
+      return KernelPrecision::mxfp8;
+    default:
+      return KernelPrecision::fp8_tensor;
+  }
+}
+
+model::Dtype dtype_of(KernelPrecision precision) {
+  switch (precision) {
+    case KernelPrecision::fp32:
+      return model::Dtype::fp32;
+    case KernelPrecision::tf32:
+      return model::Dtype::tf32;
+    case KernelPrecision::bf16:
+      return model::Dtype::bf16;
+    case KernelPrecision::fp16:
+      return model::Dtype::fp16;
+    case KernelPrecision::nvfp4:
+      return model::Dtype::fp4;
+    default:
+      return model::Dtype::fp8;
+  }
+}
+
+model::Fp8Scaling scaling_of(KernelPrecision precision) {
+  switch (precision) {
+    case KernelPrecision::fp8_row:
+      return model::Fp8Scaling::rowwise;
+    case KernelPrecision::fp8_block:
+      return model::Fp8Scaling::block;
+    case KernelPrecision::mxfp8:
+      return model::Fp8Scaling::mx;
+    case KernelPrecision::nvfp4:
+      return model::Fp8Scaling::nvfp4;
+    default:
+      return model::Fp8Scaling::delayed;
+  }
+}
+
+KernelRole role_of(const model::GemmOp& op) {
+  switch (op.role) {
+    case model::GemmRole::fprop:
+      return KernelRole::fprop;
+    case model::GemmRole::dgrad:
+      return KernelRole::dgrad;
+    case model::GemmRole::wgrad:
+      break;
+  }
+  return op.accumulates ? KernelRole::wgrad_accumulate : KernelRole::wgrad;
+}
+
+// The role that comes nearest where a role was not measured.
+KernelRole stand_in(KernelRole role) {
+  switch (role) {
+    case KernelRole::wgrad_accumulate:
+      return KernelRole::wgrad;
+    case KernelRole::wgrad:
+      return KernelRole::wgrad_accumulate;
+    default:
+      return KernelRole::fprop;
+  }
+}
+
+// What a memory-bound operation of the model is called among the cases.
+struct NamedKernel {
+  std::string_view name;
+  KernelOperation operation;
+  KernelRole role;
+};
+
+constexpr std::array<NamedKernel, 16> kNames = {{
+    {"activation", KernelOperation::swiglu, KernelRole::forward},
+    {"activation_backward", KernelOperation::swiglu, KernelRole::backward},
+    {"rotary", KernelOperation::rotary, KernelRole::forward},
+    {"rotary_backward", KernelOperation::rotary, KernelRole::backward},
+    {"embedding", KernelOperation::embedding, KernelRole::forward},
+    {"embedding_gradient", KernelOperation::embedding, KernelRole::backward},
+    {"cross_entropy", KernelOperation::cross_entropy, KernelRole::forward},
+    {"cross_entropy_backward", KernelOperation::cross_entropy, KernelRole::backward},
+    {"permute", KernelOperation::permute, KernelRole::forward},
+    {"permute_backward", KernelOperation::permute, KernelRole::backward},
+    {"unpermute", KernelOperation::unpermute, KernelRole::forward},
+    {"unpermute_backward", KernelOperation::unpermute, KernelRole::backward},
+    {"residual_add", KernelOperation::residual_add, KernelRole::none},
+    {"residual_gradient_add", KernelOperation::residual_add, KernelRole::none},
+    {"fp8_cast", KernelOperation::quantize, KernelRole::forward},
+    {"fp8_cast_transpose", KernelOperation::quantize_transpose, KernelRole::forward},
+}};
+
+const KernelSeries* first_of(const hardware::KernelTables& tables,
+                             KernelOperation operation,
+                             KernelRole role) {
+  for (const KernelSeries& series : tables.series) {
+    if (series.operation == operation && series.role == role) {
+      return &series;
+    }
+  }
+  return nullptr;
+}
+
+const KernelSeries* series_of(const model::MemoryOp& op, const hardware::KernelTables& tables) {
+  if (is_norm(op)) {
+    const KernelRole role = op.read > op.written ? KernelRole::backward : KernelRole::forward;
+    const KernelSeries* rms = first_of(tables, KernelOperation::rms_norm, role);
+    return rms != nullptr ? rms : first_of(tables, KernelOperation::layer_norm, role);
+  }
+  for (const NamedKernel& named : kNames) {
+    if (named.name == op.name) {
+      return first_of(tables, named.operation, named.role);
+    }
+  }
+  return nullptr;
+}
+
+KernelPrediction predict_moved(const KernelSeries& series, Bytes moved, Seconds floor) {
+  const KernelCall call{
+      .operation = series.operation, .role = series.role, .precision = series.precision};
+  return predict_kernel(series, call, moved, line_time(series.line, Flop{}, moved), floor);
+}
+
+}  // namespace
+
+std::string_view to_string(Reach reach) {
+  switch (reach) {
+    case Reach::exact:
+      return "exact";
+    case Reach::interpolated:
+      return "interpolated";
+    case Reach::extrapolated:
+      return "extrapolated";
+    case Reach::launch_floor:
+      break;
+  }
+  return "launch floor";
+}
+
+Seconds line_time(const hardware::KernelLine& line, Flop work, Bytes moved) {
+  return line.a + seconds(line.b * in_flop(work) + line.c * in_bytes(moved));
+}
+
+KernelPrediction predict_kernel(
+    const KernelSeries& series, const KernelCall& call, Bytes moved, Seconds line, Seconds floor) {
+  const std::size_t axes = hardware::place_axes(series.operation);
+  const KernelPlace place = hardware::place_of(call, moved);
+  const std::array<Near, kNeighbours> near = nearest(series, place, axes);
+  if (is_hit(near[0], call)) {
+    return {near[0].point->time, Reach::exact, 0.0};
+  }
+  KernelPrediction prediction{line, Reach::interpolated, series.line.residual.median};
+  if (is_outside(series, place, axes)) {
+    prediction.reach = Reach::extrapolated;
+    prediction.residual = series.line.residual.p90;
+  } else if (series.line.trust) {
+    prediction.time = line * neighbour_factor(near, *series.line.trust);
+  }
+  if (prediction.time < floor) {
+    return {floor, Reach::launch_floor, series.line.residual.p90};
+  }
+  return prediction;
+}
+
+KernelCall call_of(const model::GemmOp& op) {
+  KernelCall call{.operation = op.grouped ? KernelOperation::grouped_gemm : KernelOperation::gemm,
+                  .role = role_of(op),
+                  .precision = precision_of(op.dtype, op.scaling)};
+  if (op.grouped) {
+    const std::int64_t rows = op.role == model::GemmRole::wgrad ? op.k : op.m;
+    call.extents = {op.batch, op.m, op.n, op.k, rows};
+  } else {
+    call.extents = {op.m, op.n, op.k};
+  }
+  return call;
+}
+
+KernelCall call_of(const model::AttentionOp& op) {
+  return {.operation = KernelOperation::attention,
+          .role = op.backward ? KernelRole::backward : KernelRole::forward,
+          .precision = precision_of(op.dtype, model::Fp8Scaling::delayed),
+          .extents = {op.sequences,
+                      op.heads,
+                      op.query_groups,
+                      op.query_length,
+                      op.key_length,
+                      op.head_dim_qk,
+                      op.head_dim_v,
+                      op.causal ? 1 : 0}};
+}
+
+std::optional<model::GemmOp> gemm_of(const KernelCall& call) {
+  const bool grouped = call.operation == KernelOperation::grouped_gemm;
+  if (!grouped && call.operation != KernelOperation::gemm) {
+    return std::nullopt;
+  }
+  const std::size_t first = grouped ? 1 : 0;
+  const bool wgrad = call.role == KernelRole::wgrad || call.role == KernelRole::wgrad_accumulate;
+  return model::GemmOp{.name = "gemm",
+                       .role = wgrad                            ? model::GemmRole::wgrad
+                               : call.role == KernelRole::dgrad ? model::GemmRole::dgrad
+                                                                : model::GemmRole::fprop,
+                       .m = call.extents[first],
+                       .n = call.extents[first + 1],
+                       .k = call.extents[first + 2],
+                       .batch = grouped ? call.extents[0] : 1,
+                       .dtype = dtype_of(call.precision),
+                       .scaling = scaling_of(call.precision),
+                       .grouped = grouped,
+                       .accumulates = call.role == KernelRole::wgrad_accumulate};
+}
+
+std::optional<model::AttentionOp> attention_of(const KernelCall& call) {
+  if (call.operation != KernelOperation::attention) {
+    return std::nullopt;
+  }
+  model::AttentionOp op;
+  op.sequences = call.extents[0];
+  op.heads = call.extents[1];
+  op.query_groups = call.extents[2];
+  op.query_length = call.extents[3];
+  op.key_length = call.extents[4];
+  op.head_dim_qk = call.extents[5];
+  op.head_dim_v = call.extents[6];
+  op.causal = call.extents[7] != 0;
+  op.backward = call.role == KernelRole::backward;
+  op.dtype = dtype_of(call.precision);
+  return op;
+}
+
+std::optional<KernelPrediction> predict_gemm(const model::GemmOp& op,
+                                             const hardware::GpuProfile& gpu) {
+  if (!gpu.kernels || is_attention_product(op) || (op.batch != 1 && !op.grouped)) {
+    return std::nullopt;
+  }
+  KernelCall call = call_of(op);
+  const KernelSeries* series = gpu.kernels->find(call.operation, call.role, call.precision);
+  const bool measured = series != nullptr;
+  if (!measured) {
+    call.role = stand_in(call.role);
+    series = gpu.kernels->find(call.operation, call.role, call.precision);
+  }
+  if (series == nullptr) {
+    return std::nullopt;
+  }
+  const Bytes moved = gemm_bytes(op);
+  KernelPrediction prediction =
+      predict_kernel(*series,
+                     call,
+                     moved,
+                     line_time(series->line, model::flop_count(op), moved),
+                     gpu.launch_latency.value());
+  if (prediction.reach != Reach::exact) {
+    prediction.time *= alignment_penalty(op);
+  }
+  if (!measured) {
+    prediction.reach = Reach::extrapolated;
+    prediction.residual = series->line.residual.p90;
+  }
+  return prediction;
+}
+
+std::optional<KernelPrediction> predict_attention(const model::AttentionOp& op,
+                                                  const hardware::GpuProfile& gpu,
+                                                  Seconds law) {
+  if (!gpu.kernels || op.window != 0 || op.key_blocks != 1 || op.across_ranks || op.deterministic ||
+      op.imbalance != 1.0) {
+    return std::nullopt;
+  }
+  const KernelCall call = call_of(op);
+  const KernelSeries* series = gpu.kernels->find(call.operation, call.role, call.precision);
+  if (series == nullptr) {
+    return std::nullopt;
+  }
+  return predict_kernel(*series, call, Bytes{}, law, gpu.launch_latency.value());
+}
+
+std::optional<KernelPrediction> predict_memory(const model::MemoryOp& op,
+                                               const hardware::GpuProfile& gpu) {
+  if (!gpu.kernels) {
+    return std::nullopt;
+  }
+  const KernelSeries* series = series_of(op, *gpu.kernels);
+  if (series == nullptr) {
+    return std::nullopt;
+  }
+  return predict_moved(*series, op.read + op.written, gpu.launch_latency.value());
+}
+
+std::optional<KernelPrediction> predict_optimizer(Bytes traffic, const hardware::GpuProfile& gpu) {
+  const KernelSeries* series =
+      gpu.kernels ? first_of(*gpu.kernels, KernelOperation::adamw, KernelRole::none) : nullptr;
+  if (series == nullptr) {
+    return std::nullopt;
+  }
+  return predict_moved(*series, traffic, gpu.launch_latency.value());
+}
+
+Cost measured_cost(const KernelPrediction& prediction,
+                   const Coefficient<double>& efficiency,
+                   const hardware::GpuProfile& gpu,
+                   const hardware::SoftwareProfile& software,
+                   double launches) {
+  const Seconds launch = std::min(gpu.launch_latency.value() * launches, prediction.time);
+  const Seconds busy = prediction.time - launch;
+  const Seconds stretched = busy / efficiency.value();
+  Cost cost;
+  if (stretched > busy) {
+    cost = term(busy, SourceKind::measured);
+    cost += term(stretched - busy, efficiency.kind());
+  } else {
+    cost = term(stretched, weaker(SourceKind::measured, efficiency.kind()));
+  }
+  Cost gap = term(launch, SourceKind::measured);
+  gap += term(software.kernel_gap.value() * launches, software.kernel_gap.kind());
+  gap.gap = gap.time;
+  cost += gap;
+  if (prediction.reach == Reach::extrapolated) {
+    cost.extrapolated = cost.time;
+  }
+  return cost;
+}
+
+}  // namespace orrery::cost

@@ -1,0 +1,67 @@
+#pragma once
+
+// Which machine was measured, with which versions? What makes two calibrations comparable.
+//
+// A field is `group.name` in a profile: `gpu.name`, `libs.nccl.runtime`. What cannot be found out
+// on a machine reads `unknown`, never a guess.
+//
+// symbol   | meaning                                                         | unit | origin
+// ---------|-----------------------------------------------------------------|------|----------------
+// identity | fields that tell one machine and installation from another      | -    | driver, CUDA
+// (others) | what was seen while measuring: sustained clocks, throttling     | -    | NVML
+// id       | SHA-256 of the identity, `key=value` a line, in the order below | -    | computed
+//
+// A device name leads to the shipped profile that supplies datasheet values (base_of_device).
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::hardware {
+
+enum class FieldKind { text, count, number, flag, list };
+
+struct FingerprintField {
+  std::string_view key;
+  FieldKind kind = FieldKind::text;
+  bool identity = true;
+};
+
+inline constexpr std::string_view kUnknownField = "unknown";
+
+[[nodiscard]] std::span<const FingerprintField> fingerprint_fields();
+
+// Position of a field; nothing when there is none of that name.
+[[nodiscard]] std::optional<std::size_t> field_index(std::string_view key);
+
+struct Fingerprint {
+  Fingerprint();  // all unknown
+
+  std::vector<std::string> values;  // by fingerprint_fields()
+
+  [[nodiscard]] const std::string& get(std::string_view key) const;
+  void set(std::string_view key, std::string value);
+
+  friend bool operator==(const Fingerprint& a, const Fingerprint& b) = default;
+};
+
+[[nodiscard]] std::string fingerprint_id(const Fingerprint& fingerprint);
+
+struct FieldChange {
+  std::string key;
+  std::string from;
+  std::string to;
+};
+
+// In the order of the fields; `identity_only` leaves out what was seen while measuring.
+[[nodiscard]] std::vector<FieldChange> changed_fields(const Fingerprint& from,
+                                                      const Fingerprint& to,
+                                                      bool identity_only);
+
+// The shipped profile of a device, by the name that the driver gives it.
+[[nodiscard]] std::optional<std::string_view> base_of_device(std::string_view device);
+
+}  // namespace orrery::hardware
