@@ -116,6 +116,7 @@ ExitCode dispatch(int argc, const char* const* argv, sweep::Crew& crew) {
   add_schema_command(app, action);
   add_export_command(app, action);
   add_validate_command(app, action);
+  add_compare_command(app, action);
   add_sweep_command(app, action, crew);
   for (const ExternalCommand& command : external_commands()) {
     app.add_subcommand(std::string(command.name), std::string(command.summary));

@@ -12,6 +12,7 @@
 // export   | the same for other programs: traces, tables, JSON
 // sweep    | what happens at many values of its keys
 // validate | how far are predictions from published measurements
+// compare  | what differs between two calibrations of a machine, or two scenarios
 
 #include <functional>
 
@@ -37,6 +38,7 @@ void add_list_command(CLI::App& app, Action& action);
 void add_schema_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);
 void add_validate_command(CLI::App& app, Action& action);
+void add_compare_command(CLI::App& app, Action& action);
 // `crew` evaluates the points; it must outlive the action.
 void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew);
 

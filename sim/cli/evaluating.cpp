@@ -58,14 +58,16 @@ void fail(InputFile& file, const Error& error) {
   message(error.what());
 }
 
+}  // namespace
+
 hardware::ProfileSearch search_for(const scenario::Scenario& scenario,
                                    const EvaluationOptions& options) {
-  return evaluate::profile_search(
+  hardware::ProfileSearch search = evaluate::profile_search(
       scenario.file,
       std::vector<std::filesystem::path>(options.profiles.begin(), options.profiles.end()));
+  search.allow_foreign = options.allow_foreign;
+  return search;
 }
-
-}  // namespace
 
 std::string read_standard_input() {
   std::string text;

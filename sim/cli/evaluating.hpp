@@ -24,8 +24,13 @@ struct EvaluationOptions {
   std::optional<std::uint64_t> seed;
   int threads = 0;
   std::vector<std::string> profiles;  // directories, searched first
+  bool allow_foreign = false;         // calibration profiles of other GPUs
   bool quiet = false;
 };
+
+// Where the profiles of a scenario are looked for.
+[[nodiscard]] hardware::ProfileSearch search_for(const scenario::Scenario& scenario,
+                                                 const EvaluationOptions& options);
 
 // One file of the command line on its way.
 struct InputFile {

@@ -68,7 +68,11 @@ ExitCode explain_file(const ExplainOptions& options) {
   }
   Diagnostics problems;
   const std::optional<std::string> text =
-      evaluate::explain(*file.scenario, *file.evaluation, metric.name, problems);
+      evaluate::explain(*file.scenario,
+                        *file.evaluation,
+                        metric.name,
+                        problems,
+                        search_for(*file.scenario, options.evaluation));
   message_block(to_string(problems));
   if (!text) {
     return ExitCode::invalid;

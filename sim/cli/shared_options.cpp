@@ -29,6 +29,9 @@ void add_evaluation_options(CLI::App& command, EvaluationOptions& options) {
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR")
       ->allow_extra_args(false);
+  command.add_flag("--allow-foreign-profile",
+                   options.allow_foreign,
+                   "Use calibration profiles of another GPU than they stand for");
   command.add_flag("-q,--quiet", options.quiet, "No progress and no messages but errors");
 }
 

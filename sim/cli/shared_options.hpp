@@ -12,7 +12,7 @@
 
 namespace orrery::cli {
 
-// --trials, --seed, --threads, --profiles, -q
+// --trials, --seed, --threads, --profiles, --allow-foreign-profile, -q
 void add_evaluation_options(CLI::App& command, EvaluationOptions& options);
 
 // -o FILE

@@ -133,6 +133,7 @@ std::optional<sweep::Sweep> make_sweep(const SweepOptions& options, Diagnostics&
                      .trials = file.trials,
                      .seed = file.seed,
                      .search = evaluate::profile_search(base->file(), profiles)};
+  sweep.search.allow_foreign = options.evaluation.allow_foreign;
   sweep::check_values(sweep, diagnostics);
   return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(sweep));
 }

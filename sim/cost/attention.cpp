@@ -105,21 +105,6 @@ FlopPerSecond rate_of(const model::AttentionOp& op,
           occupancy(op, sm_count) / (1.0 + half / keys));
 }
 
-// The kernel that was measured on this machine, if it is the one that the stack runs.
-std::optional<Cost> measured_attention(const model::AttentionOp& op,
-                                       const AttentionKernelRate& kernel,
-                                       const hardware::GpuProfile& gpu,
-                                       const hardware::SoftwareProfile& software) {
-  if (!gpu.kernels || kernel.rate != &gpu.attention || kernel.derived) {
-    return std::nullopt;
-  }
-  const auto measured = predict_attention(op, gpu, library_attention_time(op, gpu.attention, gpu));
-  return measured
-             ? std::optional(measured_cost(
-                   *measured, software.attention_efficiency, gpu, software, attention_kernels(op)))
-             : std::nullopt;
-}
-
 }  // namespace
 
 AttentionKernelRate attention_kernel_rate(const hardware::GpuProfile& gpu,
@@ -159,6 +144,18 @@ Seconds library_attention_time(const model::AttentionOp& op,
   return std::max(compute, memory) + gpu.launch_latency.value() * attention_kernels(op);
 }
 
+std::optional<KernelPrediction> measured_attention(const model::AttentionOp& op,
+                                                   const hardware::GpuProfile& gpu,
+                                                   const hardware::SoftwareProfile& software) {
+  if (!gpu.kernels) {
+    return std::nullopt;
+  }
+  const AttentionKernelRate kernel = attention_kernel_rate(gpu, software);
+  return kernel.rate != &gpu.attention || kernel.derived
+             ? std::nullopt
+             : predict_attention(op, gpu, library_attention_time(op, gpu.attention, gpu));
+}
+
 double attention_kernels(const model::AttentionOp& op) {
   return (op.backward ? kBackwardKernels : kForwardKernels) * as_double(op.key_blocks);
 }
@@ -169,10 +166,11 @@ Cost attention_cost(const model::AttentionOp& op,
   if (op.sequences <= 0 || op.heads <= 0 || op.query_length <= 0 || op.key_length <= 0) {
     return {};
   }
-  const AttentionKernelRate kernel = attention_kernel_rate(gpu, software);
-  if (const auto measured = measured_attention(op, kernel, gpu, software)) {
-    return *measured;
+  if (const auto measured = measured_attention(op, gpu, software)) {
+    return measured_cost(
+        *measured, software.attention_efficiency, gpu, software, attention_kernels(op));
   }
+  const AttentionKernelRate kernel = attention_kernel_rate(gpu, software);
   const hardware::AttentionRate& rate = *kernel.rate;
   const Seconds compute = model::flop_count(op) / attention_rate(op, gpu, software) * op.imbalance;
   const Seconds memory = attention_bytes(op) / memory_rate(gpu, software);

@@ -35,7 +35,10 @@
 // cuDNN 9.19 on an H200 (head dimensions 192 and 128) run at 0.82 and 0.85 of the others' rate;
 // FlashAttention-3 loses up to 37.9 % (DASH, arXiv 2601.21824).
 
+#include <optional>
+
 #include "sim/cost/cost.hpp"
+#include "sim/cost/measured_kernels.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/software_profile.hpp"
 #include "sim/model/op.hpp"
@@ -61,6 +64,12 @@ struct AttentionKernelRate {
 [[nodiscard]] Seconds library_attention_time(const model::AttentionOp& op,
                                              const hardware::AttentionRate& rate,
                                              const hardware::GpuProfile& gpu);
+
+// The kernel as it was measured on this machine; nothing when the stack runs another one.
+[[nodiscard]] std::optional<KernelPrediction> measured_attention(
+    const model::AttentionOp& op,
+    const hardware::GpuProfile& gpu,
+    const hardware::SoftwareProfile& software);
 
 // Launches of the fused forward (one) or backward (three).
 [[nodiscard]] double attention_kernels(const model::AttentionOp& op);

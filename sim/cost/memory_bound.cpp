@@ -62,6 +62,13 @@ Cost kernel_gap(const hardware::GpuProfile& gpu,
   return cost;
 }
 
+std::optional<KernelPrediction> measured_memory(const model::MemoryOp& op,
+                                                const hardware::GpuProfile& gpu,
+                                                const hardware::SoftwareProfile& software) {
+  const bool named = software.norm_kernel && is_norm(op) && gpu.find_norm(*software.norm_kernel);
+  return named ? std::nullopt : predict_memory(op, gpu);
+}
+
 Cost memory_bound_cost(const model::MemoryOp& op,
                        const hardware::GpuProfile& gpu,
                        const hardware::SoftwareProfile& software) {
@@ -70,7 +77,7 @@ Cost memory_bound_cost(const model::MemoryOp& op,
       return norm_cost(op, *rate, gpu, software);
     }
   }
-  if (const auto measured = predict_memory(op, gpu)) {
+  if (const auto measured = measured_memory(op, gpu, software)) {
     Cost cost = measured_cost(*measured, software.memory_efficiency, gpu, software);
     if (op.kernels > 1) {
       cost += kernel_gap(gpu, software, static_cast<double>(op.kernels - 1));

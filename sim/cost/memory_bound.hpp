@@ -26,7 +26,10 @@
 // left out. Source: norm kernels of cuDNN 9.19 and 9.22,
 // scenarios/published/kernel_measurements.yaml.
 
+#include <optional>
+
 #include "sim/cost/cost.hpp"
+#include "sim/cost/measured_kernels.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/software_profile.hpp"
 #include "sim/model/op.hpp"
@@ -48,6 +51,13 @@ namespace orrery::cost {
 
 // Norms of layers, of queries and keys, of embeddings; forward and backward.
 [[nodiscard]] bool is_norm(const model::MemoryOp& op);
+
+// The kernel as it was measured on this machine; nothing for a norm whose implementation the stack
+// names.
+[[nodiscard]] std::optional<KernelPrediction> measured_memory(
+    const model::MemoryOp& op,
+    const hardware::GpuProfile& gpu,
+    const hardware::SoftwareProfile& software);
 
 [[nodiscard]] Cost memory_bound_cost(const model::MemoryOp& op,
                                      const hardware::GpuProfile& gpu,

@@ -76,9 +76,9 @@ CatalogEntry software_entry(const hardware::SoftwareProfile& software) {
           software.file};
 }
 
-std::vector<CatalogEntry> gpu_entries(const hardware::ProfileSearch& search,
-                                      Diagnostics& diagnostics) {
+std::vector<CatalogEntry> gpu_entries(hardware::ProfileSearch search, Diagnostics& diagnostics) {
   std::vector<CatalogEntry> entries;
+  search.allow_foreign = true;  // a list refuses nothing
   for (const std::string& name : hardware::list_gpu_profiles(search)) {
     const auto gpu = hardware::load_gpu_profile(name, search, {}, "", diagnostics);
     entries.push_back(gpu ? gpu_entry(*gpu) : CatalogEntry{name, "cannot be read", ""});

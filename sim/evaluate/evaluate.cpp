@@ -53,6 +53,7 @@ report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolve
                             resolved.mixed[i].costs->gpu().full_name);
   }
   echo.gpu_profile = resolved.costs.gpu().name;
+  echo.calibration = resolved.costs.gpu().calibration;
   echo.software = resolved.costs.software().name;
   echo.software_version = resolved.costs.software().version;
   echo.nodes = scenario.cluster.nodes;

@@ -133,9 +133,12 @@ std::string explain_step(const scenario::Scenario& scenario,
     return "The scenario states the step time (`step: {time: ...}`): nothing is modelled.\n";
   }
   const step::StepInput input = step_input(scenario, resolved);
+  std::string measured = measured_kernel_table(input, resolved.costs);
+  measured += measured.empty() ? "" : "\n";
   return step_ledger_table(evaluation.step) + "\n" + stage_table(evaluation.step) + "\n" +
-         operation_table(evaluation.step) + "\n" + communication_table(input, resolved.costs) +
-         "\n" + coefficient_table(resolved.costs, scenario.step.precision.compute);
+         operation_table(evaluation.step) + "\n" + measured +
+         communication_table(input, resolved.costs) + "\n" +
+         coefficient_table(resolved.costs, scenario.step.precision.compute);
 }
 
 }  // namespace
@@ -143,9 +146,10 @@ std::string explain_step(const scenario::Scenario& scenario,
 std::optional<std::string> explain(const scenario::Scenario& scenario,
                                    const report::Evaluation& evaluation,
                                    std::string_view metric,
-                                   Diagnostics& diagnostics) {
+                                   Diagnostics& diagnostics,
+                                   const std::optional<hardware::ProfileSearch>& search) {
   const report::MetricInfo* info = report::find_metric(metric);
-  const std::optional<Resolved> resolved = resolve(scenario, std::nullopt, diagnostics);
+  const std::optional<Resolved> resolved = resolve(scenario, search, diagnostics);
   if (info == nullptr || !resolved) {
     return std::nullopt;
   }

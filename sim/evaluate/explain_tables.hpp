@@ -17,6 +17,9 @@ namespace orrery::evaluate {
 [[nodiscard]] std::string communication_table(const step::StepInput& input,
                                               const cost::CostModel& costs);
 [[nodiscard]] std::string coefficient_table(const cost::CostModel& costs, model::Dtype compute);
+// How the calibration profile predicts each kernel; empty without one.
+[[nodiscard]] std::string measured_kernel_table(const step::StepInput& input,
+                                                const cost::CostModel& costs);
 [[nodiscard]] std::string run_ledger_table(const report::Evaluation& evaluation);
 [[nodiscard]] std::string checkpoint_table(const run::RunPlan& plan);
 

@@ -189,9 +189,19 @@ void replace_forward(AttentionRate& rate,
       fit.implementation == "cudnn" ? std::optional(AttentionGeneration::cudnn_9) : std::nullopt;
 }
 
+// The type whose law stands for both 16-bit types.
+KernelPrecision wide_precision(const CalibrationProfile& profile) {
+  const bool has_bf16 =
+      std::any_of(profile.fits.begin(), profile.fits.end(), [](const CalibrationFit& fit) {
+        return fit.attention && fit.precision == KernelPrecision::bf16;
+      });
+  return has_bf16 ? KernelPrecision::bf16 : KernelPrecision::fp16;
+}
+
 // Forward first: the other fits are stated on top of it.
 void replace_attention(GpuProfile& gpu, const CalibrationProfile& profile) {
   AttentionRate rate = gpu.attention;
+  const KernelPrecision wide = wide_precision(profile);
   bool any = false;
   for (const KernelRole role : {KernelRole::forward, KernelRole::backward}) {
     for (const CalibrationFit& fit : profile.fits) {
@@ -204,9 +214,9 @@ void replace_attention(GpuProfile& gpu, const CalibrationProfile& profile) {
       if (narrow) {
         (forward ? rate.forward_fp8 : rate.backward_fp8) =
             fitted(profile, fit, fit.attention->rate);
-      } else if (fit.precision == KernelPrecision::bf16 && forward) {
+      } else if (fit.precision == wide && forward) {
         replace_forward(rate, profile, fit);
-      } else if (fit.precision == KernelPrecision::bf16) {
+      } else if (fit.precision == wide) {
         rate.backward = fitted(profile, fit, fit.attention->rate);
         replace(rate.backward_ratio, fit.attention->backward_ratio, profile, fit);
       }

@@ -289,6 +289,7 @@ FitResidual read_residual(MappingReader& reader) {
     residual.median = section->require<kind::Number>("median", share).value_or(0.0);
     residual.p90 = section->require<kind::Number>("p90", share).value_or(0.0);
     section->allow("worst");
+    section->allow("five_fold");
     section->finish();
   }
   return residual;
@@ -345,6 +346,7 @@ void read_fits(MappingReader& root, CalibrationProfile& profile) {
     fit.role = item.optional_choice("role", kRoleWords).value_or(KernelRole::none);
     fit.implementation = item.optional_text("implementation").value_or("");
     item.allow("model");
+    item.allow("deviation");
     if (!operation || !precision) {
       continue;
     }

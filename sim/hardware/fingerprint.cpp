@@ -11,7 +11,7 @@ namespace orrery::hardware {
 
 namespace {
 
-constexpr std::array<FingerprintField, 33> kFields = {{
+constexpr std::array<FingerprintField, 28> kFields = {{
     {"gpu.name", FieldKind::text},
     {"gpu.count", FieldKind::count},
     {"gpu.cc", FieldKind::text},
@@ -34,17 +34,12 @@ constexpr std::array<FingerprintField, 33> kFields = {{
     {"libs.nccl.runtime", FieldKind::text},
     {"power_limit_w", FieldKind::number},
     {"clocks_mhz.sm_max", FieldKind::number},
-    {"clocks_mhz.mem", FieldKind::number},
     {"clocks_mhz.sm_sustained_median", FieldKind::number, false},
     {"clocks_mhz.sm_sustained_p10", FieldKind::number, false},
     {"throttle_reasons_seen", FieldKind::list, false},
     {"host.cpu", FieldKind::text},
     {"host.cores", FieldKind::count},
-    {"host.numa_nodes", FieldKind::count},
-    {"host.virtualization", FieldKind::text},
     {"tool.version", FieldKind::text},
-    {"tool.git", FieldKind::text},
-    {"tool.build_flags", FieldKind::text},
 }};
 
 // As cudaGetDeviceProperties and nvidia-smi print them.

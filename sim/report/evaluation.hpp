@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/hardware/gpu_profile.hpp"
 #include "sim/layout/layout_spec.hpp"
 #include "sim/model/model_spec.hpp"
 #include "sim/model/parameters.hpp"
@@ -42,9 +43,10 @@ struct ScenarioEcho {
   layout::Layout layout;
   std::string schedule;
   std::string precision;
-  std::string gpu;          // full name
-  std::string gpu_profile;  // name of the profile
-  std::string software;     // profile name
+  std::string gpu;                                        // full name
+  std::string gpu_profile;                                // name of the profile
+  std::optional<hardware::CalibrationStamp> calibration;  // of the GPU, where it was measured
+  std::string software;                                   // profile name
   std::string software_version;
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;

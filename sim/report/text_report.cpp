@@ -86,6 +86,13 @@ void add_trust(TextPage& page, const Evaluation& evaluation) {
         Ink::warning,
         fmt::format("; {} beyond their valid range", format_percent(trust.extrapolated)));
   }
+  if (const auto& stamp = evaluation.echo.calibration) {
+    constexpr std::size_t kShortId = 12;
+    text += fmt::format("; kernels measured on {} at {} (profile {})",
+                        printable(stamp->device),
+                        stamp->measured_at,
+                        printable(stamp->id.substr(0, kShortId)));
+  }
   page.section("TRUST", text, evaluation.levers.empty());
 }
 

@@ -1,0 +1,379 @@
+#include "calibrate/profile/build_profile.hpp"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "calibrate/profile/attention_fit.hpp"
+#include "calibrate/samples/summary.hpp"
+#include "sim/cost/measured_kernels.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+using hardware::CalibrationProfile;
+using hardware::KernelOperation;
+using kernels::Operation;
+
+constexpr std::size_t kFolds = 5;
+
+std::string text_of(const std::optional<std::int64_t>& value) {
+  return value ? fmt::format("{}", *value) : std::string(hardware::kUnknownField);
+}
+
+std::string text_of(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : std::string(hardware::kUnknownField);
+}
+
+std::string text_of(const std::string& value) {
+  return value.empty() ? std::string(hardware::kUnknownField) : value;
+}
+
+std::string count_text(std::int64_t value) {
+  return value > 0 ? fmt::format("{}", value) : std::string(hardware::kUnknownField);
+}
+
+void set_machine(const Fingerprint& from, hardware::Fingerprint& to) {
+  to.set("gpu.name", text_of(from.gpu));
+  to.set("gpu.count", count_text(from.gpus));
+  to.set("gpu.cc", text_of(from.compute_capability));
+  to.set("gpu.sm_count", count_text(from.multiprocessors));
+  to.set("gpu.l2_bytes", count_text(from.l2_bytes));
+  to.set("gpu.mem_bytes", count_text(from.memory_bytes));
+  to.set("gpu.pci_gen", text_of(from.pcie_generation));
+  to.set("gpu.pci_width", text_of(from.pcie_width));
+  to.set("gpu.mig", from.mig ? "true" : "false");
+  to.set("gpu.ecc", from.ecc ? "true" : "false");
+  to.set("driver", text_of(from.driver.value_or("")));
+  to.set("cuda.compiled", text_of(from.cuda_compiled));
+  to.set("cuda.runtime", text_of(from.cuda_runtime));
+  to.set("cuda.driver_api", text_of(from.cuda_driver));
+  for (const auto& [name, versions] : {std::pair("cublaslt", from.cublaslt),
+                                       std::pair("cudnn", from.cudnn),
+                                       std::pair("nccl", from.nccl)}) {
+    to.set(fmt::format("libs.{}.header", name), text_of(versions.header));
+    to.set(fmt::format("libs.{}.runtime", name), text_of(versions.runtime));
+  }
+  to.set("power_limit_w", text_of(from.power_limit));
+  to.set("clocks_mhz.sm_max", text_of(from.most_sm_clock));
+  to.set("host.cpu", text_of(from.cpu));
+  to.set("host.cores", count_text(from.cores));
+  to.set("tool.version", text_of(from.tool));
+}
+
+// Clocks and throttling, as they were while it measured.
+void set_seen(const std::vector<Sample>& samples, hardware::Fingerprint& to) {
+  std::vector<double> clocks;
+  std::set<std::string> reasons;
+  for (const Sample& sample : samples) {
+    if (sample.regime == Regime::sustained && sample.state.sm_clock) {
+      clocks.push_back(*sample.state.sm_clock);
+    }
+    reasons.insert(sample.state.throttled.begin(), sample.state.throttled.end());
+  }
+  if (!clocks.empty()) {
+    const Summary summary = summarise(clocks);
+    to.set("clocks_mhz.sm_sustained_median", fmt::format("{}", summary.median));
+    to.set("clocks_mhz.sm_sustained_p10", fmt::format("{}", summary.p10));
+  }
+  to.set("throttle_reasons_seen", fmt::format("{}", fmt::join(reasons, ", ")));
+}
+
+hardware::CalibrationSample sample_of(const Sample& sample, std::size_t index) {
+  const Summary summary = summarise(sample.times);
+  hardware::CalibrationSample out;
+  out.id = sample_id(index);
+  out.call = call_of(sample.kernel);
+  out.implementation = sample.implementation;
+  out.burst = sample.regime == Regime::burst;
+  out.count = static_cast<std::int64_t>(summary.count);
+  out.median = microseconds(summary.median);
+  out.p10 = microseconds(summary.p10);
+  out.p90 = microseconds(summary.p90);
+  out.minimum = microseconds(summary.least);
+  if (hardware::is_memory_bound(out.call.operation)) {
+    out.moved = fit_bytes(sample.kernel);
+  }
+  out.clock_mhz = sample.state.sm_clock;
+  out.power_watts = sample.state.power;
+  out.first_over_best = sample.first_choice;
+  return out;
+}
+
+void add_samples(const std::vector<Sample>& samples, CalibrationProfile& profile) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Sample& sample = samples[i];
+    if (!sample.supported) {
+      profile.unsupported.push_back({call_of(sample.kernel), sample.status});
+    } else if (!sample.functional && !hardware::is_collective(call_of(sample.kernel).operation) &&
+               sample.error.value_or(0.0) <= 1.0) {
+      profile.samples.push_back(sample_of(sample, i));
+    }
+    profile.measured_at = std::max(profile.measured_at, sample.taken_at);
+  }
+}
+
+// Bytes per second of the fastest sample of an operation.
+std::optional<double> fastest_gbps(const std::vector<Sample>& samples, Operation operation) {
+  std::optional<double> best;
+  for (const Sample& sample : samples) {
+    if (sample.supported && !sample.functional && sample.kernel.operation == operation) {
+      const Seconds time = microseconds(summarise(sample.times).median);
+      const double rate = in_gigabytes_per_second(fit_bytes(sample.kernel) / time);
+      best = std::max(best.value_or(0.0), rate);
+    }
+  }
+  return best;
+}
+
+std::optional<double> burst_over_sustained(const std::vector<Sample>& samples) {
+  std::map<kernels::KernelCase, std::array<double, 2>> medians;
+  for (const Sample& sample : samples) {
+    if (sample.supported && !sample.functional) {
+      medians[sample.kernel][sample.regime == Regime::burst ? 1 : 0] =
+          summarise(sample.times).median;
+    }
+  }
+  std::vector<double> ratios;
+  for (const auto& [kernel, both] : medians) {
+    if (both[0] > 0.0 && both[1] > 0.0) {
+      ratios.push_back(both[0] / both[1]);
+    }
+  }
+  return ratios.empty() ? std::nullopt : std::optional(summarise(ratios).median);
+}
+
+void add_derived(const std::vector<Sample>& samples,
+                 const ProfileRequest& request,
+                 CalibrationProfile& profile) {
+  std::map<std::string_view, double> found;
+  const auto keep = [&found](std::string_view name, const std::optional<double>& value) {
+    if (value) {
+      found[name] = *value;
+    }
+  };
+  keep("copy_gbps", fastest_gbps(samples, Operation::copy));
+  keep("d2h_pinned_gbps", fastest_gbps(samples, Operation::device_to_host));
+  keep("h2d_pinned_gbps", fastest_gbps(samples, Operation::host_to_device));
+  keep("burst_over_sustained", burst_over_sustained(samples));
+  for (const auto& [name, value] : request.derived) {
+    found[name] = value;
+  }
+  for (const std::string_view name : hardware::derived_names()) {
+    if (const auto at = found.find(name); at != found.end()) {
+      profile.derived.emplace_back(name, at->second);
+    }
+  }
+}
+
+void set_range(const EvidenceSeries& series, hardware::CalibrationFit& fit) {
+  const bool by_bytes = hardware::is_memory_bound(fit.operation);
+  for (std::size_t axis = 0; axis < hardware::place_axes(fit.operation); ++axis) {
+    bool first = true;
+    for (const KernelEvidence& one : series.points) {
+      const double extent =
+          by_bytes ? in_bytes(one.moved) : static_cast<double>(one.point.call.extents[axis]);
+      fit.lowest[axis] = first ? extent : std::min(fit.lowest[axis], extent);
+      fit.highest[axis] = first ? extent : std::max(fit.highest[axis], extent);
+      first = false;
+    }
+  }
+}
+
+FitReport line_report(const EvidenceKey& key,
+                      EvidenceSeries& series,
+                      bool products,
+                      std::optional<double> trust) {
+  const LineFit fitted = fit_line(series.points, products);
+  FitReport report;
+  report.fit.operation = key.operation;
+  report.fit.role = key.role;
+  report.fit.precision = key.precision;
+  report.fit.implementation = series.implementation;
+  report.fit.line = fitted.line;
+  report.fit.line.trust = trust;
+  report.deviation = fitted.deviation;
+  const std::vector<double> errors =
+      left_out_errors(series.points, products, trust, series.points.size());
+  const auto worst = std::max_element(errors.begin(), errors.end());
+  report.worst = series.points[static_cast<std::size_t>(worst - errors.begin())].point.id;
+  report.fit.line.residual = residual_of(errors);
+  report.five_fold = residual_of(left_out_errors(series.points, products, trust, kFolds)).mean;
+  for (KernelEvidence& one : series.points) {
+    one.point.fitted = cost::line_time(fitted.line, one.work, one.moved);
+  }
+  set_range(series, report.fit);
+  return report;
+}
+
+// All roles of one operation and precision share their trust.
+void fit_lines(Evidence& evidence, std::vector<FitReport>& reports) {
+  std::map<std::pair<KernelOperation, hardware::KernelPrecision>,
+           std::vector<std::vector<KernelEvidence>>>
+      families;
+  for (const auto& [key, series] : evidence) {
+    families[{key.operation, key.precision}].push_back(series.points);
+  }
+  for (auto& [key, series] : evidence) {
+    if (key.operation == KernelOperation::attention) {
+      continue;
+    }
+    const bool products = !hardware::is_memory_bound(key.operation);
+    const auto trust = choose_trust(families.at({key.operation, key.precision}), products);
+    reports.push_back(line_report(key, series, products, trust));
+  }
+}
+
+void set_fitted(const Evidence& evidence, CalibrationProfile& profile) {
+  std::map<std::string, Seconds> fitted;
+  for (const auto& [key, series] : evidence) {
+    for (const KernelEvidence& one : series.points) {
+      fitted[one.point.id] = one.point.fitted;
+    }
+  }
+  for (hardware::CalibrationSample& sample : profile.samples) {
+    if (const auto at = fitted.find(sample.id); at != fitted.end()) {
+      sample.fitted = at->second;
+    }
+  }
+}
+
+std::optional<model::CollectiveKind> collective_of(KernelOperation operation) {
+  switch (operation) {
+    case KernelOperation::all_reduce:
+      return model::CollectiveKind::all_reduce;
+    case KernelOperation::all_gather:
+      return model::CollectiveKind::all_gather;
+    case KernelOperation::reduce_scatter:
+      return model::CollectiveKind::reduce_scatter;
+    case KernelOperation::all_to_all:
+      return model::CollectiveKind::all_to_all;
+    case KernelOperation::send_receive:
+      return model::CollectiveKind::send_receive;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Tables by operation, ranks and nodes; the times of training's operands, out of place.
+std::optional<hardware::CollectiveTables> collective_tables(const std::vector<Sample>& samples,
+                                                            const CollectiveRig& rig,
+                                                            const hardware::GpuProfile& gpu,
+                                                            const CalibrationProfile& profile) {
+  using Key = std::tuple<KernelOperation, std::int64_t, std::int64_t>;
+  std::map<Key, std::map<std::int64_t, Seconds>> points;
+  for (const Sample& sample : samples) {
+    const hardware::KernelCall call = call_of(sample.kernel);
+    if (!sample.supported || sample.functional || sample.regime != Regime::sustained ||
+        !hardware::is_collective(call.operation) || call.extents[0] < 2 || call.extents[3] != 0 ||
+        call.precision != hardware::KernelPrecision::bf16) {
+      continue;
+    }
+    points[{call.operation, call.extents[0], call.extents[1]}][call.extents[2]] =
+        microseconds(summarise(sample.times).median);
+  }
+  hardware::CollectiveTables tables;
+  for (const auto& [key, sizes] : points) {
+    hardware::CollectiveTable table;
+    table.rig = rig.rig;
+    table.gpu = gpu.name;
+    table.arch = gpu.arch;
+    table.nvlink = gpu.nvlink ? gpu.nvlink->bandwidth.value() : BytesPerSecond{};
+    table.operation = *collective_of(std::get<0>(key));
+    table.nvls = gpu.nvlink && gpu.nvlink->nvls;
+    table.ranks = std::get<1>(key);
+    table.nodes = std::get<2>(key);
+    table.nvlink_domain = gpu.nvlink ? rig.nvlink_domain : 1;
+    table.fabric = rig.fabric;
+    table.nic_rate = rig.nic_rate;
+    table.nics_per_node = rig.nics_per_node;
+    table.as_of = profile.measured_at;
+    table.source = {SourceKind::measured, "calibration of this machine"};
+    for (const auto& [size, time] : sizes) {
+      table.points.push_back({bytes(static_cast<double>(size)), time});
+    }
+    hardware::finish_table(table);
+    tables.tables.push_back(std::move(table));
+  }
+  return tables.tables.empty() ? std::nullopt : std::optional(std::move(tables));
+}
+
+std::string base_name(const Measurements& measurements,
+                      const ProfileRequest& request,
+                      Diagnostics& diagnostics) {
+  if (!request.base.empty()) {
+    return request.base;
+  }
+  const auto known = hardware::base_of_device(measurements.fingerprint.gpu);
+  if (!known) {
+    diagnostics.error({},
+                      "base",
+                      fmt::format("no shipped profile is known for {}",
+                                  yaml::display(measurements.fingerprint.gpu)),
+                      "name the profile whose datasheet values hold for it");
+    return {};
+  }
+  return std::string(*known);
+}
+
+}  // namespace
+
+std::optional<BuiltProfile> build_profile(const Measurements& measurements,
+                                          const ProfileRequest& request,
+                                          const hardware::ProfileSearch& search,
+                                          Diagnostics& diagnostics) {
+  BuiltProfile built;
+  CalibrationProfile& profile = built.profile;
+  profile.base = base_name(measurements, request, diagnostics);
+  if (profile.base.empty()) {
+    return std::nullopt;
+  }
+  auto base = hardware::load_gpu_profile(profile.base, search, {}, "base", diagnostics);
+  Evidence evidence = evidence_of(measurements.samples);
+  if (!base) {
+    return std::nullopt;
+  }
+  if (evidence.empty()) {
+    diagnostics.error({}, "samples", "nothing was measured that could be fitted");
+    return std::nullopt;
+  }
+  set_machine(measurements.fingerprint, profile.fingerprint);
+  set_seen(measurements.samples, profile.fingerprint);
+  profile.id = hardware::fingerprint_id(profile.fingerprint);
+  add_samples(measurements.samples, profile);
+  add_derived(measurements.samples, request, profile);
+  fit_lines(evidence, built.reports);
+  // The law of attention stands on the memory, the SMs and the launch of this machine.
+  const auto gpu = hardware::calibrated(*base, profile, diagnostics);
+  if (!gpu) {
+    return std::nullopt;
+  }
+  for (hardware::CalibrationFit& fit : fit_attention(evidence, *gpu)) {
+    set_range(evidence.at({fit.operation, fit.precision, fit.role}), fit);
+    built.reports.push_back({.fit = std::move(fit)});
+  }
+  for (const FitReport& report : built.reports) {
+    profile.fits.push_back(report.fit);
+  }
+  set_fitted(evidence, profile);
+  if (request.rig) {
+    profile.collectives = collective_tables(measurements.samples, *request.rig, *base, profile);
+  }
+  return built;
+}
+
+std::optional<std::string> write_profile(const Measurements& measurements,
+                                         const ProfileRequest& request,
+                                         const hardware::ProfileSearch& search,
+                                         Diagnostics& diagnostics) {
+  const auto built = build_profile(measurements, request, search, diagnostics);
+  return built ? std::optional(profile_yaml(*built, request)) : std::nullopt;
+}
+
+}  // namespace orrery::calibrate

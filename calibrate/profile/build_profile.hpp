@@ -1,0 +1,76 @@
+#pragma once
+
+// Samples in, a calibration profile out: what `orrery calibrate` writes at its end, and what anyone
+// can compute again from the journal.
+//
+//   evidence (kernel_points.hpp) -> lines and laws (line_fit.hpp, attention_fit.hpp) -> profile
+//
+// derived figure       | from
+// ---------------------|--------------------------------------------------------------------------
+// copy_gbps            | fastest device copy, bytes read and written
+// d2h_, h2d_pinned_gbps| fastest copies between the device and pinned host memory
+// burst_over_sustained | median over the cases that were measured in both regimes
+// (all others)         | the caller, who measured them: ProfileRequest::derived
+//
+// Collectives become tables of one rig (collective_tables.hpp), out of place, where the caller says
+// which wires they ran on; samples of one rank or marked functional are no evidence. Without any:
+// `collectives: absent`. Everything is deterministic: the same journal gives the same bytes.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibrate/profile/line_fit.hpp"
+#include "calibrate/samples/sample_journal.hpp"
+#include "sim/base/diagnostics.hpp"
+#include "sim/hardware/profile_reader.hpp"
+
+namespace orrery::calibrate {
+
+// The wires between the GPUs, which no driver tells.
+struct CollectiveRig {
+  std::string rig;
+  std::int64_t nvlink_domain = 8;
+  hardware::FabricKind fabric = hardware::FabricKind::infiniband;
+  BytesPerSecond nic_rate;
+  std::int64_t nics_per_node = 0;
+};
+
+struct ProfileRequest {
+  std::string base;      // "": by the name of the device
+  std::string raw_file;  // journal, as the profile names it
+  std::vector<std::pair<std::string, std::string>> protocol;
+  std::vector<std::pair<std::string, double>> derived;  // by hardware::derived_names()
+  std::optional<CollectiveRig> rig;
+  std::vector<std::string> warnings;  // of the measuring program
+};
+
+struct FitReport {
+  hardware::CalibrationFit fit;
+  std::array<double, 3> deviation = {};  // of lines: a in s, b in s/FLOP, c in s/byte
+  double five_fold = 0.0;                // of lines: mean error with a fifth left out
+  std::string worst = {};                // sample that the fit without it misses most
+};
+
+struct BuiltProfile {
+  hardware::CalibrationProfile profile;
+  std::vector<FitReport> reports;  // by profile.fits
+};
+
+// Nothing after an error: no base for the device, nothing was measured.
+[[nodiscard]] std::optional<BuiltProfile> build_profile(const Measurements& measurements,
+                                                        const ProfileRequest& request,
+                                                        const hardware::ProfileSearch& search,
+                                                        Diagnostics& diagnostics);
+
+// calibration-profile/1; reading it again gives the same profile.
+[[nodiscard]] std::string profile_yaml(const BuiltProfile& built, const ProfileRequest& request);
+
+// Both at once, from a journal to a text.
+[[nodiscard]] std::optional<std::string> write_profile(const Measurements& measurements,
+                                                       const ProfileRequest& request,
+                                                       const hardware::ProfileSearch& search,
+                                                       Diagnostics& diagnostics);
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,105 @@
+#include "calibrate/profile/kernel_points.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "calibrate/samples/summary.hpp"
+#include "sim/base/check.hpp"
+#include "sim/cost/gemm.hpp"
+#include "sim/cost/measured_kernels.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+constexpr std::string_view kOwn = "own";
+
+bool is_evidence(const Sample& sample) {
+  return sample.supported && !sample.functional && sample.regime == Regime::sustained &&
+         sample.error.value_or(0.0) <= 1.0;
+}
+
+// The library with the most points; our own kernels only where there is no other.
+std::string chosen(const std::map<std::string, std::size_t>& counts) {
+  std::string best;
+  std::size_t most = 0;
+  for (const auto& [name, count] : counts) {
+    const bool better = best == kOwn || (name != kOwn && count > most);
+    if (most == 0 || better) {
+      best = name;
+      most = count;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+hardware::KernelCall call_of(const kernels::KernelCase& kernel) {
+  const hardware::ReadCall read = hardware::read_call(kernels::to_text(kernel));
+  ORRERY_CHECK(read.call.has_value(), "a kernel case has no words: {}", read.problem);
+  return *read.call;
+}
+
+Flop fit_work(const kernels::KernelCase& kernel) {
+  const hardware::KernelCall call = call_of(kernel);
+  if (const auto product = cost::gemm_of(call)) {
+    return model::flop_count(*product);
+  }
+  if (const auto attention = cost::attention_of(call)) {
+    return model::flop_count(*attention);
+  }
+  return kernels::work_of(kernel).flop;
+}
+
+Bytes fit_bytes(const kernels::KernelCase& kernel) {
+  const auto product = cost::gemm_of(call_of(kernel));
+  return product ? cost::gemm_bytes(*product) : kernels::work_of(kernel).moved();
+}
+
+std::string sample_id(std::size_t index) {
+  return fmt::format("s{}", index + 1);
+}
+
+Evidence evidence_of(const std::vector<Sample>& samples) {
+  std::map<EvidenceKey, std::map<std::string, std::size_t>> counts;
+  std::map<EvidenceKey, std::string> implementations;
+  const auto key_of_sample = [](const hardware::KernelCall& call) {
+    return EvidenceKey{call.operation, call.precision, call.role};
+  };
+  for (const Sample& sample : samples) {
+    if (is_evidence(sample)) {
+      ++counts[key_of_sample(call_of(sample.kernel))][sample.implementation];
+    }
+  }
+  for (const auto& [key, names] : counts) {
+    implementations[key] = chosen(names);
+  }
+  Evidence evidence;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Sample& sample = samples[i];
+    if (!is_evidence(sample)) {
+      continue;
+    }
+    const hardware::KernelCall call = call_of(sample.kernel);
+    const EvidenceKey key = key_of_sample(call);
+    if (hardware::is_collective(call.operation) ||
+        sample.implementation != implementations.at(key)) {
+      continue;
+    }
+    EvidenceSeries& series = evidence[key];
+    series.implementation = sample.implementation;
+    const Bytes moved = fit_bytes(sample.kernel);
+    series.points.push_back({.point = {.id = sample_id(i),
+                                       .call = call,
+                                       .place = hardware::place_of(call, moved),
+                                       .time = microseconds(summarise(sample.times).median),
+                                       .fitted = {}},
+                             .work = fit_work(sample.kernel),
+                             .moved = moved});
+  }
+  return evidence;
+}
+
+}  // namespace orrery::calibrate

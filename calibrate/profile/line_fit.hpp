@@ -1,0 +1,62 @@
+#pragma once
+
+// Which line goes through the times of a kernel, how far do the points next to a case count, and
+// how far off is the prediction of what was not measured?
+//
+//   minimise sum_i rho( (a + b F_i + c B_i) / t_i - 1 ),  a, b, c >= 0
+//   rho(r) = |r| where |r| > 1 %, else quadratic
+//
+// symbol    | meaning                                                       | unit | origin
+// ----------|---------------------------------------------------------------|------|------------
+// a, b, c   | time of an empty call, per FLOP, per byte                     | s,.. | fit
+// t_i       | measured median of point i                                    | s    | samples
+// trust     | weight of the line beside its three nearest points: none at   | 1    | chosen
+//           | all, 4, 2, 1 or 0.3, whichever predicts left-out points best  |      |
+// residual  | |predicted / measured - 1| of each point by the fit and the   | 1    | computed
+//           | points without it (leave one out); five_fold: a fifth left    |      |
+//           | out at a time                                                 |      |
+// deviation | of a, b, c: square roots of the diagonal of the inverse of    | s,.. | computed
+//           | the weighted normal equations, times the spread of the points |      |
+//
+// Iteratively reweighted least squares; each round solves the non-negative problem exactly by going
+// through the sets of coefficients that may be above 0. Predictions are those of
+// sim/cost/measured_kernels.hpp. With fewer than four points only b (products) or c is fitted.
+// Source: C. Lawson, R. Hanson, Solving Least Squares Problems, chapter 23.
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "calibrate/profile/kernel_points.hpp"
+
+namespace orrery::calibrate {
+
+struct LineFit {
+  hardware::KernelLine line;             // trust and residual not set
+  std::array<double, 3> deviation = {};  // of a in s, b in s/FLOP, c in s/byte
+};
+
+// `products`: the time may depend on FLOP, not on bytes alone. Needs at least one point.
+[[nodiscard]] LineFit fit_line(std::span<const KernelEvidence> points, bool products);
+
+// Errors of points that the fit had not seen, in the order of the points.
+// `folds`: how many groups are left out in turn; as many as points: one at a time.
+[[nodiscard]] std::vector<double> left_out_errors(std::span<const KernelEvidence> points,
+                                                  bool products,
+                                                  std::optional<double> trust,
+                                                  std::size_t folds);
+
+// One for all roles of a precision, so that a few points of one role do not decide it alone.
+[[nodiscard]] std::optional<double> choose_trust(std::span<const std::vector<KernelEvidence>> roles,
+                                                 bool products);
+
+// Mean, median and 90th percentile.
+[[nodiscard]] hardware::FitResidual residual_of(std::vector<double> errors);
+
+// The fitted series, ready for predictions.
+[[nodiscard]] hardware::KernelSeries series_of(const EvidenceKey& key,
+                                               const EvidenceSeries& evidence,
+                                               const hardware::KernelLine& line);
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,392 @@
+// A profile that was written from a journal, read again, and used.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/cost/attention.hpp"
+#include "sim/cost/gemm.hpp"
+#include "sim/cost/measured_kernels.hpp"
+#include "sim/evaluate/compare_calibrations.hpp"
+#include "sim/evaluate/evaluate.hpp"
+#include "sim/hardware/neutral_stack.hpp"
+#include "sim/scenario/load.hpp"
+#include "tests/calibrate/planted_machine.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kSeed = 7;
+const SourceLocation kWhere = {"scenario.yaml", 7, 8};
+
+// Attention of a known law, in us: forward 600 TFLOP/s, s0 300, backward 480 and 1.3 s0.
+double attention_us(const std::string& text) {
+  Diagnostics diagnostics;
+  auto gpu = hardware::load_gpu_profile("h200-sxm", shipped_profiles(), {}, "gpu", diagnostics);
+  const Source source{SourceKind::measured, "planted"};
+  hardware::AttentionRate law{.forward = {teraflop_per_second(600.0), source},
+                              .backward = {teraflop_per_second(480.0), source},
+                              .half_length = {300.0, source}};
+  law.backward_ratio = Coefficient<double>(1.3, source);
+  law.full_ratio = Coefficient<double>(0.4, source);
+  law.head_64 = Coefficient<double>(0.75, source);
+  const auto kernel = *kernels::parse_case(text).kernel;
+  const auto op = *cost::attention_of(call_of(kernel));
+  return in_microseconds(cost::library_attention_time(op, law, *gpu));
+}
+
+Measurements planted(double noise, double factor = 1.0) {
+  PlantedJournal journal(kSeed, noise);
+  const PlantedLine line;
+  for (const std::string role : {"fprop", "dgrad", "wgrad_accumulate"}) {
+    for (const auto& shape : planted_shapes()) {
+      const std::string text = gemm_text(role, shape);
+      journal.add(text, factor * line(text));
+    }
+  }
+  for (const std::string op : {"rms_norm forward", "rms_norm backward", "swiglu forward"}) {
+    for (const std::int64_t rows : {1024, 4096, 16384, 65536}) {
+      const std::string text = op + " bf16 rows=" + std::to_string(rows) + " columns=8192";
+      const auto kernel = *kernels::parse_case(text).kernel;
+      journal.add(text, 3.0 + in_bytes(fit_bytes(kernel)) / (4000.0 * kGiga) / kMicro, "own");
+    }
+  }
+  for (const std::string role : {"forward", "backward"}) {
+    for (const std::string causal : {"0", "1"}) {
+      for (const std::string dim : {"64", "128"}) {
+        for (const std::string length : {"2048", "8192", "32768"}) {
+          const std::string text =
+              "attention " + role + " bf16 sequences=1 heads=64 groups=8 queries=" + length +
+              " keys=" + length + " dim_qk=" + dim + " dim_v=" + dim + " causal=" + causal;
+          journal.add(text, attention_us(text), "cudnn");
+        }
+      }
+    }
+  }
+  journal.add("copy bf16 bytes=1073741824", 2.0 * 1073741824.0 / (4300.0 * kGiga) / kMicro, "own");
+  journal.add(
+      "device_to_host bf16 bytes=1073741824", 1073741824.0 / (56.0 * kGiga) / kMicro, "own");
+  return journal.measurements;
+}
+
+class CalibrationFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("orrery_calibration_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+
+  void TearDown() override {
+    fs::remove_all(folder_);
+  }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    write_file_atomically(folder_ / name, text);
+    return folder_ / name;
+  }
+
+  static std::string yaml_of(const Measurements& measurements, const ProfileRequest& request = {}) {
+    Diagnostics diagnostics;
+    const auto text = write_profile(measurements, request, shipped_profiles(), diagnostics);
+    EXPECT_EQ(to_string(diagnostics), "");
+    return text.value_or("");
+  }
+
+  [[nodiscard]] std::optional<hardware::GpuProfile> load(const fs::path& path,
+                                                         Diagnostics& diagnostics,
+                                                         bool allow_foreign = false) const {
+    hardware::ProfileSearch search = shipped_profiles();
+    search.allow_foreign = allow_foreign;
+    return hardware::load_gpu_profile(path.string(), search, kWhere, "cluster.gpu", diagnostics);
+  }
+
+  // Messages of the reader, without the way to the file.
+  [[nodiscard]] std::string errors_of(const std::string& text) const {
+    const fs::path path = write("broken.yaml", text);
+    Diagnostics diagnostics;
+    EXPECT_FALSE(load(path, diagnostics).has_value());
+    std::string messages = to_string(diagnostics);
+    const std::string name = path.string();
+    for (std::size_t at = messages.find(name); at != std::string::npos; at = messages.find(name)) {
+      messages.replace(at, name.size(), "broken.yaml");
+    }
+    return messages;
+  }
+
+  static std::string replaced(std::string text, std::string_view from, std::string_view to) {
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return at == std::string::npos ? text : text.replace(at, from.size(), to);
+  }
+
+  // Line of the first `words` in a text.
+  static std::string line_of(const std::string& text, std::string_view words) {
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.find(words));
+    return std::to_string(1 + std::count(text.begin(), end, '\n'));
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(CalibrationFile, WrittenAndReadAgainItPredictsTheSame) {
+  Diagnostics diagnostics;
+  const auto built = build_profile(planted(0.004), {}, shipped_profiles(), diagnostics);
+  ASSERT_TRUE(built) << to_string(diagnostics);
+  const auto path = write("here.yaml", profile_yaml(*built, {}));
+  const auto read = hardware::load_calibration(path, diagnostics);
+  ASSERT_TRUE(read) << to_string(diagnostics);
+  EXPECT_EQ(read->fingerprint, built->profile.fingerprint);
+  EXPECT_EQ(read->id, built->profile.id);
+  ASSERT_EQ(read->samples.size(), built->profile.samples.size());
+  ASSERT_EQ(read->fits.size(), built->profile.fits.size());
+  const hardware::KernelTables before = kernel_tables(built->profile);
+  const hardware::KernelTables after = kernel_tables(*read);
+  for (std::size_t s = 0; s < before.series.size(); ++s) {
+    const auto& a = before.series[s];
+    const auto& b = after.series[s];
+    ASSERT_EQ(a.points.size(), b.points.size());
+    for (const std::int64_t m : {1000, 4096, 5000, 300000}) {
+      const hardware::KernelCall call{.operation = a.operation,
+                                      .role = a.role,
+                                      .precision = a.precision,
+                                      .extents = {m, 8192, 4096}};
+      const Flop work = teraflop(0.3);
+      const Bytes moved = bytes(static_cast<double>(m) * kMega);
+      const auto first =
+          cost::predict_kernel(a, call, moved, cost::line_time(a.line, work, moved), Seconds{});
+      const auto second =
+          cost::predict_kernel(b, call, moved, cost::line_time(b.line, work, moved), Seconds{});
+      EXPECT_NEAR(first.time / second.time, 1.0, 1e-12);
+      EXPECT_EQ(first.reach, second.reach);
+    }
+  }
+  EXPECT_EQ(profile_yaml(*built, {}), yaml_of(planted(0.004)));
+}
+
+TEST_F(CalibrationFile, PlantedLawsComeBackThroughTheWholeChain) {
+  Diagnostics diagnostics;
+  const auto gpu = load(write("here.yaml", yaml_of(planted(0.0))), diagnostics);
+  ASSERT_TRUE(gpu) << to_string(diagnostics);
+  EXPECT_EQ(gpu->name, "h200-sxm");
+  EXPECT_EQ(gpu->calibration->device, "NVIDIA H200");
+  EXPECT_NEAR(in_teraflop_per_second(gpu->attention.forward.value()), 600.0, 3.0);
+  EXPECT_NEAR(in_teraflop_per_second(gpu->attention.backward.value()), 480.0, 3.0);
+  EXPECT_NEAR(gpu->attention.half_length.value(), 300.0, 10.0);
+  EXPECT_NEAR(gpu->attention.head_64->value(), 0.75, 0.01);
+  EXPECT_NEAR(gpu->memory_efficiency.value(), 4300.0 / 4800.0, 1e-9);
+  EXPECT_NEAR(in_gigabytes_per_second(gpu->host_bandwidth.value()), 56.0, 1e-9);
+  EXPECT_EQ(gpu->power_watts.value(), 700.0);
+  EXPECT_EQ(gpu->find_gemm(model::Dtype::bf16)->sustained.kind(), SourceKind::measured);
+  EXPECT_GT(in_teraflop_per_second(gpu->find_gemm(model::Dtype::bf16)->sustained.value()), 600.0);
+  const hardware::KernelSeries* series = gpu->kernels->find(hardware::KernelOperation::gemm,
+                                                            hardware::KernelRole::dgrad,
+                                                            hardware::KernelPrecision::bf16);
+  ASSERT_NE(series, nullptr);
+  EXPECT_NEAR(1.0 / series->line.b / kTera, 700.0, 1e-3);
+}
+
+model::GemmOp product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return {.name = "mlp_up", .m = m, .n = n, .k = k};
+}
+
+TEST_F(CalibrationFile, AMeasuredShapeIsAnExactHitAndOthersSayHowFarTheyReach) {
+  Diagnostics diagnostics;
+  auto gpu = load(write("here.yaml", yaml_of(planted(0.0))), diagnostics);
+  ASSERT_TRUE(gpu) << to_string(diagnostics);
+  const PlantedLine line;
+  const auto hit = cost::predict_gemm(product(4096, 14336, 4096), *gpu);
+  ASSERT_TRUE(hit);
+  EXPECT_EQ(hit->reach, cost::Reach::exact);
+  EXPECT_NEAR(in_microseconds(hit->time), line("gemm fprop bf16 m=4096 n=14336 k=4096"), 1e-6);
+  const auto inside = cost::predict_gemm(product(5120, 10240, 8192), *gpu);
+  EXPECT_EQ(inside->reach, cost::Reach::interpolated);
+  EXPECT_NEAR(
+      in_microseconds(inside->time) / line("gemm fprop bf16 m=5120 n=10240 k=8192"), 1.0, 1e-3);
+  const auto edge = cost::predict_gemm(product(32768, 10240, 8192), *gpu);
+  EXPECT_EQ(edge->reach, cost::Reach::interpolated);
+  const auto outside = cost::predict_gemm(product(65536, 10240, 8192), *gpu);
+  EXPECT_EQ(outside->reach, cost::Reach::extrapolated);
+  EXPECT_GE(outside->residual, inside->residual);
+  const auto tiny = cost::predict_gemm(product(8, 8, 64), *gpu);
+  EXPECT_GE(tiny->time, gpu->launch_latency.value());
+  EXPECT_FALSE(cost::predict_gemm({.name = "attention_scores", .m = 64, .n = 64, .k = 64}, *gpu));
+}
+
+// The stack's efficiency divides the time of the kernel, and its gap comes on top.
+TEST_F(CalibrationFile, TheStackStaysAFactorOnTopOfTheLibrary) {
+  Diagnostics diagnostics;
+  const auto gpu = load(write("here.yaml", yaml_of(planted(0.0))), diagnostics);
+  ASSERT_TRUE(gpu) << to_string(diagnostics);
+  hardware::SoftwareProfile stack = hardware::neutral_stack();
+  const Seconds library = cost::predict_gemm(product(4096, 14336, 4096), *gpu)->time;
+  const cost::Cost bare = cost::gemm_cost(product(4096, 14336, 4096), *gpu, stack);
+  EXPECT_NEAR(bare.time / (library + stack.kernel_gap.value()), 1.0, 1e-12);
+  EXPECT_GT(bare.by_source[static_cast<std::size_t>(SourceKind::measured)] / bare.time, 0.99);
+  stack.gemm_efficiency = Coefficient<double>(0.8, {SourceKind::assumed, "slow"});
+  const cost::Cost slow = cost::gemm_cost(product(4096, 14336, 4096), *gpu, stack);
+  const Seconds launch = gpu->launch_latency.value();
+  EXPECT_NEAR((slow.time - slow.gap) / ((library - launch) / 0.8), 1.0, 1e-12);
+  EXPECT_NEAR(slow.by_source[static_cast<std::size_t>(SourceKind::assumed)] / slow.time, 0.2, 0.01);
+  const cost::Cost far = cost::gemm_cost(product(1048576, 14336, 4096), *gpu, stack);
+  EXPECT_EQ(far.extrapolated, far.time);
+}
+
+TEST_F(CalibrationFile, ADeviceThatIsNotTheBaseIsRefusedUnlessAllowed) {
+  const auto path = write("foreign.yaml",
+                          replaced(yaml_of(planted(0.0)), "base: h200-sxm", "base: h100-sxm-80gb"));
+  Diagnostics diagnostics;
+  try {
+    static_cast<void>(load(path, diagnostics));
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::device);
+    EXPECT_NE(std::string(error.what())
+                  .find("is the profile of another GPU: it was measured on NVIDIA H200 (h200-sxm), "
+                        "its base is h100-sxm-80gb (--allow-foreign-profile"),
+              std::string::npos)
+        << error.what();
+  }
+  const auto gpu = load(path, diagnostics, true);
+  ASSERT_TRUE(gpu) << to_string(diagnostics);
+  EXPECT_EQ(gpu->name, "h100-sxm-80gb");
+}
+
+TEST_F(CalibrationFile, EveryMistakeIsNamedWithItsPlace) {
+  const std::string good = yaml_of(planted(0.0));
+  EXPECT_EQ(
+      errors_of(replaced(good, "base: h200-sxm", "base: h200")),
+      "broken.yaml:4:7: error: base: `h200` is not a known GPU profile, did you mean "
+      "`gh200`? (known: " +
+          [] {
+            std::string names;
+            for (const auto& name : hardware::list_gpu_profiles(shipped_profiles())) {
+              names += (names.empty() ? "" : ", ") + name;
+            }
+            return names;
+          }() +
+          ", or the path of a file)\n");
+  EXPECT_EQ(errors_of(replaced(good, "  driver: \"580.95.05\"\n", "")),
+            "broken.yaml:6:3: error: fingerprint.driver: is missing (its value, or unknown)\n");
+  EXPECT_NE(errors_of(replaced(good, "sm_count: 132", "sm_count: many")).find("sm_count"),
+            std::string::npos);
+  EXPECT_NE(errors_of(replaced(good, "sm_count: 132", "sm_count: 144"))
+                .find("fingerprint.id: does not belong to the fields beside it"),
+            std::string::npos);
+  const std::string sample = line_of(good, "id: s1,");
+  EXPECT_EQ(errors_of(replaced(good, "gemm fprop bf16", "gemm fprop bf61")),
+            "broken.yaml:" + sample +
+                ":22: error: samples[0].case: `bf61` is no precision (fp32, tf32, bf16, fp16, "
+                "fp8_tensor, fp8_row, fp8_block, mxfp8, nvfp4) (such as gemm fprop bf16 m=8192 "
+                "n=28672 k=4096)\n");
+  EXPECT_NE(errors_of(replaced(good, "id: s2,", "id: s1,")).find("`s1` stands twice"),
+            std::string::npos);
+  EXPECT_NE(errors_of(replaced(good, "collectives: absent\n", "")).find("collectives"),
+            std::string::npos);
+  EXPECT_NE(errors_of(replaced(good, "collectives: absent", "collectives: none"))
+                .find("is neither tables nor the word (absent)"),
+            std::string::npos);
+  EXPECT_NE(errors_of(replaced(good, "a_us:", "a_ms:")).find("did you mean `a_us`?"),
+            std::string::npos);
+  EXPECT_NE(errors_of(replaced(good, "calibration-profile/1", "calibration-profile/9"))
+                .find("broken.yaml:3:9: error: schema"),
+            std::string::npos);
+}
+
+TEST_F(CalibrationFile, RatesAboveThePeakOfTheBaseAreRefused) {
+  Diagnostics diagnostics;
+  EXPECT_FALSE(build_profile(planted(0.0, 0.5), {}, shipped_profiles(), diagnostics).has_value());
+  EXPECT_NE(to_string(diagnostics).find("above the peak of h200-sxm"), std::string::npos);
+}
+
+TEST_F(CalibrationFile, CollectivesOfTheSameMachineComeFirstAndFunctionalOnesNever) {
+  Measurements measurements = planted(0.0);
+  PlantedJournal journal(kSeed, 0.0);
+  for (const std::int64_t size : {1048576, 16777216, 268435456}) {
+    const std::string tail = " bytes=" + std::to_string(size) + " in_place=0";
+    journal.add(
+        "all_reduce bf16 ranks=8 nodes=1" + tail, 20.0 + static_cast<double>(size) * 5e-6, "nccl");
+    journal.add("all_reduce bf16 ranks=2 nodes=1" + tail, 500.0, "nccl");
+    journal.measurements.samples.back().functional = true;
+  }
+  auto& samples = measurements.samples;
+  samples.insert(
+      samples.end(), journal.measurements.samples.begin(), journal.measurements.samples.end());
+  ProfileRequest request;
+  request.rig = CollectiveRig{.rig = "here", .nvlink_domain = 8};
+  Diagnostics diagnostics;
+  const auto gpu = load(write("here.yaml", yaml_of(measurements, request)), diagnostics);
+  ASSERT_TRUE(gpu) << to_string(diagnostics);
+  ASSERT_TRUE(gpu->collectives);
+  ASSERT_EQ(gpu->collectives->tables.size(), 1U);
+  EXPECT_EQ(gpu->collectives->tables[0].ranks, 8);
+  hardware::NetworkSpec network;
+  ASSERT_TRUE(hardware::load_collective_tables(
+      network, shipped_profiles(), kWhere, "collectives", diagnostics, gpu->collectives.get()));
+  EXPECT_EQ(network.tables->tables.front().rig, "here");
+  EXPECT_EQ(network.rig, "here");
+  EXPECT_GT(network.tables->tables.size(), 1U);
+}
+
+TEST_F(CalibrationFile, AScenarioRunsOnItAndSaysSo) {
+  const auto path = write("here.yaml", yaml_of(planted(0.0)));
+  const std::string text =
+      "format: orrery/1\nname: calibrated\nmodel: llama3-8b\n"
+      "cluster: {gpu: " +
+      path.string() +
+      ", nodes: 1, gpus_per_node: 8}\n"
+      "software: generic\nlayout: {tensor: 1, data: auto}\n"
+      "batch: {global: 64, micro: 1}\n";
+  Diagnostics diagnostics;
+  const auto scenario = scenario::load_text(text, "calibrated.yaml", diagnostics);
+  ASSERT_TRUE(scenario) << to_string(diagnostics);
+  evaluate::EvaluateOptions options;
+  options.search = shipped_profiles();
+  const auto evaluation = evaluate::evaluate(*scenario, options, diagnostics);
+  ASSERT_TRUE(evaluation) << to_string(diagnostics);
+  EXPECT_EQ(evaluation->echo.calibration->device, "NVIDIA H200");
+  const auto measured = evaluation->step.by_source[static_cast<std::size_t>(SourceKind::measured)];
+  EXPECT_GT(measured, Seconds{});
+  const auto explained =
+      evaluate::explain(*scenario, *evaluation, "step_time", diagnostics, options.search);
+  ASSERT_TRUE(explained) << to_string(diagnostics);
+  EXPECT_NE(explained->find("Kernels measured on NVIDIA H200"), std::string::npos);
+  EXPECT_NE(explained->find("interpolated"), std::string::npos);
+}
+
+TEST_F(CalibrationFile, TwoProfilesShowWhatBecameSlower) {
+  Diagnostics diagnostics;
+  const auto before = build_profile(planted(0.0), {}, shipped_profiles(), diagnostics);
+  Measurements changed = planted(0.0);
+  changed.fingerprint.driver = "590.10";
+  for (Sample& sample : changed.samples) {
+    const bool fprop = sample.kernel.role == kernels::Role::fprop;
+    for (double& time : sample.times) {
+      time *= fprop ? 1.10 : 1.0;
+    }
+  }
+  changed.samples[1].times = {2.0 * before->profile.samples[1].median / microseconds(1.0)};
+  changed.samples.pop_back();
+  const auto after = build_profile(changed, {}, shipped_profiles(), diagnostics);
+  ASSERT_TRUE(before && after) << to_string(diagnostics);
+  const auto comparison = evaluate::compare(before->profile, after->profile);
+  ASSERT_EQ(comparison.changed.size(), 1U);
+  EXPECT_EQ(comparison.changed[0].key, "driver");
+  EXPECT_EQ(comparison.groups[0].name, "gemm fprop bf16 (cublaslt)");
+  EXPECT_NEAR(comparison.groups[0].median, 1.10, 1e-9);
+  EXPECT_NEAR(comparison.groups[0].worst, 2.0, 1e-9);
+  EXPECT_NEAR(comparison.groups[1].median, 1.0, 1e-9);
+  EXPECT_EQ(comparison.only_first, 1U);
+  const std::string text = evaluate::comparison_text(comparison, "a.yaml", "b.yaml");
+  EXPECT_NE(text.find("driver"), std::string::npos);
+  EXPECT_NE(text.find("580.95.05 -> 590.10"), std::string::npos);
+  EXPECT_NE(text.find("+10.0 %"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery::calibrate
