@@ -33,7 +33,7 @@ struct CollectiveRig {
   std::string rig;
   std::int64_t nvlink_domain = 8;
   hardware::FabricKind fabric = hardware::FabricKind::infiniband;
-  BytesPerSecond nic_rate;
+  BytesPerSecond nic_rate = {};
   std::int64_t nics_per_node = 0;
 };
 

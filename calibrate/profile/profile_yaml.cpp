@@ -92,11 +92,17 @@ std::string optional_text(std::string_view key, const std::optional<double>& val
   return value ? fmt::format(", {}: {}", key, *value) : std::string();
 }
 
+// The kernel that ran, where its maker has a name.
+std::string implementation_text(std::string_view before, const std::string& name) {
+  return name.empty() ? std::string()
+                      : fmt::format("{}implementation: {}", before, in_quotes(name));
+}
+
 std::string sample_text(const hardware::CalibrationSample& sample) {
-  std::string text = fmt::format("  - {{id: {}, case: {}, implementation: {}, regime: {}, n: {}",
+  std::string text = fmt::format("  - {{id: {}, case: {}{}, regime: {}, n: {}",
                                  sample.id,
                                  in_quotes(hardware::to_text(sample.call)),
-                                 in_quotes(sample.implementation),
+                                 implementation_text(", ", sample.implementation),
                                  sample.burst ? "burst" : "sustained",
                                  sample.count);
   text += fmt::format(", us: {{median: {}, p10: {}, p90: {}, min: {}}}",
@@ -173,9 +179,9 @@ std::string fit_text(const FitReport& report) {
   if (fit.role != hardware::KernelRole::none) {
     text += fmt::format("    role: {}\n", hardware::to_string(fit.role));
   }
-  text += fmt::format("    dtype: {}\n    implementation: {}\n",
+  text += fmt::format("    dtype: {}{}\n",
                       hardware::to_string(fit.precision),
-                      in_quotes(fit.implementation));
+                      implementation_text("\n    ", fit.implementation));
   text += fit.attention ? law_text(fit) : line_text(report);
   if (fit.line.trust) {
     text += fmt::format("    trust: {}\n", *fit.line.trust);
@@ -295,7 +301,7 @@ std::string profile_yaml(const BuiltProfile& built, const ProfileRequest& reques
     for (const hardware::UnsupportedCase& one : profile.unsupported) {
       text += fmt::format("  - {{case: {}, status: {}}}\n",
                           in_quotes(hardware::to_text(one.call)),
-                          in_quotes(one.status));
+                          in_quotes(one.status.empty() ? "no reason was given" : one.status));
     }
   }
   text += "fits:\n";

@@ -71,6 +71,12 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
+// Copies move bytes of any type, so that their text names none.
+bool has_precision(KernelOperation operation) {
+  return operation != KernelOperation::copy && operation != KernelOperation::host_to_device &&
+         operation != KernelOperation::device_to_host;
+}
+
 ReadCall refuse(std::string problem) {
   return {.call = std::nullopt, .problem = std::move(problem)};
 }
@@ -140,7 +146,9 @@ std::string to_text(const KernelCall& call) {
   if (call.role != KernelRole::none) {
     text += fmt::format(" {}", to_string(call.role));
   }
-  text += fmt::format(" {}", to_string(call.precision));
+  if (has_precision(call.operation)) {
+    text += fmt::format(" {}", to_string(call.precision));
+  }
   const Axes axes = axes_of(call.operation);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     text += fmt::format(" {}={}", axes[i], call.extents[i]);
@@ -163,15 +171,17 @@ ReadCall read_call(std::string_view text) {
       ++at;
     }
   }
-  const auto precision = at < words.size() ? index_of(kPrecisions, words[at]) : std::nullopt;
-  if (!precision) {
-    return refuse(fmt::format("`{}` is no precision ({})",
-                              at < words.size() ? words[at] : std::string_view(),
-                              fmt::join(kPrecisions, ", ")));
+  if (has_precision(call.operation)) {
+    const std::string_view word = at < words.size() ? words[at] : std::string_view();
+    const auto precision = index_of(kPrecisions, word);
+    if (!precision) {
+      return refuse(fmt::format("`{}` is no precision ({})", word, fmt::join(kPrecisions, ", ")));
+    }
+    call.precision = static_cast<KernelPrecision>(*precision);
+    ++at;
   }
-  call.precision = static_cast<KernelPrecision>(*precision);
   std::array<bool, kMostKernelAxes> seen = {};
-  for (++at; at < words.size(); ++at) {
+  for (; at < words.size(); ++at) {
     if (std::string problem = set_extent(words[at], call, seen); !problem.empty()) {
       return refuse(std::move(problem));
     }

@@ -173,11 +173,13 @@ TEST(KernelEvidence, LeavesOutWhatIsNoEvidence) {
 
 TEST(KernelEvidence, TheLibraryComesBeforeOurOwnKernels) {
   PlantedJournal journal(kSeed, 0.0);
-  const std::string head = "attention forward bf16 sequences=1 heads=8 groups=8 queries=";
-  const std::string tail = " keys=4096 dim_qk=128 dim_v=128 causal=1";
-  journal.add(head + "4096" + tail, 300.0, "own");
-  journal.add(head + "4097" + tail, 300.0, "own");
-  journal.add(head + "4098" + tail, 100.0, "cudnn");
+  const auto text = [](const std::string& length) {
+    return "attention forward bf16 sequences=1 heads=8 groups=8 queries=" + length +
+           " keys=" + length + " dim_qk=128 dim_v=128 causal=1";
+  };
+  journal.add(text("2048"), 300.0, "own");
+  journal.add(text("4096"), 300.0, "own");
+  journal.add(text("8192"), 100.0, "cudnn");
   const Evidence evidence = evidence_of(journal.measurements.samples);
   EXPECT_EQ(evidence.begin()->second.implementation, "cudnn");
   EXPECT_EQ(evidence.begin()->second.points.size(), 1U);

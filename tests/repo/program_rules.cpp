@@ -28,7 +28,8 @@ const Arrows& arrows() {
       // The protocol knows the word Unsupported, but no device.
       {"calibrate/sweep",
        {"calibrate/samples", "calibrate/plan", "kernels/cases", "kernels/device", "sim/base"}},
-      {"calibrate/profile", {"calibrate/samples", "calibrate/plan", "kernels/cases", "sim"}},
+      {"calibrate/profile",
+       {"calibrate/samples", "calibrate/plan", "calibrate/fit", "kernels/cases", "sim"}},
       {"calibrate/import", {"sim"}},
       {"calibrate/measure", {"calibrate", "kernels", "sim/base"}},
       {"calibrate/validate", {"calibrate", "kernels", "sim"}},
