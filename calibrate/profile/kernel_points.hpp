@@ -11,7 +11,7 @@
 // other implementations           | one fit stands for one library; the vendor's before our own
 //
 // symbol | meaning                                                         | unit | origin
-// -------|-----------------------------------------------------------------|------|-----------------
+// -------|-----------------------------------------------------------------|------|----------------
 // F      | FLOP as the step counts them (sim/model)                        | FLOP | computed
 // B      | bytes that cross the memory interface: of products as in        | byte | computed
 //        | sim/cost/gemm.hpp, of all others as in kernels/cases            |      |

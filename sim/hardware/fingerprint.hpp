@@ -6,7 +6,7 @@
 // on a machine reads `unknown`, never a guess.
 //
 // symbol   | meaning                                                         | unit | origin
-// ---------|-----------------------------------------------------------------|------|----------------
+// ---------|-----------------------------------------------------------------|------|--------------
 // identity | fields that tell one machine and installation from another      | -    | driver, CUDA
 // (others) | what was seen while measuring: sustained clocks, throttling     | -    | NVML
 // id       | SHA-256 of the identity, `key=value` a line, in the order below | -    | computed
