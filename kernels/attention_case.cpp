@@ -62,7 +62,7 @@ void AttentionRunnable::add_set(std::uint64_t seed, Stream stream) {
     fill_normal(buffer.data(), shape_.element, elements, {++tensor, 1.0F, 0}, stream);
     return buffer;
   };
-  const auto empty = [this, stream](Element element, std::int64_t elements) {
+  const auto empty = [stream](Element element, std::int64_t elements) {
     DeviceBuffer buffer(bytes_of(element, elements));
     fill_unwritten(buffer.data(), buffer.bytes(), stream);
     return buffer;
