@@ -17,8 +17,13 @@
 // are kept so that merging is the greater of each byte: associative, commutative, and one
 // instruction.
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -81,10 +86,16 @@ static_assert(sizeof(BlockBin) == 4);
 
 // Of the rows, or of the stretches of time, of both.
 [[nodiscard]] inline BlockBin merge(BlockBin a, BlockBin b) {
+#if defined(__SSE2__)
+  const __m128i both = _mm_max_epu8(_mm_cvtsi32_si128(std::bit_cast<int>(a)),
+                                    _mm_cvtsi32_si128(std::bit_cast<int>(b)));
+  return std::bit_cast<BlockBin>(_mm_cvtsi128_si32(both));
+#else
   return {std::max(a.anti_low, b.anti_low),
           std::max(a.high, b.high),
           std::max(a.idle, b.idle),
           std::max(a.most, b.most)};
+#endif
 }
 
 // into[i] = merge(into[i], from[i]); equal lengths.

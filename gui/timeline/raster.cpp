@@ -1,11 +1,13 @@
 #include "gui/timeline/raster.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "gui/timeline/summary.hpp"
 #include "sim/base/check.hpp"
+#include "sim/base/parallel.hpp"
 
 namespace orrery::timeline {
 
@@ -16,34 +18,113 @@ constexpr double kTracksPerLine = 2.0;
 constexpr int kSpacedHeight = 4;  // lines of a lane from which on one of them is a gap
 constexpr int kRoomyHeight = 10;  // and from which on two are
 
-Rgb* scanline(QImage& image, int y) {
-  return reinterpret_cast<Rgb*>(image.scanLine(y));
-}
-
 struct Lines {
   int first = 0;
   int last = 0;
 };
 
-class RowsRaster {
+// The pixels of an image, without the checks that QImage makes for each line.
+struct Canvas {
+  Rgb* first = nullptr;
+  std::ptrdiff_t stride = 0;
+  int width = 0;
+  int height = 0;
+
+  explicit Canvas(QImage& image)
+      : first(reinterpret_cast<Rgb*>(image.bits())),
+        stride(image.bytesPerLine() / static_cast<std::ptrdiff_t>(sizeof(Rgb))),
+        width(image.width()),
+        height(image.height()) {}
+
+  [[nodiscard]] Rgb* line(int y) const {
+    return first + y * stride;
+  }
+};
+
+// What all lines of one frame have in common.
+struct Frame {
+  Frame(const View& the_view, const Palette& palette)
+      : view(the_view),
+        axis(the_view.axis()),
+        copies(the_view.copies(axis)),
+        backgrounds{palette.background, palette.alternate},
+        shades{Shades(palette, palette.background), Shades(palette, palette.alternate)} {}
+
+  const View& view;
+  PixelAxis axis;
+  std::vector<Copy> copies;
+  std::array<Rgb, 2> backgrounds;
+  std::array<Shades, 2> shades;
+};
+
+// Makes one line after the other; each thread has its own.
+class LineMaker {
  public:
-  RowsRaster(const View& view, const Palette& palette, QImage& image)
-      : view_(view),
-        palette_(palette),
-        image_(image),
-        axis_(view.axis()),
-        copies_(view.copies(axis_)),
-        shades_{Shades(palette, palette.background), Shades(palette, palette.alternate)},
-        line_(static_cast<std::size_t>(axis_.width())) {
-    for (const Copy& copy : copies_) {
-      summarisers_.emplace_back(view.store(), copy.axis);
+  explicit LineMaker(const Frame& frame)
+      : frame_(frame), line_(static_cast<std::size_t>(frame.axis.width())) {
+    for (const Copy& copy : frame.copies) {
+      summarisers_.emplace_back(frame.view.store(), copy.axis);
     }
   }
 
+  void track(TrackId track, bool odd) {
+    start(odd);
+    for (std::size_t i = 0; i < frame_.copies.size(); ++i) {
+      row_bins_.resize(columns(i));
+      summarisers_[i].track(track, row_bins_);
+      shade(row_bins_, i, odd);
+    }
+  }
+
+  void merged(TrackId first, TrackId last, bool by_blocks, bool odd) {
+    start(odd);
+    for (std::size_t i = 0; i < frame_.copies.size(); ++i) {
+      block_bins_.resize(columns(i));
+      summarisers_[i].tracks(first, last, by_blocks, block_bins_);
+      shade(block_bins_, i, odd);
+    }
+  }
+
+  void copy_to(Rgb* line) const {
+    std::memcpy(line, line_.data(), line_.size() * sizeof(Rgb));
+  }
+
+ private:
+  void start(bool odd) {
+    std::fill(line_.begin(), line_.end(), frame_.backgrounds[odd ? 1 : 0]);
+  }
+
+  [[nodiscard]] std::size_t columns(std::size_t copy) const {
+    return static_cast<std::size_t>(frame_.copies[copy].axis.width());
+  }
+
+  template <typename Bin>
+  void shade(const std::vector<Bin>& bins, std::size_t copy, bool odd) {
+    const Shades& shades = frame_.shades[odd ? 1 : 0];
+    Rgb* out = line_.data() + frame_.copies[copy].axis.first_column();
+    for (const Bin bin : bins) {
+      *out++ = shades.of(bin);
+    }
+  }
+
+  const Frame& frame_;
+  std::vector<Summariser> summarisers_;
+  std::vector<Rgb> line_;
+  std::vector<RowBin> row_bins_;
+  std::vector<BlockBin> block_bins_;
+};
+
+class RowsRaster {
+ public:
+  RowsRaster(const View& view, const Palette& palette, QImage& image)
+      : view_(view), palette_(palette), image_(image), frame_(view, palette), maker_(frame_) {}
+
   void paint() {
     const RowLayout& rows = view_.rows();
-    image_.fill(palette_.background);
-    top_ = std::clamp(static_cast<int>(std::lround(rows.pinned_height())), 0, image_.height());
+    for (int y = 0; y < image_.height; ++y) {
+      std::fill_n(image_.line(y), image_.width, palette_.background);
+    }
+    top_ = std::clamp(static_cast<int>(std::lround(rows.pinned_height())), 0, image_.height);
     if (rows.row_height() < 1.0) {
       paint_dense();
     } else {
@@ -58,12 +139,12 @@ class RowsRaster {
  private:
   void paint_spaced() {
     const RowLayout& rows = view_.rows();
-    clip_ = {top_, image_.height()};
+    clip_ = {top_, image_.height};
     const auto unit = static_cast<std::uint32_t>(rows.scroll() / rows.row_height());
     const std::vector<LaidRow>& all = rows.scrolled();
     for (std::size_t i = rows.index_of_unit(unit); i < all.size(); ++i) {
       const double y = rows.top_of(all[i], false);
-      if (y >= image_.height()) {
+      if (y >= image_.height) {
         break;
       }
       paint_row(all[i], y);
@@ -87,7 +168,8 @@ class RowsRaster {
     if (row.kind == RowKind::group) {
       fill(lines(y, y + height), laid.collapsed ? background : palette_.panel);
       if (laid.collapsed) {
-        merged_line(row.first_track, row.first_track + row.tracks, row.tracks >= kManyTracks);
+        maker_.merged(
+            row.first_track, row.first_track + row.tracks, row.tracks >= kManyTracks, odd_);
         copy_line(y, y + height);
       }
       return;
@@ -97,7 +179,7 @@ class RowsRaster {
       const double top = y + height * lane;
       const Lines visible = lines(top, top + height);
       if (visible.first < visible.last) {
-        track_line(row.first_track + lane);
+        maker_.track(row.first_track + lane, odd_);
         copy_line(top, top + height);
       }
     }
@@ -105,25 +187,36 @@ class RowsRaster {
 
   // Lines lower than a pixel: each shows the tracks of the units that begin on it.
   void paint_dense() {
+    constexpr std::int64_t kLinesPerTask = 48;
+    const std::int64_t lines = image_.height - top_;
+    parallel_for(lines, {.grain = kLinesPerTask}, [this](std::int64_t begin, std::int64_t end) {
+      LineMaker maker(frame_);
+      for (std::int64_t line = begin; line < end; ++line) {
+        paint_dense_line(top_ + static_cast<int>(line), maker);
+      }
+    });
+  }
+
+  void paint_dense_line(int y, LineMaker& maker) const {
     const RowLayout& rows = view_.rows();
-    const std::vector<LaidRow>& all = rows.scrolled();
-    odd_ = false;
-    for (int y = top_; y < image_.height() && !all.empty(); ++y) {
-      const double first = (y - rows.pinned_height() + rows.scroll()) / rows.row_height();
-      const double last = first + 1.0 / rows.row_height();
-      const std::uint32_t end = all.back().first_unit + all.back().units;
-      if (first >= end) {
-        break;
-      }
-      const auto from = static_cast<std::uint32_t>(std::max(first, 0.0));
-      const auto to = std::min(static_cast<std::uint32_t>(std::max(last, 0.0)), end);
-      TrackId low = 0;
-      TrackId high = 0;
-      tracks_of_units(from, std::max(to, from + 1), low, high);
-      if (low < high) {
-        merged_line(low, high, 1.0 / rows.row_height() > kTracksPerLine);
-        std::memcpy(scanline(image_, y), line_.data(), line_.size() * sizeof(Rgb));
-      }
+    if (rows.scrolled().empty()) {
+      return;
+    }
+    const LaidRow& last_row = rows.scrolled().back();
+    const double first = (y - rows.pinned_height() + rows.scroll()) / rows.row_height();
+    const double last = first + 1.0 / rows.row_height();
+    const std::uint32_t end = last_row.first_unit + last_row.units;
+    if (first >= end) {
+      return;
+    }
+    const auto from = static_cast<std::uint32_t>(std::max(first, 0.0));
+    const auto to = std::min(static_cast<std::uint32_t>(std::max(last, 0.0)), end);
+    TrackId low = 0;
+    TrackId high = 0;
+    tracks_of_units(from, std::max(to, from + 1), low, high);
+    if (low < high) {
+      maker.merged(low, high, 1.0 / rows.row_height() > kTracksPerLine, false);
+      maker.copy_to(image_.line(y));
     }
   }
 
@@ -149,36 +242,6 @@ class RowsRaster {
     }
   }
 
-  void track_line(TrackId track) {
-    const Rgb background = odd_ ? palette_.alternate : palette_.background;
-    std::fill(line_.begin(), line_.end(), background);
-    const Shades& shades = shades_[odd_ ? 1 : 0];
-    for (std::size_t i = 0; i < copies_.size(); ++i) {
-      const PixelAxis& axis = copies_[i].axis;
-      row_bins_.resize(static_cast<std::size_t>(axis.width()));
-      summarisers_[i].track(track, row_bins_);
-      Rgb* out = line_.data() + axis.first_column();
-      for (const RowBin bin : row_bins_) {
-        *out++ = shades.of(bin);
-      }
-    }
-  }
-
-  void merged_line(TrackId first, TrackId last, bool by_blocks) {
-    const Rgb background = odd_ ? palette_.alternate : palette_.background;
-    std::fill(line_.begin(), line_.end(), background);
-    const Shades& shades = shades_[odd_ ? 1 : 0];
-    for (std::size_t i = 0; i < copies_.size(); ++i) {
-      const PixelAxis& axis = copies_[i].axis;
-      block_bins_.resize(static_cast<std::size_t>(axis.width()));
-      summarisers_[i].tracks(first, last, by_blocks, block_bins_);
-      Rgb* out = line_.data() + axis.first_column();
-      for (const BlockBin bin : block_bins_) {
-        *out++ = shades.of(bin);
-      }
-    }
-  }
-
   void copy_line(double top, double bottom) {
     Lines at = lines(top, bottom);
     const int height = static_cast<int>(std::lround(bottom)) - static_cast<int>(std::lround(top));
@@ -190,13 +253,13 @@ class RowsRaster {
       ++at.first;
     }
     for (int y = at.first; y < at.last; ++y) {
-      std::memcpy(scanline(image_, y), line_.data(), line_.size() * sizeof(Rgb));
+      maker_.copy_to(image_.line(y));
     }
   }
 
   void fill(Lines at, Rgb color) {
     for (int y = at.first; y < at.last; ++y) {
-      std::fill_n(scanline(image_, y), image_.width(), color);
+      std::fill_n(image_.line(y), image_.width, color);
     }
   }
 
@@ -216,14 +279,14 @@ class RowsRaster {
     const auto lines_of = [&](double value) {
       return static_cast<int>(std::lround((value - bottom) / (top - bottom) * height));
     };
-    for (const Copy& copy : copies_) {
+    for (const Copy& copy : frame_.copies) {
       for (int x = 0; x < copy.axis.width(); ++x) {
         const auto values = counter.within(copy.axis.edge(x), copy.axis.edge(x + 1));
         const int least = values ? lines_of(values->least) : 0;
         const int greatest = values ? lines_of(values->greatest) : 0;
         for (int y = 0; y < greatest; ++y) {
           const Rgb shade = y == greatest - 1 ? color : y < least ? light : solid;
-          scanline(image_, at.last - 1 - y)[copy.axis.first_column() + x] = shade;
+          image_.line(at.last - 1 - y)[copy.axis.first_column() + x] = shade;
         }
       }
     }
@@ -231,14 +294,9 @@ class RowsRaster {
 
   const View& view_;
   const Palette& palette_;
-  QImage& image_;
-  PixelAxis axis_;
-  std::vector<Copy> copies_;
-  std::vector<Summariser> summarisers_;
-  std::array<Shades, 2> shades_;
-  std::vector<Rgb> line_;
-  std::vector<RowBin> row_bins_;
-  std::vector<BlockBin> block_bins_;
+  Canvas image_;
+  Frame frame_;
+  LineMaker maker_;
   Lines clip_;
   int top_ = 0;
   bool odd_ = false;
@@ -273,8 +331,9 @@ void paint_minimap(const View& view, const Palette& palette, QImage& image) {
   const auto tracks = static_cast<TrackId>(store.tracks().size());
   summariser.tracks(0, tracks, tracks >= kManyTracks, bins);
   const Shades shades(palette, palette.background);
+  const Canvas canvas(image);
   for (int y = 0; y < image.height(); ++y) {
-    Rgb* out = scanline(image, y);
+    Rgb* out = canvas.line(y);
     for (const BlockBin bin : bins) {
       *out++ = shades.of(bin);
     }

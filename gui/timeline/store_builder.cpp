@@ -48,6 +48,50 @@ RowId StoreBuilder::counter(std::string_view name,
   return id;
 }
 
+void StoreBuilder::rename(RowId row, std::string_view name) {
+  rows_[row].row.name = name;
+}
+
+void StoreBuilder::set_order(RowId row, std::int64_t order) {
+  rows_[row].order = order;
+}
+
+// Long slices before the short ones that begin with them: a caller before what it calls.
+bool StoreBuilder::earlier(const Slice& a, const Slice& b) const {
+  return a.begin() != b.begin() ? a.begin() < b.begin() : end_of(a) > end_of(b);
+}
+
+void StoreBuilder::sort_slices() {
+  const auto in_order = [this](const Slice& a, const Slice& b) { return earlier(a, b); };
+  for (PendingRow& row : rows_) {
+    if (!std::is_sorted(row.slices.begin(), row.slices.end(), in_order)) {
+      std::stable_sort(row.slices.begin(), row.slices.end(), in_order);
+    }
+  }
+}
+
+std::optional<PendingSlice> StoreBuilder::innermost_at(RowId row, std::int64_t time) const {
+  constexpr std::ptrdiff_t kDeepest = 256;
+  const std::vector<Slice>& slices = rows_[row].slices;
+  const auto after =
+      std::upper_bound(slices.begin(), slices.end(), time, [](std::int64_t t, const Slice& slice) {
+        return t < slice.begin();
+      });
+  for (auto it = after; it != slices.begin() && after - it < kDeepest;) {
+    --it;
+    if (time < end_of(*it)) {
+      return PendingSlice{row, static_cast<std::uint32_t>(it - slices.begin())};
+    }
+  }
+  return std::nullopt;
+}
+
+void StoreBuilder::order_rows(std::vector<RowId>& rows) {
+  std::stable_sort(rows.begin(), rows.end(), [this](RowId a, RowId b) {
+    return rows_[a].order < rows_[b].order;
+  });
+}
+
 NameId StoreBuilder::name(std::string_view text) {
   if (names_.size() == kMostNames - 1) {
     text = "(more names)";
@@ -116,6 +160,7 @@ void StoreBuilder::place_tree(RowId pending, RowId parent, std::uint32_t depth, 
   pending_of_row_.push_back(pending);
   store.rows_[id].parent = parent;
   store.rows_[id].depth = depth;
+  order_rows(rows_[pending].children);
   for (const RowId child : rows_[pending].children) {
     place_tree(child, id, depth + 1, store);
   }
@@ -160,9 +205,7 @@ void StoreBuilder::append_lanes(std::span<const Slice> slices,
 
 void StoreBuilder::place_slices(PendingRow& pending, RowId row, Store& store) {
   std::vector<Slice>& slices = pending.slices;
-  const auto in_order = [this](const Slice& a, const Slice& b) {
-    return a.begin() != b.begin() ? a.begin() < b.begin() : end_of(a) > end_of(b);
-  };
+  const auto in_order = [this](const Slice& a, const Slice& b) { return earlier(a, b); };
   const bool needs_order = pending.has_flows;
   if (!needs_order && !std::is_sorted(slices.begin(), slices.end(), in_order)) {
     std::stable_sort(slices.begin(), slices.end(), in_order);
@@ -228,6 +271,7 @@ void StoreBuilder::find_range(Store& store) const {
 std::shared_ptr<const Store> StoreBuilder::build(std::stop_token stop, const Progress& progress) {
   auto store = std::make_shared<Store>();
   store->rows_.reserve(rows_.size());
+  order_rows(roots_);
   for (const RowId root : roots_) {
     place_tree(root, kNoRow, 0, *store);
   }

@@ -53,6 +53,17 @@ class StoreBuilder {
                 std::vector<Sample> samples,
                 RowId parent = kNoRow);
 
+  void rename(RowId row, std::string_view name);
+
+  // Rows of one parent stand in ascending order of this, then in the order they were made.
+  void set_order(RowId row, std::int64_t order);
+
+  // Sorts the slices of all rows by time. What add() returned before no longer holds.
+  void sort_slices();
+
+  // The innermost slice of a row at a moment, after sort_slices().
+  [[nodiscard]] std::optional<PendingSlice> innermost_at(RowId row, std::int64_t time) const;
+
   // The same number for the same text. Beyond 2^22 different names: all further ones are one.
   NameId name(std::string_view text);
 
@@ -78,6 +89,7 @@ class StoreBuilder {
     Row row;
     std::vector<Slice> slices;
     bool has_flows = false;
+    std::int64_t order = 0;
     std::vector<RowId> children;
   };
 
@@ -88,6 +100,8 @@ class StoreBuilder {
   };
 
   RowId add_row(std::string_view name, RowKind kind, RowId parent);
+  void order_rows(std::vector<RowId>& rows);
+  [[nodiscard]] bool earlier(const Slice& a, const Slice& b) const;
   void place_tree(RowId pending, RowId parent, std::uint32_t depth, Store& store);
   void place_slices(PendingRow& pending, RowId row, Store& store);
   void append_lanes(std::span<const Slice> slices,

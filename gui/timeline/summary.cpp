@@ -53,13 +53,18 @@ class BlockWriter {
   explicit BlockWriter(std::span<BlockBin> columns) : columns_(columns) {}
 
   void column(int x, RowBin bin) {
-    run(x, x + 1, bin);
+    idle_until(x);
+    BlockBin& out = columns_[static_cast<std::size_t>(x)];
+    out = merge(out, block_of(bin));
+    next_ = std::max(next_, x + 1);
   }
 
   void run(int first, int last, RowBin bin) {
-    idle_until(first);
-    merge_into(part(first, last), block_of(bin));
-    next_ = std::max(next_, last);
+    if (first < last) {
+      idle_until(first);
+      raise(first, last, block_of(bin));
+      next_ = last;
+    }
   }
 
   void edge(int /*x*/) {}
@@ -69,16 +74,26 @@ class BlockWriter {
   }
 
  private:
+  static constexpr int kShort = 8;  // columns that are not worth setting up a vector
+
   void idle_until(int x) {
     if (next_ < x) {
-      merge_into(part(next_, x), block_of({}));
+      raise(next_, x, block_of({}));
       next_ = x;
     }
   }
 
-  [[nodiscard]] std::span<BlockBin> part(int first, int last) const {
-    return columns_.subspan(static_cast<std::size_t>(first),
-                            static_cast<std::size_t>(std::max(last - first, 0)));
+  void raise(int first, int last, BlockBin value) {
+    if (last - first >= kShort) {
+      merge_into(
+          columns_.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)),
+          value);
+      return;
+    }
+    for (int x = first; x < last; ++x) {
+      BlockBin& out = columns_[static_cast<std::size_t>(x)];
+      out = merge(out, value);
+    }
   }
 
   std::span<BlockBin> columns_;

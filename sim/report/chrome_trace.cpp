@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <tuple>
 
 #include "sim/base/check.hpp"
+#include "sim/report/trace_words.hpp"
 
 namespace orrery::report {
 
@@ -101,49 +101,6 @@ class TraceWriter {
   bool first_ = true;
 };
 
-constexpr std::array<std::string_view, 3> kStreamNames = {
-    "compute", "data-parallel communication", "messages between stages"};
-
-std::string_view kind_name(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::forward:
-      return "forward";
-    case TaskKind::backward:
-      return "backward";
-    case TaskKind::backward_input:
-      return "backward of the inputs";
-    case TaskKind::backward_weight:
-      return "backward of the weights";
-    case TaskKind::overlapped:
-      return "forward and backward together";
-    case TaskKind::send_receive:
-      return "send";
-    case TaskKind::gradient_reduce:
-      return "reduce gradients";
-    case TaskKind::parameter_gather:
-      return "gather parameters";
-    case TaskKind::parameter_gather_again:
-      return "gather parameters for the backward";
-    case TaskKind::optimizer:
-      return "optimizer";
-    case TaskKind::join:
-      return "gradient norm of all stages";
-  }
-  return {};
-}
-
-bool has_micro_batch(TaskKind kind) {
-  return kind != TaskKind::optimizer && kind != TaskKind::join &&
-         kind != TaskKind::gradient_reduce && kind != TaskKind::parameter_gather &&
-         kind != TaskKind::parameter_gather_again;
-}
-
-std::string slice_name(const schedule::StepTask& task) {
-  const std::string_view name = kind_name(task.kind);
-  return has_micro_batch(task.kind) ? fmt::format("{} {}", name, task.micro_batch)
-                                    : std::string(name);
-}
-
 std::string slice_arguments(const schedule::StepTask& task) {
   std::string text;
   const auto add = [&text](std::string_view key, std::int64_t value) {
@@ -198,41 +155,9 @@ std::vector<std::size_t> drawing_order(const std::vector<Slice>& slices) {
 
 constexpr std::int64_t kLanesPerStream = 100;
 
-std::string stream_name(Stream stream, std::size_t lane) {
-  const std::string_view name = kStreamNames[static_cast<std::size_t>(stream)];
+std::string lane_name(Stream stream, std::size_t lane) {
+  const std::string_view name = stream_name(stream);
   return lane == 0 ? std::string(name) : fmt::format("{} ({})", name, lane + 1);
-}
-
-enum class RunLane { training, planned_stop, recovery, failure };
-
-constexpr std::array<std::string_view, 4> kRunLaneNames = {
-    "training", "planned stops", "recovery", "failures"};
-
-RunLane lane_of(run::RunActivity activity) {
-  using run::RunActivity;
-  switch (activity) {
-    case RunActivity::training:
-    case RunActivity::lost_training:
-    case RunActivity::discarded_training:
-      return RunLane::training;
-    case RunActivity::checkpoint:
-    case RunActivity::evaluation:
-    case RunActivity::planned_maintenance:
-    case RunActivity::unitemised:
-    case RunActivity::rework:
-      return RunLane::planned_stop;
-    case RunActivity::detection:
-    case RunActivity::diagnosis:
-    case RunActivity::waiting_for_capacity:
-    case RunActivity::scheduling:
-    case RunActivity::communicator_init:
-    case RunActivity::load:
-    case RunActivity::warm_up:
-      return RunLane::recovery;
-    case RunActivity::failure:
-      return RunLane::failure;
-  }
-  return RunLane::training;
 }
 
 }  // namespace
@@ -261,10 +186,10 @@ std::string step_chrome_trace(const Evaluation& evaluation) {
     const auto stream = static_cast<std::int64_t>(task.stream);
     const std::int64_t tid = stream * kLanesPerStream + static_cast<std::int64_t>(lane);
     if (lane == named_lanes) {
-      trace.name_thread(task.device, tid, stream_name(task.stream, lane));
+      trace.name_thread(task.device, tid, lane_name(task.stream, lane));
       ++named_lanes;
     }
-    trace.slice(task.device, tid, slice_name(task), slice.start, slice.end, slice_arguments(task));
+    trace.slice(task.device, tid, task_name(task), slice.start, slice.end, slice_arguments(task));
   }
   return trace.finish(evaluation.echo.name);
 }

@@ -1,0 +1,267 @@
+#include "gui/timeline/evaluation_levels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "gui/timeline/store_builder.hpp"
+#include "gui/timeline/time_text.hpp"
+#include "sim/report/step_counters.hpp"
+#include "sim/report/trace_words.hpp"
+
+namespace orrery::timeline {
+
+namespace {
+
+using report::RunLane;
+using run::RunActivity;
+using schedule::Stream;
+using schedule::TaskKind;
+
+Category category_of(RunActivity activity) {
+  switch (activity) {
+    case RunActivity::training:
+      return Category::training;
+    case RunActivity::lost_training:
+      return Category::lost;
+    case RunActivity::discarded_training:
+      return Category::discarded;
+    case RunActivity::rework:
+      return Category::rework;
+    case RunActivity::checkpoint:
+      return Category::checkpoint;
+    case RunActivity::evaluation:
+      return Category::evaluation;
+    case RunActivity::planned_maintenance:
+      return Category::maintenance;
+    case RunActivity::unitemised:
+      return Category::unitemised;
+    case RunActivity::detection:
+      return Category::detection;
+    case RunActivity::diagnosis:
+      return Category::diagnosis;
+    case RunActivity::waiting_for_capacity:
+      return Category::waiting;
+    case RunActivity::scheduling:
+      return Category::scheduling;
+    case RunActivity::communicator_init:
+      return Category::communicator;
+    case RunActivity::load:
+      return Category::load;
+    case RunActivity::warm_up:
+      return Category::warm_up;
+    case RunActivity::failure:
+      return Category::lost;
+  }
+  return Category::other;
+}
+
+Category category_of(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::forward:
+      return Category::forward;
+    case TaskKind::backward:
+    case TaskKind::overlapped:
+      return Category::backward;
+    case TaskKind::backward_input:
+      return Category::input_gradient;
+    case TaskKind::backward_weight:
+      return Category::weight_gradient;
+    case TaskKind::send_receive:
+      return Category::pipeline;
+    case TaskKind::gradient_reduce:
+      return Category::data_reduce;
+    case TaskKind::parameter_gather:
+    case TaskKind::parameter_gather_again:
+      return Category::data_gather;
+    case TaskKind::optimizer:
+    case TaskKind::join:
+      return Category::optimizer;
+  }
+  return Category::other;
+}
+
+bool is_training(RunActivity activity) {
+  return activity == RunActivity::training || activity == RunActivity::lost_training ||
+         activity == RunActivity::discarded_training;
+}
+
+Level run_level(const report::Evaluation& evaluation) {
+  StoreBuilder builder;
+  const RowId job = builder.group("job");
+  std::array<RowId, 3> rows{};
+  for (std::size_t lane = 0; lane < rows.size(); ++lane) {
+    rows[lane] = builder.row(report::kRunLaneNames[lane], job);
+  }
+  const std::vector<run::PlannedCause>& causes = evaluation.plan->causes;
+  for (const run::RunInterval& interval : evaluation.timeline.intervals()) {
+    const auto cause = static_cast<std::size_t>(interval.cause);
+    const bool has_cause = interval.cause >= 0 && cause < causes.size();
+    const std::string after = has_cause ? causes[cause].name : std::string();
+    if (interval.kind == RunActivity::failure) {
+      builder.mark(interval.begin.ns, MarkKind::failure, has_cause ? after : "failure");
+      continue;
+    }
+    if (interval.kind == RunActivity::checkpoint) {
+      builder.mark(interval.begin.ns, MarkKind::checkpoint, "checkpoint");
+    } else if (interval.kind == RunActivity::scheduling) {
+      builder.mark(interval.begin.ns, MarkKind::restart, "restart");
+    }
+    const std::string_view what = run::to_string(interval.kind);
+    const NameId name =
+        builder.name(has_cause ? fmt::format("{} after {}", what, after) : std::string(what));
+    builder.add(rows[static_cast<std::size_t>(report::lane_of(interval.kind))],
+                {interval.begin.ns, interval.end.ns, name, category_of(interval.kind)});
+  }
+  return {"run", "run", builder.build(), {}, "one trial of the run"};
+}
+
+// Which slice a message comes from and which one waits for it: the pass of the same micro-batch
+// that ends last before it on its own stage, and the one of the same kind that begins first after
+// it elsewhere.
+class MessageEnds {
+ public:
+  void add(const step::Slice& slice, PendingSlice place) {
+    if (slice.task.stream == Stream::compute && report::has_micro_batch(slice.task.kind)) {
+      passes_[slice.task.micro_batch].push_back({&slice, place});
+    }
+  }
+
+  void connect(const step::Slice& message, PendingSlice place, StoreBuilder& builder) const {
+    const auto found = passes_.find(message.task.micro_batch);
+    if (found == passes_.end()) {
+      return;
+    }
+    const Pass* from = nullptr;
+    for (const Pass& pass : found->second) {
+      if (pass.slice->task.device == message.task.device && pass.slice->end <= message.start &&
+          (from == nullptr || pass.slice->end > from->slice->end)) {
+        from = &pass;
+      }
+    }
+    if (from == nullptr) {
+      return;
+    }
+    const Pass* to = nullptr;
+    for (const Pass& pass : found->second) {
+      if (pass.slice->task.device != message.task.device && pass.slice->start >= message.end &&
+          pass.slice->task.kind == from->slice->task.kind &&
+          (to == nullptr || pass.slice->start < to->slice->start)) {
+        to = &pass;
+      }
+    }
+    builder.flow(from->place, place, FlowKind::message);
+    if (to != nullptr) {
+      builder.flow(place, to->place, FlowKind::message);
+    }
+  }
+
+ private:
+  struct Pass {
+    const step::Slice* slice = nullptr;
+    PendingSlice place;
+  };
+
+  std::map<std::int32_t, std::vector<Pass>> passes_;
+};
+
+struct StageRows {
+  std::array<RowId, 3> streams{};
+};
+
+StageRows add_stage(StoreBuilder& builder, const report::Evaluation& evaluation, std::size_t d) {
+  const RowId stage = builder.group(fmt::format("stage {}", d));
+  StageRows rows;
+  for (const Stream stream : {Stream::compute, Stream::data_parallel_comm, Stream::p2p}) {
+    const bool used =
+        std::any_of(evaluation.step.slices.begin(),
+                    evaluation.step.slices.end(),
+                    [stream](const step::Slice& slice) { return slice.task.stream == stream; });
+    rows.streams[static_cast<std::size_t>(stream)] =
+        used ? builder.row(report::stream_name(stream), stage) : kNoRow;
+  }
+  std::vector<Sample> samples;
+  for (const report::MemorySample& sample :
+       report::memory_over_time(evaluation, static_cast<std::int64_t>(d))) {
+    samples.push_back({sample.from.ns, in_gigabytes(sample.memory)});
+  }
+  if (!samples.empty()) {
+    builder.counter("memory", "GB", std::move(samples), stage);
+  }
+  return rows;
+}
+
+Level step_level(const report::Evaluation& evaluation) {
+  StoreBuilder builder;
+  std::vector<StageRows> stages;
+  for (std::size_t d = 0; d < std::max<std::size_t>(evaluation.step.stage_ledgers.size(), 1); ++d) {
+    stages.push_back(add_stage(builder, evaluation, d));
+  }
+  MessageEnds ends;
+  std::vector<std::pair<const step::Slice*, PendingSlice>> messages;
+  for (const step::Slice& slice : evaluation.step.slices) {
+    const schedule::StepTask& task = slice.task;
+    const auto device = static_cast<std::size_t>(std::max<std::int16_t>(task.device, 0));
+    if (task.kind == TaskKind::join || device >= stages.size()) {
+      builder.mark(slice.start.ns, MarkKind::other, report::task_name(task));
+      continue;
+    }
+    const PendingSlice place =
+        builder.add(stages[device].streams[static_cast<std::size_t>(task.stream)],
+                    {slice.start.ns,
+                     slice.end.ns,
+                     builder.name(report::task_name(task)),
+                     category_of(task.kind)});
+    ends.add(slice, place);
+    if (task.kind == TaskKind::send_receive) {
+      messages.emplace_back(&slice, place);
+    }
+  }
+  for (const auto& [slice, place] : messages) {
+    ends.connect(*slice, place, builder);
+  }
+  const std::int64_t time = evaluation.step.step_time.ns;
+  return {"step",
+          "step",
+          builder.build(),
+          {},
+          fmt::format("every training step is drawn as the one that was simulated ({})",
+                      duration_text(time))};
+}
+
+// All training of the run; a step is counted when it begins, those that a failure takes as well.
+Repetition steps_of_run(const report::Evaluation& evaluation) {
+  const std::int64_t period = evaluation.step.step_time.ns;
+  std::vector<Stretch> stretches;
+  std::int64_t number = 1;
+  for (const run::RunInterval& interval : evaluation.timeline.intervals()) {
+    if (!is_training(interval.kind) || interval.end <= interval.begin) {
+      continue;
+    }
+    stretches.push_back({{interval.begin.ns, interval.end.ns}, number});
+    number += std::max<std::int64_t>((interval.end - interval.begin).ns / period, 1);
+  }
+  return {std::move(stretches), period};
+}
+
+}  // namespace
+
+Levels levels_of(const report::Evaluation& evaluation) {
+  Levels levels;
+  if (evaluation.plan && !evaluation.timeline.intervals().empty()) {
+    levels.push_back(run_level(evaluation));
+  }
+  if (!evaluation.step.slices.empty() && evaluation.step.step_time.ns > 0) {
+    levels.push_back(step_level(evaluation));
+    if (levels.size() > 1) {
+      levels.back().repetition = steps_of_run(evaluation);
+    }
+  }
+  return levels;
+}
+
+}  // namespace orrery::timeline

@@ -1,0 +1,166 @@
+#pragma once
+
+// How does a user look at a timeline? The widget: it paints timeline::View and passes input on to
+// it.
+//
+// input                        | does
+// -----------------------------|------------------------------------------------------------------
+// W, S / + , - / Ctrl+wheel    | zoom in and out in time, at the cursor
+// A, D / left, right           | move in time; drag moves in time and over the rows
+// up, down, wheel, Page keys   | move over the rows; Ctrl+Shift+wheel: height of rows
+// Shift+wheel                  | move in time
+// F / Home / Esc               | frame the selection / everything / forget selection, area, ruler
+// , and .                      | previous and next slice of the row
+// Shift+drag                   | select an area: statistics of what lies in it
+// drag on the axis             | measure a time; drag on the overview: move there
+// double click                 | frame the slice under the cursor
+// P, Enter                     | pin the row under the cursor; fold or unfold its group
+// Z                            | all rows on the screen, and back
+// 1, 2, 3                      | go to the run, the step, the operations
+//
+// The raster is kept until the view changes: moving the mouse repaints text and lines only.
+// Statistics of an area are computed on another thread; the widget stays alive meanwhile.
+
+#include <QImage>
+#include <QWidget>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "gui/timeline/palette.hpp"
+#include "gui/timeline/view.hpp"
+
+class QScrollBar;
+
+namespace orrery::gui {
+
+// Where the parts of the widget stand.
+struct TimelineRegions {
+  QRect header;
+  QRect minimap;
+  QRect axis;
+  QRect marks;
+  QRect names;
+  QRect rows;
+  QRect legend;
+};
+
+class TimelineView : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit TimelineView(QWidget* parent = nullptr);
+  ~TimelineView() override;
+
+  // Replaces what is shown; no levels: nothing.
+  void set_levels(timeline::Levels levels);
+
+  // Follows the palette of the application unless set here.
+  void set_dark(bool dark);
+
+  [[nodiscard]] timeline::View& view() {
+    return view_;
+  }
+
+  [[nodiscard]] const timeline::View& view() const {
+    return view_;
+  }
+
+  [[nodiscard]] const TimelineRegions& regions() const {
+    return regions_;
+  }
+
+  // Of the selected area; nothing while they are being computed.
+  [[nodiscard]] const std::optional<timeline::AreaStatistics>& statistics() const {
+    return statistics_;
+  }
+
+  // Statistics as text with tabs, for the clipboard.
+  [[nodiscard]] QString statistics_text() const;
+
+  [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override;
+
+ public Q_SLOTS:
+  void zoom_in();
+  void zoom_out();
+  void frame_all();
+  void frame_selection();
+  void next_slice();
+  void previous_slice();
+  void clear_selection();
+  void go_to_level(int level);
+  void toggle_fit_rows();
+
+  // The next slice (in the order of time, from the selected one) whose name contains the text.
+  // False when there is none.
+  bool find_next(const QString& text);
+
+ Q_SIGNALS:
+  void window_changed();  // time, rows or level
+  void level_changed(int level);
+  void selection_changed(const QString& text);  // empty: nothing is selected
+  void hovered(const QString& text);
+  void statistics_ready();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  enum class Drag { none, pan, area, ruler, minimap };
+
+  friend class TimelinePainter;
+
+  void changed();  // the view shows something else: paint all of it
+  void layout_regions();
+  void update_scroll_bar();
+  void hover_at(QPoint position);
+  void click_at(QPoint position);
+  bool click_header(QPoint position);
+  bool click_names(QPoint position);
+  void drag_area(QPoint position);
+  void start_statistics();
+  void report_selection();
+  bool zoom_key(int key);
+  bool row_key(int key);
+  [[nodiscard]] double column_of(QPoint position) const;
+  [[nodiscard]] double row_y_of(QPoint position) const;
+  [[nodiscard]] double zoom_column() const;
+
+  timeline::View view_;
+  timeline::Palette palette_;
+  std::optional<bool> forced_dark_;
+  TimelineRegions regions_;
+  QImage raster_;
+  QImage minimap_;
+  bool raster_stale_ = true;
+  bool minimap_stale_ = true;
+  QScrollBar* scroll_bar_ = nullptr;
+  std::size_t shown_level_ = 0;
+
+  Drag drag_ = Drag::none;
+  QPoint press_;
+  QPoint last_;
+  bool moved_ = false;
+  timeline::RowId area_row_ = timeline::kNoRow;
+  std::optional<QPoint> cursor_;
+  timeline::Hit hover_;
+  QStringList hover_lines_;
+
+  std::optional<timeline::AreaStatistics> statistics_;
+  quint64 statistics_generation_ = 0;
+  std::jthread statistics_thread_;
+};
+
+}  // namespace orrery::gui

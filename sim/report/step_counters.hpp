@@ -1,0 +1,35 @@
+#pragma once
+
+// How full is the memory of a stage in the course of a step?
+//
+//   memory(t) = peak - activations + activations * held(t) / max held
+//   held(t)   = passes whose forward has begun and whose last backward has not ended
+//
+// symbol      | meaning                                            | unit | origin
+// ------------|----------------------------------------------------|------|------------------------
+// peak        | of one GPU of the stage, all terms                 | byte | step::StageMemory
+// activations | of it: activations in flight at the peak           | byte | step::StageMemory
+// held        | micro-batches in flight, by chunk                  | 1    | slices of the step
+//
+// Assumption: every micro-batch and chunk in flight holds the same share of the activations, and
+// what a layer needs while it runs is held all the time. So the greatest value is the peak of the
+// memory account, and the shape is that of the schedule.
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/sim_time.hpp"
+#include "sim/report/evaluation.hpp"
+
+namespace orrery::report {
+
+struct MemorySample {
+  SimTime from;
+  Bytes memory;
+};
+
+// From time 0 on, in order of time; empty without slices of the stage.
+[[nodiscard]] std::vector<MemorySample> memory_over_time(const Evaluation& evaluation,
+                                                         std::int64_t stage);
+
+}  // namespace orrery::report

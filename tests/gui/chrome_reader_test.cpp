@@ -1,0 +1,243 @@
+// Trace files: exact times, nesting, names, counters, flows; and one clear sentence for each way in
+// which a file can be wrong.
+
+#include "gui/timeline/chrome_reader.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+
+#include "gui/timeline/chrome_events.hpp"
+#include "gui/timeline/evaluation_levels.hpp"
+#include "gui/timeline/load_job.hpp"
+#include "sim/base/error.hpp"
+#include "sim/report/chrome_trace.hpp"
+#include "tests/unit/report/sample_evaluation.hpp"
+
+namespace orrery::timeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ChromeReader : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::temp_directory_path() /
+              ("orrery-" + std::string(test->name()) + "-" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+
+  void TearDown() override {
+    fs::remove_all(folder_);
+  }
+
+  [[nodiscard]] fs::path file(const std::string& text) const {
+    const fs::path path = folder_ / "trace.json";
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+
+  [[nodiscard]] ReadResult read(const std::string& text, const ReadOptions& options = {}) const {
+    return read_chrome_trace(file(text), options);
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(ChromeReader, ReadsTimesToTheNanosecond) {
+  const ReadResult result = read(
+      R"({"traceEvents":[
+      {"ph":"X","pid":1,"tid":2,"ts":1731000000000000.125,"dur":12.375,"name":"gemm","cat":"kernel"},
+      {"ph":"X","pid":1,"tid":2,"ts":1731000000000020,"dur":0.001,"name":"copy","cat":"gpu_memcpy"}
+      ]})");
+  ASSERT_EQ(result.problem, "");
+  const auto slices = result.store->slices();
+  EXPECT_EQ(slices[0].begin(), 0);
+  EXPECT_EQ(result.store->duration_of(slices[0]), 12'375);
+  EXPECT_EQ(slices[1].begin(), 19'875);
+  EXPECT_EQ(result.store->duration_of(slices[1]), 1);
+  EXPECT_EQ(slices[0].category(), Category::kernel);
+  EXPECT_EQ(slices[1].category(), Category::copy);
+}
+
+TEST_F(ChromeReader, UnderstandsNamesBeginsEndsCountersMarksAndFlows) {
+  const ReadResult result = read(
+      R"([{"ph":"B","pid":"a","tid":"t","ts":0,"name":"outer"},
+      {"ph":"B","pid":"a","tid":"t","ts":1,"name":"inner"},
+      {"ph":"s","pid":"a","tid":"t","ts":1.5,"id":7,"cat":"ac2g","name":"flow"},
+      {"ph":"E","pid":"a","tid":"t","ts":2},
+      {"ph":"E","pid":"a","tid":"t","ts":9},
+      {"ph":"E","pid":"a","tid":"t","ts":9},
+      {"ph":"X","pid":"a","tid":8,"ts":4,"dur":3,"name":"ncclDevKernel_AllReduce_Sum","cat":"kernel"},
+      {"ph":"f","pid":"a","tid":8,"ts":4,"id":7,"cat":"ac2g","bp":"e","name":"flow"},
+      {"ph":"C","pid":"a","ts":5,"name":"memory","args":{"used":3.5}},
+      {"ph":"i","pid":"a","tid":"t","ts":6,"name":"checkpoint 4"},
+      {"ph":"M","pid":"a","name":"process_name","args":{"name":"python"}},
+      {"ph":"M","pid":"a","tid":8,"name":"thread_name","args":{"name":"stream 8"}},
+      {"ph":"M","pid":"a","tid":8,"name":"thread_sort_index","args":{"sort_index":-1}},
+      {"ph":"X","pid":"a","tid":8,"dur":3,"name":"without a time"}])");
+  ASSERT_EQ(result.problem, "");
+  const Store& store = *result.store;
+  EXPECT_EQ(store.rows()[0].name, "python");
+  EXPECT_EQ(store.rows()[1].name, "stream 8");
+  EXPECT_EQ(store.slices().size(), 3U);
+  EXPECT_EQ(store.slices_of(0)[0].category(), Category::data_reduce);
+  ASSERT_EQ(store.counters().size(), 1U);
+  EXPECT_EQ(store.counters()[0].value_at(6'000), 3.5);
+  ASSERT_EQ(store.marks().size(), 1U);
+  EXPECT_EQ(store.marks()[0].kind, MarkKind::checkpoint);
+  ASSERT_EQ(store.flows().size(), 1U);
+  EXPECT_EQ(store.name_of(store.slices()[store.flows()[0].from]), "inner");
+  ASSERT_EQ(result.notes.size(), 2U);
+  EXPECT_EQ(result.notes[0], "1 events without a time that can be read were left out");
+  EXPECT_EQ(result.notes[1], "1 ends without a begin were left out");
+}
+
+TEST_F(ChromeReader, SaysWhatIsWrongWithAFile) {
+  EXPECT_EQ(read("").problem, "trace.json: the file is empty");
+  EXPECT_EQ(read("\x1f\x8b\x08").problem,
+            "trace.json: the file is compressed with gzip: unpack it first (gunzip)");
+  EXPECT_EQ(read("{\"other\": 1}").problem,
+            "trace.json: not a trace: it has no array `traceEvents`");
+  EXPECT_EQ(read("{\"traceEvents\": []}").problem, "trace.json: the trace holds no slices");
+  const std::string malformed = read("{\"traceEvents\":[\n{\"ph\":\"X\",}\n]}").problem;
+  EXPECT_TRUE(malformed.starts_with("trace.json: not valid JSON at line 2, column 11"))
+      << malformed;
+  const std::string cut =
+      read(R"({"traceEvents":[{"ph":"X","ts":1,"dur":2,"name":"a"},{"ph":"X","ts)").problem;
+  EXPECT_EQ(cut, "trace.json: the file is cut off: it ends within or after event 2, at byte 66");
+}
+
+TEST_F(ChromeReader, RefusesWhatIsTooLarge) {
+  const std::string text = R"([{"ph":"X","ts":1,"dur":2,"name":"a"},{"ph":"X","ts":4,"dur":2}])";
+  EXPECT_EQ(read(text, {.most_bytes = 10}).problem,
+            "trace.json: the file has 64.0 B, more than the 10.0 B that are read");
+  EXPECT_EQ(read(text, {.most_slices = 1}).problem,
+            "trace.json: the trace holds more than 1 slices");
+  EXPECT_THROW((void)read_chrome_trace(folder_ / "none.json", {}), Error);
+  EXPECT_THROW((void)read_chrome_trace(folder_, {}), Error);
+}
+
+std::string long_trace(int events) {
+  std::string text = "[";
+  for (int i = 0; i < events; ++i) {
+    text += (i > 0 ? ",\n" : "") +
+            (R"({"ph":"X","pid":0,"tid":)" + std::to_string(i % 10) + R"(,"ts":)" +
+             std::to_string(i) + R"(,"dur":0.5,"name":"op )" + std::to_string(i % 100) + "\"}");
+  }
+  return text + "]";
+}
+
+TEST_F(ChromeReader, LoadsOnAThreadOfItsOwnWithProgress) {
+  std::atomic<bool> done = false;
+  ReadResult result;
+  {
+    LoadJob job(file(long_trace(50'000)), {}, [&](ReadResult read) {
+      result = std::move(read);
+      done = true;
+      done.notify_all();
+    });
+    done.wait(false);
+    EXPECT_GT(job.progress(), 0.5);
+  }
+  ASSERT_NE(result.store, nullptr) << result.problem;
+  EXPECT_EQ(result.store->slices().size(), 50'000U);
+  EXPECT_EQ(result.store->tracks().size(), 10U);
+}
+
+TEST_F(ChromeReader, StopsWhenAsked) {
+  std::stop_source stop;
+  stop.request_stop();
+  ReadOptions options;
+  options.stop = stop.get_token();
+  const ReadResult result = read(long_trace(20'000), options);
+  EXPECT_TRUE(result.cancelled);
+  EXPECT_EQ(result.store, nullptr);
+  EXPECT_EQ(result.problem, "");
+}
+
+TEST(NanosecondsOf, IsExactForDecimalsAndRoundsTheRest) {
+  EXPECT_EQ(nanoseconds_of("1731000000000000.125"), 1'731'000'000'000'000'125);
+  EXPECT_EQ(nanoseconds_of("-3.5"), -3'500);
+  EXPECT_EQ(nanoseconds_of("0.0005"), 1);  // half a nanosecond, away from zero
+  EXPECT_EQ(nanoseconds_of("1.5e3"), 1'500'000);
+  EXPECT_FALSE(nanoseconds_of("1e30").has_value());
+  EXPECT_FALSE(nanoseconds_of("soon").has_value());
+  EXPECT_FALSE(nanoseconds_of("").has_value());
+}
+
+report::Evaluation with_slices() {
+  report::Evaluation evaluation = report::testing::sample_evaluation();
+  const auto slice = [](schedule::TaskKind kind,
+                        schedule::Stream stream,
+                        int device,
+                        std::int64_t start,
+                        std::int64_t end) {
+    schedule::StepTask task;
+    task.kind = kind;
+    task.stream = stream;
+    task.device = static_cast<std::int16_t>(device);
+    task.micro_batch = 3;
+    return step::Slice{task, {start}, {end}};
+  };
+  using schedule::Stream;
+  using schedule::TaskKind;
+  evaluation.step.slices = {slice(TaskKind::forward, Stream::compute, 0, 0, 1'000'000),
+                            slice(TaskKind::send_receive, Stream::p2p, 0, 1'000'000, 1'500'000),
+                            slice(TaskKind::forward, Stream::compute, 1, 1'500'000, 2'500'000),
+                            slice(TaskKind::backward, Stream::compute, 1, 2'500'000, 4'500'000),
+                            slice(TaskKind::backward, Stream::compute, 0, 5'000'000, 7'000'000)};
+  evaluation.step.step_time = {7'000'000};
+  return evaluation;
+}
+
+TEST_F(ChromeReader, ReadsTheTracesThatTheProgramWrites) {
+  const report::Evaluation evaluation = with_slices();
+  const ReadResult read_back = read(report::step_chrome_trace(evaluation));
+  ASSERT_EQ(read_back.problem, "");
+  const Levels levels = levels_of(evaluation);
+  const Store& step = *levels.back().store;
+  ASSERT_EQ(read_back.store->slices().size(), step.slices().size());
+  for (std::size_t i = 0; i < step.slices().size(); ++i) {
+    EXPECT_EQ(step.slices()[i].begin(), read_back.store->slices()[i].begin());
+    EXPECT_EQ(step.end_of(step.slices()[i]), read_back.store->end_of(read_back.store->slices()[i]));
+    EXPECT_EQ(step.name_of(step.slices()[i]),
+              read_back.store->name_of(read_back.store->slices()[i]));
+    EXPECT_EQ(step.slices()[i].category(), read_back.store->slices()[i].category());
+  }
+}
+
+TEST(EvaluationLevels, ConnectMessagesWithWhatSendsAndWhatWaits) {
+  const Levels levels = levels_of(with_slices());
+  const Store& step = *levels.back().store;
+  ASSERT_EQ(step.flows().size(), 2U);
+  EXPECT_EQ(step.name_of(step.slices()[step.flows()[0].from]), "forward 3");
+  EXPECT_EQ(step.name_of(step.slices()[step.flows()[0].to]), "send 3");
+  EXPECT_EQ(step.slices()[step.flows()[1].to].begin(), 1'500'000);
+}
+
+TEST(EvaluationLevels, TheStepRepeatsInAllTrainingOfTheRun) {
+  report::Evaluation evaluation = with_slices();
+  evaluation.timeline.clear();
+  using run::RunActivity;
+  evaluation.timeline.add({{0}, {70'000'000}, RunActivity::training, -1});
+  evaluation.timeline.add({{70'000'000}, {70'000'000}, RunActivity::failure, 0});
+  evaluation.timeline.add({{70'000'000}, {90'000'000}, RunActivity::load, 0});
+  evaluation.timeline.add({{90'000'000}, {160'000'000}, RunActivity::training, -1});
+  const Levels levels = levels_of(evaluation);
+  ASSERT_EQ(levels.size(), 2U);
+  EXPECT_EQ(levels[0].store->marks().size(), 1U);
+  EXPECT_EQ(levels[0].store->marks()[0].kind, MarkKind::failure);
+  const Repetition& steps = levels[1].repetition;
+  EXPECT_EQ(steps.at(69'999'999)->number, 10);
+  EXPECT_FALSE(steps.at(80'000'000).has_value());
+  EXPECT_EQ(steps.at(90'000'000)->number, 11);
+  EXPECT_EQ(steps.at(98'000'000)->range, (TimeRange{97'000'000, 104'000'000}));
+}
+
+}  // namespace
+}  // namespace orrery::timeline
