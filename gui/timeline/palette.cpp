@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace orrery::timeline {
 
@@ -121,7 +120,10 @@ Rgb blend(Rgb from, Rgb to, double share) {
 }
 
 double contrast(Rgb a, Rgb b) {
-  const auto [low, high] = std::minmax(luminance(a), luminance(b));
+  const double first = luminance(a);
+  const double second = luminance(b);
+  const double low = std::min(first, second);
+  const double high = std::max(first, second);
   return (high + 0.05) / (low + 0.05);
 }
 

@@ -329,10 +329,20 @@ void paint_minimap(const View& view, const Palette& palette, QImage& image) {
   Summariser summariser(store, axis);
   std::vector<BlockBin> bins(static_cast<std::size_t>(width));
   const auto tracks = static_cast<TrackId>(store.tracks().size());
-  summariser.tracks(0, tracks, tracks >= kManyTracks, bins);
   const Shades shades(palette, palette.background);
   const Canvas canvas(image);
-  for (int y = 0; y < image.height(); ++y) {
+  // Few tracks stand below each other, many are one.
+  constexpr int kLeastLines = 3;
+  const auto bands = static_cast<int>(tracks) * kLeastLines <= canvas.height
+                         ? std::max(static_cast<int>(tracks), 1)
+                         : 1;
+  for (int y = 0; y < canvas.height; ++y) {
+    const int band = y * bands / canvas.height;
+    if (y == 0 || band != (y - 1) * bands / canvas.height) {
+      const auto first = static_cast<TrackId>(band);
+      summariser.tracks(
+          bands == 1 ? 0 : first, bands == 1 ? tracks : first + 1, tracks >= kManyTracks, bins);
+    }
     Rgb* out = canvas.line(y);
     for (const BlockBin bin : bins) {
       *out++ = shades.of(bin);

@@ -21,7 +21,7 @@ namespace orrery::timeline {
 
 void paint_rows(const View& view, const Palette& palette, QImage& image);
 
-// All tracks of the outermost level on one line: the picture of the minimap.
+// All tracks of the outermost level: below each other when there is room, else on one line.
 void paint_minimap(const View& view, const Palette& palette, QImage& image);
 
 }  // namespace orrery::timeline

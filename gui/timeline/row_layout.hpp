@@ -32,9 +32,10 @@ struct LaidRow {
 
 class RowLayout {
  public:
-  static constexpr double kLeastHeight = 0.02;
+  static constexpr double kLeastHeight = 1e-4;
   static constexpr double kMostHeight = 96.0;
   static constexpr double kUsualHeight = 18.0;
+  static constexpr double kGenerousHeight = 32.0;  // when there are few rows
 
   RowLayout() = default;
   explicit RowLayout(std::shared_ptr<const Store> store);
@@ -55,6 +56,9 @@ class RowLayout {
 
   // Height of the part of the widget that shows rows.
   void set_view_height(double pixels);
+
+  // The usual height, more when all rows fit at more.
+  void set_readable_height();
   void set_row_height(double pixels);
 
   // Keeps what stands at `y` in place.

@@ -129,6 +129,11 @@ class Store {
     return range_;
   }
 
+  // Bit c: some slice has category c; the bit after the last category: some slice is abnormal.
+  [[nodiscard]] std::uint64_t categories() const {
+    return categories_;
+  }
+
   [[nodiscard]] const Pyramid& pyramid() const {
     return pyramid_;
   }
@@ -152,6 +157,7 @@ class Store {
   std::vector<Flow> flows_;
   std::vector<std::string> names_;
   TimeRange range_;
+  std::uint64_t categories_ = 0;
   Pyramid pyramid_;
 };
 

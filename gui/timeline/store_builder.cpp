@@ -127,6 +127,8 @@ PendingSlice StoreBuilder::add(RowId row, const NewSlice& slice) {
   }
   slices.emplace_back(
       slice.begin, static_cast<std::uint32_t>(duration), slice.name, slice.category, flags);
+  categories_ |= std::uint64_t{1} << static_cast<unsigned>(slice.category);
+  categories_ |= slice.abnormal ? std::uint64_t{1} << kCategories : std::uint64_t{0};
   ++count_;
   return {row, index};
 }
@@ -302,6 +304,7 @@ std::shared_ptr<const Store> StoreBuilder::build(std::stop_token stop, const Pro
   store->counters_ = std::move(counters_);
   store->long_durations_ = long_durations_;
   store->names_ = std::move(names_);
+  store->categories_ = categories_;
   find_range(*store);
   const Progress rest = progress ? Progress([&progress](double share) {
     progress(kSortingShare + (1.0 - kSortingShare) * share);

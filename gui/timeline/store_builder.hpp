@@ -124,6 +124,7 @@ class StoreBuilder {
   std::unordered_map<std::uint64_t, SliceId> placed_;  // (row, index) of rows with flows
   std::vector<RowId> pending_of_row_;
   std::uint64_t count_ = 0;
+  std::uint64_t categories_ = 0;
   Refused refused_;
 };
 

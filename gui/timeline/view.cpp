@@ -71,6 +71,12 @@ void View::resize(int columns, double rows_height) {
   keep_in_range();
 }
 
+void View::set_readable_rows() {
+  for (RowLayout& layout : layouts_) {
+    layout.set_readable_height();
+  }
+}
+
 std::vector<Copy> View::copies(const PixelAxis& axis) const {
   std::vector<Copy> copies;
   if (empty()) {
@@ -237,8 +243,8 @@ void View::keep_in_range() {
       static_cast<std::int64_t>(kMargin * static_cast<double>(all.length())) + columns_;
   std::int64_t length = std::max<std::int64_t>(window_.length(), columns_);
   length = std::min(length, all.length() + 2 * margin);
-  // Near the ends, half a window may lie outside; a wide window not more than the margin.
-  const std::int64_t beyond = std::max(std::min(length / 2, margin), std::int64_t{columns_});
+  // Room to frame what lies at an end.
+  const std::int64_t beyond = std::max(length / 4, margin);
   const std::int64_t first = all.begin - beyond;
   const std::int64_t last = std::max(all.end + beyond - length, first);
   window_.begin = std::clamp(window_.begin, first, last);

@@ -96,6 +96,9 @@ class View {
 
   void resize(int columns, double rows_height);
 
+  // Rows of all levels at a height at which their names can be read.
+  void set_readable_rows();
+
   [[nodiscard]] int columns() const {
     return columns_;
   }

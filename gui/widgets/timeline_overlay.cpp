@@ -129,7 +129,9 @@ std::optional<QRectF> TimelinePainter::place_of(timeline::SliceId id) const {
 void TimelinePainter::paint_flows() {
   constexpr std::size_t kMostFlows = 150;
   const Store& store = view_.store();
-  if (store.flows().empty() || view_.rows().row_height() < kLegibleHeight / 2.0) {
+  constexpr std::size_t kManyFlows = 100'000;  // looked at only for a selected slice
+  if (store.flows().empty() || (!view_.selected() && store.flows().size() > kManyFlows) ||
+      view_.rows().row_height() < kLegibleHeight / 2.0) {
     return;
   }
   painter_.setRenderHint(QPainter::Antialiasing);
@@ -247,15 +249,7 @@ void TimelinePainter::paint_ruler() {
 
 // Categories that occur in the store, in the order of their rank.
 void TimelinePainter::paint_legend() {
-  std::array<bool, timeline::kCategories> used{};
-  bool abnormal = false;
-  constexpr std::size_t kSampled = 200'000;
-  const std::span<const Slice> slices = view_.store().slices();
-  const std::size_t every = std::max<std::size_t>(slices.size() / kSampled, 1);
-  for (std::size_t i = 0; i < slices.size(); i += every) {
-    used[static_cast<std::size_t>(slices[i].category())] = true;
-    abnormal = abnormal || slices[i].is(timeline::kAbnormal);
-  }
+  const std::uint64_t used = view_.store().categories();
   double x = 10.0;
   const double middle = at_.legend.center().y() + 0.5;
   const auto entry = [&](timeline::Rgb ink, const QString& name) {
@@ -272,13 +266,13 @@ void TimelinePainter::paint_legend() {
     painter_.drawText(QPointF(x + 15, middle + painter_.fontMetrics().ascent() / 2.0 - 1), name);
     x += width + 33;
   };
-  for (std::size_t kind = 1; kind < used.size(); ++kind) {
-    if (used[kind]) {
+  for (std::size_t kind = 1; kind < timeline::kCategories; ++kind) {
+    if ((used >> kind & 1U) != 0) {
       const auto category = static_cast<Category>(kind);
       entry(palette_.of(category), text_of(timeline::to_string(category)));
     }
   }
-  if (abnormal) {
+  if ((used >> timeline::kCategories & 1U) != 0) {
     entry(palette_.abnormal, TimelineView::tr("abnormal"));
   }
 }

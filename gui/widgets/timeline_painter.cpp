@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "gui/timeline/time_text.hpp"
 
@@ -35,6 +36,17 @@ Rgb color_of(MarkKind kind, const timeline::Palette& palette) {
     default:
       return palette.faint_text;
   }
+}
+
+// Of a store whose clock is `origin` behind.
+std::span<const Mark> marks_within(const Store& store,
+                                   timeline::TimeRange range,
+                                   std::int64_t origin) {
+  const std::span<const Mark> marks = store.marks();
+  const auto before = [](const Mark& mark, std::int64_t time) { return mark.time < time; };
+  const auto first = std::lower_bound(marks.begin(), marks.end(), range.begin - origin, before);
+  const auto last = std::lower_bound(first, marks.end(), range.end - origin, before);
+  return {first, last};
 }
 
 }  // namespace
@@ -189,6 +201,11 @@ void TimelinePainter::paint_axis() {
     const double x = x_of(tick.time);
     painter_.setPen(color(palette_.faint_text));
     painter_.drawLine(QPointF(x, at_.axis.bottom() - 5), QPointF(x, at_.axis.bottom()));
+    const double end =
+        x + 4 + painter_.fontMetrics().horizontalAdvance(QString::fromStdString(tick.label));
+    if (end > at_.axis.right()) {
+      continue;
+    }
     painter_.setPen(color(palette_.text));
     painter_.drawText(QRectF(x + 4, at_.axis.top(), kLabelWidth, at_.axis.height() - 2),
                       Qt::AlignVCenter | Qt::AlignLeft,
@@ -207,7 +224,7 @@ void TimelinePainter::paint_axis() {
 }
 
 void TimelinePainter::paint_grid() {
-  painter_.setPen(color(palette_.line, 120));
+  painter_.setPen(color(palette_.line, 70));
   for (const timeline::Tick& tick : ticks_for(view_, at_.axis.width()).ticks) {
     const double x = std::floor(x_of(tick.time)) + 0.5;
     painter_.drawLine(QPointF(x, at_.rows.top()), QPointF(x, at_.rows.bottom()));
@@ -230,13 +247,10 @@ void TimelinePainter::paint_marks() {
     std::array<std::vector<bool>, timeline::kMarkKinds> used;
     used.fill(std::vector<bool>(static_cast<std::size_t>(columns), false));
     double failures = 0.0;
-    for (const Mark& mark : store.marks()) {
-      const std::int64_t time = mark.time + origin;
-      if (view_.window().contains(time)) {
-        const auto column = static_cast<std::size_t>(axis_.at(time));
-        used[static_cast<std::size_t>(mark.kind)][column] = true;
-        failures += mark.kind == MarkKind::failure ? 1.0 : 0.0;
-      }
+    for (const Mark& mark : marks_within(store, view_.window(), origin)) {
+      const auto column = static_cast<std::size_t>(axis_.at(mark.time + origin));
+      used[static_cast<std::size_t>(mark.kind)][column] = true;
+      failures += mark.kind == MarkKind::failure ? 1.0 : 0.0;
     }
     for (std::size_t kind = 0; kind < used.size(); ++kind) {
       const QColor ink = color(color_of(static_cast<MarkKind>(kind), palette_));
@@ -267,10 +281,7 @@ QStringList TimelinePainter::marks_near(const TimelineView& widget, int column) 
   for (std::size_t level = 0; level <= view.level(); ++level) {
     const Store& store = *view.levels()[level].store;
     const std::int64_t origin = level == 0 ? 0 : view.occurrence(level).range.begin;
-    for (const Mark& mark : store.marks()) {
-      if (mark.time + origin < from || mark.time + origin >= to) {
-        continue;
-      }
+    for (const Mark& mark : marks_within(store, {from, to}, origin)) {
       if (lines.size() == kMost) {
         ++more;
         continue;

@@ -20,9 +20,9 @@ namespace {
 constexpr int kHeaderHeight = 28;
 constexpr int kMinimapHeight = 22;
 constexpr int kAxisHeight = 24;
-constexpr int kMarksHeight = 14;
+constexpr int kMarksHeight = 18;
 constexpr int kLegendHeight = 24;
-constexpr int kNamesWidth = 190;
+constexpr int kNamesWidth = 230;
 constexpr double kZoomStep = 0.8;
 
 bool is_dark(const QPalette& palette) {
@@ -65,6 +65,7 @@ void TimelineView::set_levels(timeline::Levels levels) {
   minimap_stale_ = true;
   layout_regions();
   view_.frame_all();
+  view_.set_readable_rows();
   changed();
   Q_EMIT level_changed(static_cast<int>(view_.empty() ? 0 : view_.level()));
 }
@@ -131,6 +132,10 @@ void TimelineView::changed() {
   }
   update();
   Q_EMIT window_changed();
+}
+
+void TimelineView::view_changed() {
+  changed();
 }
 
 void TimelineView::resizeEvent(QResizeEvent* /*event*/) {
@@ -244,7 +249,7 @@ void TimelineView::toggle_fit_rows() {
   }
   timeline::RowLayout& rows = view_.rows();
   if (rows.row_height() < timeline::RowLayout::kUsualHeight) {
-    rows.set_row_height(timeline::RowLayout::kUsualHeight);
+    rows.set_readable_height();
   } else {
     rows.fit_all();
   }

@@ -63,6 +63,9 @@ class TimelineView : public QWidget {
     return view_;
   }
 
+  // After a change of view() by the caller: paints and reports what it shows now.
+  void view_changed();
+
   [[nodiscard]] const timeline::View& view() const {
     return view_;
   }

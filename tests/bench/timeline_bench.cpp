@@ -9,6 +9,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <QApplication>
 #include <QImage>
 #include <algorithm>
 #include <chrono>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "gui/timeline/raster.hpp"
+#include "gui/widgets/timeline_view.hpp"
 #include "tests/gui/synthetic.hpp"
 
 namespace orrery::bench {
@@ -110,6 +112,48 @@ void frames(benchmark::State& state) {
   state.counters["painted"] = least_painted;
 }
 
+// The whole widget: raster, names, labels, axis, legend; painted into an image.
+void widget_frames(benchmark::State& state) {
+  const auto store = stores().get(static_cast<std::uint32_t>(state.range(0)));
+  const double share = static_cast<double>(state.range(1)) * kPerMillion;
+  gui::TimelineView widget;
+  widget.resize(kWidth, kHeight);
+  timeline::Levels levels;
+  levels.push_back({"synthetic", "trace", store, {}, ""});
+  widget.set_levels(std::move(levels));
+  widget.set_dark(false);
+  if (state.range(2) == 0) {
+    widget.toggle_fit_rows();
+  }
+  QImage image(kWidth, kHeight, QImage::Format_RGB32);
+  RandomStream random(2, 0, Purpose::property_test);
+  const timeline::TimeRange all = store->range();
+  const auto length = static_cast<std::int64_t>(share * static_cast<double>(all.length()));
+  const timeline::Palette palette = timeline::light_palette();
+  std::vector<double> times;
+  double least_painted = 1.0;
+  for ([[maybe_unused]] const auto _ : state) {
+    const double place = random.uniform01() * (1.0 - share) * 0.8;
+    const auto begin = static_cast<std::int64_t>(place * static_cast<double>(all.length()));
+    widget.view().set_window({begin, begin + length});
+    widget.view().rows().set_scroll(random.uniform01() * widget.view().rows().largest_scroll());
+    widget.view_changed();
+    const Clock::time_point start = Clock::now();
+    widget.render(&image);
+    times.push_back(milliseconds_since(start));
+    state.SetIterationTime(times.back() / 1e3);
+    const QImage rows = image.copy(widget.regions().rows);
+    least_painted = std::min(least_painted, painted(rows, palette.background, palette.alternate));
+  }
+  constexpr double kLeastPainted = 0.1;
+  if (least_painted < kLeastPainted) {
+    state.SkipWithError("a frame was not painted");
+  }
+  state.counters["median_ms"] = quantile(times, 0.5);
+  state.counters["p99_ms"] = quantile(times, 0.99);
+  state.counters["painted"] = least_painted;
+}
+
 void load_and_index(benchmark::State& state) {
   double bytes = 0.0;
   for ([[maybe_unused]] const auto _ : state) {
@@ -134,7 +178,23 @@ void all_views(benchmark::internal::Benchmark* benchmark) {
 
 BENCHMARK(frames)->Apply(all_views)->Iterations(100)->UseManualTime()->Unit(
     benchmark::kMillisecond);
+BENCHMARK(widget_frames)
+    ->ArgsProduct({{256, 16'384}, {1'000'000, 10'000, 100}, {0, 18}})
+    ->Iterations(100)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(load_and_index)->Arg(256)->Arg(16'384)->Iterations(1)->Unit(benchmark::kSecond);
 
 }  // namespace
 }  // namespace orrery::bench
+
+int main(int argc, char** argv) {
+  if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+  }
+  const QApplication application(argc, argv);
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

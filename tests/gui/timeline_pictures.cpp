@@ -45,7 +45,7 @@ int draw(const std::string& file, const QString& folder) {
     save(QStringLiteral("run") + mode);
     const timeline::TimeRange all = widget.view().window();
     widget.view().set_window({all.begin, all.begin + all.length() / 50});
-    widget.clear_selection();
+    widget.view_changed();
     save(QStringLiteral("run-part") + mode);
     widget.go_to_level(1);
     save(QStringLiteral("step") + mode);
