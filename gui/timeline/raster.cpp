@@ -122,7 +122,7 @@ class RowsRaster {
   void paint() {
     const RowLayout& rows = view_.rows();
     for (int y = 0; y < image_.height; ++y) {
-      std::fill_n(image_.line(y), image_.width, palette_.background);
+      std::fill_n(image_.line(y), image_.width, palette_.panel);
     }
     top_ = std::clamp(static_cast<int>(std::lround(rows.pinned_height())), 0, image_.height);
     if (rows.row_height() < 1.0) {

@@ -80,7 +80,7 @@ void TimelinePainter::paint_track_labels(timeline::TrackId track,
       continue;
     }
     const QString name = QString::fromStdString(store.name_of(slices[i]));
-    const QString shown = metrics.elidedText(name, Qt::ElideRight, static_cast<int>(room));
+    const QString shown = metrics.elidedText(name, Qt::ElideMiddle, static_cast<int>(room));
     if (shown.size() < std::min<qsizetype>(3, name.size())) {
       continue;
     }

@@ -106,6 +106,30 @@ TEST(Store, FlowsFollowTheirSlicesThroughSorting) {
   EXPECT_EQ(builder.refused().bad_flows, 1U);
 }
 
+TEST(Store, FindsTheFirstSliceThatEndsLaterWhereverItIs) {
+  constexpr std::uint64_t kSeed = 5;
+  SCOPED_TRACE(kSeed);
+  // Uneven on purpose: dense at the begin, sparse at the end.
+  StoreBuilder builder;
+  const RowId row = builder.row("row");
+  std::int64_t time = 0;
+  for (int i = 0; i < 300; ++i) {
+    builder.add(row, {time, time + 1 + i, builder.name("s"), Category::forward});
+    time += 2 + i * i;
+  }
+  const auto store = builder.build();
+  RandomStream random(kSeed, 0, Purpose::property_test);
+  for (int i = 0; i < 5000; ++i) {
+    const auto at =
+        static_cast<std::int64_t>(random.uniform_int(static_cast<std::uint64_t>(time) + 200)) - 100;
+    std::uint32_t naive = 0;
+    while (naive < 300 && store->end_of(store->slices()[naive]) <= at) {
+      ++naive;
+    }
+    ASSERT_EQ(store->first_ending_after(0, at), naive) << at;
+  }
+}
+
 TEST(Store, TakesAtMostTwentyFourBytesPerSlice) {
   for (const std::uint32_t rows : {16U, 256U, 1640U}) {
     const auto store = synthetic_store({.rows = rows, .slices = 1'000'000});
