@@ -7,6 +7,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Error.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -16,14 +17,18 @@
 #include "calibrate/command/sweep_summary.hpp"
 #include "calibrate/plan/step_cases.hpp"
 #include "calibrate/plan/sweep_cases.hpp"
+#include "calibrate/profile/build_profile.hpp"
 #include "calibrate/samples/sample_journal.hpp"
+#include "calibrate/sweep/stopping_rule.hpp"
 #include "calibrate/sweep/sweep_runner.hpp"
+#include "sim/base/file.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/resolve.hpp"
+#include "sim/hardware/cluster_spec.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace orrery::calibrate {
@@ -39,6 +44,10 @@ struct CommandOptions {
   std::optional<std::string> samples;
   std::vector<std::string> scenarios;
   std::vector<std::string> profiles;
+  std::string base;
+  std::string network;
+  std::string rig;
+  std::int64_t nvlink_domain = 0;
   int device = 0;
   std::uint64_t seed = 1;
   bool quick = false;
@@ -75,6 +84,15 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_option("--device", options.device, "Which GPU, counted from 0")
       ->check(CLI::Range(0, 1023));
   app.add_option("--seed", options.seed, "Of the order in which cases are measured");
+  app.add_option("--base", options.base, "GPU profile for what is not measured, else by its name")
+      ->type_name("NAME");
+  app.add_option("--network", options.network, "Preset of the wires that collectives ran on")
+      ->type_name("NAME");
+  app.add_option("--rig", options.rig, "Name of the machines, else that of the profile")
+      ->type_name("NAME");
+  app.add_option("--nvlink-domain", options.nvlink_domain, "GPUs that share NVLink, else a node's")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
   app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
       ->type_name("DIR");
   app.add_flag("--json", options.json, "orrery-calibration/1 on standard output");
@@ -142,11 +160,82 @@ cli::ExitCode check_kernels(Bench& bench, const CommandOptions& options) {
   return report.failed == 0 ? cli::ExitCode::ok : cli::ExitCode::device;
 }
 
+const hardware::NetworkPreset& network_of(const std::string& name) {
+  const hardware::NetworkPreset* preset = hardware::find_network_preset(name);
+  if (preset == nullptr) {
+    std::vector<std::string_view> names;
+    for (const hardware::NetworkPreset& known : hardware::network_presets()) {
+      names.push_back(known.name);
+    }
+    throw cli::UsageError(fmt::format(
+        "calibrate: --network: `{}` is no network preset ({})", name, fmt::join(names, ", ")));
+  }
+  return *preset;
+}
+
+// The wires of the collectives; nothing where nobody says which they were.
+std::optional<CollectiveRig> rig_of(const CommandOptions& options, const Fingerprint& machine) {
+  if (options.network.empty()) {
+    return std::nullopt;
+  }
+  const hardware::NetworkSpec& network = network_of(options.network).spec;
+  const std::string stem = fs::path(options.output.value_or("profile.yaml")).stem().string();
+  return CollectiveRig{
+      .rig = options.rig.empty() ? stem : options.rig,
+      .nvlink_domain = options.nvlink_domain > 0 ? options.nvlink_domain : machine.gpus,
+      .fabric = network.fabric,
+      .nic_rate = network.nic_rate,
+      .nics_per_node = network.nics_per_node};
+}
+
+bool is_collective(const Sample& sample) {
+  return sample.kernel.operation >= kernels::Operation::all_reduce;
+}
+
+bool any_evidence(const Measurements& measurements, bool (*wanted)(const Sample&)) {
+  return std::any_of(
+      measurements.samples.begin(), measurements.samples.end(), [wanted](const Sample& sample) {
+        return sample.supported && !sample.functional && wanted(sample);
+      });
+}
+
+bool is_kernel(const Sample& sample) {
+  return !is_collective(sample);
+}
+
+// The summary goes to standard output, the profile to its file.
 cli::ExitCode deliver_profile(const Measurements& measurements,
+                              const fs::path& samples,
                               const SweepReport& report,
                               const CommandOptions& options) {
   const SweepSummary summary = summarise(measurements, report);
   cli::deliver(options.json ? to_json(summary) : to_text(summary), std::nullopt);
+  if (!any_evidence(measurements, is_kernel)) {
+    cli::message(fmt::format(
+        "no profile yet: the kernels are not measured; orrery calibrate -o {} adds them to {}",
+        *options.output,
+        samples.string()));
+    return cli::ExitCode::ok;
+  }
+  const ProfileRequest request{.base = options.base,
+                               .raw_file = samples.filename().string(),
+                               .protocol = protocol_lines(),
+                               .derived = {},
+                               .rig = rig_of(options, measurements.fingerprint),
+                               .warnings = report.warnings};
+  if (!request.rig && any_evidence(measurements, is_collective)) {
+    cli::message("the profile holds no collectives: say --network, the wires they ran on");
+  }
+  Diagnostics diagnostics;
+  const hardware::ProfileSearch search =
+      evaluate::profile_search(fs::path(), {options.profiles.begin(), options.profiles.end()});
+  const std::optional<std::string> profile =
+      write_profile(measurements, request, search, diagnostics);
+  cli::message_block(to_string(diagnostics));
+  if (!profile) {
+    return cli::ExitCode::device;
+  }
+  write_file_atomically(*options.output, *profile);
   return cli::ExitCode::ok;
 }
 
@@ -172,7 +261,7 @@ cli::ExitCode measure(const std::vector<SweepCase>& exact,
                              path.string()));
   }
   watch.check();
-  return deliver_profile({bench.fingerprint(), journal.samples()}, report, options);
+  return deliver_profile({bench.fingerprint(), journal.samples()}, path, report, options);
 }
 
 cli::ExitCode measure_collectives(const CommandOptions& options, const Devices& devices) {
@@ -193,12 +282,12 @@ cli::ExitCode measure_collectives(const CommandOptions& options, const Devices& 
     cli::message(
         "these ranks share a GPU, or there is one: the calls work, their times are no evidence");
   }
-  return deliver_profile(read_measurements(path), {}, options);
+  return deliver_profile(read_measurements(path), path, {}, options);
 }
 
 cli::ExitCode run(const CommandOptions& options, const Devices& devices) {
   if (options.samples) {
-    return deliver_profile(read_measurements(*options.samples), {}, options);
+    return deliver_profile(read_measurements(*options.samples), *options.samples, {}, options);
   }
   const auto exact = exact_cases(options);
   if (!exact) {

@@ -29,4 +29,13 @@ int launches_per_replay(Seconds single, Seconds replay, int most) {
   return static_cast<int>(std::clamp(launches, 1.0, static_cast<double>(most)));
 }
 
+std::vector<std::pair<std::string, std::string>> protocol_lines() {
+  return {
+      {"data", "normal values by a seed of the case"},
+      {"caches", "operand sets in turn, more than 4 x L2 together"},
+      {"timing", "replays of a graph between two events"},
+      {"stop", "10 samples and a standard error of the median below 0.5 %, 150 ms or 40 samples"},
+      {"regime", "sustained, after a soak of 10 s; bursts after 200 ms of idling"}};
+}
+
 }  // namespace orrery::calibrate

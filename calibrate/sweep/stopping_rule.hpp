@@ -18,6 +18,9 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "calibrate/samples/summary.hpp"
 #include "sim/base/units.hpp"
@@ -37,5 +40,8 @@ struct StoppingRule {
 
 // Launches in one graph so that a replay lasts at least `replay`; one launch takes `single`.
 [[nodiscard]] int launches_per_replay(Seconds single, Seconds replay, int most);
+
+// The protocol as a profile states it: name and value.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> protocol_lines();
 
 }  // namespace orrery::calibrate

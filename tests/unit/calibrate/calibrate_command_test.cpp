@@ -15,6 +15,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/cli/cli.hpp"
+#include "sim/hardware/profile_reader.hpp"
 #include "tests/unit/calibrate/formula_bench.hpp"
 
 namespace orrery::calibrate {
@@ -92,6 +93,23 @@ TEST_F(CalibrateCommand, MeasuresAndSaysWhatItFound) {
   EXPECT_NE(outcome.out.find("gemm fprop bf16"), std::string::npos);
   const Measurements kept = read_measurements(path("mine.samples.jsonl"));
   EXPECT_GT(kept.samples.size(), 40U);
+}
+
+// What is written is a profile that scenarios may name, with the shipped one below it.
+TEST_F(CalibrateCommand, WritesAProfileForScenarios) {
+  (void)run({"--quick", "-q", "-o", path("mine.yaml")});
+  Diagnostics diagnostics;
+  const hardware::ProfileSearch search{{fs::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"}};
+  const auto gpu = hardware::load_gpu_profile(
+      path("mine.yaml"), search, SourceLocation{}, "cluster.gpu", diagnostics);
+  ASSERT_TRUE(gpu) << to_string(diagnostics);
+  const hardware::GemmRate* bf16 = gpu->find_gemm(model::Dtype::bf16);
+  ASSERT_NE(bf16, nullptr);
+  EXPECT_EQ(bf16->sustained.source().kind, SourceKind::measured);
+  EXPECT_NEAR(in_teraflop_per_second(bf16->sustained.value()), 700.0, 25.0);
+  EXPECT_NEAR(in_terabytes_per_second(gpu->hbm_bandwidth.value()) * gpu->memory_efficiency.value(),
+              4.0,
+              0.1);
 }
 
 // The samples alone give the same answer, without a GPU.
