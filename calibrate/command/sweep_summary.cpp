@@ -102,7 +102,12 @@ SweepSummary summarise(const Measurements& measurements, const SweepReport& repo
   summary.fingerprint = measurements.fingerprint;
   summary.report = report;
   std::map<Kind, std::vector<const Sample*>> kinds;
-  std::set<Kind> unsupported;
+  // By operation, precision, role: equal names stand together.
+  const auto by_name = [](const Kind& a, const Kind& b) {
+    return std::tie(std::get<0>(a), std::get<2>(a), std::get<1>(a)) <
+           std::tie(std::get<0>(b), std::get<2>(b), std::get<1>(b));
+  };
+  std::set<Kind, decltype(by_name)> unsupported(by_name);
   std::set<std::string> throttled;
   std::vector<double> anchors;
   for (const Sample& sample : measurements.samples) {
@@ -128,8 +133,11 @@ SweepSummary summarise(const Measurements& measurements, const SweepReport& repo
   }
   compare_with_copies(summary.families);
   for (const Kind& kind : unsupported) {
-    if (!kinds.contains(kind)) {
-      summary.unsupported.push_back(name_of(kind));
+    const auto& [operation, role, precision] = kind;
+    const std::string name = name_of({operation, kernels::Role::none, precision});
+    const bool said = !summary.unsupported.empty() && summary.unsupported.back() == name;
+    if (!kinds.contains(kind) && !said) {
+      summary.unsupported.push_back(name);
     }
   }
   summary.throttled.assign(throttled.begin(), throttled.end());

@@ -68,10 +68,9 @@ Json family_json(const FamilyRates& family) {
 }  // namespace
 
 std::string to_text(const SweepSummary& summary) {
-  std::string text = fmt::format("{}, compute capability {}, fingerprint {}\n{} points",
+  std::string text = fmt::format("{}, compute capability {}\n{} points",
                                  summary.fingerprint.gpu,
                                  summary.fingerprint.compute_capability,
-                                 id_of(summary.fingerprint),
                                  format_integer(summary.points));
   if (summary.anchors > 1) {
     text += fmt::format(", the anchor measured {} times within {}",
@@ -94,8 +93,10 @@ std::string to_text(const SweepSummary& summary) {
     text += family_line(family);
   }
   if (!summary.unsupported.empty()) {
-    text += fmt::format("\nnot offered by this GPU or its libraries: {}\n",
-                        fmt::join(summary.unsupported, ", "));
+    text += "\nnot offered by this GPU or its libraries:\n";
+    for (const std::string& name : summary.unsupported) {
+      text += fmt::format("  {}\n", name);
+    }
   }
   if (!summary.throttled.empty()) {
     text += fmt::format("\nthe clock was held back by: {}\n", fmt::join(summary.throttled, ", "));
