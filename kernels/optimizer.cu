@@ -47,8 +47,8 @@ void launch_gradient_norm(const GradientNorm<G>& norm, int blocks, Stream stream
 
 template <typename G>
 void launch_adamw(const AdamwUpdate<G>& update, Stream stream) {
-  const std::int64_t packs = (update.elements + kLanes - 1) / kLanes;
-  adamw_kernel<<<streaming_blocks(packs), kStreamingThreads, 0, stream>>>(update);
+  const std::int64_t quads = (update.elements + kQuad - 1) / kQuad;
+  adamw_kernel<<<streaming_blocks(quads), kStreamingThreads, 0, stream>>>(update);
   check_launch("the AdamW update");
 }
 

@@ -13,6 +13,10 @@ ORRERY_HD inline std::uint32_t packs_of(std::int64_t elements) {
   return static_cast<std::uint32_t>((elements + kLanes - 1) / kLanes);
 }
 
+ORRERY_HD inline std::uint32_t quads_of(std::int64_t elements) {
+  return static_cast<std::uint32_t>((elements + kQuad - 1) / kQuad);
+}
+
 template <typename G, typename Team>
 ORRERY_HD void gradient_norm_body(Team& team, const GradientNorm<G>& norm) {
   float sum[1] = {0.0F};
@@ -64,15 +68,16 @@ ORRERY_HD AdamwElement adamw_element(const AdamwUpdate<G>& update,
   return element;
 }
 
-// Lanes past `elements` lie in the padding of the arrays and are updated along.
+// Four elements per thread; those past `elements` lie in the padding of the arrays and are updated
+// along.
 template <typename G, typename Team>
 ORRERY_HD void adamw_body(const Team& team, const AdamwUpdate<G>& update) {
-  for_each_pack(team, packs_of(update.elements), [&](std::uint32_t i) {
-    const Lanes gradient = load_lanes(update.gradient, i);
-    Lanes weight = load_lanes(update.weight, i);
-    Lanes first = load_lanes(update.first, i);
-    Lanes second = load_lanes(update.second, i);
-    for (int l = 0; l < kLanes; ++l) {
+  for_each_pack(team, quads_of(update.elements), [&](std::uint32_t i) {
+    const Quad gradient = load_quad(update.gradient, i);
+    Quad weight = load_quad(update.weight, i);
+    Quad first = load_quad(update.first, i);
+    Quad second = load_quad(update.second, i);
+    for (int l = 0; l < kQuad; ++l) {
       const AdamwElement element =
           adamw_element(update,
                         AdamwElement{weight.value[l], first.value[l], second.value[l]},
@@ -81,10 +86,10 @@ ORRERY_HD void adamw_body(const Team& team, const AdamwUpdate<G>& update) {
       first.value[l] = element.first;
       second.value[l] = element.second;
     }
-    store_lanes(update.weight, i, weight);
-    store_lanes(update.first, i, first);
-    store_lanes(update.second, i, second);
-    store_lanes(update.narrow, i, weight);
+    store_quad(update.weight, i, weight);
+    store_quad(update.first, i, first);
+    store_quad(update.second, i, second);
+    store_quad(update.narrow, i, weight);
   });
 }
 

@@ -146,6 +146,8 @@ class OwnCase final : public Runnable {
       const std::uint64_t set = options.seed * kStride + static_cast<std::uint64_t>(i);
       sets_.push_back(family_.make_set(set, stream.get()));
     }
+    // Kernels are loaded by their first launch, which must not happen while a graph is captured.
+    family_.launch(sets_.front(), stream.get());
     stream.synchronize();
   }
 
