@@ -16,7 +16,8 @@ using Coefficients = Eigen::Vector3d;  // us, us/TFLOP, us/GB
 
 constexpr int kRounds = 40;
 constexpr double kKnee = 0.01;  // where the loss turns from quadratic to linear
-constexpr std::size_t kFewPoints = 4;
+constexpr std::size_t kFewProducts = 4;
+constexpr std::size_t kFewMoved = 2;
 constexpr unsigned kWork = 1U << 1U;
 constexpr unsigned kMoved = 1U << 2U;
 constexpr unsigned kAll = 8U;
@@ -41,7 +42,7 @@ System system_of(std::span<const KernelEvidence> points) {
 
 // Sets of coefficients that may be above 0: bit 0 a, bit 1 b, bit 2 c.
 std::vector<unsigned> allowed_sets(std::size_t points, bool products) {
-  if (points < kFewPoints) {
+  if (points < (products ? kFewProducts : kFewMoved)) {
     return {products ? kWork : kMoved};
   }
   std::vector<unsigned> sets;

@@ -20,7 +20,8 @@
 //
 // Iteratively reweighted least squares; each round solves the non-negative problem exactly by going
 // through the sets of coefficients that may be above 0. Predictions are those of
-// sim/cost/measured_kernels.hpp. With fewer than four points only b (products) or c is fitted.
+// sim/cost/measured_kernels.hpp. With fewer than four products only b is fitted,
+// with fewer than two other points only c.
 // Source: C. Lawson, R. Hanson, Solving Least Squares Problems, chapter 23.
 
 #include <array>

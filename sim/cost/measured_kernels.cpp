@@ -405,13 +405,11 @@ Cost measured_cost(const KernelPrediction& prediction,
   const Seconds launch = std::min(gpu.launch_latency.value() * launches, prediction.time);
   const Seconds busy = prediction.time - launch;
   const Seconds stretched = busy / efficiency.value();
-  Cost cost;
-  if (stretched > busy) {
-    cost = term(busy, SourceKind::measured);
-    cost += term(stretched - busy, efficiency.kind());
-  } else {
-    cost = term(stretched, weaker(SourceKind::measured, efficiency.kind()));
-  }
+  // What the stack adds or takes away rests on its efficiency, the rest on the measurement.
+  const Seconds changed =
+      std::min(stretched > busy ? stretched - busy : busy - stretched, stretched);
+  Cost cost = term(stretched - changed, SourceKind::measured);
+  cost += term(changed, efficiency.kind());
   Cost gap = term(launch, SourceKind::measured);
   gap += term(software.kernel_gap.value() * launches, software.kernel_gap.kind());
   gap.gap = gap.time;
