@@ -1,12 +1,8 @@
 #include "gui/timeline/bins.hpp"
 
-#include <cstring>
-
 namespace orrery::timeline {
 
 namespace {
-
-constexpr std::size_t kVector = 16;  // bytes that one instruction compares
 
 // The greater of each byte, sixteen at a time.
 void greater_bytes(std::uint8_t* into, const std::uint8_t* from, std::size_t bytes) {
@@ -21,24 +17,6 @@ void merge_into(std::span<BlockBin> into, std::span<const BlockBin> from) {
   greater_bytes(reinterpret_cast<std::uint8_t*>(into.data()),
                 reinterpret_cast<const std::uint8_t*>(from.data()),
                 into.size_bytes());
-}
-
-void merge_into(std::span<BlockBin> into, BlockBin value) {
-  constexpr std::size_t kAtOnce = kVector / sizeof(BlockBin);
-  std::array<std::uint8_t, kVector> pattern;
-  for (std::size_t i = 0; i < kAtOnce; ++i) {
-    std::memcpy(&pattern[i * sizeof(BlockBin)], &value, sizeof(BlockBin));
-  }
-  auto* bytes = reinterpret_cast<std::uint8_t*>(into.data());
-  std::size_t i = 0;
-  for (; i + kAtOnce <= into.size(); i += kAtOnce) {
-    for (std::size_t j = 0; j < kVector; ++j) {
-      bytes[i * sizeof(BlockBin) + j] = std::max(bytes[i * sizeof(BlockBin) + j], pattern[j]);
-    }
-  }
-  for (; i < into.size(); ++i) {
-    into[i] = merge(into[i], value);
-  }
 }
 
 RowBin BinSum::take(std::int64_t width) {

@@ -102,7 +102,20 @@ static_assert(sizeof(BlockBin) == 4);
 void merge_into(std::span<BlockBin> into, std::span<const BlockBin> from);
 
 // into[i] = merge(into[i], value).
-void merge_into(std::span<BlockBin> into, BlockBin value);
+inline void merge_into(std::span<BlockBin> into, BlockBin value) {
+  std::size_t i = 0;
+#if defined(__SSE2__)
+  constexpr std::size_t kAtOnce = sizeof(__m128i) / sizeof(BlockBin);
+  const __m128i values = _mm_set1_epi32(std::bit_cast<int>(value));
+  for (; i + kAtOnce <= into.size(); i += kAtOnce) {
+    auto* four = reinterpret_cast<__m128i*>(&into[i]);
+    _mm_storeu_si128(four, _mm_max_epu8(_mm_loadu_si128(four), values));
+  }
+#endif
+  for (; i < into.size(); ++i) {
+    into[i] = merge(into[i], value);
+  }
+}
 
 // Two neighbouring stretches of equal width of one row.
 [[nodiscard]] inline RowBin join(RowBin a, RowBin b) {
@@ -119,8 +132,8 @@ void merge_into(std::span<BlockBin> into, BlockBin value);
   if (busy >= width) {
     return kFullyBusy;
   }
-  const double share = static_cast<double>(busy) / static_cast<double>(width);
-  return static_cast<std::uint8_t>(std::clamp(static_cast<int>(share * 255.0), 1, 254));
+  const float share = static_cast<float>(busy) / static_cast<float>(width);
+  return static_cast<std::uint8_t>(std::clamp(static_cast<int>(share * 255.0F), 1, 254));
 }
 
 // Sums the slices of one bin after the other.

@@ -74,8 +74,6 @@ class BlockWriter {
   }
 
  private:
-  static constexpr int kShort = 8;  // columns that are not worth setting up a vector
-
   void idle_until(int x) {
     if (next_ < x) {
       raise(next_, x, block_of({}));
@@ -84,16 +82,9 @@ class BlockWriter {
   }
 
   void raise(int first, int last, BlockBin value) {
-    if (last - first >= kShort) {
-      merge_into(
-          columns_.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)),
-          value);
-      return;
-    }
-    for (int x = first; x < last; ++x) {
-      BlockBin& out = columns_[static_cast<std::size_t>(x)];
-      out = merge(out, value);
-    }
+    merge_into(
+        columns_.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)),
+        value);
   }
 
   std::span<BlockBin> columns_;

@@ -8,16 +8,21 @@
 // A frame that shows less than a tenth of what its slices cover is an error, not a fast frame.
 
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
 #include <QApplication>
 #include <QImage>
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "gui/timeline/chrome_reader.hpp"
 #include "gui/timeline/raster.hpp"
 #include "gui/widgets/timeline_view.hpp"
 #include "tests/gui/synthetic.hpp"
@@ -166,6 +171,32 @@ void load_and_index(benchmark::State& state) {
   state.counters["bytes_per_slice"] = bytes;
 }
 
+// A trace file of a million slices, from the disk (cached) to the store.
+void read_trace(benchmark::State& state) {
+  constexpr int kEvents = 1'000'000;
+  const std::filesystem::path path = std::filesystem::temp_directory_path() /
+                                     ("orrery-bench-" + std::to_string(::getpid()) + ".json");
+  {
+    std::ofstream file(path);
+    file << "{\"traceEvents\":[";
+    for (int i = 0; i < kEvents; ++i) {
+      file << (i > 0 ? ",\n" : "\n") << R"({"ph":"X","cat":"kernel","name":"kernel )" << i % 300
+           << R"(","pid":0,"tid":)" << i % 16 << R"(,"ts":)" << i << R"(.125,"dur":0.875})";
+    }
+    file << "]}";
+  }
+  const auto size = static_cast<double>(std::filesystem::file_size(path));
+  for ([[maybe_unused]] const auto _ : state) {
+    const timeline::ReadResult result = timeline::read_chrome_trace(path, {});
+    if (!result.store || result.store->slices().size() != kEvents) {
+      state.SkipWithError("the trace was not read");
+    }
+  }
+  state.counters["bytes_per_second"] = benchmark::Counter(
+      size, benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
+  std::filesystem::remove(path);
+}
+
 void all_views(benchmark::internal::Benchmark* benchmark) {
   for (const std::int64_t rows : {256, 16'384}) {
     for (const std::int64_t height : {0, 18}) {
@@ -184,6 +215,8 @@ BENCHMARK(widget_frames)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(load_and_index)->Arg(256)->Arg(16'384)->Iterations(1)->Unit(benchmark::kSecond);
+
+BENCHMARK(read_trace)->Iterations(1)->Unit(benchmark::kSecond);
 
 }  // namespace
 }  // namespace orrery::bench
