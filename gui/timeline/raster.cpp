@@ -48,11 +48,16 @@ struct Frame {
         axis(the_view.axis()),
         copies(the_view.copies(axis)),
         backgrounds{palette.background, palette.alternate},
-        shades{Shades(palette, palette.background), Shades(palette, palette.alternate)} {}
+        shades{Shades(palette, palette.background), Shades(palette, palette.alternate)} {
+    for (const Copy& copy : copies) {
+      in_window.push_back(slices_in(the_view.store(), copy.axis));
+    }
+  }
 
   const View& view;
   PixelAxis axis;
   std::vector<Copy> copies;
+  std::vector<double> in_window;  // slices, by copy
   std::array<Rgb, 2> backgrounds;
   std::array<Shades, 2> shades;
 };
@@ -62,8 +67,8 @@ class LineMaker {
  public:
   explicit LineMaker(const Frame& frame)
       : frame_(frame), line_(static_cast<std::size_t>(frame.axis.width())) {
-    for (const Copy& copy : frame.copies) {
-      summarisers_.emplace_back(frame.view.store(), copy.axis);
+    for (std::size_t i = 0; i < frame.copies.size(); ++i) {
+      summarisers_.emplace_back(frame.view.store(), frame.copies[i].axis, frame.in_window[i]);
     }
   }
 

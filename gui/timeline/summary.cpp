@@ -168,12 +168,7 @@ void write_slices(const Store& store, const PixelAxis& axis, TrackId track, Writ
 
 }  // namespace
 
-Summariser::Summariser(const Store& store, const PixelAxis& axis)
-    : store_(store),
-      axis_(axis),
-      row_(static_cast<std::size_t>(axis.width())),
-      first_bins_(kShifts) {
-  // Slices in the window, counted on a sample of the tracks.
+double slices_in(const Store& store, const PixelAxis& axis) {
   constexpr std::size_t kSampled = 256;
   const std::size_t tracks = store.tracks().size();
   const std::size_t every = std::max<std::size_t>(tracks / kSampled, 1);
@@ -184,8 +179,18 @@ Summariser::Summariser(const Store& store, const PixelAxis& axis)
     const std::uint32_t last = store.first_ending_after(id, axis.range().end);
     seen += static_cast<double>(last - first);
   }
-  in_window_ = seen * static_cast<double>(every);
+  return seen * static_cast<double>(every);
 }
+
+Summariser::Summariser(const Store& store, const PixelAxis& axis)
+    : Summariser(store, axis, slices_in(store, axis)) {}
+
+Summariser::Summariser(const Store& store, const PixelAxis& axis, double in_window)
+    : store_(store),
+      axis_(axis),
+      row_(static_cast<std::size_t>(axis.width())),
+      first_bins_(kShifts),
+      in_window_(in_window) {}
 
 std::span<const std::uint32_t> Summariser::first_bins(int shift) const {
   std::vector<std::uint32_t>& bins = first_bins_[static_cast<std::size_t>(shift)];

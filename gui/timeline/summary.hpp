@@ -20,10 +20,16 @@
 
 namespace orrery::timeline {
 
+// Slices of all tracks that the axis shows, counted on a sample of the tracks.
+[[nodiscard]] double slices_in(const Store& store, const PixelAxis& axis);
+
 class Summariser {
  public:
   // Both must outlive the summariser.
   Summariser(const Store& store, const PixelAxis& axis);
+
+  // The same when slices_in(store, axis) is known.
+  Summariser(const Store& store, const PixelAxis& axis, double in_window);
 
   // One bin per column. Slices wider than `edge_width` columns carry the edge bit where they begin.
   void track(TrackId track, std::span<RowBin> columns) const;
