@@ -88,15 +88,15 @@ run() {
     stage compare 30 "$here/bin/orrery" compare "$out/measured.yaml" "$out/again.yaml"
   fi
   if command -v python3 >/dev/null && [[ -f $here/torch_step.py ]]; then
-    stage torch 120 python3 "$here/torch_step.py" -o "$out/torch_step.json"
+    stage torch 240 python3 "$here/torch_step.py" --warm-up 5 --loop 5 -o "$out/torch_step.json"
   fi
   if [[ -f $out/measured.yaml ]]; then
     local torch=()
     if [[ -f $out/torch_step.json ]]; then
       torch=(--torch "$out/torch_step.json")
     fi
-    stage validate 240 "$here/bin/orrery" validate --hardware "$out/measured.yaml" \
-      -o "$out/validation.yaml" "${torch[@]}"
+    stage validate 420 "$here/bin/orrery" validate --hardware "$out/measured.yaml" -q --rows \
+      "${depth[@]}" -o "$out/validation.yaml" "${torch[@]}"
   fi
   cat "$out/stages.txt"
 }

@@ -88,6 +88,11 @@ class AttentionRunnable : public Runnable {
 
   [[nodiscard]] Verification verify(Stream stream) final;
 
+  // The same call on operands of the caller, for whole training steps.
+  void launch_on(const AttentionSet& set, Stream stream) {
+    shape_.backward ? backward(set, stream) : forward(set, stream);
+  }
+
  protected:
   explicit AttentionRunnable(const AttentionShape& shape) : shape_(shape) {}
 

@@ -19,6 +19,8 @@ using kernels::Precision;
 using kernels::Role;
 
 constexpr std::array kRoles = {Role::fprop, Role::dgrad, Role::wgrad};
+constexpr std::array kGroupedRoles = {
+    Role::fprop, Role::dgrad, Role::wgrad, Role::wgrad_accumulate};
 constexpr std::array kPasses = {Role::forward, Role::backward};
 
 class Collector {
@@ -114,10 +116,14 @@ void add_dense(Depth depth, std::vector<SweepCase>& all) {
     return;
   }
   add(48, Precision::bf16);
-  for (const Shape& shape : spread_shapes(48)) {
-    dense.add(product(shape, Role::wgrad_accumulate, Precision::bf16));
-  }
   add(32, Precision::fp8_tensor);
+  const auto accumulate = [&dense](std::size_t count, Precision precision) {
+    for (const Shape& shape : spread_shapes(count)) {
+      dense.add(product(shape, Role::wgrad_accumulate, precision));
+    }
+  };
+  accumulate(48, Precision::bf16);
+  accumulate(32, Precision::fp8_tensor);
   for (const Precision precision :
        {Precision::fp8_row, Precision::fp8_block, Precision::mxfp8, Precision::nvfp4}) {
     add(16, precision);
@@ -131,7 +137,7 @@ void add_grouped(std::vector<SweepCase>& all) {
   for (const std::int64_t groups : {8, 32, 64}) {
     for (const std::int64_t rows : {64, 512, 4096}) {
       for (const Shape& expert : kExperts) {
-        for (const Role role : kRoles) {
+        for (const Role role : kGroupedRoles) {
           // The first group of the skewed one holds four times the mean.
           for (const std::int64_t skew : {1, 4}) {
             KernelCase kernel = product({rows, expert.n, expert.k}, role, Precision::bf16);

@@ -6,7 +6,7 @@
 // block         | full                                               | quick
 // --------------|----------------------------------------------------|------------------------
 // dense         | 48 shapes x fprop, dgrad, wgrad, accumulated wgrad | 6 shapes x 3, bf16
-//               | in bf16; 32 x 3 fp8_tensor; 16 x 3 of each other   |
+//               | in bf16; 32 x 4 fp8_tensor; 16 x 3 of each other   |
 //               | scaling                                            |
 // grouped       | 8 to 64 groups x 64 to 4,096 tokens, even, skewed  | -
 // attention     | 1k to 32k tokens, causal and full, dims 64 and     | 6

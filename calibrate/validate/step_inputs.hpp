@@ -6,7 +6,7 @@
 //   parameter i    = deviation normal(seed + parameter, i), rounded to bf16; 1 of a norm
 //   deviation      = 1 / sqrt(inputs) of a product's weights, so that results are of order 1; 1 of
 //                    the embedding
-//   master = parameter, moments = 0
+//   master = parameter (on a GPU before it was rounded), moments = 0
 //
 // symbol  | meaning                                                       | unit | origin
 // --------|---------------------------------------------------------------|------|------------

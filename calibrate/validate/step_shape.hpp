@@ -3,7 +3,7 @@
 // Of which transformer is a training step taken? The dimensions of a validation step, on one GPU.
 //
 // symbol          | meaning                                              | unit     | origin
-// ----------------|------------------------------------------------------|----------|---------------
+// ----------------|------------------------------------------------------|----------|--------------
 // sequences       | of one micro-batch                                   | 1        | chosen
 // sequence_length | tokens of one sequence                               | tokens   | chosen
 // hidden          | width of the residual stream                         | elements | chosen
@@ -15,8 +15,7 @@
 //
 // Text form, which reads back:
 //
-//   13b hidden=5120 ffn=13824 heads=40 groups=40 dim=128 layers=2 vocabulary=32000 tokens=3072x1
-//   bf16
+//   a hidden=5120 ffn=13824 heads=40 groups=40 dim=128 layers=2 vocabulary=32000 tokens=3072x2 bf16
 //
 // The routing of a mixture is given, not learned: the router (hidden x experts weights and one
 // small product per pass) is not part of the step.

@@ -46,6 +46,25 @@ void become(const std::string& name,
               fmt::format("{} cannot be started: {}", program, std::strerror(errno)));
 }
 
+// `orrery validate --hardware PROFILE ...` is `orrery-calibrate --validate PROFILE ...`; empty for
+// other command lines.
+std::vector<std::string> hardware_validation(int argc, const char* const* argv) {
+  constexpr std::string_view kAsked = "--hardware";
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty() || words.front() != "validate") {
+    return {};
+  }
+  words.erase(words.begin());
+  const auto asked = std::find_if(words.begin(), words.end(), [kAsked](const std::string& word) {
+    return word == kAsked || word.starts_with(std::string(kAsked) + "=");
+  });
+  if (asked == words.end()) {
+    return {};
+  }
+  asked->replace(0, kAsked.size(), "--validate");
+  return words;
+}
+
 // As the launchers of Open MPI, and of MPICH and its kin, tell their processes.
 int process_count() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
@@ -66,6 +85,10 @@ std::span<const ExternalCommand> external_commands() {
 void start_external_command(int argc, const char* const* argv) {
   if (argc < 2) {
     return;
+  }
+  const std::vector<std::string> validation = hardware_validation(argc, argv);
+  if (!validation.empty()) {
+    become("orrery-calibrate", validation, "validate --hardware: {} is not there");
   }
   const std::string_view word = argv[1];
   const auto* command = std::find_if(kCommands.begin(),

@@ -8,7 +8,8 @@
 // fit       | orrery-fit       | Eigen 3
 // import    | orrery-import    | none beyond the simulator's own
 //
-// As git does: `orrery fit ...` becomes `orrery-fit ...`, found beside this program.
+// As git does: `orrery fit ...` becomes `orrery-fit ...`, found beside this program, and
+// `orrery validate --hardware PROFILE ...` becomes `orrery-calibrate --validate PROFILE ...`.
 
 #include <span>
 #include <string_view>

@@ -77,6 +77,9 @@ ExitCode validate_data(const CommandOptions& options) {
 void add_validate_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("validate", "Compare predictions with published measurements");
+  command->footer(
+      "validate --hardware PROFILE: compare a calibration profile with training steps on "
+      "this GPU;\n`orrery validate --hardware PROFILE --help` says how.");
   const auto options = std::make_shared<CommandOptions>();
   command->add_option("FILE", options->files, "Data sets, such as scenarios/published/*.yaml")
       ->required();

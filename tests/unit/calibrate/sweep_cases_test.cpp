@@ -52,9 +52,9 @@ TEST(SweepCases, AreSoundAndThereOnce) {
   }
 }
 
-// 48 x 4 bf16, 32 x 3 with one scale per tensor, 16 x 3 of four other scalings.
+// 48 x 4 bf16, 32 x 4 with one scale per tensor, 16 x 3 of four other scalings.
 TEST(SweepCases, DenseProductsOfAllRolesAndPrecisions) {
-  EXPECT_EQ(counts(Depth::full).at("dense"), 48 * 4 + 32 * 3 + 16 * 3 * 4);
+  EXPECT_EQ(counts(Depth::full).at("dense"), 48 * 4 + 32 * 4 + 16 * 3 * 4);
 }
 
 // One operand set of a memory-bound case is past the L2 of any GPU, or rotation makes it so.

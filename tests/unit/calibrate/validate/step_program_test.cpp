@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/validate/step_inputs.hpp"
@@ -172,6 +173,23 @@ TEST(StepShapes, HeldOutOnesAreSoundAndNotMeasuredBySweeps) {
     EXPECT_EQ(problem_of(shape), std::nullopt) << to_text(shape);
     for (const StepOperation& operation : make_step_program(shape).operations) {
       EXPECT_FALSE(measured.contains(operation.kernel)) << kernels::to_text(operation.kernel);
+    }
+  }
+}
+
+// Without a series of its own kind a call has no prediction.
+TEST(StepShapes, HeldOutOnesCallOnlyWhatAFullSweepMeasures) {
+  using Kind = std::tuple<kernels::Operation, kernels::Role, kernels::Precision>;
+  std::set<Kind> measured;
+  for (const SweepCase& planned : sweep_cases(Depth::full)) {
+    const kernels::KernelCase& kernel = planned.kernel;
+    measured.insert({kernel.operation, kernel.role, kernel.precision});
+  }
+  for (const StepShape& shape : held_out_shapes()) {
+    for (const StepOperation& operation : make_step_program(shape).operations) {
+      const kernels::KernelCase& kernel = operation.kernel;
+      EXPECT_TRUE(measured.contains({kernel.operation, kernel.role, kernel.precision}))
+          << kernels::to_text(kernel);
     }
   }
 }

@@ -1,0 +1,373 @@
+#include "calibrate/validate/device_step.hpp"
+
+#include <cuda_bf16.h>
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kernels/cross_entropy.hpp"
+#include "kernels/device/element.hpp"
+#include "kernels/device/fill.hpp"
+#include "kernels/device/status.hpp"
+#include "kernels/elementwise.hpp"
+#include "kernels/families.hpp"
+#include "kernels/norm.hpp"
+#include "kernels/optimizer.hpp"
+#include "kernels/quantize.hpp"
+#include "kernels/rotary_parts.hpp"
+#include "kernels/routing.hpp"
+#include "sim/base/check.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+using kernels::DeviceBuffer;
+using kernels::Element;
+using kernels::KernelCase;
+using kernels::Operation;
+using kernels::Role;
+using kernels::Stream;
+using Bf16 = __nv_bfloat16;
+
+constexpr float kEpsilon = 1e-5F;
+
+Element element_of(BufferType type) {
+  switch (type) {
+    case BufferType::bf16:
+      return Element::bf16;
+    case BufferType::e4m3:
+      return Element::e4m3;
+    case BufferType::e5m2:
+      return Element::e5m2;
+    default:
+      return Element::fp32;
+  }
+}
+
+template <typename T>
+void upload(void* data, const std::vector<T>& values, Stream stream) {
+  kernels::copy_to_device(
+      data, values.data(), static_cast<std::int64_t>(values.size() * sizeof(T)), stream);
+}
+
+bool is_backward(const StepOperation& operation) {
+  return operation.kernel.role == Role::backward;
+}
+
+std::int64_t axis(const StepOperation& operation, std::size_t index) {
+  return operation.kernel.extents[index];
+}
+
+}  // namespace
+
+DeviceStep::DeviceStep(const StepProgram& program,
+                       const StepInputs& inputs,
+                       std::uint64_t seed,
+                       float rate,
+                       Stream stream)
+    : program_(program) {
+  const std::int64_t wanted = memory_bytes(program) + kernels::product_workspace_bytes();
+  (void)kernels::operand_sets(
+      wanted, 0, kernels::memory_budget({}));  // throws where it is too much
+  workspace_ = std::make_unique<DeviceBuffer>(kernels::product_workspace_bytes());
+  allocate();
+  fill(inputs, seed, stream);
+  prepare_scales(stream);
+  for (const StepOperation& operation : program.operations) {
+    add(operation, rate, stream);
+  }
+  kernels::check(cudaStreamSynchronize(stream), "prepare a step");
+}
+
+void DeviceStep::enqueue(Stream stream) const {
+  for (const auto& launch : launches_) {
+    launch(stream);
+  }
+}
+
+std::vector<float> DeviceStep::read(int buffer, Stream stream) const {
+  const Buffer& described = program_.buffers[static_cast<std::size_t>(buffer)];
+  return kernels::read_elements(
+      data(buffer), element_of(described.type), 0, described.count, stream);
+}
+
+DeviceBuffer& DeviceStep::memory(int buffer) {
+  ORRERY_CHECK(memory_[static_cast<std::size_t>(buffer)] != nullptr, "a view has no memory");
+  return *memory_[static_cast<std::size_t>(buffer)];
+}
+
+void* DeviceStep::data(int buffer) const {
+  const Buffer& described = program_.buffers[static_cast<std::size_t>(buffer)];
+  if (described.whole < 0) {
+    return memory_[static_cast<std::size_t>(buffer)]->data();
+  }
+  return static_cast<char*>(data(described.whole)) +
+         described.first * element_bytes(described.type);
+}
+
+void* DeviceStep::scratch(std::int64_t bytes) {
+  scratch_.push_back(std::make_unique<DeviceBuffer>(bytes));
+  return scratch_.back()->data();
+}
+
+void DeviceStep::allocate() {
+  for (const Buffer& buffer : program_.buffers) {
+    const std::int64_t bytes = kernels::aligned(buffer.count * element_bytes(buffer.type));
+    memory_.push_back(buffer.whole < 0 ? std::make_unique<DeviceBuffer>(bytes) : nullptr);
+  }
+}
+
+void DeviceStep::fill(const StepInputs& inputs, std::uint64_t seed, Stream stream) {
+  upload(data(program_.ids), inputs.ids, stream);
+  upload(data(program_.targets), inputs.targets, stream);
+  upload(data(program_.angles), inputs.angles, stream);
+  if (program_.shape.experts) {
+    upload(data(program_.places), inputs.places, stream);
+    upload(data(program_.weights), inputs.weights, stream);
+  }
+  for (const int state : {program_.narrow,
+                          program_.master,
+                          program_.gradients,
+                          program_.first_moment,
+                          program_.second_moment}) {
+    const DeviceBuffer& buffer = memory(state);
+    kernels::check(
+        cudaMemsetAsync(buffer.data(), 0, static_cast<std::size_t>(buffer.bytes()), stream),
+        "clear the state of the optimizer");
+  }
+  auto* const master = as<float>(program_.master);
+  for (std::size_t p = 0; p < program_.parameters.size(); ++p) {
+    const Parameter& parameter = program_.parameters[p];
+    const Buffer& view = program_.buffers[static_cast<std::size_t>(parameter.narrow)];
+    if (parameter.is_norm()) {
+      const std::vector<float> ones(static_cast<std::size_t>(parameter.count()), 1.0F);
+      const std::vector<std::uint16_t> narrow(ones.size(), 0x3F80U);  // 1 in bf16
+      upload(data(parameter.narrow), narrow, stream);
+      upload(master + view.first, ones, stream);
+      continue;
+    }
+    const ParameterStart start = start_of(program_, p, seed);
+    const kernels::Normal normal{.seed = start.seed, .deviation = start.deviation, .first = 0};
+    kernels::fill_normal(data(parameter.narrow), Element::bf16, parameter.count(), normal, stream);
+    kernels::fill_normal(master + view.first, Element::fp32, parameter.count(), normal, stream);
+  }
+}
+
+// Multipliers of all casts, in the order of the program.
+void DeviceStep::prepare_scales(Stream stream) {
+  constexpr float kActivations = 8.0F;
+  constexpr float kGradients = 16.0F;
+  for (const StepOperation& operation : program_.operations) {
+    if (operation.kernel.operation != Operation::quantize_transpose) {
+      continue;
+    }
+    const Buffer& input = program_.buffers[static_cast<std::size_t>(operation.reads[0])];
+    float multiplier = kActivations;
+    if (is_backward(operation)) {
+      multiplier = kGradients * static_cast<float>(program_.shape.tokens());
+    } else if (input.kind == BufferKind::parameter) {
+      multiplier = kActivations * std::sqrt(static_cast<float>(axis(operation, 1)));
+    }
+    multipliers_.push_back(multiplier);
+  }
+  if (multipliers_.empty()) {
+    return;
+  }
+  std::vector<float> scales;
+  for (const float multiplier : multipliers_) {
+    scales.push_back(1.0F / multiplier);
+  }
+  const auto bytes = static_cast<std::int64_t>(multipliers_.size() * sizeof(float));
+  multipliers_on_device_ = static_cast<float*>(scratch(bytes));
+  scales_ = static_cast<float*>(scratch(bytes));
+  magnitudes_ = static_cast<std::uint32_t*>(scratch(bytes));
+  upload(multipliers_on_device_, multipliers_, stream);
+  upload(scales_, scales, stream);
+  upload(magnitudes_, std::vector<std::uint32_t>(multipliers_.size(), 0U), stream);
+}
+
+void DeviceStep::add(const StepOperation& operation, float rate, Stream stream) {
+  switch (operation.kernel.operation) {
+    case Operation::gemm:
+      return add_product(operation);
+    case Operation::grouped_gemm:
+      return add_grouped(operation, stream);
+    case Operation::attention:
+      return add_attention(operation);
+    case Operation::rotary:
+      return add_rotary(operation);
+    case Operation::rms_norm:
+      return add_norm(operation);
+    case Operation::residual_add:
+    case Operation::swiglu:
+      return add_elementwise(operation);
+    case Operation::cross_entropy:
+    case Operation::embedding:
+      return add_loss(operation);
+    case Operation::permute:
+    case Operation::unpermute:
+      return add_routing(operation);
+    case Operation::quantize_transpose:
+      return add_cast(operation);
+    case Operation::gradient_norm:
+    case Operation::adamw:
+      return add_optimizer(operation, rate);
+    case Operation::copy: {
+      const DeviceBuffer& cleared = memory(operation.writes[0]);
+      launches_.emplace_back([&cleared](Stream on) {
+        kernels::check(
+            cudaMemsetAsync(cleared.data(), 0, static_cast<std::size_t>(cleared.bytes()), on),
+            "clear the gradients");
+      });
+      return;
+    }
+    default:
+      ORRERY_CHECK(false, "a step holds no other operations");
+  }
+}
+
+void DeviceStep::add_product(const StepOperation& operation) {
+  const KernelCase& kernel = operation.kernel;
+  const auto place = products_.try_emplace(kernel, kernel, *workspace_).first;
+  kernels::ProductPointers pointers{
+      .a = data(operation.reads[1]), .b = data(operation.reads[0]), .d = data(operation.writes[0])};
+  if (kernel.precision != kernels::Precision::bf16) {
+    pointers.a_scale = scales_ + cast_of_.at(operation.reads[1]);
+    pointers.b_scale = scales_ + cast_of_.at(operation.reads[0]);
+  }
+  launches_.emplace_back(
+      [call = &place->second, pointers](Stream stream) { call->launch(pointers, stream); });
+}
+
+void DeviceStep::add_grouped(const StepOperation& operation, Stream stream) {
+  const KernelCase& kernel = operation.kernel;
+  const auto place = grouped_.try_emplace(kernel, kernel, *workspace_).first;
+  const kernels::ProductPointers pointers{
+      .a = data(operation.reads[1]), .b = data(operation.reads[0]), .d = data(operation.writes[0])};
+  scratch_.push_back(std::make_unique<DeviceBuffer>(place->second.addresses(pointers, stream)));
+  launches_.emplace_back([call = &place->second, addresses = scratch_.back().get()](Stream on) {
+    call->launch(*addresses, on);
+  });
+}
+
+// The set of operands holds its memory, so that it is lent for the time of the call.
+void DeviceStep::add_attention(const StepOperation& operation) {
+  auto& runnable = attention_[operation.kernel];
+  if (runnable == nullptr) {
+    auto made = kernels::make_attention(operation.kernel, {});
+    auto* attention = dynamic_cast<kernels::AttentionRunnable*>(made.get());
+    ORRERY_CHECK(attention != nullptr, "every attention runs on operands of others");
+    runnable.reset(attention);
+    (void)made.release();
+  }
+  std::vector<std::pair<DeviceBuffer kernels::AttentionSet::*, DeviceBuffer*>> operands;
+  using Set = kernels::AttentionSet;
+  const auto lend = [&](DeviceBuffer Set::*member, int buffer) {
+    operands.emplace_back(member, &memory(buffer));
+  };
+  lend(&Set::q, operation.reads[0]);
+  lend(&Set::k, operation.reads[1]);
+  lend(&Set::v, operation.reads[2]);
+  if (is_backward(operation)) {
+    lend(&Set::o, operation.reads[3]);
+    lend(&Set::log_sum, operation.reads[4]);
+    lend(&Set::d_o, operation.reads[5]);
+    lend(&Set::d_q, operation.writes[0]);
+    lend(&Set::d_k, operation.writes[1]);
+    lend(&Set::d_v, operation.writes[2]);
+    const std::int64_t rows = program_.shape.tokens() * program_.shape.heads;
+    (void)scratch(kernels::bytes_of(Element::fp32, rows));
+    operands.emplace_back(&Set::delta, scratch_.back().get());
+  } else {
+    lend(&Set::o, operation.writes[0]);
+    lend(&Set::log_sum, operation.writes[1]);
+  }
+  launches_.emplace_back([attention = runnable.get(), operands](Stream stream) {
+    Set set;
+    for (const auto& [member, buffer] : operands) {
+      set.*member = std::move(*buffer);
+    }
+    attention->launch_on(set, stream);
+    for (const auto& [member, buffer] : operands) {
+      *buffer = std::move(set.*member);
+    }
+  });
+}
+
+void DeviceStep::add_rotary(const StepOperation& operation) {
+  const StepShape& shape = program_.shape;
+  const bool back = is_backward(operation);
+  const std::vector<int>& parts = back ? operation.reads : operation.writes;
+  const kernels::RotaryParts rotary{
+      .joined = as<Bf16>(back ? operation.writes[0] : operation.reads[0]),
+      .angles = as<float>(program_.angles),
+      .q = as<Bf16>(parts[0]),
+      .k = as<Bf16>(parts[1]),
+      .v = as<Bf16>(parts[2]),
+      .tokens = shape.tokens(),
+      .heads = shape.heads,
+      .groups = shape.groups,
+      .dim = shape.head_dim,
+      .positions = shape.sequence_length};
+  launches_.emplace_back([rotary, back](Stream stream) {
+    back ? kernels::launch_rotary_join(rotary, stream)
+         : kernels::launch_rotary_parts(rotary, stream);
+  });
+}
+
+void DeviceStep::add_norm(const StepOperation& operation) {
+  if (!is_backward(operation)) {
+    const kernels::NormForward<Bf16> norm{.x = as<Bf16>(operation.reads[0]),
+                                          .weight = as<Bf16>(operation.reads[1]),
+                                          .y = as<Bf16>(operation.writes[0]),
+                                          .scale = as<float>(operation.writes[1]),
+                                          .rows = axis(operation, 0),
+                                          .columns = axis(operation, 1),
+                                          .epsilon = kEpsilon};
+    launches_.emplace_back([norm](Stream stream) { kernels::launch_norm_forward(norm, stream); });
+    return;
+  }
+  kernels::NormBackward<Bf16> norm{.x = as<Bf16>(operation.reads[0]),
+                                   .weight = as<Bf16>(operation.reads[1]),
+                                   .gradient = as<Bf16>(operation.reads[2]),
+                                   .scale = as<float>(operation.reads[3]),
+                                   .input_gradient = as<Bf16>(operation.writes[0]),
+                                   .weight_gradient = as<float>(operation.writes[1]),
+                                   .rows = axis(operation, 0),
+                                   .columns = axis(operation, 1)};
+  const int blocks = kernels::norm_backward_blocks(norm);
+  norm.partial = static_cast<float*>(
+      scratch(kernels::bytes_of(Element::fp32, std::int64_t{blocks} * norm.columns)));
+  launches_.emplace_back(
+      [norm, blocks](Stream stream) { kernels::launch_norm_backward(norm, blocks, stream); });
+}
+
+void DeviceStep::add_elementwise(const StepOperation& operation) {
+  if (operation.kernel.operation == Operation::residual_add) {
+    const kernels::ResidualAdd<Bf16> add{.a = as<Bf16>(operation.reads[0]),
+                                         .b = as<Bf16>(operation.reads[1]),
+                                         .y = as<Bf16>(operation.writes[0]),
+                                         .elements = axis(operation, 0) * axis(operation, 1)};
+    launches_.emplace_back([add](Stream stream) { kernels::launch_residual_add(add, stream); });
+  } else if (is_backward(operation)) {
+    const kernels::SwigluBackward<Bf16> swiglu{.gate_up = as<Bf16>(operation.reads[0]),
+                                               .gradient = as<Bf16>(operation.reads[1]),
+                                               .gate_up_gradient = as<Bf16>(operation.writes[0]),
+                                               .rows = axis(operation, 0),
+                                               .columns = axis(operation, 1)};
+    launches_.emplace_back(
+        [swiglu](Stream stream) { kernels::launch_swiglu_backward(swiglu, stream); });
+  } else {
+    const kernels::SwigluForward<Bf16> swiglu{.gate_up = as<Bf16>(operation.reads[0]),
+                                              .y = as<Bf16>(operation.writes[0]),
+                                              .rows = axis(operation, 0),
+                                              .columns = axis(operation, 1)};
+    launches_.emplace_back(
+        [swiglu](Stream stream) { kernels::launch_swiglu_forward(swiglu, stream); });
+  }
+}
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,90 @@
+#pragma once
+
+// How does a GPU run a step program? Memory for its buffers, random parameters, and one launch for
+// each call.
+//
+//   stored code = encode(value multiplier)      product = codes x codes / (multiplier multiplier)
+//
+// cast to 8 bits | multiplier                                      | largest that does not saturate
+// ---------------|-------------------------------------------------|-------------------------------
+// activations    | 8: they are of order 1                          | 56
+// weights        | 8 sqrt(inputs): of order 1 / sqrt(inputs)       | 56 deviations
+// gradients      | 16 tokens: the loss is a mean over tokens       | 3,500 / tokens
+//
+// Multipliers are those of a step before, as in delayed scaling: fixed from the start, since the
+// update of a timed step is too small to move anything. Attention is the implementation that the
+// single kernel is measured with. Everything is enqueued on one stream: no launch allocates or
+// waits, so that a step can be captured.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "calibrate/validate/step_inputs.hpp"
+#include "calibrate/validate/step_program.hpp"
+#include "kernels/attention_case.hpp"
+#include "kernels/device/memory.hpp"
+#include "kernels/device/stream.hpp"
+#include "kernels/product_call.hpp"
+
+namespace orrery::calibrate {
+
+class DeviceStep {
+ public:
+  // `program` must outlive it. Throws Unsupported where the library or the GPU does not offer a
+  // call or lacks the memory. `rate`: of the update.
+  DeviceStep(const StepProgram& program,
+             const StepInputs& inputs,
+             std::uint64_t seed,
+             float rate,
+             kernels::Stream stream);
+
+  void enqueue(kernels::Stream stream) const;
+
+  // Values of a buffer of fp32 or bf16. Waits for the stream.
+  [[nodiscard]] std::vector<float> read(int buffer, kernels::Stream stream) const;
+
+ private:
+  [[nodiscard]] void* data(int buffer) const;
+
+  template <typename T>
+  [[nodiscard]] T* as(int buffer) const {
+    return static_cast<T*>(data(buffer));
+  }
+
+  [[nodiscard]] kernels::DeviceBuffer& memory(int buffer);
+  void allocate();
+  void fill(const StepInputs& inputs, std::uint64_t seed, kernels::Stream stream);
+  void prepare_scales(kernels::Stream stream);
+  void add(const StepOperation& operation, float rate, kernels::Stream stream);
+  void add_product(const StepOperation& operation);
+  void add_grouped(const StepOperation& operation, kernels::Stream stream);
+  void add_attention(const StepOperation& operation);
+  void add_rotary(const StepOperation& operation);
+  void add_norm(const StepOperation& operation);
+  void add_elementwise(const StepOperation& operation);
+  void add_loss(const StepOperation& operation);
+  void add_routing(const StepOperation& operation);
+  void add_cast(const StepOperation& operation);
+  void add_optimizer(const StepOperation& operation, float rate);
+  [[nodiscard]] void* scratch(std::int64_t bytes);
+
+  const StepProgram& program_;
+  std::vector<std::unique_ptr<kernels::DeviceBuffer>> memory_;  // by buffer, views are null
+  std::vector<std::unique_ptr<kernels::DeviceBuffer>> scratch_;
+  std::unique_ptr<kernels::DeviceBuffer> workspace_;
+  std::map<kernels::KernelCase, kernels::ProductCall> products_;
+  std::map<kernels::KernelCase, kernels::GroupedCall> grouped_;
+  std::map<kernels::KernelCase, std::unique_ptr<kernels::AttentionRunnable>> attention_;
+  std::vector<float> multipliers_;  // of the casts, in the order of the program
+  float* scales_ = nullptr;         // 1 / multiplier, on the device
+  float* multipliers_on_device_ = nullptr;
+  std::uint32_t* magnitudes_ = nullptr;
+  std::map<int, std::size_t> cast_of_;  // of a buffer, as the program stands
+  std::size_t casts_ = 0;
+  std::vector<std::function<void(kernels::Stream)>> launches_;
+};
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,36 @@
+#pragma once
+
+// How is a validation measured? Small steps against double precision, then every held-out step as a
+// whole and each of its kernels alone, in the sustained regime.
+//
+//   soak; check the small steps; time every step; time every kernel of theirs once, and a copy to
+//   the host
+//
+// A step whose gradients are wrong ends the validation: times of wrong results mean nothing. What
+// the library does not offer is recorded with its status. A step and its kernels follow each other
+// without a pause, so that both run at the clock that the GPU sustains.
+
+#include <functional>
+#include <stop_token>
+
+#include "calibrate/validate/step_bench.hpp"
+#include "calibrate/validate/validation_record.hpp"
+
+namespace orrery::calibrate {
+
+struct ValidationOptions {
+  std::vector<StepShape> shapes;
+  StepTimingRules timing;
+  Seconds soak = seconds(10.0);
+  std::stop_token stop = {};
+  std::function<void(std::int64_t done, std::int64_t all)> progress = {};
+};
+
+// Throws what the bench throws, but for Unsupported, and Error(device) when gradients are wrong.
+// After a stop request: what there is.
+[[nodiscard]] ValidationRecord run_validation(StepBench& bench, const ValidationOptions& options);
+
+// The held-out shapes, or of those in a hurry the first dense ones of two layers.
+[[nodiscard]] ValidationOptions validation_options(bool quick);
+
+}  // namespace orrery::calibrate

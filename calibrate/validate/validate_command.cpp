@@ -1,0 +1,211 @@
+#include "calibrate/validate/validate_command.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Error.hpp>
+#include <CLI/Formatter.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibrate/validate/run_validation.hpp"
+#include "calibrate/validate/step_comparison.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/cli/cli.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/evaluate/catalog.hpp"
+#include "sim/hardware/profile_reader.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostBytes = std::size_t{16} << 20U;  // of a file that is read
+
+struct CommandOptions {
+  std::string profile;
+  std::optional<std::string> output;
+  std::optional<std::string> record;
+  std::vector<std::string> torch;
+  std::vector<std::string> profiles;
+  std::optional<double> loop;  // s
+  int device = 0;
+  bool allow_foreign = false;
+  bool quick = false;
+  bool rows = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+void add_options(CLI::App& app, CommandOptions& options) {
+  app.add_option("--validate", options.profile, "The calibration profile that is judged")
+      ->type_name("PROFILE")
+      ->required();
+  app.add_option("-o,--output", options.output, "Keep what was measured in FILE")
+      ->type_name("FILE");
+  app.add_option("--record", options.record, "Compare with what was measured before, no GPU")
+      ->type_name("FILE");
+  app.add_option("--torch", options.torch, "Steps that calibrate/torch_step.py has timed")
+      ->type_name("FILE");
+  app.add_flag("--quick", options.quick, "One shape, in less than a minute");
+  app.add_option("--loop", options.loop, "Time every step for so long, 5 s by default")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 3600.0));
+  app.add_option("--device", options.device, "Which GPU, counted from 0")
+      ->check(CLI::Range(0, 1023));
+  app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
+      ->type_name("DIR");
+  app.add_flag("--allow-foreign-profile",
+               options.allow_foreign,
+               "Accept a profile that was measured on another GPU");
+  app.add_flag("--rows", options.rows, "Every kernel, not only the worst");
+  app.add_flag("--json", options.json, "orrery-hardware-validation/1");
+  app.add_flag("-q,--quiet", options.quiet, "No progress");
+}
+
+struct LoadedProfile {
+  std::optional<hardware::GpuProfile> gpu;  // absent: its problems were printed
+  cli::ExitCode failure = cli::ExitCode::invalid;
+};
+
+LoadedProfile load_profile(const CommandOptions& options) {
+  Diagnostics diagnostics;
+  hardware::ProfileSearch search =
+      evaluate::profile_search({}, {options.profiles.begin(), options.profiles.end()});
+  search.allow_foreign = options.allow_foreign;
+  auto gpu =
+      hardware::load_gpu_profile(options.profile, search, {options.profile}, "", diagnostics);
+  const bool lacks = !gpu && !fs::exists(options.profile);
+  if (gpu && !gpu->kernels) {
+    diagnostics.error({options.profile},
+                      "",
+                      "this profile holds no measured kernels; `orrery calibrate -o FILE` makes "
+                      "one that does");
+    gpu.reset();
+  }
+  cli::message_block(to_string(diagnostics));
+  return {std::move(gpu), lacks ? cli::ExitCode::device : cli::ExitCode::invalid};
+}
+
+fs::path record_path(const CommandOptions& options) {
+  if (options.output) {
+    return *options.output;
+  }
+  fs::path path = options.profile;
+  path.replace_extension(".validation.yaml");
+  return path;
+}
+
+ValidationRecord measure(const CommandOptions& options, const StepBenchFactory& make_bench) {
+  const std::unique_ptr<StepBench> bench = make_bench(options.device);
+  const cli::InterruptWatch watch;
+  ValidationRecord record;
+  {
+    cli::ProgressLine progress("validate", !options.quiet, "steps");
+    ValidationOptions how = validation_options(options.quick);
+    if (options.loop) {
+      how.timing.loop = seconds(*options.loop);
+    }
+    how.stop = watch.token();
+    how.progress = [&](std::int64_t done, std::int64_t all) { progress.update(done, all); };
+    record = run_validation(*bench, how);
+  }
+  cli::deliver(to_yaml(record), record_path(options));
+  watch.check();
+  return record;
+}
+
+std::optional<ValidationRecord> load_record(const std::string& file) {
+  Diagnostics diagnostics;
+  auto record = read_record(read_file(file, kMostBytes), file, diagnostics);
+  cli::message_block(to_string(diagnostics));
+  return record;
+}
+
+std::optional<std::vector<TorchStep>> load_torch(const std::vector<std::string>& files) {
+  std::vector<TorchStep> steps;
+  for (const std::string& file : files) {
+    const ReadTorch read = read_torch_steps(read_file(file, kMostBytes));
+    if (!read.problem.empty()) {
+      cli::message(fmt::format("{}: {}", file, read.problem));
+      return std::nullopt;
+    }
+    steps.insert(steps.end(), read.steps.begin(), read.steps.end());
+  }
+  return steps;
+}
+
+// Refuses what was measured on another GPU.
+void check_machine(const hardware::GpuProfile& gpu, const ValidationRecord& record) {
+  if (gpu.calibration && gpu.calibration->device != record.gpu) {
+    throw Error(ErrorKind::device,
+                fmt::format("the profile was measured on {}, this is {}: --allow-foreign-profile "
+                            "compares them all the same",
+                            gpu.calibration->device,
+                            record.gpu));
+  }
+}
+
+cli::ExitCode run(const CommandOptions& options, const StepBenchFactory& make_bench) {
+  const auto [gpu, failure] = load_profile(options);
+  if (!gpu) {
+    return failure;
+  }
+  const auto torch = load_torch(options.torch);
+  if (!torch) {
+    return cli::ExitCode::invalid;
+  }
+  const std::optional<ValidationRecord> record =
+      options.record ? load_record(*options.record) : std::optional(measure(options, make_bench));
+  if (!record) {
+    return cli::ExitCode::invalid;
+  }
+  if (!options.allow_foreign) {
+    check_machine(*gpu, *record);
+  }
+  const StepValidation validation = compare_steps(*record, *gpu, *torch);
+  cli::deliver(options.json ? to_json(validation) : to_text(validation, options.rows),
+               std::nullopt);
+  return passed(validation) ? cli::ExitCode::ok : cli::ExitCode::expectation_failed;
+}
+
+}  // namespace
+
+bool asks_to_validate(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--validate" || word.starts_with("--validate=")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+cli::ExitCode validate_command(int argc,
+                               const char* const* argv,
+                               const StepBenchFactory& make_bench) {
+  CLI::App app("Compares training steps on this GPU with what a calibration profile predicts.",
+               "orrery validate --hardware");
+  CommandOptions options;
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success&) {
+    cli::deliver(app.help(), std::nullopt);
+    return cli::ExitCode::ok;
+  } catch (const CLI::ParseError& error) {
+    throw cli::UsageError(fmt::format("validate: {}", error.what()));
+  }
+  return run(options, make_bench);
+}
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,32 @@
+#pragma once
+
+// `orrery validate --hardware PROFILE.yaml`: is a training step on this GPU what the profile says?
+//
+//   orrery validate --hardware my-cluster.yaml             measures, compares, keeps what it
+//   measured orrery validate --hardware my-cluster.yaml --quick     one shape, under a minute
+//   orrery validate --hardware my-cluster.yaml --record my-cluster.validation.yaml
+//                                                          compares again, without a GPU
+//   ... --torch steps.json                                 beside steps of calibrate/torch_step.py
+//
+// What was measured goes to `my-cluster.validation.yaml`. Exit code 1 when a gate fails, 5 without
+// a GPU. `orrery validate` starts it as `orrery-calibrate --validate PROFILE.yaml ...`.
+
+#include <functional>
+#include <memory>
+
+#include "calibrate/validate/step_bench.hpp"
+#include "sim/cli/exit_code.hpp"
+
+namespace orrery::calibrate {
+
+using StepBenchFactory = std::function<std::unique_ptr<StepBench>(int device)>;
+
+// True where the command line asks for it.
+[[nodiscard]] bool asks_to_validate(int argc, const char* const* argv);
+
+// Throws UsageError and Error as sim/cli/cli.hpp says.
+[[nodiscard]] cli::ExitCode validate_command(int argc,
+                                             const char* const* argv,
+                                             const StepBenchFactory& make_bench);
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,302 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "calibrate/validate/step_comparison.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kPercent = 100.0;
+
+std::string signed_percent(const std::optional<double>& value) {
+  return value ? fmt::format("{:+.1f}%", *value * kPercent) : "-";
+}
+
+std::string unsigned_percent(const std::optional<double>& value) {
+  return value ? fmt::format("{:.2f}%", *value * kPercent) : "-";
+}
+
+std::string milliseconds_text(const std::optional<Seconds>& value) {
+  return value ? fmt::format("{:.2f}", in_milliseconds(*value)) : "-";
+}
+
+std::string microseconds_text(const std::optional<Seconds>& value) {
+  return value ? fmt::format("{:.1f}", in_microseconds(*value)) : "-";
+}
+
+std::string short_name(const StepShape& shape) {
+  return fmt::format("{} {} x{}",
+                     shape.name,
+                     shape.precision == kernels::Precision::bf16 ? "bf16" : "fp8",
+                     shape.layers);
+}
+
+double error_of(Seconds value, const ComparedStep& step) {
+  return value / step.time() - 1.0;
+}
+
+std::string steps_text(const StepValidation& validation) {
+  std::string text = fmt::format("\n{:<19}{:>9}{:>9}{:>9}{:>9}{:>10}{:>10}{:>8}{:>8}{:>8}\n",
+                                 "steps, ms",
+                                 "measured",
+                                 "p10",
+                                 "p90",
+                                 "launched",
+                                 "kernels",
+                                 "profile",
+                                 "roof",
+                                 "45% MFU",
+                                 "burst");
+  for (const ComparedStep& step : validation.steps) {
+    const RecordedStep& measured = step.measured;
+    text += fmt::format(
+        "{:<19}{:>9}{:>9}{:>9}{:>9}{:>10}{:>10}{:>8}{:>8}{:>8}\n",
+        short_name(measured.shape),
+        milliseconds_text(step.time()),
+        milliseconds_text(microseconds(measured.p10)),
+        milliseconds_text(microseconds(measured.p90)),
+        measured.launched_us ? milliseconds_text(microseconds(*measured.launched_us)) : "-",
+        signed_percent(step.composition()),
+        signed_percent(step.prediction()),
+        signed_percent(error_of(step.roofline, step)),
+        signed_percent(error_of(step.fixed_mfu, step)),
+        signed_percent(error_of(step.burst, step)));
+  }
+  for (const RecordedStep& step : validation.record.steps) {
+    if (!step.status.empty()) {
+      text += fmt::format("{:<19}not offered: {}\n", short_name(step.shape), step.status);
+    }
+  }
+  return text +
+         "  kernels: sum of kernels measured alone against the step (composition)\n"
+         "  profile: sum of predicted kernels against the step; then three rules of thumb\n";
+}
+
+std::string layers_text(const StepValidation& validation) {
+  if (validation.layers.empty()) {
+    return {};
+  }
+  std::string text =
+      fmt::format("\n{:<19}{:>9}{:>10}{:>10}\n", "one layer, ms", "measured", "kernels", "profile");
+  for (const ComparedLayer& layer : validation.layers) {
+    const auto error = [&layer](const std::optional<Seconds>& value) {
+      return value ? std::optional(*value / layer.measured - 1.0) : std::nullopt;
+    };
+    text += fmt::format(
+        "{:<19}{:>9}{:>10}{:>10}\n",
+        fmt::format(
+            "{} {}", layer.name, layer.precision == kernels::Precision::bf16 ? "bf16" : "fp8"),
+        milliseconds_text(layer.measured),
+        signed_percent(error(layer.sum)),
+        signed_percent(error(layer.predicted)));
+  }
+  return text;
+}
+
+std::string kernel_line(const ComparedKernel& one) {
+  std::string name = kernels::to_text(one.kernel);
+  constexpr std::size_t kMost = 57;
+  if (name.size() > kMost) {
+    name = name.substr(0, kMost - 3) + "...";
+  }
+  return fmt::format("{:<58}{:>10}{:>10}{:>8}  {}\n",
+                     name,
+                     microseconds_text(one.measured),
+                     one.predicted ? microseconds_text(one.predicted->time) : "-",
+                     signed_percent(one.error()),
+                     one.predicted ? cost::to_string(one.predicted->reach) : "unknown");
+}
+
+// Each case once, the largest errors first.
+std::vector<ComparedKernel> all_kernels(const StepValidation& validation) {
+  std::vector<ComparedKernel> all;
+  for (const ComparedStep& step : validation.steps) {
+    for (const ComparedKernel& one : step.kernels) {
+      const bool known = std::any_of(all.begin(), all.end(), [&one](const ComparedKernel& other) {
+        return other.kernel == one.kernel;
+      });
+      if (!known) {
+        all.push_back(one);
+      }
+    }
+  }
+  if (validation.transfer) {
+    all.push_back(*validation.transfer);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const ComparedKernel& a, const ComparedKernel& b) {
+    return std::abs(a.error().value_or(0.0)) > std::abs(b.error().value_or(0.0));
+  });
+  return all;
+}
+
+std::string kernels_text(const StepValidation& validation, bool all) {
+  constexpr std::size_t kWorst = 12;
+  const std::vector<ComparedKernel> compared = all_kernels(validation);
+  const std::size_t shown = all ? compared.size() : std::min(kWorst, compared.size());
+  std::string text = fmt::format(
+      "\n{:<58}{:>10}{:>10}{:>8}\n",
+      fmt::format("kernels, us ({} of {}, largest errors first)", shown, compared.size()),
+      "measured",
+      "profile",
+      "error");
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += kernel_line(compared[i]);
+  }
+  return text;
+}
+
+std::string torch_text(const StepValidation& validation) {
+  if (validation.torch.empty()) {
+    return {};
+  }
+  std::string text = fmt::format("\n{:<32}{:>10}{:>10}{:>10}{:>10}\n",
+                                 "PyTorch steps, ms",
+                                 "measured",
+                                 "profile",
+                                 "error",
+                                 "own step");
+  for (const ComparedTorch& one : validation.torch) {
+    const Seconds measured = microseconds(one.measured.median_us);
+    text +=
+        fmt::format("{:<32}{:>10}{:>10}{:>10}{:>10}\n",
+                    fmt::format("{} {}", short_name(one.measured.shape), one.measured.mode),
+                    milliseconds_text(measured),
+                    milliseconds_text(one.predicted),
+                    signed_percent(one.predicted ? std::optional(*one.predicted / measured - 1.0)
+                                                 : std::nullopt),
+                    milliseconds_text(one.own));
+  }
+  return text + "  the profile predicts our kernels; PyTorch has others, so this is no gate\n";
+}
+
+std::string gates_text(const StepValidation& validation) {
+  std::string text = fmt::format("\n{:<44}{:>8}{:>8}\n", "gates", "found", "limit");
+  for (const Gate& gate : validation.gates) {
+    text += fmt::format("{:<44}{:>8}{:>8}  {}\n",
+                        gate.name,
+                        unsigned_percent(gate.value),
+                        unsigned_percent(gate.limit),
+                        !gate.value     ? "open: nothing to judge"
+                        : gate.failed() ? "FAILED"
+                                        : "passed");
+  }
+  return text;
+}
+
+std::string checks_text(const StepValidation& validation) {
+  std::string text;
+  for (const RecordedCheck& entry : validation.record.checks) {
+    const std::string name =
+        fmt::format("check {}{}", short_name(entry.shape), entry.shape.experts ? " mixture" : "");
+    text +=
+        entry.status.empty()
+            ? fmt::format("{:<30} loss {:.5f} (reference {:.5f}), gradients within {:.2g}: {}\n",
+                          name,
+                          entry.check.loss,
+                          entry.check.reference_loss,
+                          entry.check.worst,
+                          entry.check.passed ? "passed" : "FAILED at " + entry.check.where)
+            : fmt::format("{:<30} not offered: {}\n", name, entry.status);
+  }
+  return text;
+}
+
+Json or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json seconds_or_null(const std::optional<Seconds>& value) {
+  return value ? Json(in_seconds(*value)) : Json(nullptr);
+}
+
+Json kernel_json(const ComparedKernel& one) {
+  return {
+      {"name", one.name},
+      {"case", kernels::to_text(one.kernel)},
+      {"calls", one.calls},
+      {"measured_s", seconds_or_null(one.measured)},
+      {"predicted_s", one.predicted ? Json(in_seconds(one.predicted->time)) : Json(nullptr)},
+      {"reach",
+       one.predicted ? Json(std::string(cost::to_string(one.predicted->reach))) : Json(nullptr)},
+      {"error", or_null(one.error())}};
+}
+
+Json step_json(const ComparedStep& step) {
+  Json kernels = Json::array();
+  for (const ComparedKernel& one : step.kernels) {
+    kernels.push_back(kernel_json(one));
+  }
+  return {{"shape", to_text(step.measured.shape)},
+          {"measured_s", in_seconds(step.time())},
+          {"p10_s", in_seconds(microseconds(step.measured.p10))},
+          {"p90_s", in_seconds(microseconds(step.measured.p90))},
+          {"count", step.measured.count},
+          {"sm_clock_mhz", or_null(step.measured.sm_clock)},
+          {"kernels_sum_s", seconds_or_null(step.sum)},
+          {"predicted_s", seconds_or_null(step.predicted)},
+          {"composition_error", or_null(step.composition())},
+          {"prediction_error", or_null(step.prediction())},
+          {"exact_share", step.exact_share},
+          {"extrapolated_share", step.extrapolated_share},
+          {"roofline_s", in_seconds(step.roofline)},
+          {"fixed_mfu_s", in_seconds(step.fixed_mfu)},
+          {"burst_s", in_seconds(step.burst)},
+          {"kernels", kernels}};
+}
+
+}  // namespace
+
+std::string to_text(const StepValidation& validation, bool all) {
+  constexpr std::size_t kIdDigits = 12;
+  std::string text = fmt::format("validation of profile {} on {}, measured {}\n",
+                                 validation.profile.substr(0, kIdDigits),
+                                 validation.record.gpu,
+                                 validation.record.measured_at);
+  return text + checks_text(validation) + steps_text(validation) + layers_text(validation) +
+         kernels_text(validation, all) + torch_text(validation) + gates_text(validation);
+}
+
+std::string to_json(const StepValidation& validation) {
+  Json root = {{"schema", "orrery-hardware-validation/1"},
+               {"profile", validation.profile},
+               {"gpu", validation.record.gpu},
+               {"measured_at", validation.record.measured_at},
+               {"passed", passed(validation)}};
+  root["steps"] = Json::array();
+  for (const ComparedStep& step : validation.steps) {
+    root["steps"].push_back(step_json(step));
+  }
+  root["layers"] = Json::array();
+  for (const ComparedLayer& layer : validation.layers) {
+    root["layers"].push_back({{"name", layer.name},
+                              {"precision", std::string(kernels::to_string(layer.precision))},
+                              {"measured_s", in_seconds(layer.measured)},
+                              {"kernels_sum_s", seconds_or_null(layer.sum)},
+                              {"predicted_s", seconds_or_null(layer.predicted)}});
+  }
+  root["torch"] = Json::array();
+  for (const ComparedTorch& one : validation.torch) {
+    root["torch"].push_back({{"shape", to_text(one.measured.shape)},
+                             {"mode", one.measured.mode},
+                             {"measured_s", in_seconds(microseconds(one.measured.median_us))},
+                             {"predicted_s", seconds_or_null(one.predicted)},
+                             {"own_step_s", seconds_or_null(one.own)}});
+  }
+  root["gates"] = Json::array();
+  for (const Gate& gate : validation.gates) {
+    root["gates"].push_back({{"name", gate.name},
+                             {"limit", gate.limit},
+                             {"value", or_null(gate.value)},
+                             {"failed", gate.failed()}});
+  }
+  constexpr int kIndent = 2;
+  return root.dump(kIndent) + "\n";
+}
+
+}  // namespace orrery::calibrate

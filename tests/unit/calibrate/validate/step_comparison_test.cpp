@@ -1,0 +1,243 @@
+#include "calibrate/validate/step_comparison.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "calibrate/validate/run_validation.hpp"
+#include "calibrate/validate/validate_command.hpp"
+#include "sim/base/error.hpp"
+#include "sim/cost/gemm.hpp"
+#include "sim/hardware/profile_reader.hpp"
+#include "tests/unit/calibrate/validate/formula_step_bench.hpp"
+#include "tests/unit/calibrate/validate/tiny_shapes.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+using kernels::KernelCase;
+using kernels::Operation;
+
+hardware::GpuProfile shipped_gpu() {
+  Diagnostics diagnostics;
+  const hardware::ProfileSearch search{
+      {std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"}};
+  auto gpu = hardware::load_gpu_profile("h200-sxm", search, {}, "", diagnostics);
+  EXPECT_TRUE(gpu) << to_string(diagnostics);
+  return gpu.value();
+}
+
+// A line through every kind of kernel that a step holds: 3 us, 600 TFLOP/s and 4 TB/s; its one
+// point lies far from all that is asked.
+hardware::GpuProfile planted_gpu() {
+  hardware::GpuProfile gpu = shipped_gpu();
+  hardware::KernelTables tables;
+  std::set<std::tuple<Operation, kernels::Role, kernels::Precision>> known;
+  std::vector<StepShape> shapes = held_out_shapes();
+  shapes.push_back(small_shape(kernels::Precision::bf16, false));
+  for (const StepShape& shape : shapes) {
+    for (const StepOperation& operation : make_step_program(shape).operations) {
+      const KernelCase& kernel = operation.kernel;
+      if (!known.insert({kernel.operation, kernel.role, kernel.precision}).second) {
+        continue;
+      }
+      const hardware::ReadCall read = hardware::read_call(kernels::to_text(kernel));
+      hardware::KernelSeries series;
+      series.operation = read.call->operation;
+      series.role = read.call->role;
+      series.precision = read.call->precision;
+      series.line = {.a = microseconds(3.0), .b = 1.0 / (600.0 * kTera), .c = 1.0 / (4.0 * kTera)};
+      series.low.fill(0.0);
+      series.high.fill(60.0);
+      tables.series.push_back(series);
+    }
+  }
+  hardware::KernelSeries copy = tables.series.front();
+  copy.operation = hardware::KernelOperation::device_to_host;
+  copy.role = hardware::KernelRole::none;
+  copy.precision = hardware::KernelPrecision::bf16;
+  tables.series.push_back(copy);
+  gpu.kernels = std::make_shared<const hardware::KernelTables>(std::move(tables));
+  return gpu;
+}
+
+// A machine that is `factor` times as slow as the profile says.
+test::FormulaBench::Times machine(const hardware::GpuProfile& gpu, double factor) {
+  return [&gpu, factor](const KernelCase& kernel) {
+    const auto predicted = predict_case(kernel, gpu);
+    EXPECT_TRUE(predicted) << kernels::to_text(kernel);
+    return factor * in_microseconds(predicted->time);
+  };
+}
+
+ValidationOptions two_shapes() {
+  ValidationOptions options = validation_options(true);
+  return options;
+}
+
+double gate(const StepValidation& validation, std::string_view name) {
+  for (const Gate& one : validation.gates) {
+    if (one.name == name) {
+      return one.value.value_or(-1.0);
+    }
+  }
+  return -2.0;
+}
+
+TEST(CasePrediction, OfThreeRulesFollowsFromTheDatasheet) {
+  const hardware::GpuProfile gpu = shipped_gpu();
+  const KernelCase product{
+      .operation = Operation::gemm, .role = kernels::Role::fprop, .extents = {8192, 8192, 8192}};
+  bool substituted = false;
+  const hardware::GemmRate& rate = cost::gemm_rate(gpu, model::Dtype::bf16, substituted);
+  ASSERT_FALSE(substituted);
+  const double peak = in_flop_per_second(rate.peak.value());
+  const double work = 2.0 * 8192.0 * 8192.0 * 8192.0;
+  EXPECT_NEAR(in_seconds(roofline_time(product, gpu)), work / peak, 1e-9);
+  EXPECT_NEAR(in_seconds(fixed_mfu_time(flop(work), kernels::Precision::bf16, gpu)),
+              work / peak / 0.45,
+              1e-9);
+  const KernelCase stream{.operation = Operation::copy, .extents = {1 << 30}};
+  EXPECT_NEAR(in_seconds(roofline_time(stream, gpu)),
+              2.0 * (1 << 30) / in_bytes_per_second(gpu.hbm_bandwidth.value()),
+              1e-12);
+  EXPECT_GT(burst_time(stream, gpu), roofline_time(stream, gpu));
+}
+
+// A machine 2 % slower than its profile in every kernel, whose steps take 1 % more than the sum of
+// their kernels: interpolation 1 / 1.02 - 1, composition 1 / 1.01 - 1, prediction the product.
+TEST(StepComparison, TellsInterpolationFromComposition) {
+  const hardware::GpuProfile gpu = planted_gpu();
+  test::FormulaStepBench bench(machine(gpu, 1.02));
+  bench.composition = 1.01;
+  const StepValidation validation = compare_steps(run_validation(bench, two_shapes()), gpu, {});
+  ASSERT_EQ(validation.steps.size(), 2U);
+  for (const ComparedStep& step : validation.steps) {
+    EXPECT_NEAR(*step.composition(), 1.0 / 1.01 - 1.0, 1e-9);
+    EXPECT_NEAR(*step.prediction(), 1.0 / 1.02 / 1.01 - 1.0, 1e-9);
+    for (const ComparedKernel& one : step.kernels) {
+      EXPECT_NEAR(*one.error(), 1.0 / 1.02 - 1.0, 1e-9) << one.name;
+    }
+  }
+  ASSERT_EQ(validation.layers.size(), 1U);
+  EXPECT_NEAR(
+      *validation.layers[0].predicted / validation.layers[0].measured, 1.0 / 1.02 / 1.01, 1e-9);
+  EXPECT_NEAR(gate(validation, "product, median"), 1.0 - 1.0 / 1.02, 1e-9);
+  EXPECT_NEAR(gate(validation, "copy to the host"), 1.0 - 1.0 / 1.02, 1e-9);
+  EXPECT_TRUE(passed(validation)) << to_text(validation, false);
+}
+
+TEST(StepComparison, FailsWhereTheProfileIsOff) {
+  const hardware::GpuProfile gpu = planted_gpu();
+  test::FormulaStepBench bench(machine(gpu, 1.10));
+  const StepValidation validation = compare_steps(run_validation(bench, two_shapes()), gpu, {});
+  EXPECT_FALSE(passed(validation));
+  for (const Gate& one : validation.gates) {
+    const bool slack = one.name == "copy to the host" || one.name == "gradients that are wrong" ||
+                       one.name == "step, mean, below the best rule of thumb";
+    EXPECT_TRUE(one.failed() || slack) << one.name;
+  }
+}
+
+TEST(StepComparison, KeepsItsTextWithinAPage) {
+  const hardware::GpuProfile gpu = planted_gpu();
+  test::FormulaStepBench bench(machine(gpu, 1.02));
+  ValidationOptions options = validation_options(false);
+  options.shapes.push_back(small_shape(kernels::Precision::bf16, false));
+  bench.single().unsupported.insert(kernels::Precision::fp8_tensor);
+  const StepValidation validation = compare_steps(run_validation(bench, options), gpu, {});
+  const std::string text = to_text(validation, true);
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = text.find('\n', begin);
+    EXPECT_LE(end - begin, 100U) << text.substr(begin, end - begin);
+    begin = end + 1;
+  }
+  EXPECT_NE(text.find("not offered: 15 NOT_SUPPORTED"), std::string::npos) << text;
+  const auto json = nlohmann::json::parse(to_json(validation));
+  EXPECT_EQ(json.at("schema"), "orrery-hardware-validation/1");
+  EXPECT_EQ(json.at("gates").size(), 8U);
+}
+
+TEST(ValidationRecord, ReadsBackAndComparesTheSame) {
+  const hardware::GpuProfile gpu = planted_gpu();
+  test::FormulaStepBench bench(machine(gpu, 1.02));
+  const ValidationRecord record = run_validation(bench, two_shapes());
+  Diagnostics diagnostics;
+  const auto again = read_record(to_yaml(record), "v.yaml", diagnostics);
+  ASSERT_TRUE(again) << to_string(diagnostics);
+  EXPECT_EQ(to_yaml(*again), to_yaml(record));
+  EXPECT_EQ(to_json(compare_steps(*again, gpu, {})), to_json(compare_steps(record, gpu, {})));
+}
+
+TEST(ValidationRecord, SaysWhatIsWrongWithAFile) {
+  Diagnostics diagnostics;
+  EXPECT_FALSE(read_record("schema: other/1\n", "v.yaml", diagnostics));
+  EXPECT_EQ(to_string(diagnostics),
+            "v.yaml:1:1: error: schema: this is no orrery-hardware-validation-record/1\n");
+}
+
+TEST(Validation, ChecksSmallStepsBeforeItTimesLargeOnes) {
+  const hardware::GpuProfile gpu = planted_gpu();
+  test::FormulaStepBench bench(machine(gpu, 1.0));
+  const ValidationRecord record = run_validation(bench, two_shapes());
+  EXPECT_EQ(bench.checked.size(), 3U);  // dense in two precisions, and a mixture
+  EXPECT_EQ(bench.single().soaks, std::vector<double>{2.0});
+  std::set<KernelCase> cases;
+  for (const RecordedKernel& entry : record.kernels) {
+    EXPECT_TRUE(cases.insert(entry.kernel).second);
+  }
+  EXPECT_TRUE(cases.contains(transfer_case()));
+
+  bench.worst = 0.5;
+  EXPECT_THROW((void)run_validation(bench, two_shapes()), Error);
+}
+
+const std::string kTorch = R"([{"schema": "orrery-torch-step/1", "mode": "eager", "shape":)"
+                           R"( "13b hidden=5120 ffn=13824 heads=40 groups=40 dim=128 layers=2 )"
+                           R"(vocabulary=36864 tokens=3072x1 bf16", "median_us": 81000.5, )"
+                           R"("p10_us": 80100.0, "p90_us": 82100.0, "count": 20, "versions": )"
+                           R"({"torch": "2.8.0", "cuda": "12.8", "device": "NVIDIA H200"}}])";
+
+TEST(TorchStep, StandsBesideTheOwnStepOfItsShape) {
+  const ReadTorch read = read_torch_steps(kTorch);
+  ASSERT_EQ(read.problem, "");
+  ASSERT_EQ(read.steps.size(), 1U);
+  EXPECT_EQ(read.steps[0].shape.ffn, 13824);
+  EXPECT_EQ(read.steps[0].torch, "2.8.0");
+  const hardware::GpuProfile gpu = planted_gpu();
+  test::FormulaStepBench bench(machine(gpu, 1.02));
+  const StepValidation validation =
+      compare_steps(run_validation(bench, two_shapes()), gpu, read.steps);
+  ASSERT_EQ(validation.torch.size(), 1U);
+  EXPECT_EQ(validation.torch[0].own, validation.steps[0].time());
+  EXPECT_EQ(validation.torch[0].predicted, validation.steps[0].predicted);
+  EXPECT_NE(to_text(validation, false).find("13b bf16 x2 eager"), std::string::npos);
+}
+
+TEST(TorchStep, SaysWhatIsWrongWithAFile) {
+  EXPECT_EQ(read_torch_steps(R"({"schema": "x"})").problem, "this is no orrery-torch-step/1");
+  EXPECT_NE(read_torch_steps("{").problem, "");
+}
+
+TEST(ValidateOptions, WantAProfileWithMeasuredKernels) {
+  const std::string folder = std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles";
+  const char* const words[] = {
+      "orrery-calibrate", "--validate", "h200-sxm", "--profiles", folder.c_str()};
+  const StepBenchFactory no_gpu = [](int) -> std::unique_ptr<StepBench> {
+    throw Error(ErrorKind::device, "no GPU");
+  };
+  EXPECT_TRUE(asks_to_validate(5, words));
+  EXPECT_FALSE(asks_to_validate(1, words));
+  EXPECT_EQ(validate_command(5, words, no_gpu), cli::ExitCode::invalid);
+  const char* const unknown[] = {
+      "orrery-calibrate", "--validate=h201", "--profiles", folder.c_str()};
+  EXPECT_EQ(validate_command(4, unknown, no_gpu), cli::ExitCode::device);
+}
+
+}  // namespace
+}  // namespace orrery::calibrate

@@ -1,0 +1,124 @@
+// From a sweep to a judged profile, on a machine of formulas.
+
+#include "calibrate/validate/validate_command.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "calibrate/plan/sweep_cases.hpp"
+#include "calibrate/profile/build_profile.hpp"
+#include "calibrate/validate/validation_record.hpp"
+#include "sim/base/error.hpp"
+#include "tests/unit/calibrate/validate/formula_step_bench.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kShipped = std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles";
+
+// 4 us, 650 TFLOP/s, 4 TB/s; attention at 400 TFLOP/s, half of it at 500 tokens.
+double planted_us(const kernels::KernelCase& kernel) {
+  const double work = in_flop(fit_work(kernel));
+  if (kernel.operation == kernels::Operation::attention) {
+    const double queries = static_cast<double>(kernels::extent(kernel, "queries"));
+    return work / (400.0 * kTera) * (1.0 + 500.0 / queries) / kMicro + 4.0;
+  }
+  const double rate = kernel.precision == kernels::Precision::bf16 ? 650.0 : 1100.0;
+  return 4.0 + work / (rate * kTera) / kMicro +
+         in_bytes(fit_bytes(kernel)) / (4.0 * kTera) / kMicro;
+}
+
+class ValidateCommand : public testing::Test {
+ protected:
+  ValidateCommand()
+      : folder_(fs::temp_directory_path() / ("orrery_validate_" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+    write("planted.yaml", profile());
+  }
+
+  ~ValidateCommand() override {
+    fs::remove_all(folder_);
+  }
+
+  static std::string profile() {
+    test::FormulaBench bench(planted_us);
+    Measurements measurements{bench.fingerprint(), {}};
+    for (const SweepCase& planned : sweep_cases(Depth::full)) {
+      if (planned.regime == Regime::sustained) {
+        measurements.samples.push_back(bench.measure(planned.kernel, {}));
+        measurements.samples.back().block = planned.block;
+      }
+    }
+    Diagnostics diagnostics;
+    const auto text = write_profile(measurements, {}, {.directories = {kShipped}}, diagnostics);
+    EXPECT_TRUE(text) << to_string(diagnostics);
+    return text.value_or("");
+  }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+  }
+
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return (folder_ / name).string();
+  }
+
+  // Slower than the profile by `factor`; without one there is no GPU.
+  [[nodiscard]] cli::ExitCode run(std::vector<std::string> words,
+                                  std::optional<double> factor) const {
+    words.insert(words.begin(), {"orrery-calibrate", "--profiles", kShipped, "-q"});
+    std::vector<const char*> arguments;
+    for (const std::string& word : words) {
+      arguments.push_back(word.c_str());
+    }
+    const StepBenchFactory make = [factor](int) -> std::unique_ptr<StepBench> {
+      if (!factor) {
+        throw Error(ErrorKind::device, "there is no GPU");
+      }
+      return std::make_unique<test::FormulaStepBench>(
+          [factor](const kernels::KernelCase& kernel) { return *factor * planted_us(kernel); });
+    };
+    return validate_command(static_cast<int>(arguments.size()), arguments.data(), make);
+  }
+
+ private:
+  fs::path folder_;
+};
+
+TEST_F(ValidateCommand, AcceptsTheMachineThatWasMeasuredAndRefusesASlowerOne) {
+  EXPECT_EQ(run({"--validate", path("planted.yaml"), "--rows"}, 1.0), cli::ExitCode::ok);
+  EXPECT_TRUE(fs::exists(path("planted.validation.yaml")));
+  EXPECT_EQ(run({"--validate", path("planted.yaml"), "--quick", "-o", path("slow.yaml")}, 1.2),
+            cli::ExitCode::expectation_failed);
+  // Again from what was kept, without a GPU.
+  EXPECT_EQ(run({"--validate", path("planted.yaml"), "--record", path("slow.yaml")}, {}),
+            cli::ExitCode::expectation_failed);
+  EXPECT_EQ(run({"--validate",
+                 path("planted.yaml"),
+                 "--record",
+                 path("planted.validation.yaml"),
+                 "--json"},
+                {}),
+            cli::ExitCode::ok);
+}
+
+TEST_F(ValidateCommand, SaysThatThereIsNoGpu) {
+  EXPECT_THROW((void)run({"--validate", path("planted.yaml")}, {}), Error);
+}
+
+TEST_F(ValidateCommand, RefusesFilesThatItDoesNotUnderstand) {
+  write("torch.json", "{}");
+  EXPECT_EQ(run({"--validate", path("planted.yaml"), "--torch", path("torch.json")}, 1.0),
+            cli::ExitCode::invalid);
+  EXPECT_EQ(run({"--validate", path("planted.yaml"), "--record", path("torch.json")}, 1.0),
+            cli::ExitCode::invalid);
+}
+
+}  // namespace
+}  // namespace orrery::calibrate
