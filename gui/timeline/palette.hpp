@@ -5,10 +5,10 @@
 //
 //   shade = background + (colour - background) * (0.25 + 0.75 busy),   busy = 0: background
 //
-// symbol | meaning                                          | unit       | origin
-// -------|--------------------------------------------------|------------|--------------------------
-// colour | of a category                                    | 0xffRRGGBB | see source
-// busy   | share of the pixel's time in slices, 64 levels   | 1          | bins
+// symbol | meaning                                        | unit       | origin
+// -------|------------------------------------------------|------------|-----------
+// colour | of a category                                  | 0xffRRGGBB | see source
+// busy   | share of the pixel's time in slices, 64 levels | 1          | bins
 //
 // Source of the eight hues: M. Okabe, K. Ito, "Color Universal Design", 2008. Related categories
 // share a hue and differ in lightness by at least a fifth.

@@ -51,7 +51,8 @@ class ChromeReader : public ::testing::Test {
 TEST_F(ChromeReader, ReadsTimesToTheNanosecond) {
   const ReadResult result = read(
       R"({"traceEvents":[
-      {"ph":"X","pid":1,"tid":2,"ts":1731000000000000.125,"dur":12.375,"name":"gemm","cat":"kernel"},
+      {"ph":"X","pid":1,"tid":2,"ts":1731000000000000.125,"dur":12.375,
+       "name":"gemm","cat":"kernel"},
       {"ph":"X","pid":1,"tid":2,"ts":1731000000000020,"dur":0.001,"name":"copy","cat":"gpu_memcpy"}
       ]})");
   ASSERT_EQ(result.problem, "");
@@ -72,7 +73,8 @@ TEST_F(ChromeReader, UnderstandsNamesBeginsEndsCountersMarksAndFlows) {
       {"ph":"E","pid":"a","tid":"t","ts":2},
       {"ph":"E","pid":"a","tid":"t","ts":9},
       {"ph":"E","pid":"a","tid":"t","ts":9},
-      {"ph":"X","pid":"a","tid":8,"ts":4,"dur":3,"name":"ncclDevKernel_AllReduce_Sum","cat":"kernel"},
+      {"ph":"X","pid":"a","tid":8,"ts":4,"dur":3,
+       "name":"ncclDevKernel_AllReduce_Sum","cat":"kernel"},
       {"ph":"f","pid":"a","tid":8,"ts":4,"id":7,"cat":"ac2g","bp":"e","name":"flow"},
       {"ph":"C","pid":"a","ts":5,"name":"memory","args":{"used":3.5}},
       {"ph":"i","pid":"a","tid":"t","ts":6,"name":"checkpoint 4"},
