@@ -45,8 +45,8 @@ struct SampleLog {
 
 // What the reader makes of a text; problems go to `diagnostics`.
 std::vector<CollectiveLog> read_text(const std::string& text,
-                                                   Diagnostics& diagnostics,
-                                                   const std::string& name = "sample.log");
+                                     Diagnostics& diagnostics,
+                                     const std::string& name = "sample.log");
 
 // The shipped profiles.
 [[nodiscard]] hardware::ProfileSearch shipped_search();
