@@ -1,0 +1,67 @@
+#include "gui/models/evaluation_job.hpp"
+
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/evaluate/catalog.hpp"
+#include "sim/evaluate/evaluate.hpp"
+#include "sim/scenario/load.hpp"
+
+namespace orrery::gui {
+
+OutcomePtr evaluate_text(const EvaluationRequest& request,
+                         const std::stop_token& stop,
+                         const LatestTask::Report& report) {
+  auto outcome = std::make_shared<EvaluationOutcome>();
+  outcome->text = request.text;
+  outcome->file_name = request.file_name;
+  try {
+    auto scenario = scenario::load_text(request.text, request.file_name, outcome->diagnostics);
+    if (!scenario) {
+      return outcome;
+    }
+    outcome->scenario = std::make_shared<const scenario::Scenario>(*std::move(scenario));
+    evaluate::EvaluateOptions options;
+    options.timelines = request.timelines;
+    options.trials = request.trials;
+    options.operations = true;
+    options.search = evaluate::profile_search(request.file_name, {});
+    options.stop = stop;
+    options.progress = report;
+    auto evaluation = evaluate::evaluate(*outcome->scenario, options, outcome->diagnostics);
+    if (evaluation) {
+      outcome->evaluation = std::make_shared<const report::Evaluation>(*std::move(evaluation));
+    }
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted) {
+      throw;
+    }
+    outcome->failure = QString::fromUtf8(error.what());
+  }
+  return outcome;
+}
+
+EvaluationJob::EvaluationJob(QObject* parent) : QObject(parent) {
+  connect(&task_, &LatestTask::running_changed, this, &EvaluationJob::running_changed);
+  connect(&task_, &LatestTask::progressed, this, &EvaluationJob::progressed);
+  connect(&task_, &LatestTask::cancelled, this, &EvaluationJob::cancelled);
+  connect(&task_, &LatestTask::failed, this, &EvaluationJob::failed);
+}
+
+void EvaluationJob::request(EvaluationRequest request) {
+  task_.start([this, request = std::move(request)](const std::stop_token& stop,
+                                                   const LatestTask::Report& report) {
+    OutcomePtr outcome = evaluate_text(request, stop, report);
+    return LatestTask::Delivery([this, outcome] { emit finished(outcome); });
+  });
+}
+
+void EvaluationJob::cancel() {
+  task_.cancel();
+}
+
+bool EvaluationJob::running() const {
+  return task_.running();
+}
+
+}  // namespace orrery::gui

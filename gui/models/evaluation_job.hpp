@@ -1,0 +1,68 @@
+#pragma once
+
+// What is the answer to this text, found without stopping the window? Text -> EvaluationOutcome.
+//
+// The outcome holds everything that views need, unchangeable and shared, so that it outlives the
+// text. A text with errors has an outcome without evaluation; `failure` is a sentence about the
+// environment (a profile that cannot be read).
+
+#include <QObject>
+#include <QString>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "gui/models/latest_task.hpp"
+#include "sim/base/diagnostics.hpp"
+#include "sim/report/evaluation.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::gui {
+
+struct EvaluationRequest {
+  std::string text;
+  std::string file_name;  // for diagnostics and for files that the scenario names
+  bool timelines = true;
+  std::optional<std::int64_t> trials = {};
+};
+
+struct EvaluationOutcome {
+  std::string text;
+  std::string file_name;
+  std::shared_ptr<const scenario::Scenario> scenario;
+  std::shared_ptr<const report::Evaluation> evaluation;  // null after errors
+  Diagnostics diagnostics;
+  QString failure;
+};
+
+using OutcomePtr = std::shared_ptr<const EvaluationOutcome>;
+
+// On the calling thread. Throws Error(interrupted) after a stop request; other errors of the
+// environment are in the outcome.
+[[nodiscard]] OutcomePtr evaluate_text(const EvaluationRequest& request,
+                                       const std::stop_token& stop = {},
+                                       const LatestTask::Report& report = {});
+
+class EvaluationJob : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit EvaluationJob(QObject* parent = nullptr);
+
+  void request(EvaluationRequest request);
+  void cancel();
+  [[nodiscard]] bool running() const;
+
+ signals:
+  void finished(const orrery::gui::OutcomePtr& outcome);
+  void running_changed(bool running);
+  void progressed(qint64 done, qint64 all);
+  void cancelled();
+  void failed(const QString& sentence);
+
+ private:
+  LatestTask task_;
+};
+
+}  // namespace orrery::gui

@@ -1,0 +1,243 @@
+#include "gui/models/form_model.hpp"
+
+#include <QFont>
+#include <algorithm>
+#include <utility>
+
+#include "gui/models/text.hpp"
+#include "sim/evaluate/catalog.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+QString tip_of(const scenario::Field& field) {
+  QString tip =
+      "<b>" + qt(field.path).toHtmlEscaped() + "</b><br>" + qt(field.meaning).toHtmlEscaped();
+  const auto add = [&tip](const char* name, const std::string& text) {
+    if (!text.empty()) {
+      tip += QString("<br><i>%1:</i> %2").arg(name, qt(text).toHtmlEscaped());
+    }
+  };
+  add("type", field.type);
+  add("allowed", field.allowed);
+  add("default", field.fallback);
+  add("without it", field.note);
+  add("example", field.example);
+  return tip;
+}
+
+QString takes(const scenario::Field& field) {
+  return field.allowed.empty()
+             ? qt(field.type)
+             : (field.choices.empty() ? qt(field.type + ", " + field.allowed) : qt(field.allowed));
+}
+
+}  // namespace
+
+FormModel::FormModel(ScenarioDocument* document, QObject* parent)
+    : QAbstractItemModel(parent), document_(document) {
+  connect(document, &ScenarioDocument::text_changed, this, &FormModel::refresh);
+  refresh();
+}
+
+void FormModel::refresh() {
+  std::vector<Section> sections;
+  for (scenario::Field& field : scenario::fields_of(document_->utf8())) {
+    const QString name = qt(field.section);
+    auto section = std::find_if(
+        sections.begin(), sections.end(), [&](const Section& s) { return s.name == name; });
+    if (section == sections.end()) {
+      section = sections.insert(sections.end(), {name, {}});
+    }
+    section->fields.push_back(std::move(field));
+  }
+  const bool same =
+      std::equal(sections.begin(),
+                 sections.end(),
+                 sections_.begin(),
+                 sections_.end(),
+                 [](const Section& a, const Section& b) {
+                   return a.name == b.name &&
+                          std::equal(a.fields.begin(),
+                                     a.fields.end(),
+                                     b.fields.begin(),
+                                     b.fields.end(),
+                                     [](const auto& x, const auto& y) { return x.path == y.path; });
+                 });
+  if (!same) {
+    beginResetModel();
+    sections_ = std::move(sections);
+    endResetModel();
+    return;
+  }
+  sections_ = std::move(sections);
+  for (int row = 0; row < static_cast<int>(sections_.size()); ++row) {
+    const QModelIndex section = index(row, 0, {});
+    emit dataChanged(section, index(row, kColumns - 1, {}));
+    emit dataChanged(index(0, 0, section), index(rowCount(section) - 1, kColumns - 1, section));
+  }
+}
+
+QModelIndex FormModel::find(const QString& path, int column) const {
+  const std::string wanted = path.toStdString();
+  for (std::size_t s = 0; s < sections_.size(); ++s) {
+    for (std::size_t f = 0; f < sections_[s].fields.size(); ++f) {
+      if (sections_[s].fields[f].path == wanted) {
+        return index(static_cast<int>(f), column, index(static_cast<int>(s), 0, {}));
+      }
+    }
+  }
+  return {};
+}
+
+// The internal id is 0 for sections and the number of the section plus one for keys.
+QModelIndex FormModel::index(int row, int column, const QModelIndex& parent) const {
+  if (!hasIndex(row, column, parent)) {
+    return {};
+  }
+  return createIndex(
+      row, column, parent.isValid() ? static_cast<quintptr>(parent.row()) + 1 : quintptr{0});
+}
+
+QModelIndex FormModel::parent(const QModelIndex& index) const {
+  return index.isValid() && index.internalId() > 0
+             ? createIndex(static_cast<int>(index.internalId()) - 1, 0, quintptr{0})
+             : QModelIndex();
+}
+
+int FormModel::rowCount(const QModelIndex& parent) const {
+  if (!parent.isValid()) {
+    return static_cast<int>(sections_.size());
+  }
+  return parent.internalId() == 0 && parent.column() == 0
+             ? static_cast<int>(sections_[static_cast<std::size_t>(parent.row())].fields.size())
+             : 0;
+}
+
+int FormModel::columnCount(const QModelIndex& /*parent*/) const {
+  return kColumns;
+}
+
+const scenario::Field* FormModel::field(const QModelIndex& index) const {
+  return index.isValid() && index.internalId() > 0
+             ? &sections_[index.internalId() - 1].fields[static_cast<std::size_t>(index.row())]
+             : nullptr;
+}
+
+QVariant FormModel::section_data(const Section& section, int column, int role) const {
+  const auto stated = std::count_if(section.fields.begin(),
+                                    section.fields.end(),
+                                    [](const auto& field) { return field.stated.has_value(); });
+  switch (role) {
+    case Qt::DisplayRole:
+      if (column == kKey) {
+        return section.name;
+      }
+      return column == kValue && stated > 0 ? QString("%1 stated").arg(stated) : QString();
+    case kStatedRole:
+      return stated > 0;
+    case kSearchRole:
+      return section.name;
+    default:
+      return {};
+  }
+}
+
+QVariant FormModel::data(const QModelIndex& index, int role) const {
+  const scenario::Field* key = field(index);
+  if (key == nullptr) {
+    return index.isValid()
+               ? section_data(
+                     sections_[static_cast<std::size_t>(index.row())], index.column(), role)
+               : QVariant();
+  }
+  switch (role) {
+    case Qt::DisplayRole:
+      if (index.column() == kKey) {
+        const QString path = qt(key->path);
+        const QString section = qt(key->section);
+        return path == section ? path : path.mid(section.size() + (path[section.size()] == '.'));
+      }
+      return index.column() == kTakes ? takes(*key)
+                                      : qt(key->stated ? *key->stated : key->fallback);
+    case Qt::EditRole:
+      return qt(key->stated.value_or(std::string()));
+    case Qt::ToolTipRole:
+      return tip_of(*key);
+    case Qt::FontRole: {
+      QFont font;
+      font.setBold(key->stated.has_value() && index.column() != kTakes);
+      return font;
+    }
+    case kChoicesRole:
+      return choices(*key);
+    case kStatedRole:
+      return key->stated.has_value();
+    case kSearchRole:
+      return qt(key->path + " " + key->meaning);
+    case kPathRole:
+      return qt(key->path);
+    case kLineRole:
+      return key->stated ? key->where.line : 0;
+    default:
+      return {};
+  }
+}
+
+QVariant FormModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  static const QStringList kHeads = {"Key", "Value", "Takes"};
+  return orientation == Qt::Horizontal && role == Qt::DisplayRole && section < kColumns
+             ? QVariant(kHeads[section])
+             : QVariant();
+}
+
+Qt::ItemFlags FormModel::flags(const QModelIndex& index) const {
+  const scenario::Field* key = field(index);
+  const bool editable = key != nullptr && index.column() == kValue && key->one_line;
+  return QAbstractItemModel::flags(index) |
+         (editable ? Qt::ItemIsEditable : Qt::ItemFlags(Qt::NoItemFlags));
+}
+
+bool FormModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+  const scenario::Field* key = field(index);
+  if (key == nullptr || role != Qt::EditRole || index.column() != kValue) {
+    return false;
+  }
+  const QString path = qt(key->path);
+  const QString text = value.toString().trimmed();
+  const QString before = qt(key->stated.value_or(std::string()));
+  if (text == before) {
+    return true;
+  }
+  const QString problem =
+      text.isEmpty() ? document_->remove_key(path) : document_->set_key(path, text);
+  if (!problem.isEmpty()) {
+    emit refused(problem);
+  }
+  return problem.isEmpty();
+}
+
+QStringList FormModel::choices(const scenario::Field& field) const {
+  static const std::map<std::string, evaluate::CatalogKind> kCatalogs = {
+      {"cluster.gpu", evaluate::CatalogKind::gpus}, {"software", evaluate::CatalogKind::software}};
+  const auto kind = kCatalogs.find(field.path);
+  if (kind == kCatalogs.end()) {
+    QStringList words;
+    for (const std::string& word : field.choices) {
+      words.push_back(qt(word));
+    }
+    return words;
+  }
+  const auto [names, first] = names_.try_emplace(field.path);
+  if (first) {
+    Diagnostics ignored;
+    const auto search = evaluate::profile_search(document_->file_name(), {});
+    for (const auto& entry : evaluate::catalog(kind->second, search, ignored)) {
+      names->second.push_back(qt(entry.name));
+    }
+  }
+  return names->second;
+}
+
+}  // namespace orrery::gui

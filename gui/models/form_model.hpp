@@ -1,0 +1,73 @@
+#pragma once
+
+// How is the scenario shown as a form? A tree of sections and keys over the same document.
+//
+// column | shows
+// -------|---------------------------------------------------------------------------------------
+// Key    | last parts of the path; bold when the file states it
+// Value  | what the file states, or the default in faint; editing it changes the text in place
+// Takes  | type and allowed values
+//
+// An empty value takes the key away, so that its default holds. Names of GPU and software profiles
+// come from the catalogue.
+
+#include <QAbstractItemModel>
+#include <QStringList>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gui/models/scenario_document.hpp"
+#include "sim/scenario/fields.hpp"
+
+namespace orrery::gui {
+
+class FormModel : public QAbstractItemModel {
+  Q_OBJECT
+
+ public:
+  enum Column { kKey, kValue, kTakes, kColumns };
+
+  static constexpr int kChoicesRole = Qt::UserRole;     // QStringList, may be empty
+  static constexpr int kStatedRole = Qt::UserRole + 1;  // bool
+  static constexpr int kSearchRole = Qt::UserRole + 2;  // all words of a key
+  static constexpr int kPathRole = Qt::UserRole + 3;
+  static constexpr int kLineRole = Qt::UserRole + 4;  // 0: not stated
+
+  explicit FormModel(ScenarioDocument* document, QObject* parent = nullptr);
+
+  [[nodiscard]] QModelIndex find(const QString& path, int column = kValue) const;
+
+  [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent) const override;
+  [[nodiscard]] QModelIndex parent(const QModelIndex& index) const override;
+  [[nodiscard]] int rowCount(const QModelIndex& parent) const override;
+  [[nodiscard]] int columnCount(const QModelIndex& parent) const override;
+  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
+  [[nodiscard]] QVariant headerData(int section,
+                                    Qt::Orientation orientation,
+                                    int role) const override;
+  [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
+  bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+
+ public slots:
+  void refresh();
+
+ signals:
+  void refused(const QString& sentence);
+
+ private:
+  struct Section {
+    QString name;
+    std::vector<scenario::Field> fields;
+  };
+
+  [[nodiscard]] const scenario::Field* field(const QModelIndex& index) const;
+  [[nodiscard]] QVariant section_data(const Section& section, int column, int role) const;
+  [[nodiscard]] QStringList choices(const scenario::Field& field) const;
+
+  ScenarioDocument* document_;
+  std::vector<Section> sections_;
+  mutable std::map<std::string, QStringList> names_;  // by key, read when first asked for
+};
+
+}  // namespace orrery::gui

@@ -1,0 +1,16 @@
+#pragma once
+
+// Which files were open lately? The newest first, kept in the settings; files that are gone are
+// left out.
+
+#include <QSettings>
+#include <QStringList>
+
+namespace orrery::gui {
+
+inline constexpr int kMostRecentFiles = 10;
+
+[[nodiscard]] QStringList recent_files(const QSettings& settings);
+void add_recent_file(QSettings& settings, const QString& path);
+
+}  // namespace orrery::gui

@@ -1,0 +1,211 @@
+#include "gui/models/scenario_document.hpp"
+
+#include <QFileInfo>
+#include <QStringDecoder>
+#include <QTextCursor>
+#include <filesystem>
+
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+// What the reader of scenarios accepts.
+constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
+
+QString first_error(const Diagnostics& diagnostics) {
+  return diagnostics.all().empty() ? QString()
+                                   : QString::fromStdString(to_string(diagnostics.all().front()));
+}
+
+}  // namespace
+
+ScenarioDocument::ScenarioDocument(QObject* parent) : QObject(parent), title_("untitled") {
+  connect(&document_, &QTextDocument::contentsChanged, this, [this] {
+    // Colours of the highlighter change the document too, but not what it says.
+    QString now = text();
+    if (now != last_text_) {
+      last_text_ = std::move(now);
+      emit text_changed();
+    }
+  });
+  connect(
+      &document_, &QTextDocument::modificationChanged, this, &ScenarioDocument::modified_changed);
+  connect(&watcher_, &QFileSystemWatcher::fileChanged, this, &ScenarioDocument::look_at_disk);
+}
+
+QString ScenarioDocument::read(const QString& path) {
+  std::string bytes;
+  try {
+    bytes = read_file(std::filesystem::path(path.toStdString()), kMostBytes);
+  } catch (const Error& error) {
+    return QString::fromUtf8(error.what());
+  }
+  QStringDecoder decode(QStringDecoder::Utf8);
+  QString text = decode(QByteArrayView(bytes.data(), static_cast<qsizetype>(bytes.size())));
+  if (decode.hasError() || text.contains(QChar::Null)) {
+    return QString("%1: not a text in UTF-8.").arg(path);
+  }
+  carriage_returns_ = text.contains("\r\n");
+  on_disk_ = std::move(bytes);
+  document_.setPlainText(text);
+  document_.setModified(false);
+  document_.clearUndoRedoStacks();
+  return {};
+}
+
+QString ScenarioDocument::open(const QString& path) {
+  QString problem = read(path);
+  if (problem.isEmpty()) {
+    origin_ = path;
+    set_path(path);
+  }
+  return problem;
+}
+
+QString ScenarioDocument::open_example(const QString& path) {
+  QString problem = read(path);
+  if (problem.isEmpty()) {
+    origin_ = path;
+    title_ = QFileInfo(path).fileName();
+    set_path({});
+  }
+  return problem;
+}
+
+void ScenarioDocument::start_new(const QString& text, const QString& title) {
+  document_.setPlainText(text);
+  document_.setModified(false);
+  document_.clearUndoRedoStacks();
+  title_ = title;
+  origin_.clear();
+  set_path({});
+}
+
+ScenarioDocument* ScenarioDocument::duplicate(QObject* parent) const {
+  auto* copy = new ScenarioDocument(parent);
+  copy->start_new(text(), "copy of " + title());
+  copy->origin_ = origin_;
+  return copy;
+}
+
+QString ScenarioDocument::save() {
+  return save_as(path_);
+}
+
+QString ScenarioDocument::save_as(const QString& path) {
+  if (path.isEmpty()) {
+    return "This scenario has no file yet: choose one with Save as.";
+  }
+  QString content = text();
+  if (carriage_returns_) {
+    content.replace('\n', "\r\n");
+  }
+  std::string bytes = content.toStdString();
+  try {
+    write_file_atomically(std::filesystem::path(path.toStdString()), bytes);
+  } catch (const Error& error) {
+    return QString::fromUtf8(error.what());
+  }
+  on_disk_ = std::move(bytes);
+  document_.setModified(false);
+  set_path(path);
+  return {};
+}
+
+QString ScenarioDocument::reload() {
+  return open(path_);
+}
+
+void ScenarioDocument::set_path(const QString& path) {
+  if (!watcher_.files().isEmpty()) {
+    watcher_.removePaths(watcher_.files());
+  }
+  path_ = path;
+  if (!path.isEmpty()) {
+    watcher_.addPath(path);
+  }
+  emit path_changed();
+}
+
+void ScenarioDocument::look_at_disk() {
+  if (!QFileInfo::exists(path_)) {
+    document_.setModified(true);  // what is in memory is the only copy
+    emit changed_on_disk(true);
+    return;
+  }
+  watcher_.addPath(path_);  // a file that was replaced is a new one
+  try {
+    if (read_file(std::filesystem::path(path_.toStdString()), kMostBytes) != on_disk_) {
+      emit changed_on_disk(false);
+    }
+  } catch (const Error&) {
+    emit changed_on_disk(false);
+  }
+}
+
+QString ScenarioDocument::text() const {
+  // As toPlainText(), which would make blanks of no-break spaces.
+  QString raw = document_.toRawText();
+  raw.replace(QChar::ParagraphSeparator, '\n');
+  return raw;
+}
+
+std::string ScenarioDocument::utf8() const {
+  return text().toStdString();
+}
+
+std::string ScenarioDocument::file_name() const {
+  if (!path_.isEmpty()) {
+    return path_.toStdString();
+  }
+  return origin_.isEmpty() ? title_.toStdString() : origin_.toStdString();
+}
+
+bool ScenarioDocument::modified() const {
+  return document_.isModified();
+}
+
+QString ScenarioDocument::title() const {
+  return path_.isEmpty() ? title_ : QFileInfo(path_).fileName();
+}
+
+QString ScenarioDocument::set_key(const QString& key, const QString& value) {
+  Diagnostics diagnostics;
+  const std::string before = utf8();
+  const auto edit =
+      scenario::set_key(before, {key.toStdString(), value.toStdString(), {}}, diagnostics);
+  if (!edit) {
+    return first_error(diagnostics);
+  }
+  apply(before, *edit);
+  return {};
+}
+
+QString ScenarioDocument::remove_key(const QString& key) {
+  Diagnostics diagnostics;
+  const std::string before = utf8();
+  const auto edit = scenario::remove_key(before, key.toStdString(), diagnostics);
+  if (!edit) {
+    return first_error(diagnostics);
+  }
+  apply(before, *edit);
+  return {};
+}
+
+void ScenarioDocument::apply(const std::string& before, const scenario::TextEdit& edit) {
+  const auto units = [&before](std::size_t begin, std::size_t length) {
+    return static_cast<int>(QString::fromStdString(before.substr(begin, length)).size());
+  };
+  const int begin = units(0, edit.begin);
+  QTextCursor cursor(&document_);
+  cursor.beginEditBlock();
+  cursor.setPosition(begin);
+  cursor.setPosition(begin + units(edit.begin, edit.length), QTextCursor::KeepAnchor);
+  cursor.insertText(QString::fromStdString(edit.text));
+  cursor.endEditBlock();
+}
+
+}  // namespace orrery::gui

@@ -1,0 +1,83 @@
+#pragma once
+
+// Which text is being edited, and is it safe on disk? The document behind editor and form.
+//
+// symbol   | meaning
+// ---------|-------------------------------------------------------------------------------------
+// path     | the file that save() writes; empty until the first save, as for a shipped example
+// origin   | the file whose folder relative names in the scenario are looked up in
+// modified | the text is not what the file holds
+//
+// Undo and redo are those of the text document, for edits by the form as well. Files are written
+// atomically, with the line ends that they had. All problems are sentences; nothing is thrown and
+// the text in memory is never lost.
+
+#include <QFileSystemWatcher>
+#include <QObject>
+#include <QString>
+#include <QTextDocument>
+#include <string>
+
+#include "sim/scenario/edit_text.hpp"
+
+namespace orrery::gui {
+
+class ScenarioDocument : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit ScenarioDocument(QObject* parent = nullptr);
+
+  // Each returns a sentence, empty when it went well. On failure nothing has changed.
+  [[nodiscard]] QString open(const QString& path);
+  [[nodiscard]] QString open_example(const QString& path);  // saving asks for another place
+  [[nodiscard]] QString save();                             // needs a path
+  [[nodiscard]] QString save_as(const QString& path);
+  [[nodiscard]] QString reload();
+
+  void start_new(const QString& text, const QString& title);
+
+  // A copy with the same text and origin, without a path.
+  [[nodiscard]] ScenarioDocument* duplicate(QObject* parent) const;
+
+  // One undo step. The value stands in the text as it is given here.
+  [[nodiscard]] QString set_key(const QString& key, const QString& value);
+  [[nodiscard]] QString remove_key(const QString& key);
+
+  [[nodiscard]] QString text() const;
+  [[nodiscard]] std::string utf8() const;
+  [[nodiscard]] std::string file_name() const;  // path, else origin, else the title
+  [[nodiscard]] bool modified() const;
+  [[nodiscard]] QString title() const;
+
+  [[nodiscard]] const QString& path() const {
+    return path_;
+  }
+
+  [[nodiscard]] QTextDocument* text_document() {
+    return &document_;
+  }
+
+ signals:
+  void text_changed();
+  void modified_changed(bool modified);
+  void path_changed();
+  void changed_on_disk(bool deleted);
+
+ private:
+  [[nodiscard]] QString read(const QString& path);
+  void set_path(const QString& path);
+  void look_at_disk();
+  void apply(const std::string& before, const scenario::TextEdit& edit);
+
+  QTextDocument document_;
+  QFileSystemWatcher watcher_;
+  QString path_;
+  QString origin_;
+  QString title_;
+  QString last_text_;
+  std::string on_disk_;
+  bool carriage_returns_ = false;
+};
+
+}  // namespace orrery::gui

@@ -1,0 +1,95 @@
+#include "gui/models/table.hpp"
+
+#include <QFont>
+#include <utility>
+
+namespace orrery::gui {
+
+namespace {
+
+QString csv_field(QString text) {
+  const bool quote = text.contains(',') || text.contains('"') || text.contains('\n');
+  return quote ? '"' + text.replace('"', "\"\"") + '"' : text;
+}
+
+}  // namespace
+
+QString to_csv(const Table& table) {
+  QString csv;
+  const auto add_row = [&csv](const auto& cells, const auto& text_of) {
+    bool first = true;
+    for (const auto& cell : cells) {
+      csv += (first ? "" : ",") + csv_field(text_of(cell));
+      first = false;
+    }
+    csv += '\n';
+  };
+  add_row(table.heads, [](const QString& head) { return head; });
+  for (const auto& row : table.rows) {
+    add_row(row, [](const Cell& cell) { return cell.text; });
+  }
+  return csv;
+}
+
+void TableModel::set(Table table) {
+  const bool same_shape =
+      table.rows.size() == table_.rows.size() && table.heads == table_.heads && !table.rows.empty();
+  if (same_shape) {
+    // Views keep their selection and their place.
+    table_ = std::move(table);
+    emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+    return;
+  }
+  beginResetModel();
+  table_ = std::move(table);
+  endResetModel();
+}
+
+int TableModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(table_.rows.size());
+}
+
+int TableModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(table_.heads.size());
+}
+
+QVariant TableModel::data(const QModelIndex& index, int role) const {
+  const auto& row = table_.rows[static_cast<std::size_t>(index.row())];
+  const auto column = static_cast<std::size_t>(index.column());
+  if (column >= row.size()) {
+    return {};
+  }
+  const Cell& cell = row[column];
+  switch (role) {
+    case Qt::DisplayRole:
+    case Qt::AccessibleTextRole:
+      return cell.text;
+    case Qt::ToolTipRole:
+      return cell.tip.isEmpty() ? QVariant() : QVariant(cell.tip);
+    case Qt::TextAlignmentRole:
+      return QVariant(Qt::AlignVCenter | (cell.order ? Qt::AlignRight : Qt::AlignLeft));
+    case Qt::FontRole: {
+      QFont font;
+      font.setBold(cell.tone == Tone::strong);
+      return font;
+    }
+    case kOrderRole:
+      return cell.order ? QVariant(*cell.order) : QVariant(cell.text);
+    case kToneRole:
+      return static_cast<int>(cell.tone);
+    case kBarRole:
+      return cell.bar ? QVariant(*cell.bar) : QVariant();
+    default:
+      return {};
+  }
+}
+
+QVariant TableModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation == Qt::Horizontal && role == Qt::DisplayRole &&
+      static_cast<std::size_t>(section) < table_.heads.size()) {
+    return table_.heads[static_cast<std::size_t>(section)];
+  }
+  return {};
+}
+
+}  // namespace orrery::gui

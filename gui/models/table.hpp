@@ -1,0 +1,61 @@
+#pragma once
+
+// How does a table reach a view? Cells that are ready to be shown, and a Qt model over them.
+//
+// Tables are made by answer_tables.hpp and comparison.hpp from an evaluation; views only show them.
+// Sorting follows Cell::order where it is set, else the text.
+
+#include <QAbstractTableModel>
+#include <QString>
+#include <optional>
+#include <vector>
+
+namespace orrery::gui {
+
+enum class Tone { plain, strong, faint, good, bad, warning };
+
+struct Cell {
+  QString text;
+  QString tip = {};
+  std::optional<double> order = {};  // number behind the text; right-aligned when set
+  Tone tone = Tone::plain;
+  std::optional<double> bar = {};  // a share of one, drawn as a bar
+};
+
+struct Table {
+  QString title;
+  std::vector<QString> heads;
+  std::vector<std::vector<Cell>> rows;
+};
+
+// RFC 4180, with a header row; numbers as they are shown.
+[[nodiscard]] QString to_csv(const Table& table);
+
+class TableModel : public QAbstractTableModel {
+  Q_OBJECT
+
+ public:
+  static constexpr int kOrderRole = Qt::UserRole;
+  static constexpr int kToneRole = Qt::UserRole + 1;
+  static constexpr int kBarRole = Qt::UserRole + 2;
+
+  using QAbstractTableModel::QAbstractTableModel;
+
+  void set(Table table);
+
+  [[nodiscard]] const Table& table() const {
+    return table_;
+  }
+
+  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
+  [[nodiscard]] QVariant headerData(int section,
+                                    Qt::Orientation orientation,
+                                    int role) const override;
+
+ private:
+  Table table_;
+};
+
+}  // namespace orrery::gui

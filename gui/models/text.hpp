@@ -1,0 +1,23 @@
+#pragma once
+
+// How do the simulator's texts and numbers become texts of the window? Nothing is computed here.
+
+#include <QString>
+#include <string>
+#include <string_view>
+
+#include "sim/report/metrics.hpp"
+
+namespace orrery::gui {
+
+[[nodiscard]] inline QString qt(std::string_view text) {
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+// As the terminal shows it; dates as "2024-05-25 03:10".
+[[nodiscard]] QString shown(report::Dimension dimension, double value);
+
+// "finish date" for "finish_date".
+[[nodiscard]] QString spoken(std::string_view metric_name);
+
+}  // namespace orrery::gui

@@ -1,0 +1,29 @@
+#pragma once
+
+// How are the values of the trials spread, for a bar chart?
+//
+//   share(bin) = trials with low <= x < high / all trials;  the last bin holds its upper end too
+//
+// symbol    | meaning                                           | unit | origin
+// ----------|---------------------------------------------------|------|-----------------------------
+// low, high | equal parts of the range from least to greatest   | as x | distribution
+// share     | adds up to 1 over the bins                        | 1    | counted
+//
+// Equal values in all trials give one bin without width.
+
+#include <vector>
+
+#include "sim/run/distribution.hpp"
+
+namespace orrery::report {
+
+struct HistogramBin {
+  double low = 0.0;
+  double high = 0.0;
+  double share = 0.0;
+};
+
+// Needs at least one value and one bin.
+[[nodiscard]] std::vector<HistogramBin> histogram(const run::Distribution& values, int bins);
+
+}  // namespace orrery::report

@@ -1,0 +1,45 @@
+#pragma once
+
+// What could a form ask for this scenario? Every key that a single line can hold, with what the
+// file states now.
+//
+// field    | meaning
+// ---------|--------------------------------------------------------------------------------------
+// path     | the key, list items with their number: failures.causes[0].weight
+// type     | kind of value in words: "whole number", "time or law"
+// choices  | the words it takes, where it takes nothing else
+// allowed  | words and bounds for people
+// stated   | its text in the file, as it stands there; nothing: the default holds
+// one_line | the form can change it; false for values over several lines
+//
+// From the key table, as the reader, the schema and the reference are.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+
+namespace orrery::scenario {
+
+struct Field {
+  std::string path;
+  std::string section;  // first part of the path
+  std::string type;
+  std::vector<std::string> choices;
+  std::string allowed;
+  std::string fallback;  // default in the spelling of a scenario
+  std::string note;      // or what happens without the key
+  std::string meaning;
+  std::string example;
+  bool required = false;
+  bool one_line = true;
+  std::optional<std::string> stated;
+  SourceLocation where;  // of the stated value
+};
+
+// In the order of the table. Fields of list items are there for the items that the text states.
+[[nodiscard]] std::vector<Field> fields_of(std::string_view text);
+
+}  // namespace orrery::scenario
