@@ -96,7 +96,7 @@ Table memory_table(const report::Evaluation& evaluation) {
   Table table{"Memory", {"stage"}, {}};
   for (std::size_t stage = 0; stage < evaluation.step.memory.size(); ++stage) {
     const step::StageMemory& memory = evaluation.step.memory[stage];
-    const auto terms = memory_terms(memory);
+    const auto terms = report::memory_terms(memory);
     std::vector<Cell> row = {{.text = QString::number(stage), .order = static_cast<double>(stage)}};
     for (const report::MemoryTerm& term : terms) {
       if (stage == 0) {

@@ -18,20 +18,20 @@
 namespace orrery::gui {
 
 struct Card {
-  QString name;
-  QString value;
-  QString detail;
-  QString change;
-  QString tip;
+  QString name = {};
+  QString value = {};
+  QString detail = {};
+  QString change = {};
+  QString tip = {};
   Tone tone = Tone::plain;
 };
 
 struct Dashboard {
-  QString title;                 // name of the scenario
-  QString subtitle;              // model, GPUs
-  std::vector<QString> reasons;  // why it is not feasible
-  std::vector<Card> step;
-  std::vector<Card> run;
+  QString title = {};                 // name of the scenario
+  QString subtitle = {};              // model, GPUs
+  std::vector<QString> reasons = {};  // why it is not feasible
+  std::vector<Card> step = {};
+  std::vector<Card> run = {};
 };
 
 // `baseline` may be null.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gui/timeline/evaluation_levels.hpp"
 #include "sim/base/error.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/evaluate.hpp"
@@ -31,6 +32,9 @@ OutcomePtr evaluate_text(const EvaluationRequest& request,
     auto evaluation = evaluate::evaluate(*outcome->scenario, options, outcome->diagnostics);
     if (evaluation) {
       outcome->evaluation = std::make_shared<const report::Evaluation>(*std::move(evaluation));
+      if (request.timelines) {
+        outcome->levels = timeline::levels_of(*outcome->evaluation);
+      }
     }
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::interrupted) {

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "gui/models/latest_task.hpp"
+#include "gui/timeline/levels.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/report/evaluation.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -32,6 +33,7 @@ struct EvaluationOutcome {
   std::string file_name;
   std::shared_ptr<const scenario::Scenario> scenario;
   std::shared_ptr<const report::Evaluation> evaluation;  // null after errors
+  timeline::Levels levels;                               // for the timeline; empty unless asked for
   Diagnostics diagnostics;
   QString failure;
 };

@@ -22,7 +22,7 @@
 namespace orrery::gui {
 
 struct PlotAxis {
-  QString label;
+  QString label = {};
   std::optional<report::Dimension> dimension = {};  // how its numbers are written
   std::vector<QString> categories = {};             // names of x = 0, 1, 2, ...
   bool logarithmic = false;
@@ -32,7 +32,7 @@ struct PlotSeries {
   enum class Kind { line, band, bars };
 
   Kind kind = Kind::line;
-  QString name;
+  QString name = {};
   std::vector<double> x = {};
   std::vector<double> y = {};
   std::vector<double> low = {};
@@ -41,20 +41,20 @@ struct PlotSeries {
 };
 
 struct PlotMarker {
-  QString label;
+  QString label = {};
   double at = 0.0;
   bool on_x = true;  // a line across at this x, else at this y
 };
 
 struct Plot {
-  QString name;   // in the list of charts
-  QString title;  // what it answers
-  PlotAxis x;
-  PlotAxis y;
+  QString name = {};   // in the list of charts
+  QString title = {};  // what it answers
+  PlotAxis x = {};
+  PlotAxis y = {};
   bool horizontal = false;
   bool stacked = false;
-  std::vector<PlotSeries> series;
-  std::vector<PlotMarker> markers;
+  std::vector<PlotSeries> series = {};
+  std::vector<PlotMarker> markers = {};
 };
 
 // series,x,y,low with all digits.

@@ -15,7 +15,7 @@ namespace orrery::gui {
 enum class Tone { plain, strong, faint, good, bad, warning };
 
 struct Cell {
-  QString text;
+  QString text = {};
   QString tip = {};
   std::optional<double> order = {};  // number behind the text; right-aligned when set
   Tone tone = Tone::plain;
@@ -23,9 +23,9 @@ struct Cell {
 };
 
 struct Table {
-  QString title;
-  std::vector<QString> heads;
-  std::vector<std::vector<Cell>> rows;
+  QString title = {};
+  std::vector<QString> heads = {};
+  std::vector<std::vector<Cell>> rows = {};
 };
 
 // RFC 4180, with a header row; numbers as they are shown.

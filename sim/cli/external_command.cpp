@@ -18,10 +18,12 @@ namespace orrery::cli {
 
 namespace {
 
-constexpr std::array<ExternalCommand, 3> kCommands = {
+constexpr std::array<ExternalCommand, 5> kCommands = {
     {{"calibrate", "Measure the kernels of a training step on this GPU", "Eigen 3"},
      {"fit", "Fit the coefficients of a software profile to measured steps", "Eigen 3"},
-     {"import", "Turn logs of nccl-tests and nvbandwidth into tables and profile keys", "Orrery"}}};
+     {"gui", "Edit scenarios and see their answer in a window", "Qt 6"},
+     {"import", "Turn logs of nccl-tests and nvbandwidth into tables and profile keys", "Orrery"},
+     {"report", "One page with figures and charts: HTML, PDF or SVG", "Qt 6", "orrery-gui"}}};
 
 // Becomes the program of this name that stands beside this one. `absent`: the message when there is
 // none, with {} for its path.
@@ -97,8 +99,13 @@ void start_external_command(int argc, const char* const* argv) {
   if (command == kCommands.end()) {
     return;
   }
-  become(fmt::format("orrery-{}", word),
-         std::vector<std::string>(argv + 2, argv + argc),
+  std::vector<std::string> arguments(argv + 2, argv + argc);
+  const bool shared = !command->program.empty();
+  if (shared) {
+    arguments.insert(arguments.begin(), fmt::format("--{}", word));
+  }
+  become(shared ? std::string(command->program) : fmt::format("orrery-{}", word),
+         arguments,
          fmt::format(
              "{}: {{}} is not there; it is built where {} is installed", word, command->needs));
 }

@@ -6,7 +6,9 @@
 // ----------|------------------|---------------------------
 // calibrate | orrery-calibrate | Eigen 3; CUDA where there is a toolkit
 // fit       | orrery-fit       | Eigen 3
+// gui       | orrery-gui       | Qt 6, QCustomPlot
 // import    | orrery-import    | none beyond the simulator's own
+// report    | orrery-gui       | the same; becomes `orrery-gui --report ...`
 //
 // As git does: `orrery fit ...` becomes `orrery-fit ...`, found beside this program, and
 // `orrery validate --hardware PROFILE ...` becomes `orrery-calibrate --validate PROFILE ...`.
@@ -20,6 +22,7 @@ struct ExternalCommand {
   std::string_view name;
   std::string_view summary;
   std::string_view needs;
+  std::string_view program = {};  // where it is not orrery-<name>
 };
 
 [[nodiscard]] std::span<const ExternalCommand> external_commands();

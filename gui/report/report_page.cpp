@@ -1,0 +1,318 @@
+#include "gui/report/report_page.hpp"
+
+#include <QBuffer>
+#include <QPageSize>
+#include <QPainter>
+#include <QPalette>
+#include <QPdfWriter>
+#include <QSvgGenerator>
+#include <algorithm>
+
+#include "gui/charts/chart_view.hpp"
+#include "gui/models/answer_job.hpp"
+#include "gui/models/answer_tables.hpp"
+#include "gui/models/dashboard.hpp"
+#include "gui/models/text.hpp"
+#include "sim/base/error.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+// A4 upright in units of a hundredth of an inch.
+constexpr int kWidth = 827;
+constexpr int kHeight = 1169;
+constexpr int kMargin = 42;
+constexpr int kGap = 10;
+constexpr int kCardsInRow = 4;
+constexpr int kCardHeight = 62;
+constexpr int kPdfDots = 1200;
+constexpr std::size_t kMostLines = 12;
+
+QPalette paper() {
+  QPalette palette(Qt::white);
+  palette.setColor(QPalette::Base, Qt::white);
+  palette.setColor(QPalette::Text, Qt::black);
+  palette.setColor(QPalette::WindowText, Qt::black);
+  return palette;
+}
+
+QColor ink(Tone tone) {
+  return tone == Tone::good ? QColor("#00703c") : tone == Tone::bad ? QColor("#b3170b") : Qt::black;
+}
+
+// Draws from the top of the page downwards.
+class Page {
+ public:
+  explicit Page(QCPPainter& painter) : painter_(painter) {}
+
+  void text(const QString& words, double size, bool bold, const QColor& color = Qt::black) {
+    set_font(size, bold);
+    painter_.setPen(color);
+    const QRect room(kMargin, top_, kWidth - 2 * kMargin, kHeight - top_ - kMargin);
+    QRect used;
+    painter_.drawText(room, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, words, &used);
+    top_ += used.height() + kGap / 3;
+  }
+
+  void cards(const std::vector<Card>& cards) {
+    const int width = (kWidth - 2 * kMargin - (kCardsInRow - 1) * kGap) / kCardsInRow;
+    for (std::size_t i = 0; i < cards.size(); ++i) {
+      const int column = static_cast<int>(i) % kCardsInRow;
+      card(cards[i], QRect(kMargin + column * (width + kGap), top_, width, kCardHeight));
+      const bool ends = column + 1 == kCardsInRow || i + 1 == cards.size();
+      top_ += ends ? kCardHeight + kGap : 0;
+    }
+  }
+
+  void charts(const std::vector<Plot>& plots, ChartView& chart) {
+    constexpr int kMostRows = 3;
+    const int rows = std::min((static_cast<int>(plots.size()) + 1) / 2, kMostRows);
+    if (rows == 0) {
+      return;
+    }
+    const int width = (kWidth - 2 * kMargin - kGap) / 2;
+    const int room = kHeight - kMargin - top_ - kNotes;
+    constexpr int kTallest = 250;
+    const int height = std::min(room / rows - kGap, kTallest);
+    for (std::size_t i = 0; i < plots.size() && i < 2 * kMostRows; ++i) {
+      const int row = static_cast<int>(i) / 2;
+      const int column = static_cast<int>(i) % 2;
+      chart.show_plot(plots[i]);
+      chart.draw(
+          painter_,
+          QRect(kMargin + column * (width + kGap), top_ + row * (height + kGap), width, height));
+    }
+    top_ += rows * (height + kGap);
+  }
+
+ private:
+  static constexpr int kNotes = 150;  // kept for expectations and the foot
+
+  void set_font(double size, bool bold) {
+    QFont font("sans-serif");
+    font.setPixelSize(static_cast<int>(size));
+    font.setBold(bold);
+    painter_.setFont(font);
+  }
+
+  void card(const Card& card, const QRect& place) {
+    constexpr int kAir = 7;
+    painter_.setPen(QPen(QColor("#c8ccd0"), 1));
+    painter_.setBrush(Qt::NoBrush);
+    painter_.drawRoundedRect(place, 4, 4);
+    const QRect inside = place.adjusted(kAir, kAir - 2, -kAir, -kAir + 2);
+    const auto line = [&](int top, double size, bool bold, const QColor& color, const QString& t) {
+      set_font(size, bold);
+      painter_.setPen(color);
+      const QRect room(inside.left(), inside.top() + top, inside.width(), inside.height() - top);
+      painter_.drawText(room,
+                        Qt::AlignLeft | Qt::AlignTop,
+                        painter_.fontMetrics().elidedText(t, Qt::ElideRight, inside.width()));
+    };
+    line(0, 9, false, QColor("#5c6268"), card.name);
+    double size = 17;
+    do {
+      set_font(size, true);
+      size -= 1;
+    } while (size > 9 && painter_.fontMetrics().horizontalAdvance(card.value) > inside.width());
+    line(14, size + 1, true, ink(card.tone), card.value);
+    line(38, 8.5, false, QColor("#5c6268"), card.detail);
+  }
+
+  QCPPainter& painter_;
+  int top_ = kMargin;
+};
+
+QStringList notes_of(const ReportContent& content) {
+  QStringList lines;
+  const report::Evaluation& evaluation = *content.outcome->evaluation;
+  for (const report::ExpectationResult& result : evaluation.expectations) {
+    lines.push_back(qt(to_string(result.verdict)) + ": " + qt(result.text) +
+                    (result.passed() ? QString() : " (" + qt(result.detail) + ")"));
+  }
+  for (const Diagnostic& warning : content.outcome->diagnostics.all()) {
+    lines.push_back(qt(to_string(warning)));
+  }
+  return lines;
+}
+
+QString foot_of(const ReportContent& content) {
+  const report::ScenarioEcho& echo = content.outcome->evaluation->echo;
+  constexpr int kShown = 16;
+  return QString("%1, SHA-256 %2..., %3")
+      .arg(qt(echo.file).section('/', -1), qt(echo.sha256).left(kShown), qt(echo.software));
+}
+
+void paint_page(QCPPainter& painter, const ReportContent& content) {
+  const Dashboard board = dashboard(*content.outcome->evaluation, nullptr);
+  ChartView chart;
+  chart.setPalette(paper());
+  QFont small("sans-serif");
+  small.setPixelSize(9);
+  chart.setFont(small);
+  Page page(painter);
+  page.text(board.title, 20, true);
+  page.text(board.subtitle, 11, false, QColor("#5c6268"));
+  for (const QString& reason : board.reasons) {
+    page.text(reason, 11, true, ink(Tone::bad));
+  }
+  page.cards(board.step);
+  page.cards(board.run);
+  page.charts(content.plots, chart);
+  const QStringList notes = notes_of(content);
+  for (qsizetype i = 0; i < std::min<qsizetype>(notes.size(), kMostLines); ++i) {
+    page.text(notes[i], 9, false);
+  }
+  page.text(foot_of(content), 8, false, QColor("#5c6268"));
+}
+
+QByteArray plot_svg(const Plot& plot, ChartView& chart) {
+  constexpr int kPlotWidth = 560;
+  constexpr int kPlotHeight = 340;
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  QSvgGenerator svg;
+  svg.setOutputDevice(&buffer);
+  svg.setSize({kPlotWidth, kPlotHeight});
+  svg.setViewBox(QRect(0, 0, kPlotWidth, kPlotHeight));
+  chart.show_plot(plot);
+  QCPPainter painter(&svg);
+  chart.draw(painter, QRect(0, 0, kPlotWidth, kPlotHeight));
+  painter.end();
+  return bytes.mid(bytes.indexOf("<svg"));
+}
+
+constexpr auto kStyle = R"(body{font-family:sans-serif;color:#111;background:#fff;max-width:1180px;
+margin:24px auto;padding:0 16px}h1{margin-bottom:2px}h2{margin:18px 0 6px}.faint{color:#5c6268}
+.bad{color:#b3170b}.good{color:#00703c}.cards{display:flex;flex-wrap:wrap;gap:10px}
+.card{border:1px solid #c8ccd0;border-radius:6px;padding:8px 12px;min-width:180px;flex:1}
+.value{font-size:1.5em;font-weight:bold}table{border-collapse:collapse}
+td,th{text-align:left;padding:3px 12px 3px 0;border-bottom:1px solid #e4e6e8}
+td.number{text-align:right}svg{max-width:100%;height:auto})";
+
+QString html_cards(const std::vector<Card>& cards) {
+  QString html = "<div class=\"cards\">\n";
+  for (const Card& card : cards) {
+    const char* tone = card.tone == Tone::good ? "good" : card.tone == Tone::bad ? "bad" : "";
+    html += QString(
+                "<div class=\"card\" title=\"%1\"><div class=\"faint\">%2</div>"
+                "<div class=\"value %3\">%4</div><div class=\"faint\">%5</div></div>\n")
+                .arg(card.tip.toHtmlEscaped(),
+                     card.name.toHtmlEscaped(),
+                     tone,
+                     card.value.toHtmlEscaped(),
+                     card.detail.toHtmlEscaped());
+  }
+  return html + "</div>\n";
+}
+
+QString html_table(const Table& table) {
+  QString html = "<h2>" + table.title.toHtmlEscaped() + "</h2>\n<table>\n<tr>";
+  for (const QString& head : table.heads) {
+    html += "<th>" + head.toHtmlEscaped() + "</th>";
+  }
+  html += "</tr>\n";
+  for (const auto& row : table.rows) {
+    html += "<tr>";
+    for (const Cell& cell : row) {
+      html += QString("<td%1>%2</td>")
+                  .arg(cell.order ? " class=\"number\"" : "", cell.text.toHtmlEscaped());
+    }
+    html += "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
+}  // namespace
+
+ReportContent report_content(const OutcomePtr& outcome) {
+  const report::Evaluation& evaluation = *outcome->evaluation;
+  ReportContent content{
+      outcome,
+      {step_ledger_plot(evaluation), run_ledger_plot(evaluation), memory_plot(evaluation)}};
+  for (const report::MetricId id : {report::MetricId::finish_date,
+                                    report::MetricId::finish_time,
+                                    report::MetricId::tokens_trained}) {
+    Plot spread = spread_plot(evaluation, id);
+    if (!spread.series.empty()) {
+      content.plots.push_back(std::move(spread));
+      break;
+    }
+  }
+  content.plots.push_back(spread_plot(evaluation, report::MetricId::cost_per_million_tokens));
+  if (evaluation.run) {
+    const AnswerPtr fan = answer_text({"fan", outcome->text, outcome->file_name});
+    if (fan->answer) {
+      content.plots.push_back(answer_plot(*fan->answer));
+    }
+  }
+  std::erase_if(content.plots, [](const Plot& plot) { return plot.series.empty(); });
+  return content;
+}
+
+QByteArray report_svg(const ReportContent& content) {
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  QSvgGenerator svg;
+  svg.setOutputDevice(&buffer);
+  svg.setSize({kWidth, kHeight});
+  svg.setViewBox(QRect(0, 0, kWidth, kHeight));
+  svg.setTitle(qt(content.outcome->evaluation->echo.name));
+  QCPPainter painter(&svg);
+  painter.fillRect(0, 0, kWidth, kHeight, Qt::white);
+  paint_page(painter, content);
+  painter.end();
+  return bytes;
+}
+
+QByteArray report_pdf(const ReportContent& content) {
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  buffer.open(QIODevice::WriteOnly);
+  QPdfWriter pdf(&buffer);
+  pdf.setResolution(kPdfDots);
+  pdf.setPageSize(QPageSize(QPageSize::A4));
+  pdf.setPageMargins(QMarginsF(0, 0, 0, 0));
+  pdf.setTitle(qt(content.outcome->evaluation->echo.name));
+  pdf.setCreator("Orrery");
+  QCPPainter painter(&pdf);
+  painter.setWindow(0, 0, kWidth, kHeight);
+  paint_page(painter, content);
+  painter.end();
+  return bytes;
+}
+
+QByteArray report_html(const ReportContent& content) {
+  const report::Evaluation& evaluation = *content.outcome->evaluation;
+  const Dashboard board = dashboard(evaluation, nullptr);
+  ChartView chart;
+  chart.setPalette(paper());
+  QString html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>" +
+                 board.title.toHtmlEscaped() + "</title>\n<style>" + kStyle +
+                 "</style></head>\n<body>\n<h1>" + board.title.toHtmlEscaped() +
+                 "</h1>\n<p class=\"faint\">" + board.subtitle.toHtmlEscaped() + "</p>\n";
+  for (const QString& reason : board.reasons) {
+    html += "<p class=\"bad\">" + reason.toHtmlEscaped() + "</p>\n";
+  }
+  html += "<h2>One step</h2>\n" + html_cards(board.step);
+  if (!board.run.empty()) {
+    html += "<h2>The run</h2>\n" + html_cards(board.run);
+  }
+  html += "<h2>Charts</h2>\n";
+  QByteArray bytes = html.toUtf8();
+  for (const Plot& plot : content.plots) {
+    bytes += plot_svg(plot, chart) + "\n";
+  }
+  QString tables;
+  for (const Table& table : all_tables(evaluation)) {
+    tables += html_table(table);
+  }
+  if (!content.outcome->diagnostics.all().empty()) {
+    tables += html_table(problems_table(content.outcome->diagnostics, {}));
+  }
+  tables += "<p class=\"faint\">" + foot_of(content).toHtmlEscaped() + "</p>\n</body>\n</html>\n";
+  return bytes + tables.toUtf8();
+}
+
+}  // namespace orrery::gui

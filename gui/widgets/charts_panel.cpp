@@ -1,0 +1,164 @@
+#include "gui/widgets/charts_panel.hpp"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QListWidget>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSplitter>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/charts/chart_view.hpp"
+#include "gui/models/text.hpp"
+#include "gui/widgets/table_view.hpp"
+
+namespace orrery::gui {
+
+ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
+  list_ = new QListWidget(this);
+  list_->setAccessibleName("Charts");
+  chart_ = new ChartView(this);
+  status_ = new QLabel(this);
+  status_->setWordWrap(true);
+  progress_ = new QProgressBar(this);
+  progress_->setTextVisible(false);
+  progress_->setMaximumHeight(6);
+  progress_->hide();
+  auto* save = new QPushButton("Save &chart...", this);
+  save->setToolTip("PNG, SVG, PDF or CSV");
+
+  auto* bottom = new QHBoxLayout;
+  bottom->addWidget(status_, 1);
+  bottom->addWidget(save);
+  auto* right = new QWidget(this);
+  auto* column = new QVBoxLayout(right);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(chart_, 1);
+  column->addWidget(progress_);
+  column->addLayout(bottom);
+  auto* splitter = new QSplitter(this);
+  splitter->addWidget(list_);
+  splitter->addWidget(right);
+  splitter->setStretchFactor(1, 1);
+  splitter->setSizes({190, 600});
+  auto* row = new QHBoxLayout(this);
+  row->addWidget(splitter);
+
+  connect(list_, &QListWidget::currentRowChanged, this, &ChartsPanel::show_chosen);
+  connect(save, &QPushButton::clicked, this, &ChartsPanel::save_chart);
+  connect(&job_, &AnswerJob::finished, this, &ChartsPanel::show_answer);
+  connect(&job_, &AnswerJob::failed, this, [this](const QString& s) { chart_->show_nothing(s); });
+  connect(&job_, &AnswerJob::running_changed, progress_, &QWidget::setVisible);
+  connect(&job_, &AnswerJob::progressed, this, [this](qint64 done, qint64 all) {
+    progress_->setRange(0, static_cast<int>(all));
+    progress_->setValue(static_cast<int>(done));
+  });
+  connect(&job_, &AnswerJob::cancelled, this, [this] { status_->setText("Cancelled."); });
+  chart_->show_nothing("No answer yet.");
+}
+
+void ChartsPanel::set_outcome(const OutcomePtr& outcome) {
+  if (outcome == outcome_) {
+    return;
+  }
+  outcome_ = outcome;
+  job_.cancel();
+  answered_.clear();
+  plots_.clear();
+  if (outcome && outcome->evaluation) {
+    plots_ = evaluation_plots(*outcome->evaluation);
+  }
+  fill_list();
+}
+
+void ChartsPanel::fill_list() {
+  QStringList wanted;
+  for (const Plot& plot : plots_) {
+    wanted.push_back(plot.name);
+  }
+  if (outcome_ && outcome_->evaluation && outcome_->evaluation->run) {
+    for (const AnswerChart& chart : answer_charts()) {
+      wanted.push_back(chart.name);
+    }
+  }
+  if (wanted != names()) {
+    const QString chosen = list_->currentItem() != nullptr ? list_->currentItem()->text() : "";
+    const QSignalBlocker quiet(list_);
+    list_->clear();
+    list_->addItems(wanted);
+    list_->setCurrentRow(std::max(0, static_cast<int>(wanted.indexOf(chosen))));
+  }
+  show_chosen();
+}
+
+QStringList ChartsPanel::names() const {
+  QStringList names;
+  for (int row = 0; row < list_->count(); ++row) {
+    names.push_back(list_->item(row)->text());
+  }
+  return names;
+}
+
+void ChartsPanel::choose(const QString& chart) {
+  const auto found = list_->findItems(chart, Qt::MatchExactly);
+  if (!found.isEmpty()) {
+    list_->setCurrentItem(found.front());
+  }
+}
+
+void ChartsPanel::cancel() {
+  job_.cancel();
+}
+
+void ChartsPanel::show_chosen() {
+  job_.cancel();
+  status_->clear();
+  const QString name = list_->currentItem() != nullptr ? list_->currentItem()->text() : "";
+  const auto plot =
+      std::find_if(plots_.begin(), plots_.end(), [&name](const Plot& p) { return p.name == name; });
+  if (plot != plots_.end()) {
+    chart_->show_plot(*plot);
+    return;
+  }
+  for (const AnswerChart& chart : answer_charts()) {
+    if (chart.name != name) {
+      continue;
+    }
+    if (const auto known = answered_.find(chart.answer); known != answered_.end()) {
+      chart_->show_plot(known->second);
+      return;
+    }
+    chart_->show_nothing("Running the scenario with other values...");
+    progress_->setRange(0, 0);
+    job_.request({chart.answer, outcome_->text, outcome_->file_name});
+    return;
+  }
+  chart_->show_nothing(outcome_ ? "This scenario has no such chart." : "No answer yet.");
+}
+
+void ChartsPanel::show_answer(const AnswerPtr& outcome) {
+  if (!outcome->answer) {
+    const auto& all = outcome->diagnostics.all();
+    chart_->show_nothing(all.empty() ? QString("No answer.") : qt(all.front().message));
+    return;
+  }
+  const Plot plot = answer_plot(*outcome->answer);
+  answered_[outcome->request.answer] = plot;
+  chart_->show_plot(plot);
+  QString sentences;
+  for (const std::string& sentence : outcome->answer->sentences) {
+    sentences += (sentences.isEmpty() ? "" : " ") + qt(sentence);
+  }
+  status_->setText(sentences);
+}
+
+void ChartsPanel::save_chart() {
+  save_with_dialog(this,
+                   "Save chart",
+                   chart_->plot().name,
+                   "PNG image (*.png);;SVG drawing (*.svg);;PDF page (*.pdf);;CSV table (*.csv)",
+                   [this](const QString& path) { return chart_->save(path); });
+}
+
+}  // namespace orrery::gui

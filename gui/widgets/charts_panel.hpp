@@ -1,0 +1,57 @@
+#pragma once
+
+// Which charts are there for this answer? A list and the chart that is chosen. Charts that need
+// many more runs are computed when they are looked at, on a worker thread.
+
+#include <QWidget>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gui/models/answer_job.hpp"
+#include "gui/models/evaluation_job.hpp"
+#include "gui/models/plot.hpp"
+
+class QListWidget;
+class QLabel;
+class QProgressBar;
+
+namespace orrery::gui {
+
+class ChartView;
+
+class ChartsPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ChartsPanel(QWidget* parent = nullptr);
+
+  void set_outcome(const OutcomePtr& outcome);
+  void choose(const QString& chart);
+  void cancel();
+
+  [[nodiscard]] QStringList names() const;
+
+  [[nodiscard]] ChartView& chart() {
+    return *chart_;
+  }
+
+ public slots:
+  void save_chart();
+
+ private:
+  void fill_list();
+  void show_chosen();
+  void show_answer(const AnswerPtr& outcome);
+
+  OutcomePtr outcome_;
+  std::vector<Plot> plots_;
+  std::map<std::string, Plot> answered_;
+  AnswerJob job_;
+  QListWidget* list_;
+  ChartView* chart_;
+  QLabel* status_;
+  QProgressBar* progress_;
+};
+
+}  // namespace orrery::gui

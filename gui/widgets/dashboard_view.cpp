@@ -1,0 +1,201 @@
+#include "gui/widgets/dashboard_view.hpp"
+
+#include <QFrame>
+#include <QGraphicsOpacityEffect>
+#include <QGridLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+#include <algorithm>
+
+namespace orrery::gui {
+
+namespace {
+
+constexpr int kCardWidth = 180;
+constexpr double kHeadSize = 1.35;
+constexpr double kValueSize = 1.3;
+
+QFont scaled(QFont font, double factor, bool bold) {
+  font.setPointSizeF(font.pointSizeF() * factor);
+  font.setBold(bold);
+  return font;
+}
+
+const char* tone_color(Tone tone, bool dark) {
+  switch (tone) {
+    case Tone::good:
+      return dark ? "#6fd39b" : "#00703c";
+    case Tone::bad:
+      return dark ? "#ff8a7a" : "#b3170b";
+    case Tone::warning:
+      return dark ? "#f0c05a" : "#8a5a00";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+class CardView : public QFrame {
+ public:
+  explicit CardView(QWidget* parent) : QFrame(parent) {
+    setFrameShape(QFrame::StyledPanel);
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(9, 6, 9, 6);
+    column->setSpacing(2);
+    for (QLabel** label : {&name_, &value_, &detail_, &change_}) {
+      *label = new QLabel(this);
+      column->addWidget(*label);
+    }
+    column->addStretch(1);
+    value_->setFont(scaled(font(), kValueSize, true));
+    name_->setForegroundRole(QPalette::PlaceholderText);
+    detail_->setForegroundRole(QPalette::PlaceholderText);
+    detail_->setWordWrap(true);
+    change_->setWordWrap(true);
+  }
+
+  void show_card(const Card& card) {
+    constexpr int kMiddle = 128;
+    const bool dark = palette().color(QPalette::Base).lightness() < kMiddle;
+    name_->setText(card.name);
+    value_->setText(card.value);
+    QPalette colors = palette();
+    if (const char* color = tone_color(card.tone, dark)) {
+      colors.setColor(QPalette::WindowText, QColor(color));
+    }
+    value_->setPalette(colors);
+    detail_->setText(card.detail);
+    detail_->setVisible(!card.detail.isEmpty());
+    change_->setText(card.change);
+    change_->setVisible(!card.change.isEmpty());
+    QPalette moved = palette();
+    moved.setColor(QPalette::WindowText, QColor(dark ? "#7cb7ff" : "#00508a"));
+    change_->setPalette(moved);
+    setToolTip(card.tip);
+    setAccessibleName(card.name + ": " + card.value);
+    setAccessibleDescription(card.detail + " " + card.change);
+  }
+
+ private:
+  QLabel* name_ = nullptr;
+  QLabel* value_ = nullptr;
+  QLabel* detail_ = nullptr;
+  QLabel* change_ = nullptr;
+};
+
+DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new QWidget) {
+  setWidgetResizable(true);
+  setFrameShape(QFrame::NoFrame);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setAccessibleName("Dashboard");
+  auto* column = new QVBoxLayout(page_);
+  for (QLabel** label : {&title_, &subtitle_, &reasons_, &step_head_, &run_head_}) {
+    *label = new QLabel(page_);
+    (*label)->setWordWrap(true);
+  }
+  title_->setFont(scaled(font(), kHeadSize, true));
+  subtitle_->setForegroundRole(QPalette::PlaceholderText);
+  step_head_->setText("One step");
+  run_head_->setText("The run");
+  step_head_->setFont(scaled(font(), 1.0, true));
+  run_head_->setFont(scaled(font(), 1.0, true));
+  step_grid_ = new QGridLayout;
+  run_grid_ = new QGridLayout;
+  column->addWidget(title_);
+  column->addWidget(subtitle_);
+  column->addWidget(reasons_);
+  column->addWidget(step_head_);
+  column->addLayout(step_grid_);
+  column->addWidget(run_head_);
+  column->addLayout(run_grid_);
+  column->addStretch(1);
+  setWidget(page_);
+  show_sentence("Open a scenario to see its answer here.");
+}
+
+void DashboardView::show_answer(const Dashboard& dashboard) {
+  shown_ = dashboard;
+  title_->setText(dashboard.title);
+  subtitle_->setText(dashboard.subtitle);
+  QString reasons;
+  for (const QString& reason : dashboard.reasons) {
+    reasons += (reasons.isEmpty() ? "" : "\n") + reason;
+  }
+  constexpr int kMiddle = 128;
+  QPalette colors = palette();
+  const bool dark = colors.color(QPalette::Base).lightness() < kMiddle;
+  colors.setColor(QPalette::WindowText, QColor(tone_color(Tone::bad, dark)));
+  reasons_->setPalette(colors);
+  reasons_->setText(reasons);
+  reasons_->setVisible(!reasons.isEmpty());
+  columns_ = 0;
+  place_cards();
+  set_stale(false);
+}
+
+void DashboardView::show_sentence(const QString& sentence) {
+  show_answer({.title = {}, .subtitle = sentence});
+}
+
+void DashboardView::set_stale(bool stale) {
+  if (!stale) {
+    page_->setGraphicsEffect(nullptr);
+  } else if (page_->graphicsEffect() == nullptr) {
+    constexpr double kFaint = 0.55;
+    auto* effect = new QGraphicsOpacityEffect(page_);
+    effect->setOpacity(kFaint);
+    page_->setGraphicsEffect(effect);
+  }
+}
+
+QString DashboardView::value_of(const QString& card) const {
+  for (const auto* group : {&shown_.step, &shown_.run}) {
+    for (const Card& shown : *group) {
+      if (shown.name == card) {
+        return shown.value;
+      }
+    }
+  }
+  return {};
+}
+
+void DashboardView::resizeEvent(QResizeEvent* event) {
+  QScrollArea::resizeEvent(event);
+  place_cards();
+}
+
+void DashboardView::place_cards() {
+  const int columns = std::clamp(viewport()->width() / kCardWidth, 1, 6);
+  if (columns == columns_) {
+    return;
+  }
+  columns_ = columns;
+  const auto fill = [&](const std::vector<Card>& cards,
+                        std::vector<CardView*>& views,
+                        QGridLayout* grid,
+                        QLabel* head) {
+    while (views.size() < cards.size()) {
+      views.push_back(new CardView(page_));
+    }
+    for (int column = 0; column < grid->columnCount(); ++column) {
+      grid->setColumnStretch(column, column < columns ? 1 : 0);
+    }
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      grid->removeWidget(views[i]);
+      views[i]->setVisible(i < cards.size());
+      if (i < cards.size()) {
+        const int place = static_cast<int>(i);
+        grid->addWidget(views[i], place / columns, place % columns);
+        views[i]->show_card(cards[i]);
+      }
+    }
+    head->setVisible(!cards.empty());
+  };
+  fill(shown_.step, step_cards_, step_grid_, step_head_);
+  fill(shown_.run, run_cards_, run_grid_, run_head_);
+}
+
+}  // namespace orrery::gui

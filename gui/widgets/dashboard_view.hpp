@@ -1,0 +1,50 @@
+#pragma once
+
+// How is the answer shown at a glance? Cards in rows that follow the width of the window.
+
+#include <QScrollArea>
+#include <vector>
+
+#include "gui/models/dashboard.hpp"
+
+class QGridLayout;
+class QLabel;
+
+namespace orrery::gui {
+
+class CardView;
+
+class DashboardView : public QScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit DashboardView(QWidget* parent = nullptr);
+
+  void show_answer(const Dashboard& dashboard);
+  void show_sentence(const QString& sentence);  // instead of an answer
+  void set_stale(bool stale);                   // the text has changed since
+
+  // What the card of this name shows; empty without such a card.
+  [[nodiscard]] QString value_of(const QString& card) const;
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void place_cards();
+
+  Dashboard shown_;
+  QWidget* page_;
+  QLabel* title_;
+  QLabel* subtitle_;
+  QLabel* reasons_;
+  QLabel* step_head_;
+  QLabel* run_head_;
+  QGridLayout* step_grid_;
+  QGridLayout* run_grid_;
+  std::vector<CardView*> step_cards_;
+  std::vector<CardView*> run_cards_;
+  int columns_ = 0;
+};
+
+}  // namespace orrery::gui

@@ -1,0 +1,506 @@
+#include "gui/widgets/main_window.hpp"
+
+#include <QActionGroup>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QFontDatabase>
+#include <QLabel>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPlainTextEdit>
+#include <QProgressBar>
+#include <QStatusBar>
+#include <QTabWidget>
+#include <utility>
+
+#include "gui/models/answer_tables.hpp"
+#include "gui/models/recent_files.hpp"
+#include "gui/models/text.hpp"
+#include "gui/widgets/charts_panel.hpp"
+#include "gui/widgets/code_editor.hpp"
+#include "gui/widgets/compare_view.hpp"
+#include "gui/widgets/dashboard_view.hpp"
+#include "gui/widgets/document_page.hpp"
+#include "gui/widgets/table_view.hpp"
+#include "gui/widgets/tables_panel.hpp"
+#include "gui/widgets/timeline_view.hpp"
+#include "gui/widgets/welcome_page.hpp"
+#include "sim/report/text_report.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+constexpr int kLayoutVersion = 1;
+constexpr auto kScenarioFilter = "Scenarios (*.yaml *.yml);;All files (*)";
+
+constexpr auto kNewScenario = R"(format: orrery/1
+name: my run
+model: {preset: llama3-70b}
+cluster: {gpu: h100-sxm-80gb, nodes: 64}
+layout: {tensor: 8, pipeline: 4, data: 16}
+batch: {global: 1024}
+training: {tokens: 1T, start: 2027-01-01T00:00Z}
+failures: {preset: llama3-2024}
+checkpoint: {interval: auto, mode: async}
+capacity: {spares: 2}
+prices: {gpu_hour: $2.50/h}
+)";
+
+UnsavedChoice ask_with_dialog(QWidget* parent, const QString& title) {
+  const auto answer =
+      QMessageBox::warning(parent,
+                           "Unsaved changes",
+                           QString("%1 has changes that are not saved.").arg(title),
+                           QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel,
+                           QMessageBox::Save);
+  return answer == QMessageBox::Save      ? UnsavedChoice::save
+         : answer == QMessageBox::Discard ? UnsavedChoice::discard
+                                          : UnsavedChoice::cancel;
+}
+
+}  // namespace
+
+MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
+  ask_unsaved = [this](const QString& title) { return ask_with_dialog(this, title); };
+  tell = [this](const QString& sentence) { QMessageBox::warning(this, "Orrery", sentence); };
+  setAcceptDrops(true);
+  setDockNestingEnabled(true);
+  setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  tabs_ = new QTabWidget(this);
+  tabs_->setDocumentMode(true);
+  tabs_->setTabsClosable(true);
+  tabs_->setMovable(true);
+  setCentralWidget(tabs_);
+  welcome_ = new WelcomePage(this);
+  compare_ = new CompareView(this);
+  compare_->hide();
+  tabs_->addTab(welcome_, "Welcome");
+  build_docks();
+  build_status_bar();
+  build_menus();
+
+  connect(welcome_, &WelcomePage::example_chosen, this, &MainWindow::open_example);
+  connect(welcome_, &WelcomePage::file_chosen, this, &MainWindow::open_file);
+  connect(welcome_, &WelcomePage::new_wanted, this, &MainWindow::new_document);
+  connect(welcome_, &WelcomePage::open_wanted, this, [this] {
+    for (const QString& path :
+         QFileDialog::getOpenFileNames(this, "Open scenarios", {}, kScenarioFilter)) {
+      open_file(path);
+    }
+  });
+  connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::show_page);
+  connect(tabs_, &QTabWidget::tabCloseRequested, this, [this](int index) {
+    QWidget* widget = tabs_->widget(index);
+    if (auto* page = qobject_cast<DocumentPage*>(widget)) {
+      close_page(page);
+    } else {
+      tabs_->removeTab(index);
+    }
+  });
+  welcome_->set_recent(recent_files(settings_));
+  restore_layout();
+  show_page();
+  welcome_->setFocus();
+}
+
+MainWindow::~MainWindow() {
+  // Pages tell the window about their end; it must not listen any more.
+  tabs_->disconnect(this);
+}
+
+void MainWindow::build_docks() {
+  dashboard_ = new DashboardView(this);
+  charts_ = new ChartsPanel(this);
+  tables_ = new TablesPanel(this);
+  problems_ = new AnswerTable("Problems", this);
+  report_ = new QPlainTextEdit(this);
+  report_->setReadOnly(true);
+  report_->setLineWrapMode(QPlainTextEdit::NoWrap);
+  report_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+  report_->setAccessibleName("Report as text");
+  const auto dock = [this](const QString& title, QWidget* widget, Qt::DockWidgetArea area) {
+    auto* holder = new QDockWidget(title, this);
+    holder->setObjectName(title);
+    holder->setWidget(widget);
+    addDockWidget(area, holder);
+    return holder;
+  };
+  timeline_ = new TimelineView(this);
+  QDockWidget* answer = dock("Answer", dashboard_, Qt::RightDockWidgetArea);
+  QDockWidget* charts = dock("Charts", charts_, Qt::RightDockWidgetArea);
+  QDockWidget* tables = dock("Tables", tables_, Qt::RightDockWidgetArea);
+  QDockWidget* report = dock("Report", report_, Qt::RightDockWidgetArea);
+  QDockWidget* timeline = dock("Timeline", timeline_, Qt::BottomDockWidgetArea);
+  problems_dock_ = dock("Problems", problems_, Qt::BottomDockWidgetArea);
+  tabifyDockWidget(timeline, problems_dock_);
+  timeline->raise();
+  splitDockWidget(answer, charts, Qt::Vertical);
+  tabifyDockWidget(charts, tables);
+  tabifyDockWidget(charts, report);
+  charts->raise();
+  connect(problems_, &AnswerTable::row_chosen, this, [this](int row) {
+    const int index = row - failures_listed_;
+    DocumentPage* page = current_page();
+    if (page != nullptr && index >= 0) {
+      const SourceLocation& where = listed_[static_cast<std::size_t>(index)].where;
+      page->show_line(where.line, where.column);
+    }
+  });
+}
+
+void MainWindow::build_status_bar() {
+  state_ = new QLabel(this);
+  progress_ = new QProgressBar(this);
+  progress_->setMaximumWidth(180);
+  progress_->setTextVisible(false);
+  progress_->hide();
+  statusBar()->addPermanentWidget(progress_);
+  statusBar()->addPermanentWidget(state_);
+}
+
+void MainWindow::reset_layout() {
+  restoreState(first_layout_, kLayoutVersion);
+  const auto docks = findChildren<QDockWidget*>();
+  const int wide = width() * 11 / 20;
+  const int tall = height() * 3 / 8;
+  resizeDocks({docks[0], docks[1]}, {wide, wide}, Qt::Horizontal);
+  resizeDocks({docks[0], docks[1]}, {tall, tall}, Qt::Vertical);
+  resizeDocks({problems_dock_}, {height() / 5}, Qt::Vertical);
+}
+
+void MainWindow::restore_layout() {
+  first_layout_ = saveState(kLayoutVersion);
+  resize(1400, 900);
+  restoreGeometry(settings_.value("geometry").toByteArray());
+  layout_ = settings_.value("layout").toByteArray();
+  for (QDockWidget* dock : findChildren<QDockWidget*>()) {
+    dock->hide();
+  }
+  set_theme(theme_of(settings_.value("theme").toString()));
+}
+
+// Docks belong to a document: the welcome page and the comparison have the window for themselves.
+void MainWindow::show_docks(bool shown) {
+  if (shown == docks_shown_) {
+    return;
+  }
+  docks_shown_ = shown;
+  if (!shown) {
+    layout_ = saveState(kLayoutVersion);
+    for (QDockWidget* dock : findChildren<QDockWidget*>()) {
+      dock->hide();
+    }
+  } else if (!restoreState(layout_, kLayoutVersion)) {
+    reset_layout();
+    // Sizes hold once the window has laid itself out.
+    QMetaObject::invokeMethod(this, &MainWindow::reset_layout, Qt::QueuedConnection);
+  }
+}
+
+DocumentPage* MainWindow::current_page() const {
+  return qobject_cast<DocumentPage*>(tabs_->currentWidget());
+}
+
+std::vector<DocumentPage*> MainWindow::pages() const {
+  std::vector<DocumentPage*> all;
+  for (int i = 0; i < tabs_->count(); ++i) {
+    if (auto* page = qobject_cast<DocumentPage*>(tabs_->widget(i))) {
+      all.push_back(page);
+    }
+  }
+  return all;
+}
+
+DocumentPage* MainWindow::open_file(const QString& path) {
+  const QString absolute = QFileInfo(path).absoluteFilePath();
+  for (DocumentPage* page : pages()) {
+    if (page->document().path() == absolute) {
+      tabs_->setCurrentWidget(page);
+      return page;
+    }
+  }
+  auto* document = new ScenarioDocument;
+  const QString problem = document->open(absolute);
+  if (!problem.isEmpty()) {
+    delete document;
+    tell(problem);
+    return nullptr;
+  }
+  add_recent_file(settings_, absolute);
+  welcome_->set_recent(recent_files(settings_));
+  return add_page(document);
+}
+
+DocumentPage* MainWindow::open_example(const QString& path) {
+  auto* document = new ScenarioDocument;
+  const QString problem = document->open_example(path);
+  if (!problem.isEmpty()) {
+    delete document;
+    tell(problem);
+    return nullptr;
+  }
+  return add_page(document);
+}
+
+DocumentPage* MainWindow::new_document() {
+  auto* document = new ScenarioDocument;
+  document->start_new(kNewScenario, "new scenario");
+  return add_page(document);
+}
+
+DocumentPage* MainWindow::duplicate_document() {
+  DocumentPage* page = current_page();
+  return page == nullptr ? nullptr : add_page(page->document().duplicate(nullptr));
+}
+
+DocumentPage* MainWindow::add_page(ScenarioDocument* document) {
+  auto* page = new DocumentPage(document, this);
+  connect(page, &DocumentPage::title_changed, this, [this, page] { update_tab(page); });
+  connect(page, &DocumentPage::outcome_changed, this, [this, page] {
+    if (page == current_page()) {
+      show_page();
+    }
+    update_comparison();
+  });
+  connect(page, &DocumentPage::text_changed, this, [this, page] {
+    if (page == current_page()) {
+      dashboard_->set_stale(page->stale());
+    }
+  });
+  connect(page, &DocumentPage::running_changed, this, [this] { update_actions(); });
+  connect(page, &DocumentPage::progressed, this, [this, page](qint64 done, qint64 all) {
+    if (page == current_page()) {
+      progress_->setRange(0, static_cast<int>(all));
+      progress_->setValue(static_cast<int>(done));
+    }
+  });
+  connect(page, &DocumentPage::sentence, this, [this](const QString& text) {
+    constexpr int kShown = 8000;
+    statusBar()->showMessage(text, kShown);
+  });
+  page->set_live(live_->isChecked());
+  tabs_->addTab(page, document->title());
+  update_tab(page);
+  tabs_->setCurrentWidget(page);
+  page->setFocus();
+  page->evaluate();
+  return page;
+}
+
+bool MainWindow::save(DocumentPage* page) {
+  if (page->document().path().isEmpty()) {
+    return save_as(page);
+  }
+  const QString problem = page->document().save();
+  if (!problem.isEmpty()) {
+    tell(problem);
+  }
+  return problem.isEmpty();
+}
+
+bool MainWindow::save_as(DocumentPage* page) {
+  QString path = QFileDialog::getSaveFileName(
+      this, "Save scenario", page->document().title(), kScenarioFilter);
+  if (path.isEmpty()) {
+    return false;
+  }
+  if (QFileInfo(path).suffix().isEmpty()) {
+    path += ".yaml";
+  }
+  const QString problem = page->document().save_as(path);
+  if (!problem.isEmpty()) {
+    tell(problem);
+    return false;
+  }
+  add_recent_file(settings_, path);
+  welcome_->set_recent(recent_files(settings_));
+  return true;
+}
+
+bool MainWindow::may_close(DocumentPage* page) {
+  if (!page->document().modified()) {
+    return true;
+  }
+  switch (ask_unsaved(page->document().title())) {
+    case UnsavedChoice::save:
+      return save(page);
+    case UnsavedChoice::discard:
+      return true;
+    case UnsavedChoice::cancel:
+      break;
+  }
+  return false;
+}
+
+bool MainWindow::close_page(DocumentPage* page) {
+  if (!may_close(page)) {
+    return false;
+  }
+  page->cancel();
+  page->disconnect(this);
+  tabs_->removeTab(tabs_->indexOf(page));
+  page->deleteLater();
+  show_page();
+  if (tabs_->count() == 0) {
+    tabs_->addTab(welcome_, "Welcome");
+  }
+  update_comparison();
+  return true;
+}
+
+void MainWindow::show_page() {
+  DocumentPage* page = current_page();
+  show_docks(page != nullptr);
+  update_title();
+  update_actions();
+  show_problems(page);
+  if (page == nullptr) {
+    return;
+  }
+  const OutcomePtr& answered = page->answered();
+  if (answered != shown_ || page->baseline() != shown_baseline_) {
+    shown_ = answered;
+    shown_baseline_ = page->baseline();
+    charts_->set_outcome(answered);
+    tables_->set_outcome(answered);
+    timeline_->set_levels(answered ? answered->levels : timeline::Levels());
+    if (answered) {
+      const report::Evaluation* base =
+          shown_baseline_ != answered ? shown_baseline_->evaluation.get() : nullptr;
+      dashboard_->show_answer(gui::dashboard(*answered->evaluation, base));
+      report_->setPlainText(qt(report::to_text(*answered->evaluation, {})));
+    }
+  }
+  if (!answered) {
+    const bool wrong = page->outcome() != nullptr && !page->running();
+    dashboard_->show_sentence(wrong ? "There is no answer: see the problems below."
+                                    : "Evaluating...");
+    report_->clear();
+  }
+  dashboard_->set_stale(answered && page->stale());
+}
+
+void MainWindow::show_problems(const DocumentPage* page) {
+  const OutcomePtr outcome = page != nullptr ? page->outcome() : nullptr;
+  listed_ = outcome ? outcome->diagnostics.all() : std::vector<Diagnostic>{};
+  failures_listed_ = outcome && !outcome->failure.isEmpty() ? 1 : 0;
+  const auto count = static_cast<int>(listed_.size()) + failures_listed_;
+  problems_->set(problems_table(outcome ? outcome->diagnostics : Diagnostics(),
+                                outcome ? outcome->failure : QString()));
+  problems_dock_->setWindowTitle(count == 0 ? QString("Problems")
+                                            : QString("Problems (%1)").arg(count));
+  if (outcome && !outcome->evaluation) {
+    problems_dock_->show();
+    problems_dock_->raise();
+  }
+}
+
+void MainWindow::update_tab(DocumentPage* page) {
+  const int index = tabs_->indexOf(page);
+  const ScenarioDocument& document = page->document();
+  tabs_->setTabText(index, document.title() + (document.modified() ? " *" : ""));
+  tabs_->setTabToolTip(index,
+                       document.path().isEmpty() ? QString("not saved yet") : document.path());
+  update_title();
+  update_comparison();
+}
+
+void MainWindow::update_title() {
+  DocumentPage* page = current_page();
+  if (page == nullptr) {
+    setWindowTitle("Orrery");
+    setWindowModified(false);
+    return;
+  }
+  setWindowTitle(page->document().title() + "[*] - Orrery");
+  setWindowModified(page->document().modified());
+}
+
+void MainWindow::update_actions() {
+  const DocumentPage* page = current_page();
+  const bool running = page != nullptr && page->running();
+  for (QAction* action : for_documents_) {
+    action->setEnabled(page != nullptr);
+  }
+  cancel_->setEnabled(running);
+  progress_->setVisible(running);
+  if (!running) {
+    progress_->setRange(0, 0);
+  }
+  QString state;
+  if (running) {
+    state = "Evaluating...";
+  } else if (page != nullptr && page->outcome()) {
+    state = page->outcome()->evaluation ? "Ready" : "The scenario has problems";
+  }
+  state_->setText(state);
+}
+
+void MainWindow::show_compare() {
+  if (tabs_->indexOf(compare_) < 0) {
+    tabs_->addTab(compare_, "Compare");
+  }
+  update_comparison();
+  tabs_->setCurrentWidget(compare_);
+}
+
+void MainWindow::update_comparison() {
+  if (tabs_->indexOf(compare_) < 0) {
+    return;
+  }
+  std::vector<Candidate> candidates;
+  for (DocumentPage* page : pages()) {
+    const QString title = page->document().title();
+    const bool alone = pages().size() == 1;
+    if (alone && page->baseline() && page->baseline() != page->answered()) {
+      candidates.push_back({title + " (baseline)", page->baseline()});
+    }
+    candidates.push_back({title, page->answered()});
+  }
+  compare_->set_candidates(std::move(candidates));
+}
+
+void MainWindow::set_theme(Theme theme) {
+  settings_.setValue("theme", to_word(theme));
+  apply_theme(theme);
+  for (QAction* action : themes_->actions()) {
+    action->setChecked(action->data().toString() == to_word(theme));
+  }
+  if (shown_) {
+    shown_.reset();  // cards and charts are painted again in the new colours
+    show_page();
+  }
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  for (DocumentPage* page : pages()) {
+    if (page->document().modified()) {
+      tabs_->setCurrentWidget(page);
+    }
+    if (!may_close(page)) {
+      event->ignore();
+      return;
+    }
+  }
+  settings_.setValue("geometry", saveGeometry());
+  settings_.setValue("layout", docks_shown_ ? saveState(kLayoutVersion) : layout_);
+  event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls()) {
+    event->acceptProposedAction();
+  }
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  for (const QUrl& url : event->mimeData()->urls()) {
+    open_file(url.toLocalFile());
+  }
+}
+
+}  // namespace orrery::gui

@@ -1,0 +1,159 @@
+#pragma once
+
+// The window of orrery-gui: documents as tabs in the middle, their answer in docks around them.
+//
+// dock     | shows, for the document in front
+// ---------|--------------------------------------------------------------------------------------
+// Answer   | dashboard, with what changed against the baseline
+// Charts   | ledgers, memory, spreads, progress by date, checkpoint interval, sensitivity
+// Tables   | metrics, ledgers, memory by stage, causes, levers, expectations, trust
+// Report   | the page that `orrery run` prints
+// Timeline | run, step and operations of one trial, drawn to scale
+// Problems | what the reader and the evaluation object to; choosing a line goes there
+//
+// Geometry, docks, theme and recent files are kept in QSettings.
+
+#include <QMainWindow>
+#include <QSettings>
+#include <functional>
+
+#include "gui/models/evaluation_job.hpp"
+#include "gui/widgets/theme.hpp"
+
+class QAction;
+class QActionGroup;
+class QLabel;
+class QPlainTextEdit;
+class QProgressBar;
+class QTabWidget;
+
+namespace orrery::gui {
+
+class AnswerTable;
+class ChartsPanel;
+class CompareView;
+class DashboardView;
+class DocumentPage;
+class ScenarioDocument;
+class TablesPanel;
+class TimelineView;
+class WelcomePage;
+
+enum class UnsavedChoice { save, discard, cancel };
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  explicit MainWindow(QWidget* parent = nullptr);
+  ~MainWindow() override;
+
+  // Nullptr, with a message to the user, when the file cannot be opened. A file that is open
+  // already comes to the front.
+  DocumentPage* open_file(const QString& path);
+  DocumentPage* open_example(const QString& path);
+  DocumentPage* new_document();
+  DocumentPage* duplicate_document();
+  bool save(DocumentPage* page);
+  bool save_as(DocumentPage* page);
+  bool close_page(DocumentPage* page);
+
+  [[nodiscard]] DocumentPage* current_page() const;
+  [[nodiscard]] std::vector<DocumentPage*> pages() const;
+
+  [[nodiscard]] DashboardView& dashboard() {
+    return *dashboard_;
+  }
+
+  [[nodiscard]] ChartsPanel& charts() {
+    return *charts_;
+  }
+
+  [[nodiscard]] TablesPanel& tables() {
+    return *tables_;
+  }
+
+  [[nodiscard]] TimelineView& timeline() {
+    return *timeline_;
+  }
+
+  [[nodiscard]] AnswerTable& problems() {
+    return *problems_;
+  }
+
+  [[nodiscard]] CompareView& compare() {
+    return *compare_;
+  }
+
+  [[nodiscard]] WelcomePage& welcome() {
+    return *welcome_;
+  }
+
+  void show_compare();
+  void set_theme(Theme theme);
+
+  // Asked before a changed document is closed, and when something goes wrong; dialogs unless
+  // replaced.
+  std::function<UnsavedChoice(const QString& title)> ask_unsaved;
+  std::function<void(const QString& sentence)> tell;
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  // main_window_menus.cpp
+  void build_menus();
+  void build_file_menu();
+  void build_edit_menu();
+  void build_run_menu();
+  void build_view_menu();
+  void build_help_menu();
+  void fill_recent_menu();
+  void save_answer();
+
+  void build_docks();
+  void build_status_bar();
+  void reset_layout();
+  void show_docks(bool shown);
+  void restore_layout();
+  DocumentPage* add_page(ScenarioDocument* document);
+  void show_page();
+  void show_problems(const DocumentPage* page);
+  void update_title();
+  void update_tab(DocumentPage* page);
+  void update_actions();
+  void update_comparison();
+  bool may_close(DocumentPage* page);
+  void on_current(void (DocumentPage::*action)());
+
+  QSettings settings_;
+  QTabWidget* tabs_;
+  WelcomePage* welcome_;
+  CompareView* compare_;
+  DashboardView* dashboard_;
+  ChartsPanel* charts_;
+  TablesPanel* tables_;
+  TimelineView* timeline_;
+  QPlainTextEdit* report_;
+  AnswerTable* problems_;
+  QDockWidget* problems_dock_ = nullptr;
+  QLabel* state_;
+  QProgressBar* progress_;
+  QMenu* recent_menu_ = nullptr;
+  QMenu* panels_menu_ = nullptr;
+  QActionGroup* themes_ = nullptr;
+  QAction* live_ = nullptr;
+  QAction* cancel_ = nullptr;
+  std::vector<QAction*> for_documents_;
+  OutcomePtr shown_;
+  OutcomePtr shown_baseline_;
+  std::vector<Diagnostic> listed_;
+  int failures_listed_ = 0;
+  QByteArray first_layout_;
+  QByteArray layout_;  // of the docks, while they are hidden
+  bool docks_shown_ = false;
+};
+
+}  // namespace orrery::gui

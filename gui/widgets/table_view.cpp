@@ -1,0 +1,175 @@
+#include "gui/widgets/table_view.hpp"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QFileDialog>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QMenu>
+#include <QMessageBox>
+#include <QPainter>
+#include <QStyledItemDelegate>
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+QColor color_of(Tone tone, const QPalette& palette) {
+  constexpr int kMiddle = 128;
+  const bool dark = palette.color(QPalette::Base).lightness() < kMiddle;
+  switch (tone) {
+    case Tone::good:
+      return dark ? "#6fd39b" : "#00703c";
+    case Tone::bad:
+      return dark ? "#ff8a7a" : "#b3170b";
+    case Tone::warning:
+      return dark ? "#f0c05a" : "#8a5a00";
+    case Tone::faint:
+      return palette.color(QPalette::PlaceholderText);
+    case Tone::plain:
+    case Tone::strong:
+      break;
+  }
+  return palette.color(QPalette::Text);
+}
+
+class CellPainter : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+  void paint(QPainter* painter,
+             const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override {
+    QStyledItemDelegate::paint(painter, option, index);
+    const QVariant share = index.data(TableModel::kBarRole);
+    if (share.isValid()) {
+      constexpr int kAir = 4;
+      QRectF bar = option.rect.adjusted(kAir, kAir, -kAir, -kAir);
+      bar.setWidth(std::max(1.0, bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
+      painter->fillRect(bar, QColor("#0072b2"));
+    }
+  }
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    const auto tone = static_cast<Tone>(index.data(TableModel::kToneRole).toInt());
+    option->palette.setColor(QPalette::Text, color_of(tone, option->palette));
+  }
+};
+
+}  // namespace
+
+AnswerTable::AnswerTable(const QString& name, QWidget* parent) : QTableView(parent) {
+  sorted_.setSourceModel(&model_);
+  sorted_.setSortRole(TableModel::kOrderRole);
+  setModel(&sorted_);
+  setItemDelegate(new CellPainter(this));
+  setAccessibleName(name);
+  setSelectionBehavior(QAbstractItemView::SelectRows);
+  setEditTriggers(QAbstractItemView::NoEditTriggers);
+  setAlternatingRowColors(true);
+  setShowGrid(false);
+  setWordWrap(false);
+  verticalHeader()->hide();
+  horizontalHeader()->setHighlightSections(false);
+  horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  setSortingEnabled(true);
+  horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  sorted_.sort(-1);
+  connect(this, &QTableView::activated, this, [this](const QModelIndex& index) {
+    emit row_chosen(sorted_.mapToSource(index).row());
+  });
+}
+
+void AnswerTable::set(Table table) {
+  const bool reshaped = table.heads != model_.table().heads || model_.table().rows.empty();
+  model_.set(std::move(table));
+  if (reshaped) {
+    fit_columns();
+  }
+  verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
+}
+
+void AnswerTable::fit_columns() {
+  constexpr int kWidest = 640;
+  constexpr int kBar = 140;
+  resizeColumnsToContents();
+  for (int column = 0; column < model_.columnCount(); ++column) {
+    const bool bar =
+        model_.rowCount() > 0 && model_.index(0, column).data(TableModel::kBarRole).isValid();
+    setColumnWidth(column, bar ? kBar : std::min(columnWidth(column) + 12, kWidest));
+  }
+  horizontalHeader()->setStretchLastSection(true);
+}
+
+void AnswerTable::copy_selection() const {
+  QString text;
+  QModelIndexList rows = selectionModel()->selectedRows();
+  std::sort(rows.begin(), rows.end());
+  for (const QModelIndex& row : rows) {
+    for (int column = 0; column < sorted_.columnCount(); ++column) {
+      text += (column == 0 ? "" : "\t") + sorted_.index(row.row(), column).data().toString();
+    }
+    text += '\n';
+  }
+  QApplication::clipboard()->setText(text);
+}
+
+QString AnswerTable::save_csv(const QString& path) const {
+  try {
+    write_file_atomically(std::filesystem::path(path.toStdString()),
+                          to_csv(model_.table()).toStdString());
+  } catch (const Error& error) {
+    return QString::fromUtf8(error.what());
+  }
+  return {};
+}
+
+void AnswerTable::keyPressEvent(QKeyEvent* event) {
+  if (event->matches(QKeySequence::Copy)) {
+    copy_selection();
+    return;
+  }
+  QTableView::keyPressEvent(event);
+}
+
+void AnswerTable::contextMenuEvent(QContextMenuEvent* event) {
+  QMenu menu;
+  menu.addAction("&Copy selected rows", this, [this] { copy_selection(); });
+  menu.addAction("&Save table as CSV...", this, [this] {
+    save_with_dialog(
+        this, "Save table", model_.table().title, "CSV (*.csv)", [this](const auto& p) {
+          return save_csv(p);
+        });
+  });
+  menu.exec(event->globalPos());
+}
+
+void save_with_dialog(QWidget* parent,
+                      const QString& what,
+                      const QString& name,
+                      const QString& filters,
+                      const std::function<QString(const QString& path)>& save) {
+  QString chosen;
+  QString path = QFileDialog::getSaveFileName(parent, what, name, filters, &chosen);
+  if (path.isEmpty()) {
+    return;
+  }
+  if (!path.section('/', -1).contains('.')) {
+    path += chosen.section("(*", 1).section(')', 0, 0).section(' ', 0, 0);
+  }
+  const QString problem = save(path);
+  if (!problem.isEmpty()) {
+    QMessageBox::warning(parent, what, problem);
+  }
+}
+
+}  // namespace orrery::gui

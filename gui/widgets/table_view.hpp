@@ -1,0 +1,49 @@
+#pragma once
+
+// How is a table of models/table.hpp shown? Sortable, with tones and bars; Ctrl+C copies the
+// selection, the menu saves all of it as CSV.
+
+#include <QSortFilterProxyModel>
+#include <QTableView>
+#include <functional>
+
+#include "gui/models/table.hpp"
+
+namespace orrery::gui {
+
+class AnswerTable : public QTableView {
+  Q_OBJECT
+
+ public:
+  explicit AnswerTable(const QString& name, QWidget* parent = nullptr);
+
+  void set(Table table);
+  void copy_selection() const;
+  [[nodiscard]] QString save_csv(const QString& path) const;  // a sentence, empty: saved
+
+  [[nodiscard]] const Table& table() const {
+    return model_.table();
+  }
+
+ signals:
+  void row_chosen(int row);  // of the table, by Return or a double click
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+
+ private:
+  void fit_columns();
+
+  TableModel model_;
+  QSortFilterProxyModel sorted_;
+};
+
+// Asks for a file name and saves; problems are shown.
+void save_with_dialog(QWidget* parent,
+                      const QString& what,
+                      const QString& name,
+                      const QString& filters,
+                      const std::function<QString(const QString& path)>& save);
+
+}  // namespace orrery::gui

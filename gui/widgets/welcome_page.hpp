@@ -1,0 +1,40 @@
+#pragma once
+
+// What does a new user see first? The shipped scenarios with a line each, and the files of late.
+
+#include <QStringList>
+#include <QWidget>
+
+class QLineEdit;
+class QListWidget;
+class QListWidgetItem;
+
+namespace orrery::gui {
+
+class WelcomePage : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit WelcomePage(QWidget* parent = nullptr);
+
+  void set_recent(const QStringList& files);
+
+  [[nodiscard]] const QListWidget& examples() const {
+    return *examples_;
+  }
+
+ signals:
+  void example_chosen(const QString& path);
+  void file_chosen(const QString& path);
+  void open_wanted();
+  void new_wanted();
+
+ private:
+  void filter(const QString& words);
+
+  QLineEdit* search_;
+  QListWidget* examples_;
+  QListWidget* recent_;
+};
+
+}  // namespace orrery::gui

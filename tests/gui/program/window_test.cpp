@@ -1,0 +1,280 @@
+// The window as a user drives it: what it shows is what `orrery run --json` prints, and no work is
+// lost.
+
+#include <gtest/gtest.h>
+
+#include <QFile>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QTemporaryDir>
+#include <QTest>
+#include <nlohmann/json.hpp>
+
+#include "gui/charts/chart_view.hpp"
+#include "gui/models/text.hpp"
+#include "gui/widgets/charts_panel.hpp"
+#include "gui/widgets/code_editor.hpp"
+#include "gui/widgets/compare_view.hpp"
+#include "gui/widgets/dashboard_view.hpp"
+#include "gui/widgets/document_page.hpp"
+#include "gui/widgets/form_view.hpp"
+#include "gui/widgets/main_window.hpp"
+#include "gui/widgets/table_view.hpp"
+#include "gui/widgets/tables_panel.hpp"
+#include "gui/widgets/welcome_page.hpp"
+#include "tests/gui/program/samples.hpp"
+
+namespace orrery::gui {
+namespace {
+
+using testing::printed_json;
+using testing::read_text;
+using testing::replaced;
+using testing::run_scenario;
+using testing::wait_for;
+using testing::write_text;
+
+class Window : public ::testing::Test {
+ protected:
+  Window() {
+    QSettings().clear();
+    window = std::make_unique<MainWindow>();
+    window->tell = [this](const QString& sentence) { told.push_back(sentence); };
+    window->ask_unsaved = [this](const QString&) {
+      ++asked;
+      return choice;
+    };
+    window->show();
+    file = folder.filePath("run.yaml");
+    write_text(file, run_scenario());
+  }
+
+  // Opens the file and waits for its answer.
+  DocumentPage* opened() {
+    DocumentPage* page = window->open_file(file);
+    EXPECT_TRUE(wait_for([page] { return page->answered() && !page->stale(); }));
+    return page;
+  }
+
+  static bool settled(const DocumentPage* page) {
+    return wait_for([page] { return page->outcome() && !page->stale() && !page->running(); });
+  }
+
+  QTemporaryDir folder;
+  QString file;
+  QStringList told;
+  int asked = 0;
+  UnsavedChoice choice = UnsavedChoice::cancel;
+  std::unique_ptr<MainWindow> window;
+};
+
+void expect_printed_numbers(MainWindow& window, const QString& file) {
+  const auto json = nlohmann::json::parse(printed_json(file));
+  const auto shown_as = [&json](report::MetricId id) {
+    const report::MetricInfo& info = report::info(id);
+    const auto& metric = json.at("metrics").at(std::string(info.json_key));
+    const bool varies = metric.contains("p50") && metric.at("p10") != metric.at("p90");
+    return shown(info.dimension, (varies ? metric.at("p50") : metric.at("value")).get<double>());
+  };
+  EXPECT_EQ(window.dashboard().value_of("Step time"), shown_as(report::MetricId::step_time));
+  EXPECT_EQ(window.dashboard().value_of("MFU"), shown_as(report::MetricId::mfu));
+  EXPECT_EQ(window.dashboard().value_of("Tokens per second"),
+            shown_as(report::MetricId::tokens_per_second));
+  EXPECT_EQ(window.dashboard().value_of("Finish date"), shown_as(report::MetricId::finish_date));
+  EXPECT_EQ(window.dashboard().value_of("Cost"), shown_as(report::MetricId::cost));
+  EXPECT_EQ(window.dashboard().value_of("Goodput"), shown_as(report::MetricId::goodput));
+  // And every metric of the table, to the last digit.
+  const AnswerTable* metrics = window.tables().find("Metrics");
+  ASSERT_NE(metrics, nullptr);
+  std::size_t compared = 0;
+  for (const auto& row : metrics->table().rows) {
+    const auto* info = report::find_metric(row[0].tip.toStdString());
+    ASSERT_NE(info, nullptr);
+    const auto& metric = json.at("metrics").at(std::string(info->json_key));
+    EXPECT_EQ(*row[1].order, metric.at("value").get<double>()) << info->name;
+    ++compared;
+  }
+  EXPECT_EQ(compared, json.at("metrics").size());
+}
+
+TEST_F(Window, WelcomesWithTheShippedScenarios) {
+  EXPECT_GT(window->welcome().examples().count(), 50);
+  EXPECT_EQ(window->current_page(), nullptr);
+  auto* list = window->findChild<QListWidget*>();
+  ASSERT_NE(list, nullptr);
+  QTest::keyClick(const_cast<QListWidget*>(&window->welcome().examples()), Qt::Key_Return);
+  ASSERT_NE(window->current_page(), nullptr);
+  EXPECT_EQ(window->current_page()->document().title(), "llama3-405b-16k.yaml");
+}
+
+TEST_F(Window, ShowsTheNumbersThatTheCommandLinePrints) {
+  opened();
+  expect_printed_numbers(*window, file);
+}
+
+TEST_F(Window, AnswersAgainWhenTheFormChangesTensorParallelism) {
+  DocumentPage* page = opened();
+  const QString before = window->dashboard().value_of("Step time");
+  FormModel& form = page->form().model();
+  ASSERT_TRUE(form.setData(form.find("layout.tensor"), "4", Qt::EditRole));
+  EXPECT_TRUE(page->document().modified());
+  ASSERT_TRUE(settled(page));
+  EXPECT_NE(window->dashboard().value_of("Step time"), before);
+  ASSERT_TRUE(window->save(page));
+  expect_printed_numbers(*window, file);
+}
+
+TEST_F(Window, AnswersAgainWhenTheTextChanges) {
+  DocumentPage* page = opened();
+  QTextCursor cursor = page->document().text_document()->find("tensor: 8");
+  ASSERT_FALSE(cursor.isNull());
+  cursor.insertText("tensor: 4");
+  ASSERT_TRUE(settled(page));
+  ASSERT_TRUE(window->save(page));
+  EXPECT_EQ(read_text(file), replaced(run_scenario(), "tensor: 8", "tensor: 4"));
+  expect_printed_numbers(*window, file);
+  page->document().text_document()->undo();
+  ASSERT_TRUE(settled(page));
+  EXPECT_EQ(page->answered()->text, run_scenario());
+}
+
+TEST_F(Window, MarksProblemsWhereTheyAreAndKeepsTheLastAnswer) {
+  DocumentPage* page = opened();
+  const QString before = window->dashboard().value_of("Step time");
+  page->editor().setPlainText(
+      QString::fromStdString(replaced(run_scenario(), "mode: sync", "mode: asink")));
+  ASSERT_TRUE(wait_for([page] { return !page->outcome()->evaluation; }));
+  const Table& problems = window->problems().table();
+  ASSERT_EQ(problems.rows.size(), 1U);
+  EXPECT_EQ(problems.rows[0][1].text, "19");
+  EXPECT_EQ(problems.rows[0][2].text, "checkpoint.mode");
+  EXPECT_TRUE(problems.rows[0][4].text.contains("async"));
+  EXPECT_EQ(window->dashboard().value_of("Step time"), before);
+  const QTextCursor mark = page->document().text_document()->find("asink");
+  EXPECT_TRUE(page->editor().problem_at(mark.position() - 1).contains("Allowed:"));
+  emit window->problems().row_chosen(0);
+  EXPECT_EQ(page->editor().textCursor().blockNumber(), 18);
+}
+
+TEST_F(Window, ShowsExactDiagnosticsOfWhatIsNoYaml) {
+  DocumentPage* page = opened();
+  page->editor().setPlainText("format: orrery/1\nmodel: {preset: [\n");
+  ASSERT_TRUE(wait_for([page] { return !page->outcome()->evaluation; }));
+  const OutcomePtr expected =
+      evaluate_text({.text = page->document().utf8(), .file_name = file.toStdString()});
+  EXPECT_EQ(to_string(page->outcome()->diagnostics), to_string(expected->diagnostics));
+  EXPECT_FALSE(page->outcome()->diagnostics.all().empty());
+}
+
+TEST_F(Window, AsksBeforeUnsavedChangesAreClosed) {
+  DocumentPage* page = opened();
+  EXPECT_EQ(page->document().set_key("capacity.spares", "5"), "");
+  choice = UnsavedChoice::cancel;
+  EXPECT_FALSE(window->close());
+  EXPECT_FALSE(window->close_page(page));
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(window->pages().size(), 1U);
+  choice = UnsavedChoice::save;
+  EXPECT_TRUE(window->close_page(page));
+  EXPECT_TRUE(window->pages().empty());
+  EXPECT_NE(read_text(file).find("spares: 5"), std::string::npos);
+  page = opened();
+  EXPECT_EQ(page->document().set_key("capacity.spares", "7"), "");
+  choice = UnsavedChoice::discard;
+  EXPECT_TRUE(window->close());
+  EXPECT_NE(read_text(file).find("spares: 5"), std::string::npos);
+}
+
+TEST_F(Window, KeepsTheTextOfADeletedFile) {
+  DocumentPage* page = opened();
+  ASSERT_TRUE(QFile::remove(file));
+  ASSERT_TRUE(wait_for([page] { return page->document().modified(); }));
+  EXPECT_EQ(page->document().utf8(), run_scenario());
+  ASSERT_TRUE(window->save(page));
+  EXPECT_EQ(read_text(file), run_scenario());
+}
+
+TEST_F(Window, SaysWhyAFileCannotBeOpened) {
+  EXPECT_EQ(window->open_file(folder.filePath("missing.yaml")), nullptr);
+  write_text(folder.filePath("huge.yaml"), std::string(std::size_t{5} << 20U, 'x'));
+  EXPECT_EQ(window->open_file(folder.filePath("huge.yaml")), nullptr);
+  ASSERT_EQ(told.size(), 2);
+  EXPECT_TRUE(told[0].contains("missing.yaml"));
+  EXPECT_TRUE(told[1].contains("huge.yaml"));
+  EXPECT_TRUE(window->pages().empty());
+}
+
+TEST_F(Window, BringsAnOpenFileToTheFront) {
+  DocumentPage* page = window->open_file(file);
+  window->new_document();
+  EXPECT_EQ(window->open_file(file), page);
+  EXPECT_EQ(window->pages().size(), 2U);
+}
+
+TEST_F(Window, CancelsAnEvaluation) {
+  write_text(file, replaced(run_scenario(), "trials: 60", "trials: 100000"));
+  DocumentPage* page = window->open_file(file);
+  EXPECT_TRUE(page->running());
+  QTest::qWait(50);
+  page->cancel();
+  EXPECT_FALSE(page->running());
+  EXPECT_EQ(page->answered(), nullptr);
+  EXPECT_EQ(page->document().set_key("simulation.trials", "20"), "");
+  EXPECT_TRUE(settled(page));
+}
+
+TEST_F(Window, ComparesADuplicateWithItsOrigin) {
+  DocumentPage* first = opened();
+  DocumentPage* second = window->duplicate_document();
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(second->document().set_key("checkpoint.mode", "async"), "");
+  ASSERT_TRUE(settled(second));
+  window->show_compare();
+  const Table& keys = window->compare().keys().table();
+  ASSERT_EQ(keys.rows.size(), 1U);
+  EXPECT_EQ(keys.rows[0][0].text, "checkpoint.mode");
+  EXPECT_GT(window->compare().differences().table().rows.size(), 20U);
+  EXPECT_FALSE(first->document().modified());
+}
+
+// From the welcome page: what if we used 64 spares and asynchronous checkpoints?
+TEST_F(Window, AnswersTheQuestionOfANewUser) {
+  DocumentPage* page =
+      window->open_example(window->welcome().examples().item(0)->data(Qt::UserRole).toString());
+  ASSERT_NE(page, nullptr);
+  ASSERT_TRUE(settled(page));
+  page->show_form(true);
+  page->find();
+  QTest::keyClicks(page->form().findChild<QLineEdit*>(), "spares");
+  FormModel& form = page->form().model();
+  ASSERT_TRUE(form.setData(form.find("capacity.spares"), "64", Qt::EditRole));
+  ASSERT_TRUE(form.setData(form.find("checkpoint.mode"), "async", Qt::EditRole));
+  ASSERT_TRUE(settled(page));
+  EXPECT_EQ(page->answered()->scenario->run->capacity.spares, 64);
+  EXPECT_NE(page->baseline(), page->answered()) << "the change is shown against what was opened";
+}
+
+TEST_F(Window, ChartsFollowTheAnswer) {
+  opened();
+  const QStringList names = window->charts().names();
+  EXPECT_TRUE(names.contains("Memory by stage"));
+  EXPECT_TRUE(names.contains("Checkpoint interval"));
+  window->charts().choose("Progress by date");
+  ASSERT_TRUE(wait_for([this] { return !window->charts().chart().plot().series.empty(); }));
+  EXPECT_EQ(window->charts().chart().plot().name, "Progress by date");
+  const QImage picture = window->charts().chart().grab().toImage();
+  EXPECT_FALSE(picture.isNull());
+}
+
+TEST_F(Window, RemembersItsThemeAndLayout) {
+  window->set_theme(Theme::dark);
+  window->resize(1111, 777);
+  EXPECT_TRUE(window->close());
+  window = std::make_unique<MainWindow>();
+  EXPECT_EQ(window->size(), QSize(1111, 777));
+  EXPECT_LT(window->palette().color(QPalette::Base).lightness(), 128);
+  window->set_theme(Theme::desktop);
+}
+
+}  // namespace
+}  // namespace orrery::gui
