@@ -93,7 +93,7 @@ Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
     return card;
   }
   const auto worst = static_cast<std::size_t>(fit.worst_stage);
-  card.detail = QString("%1 of %2 on stage %3")
+  card.detail = QString("%1 of %2, stage %3")
                     .arg(cards.value_of(MetricId::peak_memory),
                          qt(format_bytes_binary(evaluation.step.memory[worst].limit)))
                     .arg(worst);
@@ -158,8 +158,6 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
     mfu->detail = "HFU " + cards.value_of(MetricId::hfu);
     result.step.push_back(*std::move(mfu));
   }
-  add(result.step, MetricId::bubble_fraction, "Bubble");
-  result.step.push_back(trust_card(evaluation));
   add(result.run, MetricId::finish_date, "Finish date");
   if (evaluation.metrics.find(MetricId::finish_date) == nullptr) {
     add(result.run, MetricId::finish_time, "Time to finish");
@@ -169,8 +167,10 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
   add(result.run, MetricId::tokens_trained, "Tokens trained");
   add(result.run, MetricId::goodput, "Goodput");
   add(result.run, MetricId::failures, "Failures");
+  std::vector<Card>& last = result.run.empty() ? result.step : result.run;
+  last.push_back(trust_card(evaluation));
   if (!evaluation.expectations.empty()) {
-    (result.run.empty() ? result.step : result.run).push_back(expectation_card(evaluation));
+    last.push_back(expectation_card(evaluation));
   }
   return result;
 }

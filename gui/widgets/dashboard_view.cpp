@@ -53,6 +53,9 @@ class CardView : public QFrame {
     value_->setFont(scaled(font(), kValueSize, true));
     name_->setForegroundRole(QPalette::PlaceholderText);
     detail_->setForegroundRole(QPalette::PlaceholderText);
+    // Else the text takes the role that goes with the ground, whatever the palette says.
+    value_->setForegroundRole(QPalette::WindowText);
+    change_->setForegroundRole(QPalette::WindowText);
     detail_->setWordWrap(true);
     change_->setWordWrap(true);
   }

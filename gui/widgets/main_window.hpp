@@ -113,11 +113,13 @@ class MainWindow : public QMainWindow {
   void fill_recent_menu();
   void save_answer();
 
+  // main_window_layout.cpp
   void build_docks();
   void build_status_bar();
   void reset_layout();
   void show_docks(bool shown);
   void restore_layout();
+
   DocumentPage* add_page(ScenarioDocument* document);
   void show_page();
   void show_problems(const DocumentPage* page);

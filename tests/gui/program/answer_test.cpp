@@ -206,7 +206,9 @@ TEST(Dashboard, SaysWhatChangedAgainstTheBaseline) {
 
 TEST(Dashboard, SaysWhyARunDoesNotFit) {
   const OutcomePtr big =
-      evaluate_text({.text = replaced(run_scenario(), "recompute: full", "recompute: none"),
+      evaluate_text({.text = replaced(replaced(run_scenario(), "tensor: 8", "tensor: 4"),
+                                      "recompute: full",
+                                      "recompute: none"),
                      .file_name = sample()->file_name});
   ASSERT_NE(big->evaluation, nullptr);
   const Dashboard board = dashboard(*big->evaluation, nullptr);

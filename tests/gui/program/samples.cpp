@@ -28,6 +28,7 @@ layout:
   sequence_parallel: true
   pipeline: 2
   sharding: zero1
+  schedule: 1f1b
 batch: {global: 256, micro: 1}
 recompute: full
 training: {tokens: 50B, start: 2026-01-01T00:00Z}
