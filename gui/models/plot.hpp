@@ -3,7 +3,7 @@
 // What does a chart show? Numbers in base units with their dimension; the widget only draws.
 //
 // series kind | x          | y               | low
-// ------------|------------|-----------------|------------------------------------------------------
+// ------------|------------|-----------------|-----------------------------------------------------
 // line        | position   | value           | -
 // band        | position   | upper edge      | lower edge
 // bars        | position   | end of the bar  | where the bar begins; empty: at 0, or on the series

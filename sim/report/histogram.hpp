@@ -5,7 +5,7 @@
 //   share(bin) = trials with low <= x < high / all trials;  the last bin holds its upper end too
 //
 // symbol    | meaning                                           | unit | origin
-// ----------|---------------------------------------------------|------|-----------------------------
+// ----------|---------------------------------------------------|------|---------------------------
 // low, high | equal parts of the range from least to greatest   | as x | distribution
 // share     | adds up to 1 over the bins                        | 1    | counted
 //
