@@ -34,13 +34,18 @@ bool is_text(const fs::path& path) {
   return extensions.contains(path.extension().string());
 }
 
+bool is_picture(const fs::path& path) {
+  return path.extension() == ".png";
+}
+
 void add_file(Tree& tree, const fs::path& root, const fs::directory_entry& entry) {
-  if (!entry.is_regular_file() || entry.is_symlink() || !is_text(entry.path())) {
+  const bool picture = is_picture(entry.path());
+  if (!entry.is_regular_file() || entry.is_symlink() || !(picture || is_text(entry.path()))) {
     return;
   }
   const bool executable = (entry.status().permissions() & fs::perms::owner_exec) != fs::perms::none;
   tree.files.push_back({fs::relative(entry.path(), root).generic_string(),
-                        read_file(entry.path(), kMaxFileBytes),
+                        picture ? std::string() : read_file(entry.path(), kMaxFileBytes),
                         executable});
 }
 

@@ -26,7 +26,8 @@ struct Tree {
 
 using Offences = std::vector<std::string>;
 
-// Every text file below `root` in the folders of the project, without build trees.
+// Every text file below `root` in the folders of the project, without build trees; pictures, which
+// documents show, with empty text.
 [[nodiscard]] Tree load_tree(const std::filesystem::path& root);
 
 // The repository these tests were built from, read once.
