@@ -1,5 +1,6 @@
 #include "gui/models/comparison.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "gui/models/text.hpp"
@@ -15,7 +16,10 @@ QString change_text(report::Dimension dimension, const report::Compared& cell) {
     return {};
   }
   QString text = qt(report::format_change(dimension, *cell.change));
-  if (cell.relative && *cell.change != 0.0 && dimension != report::Dimension::fraction) {
+  // Beyond ten times the first figure a percentage says nothing.
+  constexpr double kMostRelative = 10.0;
+  if (cell.relative && *cell.change != 0.0 && std::abs(*cell.relative) <= kMostRelative &&
+      dimension != report::Dimension::fraction) {
     const QString sign = *cell.relative > 0.0 ? "+" : "";
     text += " (" + sign + shown(report::Dimension::fraction, *cell.relative) + ")";
   }

@@ -93,7 +93,10 @@ std::string format_change(Dimension dimension, double change) {
   switch (dimension) {
     case Dimension::fraction: {
       constexpr double kPercent = 100.0;
-      return fmt::format("{}{:.2f} points", sign, size * kPercent);
+      constexpr double kShown = 0.005;  // points: less would read 0.00
+      const double points = size * kPercent;
+      return points < kShown ? "less than 0.01 points"
+                             : fmt::format("{}{:.2f} points", sign, points);
     }
     case Dimension::date:
       return sign + format_time(seconds(size));

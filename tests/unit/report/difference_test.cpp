@@ -46,6 +46,7 @@ TEST(Difference, LeavesOutWhatOneSideDoesNotHave) {
 TEST(Difference, ReadsWithItsSign) {
   EXPECT_EQ(format_change(Dimension::time, 1.5), "+1.50 s");
   EXPECT_EQ(format_change(Dimension::fraction, -0.0231), "-2.31 points");
+  EXPECT_EQ(format_change(Dimension::fraction, -0.00001), "less than 0.01 points");
   EXPECT_EQ(format_change(Dimension::dollars, -2.0e6), "-$2.00M");
   EXPECT_EQ(format_change(Dimension::date, 3.0 * 86400), "+3.00 d");
   EXPECT_EQ(format_change(Dimension::count, 0.0), "no change");
