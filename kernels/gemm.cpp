@@ -11,6 +11,7 @@
 #include "kernels/device/status.hpp"
 #include "kernels/device/stream.hpp"
 #include "kernels/families.hpp"
+#include "kernels/library_call.hpp"
 #include "kernels/lt_algorithm.hpp"
 #include "kernels/product.hpp"
 
@@ -19,54 +20,7 @@ namespace orrery::kernels {
 namespace {
 
 constexpr int kCandidates = 16;
-constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;  // what frameworks give on Hopper
 constexpr int kSampled = 40;  // rows and columns of a checked result
-
-template <auto kDestroy>
-struct Destroyer {
-  template <typename T>
-  void operator()(T* handle) const {
-    static_cast<void>(kDestroy(handle));
-  }
-};
-
-template <typename Handle, auto kDestroy>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<kDestroy>>;
-
-using Context = Owned<cublasLtHandle_t, cublasLtDestroy>;
-using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
-using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
-using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
-
-// What the library refuses while a product is described is a case it does not offer: an older
-// run-time library does not know a scale mode and calls it an invalid value.
-void check_described(cublasStatus_t status, std::string_view what) {
-  if (status == CUBLAS_STATUS_INVALID_VALUE) {
-    throw Unsupported(fmt::format("cuBLASLt refuses to {}", what),
-                      status_text(Library::cublas, status, cublasLtGetStatusName(status)));
-  }
-  check(status, what);
-}
-
-cudaDataType_t data_type(Element element) {
-  switch (element) {
-    case Element::fp32:
-      return CUDA_R_32F;
-    case Element::bf16:
-      return CUDA_R_16BF;
-    case Element::fp16:
-      return CUDA_R_16F;
-    case Element::e4m3:
-      return CUDA_R_8F_E4M3;
-    case Element::e5m2:
-      return CUDA_R_8F_E5M2;
-    case Element::e8m0:
-      return CUDA_R_8F_UE8M0;
-    case Element::e2m1:
-      return CUDA_R_4F_E2M1;
-  }
-  return CUDA_R_32F;
-}
 
 std::int32_t library_mode(ScaleMode mode) {
   switch (mode) {
@@ -87,31 +41,6 @@ std::int32_t library_mode(ScaleMode mode) {
   return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
 }
 
-template <typename T>
-void set(const Description& description, cublasLtMatmulDescAttributes_t attribute, T value) {
-  check_described(
-      cublasLtMatmulDescSetAttribute(description.get(), attribute, &value, sizeof(value)),
-      "describe the product");
-}
-
-Layout layout_of(cudaDataType_t type, std::int64_t rows, std::int64_t columns) {
-  cublasLtMatrixLayout_t layout = nullptr;
-  check_described(cublasLtMatrixLayoutCreate(&layout,
-                                             type,
-                                             static_cast<std::uint64_t>(rows),
-                                             static_cast<std::uint64_t>(columns),
-                                             rows),
-                  "describe a matrix");
-  return Layout(layout);
-}
-
-// Column-major view of an operand: the contiguous dimension is the rows of the view.
-Layout layout_of(const ProductOperand& operand) {
-  const cudaDataType_t type = data_type(operand.element);
-  return operand.reduced_contiguous ? layout_of(type, operand.reduced, operand.outer)
-                                    : layout_of(type, operand.outer, operand.reduced);
-}
-
 struct OperandSet {
   DeviceBuffer a;
   DeviceBuffer b;
@@ -119,7 +48,7 @@ struct OperandSet {
   DeviceBuffer b_scales;
   DeviceBuffer d;
   ProductSeeds seeds;
-  Description description;  // holds the pointers of the scales
+  LtDescription description;  // holds the pointers of the scales
 };
 
 class LtProduct final : public Runnable {
@@ -146,17 +75,17 @@ class LtProduct final : public Runnable {
 
  private:
   void add_set(std::uint64_t seed, int multiprocessors, Stream stream);
-  [[nodiscard]] Description describe(const OperandSet& set, int multiprocessors) const;
+  [[nodiscard]] LtDescription describe(const OperandSet& set, int multiprocessors) const;
   void choose();
   void search(Stream stream);
   [[nodiscard]] double seconds_of(const cublasLtMatmulAlgo_t& algorithm, Stream stream);
   void run(const OperandSet& set, const cublasLtMatmulAlgo_t& algorithm, Stream stream) const;
 
   Product product_;
-  Context context_;
-  Layout a_;
-  Layout b_;
-  Layout d_;
+  LtContext context_;
+  LtLayout a_;
+  LtLayout b_;
+  LtLayout d_;
   DeviceBuffer workspace_;
   std::vector<OperandSet> sets_;
   std::vector<cublasLtMatmulHeuristicResult_t> candidates_;
@@ -165,12 +94,10 @@ class LtProduct final : public Runnable {
 };
 
 LtProduct::LtProduct(const Product& product, const PrepareOptions& options) : product_(product) {
-  cublasLtHandle_t handle = nullptr;
-  check(cublasLtCreate(&handle), "start cuBLASLt");
-  context_.reset(handle);
+  context_ = start_lt();
   a_ = layout_of(product.a);
   b_ = layout_of(product.b);
-  d_ = layout_of(data_type(product.result), product.n, product.m);
+  d_ = layout_of(library_type(product.result), product.n, product.m);
   workspace_ = DeviceBuffer(kWorkspaceBytes);
   // Ask before operands are allocated: most unsupported cases end here.
   OperandSet asked;
@@ -235,11 +162,11 @@ void LtProduct::add_set(std::uint64_t seed, int multiprocessors, Stream stream) 
   sets_.push_back(std::move(set));
 }
 
-Description LtProduct::describe(const OperandSet& set, int multiprocessors) const {
+LtDescription LtProduct::describe(const OperandSet& set, int multiprocessors) const {
   cublasLtMatmulDesc_t raw = nullptr;
   const auto compute = product_.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   check_described(cublasLtMatmulDescCreate(&raw, compute, CUDA_R_32F), "describe the product");
-  Description description(raw);
+  LtDescription description(raw);
   kernels::set(description,
                CUBLASLT_MATMUL_DESC_TRANSA,
                std::int32_t{product_.a.reduced_contiguous ? CUBLAS_OP_T : CUBLAS_OP_N});
@@ -268,15 +195,7 @@ Description LtProduct::describe(const OperandSet& set, int multiprocessors) cons
 
 // The library's candidates for this product, best first by its own estimate.
 void LtProduct::choose() {
-  cublasLtMatmulPreference_t raw = nullptr;
-  check(cublasLtMatmulPreferenceCreate(&raw), "state a preference");
-  const Preference preference(raw);
-  const auto workspace = static_cast<std::uint64_t>(kWorkspaceBytes);
-  check(cublasLtMatmulPreferenceSetAttribute(preference.get(),
-                                             CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                             &workspace,
-                                             sizeof(workspace)),
-        "state a preference");
+  const LtPreference preference = workspace_preference();
   std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results = {};
   int count = 0;
   check_described(cublasLtMatmulAlgoGetHeuristic(context_.get(),

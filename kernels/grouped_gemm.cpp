@@ -9,6 +9,7 @@
 #include "kernels/device/status.hpp"
 #include "kernels/device/stream.hpp"
 #include "kernels/families.hpp"
+#include "kernels/library_call.hpp"
 #include "kernels/product.hpp"
 #include "sim/base/error.hpp"
 
@@ -16,61 +17,12 @@ namespace orrery::kernels {
 
 namespace {
 
-constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
 constexpr int kSampled = 12;  // rows and columns of a checked group
 
-struct ContextDestroyer {
-  void operator()(cublasHandle_t context) const {
-    static_cast<void>(cublasDestroy(context));
-  }
-};
-
-using Context = std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, ContextDestroyer>;
-
-cudaDataType_t data_type(Element element) {
-  switch (element) {
-    case Element::bf16:
-      return CUDA_R_16BF;
-    case Element::fp16:
-      return CUDA_R_16F;
-    default:
-      return CUDA_R_32F;
-  }
-}
-
-// The arguments of one call: every group is one product. Host arrays, but for the pointers.
-struct Arguments {
-  std::vector<cublasOperation_t> transpose_a;
-  std::vector<cublasOperation_t> transpose_b;
-  std::vector<std::int64_t> rows;     // of the column-major result: n
-  std::vector<std::int64_t> columns;  // m
-  std::vector<std::int64_t> reduced;
-  std::vector<std::int64_t> stride_a;
-  std::vector<std::int64_t> stride_b;
-  std::vector<std::int64_t> stride_d;
-  std::vector<std::int64_t> products;  // of each group: 1
-  std::vector<float> alpha;
-  std::vector<float> beta;
-};
-
-std::int64_t stride_of(const ProductOperand& operand) {
-  return operand.reduced_contiguous ? operand.reduced : operand.outer;
-}
-
-Arguments arguments_of(const std::vector<Product>& products) {
-  Arguments arguments;
+GroupedArguments arguments_of(const std::vector<Product>& products) {
+  GroupedArguments arguments;
   for (const Product& product : products) {
-    arguments.transpose_a.push_back(product.a.reduced_contiguous ? CUBLAS_OP_T : CUBLAS_OP_N);
-    arguments.transpose_b.push_back(product.b.reduced_contiguous ? CUBLAS_OP_N : CUBLAS_OP_T);
-    arguments.rows.push_back(product.n);
-    arguments.columns.push_back(product.m);
-    arguments.reduced.push_back(product.k);
-    arguments.stride_a.push_back(stride_of(product.a));
-    arguments.stride_b.push_back(stride_of(product.b));
-    arguments.stride_d.push_back(product.n);
-    arguments.products.push_back(1);
-    arguments.alpha.push_back(1.0F);
-    arguments.beta.push_back(product.accumulates ? 1.0F : 0.0F);
+    arguments.add(product);
   }
   return arguments;
 }
@@ -122,21 +74,19 @@ class GroupedProduct final : public Runnable {
   void require_capture(Stream stream);
 
   std::vector<Product> products_;
-  Arguments arguments_;
-  Context context_;
+  GroupedArguments arguments_;
+  BlasContext context_;
   DeviceBuffer workspace_;
   std::vector<OperandSet> sets_;
 };
 
 GroupedProduct::GroupedProduct(std::vector<Product> products, const PrepareOptions& options)
     : products_(std::move(products)), arguments_(arguments_of(products_)) {
-  cublasHandle_t handle = nullptr;
-  check(cublasCreate(&handle), "start cuBLAS");
-  context_.reset(handle);
+  context_ = start_blas();
   workspace_ = DeviceBuffer(kWorkspaceBytes);
-  check(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST), "set the pointer mode");
   if (options.multiprocessors > 0) {
-    check(cublasSetSmCountTarget(handle, options.multiprocessors), "limit the multiprocessors");
+    check(cublasSetSmCountTarget(context_.get(), options.multiprocessors),
+          "limit the multiprocessors");
   }
   const Extents bytes = extents_of(products_);
   const int sets = operand_sets(
@@ -204,35 +154,7 @@ void GroupedProduct::add_set(std::uint64_t seed, Stream stream) {
 
 void GroupedProduct::launch(Stream stream, int copy) {
   const OperandSet& set = sets_[static_cast<std::size_t>(copy)];
-  const auto groups = products_.size();
-  auto* const pointers = set.pointers.as<void*>();
-  const Product& first = products_.front();
-  check(cublasSetStream(context_.get(), stream), "set the stream of cuBLAS");
-  // cublasSetStream gives back the library's own workspace, which a captured graph may not use.
-  check(cublasSetWorkspace(
-            context_.get(), workspace_.data(), static_cast<std::size_t>(workspace_.bytes())),
-        "set the workspace of cuBLAS");
-  const cublasStatus_t status = cublasGemmGroupedBatchedEx_64(context_.get(),
-                                                              arguments_.transpose_a.data(),
-                                                              arguments_.transpose_b.data(),
-                                                              arguments_.rows.data(),
-                                                              arguments_.columns.data(),
-                                                              arguments_.reduced.data(),
-                                                              arguments_.alpha.data(),
-                                                              pointers,
-                                                              data_type(first.a.element),
-                                                              arguments_.stride_a.data(),
-                                                              pointers + groups,
-                                                              data_type(first.b.element),
-                                                              arguments_.stride_b.data(),
-                                                              arguments_.beta.data(),
-                                                              pointers + 2 * groups,
-                                                              data_type(first.result),
-                                                              arguments_.stride_d.data(),
-                                                              static_cast<std::int64_t>(groups),
-                                                              arguments_.products.data(),
-                                                              CUBLAS_COMPUTE_32F);
-  check(status, "run cublasGemmGroupedBatchedEx");
+  run_grouped(context_, arguments_, set.pointers, workspace_, stream);
 }
 
 Verification GroupedProduct::verify(Stream stream) {

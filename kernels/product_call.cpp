@@ -1,81 +1,22 @@
 #include "kernels/product_call.hpp"
 
-#include <cublasLt.h>
-#include <cublas_v2.h>
-
-#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "kernels/device/status.hpp"
 #include "kernels/device/stream.hpp"
+#include "kernels/library_call.hpp"
 #include "kernels/product.hpp"
 
 namespace orrery::kernels {
 
 namespace {
 
-constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;  // as gemm.cpp
-
-template <auto kDestroy>
-struct Destroyer {
-  template <typename T>
-  void operator()(T* handle) const {
-    static_cast<void>(kDestroy(handle));
-  }
-};
-
-template <typename Handle, auto kDestroy>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<kDestroy>>;
-
-using LtContext = Owned<cublasLtHandle_t, cublasLtDestroy>;
-using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
-using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
-using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
-using Context = Owned<cublasHandle_t, cublasDestroy>;
-
 [[noreturn]] void throw_unsupported() {
   throw Unsupported("the library has no algorithm for this product",
                     status_text(Library::cublas,
                                 CUBLAS_STATUS_NOT_SUPPORTED,
                                 cublasLtGetStatusName(CUBLAS_STATUS_NOT_SUPPORTED)));
-}
-
-cudaDataType_t data_type(Element element) {
-  switch (element) {
-    case Element::bf16:
-      return CUDA_R_16BF;
-    case Element::fp16:
-      return CUDA_R_16F;
-    case Element::e4m3:
-      return CUDA_R_8F_E4M3;
-    case Element::e5m2:
-      return CUDA_R_8F_E5M2;
-    default:
-      return CUDA_R_32F;
-  }
-}
-
-Layout layout_of(cudaDataType_t type, std::int64_t rows, std::int64_t columns) {
-  cublasLtMatrixLayout_t layout = nullptr;
-  check(cublasLtMatrixLayoutCreate(&layout,
-                                   type,
-                                   static_cast<std::uint64_t>(rows),
-                                   static_cast<std::uint64_t>(columns),
-                                   rows),
-        "describe a matrix");
-  return Layout(layout);
-}
-
-Layout layout_of(const ProductOperand& operand) {
-  const cudaDataType_t type = data_type(operand.element);
-  return operand.reduced_contiguous ? layout_of(type, operand.reduced, operand.outer)
-                                    : layout_of(type, operand.outer, operand.reduced);
-}
-
-template <typename T>
-void set(const Description& description, cublasLtMatmulDescAttributes_t attribute, T value) {
-  check(cublasLtMatmulDescSetAttribute(description.get(), attribute, &value, sizeof(value)),
-        "describe the product");
 }
 
 Product dense_product(const KernelCase& kernel) {
@@ -95,12 +36,10 @@ struct ProductCall::Plan {
     if (product.a.scales != ScaleMode::none && product.a.scales != ScaleMode::tensor) {
       throw_unsupported();
     }
-    cublasLtHandle_t handle = nullptr;
-    check(cublasLtCreate(&handle), "start cuBLASLt");
-    context.reset(handle);
+    context = start_lt();
     a = layout_of(product.a);
     b = layout_of(product.b);
-    d = layout_of(data_type(product.result), product.n, product.m);
+    d = layout_of(library_type(product.result), product.n, product.m);
     describe();
     choose();
   }
@@ -128,13 +67,7 @@ struct ProductCall::Plan {
   }
 
   void choose() {
-    cublasLtMatmulPreference_t raw = nullptr;
-    check(cublasLtMatmulPreferenceCreate(&raw), "state a preference");
-    const Preference preference(raw);
-    const auto bytes = static_cast<std::uint64_t>(kWorkspaceBytes);
-    check(cublasLtMatmulPreferenceSetAttribute(
-              preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof(bytes)),
-          "state a preference");
+    const LtPreference preference = workspace_preference();
     int count = 0;
     check(cublasLtMatmulAlgoGetHeuristic(context.get(),
                                          description.get(),
@@ -159,10 +92,10 @@ struct ProductCall::Plan {
   Product product;
   const DeviceBuffer& workspace;
   LtContext context;
-  Description description;
-  Layout a;
-  Layout b;
-  Layout d;
+  LtDescription description;
+  LtLayout a;
+  LtLayout b;
+  LtLayout d;
   cublasLtMatmulHeuristicResult_t chosen = {};
 };
 
@@ -217,43 +150,16 @@ struct GroupedCall::Plan {
                                           weight ? tokens : extent(kernel, "k")));
       // The library takes no empty product; an expert without tokens has none.
       if (tokens > 0) {
-        add(group_products.back());
+        arguments.add(group_products.back());
       }
     }
-    cublasHandle_t handle = nullptr;
-    check(cublasCreate(&handle), "start cuBLAS");
-    context.reset(handle);
-    check(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST), "set the pointer mode");
-  }
-
-  void add(const Product& product) {
-    transpose_a.push_back(product.a.reduced_contiguous ? CUBLAS_OP_T : CUBLAS_OP_N);
-    transpose_b.push_back(product.b.reduced_contiguous ? CUBLAS_OP_N : CUBLAS_OP_T);
-    rows.push_back(product.n);
-    columns.push_back(product.m);
-    reduced.push_back(product.k);
-    stride_a.push_back(product.a.reduced_contiguous ? product.a.reduced : product.a.outer);
-    stride_b.push_back(product.b.reduced_contiguous ? product.b.reduced : product.b.outer);
-    stride_d.push_back(product.n);
-    products.push_back(1);
-    alpha.push_back(1.0F);
-    beta.push_back(product.accumulates ? 1.0F : 0.0F);
+    context = start_blas();
   }
 
   const DeviceBuffer& workspace;
-  Context context;
+  BlasContext context;
   std::vector<Product> group_products;  // empty ones too: their weights have a place
-  std::vector<cublasOperation_t> transpose_a;
-  std::vector<cublasOperation_t> transpose_b;
-  std::vector<std::int64_t> rows;
-  std::vector<std::int64_t> columns;
-  std::vector<std::int64_t> reduced;
-  std::vector<std::int64_t> stride_a;
-  std::vector<std::int64_t> stride_b;
-  std::vector<std::int64_t> stride_d;
-  std::vector<std::int64_t> products;
-  std::vector<float> alpha;
-  std::vector<float> beta;
+  GroupedArguments arguments;
 };
 
 GroupedCall::GroupedCall(const KernelCase& kernel, const DeviceBuffer& workspace)
@@ -290,37 +196,7 @@ DeviceBuffer GroupedCall::addresses(const ProductPointers& pointers, Stream stre
 }
 
 void GroupedCall::launch(const DeviceBuffer& addresses, Stream stream) const {
-  const Plan& plan = *plan_;
-  const std::size_t groups = plan.rows.size();
-  auto* const pointers = addresses.as<void*>();
-  const Product& first = plan.group_products.front();
-  check(cublasSetStream(plan.context.get(), stream), "set the stream of cuBLAS");
-  // cublasSetStream gives back the library's own workspace, which a captured graph may not use.
-  check(cublasSetWorkspace(plan.context.get(),
-                           plan.workspace.data(),
-                           static_cast<std::size_t>(plan.workspace.bytes())),
-        "set the workspace of cuBLAS");
-  check(cublasGemmGroupedBatchedEx_64(plan.context.get(),
-                                      plan.transpose_a.data(),
-                                      plan.transpose_b.data(),
-                                      plan.rows.data(),
-                                      plan.columns.data(),
-                                      plan.reduced.data(),
-                                      plan.alpha.data(),
-                                      pointers,
-                                      data_type(first.a.element),
-                                      plan.stride_a.data(),
-                                      pointers + groups,
-                                      data_type(first.b.element),
-                                      plan.stride_b.data(),
-                                      plan.beta.data(),
-                                      pointers + 2 * groups,
-                                      data_type(first.result),
-                                      plan.stride_d.data(),
-                                      static_cast<std::int64_t>(groups),
-                                      plan.products.data(),
-                                      CUBLAS_COMPUTE_32F),
-        "run cublasGemmGroupedBatchedEx");
+  run_grouped(plan_->context, plan_->arguments, addresses, plan_->workspace, stream);
 }
 
 }  // namespace orrery::kernels

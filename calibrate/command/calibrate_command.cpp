@@ -314,13 +314,8 @@ cli::ExitCode calibrate_command(int argc, const char* const* argv, const Devices
                "orrery calibrate");
   CommandOptions options;
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success&) {
-    cli::deliver(app.help(), std::nullopt);
+  if (!cli::parse_program(app, argc, argv, "calibrate")) {
     return cli::ExitCode::ok;
-  } catch (const CLI::ParseError& error) {
-    throw cli::UsageError(fmt::format("calibrate: {}", error.what()));
   }
   if (!options.output && !options.list && !options.check) {
     throw cli::UsageError("calibrate: say where the profile goes: -o FILE");

@@ -302,13 +302,8 @@ cli::ExitCode fit_command(int argc, const char* const* argv) {
                "orrery fit");
   CommandOptions options;
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success&) {
-    cli::deliver(app.help(), std::nullopt);
+  if (!cli::parse_program(app, argc, argv, "fit")) {
     return cli::ExitCode::ok;
-  } catch (const CLI::ParseError& error) {
-    throw cli::UsageError(fmt::format("fit: {}", error.what()));
   }
   return fit_files(options);
 }

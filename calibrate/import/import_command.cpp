@@ -320,13 +320,8 @@ Exit codes: 0 ok, 2 usage, 3 a log is broken or says too little, 5 no such GPU p
 output.)");
   CommandOptions options;
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success&) {
-    cli::deliver(app.help(), std::nullopt);
+  if (!cli::parse_program(app, argc, argv, "import")) {
     return cli::ExitCode::ok;
-  } catch (const CLI::ParseError& error) {
-    throw cli::UsageError(fmt::format("import: {}", error.what()));
   }
   return import_files(options);
 }

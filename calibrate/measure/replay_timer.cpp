@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 #include <thread>
 
-#include "calibrate/samples/summary.hpp"
+#include "calibrate/measure/device_readings.hpp"
 #include "kernels/device/stream.hpp"
 
 namespace orrery::calibrate {
@@ -18,48 +17,6 @@ using kernels::Stream;
 
 constexpr int kUncounted = 3;
 constexpr std::size_t kSamplesPerReading = 4;
-
-// What NVML said while the replays ran.
-class Readings {
- public:
-  explicit Readings(const kernels::Nvml& nvml) : nvml_(nvml) {}
-
-  void take() {
-    const kernels::GpuReading reading = nvml_.read();
-    keep(reading.sm_clock, clocks_);
-    keep(reading.power, powers_);
-    keep(reading.temperature, temperatures_);
-    if (reading.reasons && kernels::is_throttled(*reading.reasons)) {
-      for (const std::string& name : kernels::reason_names(*reading.reasons)) {
-        throttled_.insert(name);
-      }
-    }
-  }
-
-  [[nodiscard]] DeviceState state() const {
-    return {.sm_clock = median(clocks_),
-            .power = median(powers_),
-            .temperature = median(temperatures_),
-            .throttled = {throttled_.begin(), throttled_.end()}};
-  }
-
- private:
-  static void keep(const std::optional<double>& value, std::vector<double>& values) {
-    if (value) {
-      values.push_back(*value);
-    }
-  }
-
-  static std::optional<double> median(const std::vector<double>& values) {
-    return values.empty() ? std::nullopt : std::optional(summarise(values).median);
-  }
-
-  const kernels::Nvml& nvml_;
-  std::vector<double> clocks_;
-  std::vector<double> powers_;
-  std::vector<double> temperatures_;
-  std::set<std::string> throttled_;
-};
 
 // One call after a few that are not counted: their first launch loads the kernel.
 Seconds time_of_one(kernels::Runnable& runnable, Stream stream) {
@@ -121,7 +78,7 @@ Timing time_calls(kernels::Runnable& runnable,
                   Regime regime,
                   const TimingRules& rules) {
   const Replays replays(runnable, stream, rules);
-  Readings readings(nvml);
+  DeviceReadings readings;
   if (regime == Regime::sustained) {
     for (int i = 0; i < kUncounted; ++i) {
       (void)replays.run([] {});
@@ -136,7 +93,7 @@ Timing time_calls(kernels::Runnable& runnable,
     const bool read = timing.times.size() % kSamplesPerReading == 0;
     const Seconds time = replays.run([&] {
       if (read) {
-        readings.take();
+        readings.take(nvml);
       }
     });
     spent += time;

@@ -5,9 +5,9 @@
 
 #include <cmath>
 #include <numeric>
-#include <set>
 #include <vector>
 
+#include "calibrate/measure/device_readings.hpp"
 #include "calibrate/validate/device_step.hpp"
 #include "calibrate/validate/reference_step.hpp"
 #include "kernels/device/device_info.hpp"
@@ -22,44 +22,6 @@ constexpr float kCheckedRate = 1e-4F;
 constexpr float kTimedRate = 1e-7F;  // hundreds of steps leave the data, and the power, as they are
 constexpr double kWideError = 0.05;
 constexpr double kNarrowError = 0.30;
-
-class Readings {
- public:
-  void take(const kernels::Nvml& nvml) {
-    const kernels::GpuReading reading = nvml.read();
-    keep(reading.sm_clock, clocks_);
-    keep(reading.power, powers_);
-    keep(reading.temperature, temperatures_);
-    if (reading.reasons && kernels::is_throttled(*reading.reasons)) {
-      for (const std::string& name : kernels::reason_names(*reading.reasons)) {
-        throttled_.insert(name);
-      }
-    }
-  }
-
-  [[nodiscard]] DeviceState state() const {
-    return {.sm_clock = median(clocks_),
-            .power = median(powers_),
-            .temperature = median(temperatures_),
-            .throttled = {throttled_.begin(), throttled_.end()}};
-  }
-
- private:
-  static void keep(const std::optional<double>& value, std::vector<double>& values) {
-    if (value) {
-      values.push_back(*value);
-    }
-  }
-
-  static std::optional<double> median(const std::vector<double>& values) {
-    return values.empty() ? std::nullopt : std::optional(summarise(values).median);
-  }
-
-  std::vector<double> clocks_;
-  std::vector<double> powers_;
-  std::vector<double> temperatures_;
-  std::set<std::string> throttled_;
-};
 
 // Seconds that the device takes for what `enqueue` puts on the stream; `during` runs on the host.
 template <typename Enqueue, typename During>
@@ -128,7 +90,7 @@ StepTiming DeviceStepBench::time_step(const StepProgram& program, const StepTimi
   while (spent < rules.warm_up) {
     spent += replay([] {});
   }
-  Readings readings;
+  DeviceReadings readings;
   std::vector<double> times;
   spent = Seconds{};
   while (spent < rules.loop || times.size() < static_cast<std::size_t>(rules.fewest)) {

@@ -197,13 +197,8 @@ cli::ExitCode validate_command(int argc,
                "orrery validate --hardware");
   CommandOptions options;
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success&) {
-    cli::deliver(app.help(), std::nullopt);
+  if (!cli::parse_program(app, argc, argv, "validate")) {
     return cli::ExitCode::ok;
-  } catch (const CLI::ParseError& error) {
-    throw cli::UsageError(fmt::format("validate: {}", error.what()));
   }
   return run(options, make_bench);
 }

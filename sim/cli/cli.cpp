@@ -174,6 +174,18 @@ ExitCode ending_of(const Action& body) {
 
 }  // namespace
 
+bool parse_program(CLI::App& app, int argc, const char* const* argv, std::string_view command) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success&) {
+    deliver(app.help(), std::nullopt);
+    return false;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(fmt::format("{}: {}", command, error.what()));
+  }
+  return true;
+}
+
 int run_guarded(const Action& body) {
   prepare_streams();
   static_cast<void>(std::signal(SIGABRT, exit_as_internal));

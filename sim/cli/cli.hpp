@@ -7,11 +7,16 @@
 
 #include <functional>
 #include <stdexcept>
+#include <string_view>
 
 #include "sim/cli/exit_code.hpp"
 
 namespace orrery::sweep {
 class Crew;
+}
+
+namespace CLI {
+class App;
 }
 
 namespace orrery::cli {
@@ -24,6 +29,13 @@ class UsageError : public std::runtime_error {
 
 // Runs the body of a program: what leaves it as an exception becomes a message and an exit code.
 [[nodiscard]] int run_guarded(const std::function<ExitCode()>& body);
+
+// For programs of their own: false after --help, which is delivered. Throws UsageError, led by the
+// name of the command: "fit: ...".
+[[nodiscard]] bool parse_program(CLI::App& app,
+                                 int argc,
+                                 const char* const* argv,
+                                 std::string_view command);
 
 [[nodiscard]] int run_cli(int argc, const char* const* argv);
 

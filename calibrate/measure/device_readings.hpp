@@ -1,0 +1,29 @@
+#pragma once
+
+// In which state was the GPU while something ran on it? Readings of NVML, as medians.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "calibrate/samples/sample.hpp"
+#include "kernels/device/nvml.hpp"
+
+namespace orrery::calibrate {
+
+class DeviceReadings {
+ public:
+  void take(const kernels::Nvml& nvml);
+
+  // What NVML never answered is absent; reasons are those seen in any reading.
+  [[nodiscard]] DeviceState state() const;
+
+ private:
+  std::vector<double> clocks_;
+  std::vector<double> powers_;
+  std::vector<double> temperatures_;
+  std::set<std::string> throttled_;
+};
+
+}  // namespace orrery::calibrate
