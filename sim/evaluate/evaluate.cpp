@@ -88,7 +88,10 @@ bool run_step(const scenario::Scenario& scenario,
   auto outcome = step::simulate_step(
       input,
       resolved.costs,
-      {.timeline = options.timelines, .ticks = options.ticks, .operations = options.operations});
+      {.timeline = options.timelines,
+       .ticks = options.ticks,
+       .operations = options.operations,
+       .operation_timeline = options.operation_timeline && options.timelines && !options.ticks});
   if (const auto* problem = std::get_if<step::StepProblem>(&outcome)) {
     diagnostics.error(
         scenario.where(problem->key), problem->key, problem->message, problem->allowed);

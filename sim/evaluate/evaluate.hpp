@@ -30,7 +30,8 @@ struct EvaluateOptions {
   bool timelines = false;                   // keep the step's slices and the intervals of one trial
   bool ticks = false;  // the step's slices in ticks of layers: its schedule without hardware
   std::uint32_t timeline_trial = 0;
-  bool operations = false;  // keep the account by operation
+  bool operations = false;          // keep the account by operation
+  bool operation_timeline = false;  // and the operations within the step's slices; needs timelines
   bool levers = true;
   std::optional<hardware::ProfileSearch> search = {};  // default: hardware::default_search
   std::stop_token stop = {};

@@ -19,6 +19,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -124,6 +125,8 @@ struct OperationShare {
   double count = 0.0;  // how often it runs per step
 };
 
+struct OperationTimeline;  // operation_timeline.hpp
+
 struct StepResult {
   SimTime step_time;
   std::int64_t gpus = 1;
@@ -136,6 +139,8 @@ struct StepResult {
   bool given = false;  // the scenario stated the step time; there is no ledger detail
   std::vector<Slice> slices;
   std::vector<OperationShare> operations;
+  // The operations within the slices; absent unless asked for.
+  std::shared_ptr<const OperationTimeline> operation_timeline;
   std::vector<SimTime> draws;  // step times of the draws of unequal GPUs, ascending; else empty
 };
 

@@ -49,6 +49,7 @@ struct StepOptions {
   bool timeline = true;    // keep the slices
   bool ticks = false;      // slices in ticks of layers (unit_times.hpp) in place of simulated time
   bool operations = true;  // keep the account by operation
+  bool operation_timeline = false;  // keep the operations within the slices: needs `timeline`
 };
 
 // Keeps the structure of its last steps: lists and step graph depend on degrees, micro-batches and
