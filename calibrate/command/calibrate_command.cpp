@@ -133,10 +133,12 @@ std::string list_text(const std::vector<SweepCase>& exact, const std::vector<Swe
   std::string text;
   for (const std::vector<SweepCase>* part : {&exact, &cases}) {
     for (const SweepCase& planned : *part) {
+      const bool burst = planned.regime == Regime::burst;
+      const std::string how = burst ? "burst" : to_text(planned.condition);
       text += fmt::format("{:<10}  {}{}\n",
                           planned.block,
                           kernels::to_text(planned.kernel),
-                          planned.regime == Regime::burst ? "  (burst)" : "");
+                          how.empty() ? how : fmt::format("  ({})", how));
     }
   }
   return text;
@@ -220,7 +222,6 @@ cli::ExitCode deliver_profile(const Measurements& measurements,
   const ProfileRequest request{.base = options.base,
                                .raw_file = samples.filename().string(),
                                .protocol = protocol_lines(),
-                               .derived = {},
                                .rig = rig_of(options, measurements.fingerprint),
                                .warnings = report.warnings};
   if (!request.rig && any_evidence(measurements, is_collective)) {

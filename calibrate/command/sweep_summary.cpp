@@ -61,7 +61,7 @@ FamilyRates family_of(const Kind& kind, const std::vector<const Sample*>& sample
 }
 
 void add_anchor(const Sample& sample, SweepSummary& summary) {
-  if (sample.kernel != anchor_case() || sample.repeat != 0) {
+  if (sample.kernel != anchor_case() || sample.repeat != 0 || !sample.condition.alone()) {
     return;
   }
   const bool burst = sample.regime == Regime::burst;
@@ -114,6 +114,9 @@ SweepSummary summarise(const Measurements& measurements, const SweepReport& repo
     const KernelCase& kernel = sample.kernel;
     const Kind kind = {kernel.operation, kernel.role, kernel.precision};
     throttled.insert(sample.state.throttled.begin(), sample.state.throttled.end());
+    if (!sample.supported && !sample.condition.alone()) {
+      continue;
+    }
     if (!sample.supported) {
       unsupported.insert(kind);
       continue;
@@ -123,7 +126,7 @@ SweepSummary summarise(const Measurements& measurements, const SweepReport& repo
       anchors.push_back(median_seconds(sample));
     } else {
       ++summary.points;
-      if (sample.regime == Regime::sustained && !sample.functional) {
+      if (sample.regime == Regime::sustained && sample.condition.alone() && !sample.functional) {
         kinds[kind].push_back(&sample);
       }
     }
@@ -141,6 +144,7 @@ SweepSummary summarise(const Measurements& measurements, const SweepReport& repo
     }
   }
   summary.throttled.assign(throttled.begin(), throttled.end());
+  summary.derived = derived_figures(measurements.samples);
   summary.anchors = static_cast<std::int64_t>(anchors.size());
   summary.anchor_spread = spread(anchors);
   return summary;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/profile/derived_figures.hpp"
 #include "calibrate/samples/sample_journal.hpp"
 #include "calibrate/sweep/sweep_runner.hpp"
 
@@ -39,6 +40,7 @@ struct SweepSummary {
   std::vector<std::string> throttled;     // reasons seen
   std::int64_t points = 0;
   std::int64_t anchors = 0;
+  DerivedFigures derived;
   double anchor_spread = 0.0;  // (largest - smallest) / median of the repeated anchor
   SweepReport report;
 };

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "calibrate/command/sweep_summary.hpp"
@@ -11,6 +12,8 @@ namespace orrery::calibrate {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr double kPercent = 100.0;
 
 std::string rate_text(const FamilyRates& family, double rate) {
   return family.counts_flop ? format_flop_rate(flop_per_second(rate))
@@ -65,6 +68,39 @@ Json family_json(const FamilyRates& family) {
           {"implementation", family.implementation}};
 }
 
+// Only what no line above says: copies and bursts stand there.
+std::string derived_text(const DerivedFigures& figures) {
+  struct Words {
+    std::string_view name;
+    std::string_view sentence;
+    double scale;
+    std::string_view unit;
+  };
+
+  constexpr std::array kWords = {
+      Words{"graph_node_us", "a kernel in a graph takes at least", 1.0, "us"},
+      Words{"graph_launch_us", "the launch of a graph", 1.0, "us"},
+      Words{"stream_launch_us", "a kernel launched by itself at least", 1.0, "us"},
+      Words{"d2h_gemm_slowdown", "a product beside a copy to the host takes", 1.0, "times as long"},
+      Words{"gemm_slowdown_per_sm_removed",
+            "a product takes longer per multiprocessor that others use, by",
+            kPercent,
+            "%"},
+      Words{"gemm_slowdown_under_collective",
+            "a product beside a collective takes",
+            1.0,
+            "times as long"}};
+  std::string text;
+  for (const auto& [name, value] : figures) {
+    for (const Words& words : kWords) {
+      if (words.name == name) {
+        text += fmt::format("  {} {:.3g} {}\n", words.sentence, value * words.scale, words.unit);
+      }
+    }
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 }  // namespace
 
 std::string to_text(const SweepSummary& summary) {
@@ -92,6 +128,7 @@ std::string to_text(const SweepSummary& summary) {
   for (const FamilyRates& family : summary.families) {
     text += family_line(family);
   }
+  text += derived_text(summary.derived);
   if (!summary.unsupported.empty()) {
     text += "\nnot offered by this GPU or its libraries:\n";
     for (const std::string& name : summary.unsupported) {
@@ -112,6 +149,10 @@ std::string to_json(const SweepSummary& summary) {
   for (const FamilyRates& family : summary.families) {
     families.push_back(family_json(family));
   }
+  Json derived = Json::object();
+  for (const auto& [name, value] : summary.derived) {
+    derived[std::string(name)] = value;
+  }
   const Json all = {{"schema", "orrery-calibration/1"},
                     {"fingerprint", Json::parse(to_json(summary.fingerprint))},
                     {"points", summary.points},
@@ -123,6 +164,7 @@ std::string to_json(const SweepSummary& summary) {
                       {"repeats", summary.anchors},
                       {"spread", summary.anchor_spread}}},
                     {"families", std::move(families)},
+                    {"derived", std::move(derived)},
                     {"unsupported", summary.unsupported},
                     {"throttled", summary.throttled},
                     {"blocks_repeated", summary.report.blocks_repeated},

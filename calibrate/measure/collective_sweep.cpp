@@ -10,7 +10,9 @@
 #include <set>
 
 #include "calibrate/measure/device_bench.hpp"
+#include "calibrate/measure/replay_timer.hpp"
 #include "calibrate/plan/collective_cases.hpp"
+#include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/samples/summary.hpp"
 #include "kernels/collective.hpp"
 #include "sim/base/error.hpp"
@@ -55,7 +57,8 @@ class Sweep {
   CollectiveOutcome run() {
     const auto shapes = collective_shapes(world_.ranks(), world_.nodes());
     for (const CollectiveShape& shape : shapes) {
-      all_ += static_cast<std::int64_t>(collective_cases(shape).size());
+      all_ += static_cast<std::int64_t>(collective_cases(shape).size() +
+                                        background_cases(shape).size());
     }
     for (const CollectiveShape& shape : shapes) {
       // The first ranks alone: what groups do to each other at once the simulator models.
@@ -82,18 +85,63 @@ class Sweep {
 
   void run_shape(const CollectiveShape& shape, const CollectiveGroup& group) {
     for (const KernelCase& kernel : collective_cases(shape)) {
-      if (agreed(request_.stop.stop_requested(), group)) {
+      if (!step(kernel, {}, group, [&] { measure(kernel, group); })) {
         return;
       }
-      if (agreed(journal_ && journal_->has(kernel, Regime::sustained), group)) {
-        ++done_;
-        continue;
+    }
+    for (const KernelCase& other : background_cases(shape)) {
+      const Condition condition{.kind = Condition::Kind::beside, .count = 0, .other = other};
+      if (!step(anchor_case(), condition, group, [&] { measure_beside(condition, group); })) {
+        return;
       }
-      measure(kernel, group);
-      ++done_;
+    }
+  }
+
+  // Does `work` unless the journal has its sample. False after a stop request.
+  template <typename Work>
+  bool step(const KernelCase& kernel,
+            const Condition& condition,
+            const CollectiveGroup& group,
+            const Work& work) {
+    if (agreed(request_.stop.stop_requested(), group)) {
+      return false;
+    }
+    if (!agreed(journal_ && journal_->has(kernel, Regime::sustained, condition), group)) {
+      work();
       if (request_.progress && outcome_.first) {
-        request_.progress(done_, all_);
+        request_.progress(done_ + 1, all_);
       }
+    }
+    ++done_;
+    return true;
+  }
+
+  // A product on every rank while they exchange: what the collective takes from it.
+  void measure_beside(const Condition& condition, const CollectiveGroup& group) {
+    Sample sample;
+    sample.kernel = anchor_case();
+    sample.condition = condition;
+    sample.block = "collectives";
+    sample.functional = outcome_.functional;
+    const auto largest = [&](double value) { return group.largest(value, stream_.get()); };
+    try {
+      const std::unique_ptr<kernels::Runnable> product = kernels::prepare(sample.kernel, {});
+      const std::unique_ptr<kernels::Collective> other =
+          kernels::make_collective(condition.other.value(), group, {});
+      const Timing alone = time_calls(*product, stream_.get(), nvml_, Regime::sustained, {});
+      sample.alone = largest(summarise(alone.times).median);
+      Timing timing =
+          time_beside(*product, stream_.get(), {*other, other_stream_.get(), largest}, nvml_, {});
+      sample.times = std::move(timing.times);
+      sample.state = std::move(timing.state);
+      sample.implementation = product->implementation();
+    } catch (const kernels::Unsupported& unsupported) {
+      sample.supported = false;
+      sample.status = unsupported.status();
+    }
+    sample.taken_at = utc_now();
+    if (journal_) {
+      journal_->append(sample);
     }
   }
 
@@ -159,6 +207,7 @@ class Sweep {
   const CollectiveRequest& request_;
   kernels::Nvml nvml_;
   kernels::OwnedStream stream_;
+  kernels::OwnedStream other_stream_;
   const CollectiveGroup& world_;
   std::unique_ptr<SampleJournal> journal_;
   CollectiveOutcome outcome_;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "calibrate/plan/sweep_cases.hpp"
+#include "calibrate/samples/summary.hpp"
 #include "sim/base/file.hpp"
 
 namespace orrery::calibrate {
@@ -102,23 +103,69 @@ DeviceBench::DeviceBench(int device, const TimingRules& rules)
       fingerprint_(fingerprint_of(info_, nvml_.limits())) {}
 
 std::unique_ptr<kernels::Runnable> DeviceBench::prepare(const kernels::KernelCase& kernel,
-                                                        bool search) const {
-  return kernels::prepare(
-      kernel, {.rotated = kRotatedL2 * info_.l2, .seed = seed_of(kernel), .search = search});
+                                                        const Preparation& how) const {
+  return kernels::prepare(kernel,
+                          {.rotated = how.rotated ? kRotatedL2 * info_.l2 : 0,
+                           .seed = seed_of(kernel),
+                           .search = how.search,
+                           .multiprocessors = how.multiprocessors});
+}
+
+// The times, and in the sample what the condition is compared with.
+Timing DeviceBench::time(kernels::Runnable& runnable,
+                         const MeasureOptions& options,
+                         Sample& sample) {
+  using Kind = Condition::Kind;
+  const Condition& condition = options.condition;
+  const kernels::Stream stream = stream_.get();
+  if (condition.kind == Kind::enqueued) {
+    return time_enqueued(runnable, stream, nvml_, rules_);
+  }
+  if (condition.kind == Kind::graph) {
+    return time_graph(runnable, stream, nvml_, static_cast<int>(condition.count), rules_);
+  }
+  if (condition.kind == Kind::alone) {
+    return time_calls(runnable, stream, nvml_, options.regime, rules_);
+  }
+  const bool fewer = condition.kind == Kind::fewer_multiprocessors;
+  const std::unique_ptr<kernels::Runnable> whole = fewer ? prepare(sample.kernel, {}) : nullptr;
+  const Timing alone = time_calls(fewer ? *whole : runnable, stream, nvml_, options.regime, rules_);
+  sample.alone = summarise(alone.times).median;
+  if (fewer) {
+    return time_calls(runnable, stream, nvml_, options.regime, rules_);
+  }
+  const std::unique_ptr<kernels::Runnable> other = prepare(condition.other.value(), {});
+  return time_beside(runnable,
+                     stream,
+                     {.other = *other, .stream = other_stream_.get(), .largest = {}},
+                     nvml_,
+                     rules_);
 }
 
 Sample DeviceBench::measure(const kernels::KernelCase& kernel, const MeasureOptions& options) {
-  const std::unique_ptr<kernels::Runnable> runnable = prepare(kernel, options.search);
+  using Kind = Condition::Kind;
+  const Kind kind = options.condition.kind;
+  const bool fewer = kind == Kind::fewer_multiprocessors;
+  const auto removed = static_cast<int>(options.condition.count);
+  if (fewer && removed >= info_.multiprocessors) {
+    throw kernels::Unsupported("the GPU has no more multiprocessors", "too few multiprocessors");
+  }
+  const std::unique_ptr<kernels::Runnable> runnable =
+      prepare(kernel,
+              {.search = options.search,
+               .rotated = kind != Kind::enqueued && kind != Kind::graph,
+               .multiprocessors = fewer ? info_.multiprocessors - removed : 0});
   Sample sample;
   sample.kernel = kernel;
   sample.regime = options.regime;
+  sample.condition = options.condition;
   if (options.verify) {
     const kernels::Verification verification = runnable->verify(stream_.get());
     // What was not written has no error to speak of, but is wrong.
     sample.error =
         verification.passed ? verification.worst_error : std::max(verification.worst_error, 2.0);
   }
-  Timing timing = time_calls(*runnable, stream_.get(), nvml_, options.regime, rules_);
+  Timing timing = time(*runnable, options, sample);
   sample.times = std::move(timing.times);
   sample.state = std::move(timing.state);
   sample.implementation = runnable->implementation();
@@ -132,7 +179,7 @@ Sample DeviceBench::measure(const kernels::KernelCase& kernel, const MeasureOpti
 }
 
 kernels::Verification DeviceBench::verify(const kernels::KernelCase& kernel) {
-  return prepare(kernel, false)->verify(stream_.get());
+  return prepare(kernel, {})->verify(stream_.get());
 }
 
 std::string DeviceBench::now() const {
@@ -140,7 +187,7 @@ std::string DeviceBench::now() const {
 }
 
 void DeviceBench::soak(Seconds duration) {
-  const std::unique_ptr<kernels::Runnable> runnable = prepare(soak_case(), false);
+  const std::unique_ptr<kernels::Runnable> runnable = prepare(soak_case(), {});
   keep_busy(*runnable, stream_.get(), duration);
 }
 

@@ -46,13 +46,24 @@ class DeviceBench : public Bench {
   }
 
  private:
+  // What differs from a case with operands past L2 on the whole GPU.
+  struct Preparation {
+    bool search = false;
+    bool rotated = true;
+    int multiprocessors = 0;
+  };
+
   [[nodiscard]] std::unique_ptr<kernels::Runnable> prepare(const kernels::KernelCase& kernel,
-                                                           bool search) const;
+                                                           const Preparation& how) const;
+  [[nodiscard]] Timing time(kernels::Runnable& runnable,
+                            const MeasureOptions& options,
+                            Sample& sample);
 
   kernels::DeviceInfo info_;
   TimingRules rules_;
   kernels::Nvml nvml_;
   kernels::OwnedStream stream_;
+  kernels::OwnedStream other_stream_;  // of what runs beside
   Fingerprint fingerprint_;
 };
 

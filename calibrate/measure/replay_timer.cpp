@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "calibrate/measure/device_readings.hpp"
 #include "kernels/device/stream.hpp"
+#include "sim/base/error.hpp"
 
 namespace orrery::calibrate {
 
@@ -17,6 +19,9 @@ using kernels::Stream;
 
 constexpr int kUncounted = 3;
 constexpr std::size_t kSamplesPerReading = 4;
+constexpr std::size_t kBesideSamples = 15;
+constexpr double kOutlasts = 3.0;
+constexpr int kMostBeside = 1 << 14;
 
 // One call after a few that are not counted: their first launch loads the kernel.
 Seconds time_of_one(kernels::Runnable& runnable, Stream stream) {
@@ -34,11 +39,14 @@ Seconds time_of_one(kernels::Runnable& runnable, Stream stream) {
 class Replays {
  public:
   Replays(kernels::Runnable& runnable, Stream stream, const TimingRules& rules)
-      : stream_(stream),
-        calls_(std::max(
-            launches_per_replay(time_of_one(runnable, stream), rules.replay, rules.most_calls),
-            runnable.copies())),
-        graph_(stream, [&runnable, this](Stream captured) {
+      : Replays(runnable,
+                stream,
+                std::max(launches_per_replay(
+                             time_of_one(runnable, stream), rules.replay, rules.most_calls),
+                         runnable.copies())) {}
+
+  Replays(kernels::Runnable& runnable, Stream stream, int calls)
+      : stream_(stream), calls_(calls), graph_(stream, [&runnable, this](Stream captured) {
           for (int call = 0; call < calls_; ++call) {
             runnable.launch(captured, call % runnable.copies());
           }
@@ -70,14 +78,11 @@ void idle(Seconds duration) {
   std::this_thread::sleep_for(std::chrono::duration<double>(in_seconds(duration)));
 }
 
-}  // namespace
-
-Timing time_calls(kernels::Runnable& runnable,
-                  Stream stream,
-                  const kernels::Nvml& nvml,
-                  Regime regime,
-                  const TimingRules& rules) {
-  const Replays replays(runnable, stream, rules);
+// Replays until the stopping rule ends them.
+Timing time_replays(const Replays& replays,
+                    const kernels::Nvml& nvml,
+                    Regime regime,
+                    const TimingRules& rules) {
   DeviceReadings readings;
   if (regime == Regime::sustained) {
     for (int i = 0; i < kUncounted; ++i) {
@@ -98,6 +103,122 @@ Timing time_calls(kernels::Runnable& runnable,
     });
     spent += time;
     timing.times.push_back(in_microseconds(time) / replays.calls());
+  }
+  timing.state = readings.state();
+  return timing;
+}
+
+// Calls of the other case that outlast a replay: three times its length, then more where that was
+// too short.
+class Background {
+ public:
+  Background(const Beside& beside, Seconds replay)
+      : beside_(beside),
+        calls_(static_cast<int>(largest(
+                   std::ceil(kOutlasts * replay / time_of_one(beside.other, beside.stream)))) +
+               1) {
+    beside_.other.launch(beside_.stream, 0);  // the first launch loads the kernel
+  }
+
+  // The stream waits until the first call is over.
+  void begin(Stream stream) {
+    beside_.other.launch(beside_.stream, 0);
+    first_.record(beside_.stream);
+    kernels::wait_for(stream, first_);
+    for (int call = 1; call < calls_; ++call) {
+      beside_.other.launch(beside_.stream, call % beside_.other.copies());
+    }
+    last_.record(beside_.stream);
+  }
+
+  // Whether it ran to the end of what was timed, on all processes; waits for its last call.
+  bool outlasted() {
+    const bool mine = !last_.reached();
+    last_.wait();
+    return largest(mine ? 0.0 : 1.0) == 0.0;
+  }
+
+  void lengthen() {
+    calls_ *= 2;
+    if (calls_ > kMostBeside) {
+      throw Error(ErrorKind::device,
+                  "what should run beside a kernel ends before it, again and again");
+    }
+  }
+
+  [[nodiscard]] double largest(double value) const {
+    return beside_.largest ? beside_.largest(value) : value;
+  }
+
+ private:
+  const Beside& beside_;
+  int calls_;
+  Event first_;
+  Event last_;
+};
+
+}  // namespace
+
+Timing time_calls(kernels::Runnable& runnable,
+                  Stream stream,
+                  const kernels::Nvml& nvml,
+                  Regime regime,
+                  const TimingRules& rules) {
+  const Replays replays(runnable, stream, rules);
+  return time_replays(replays, nvml, regime, rules);
+}
+
+Timing time_enqueued(kernels::Runnable& runnable,
+                     Stream stream,
+                     const kernels::Nvml& nvml,
+                     const TimingRules& rules) {
+  DeviceReadings readings;
+  Timing timing;
+  Seconds spent;
+  (void)time_of_one(runnable, stream);
+  const Event from;
+  const Event to;
+  while (!enough(timing.times, spent, rules.stopping)) {
+    from.record(stream);
+    for (int call = 0; call < rules.most_calls; ++call) {
+      runnable.launch(stream, call % runnable.copies());
+    }
+    to.record(stream);
+    readings.take(nvml);
+    const Seconds time = seconds(kernels::seconds_between(from, to));
+    spent += time;
+    timing.times.push_back(in_microseconds(time) / rules.most_calls);
+  }
+  timing.state = readings.state();
+  return timing;
+}
+
+Timing time_graph(kernels::Runnable& runnable,
+                  Stream stream,
+                  const kernels::Nvml& nvml,
+                  int calls,
+                  const TimingRules& rules) {
+  (void)time_of_one(runnable, stream);
+  return time_replays(Replays(runnable, stream, calls), nvml, Regime::sustained, rules);
+}
+
+Timing time_beside(kernels::Runnable& runnable,
+                   Stream stream,
+                   const Beside& beside,
+                   const kernels::Nvml& nvml,
+                   const TimingRules& rules) {
+  const Replays replays(runnable, stream, rules);
+  Background background(beside, replays.run([] {}));
+  DeviceReadings readings;
+  Timing timing;
+  while (timing.times.size() < kBesideSamples) {
+    background.begin(stream);
+    const Seconds time = replays.run([&] { readings.take(nvml); });
+    if (!background.outlasted()) {
+      background.lengthen();
+      continue;
+    }
+    timing.times.push_back(background.largest(in_microseconds(time) / replays.calls()));
   }
   timing.state = readings.state();
   return timing;

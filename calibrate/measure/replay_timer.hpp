@@ -11,10 +11,20 @@
 // replay | 2 ms: long against the resolution of events (0.5 us)           | s    | protocol
 // sets   | operand sets, used in turn, more than 4 x L2 together          | 1    | runnable
 //
+// Under a condition (calibrate/samples/condition.hpp)
+//   enqueued       2,000 calls in a row on the stream, without a graph: what the host can launch
+//   graph          a graph of exactly n calls; sample = time of one replay / n
+//   beside         the other case is enqueued on a second stream so that its first call is over
+//   when
+//                  the replay begins and its last is not when the replay ends, which is checked;
+//                  15 samples
+//
 // Sustained: three replays that are not counted, then samples until the stopping rule ends them.
 // Burst: before each sample the GPU idles for 200 ms, so that its clock is the highest it takes.
 // Clock, power and temperature are read while replays run; the medians are kept. Inside a graph the
 // gaps between calls are those of a captured training step.
+
+#include <functional>
 
 #include "calibrate/samples/sample.hpp"
 #include "calibrate/sweep/stopping_rule.hpp"
@@ -41,6 +51,34 @@ struct Timing {
                                 const kernels::Nvml& nvml,
                                 Regime regime,
                                 const TimingRules& rules);
+
+// One call after the other, by the host.
+[[nodiscard]] Timing time_enqueued(kernels::Runnable& runnable,
+                                   kernels::Stream stream,
+                                   const kernels::Nvml& nvml,
+                                   const TimingRules& rules);
+
+// Replays of a graph of `calls` calls.
+[[nodiscard]] Timing time_graph(kernels::Runnable& runnable,
+                                kernels::Stream stream,
+                                const kernels::Nvml& nvml,
+                                int calls,
+                                const TimingRules& rules);
+
+// What runs beside: `stream` is not that of the case. Where several processes must agree on counts
+// and on the slowest time, `largest` gives the largest of their values.
+struct Beside {
+  kernels::Runnable& other;
+  kernels::Stream stream;
+  std::function<double(double)> largest;  // empty: this process alone
+};
+
+// Throws Error(device) when the other case cannot be made to last as long as a replay.
+[[nodiscard]] Timing time_beside(kernels::Runnable& runnable,
+                                 kernels::Stream stream,
+                                 const Beside& beside,
+                                 const kernels::Nvml& nvml,
+                                 const TimingRules& rules);
 
 // Calls without pause for `duration`.
 void keep_busy(kernels::Runnable& runnable, kernels::Stream stream, Seconds duration);

@@ -17,10 +17,21 @@ constexpr std::array kOperations = {Operation::all_reduce,
 constexpr std::int64_t kSmallest = std::int64_t{1} << 10;
 constexpr std::int64_t kLargest = std::int64_t{1} << 30;
 constexpr std::int64_t kStep = 4;
+constexpr std::int64_t kBackground = std::int64_t{256} << 20U;
 
 bool has_in_place(Operation operation) {
   return operation == Operation::all_reduce || operation == Operation::all_gather ||
          operation == Operation::reduce_scatter;
+}
+
+KernelCase case_of(Operation operation,
+                   const CollectiveShape& shape,
+                   std::int64_t bytes,
+                   std::int64_t in_place) {
+  return {.operation = operation,
+          .role = kernels::Role::none,
+          .precision = kernels::Precision::fp32,
+          .extents = {shape.ranks, shape.nodes, bytes, in_place}};
 }
 
 }  // namespace
@@ -37,15 +48,24 @@ std::vector<CollectiveShape> collective_shapes(std::int64_t ranks, std::int64_t 
   return shapes;
 }
 
+std::vector<KernelCase> background_cases(const CollectiveShape& shape) {
+  std::vector<KernelCase> cases;
+  for (const Operation operation :
+       {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter}) {
+    const KernelCase kernel = case_of(operation, shape, kBackground, 0);
+    if (!kernels::problem_of(kernel)) {
+      cases.push_back(kernel);
+    }
+  }
+  return cases;
+}
+
 std::vector<KernelCase> collective_cases(const CollectiveShape& shape) {
   std::vector<KernelCase> cases;
   for (const Operation operation : kOperations) {
     for (std::int64_t bytes = kSmallest; bytes <= kLargest; bytes *= kStep) {
       for (const std::int64_t in_place : {0, 1}) {
-        const KernelCase kernel{.operation = operation,
-                                .role = kernels::Role::none,
-                                .precision = kernels::Precision::fp32,
-                                .extents = {shape.ranks, shape.nodes, bytes, in_place}};
+        const KernelCase kernel = case_of(operation, shape, bytes, in_place);
         const bool wanted = in_place == 0 || has_in_place(operation);
         if (wanted && !kernels::problem_of(kernel)) {
           cases.push_back(kernel);

@@ -307,6 +307,33 @@ void add_anchors(Depth depth, std::vector<SweepCase>& all) {
   }
 }
 
+void add_conditions(Depth depth, std::vector<SweepCase>& all) {
+  using Kind = Condition::Kind;
+  const auto add = [&all](const KernelCase& kernel, Condition condition) {
+    all.push_back({kernel, "conditions", Regime::sustained, std::move(condition)});
+  };
+  const bool full = depth == Depth::full;
+  for (const std::int64_t calls : {1, 64, 1024}) {
+    if (full || calls != 64) {
+      add(tiny_case(), {.kind = Kind::graph, .count = calls});
+    }
+  }
+  const auto beside = [](Operation operation) {
+    return Condition{.kind = Kind::beside,
+                     .count = 0,
+                     .other = stream(operation, Role::none, Precision::bf16, {mebi(256)})};
+  };
+  add(anchor_case(), beside(Operation::device_to_host));
+  if (!full) {
+    return;
+  }
+  add(tiny_case(), {.kind = Kind::enqueued});
+  add(anchor_case(), beside(Operation::host_to_device));
+  for (const std::int64_t removed : {8, 16, 32}) {
+    add(anchor_case(), {.kind = Kind::fewer_multiprocessors, .count = removed});
+  }
+}
+
 }  // namespace
 
 std::vector<SweepCase> sweep_cases(Depth depth) {
@@ -320,11 +347,16 @@ std::vector<SweepCase> sweep_cases(Depth depth) {
   add_attention(depth, all);
   add_memory(depth, all);
   add_optimizer(depth, all);
+  add_conditions(depth, all);
   return all;
 }
 
 KernelCase anchor_case() {
   return product({8192, 8192, 8192}, Role::fprop, Precision::bf16);
+}
+
+KernelCase tiny_case() {
+  return stream(Operation::residual_add, Role::none, Precision::bf16, {8, 1024});
 }
 
 KernelCase soak_case() {

@@ -15,6 +15,9 @@
 // optimizer     | gradient norm and AdamW, 3 sizes                   | 2
 // anchors       | 4 shapes in bursts and sustained                   | 1
 // transfers     | device copies, pinned host copies                  | 4
+// conditions    | a tiny kernel one by one and in graphs of 1, 64    | graphs of 1 and 1,024,
+//               | and 1,024; the anchor with 8, 16 and 32 SMs fewer, | beside a copy to the host
+//               | and beside copies to and from the host             |
 //
 // Shapes of the dense block: tokens 1,024 to 16,384; weights of the layers of models with hidden
 // sizes 2,048 to 16,384 cut 1, 2, 4 and 8 ways. What the GPU or the library does not offer is found
@@ -36,13 +39,17 @@ struct SweepCase {
   kernels::KernelCase kernel;
   std::string_view block;  // "dense", "grouped", ... : as in the table above
   Regime regime = Regime::sustained;
+  Condition condition = {};
 };
 
-// In the order of the blocks; every case is sound and, in its regime, there once.
+// In the order of the blocks; every case is sound and, in its regime and condition, there once.
 [[nodiscard]] std::vector<SweepCase> sweep_cases(Depth depth);
 
 // The shape that is measured again and again, so that drift of the clock shows.
 [[nodiscard]] kernels::KernelCase anchor_case();
+
+// A kernel whose work is nothing beside the cost of launching it.
+[[nodiscard]] kernels::KernelCase tiny_case();
 
 // What keeps the GPU at its power limit while it warms up: a large product.
 [[nodiscard]] kernels::KernelCase soak_case();

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "calibrate/profile/attention_fit.hpp"
+#include "calibrate/profile/derived_figures.hpp"
 #include "calibrate/samples/summary.hpp"
 #include "sim/cost/measured_kernels.hpp"
 
@@ -111,7 +112,8 @@ void add_samples(const std::vector<Sample>& samples, CalibrationProfile& profile
     const Sample& sample = samples[i];
     if (!sample.supported) {
       profile.unsupported.push_back({call_of(sample.kernel), sample.status});
-    } else if (!sample.functional && !hardware::is_collective(call_of(sample.kernel).operation) &&
+    } else if (!sample.functional && sample.condition.alone() &&
+               !hardware::is_collective(call_of(sample.kernel).operation) &&
                sample.error.value_or(0.0) <= 1.0) {
       profile.samples.push_back(sample_of(sample, i));
     }
@@ -119,56 +121,9 @@ void add_samples(const std::vector<Sample>& samples, CalibrationProfile& profile
   }
 }
 
-// Bytes per second of the fastest sample of an operation.
-std::optional<double> fastest_gbps(const std::vector<Sample>& samples, Operation operation) {
-  std::optional<double> best;
-  for (const Sample& sample : samples) {
-    if (sample.supported && !sample.functional && sample.kernel.operation == operation) {
-      const Seconds time = microseconds(summarise(sample.times).median);
-      const double rate = in_gigabytes_per_second(fit_bytes(sample.kernel) / time);
-      best = std::max(best.value_or(0.0), rate);
-    }
-  }
-  return best;
-}
-
-std::optional<double> burst_over_sustained(const std::vector<Sample>& samples) {
-  std::map<kernels::KernelCase, std::array<double, 2>> medians;
-  for (const Sample& sample : samples) {
-    if (sample.supported && !sample.functional) {
-      medians[sample.kernel][sample.regime == Regime::burst ? 1 : 0] =
-          summarise(sample.times).median;
-    }
-  }
-  std::vector<double> ratios;
-  for (const auto& [kernel, both] : medians) {
-    if (both[0] > 0.0 && both[1] > 0.0) {
-      ratios.push_back(both[0] / both[1]);
-    }
-  }
-  return ratios.empty() ? std::nullopt : std::optional(summarise(ratios).median);
-}
-
-void add_derived(const std::vector<Sample>& samples,
-                 const ProfileRequest& request,
-                 CalibrationProfile& profile) {
-  std::map<std::string_view, double> found;
-  const auto keep = [&found](std::string_view name, const std::optional<double>& value) {
-    if (value) {
-      found[name] = *value;
-    }
-  };
-  keep("copy_gbps", fastest_gbps(samples, Operation::copy));
-  keep("d2h_pinned_gbps", fastest_gbps(samples, Operation::device_to_host));
-  keep("h2d_pinned_gbps", fastest_gbps(samples, Operation::host_to_device));
-  keep("burst_over_sustained", burst_over_sustained(samples));
-  for (const auto& [name, value] : request.derived) {
-    found[name] = value;
-  }
-  for (const std::string_view name : hardware::derived_names()) {
-    if (const auto at = found.find(name); at != found.end()) {
-      profile.derived.emplace_back(name, at->second);
-    }
+void add_derived(const std::vector<Sample>& samples, CalibrationProfile& profile) {
+  for (const auto& [name, value] : derived_figures(samples)) {
+    profile.derived.emplace_back(name, value);
   }
 }
 
@@ -347,7 +302,7 @@ std::optional<BuiltProfile> build_profile(const Measurements& measurements,
   set_seen(measurements.samples, profile.fingerprint);
   profile.id = hardware::fingerprint_id(profile.fingerprint);
   add_samples(measurements.samples, profile);
-  add_derived(measurements.samples, request, profile);
+  add_derived(measurements.samples, profile);
   fit_lines(evidence, built.reports);
   // The law of attention stands on the memory, the SMs and the launch of this machine.
   const auto gpu = hardware::calibrated(*base, profile, diagnostics);

@@ -5,12 +5,7 @@
 //
 //   evidence (kernel_points.hpp) -> lines and laws (line_fit.hpp, attention_fit.hpp) -> profile
 //
-// derived figure       | from
-// ---------------------|--------------------------------------------------------------------------
-// copy_gbps            | fastest device copy, bytes read and written
-// d2h_, h2d_pinned_gbps| fastest copies between the device and pinned host memory
-// burst_over_sustained | median over the cases that were measured in both regimes
-// (all others)         | the caller, who measured them: ProfileRequest::derived
+// Figures that follow from several samples: derived_figures.hpp.
 //
 // Collectives become tables of one rig (collective_tables.hpp), out of place, where the caller says
 // which wires they ran on; samples of one rank or marked functional are no evidence. Without any:
@@ -41,7 +36,6 @@ struct ProfileRequest {
   std::string base;      // "": by the name of the device
   std::string raw_file;  // journal, as the profile names it
   std::vector<std::pair<std::string, std::string>> protocol;
-  std::vector<std::pair<std::string, double>> derived;  // by hardware::derived_names()
   std::optional<CollectiveRig> rig;
   std::vector<std::string> warnings;  // of the measuring program
 };

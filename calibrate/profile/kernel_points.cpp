@@ -16,8 +16,8 @@ namespace {
 constexpr std::string_view kOwn = "own";
 
 bool is_evidence(const Sample& sample) {
-  return sample.supported && !sample.functional && sample.regime == Regime::sustained &&
-         sample.error.value_or(0.0) <= 1.0;
+  return sample.supported && !sample.functional && sample.condition.alone() &&
+         sample.regime == Regime::sustained && sample.error.value_or(0.0) <= 1.0;
 }
 
 // The library with the most points; our own kernels only where there is no other.

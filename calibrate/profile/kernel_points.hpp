@@ -6,6 +6,7 @@
 // --------------------------------|-------------------------------------------------------------
 // not supported                   | there is no time
 // burst                           | training runs at the sustained clock
+// under a condition               | not what a call takes by itself (condition.hpp)
 // functional                      | shows that it works, not how fast
 // error above 1                   | the result was wrong
 // other implementations           | one fit stands for one library; the vendor's before our own

@@ -52,12 +52,15 @@ std::optional<Regime> regime_of(const std::string& name) {
 std::optional<Sample> from_json(const Json& json) {
   kernels::ParsedCase parsed = kernels::parse_case(json.at("case").get<std::string>());
   const std::optional<Regime> regime = regime_of(json.at("regime").get<std::string>());
-  if (!parsed.kernel || !regime) {
+  const std::optional<Condition> condition =
+      parse_condition(json.value("condition", std::string()));
+  if (!parsed.kernel || !regime || !condition) {
     return std::nullopt;
   }
   Sample sample;
   sample.kernel = *parsed.kernel;
   sample.regime = *regime;
+  sample.condition = *condition;
   sample.block = json.at("block").get<std::string>();
   sample.taken_at = json.at("at").get<std::string>();
   sample.repeat = json.value("repeat", std::int64_t{0});
@@ -75,6 +78,7 @@ std::optional<Sample> from_json(const Json& json) {
   for (const auto& [name, value] : json.at("details").items()) {
     sample.details.emplace_back(name, value.get<std::string>());
   }
+  sample.alone = number(json, "alone_us");
   sample.first_choice = number(json, "first_choice_over_best");
   sample.error = number(json, "error");
   sample.drifted = json.value("drifted", false);
@@ -93,6 +97,9 @@ std::string to_line(const Sample& sample) {
                {"regime", to_string(sample.regime)},
                {"block", sample.block},
                {"at", sample.taken_at}};
+  if (!sample.condition.alone()) {
+    json["condition"] = to_text(sample.condition);
+  }
   if (sample.repeat != 0) {
     json["repeat"] = sample.repeat;
   }
@@ -107,6 +114,7 @@ std::string to_line(const Sample& sample) {
       details[name] = value;
     }
     json["details"] = std::move(details);
+    put(json, "alone_us", sample.alone);
     put(json, "first_choice_over_best", sample.first_choice);
     put(json, "error", sample.error);
     if (sample.drifted) {
@@ -127,8 +135,14 @@ std::optional<Sample> read_sample(std::string_view line) {
   }
 }
 
-std::string key_of(const kernels::KernelCase& kernel, Regime regime, std::int64_t repeat) {
+std::string key_of(const kernels::KernelCase& kernel,
+                   Regime regime,
+                   const Condition& condition,
+                   std::int64_t repeat) {
   std::string key = kernels::to_text(kernel) + " " + std::string(to_string(regime));
+  if (!condition.alone()) {
+    key += " " + to_text(condition);
+  }
   return repeat == 0 ? key : key + " " + std::to_string(repeat);
 }
 

@@ -10,6 +10,8 @@
 // sm_clock ... | of the GPU beside the times; absent where NVML does not say   | MHz   | measured
 // status       | what the library answered where it does not offer the case    | -     | library
 // error        | of the checked result, in tolerances of its format; <= 1      | 1     | verified
+// condition    | what was different from the case alone (condition.hpp)         | -     | protocol
+// alone        | the same call without that, timed just before                 | us    | measured
 // first_choice | time of the library's first choice / of its best candidate    | 1     | measured
 //
 // A case that is not supported is a result too. `role` of a sample: a `functional` one shows that
@@ -22,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/samples/condition.hpp"
 #include "kernels/cases/kernel_case.hpp"
 
 namespace orrery::calibrate {
@@ -41,11 +44,13 @@ struct DeviceState {
 struct Sample {
   kernels::KernelCase kernel;
   Regime regime = Regime::sustained;
+  Condition condition = {};
   std::string block;          // of the plan
   std::vector<double> times;  // us
   DeviceState state;
   std::string implementation;
   std::vector<std::pair<std::string, std::string>> details;  // what the library chose
+  std::optional<double> alone = {};  // us; where the condition slows a call down
   std::optional<double> first_choice;
   bool supported = true;
   std::string status;           // where it is not
@@ -61,9 +66,10 @@ struct Sample {
 [[nodiscard]] std::string to_line(const Sample& sample);
 [[nodiscard]] std::optional<Sample> read_sample(std::string_view line);
 
-// Two samples of one case, regime and repeat stand for the same point.
+// Two samples of one case, regime, condition and repeat stand for the same point.
 [[nodiscard]] std::string key_of(const kernels::KernelCase& kernel,
                                  Regime regime,
+                                 const Condition& condition = {},
                                  std::int64_t repeat = 0);
 
 }  // namespace orrery::calibrate

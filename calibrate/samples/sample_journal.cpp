@@ -57,8 +57,8 @@ JournalFile::Rules rules_for(const Fingerprint& fingerprint,
 void keep_last(Sample sample,
                std::vector<Sample>& samples,
                std::map<std::string, std::size_t>& by_key) {
-  const auto [at, fresh] =
-      by_key.try_emplace(key_of(sample.kernel, sample.regime, sample.repeat), samples.size());
+  const auto [at, fresh] = by_key.try_emplace(
+      key_of(sample.kernel, sample.regime, sample.condition, sample.repeat), samples.size());
   if (fresh) {
     samples.push_back(std::move(sample));
   } else {
@@ -104,8 +104,10 @@ void SampleJournal::keep(const Sample& sample) {
   keep_last(sample, samples_, by_key_);
 }
 
-bool SampleJournal::has(const kernels::KernelCase& kernel, Regime regime) const {
-  return by_key_.contains(key_of(kernel, regime));
+bool SampleJournal::has(const kernels::KernelCase& kernel,
+                        Regime regime,
+                        const Condition& condition) const {
+  return by_key_.contains(key_of(kernel, regime, condition));
 }
 
 void SampleJournal::append(const Sample& sample) {

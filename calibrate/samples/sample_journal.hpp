@@ -37,7 +37,9 @@ class SampleJournal {
   // Opens or creates it. Samples of the same fingerprint are kept.
   SampleJournal(std::filesystem::path path, const Fingerprint& fingerprint);
 
-  [[nodiscard]] bool has(const kernels::KernelCase& kernel, Regime regime) const;
+  [[nodiscard]] bool has(const kernels::KernelCase& kernel,
+                         Regime regime,
+                         const Condition& condition = {}) const;
 
   [[nodiscard]] const std::vector<Sample>& samples() const {
     return samples_;

@@ -2,9 +2,9 @@
 
 // What does a sweep ask of a GPU? The line between the protocol, which needs none, and the device.
 //
-// measure() times one case in one regime. It and verify() throw kernels::Unsupported where the
-// library or the GPU does not offer the case, orrery::Error when the device fails. Tests put a GPU
-// of formulas here.
+// measure() times one case in one regime and under one condition. It and verify() throw
+// kernels::Unsupported where the library or the GPU does not offer the case, orrery::Error when the
+// device fails. Tests put a GPU of formulas here.
 
 #include <string>
 
@@ -18,6 +18,7 @@ namespace orrery::calibrate {
 
 struct MeasureOptions {
   Regime regime = Regime::sustained;
+  Condition condition = {};
   bool verify = false;  // compare the result with the reference
   bool search = false;  // time the library's candidates too
 };

@@ -71,14 +71,15 @@ class Runner {
   static bool contains(const Cases& cases, std::size_t count, const SweepCase& wanted) {
     return std::any_of(
         cases.begin(), cases.begin() + static_cast<std::ptrdiff_t>(count), [&](const SweepCase& c) {
-          return c.kernel == wanted.kernel && c.regime == wanted.regime;
+          return c.kernel == wanted.kernel && c.regime == wanted.regime &&
+                 c.condition == wanted.condition;
         });
   }
 
   Cases missing(const Cases& cases) {
     Cases left;
     for (const SweepCase& planned : cases) {
-      if (journal_.has(planned.kernel, planned.regime)) {
+      if (journal_.has(planned.kernel, planned.regime, planned.condition)) {
         ++report_.known;
       } else {
         left.push_back(planned);
@@ -133,7 +134,7 @@ class Runner {
     for (const SweepCase& planned : block) {
       for (const Sample& sample : std::vector<Sample>(journal_.samples())) {
         if (sample.kernel == planned.kernel && sample.regime == planned.regime &&
-            sample.repeat == 0 && sample.supported) {
+            sample.condition == planned.condition && sample.repeat == 0 && sample.supported) {
           Sample marked = sample;
           marked.drifted = true;
           journal_.append(marked);
@@ -164,9 +165,11 @@ class Runner {
     if (stopped()) {
       return false;
     }
-    const bool product = planned.kernel.operation == kernels::Operation::gemm;
+    const bool alone = planned.condition.alone();
+    const bool product = alone && planned.kernel.operation == kernels::Operation::gemm;
     MeasureOptions how{.regime = planned.regime,
-                       .verify = first_of_its_kind(planned.kernel),
+                       .condition = planned.condition,
+                       .verify = alone && first_of_its_kind(planned.kernel),
                        .search = product && searched_ < options_.searched};
     Sample sample;
     try {
@@ -174,9 +177,12 @@ class Runner {
       searched_ += how.search ? 1 : 0;
       ++report_.measured;
     } catch (const kernels::Unsupported& unsupported) {
-      verified_.erase({planned.kernel.operation, planned.kernel.role, planned.kernel.precision});
+      if (alone) {
+        verified_.erase({planned.kernel.operation, planned.kernel.role, planned.kernel.precision});
+      }
       sample.kernel = planned.kernel;
       sample.regime = planned.regime;
+      sample.condition = planned.condition;
       sample.supported = false;
       sample.status = unsupported.status();
       sample.taken_at = bench_.now();

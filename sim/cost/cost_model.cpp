@@ -77,7 +77,11 @@ struct OperationVisitor {
 CostModel::CostModel(hardware::GpuProfile gpu,
                      hardware::SoftwareProfile software,
                      hardware::ClusterSpec cluster)
-    : gpu_(std::move(gpu)), software_(std::move(software)), cluster_(std::move(cluster)) {}
+    : gpu_(std::move(gpu)), software_(std::move(software)), cluster_(std::move(cluster)) {
+  if (gpu_.collective_slowdown) {
+    software_.communication_slowdown = *gpu_.collective_slowdown;
+  }
+}
 
 Cost CostModel::gemm(const model::GemmOp& op) const {
   return gemm_cost(op, gpu_, software_);

@@ -246,6 +246,10 @@ void replace_scalars(GpuProfile& gpu, const CalibrationProfile& profile) {
     gpu.host_bandwidth = Coefficient<BytesPerSecond>(
         gigabytes_per_second(*host), measured_source(profile, "pinned copy to the host"));
   }
+  if (const auto ratio = profile.find_derived("gemm_slowdown_under_collective")) {
+    gpu.collective_slowdown = Coefficient<double>(
+        std::max(*ratio - 1.0, 0.0), measured_source(profile, "product beside a collective"));
+  }
   if (const auto count = number_in(profile.fingerprint, "gpu.sm_count")) {
     gpu.sm_count = static_cast<std::int64_t>(*count);
   }

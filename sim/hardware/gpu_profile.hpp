@@ -27,6 +27,8 @@
 // nccl_ring_bandwidth | links x speed of NCCL's search         | byte/s | NCCL source
 // pcie_bandwidth      | GPU to GPU without NVLink, one way     | byte/s | NCCL source
 // host_bandwidth      | pinned copy GPU - host, one way        | byte/s | published, measured
+// collective_slowdown | time that a product gains beside a      | 1      | measured; absent:
+//                     | collective / its own                   |        | the stack's
 // memory              | bytes the driver shows, not nominal    | byte   | published
 // norm_kernels        | latency and share of hbm_bandwidth of the norms of an implementation,
 //                     | forward and backward, which a stack names (software_profile.hpp)
@@ -134,6 +136,7 @@ struct GpuProfile {
   Coefficient<BytesPerSecond> host_bandwidth;  // pinned copy GPU -> host, one direction
   Coefficient<BytesPerSecond> pcie_bandwidth;  // GPU -> GPU of one host where there is no NVLink
   Coefficient<double> power_watts;             // board power limit
+  std::optional<Coefficient<double>> collective_slowdown = {};
   std::optional<CalibrationStamp> calibration = {};
   std::shared_ptr<const KernelTables> kernels = {};
   std::shared_ptr<const CollectiveTables> collectives = {};  // measured between these GPUs

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/sweep/bench.hpp"
 #include "kernels/device/runnable.hpp"
 #include "sim/base/random.hpp"
@@ -45,11 +46,17 @@ class FormulaBench : public Bench {
     Sample sample;
     sample.kernel = kernel;
     sample.regime = options.regime;
+    sample.condition = options.condition;
+    const double factor_of_condition = slowdown(options.condition);
+    if (options.condition.kind == Condition::Kind::beside ||
+        options.condition.kind == Condition::Kind::fewer_multiprocessors) {
+      sample.alone = times_(kernel);
+    }
     sample.implementation = "formula";
     sample.taken_at = now();
     for (int i = 0; i < 11; ++i) {
       const double factor = 1.0 + noise_ * (random_.uniform01() - 0.5);
-      sample.times.push_back(times_(kernel) * factor * slowness);
+      sample.times.push_back(times_(kernel) * factor * slowness * factor_of_condition);
     }
     if (options.verify) {
       sample.error = error;
@@ -87,6 +94,21 @@ class FormulaBench : public Bench {
   int searched = 0;
 
  private:
+  // A launch of 5 us per graph, 2 % beside other work, 1 % per multiprocessor.
+  [[nodiscard]] double slowdown(const Condition& condition) const {
+    const auto count = static_cast<double>(condition.count);
+    switch (condition.kind) {
+      case Condition::Kind::graph:
+        return 1.0 + 5.0 / (count * times_(tiny_case()));
+      case Condition::Kind::beside:
+        return 1.02;
+      case Condition::Kind::fewer_multiprocessors:
+        return 1.0 + 0.01 * count;
+      default:
+        return 1.0;
+    }
+  }
+
   Times times_;
   double noise_;
   Fingerprint fingerprint_;

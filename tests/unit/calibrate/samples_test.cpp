@@ -99,6 +99,40 @@ TEST(Sample, BringsBackWhatWasWritten) {
   EXPECT_EQ(read->details, sample.details);
 }
 
+TEST(Sample, AConditionIsPartOfThePoint) {
+  Sample sample = sample_of(1024);
+  sample.condition = {
+      .kind = Condition::Kind::beside, .count = 0, .other = kernels::KernelCase(gemm(64))};
+  sample.alone = 12.5;
+  const std::optional<Sample> read = read_sample(to_line(sample));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->condition, sample.condition);
+  EXPECT_EQ(read->alone, 12.5);
+  EXPECT_NE(key_of(sample.kernel, sample.regime, sample.condition),
+            key_of(sample.kernel, sample.regime));
+}
+
+TEST(Condition, ReadsBackWhatItWrites) {
+  using Kind = Condition::Kind;
+  for (const Condition& condition :
+       {Condition{},
+        Condition{.kind = Kind::enqueued},
+        Condition{.kind = Kind::graph, .count = 64},
+        Condition{.kind = Kind::fewer_multiprocessors, .count = 16},
+        Condition{.kind = Kind::beside, .count = 0, .other = gemm(128)}}) {
+    EXPECT_EQ(parse_condition(to_text(condition)), condition) << to_text(condition);
+  }
+  for (const std::string_view wrong : {"alone",
+                                       "graph calls=",
+                                       "graph calls=0",
+                                       "graph calls=2x",
+                                       "multiprocessors removed=-1",
+                                       "beside",
+                                       "beside nothing"}) {
+    EXPECT_EQ(parse_condition(wrong), std::nullopt) << wrong;
+  }
+}
+
 TEST(Sample, WhatIsNotSupportedIsAResult) {
   Sample sample = sample_of(1024);
   sample.supported = false;

@@ -23,6 +23,7 @@ std::map<std::string, int> counts(Depth depth) {
 TEST(SweepCases, QuickIsASmallPartOfEachBlock) {
   const std::map<std::string, int> expected = {{"anchors", 2},
                                                {"attention", 6},
+                                               {"conditions", 3},
                                                {"dense", 18},
                                                {"memory", 10},
                                                {"optimizer", 2},
@@ -46,7 +47,7 @@ TEST(SweepCases, AreSoundAndThereOnce) {
     std::set<std::string> texts;
     for (const SweepCase& planned : sweep_cases(depth)) {
       EXPECT_FALSE(kernels::problem_of(planned.kernel));
-      EXPECT_TRUE(texts.insert(key_of(planned.kernel, planned.regime)).second)
+      EXPECT_TRUE(texts.insert(key_of(planned.kernel, planned.regime, planned.condition)).second)
           << kernels::to_text(planned.kernel);
     }
   }
@@ -67,6 +68,37 @@ TEST(SweepCases, FitsIntoTheMemoryOfASmallGpu) {
 
 TEST(SweepCases, TheAnchorIsALargeProduct) {
   EXPECT_EQ(kernels::to_text(anchor_case()), "gemm fprop bf16 m=8192 n=8192 k=8192");
+}
+
+TEST(SweepCases, ConditionsChangeOneThingEach) {
+  std::set<std::string> conditions;
+  for (const SweepCase& planned : sweep_cases(Depth::full)) {
+    if (planned.block == "conditions") {
+      EXPECT_FALSE(planned.condition.alone()) << kernels::to_text(planned.kernel);
+      conditions.insert(kernels::to_text(planned.kernel) + " | " + to_text(planned.condition));
+    } else {
+      EXPECT_TRUE(planned.condition.alone()) << kernels::to_text(planned.kernel);
+    }
+  }
+  const std::string anchor = kernels::to_text(anchor_case()) + " | ";
+  const std::string tiny = kernels::to_text(tiny_case()) + " | ";
+  const std::set<std::string> expected = {anchor + "beside device_to_host bytes=268435456",
+                                          anchor + "beside host_to_device bytes=268435456",
+                                          anchor + "multiprocessors removed=16",
+                                          anchor + "multiprocessors removed=32",
+                                          anchor + "multiprocessors removed=8",
+                                          tiny + "enqueued",
+                                          tiny + "graph calls=1",
+                                          tiny + "graph calls=1024",
+                                          tiny + "graph calls=64"};
+  EXPECT_EQ(conditions, expected);
+}
+
+TEST(CollectiveCases, RunBesideAProductOverEachGroup) {
+  const std::vector<kernels::KernelCase> cases = background_cases({.ranks = 8, .nodes = 1});
+  ASSERT_EQ(cases.size(), 3U);
+  EXPECT_EQ(kernels::to_text(cases[0]),
+            "all_reduce fp32 ranks=8 nodes=1 bytes=268435456 in_place=0");
 }
 
 TEST(CollectiveCases, OfAJobOfTwoNodesAreItsGroups) {

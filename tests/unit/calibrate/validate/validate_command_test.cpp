@@ -51,7 +51,8 @@ class ValidateCommand : public testing::Test {
     Measurements measurements{bench.fingerprint(), {}};
     for (const SweepCase& planned : sweep_cases(Depth::full)) {
       if (planned.regime == Regime::sustained) {
-        measurements.samples.push_back(bench.measure(planned.kernel, {}));
+        measurements.samples.push_back(
+            bench.measure(planned.kernel, {.condition = planned.condition}));
         measurements.samples.back().block = planned.block;
       }
     }
