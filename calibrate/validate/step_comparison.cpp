@@ -5,6 +5,7 @@
 #include <map>
 
 #include "calibrate/samples/summary.hpp"
+#include "calibrate/validate/simulated_step.hpp"
 
 namespace orrery::calibrate {
 
@@ -103,6 +104,7 @@ ComparedStep compare_step(const RecordedStep& measured,
   }
   step.fixed_mfu = fixed_mfu_time(flop_of(program), measured.shape.precision, gpu);
   add_sums(step);
+  step.simulated = simulated_time(measured.shape, gpu);
   return step;
 }
 
@@ -278,6 +280,10 @@ std::optional<double> ComparedStep::composition() const {
 
 std::optional<double> ComparedStep::prediction() const {
   return relative(predicted, time());
+}
+
+std::optional<double> ComparedStep::simulation() const {
+  return relative(simulated, time());
 }
 
 kernels::KernelCase transfer_case() {

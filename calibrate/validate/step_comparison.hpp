@@ -5,6 +5,7 @@
 //   interpolation = predicted kernel / the same kernel measured alone - 1
 //   composition   = sum of the kernels measured alone / measured step - 1
 //   prediction    = sum of the predicted kernels / measured step - 1
+//   simulation    = step of the whole simulator / measured step - 1
 //   layer         = (step of many layers - step of few) / (many - few), predicted and measured
 //
 // gate       | what                                                         | limit
@@ -47,6 +48,7 @@ struct ComparedStep {
   std::vector<ComparedKernel> kernels = {};
   std::optional<Seconds> sum = {};        // of kernels measured alone; absent: one of them was not
   std::optional<Seconds> predicted = {};  // absent: the profile lacks one of them
+  std::optional<Seconds> simulated = {};  // by the whole simulator (simulated_step.hpp)
   double exact_share = 0.0;               // of the predicted time
   double extrapolated_share = 0.0;
   Seconds roofline = {};
@@ -59,6 +61,7 @@ struct ComparedStep {
 
   [[nodiscard]] std::optional<double> composition() const;
   [[nodiscard]] std::optional<double> prediction() const;
+  [[nodiscard]] std::optional<double> simulation() const;
 };
 
 struct ComparedLayer {

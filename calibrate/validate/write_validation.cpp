@@ -13,6 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kPercent = 100.0;
+constexpr std::string_view kStepLine = "{:<17}{:>9}{:>8}{:>8}{:>9}{:>9}{:>9}{:>8}{:>7}{:>8}{:>7}\n";
 
 std::string signed_percent(const std::optional<double>& value) {
   return value ? fmt::format("{:+.1f}%", *value * kPercent) : "-";
@@ -42,21 +43,22 @@ double error_of(Seconds value, const ComparedStep& step) {
 }
 
 std::string steps_text(const StepValidation& validation) {
-  std::string text = fmt::format("\n{:<19}{:>9}{:>9}{:>9}{:>9}{:>10}{:>10}{:>8}{:>8}{:>8}\n",
-                                 "steps, ms",
-                                 "measured",
-                                 "p10",
-                                 "p90",
-                                 "launched",
-                                 "kernels",
-                                 "profile",
-                                 "roof",
-                                 "45% MFU",
-                                 "burst");
+  std::string text = "\n" + fmt::format(kStepLine,
+                                        "steps, ms",
+                                        "measured",
+                                        "p10",
+                                        "p90",
+                                        "launched",
+                                        "kernels",
+                                        "profile",
+                                        "model",
+                                        "roof",
+                                        "45% MFU",
+                                        "burst");
   for (const ComparedStep& step : validation.steps) {
     const RecordedStep& measured = step.measured;
     text += fmt::format(
-        "{:<19}{:>9}{:>9}{:>9}{:>9}{:>10}{:>10}{:>8}{:>8}{:>8}\n",
+        kStepLine,
         short_name(measured.shape),
         milliseconds_text(step.time()),
         milliseconds_text(microseconds(measured.p10)),
@@ -64,18 +66,20 @@ std::string steps_text(const StepValidation& validation) {
         measured.launched_us ? milliseconds_text(microseconds(*measured.launched_us)) : "-",
         signed_percent(step.composition()),
         signed_percent(step.prediction()),
+        signed_percent(step.simulation()),
         signed_percent(error_of(step.roofline, step)),
         signed_percent(error_of(step.fixed_mfu, step)),
         signed_percent(error_of(step.burst, step)));
   }
   for (const RecordedStep& step : validation.record.steps) {
     if (!step.status.empty()) {
-      text += fmt::format("{:<19}not offered: {}\n", short_name(step.shape), step.status);
+      text += fmt::format("{:<17}not offered: {}\n", short_name(step.shape), step.status);
     }
   }
   return text +
          "  kernels: sum of kernels measured alone against the step (composition)\n"
-         "  profile: sum of predicted kernels against the step; then three rules of thumb\n";
+         "  profile: sum of predicted kernels against the step; model: the whole simulator, with\n"
+         "  a stack that adds nothing; then three rules of thumb\n";
 }
 
 std::string layers_text(const StepValidation& validation) {
@@ -242,6 +246,8 @@ Json step_json(const ComparedStep& step) {
           {"predicted_s", seconds_or_null(step.predicted)},
           {"composition_error", or_null(step.composition())},
           {"prediction_error", or_null(step.prediction())},
+          {"simulated_s", seconds_or_null(step.simulated)},
+          {"simulation_error", or_null(step.simulation())},
           {"exact_share", step.exact_share},
           {"extrapolated_share", step.extrapolated_share},
           {"roofline_s", in_seconds(step.roofline)},

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "calibrate/validate/run_validation.hpp"
+#include "calibrate/validate/simulated_step.hpp"
 #include "calibrate/validate/validate_command.hpp"
 #include "sim/base/error.hpp"
 #include "sim/cost/gemm.hpp"
@@ -86,6 +87,21 @@ double gate(const StepValidation& validation, std::string_view name) {
     }
   }
   return -2.0;
+}
+
+// On a machine whose kernels all lie on one line the simulator's own list of operations must cost
+// what the step's kernels cost, but for the router and a few launches.
+TEST(SimulatedStep, CostsWhatTheKernelsOfTheStepCost) {
+  const hardware::GpuProfile gpu = planted_gpu();
+  for (const StepShape& shape : held_out_shapes()) {
+    const auto simulated = simulated_time(shape, gpu);
+    ASSERT_TRUE(simulated) << to_text(shape);
+    Seconds kernels;
+    for (const StepOperation& operation : make_step_program(shape).operations) {
+      kernels += predict_case(operation.kernel, gpu)->time;
+    }
+    EXPECT_NEAR(*simulated / kernels, 1.0, 0.01) << to_text(shape);
+  }
 }
 
 TEST(CasePrediction, OfThreeRulesFollowsFromTheDatasheet) {
