@@ -105,18 +105,6 @@ void check_limits(const scenario::Scenario& scenario,
   }
 }
 
-layout::StagePlacement stage_placement(schedule::ScheduleKind kind) {
-  switch (kind) {
-    case schedule::ScheduleKind::zb_v:
-    case schedule::ScheduleKind::dualpipev:
-      return layout::StagePlacement::vee;
-    case schedule::ScheduleKind::dualpipe:
-      return layout::StagePlacement::bidirectional;
-    default:
-      return layout::StagePlacement::loop;
-  }
-}
-
 // `selective` is what the stack means by it; a number of layers alone recomputes those in full.
 model::Recompute recompute_of(const step::RecomputeSpec& spec,
                               const hardware::SoftwareProfile& software) {
@@ -245,10 +233,34 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
   return diagnostics.has_errors() ? std::nullopt : std::move(resolved);
 }
 
-std::optional<Resolved> resolve(const scenario::Scenario& scenario,
-                                hardware::GpuProfile gpu,
-                                hardware::SoftwareProfile software,
-                                Diagnostics& diagnostics) {
+layout::StagePlacement stage_placement(schedule::ScheduleKind kind) {
+  switch (kind) {
+    case schedule::ScheduleKind::zb_v:
+    case schedule::ScheduleKind::dualpipev:
+      return layout::StagePlacement::vee;
+    case schedule::ScheduleKind::dualpipe:
+      return layout::StagePlacement::bidirectional;
+    default:
+      return layout::StagePlacement::loop;
+  }
+}
+
+hardware::SoftwareProfile stack_of(const scenario::Scenario& scenario,
+                                   hardware::SoftwareProfile software,
+                                   Diagnostics& diagnostics) {
+  if (scenario.step.precision.fp8_scaling == model::Fp8Scaling::rowwise) {
+    software = hardware::with_rowwise_scales(std::move(software));
+  }
+  if (scenario.step.compile) {
+    software = compiled_if_it_matters(scenario, std::move(software), diagnostics);
+  }
+  return software;
+}
+
+std::optional<ResolvedLayout> resolve_layout(const scenario::Scenario& scenario,
+                                             const hardware::GpuProfile& gpu,
+                                             const hardware::SoftwareProfile& software,
+                                             Diagnostics& diagnostics) {
   check_precision(scenario, gpu, diagnostics);
   check_limits(scenario, gpu, diagnostics);
   if (diagnostics.has_errors()) {
@@ -274,16 +286,23 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
   layout.context_balanced = scenario.layout.context_balanced.value_or(software.context_balanced);
   const model::Recompute recompute = recompute_of(scenario.step.recompute, software);
   warn_of_small_buckets(scenario, layout, diagnostics);
-  if (scenario.step.precision.fp8_scaling == model::Fp8Scaling::rowwise) {
-    software = hardware::with_rowwise_scales(std::move(software));
+  return ResolvedLayout{cluster, std::move(layout), recompute};
+}
+
+std::optional<Resolved> resolve(const scenario::Scenario& scenario,
+                                hardware::GpuProfile gpu,
+                                hardware::SoftwareProfile software,
+                                Diagnostics& diagnostics) {
+  auto found = resolve_layout(scenario, gpu, software, diagnostics);
+  if (!found) {
+    return std::nullopt;
   }
-  if (scenario.step.compile) {
-    software = compiled_if_it_matters(scenario, std::move(software), diagnostics);
-  }
-  return Resolved{cost::CostModel(std::move(gpu), std::move(software), scenario.cluster),
-                  cluster,
-                  std::move(layout),
-                  recompute};
+  return Resolved{
+      cost::CostModel(
+          std::move(gpu), stack_of(scenario, std::move(software), diagnostics), scenario.cluster),
+      found->cluster,
+      std::move(found->layout),
+      found->recompute};
 }
 
 FlopPerSecond mean_peak(const scenario::Scenario& scenario, const Resolved& resolved) {

@@ -43,6 +43,28 @@ struct Resolved {
 [[nodiscard]] step::StepInput step_input(const scenario::Scenario& scenario,
                                          const Resolved& resolved);
 
+// The parts of resolve, for many layouts of one scenario on the same hardware and software.
+struct ResolvedLayout {
+  layout::ClusterShape cluster;
+  layout::Layout layout;
+  model::Recompute recompute = model::Recompute::none;
+};
+
+// The stack as the scenario runs it: compiled, with the scales of its precision.
+[[nodiscard]] hardware::SoftwareProfile stack_of(const scenario::Scenario& scenario,
+                                                 hardware::SoftwareProfile software,
+                                                 Diagnostics& diagnostics);
+
+// `software` from stack_of.
+[[nodiscard]] std::optional<ResolvedLayout> resolve_layout(
+    const scenario::Scenario& scenario,
+    const hardware::GpuProfile& gpu,
+    const hardware::SoftwareProfile& software,
+    Diagnostics& diagnostics);
+
+// How the stages of a schedule lie on the pipeline devices.
+[[nodiscard]] layout::StagePlacement stage_placement(schedule::ScheduleKind kind);
+
 // The precision as scenarios name it: bf16, fp8-delayed, ...
 [[nodiscard]] std::string precision_name(const model::PrecisionSpec& precision);
 

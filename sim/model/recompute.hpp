@@ -51,6 +51,8 @@ struct RecomputeModules {
   bool mlp = false;
   bool shared_experts = false;
   bool moe = false;
+
+  friend bool operator==(const RecomputeModules&, const RecomputeModules&) = default;
 };
 
 // The words by which scenarios and published runs name modules: Megatron-Core's, and two of ours.

@@ -43,6 +43,8 @@ struct RecomputeSpec {
   [[nodiscard]] model::Recompute of_head() const {
     return layers ? model::Recompute::none : policy;
   }
+
+  friend bool operator==(const RecomputeSpec&, const RecomputeSpec&) = default;
 };
 
 struct OverlapSpec {

@@ -1,0 +1,268 @@
+#include "sim/plan/candidate.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sim/schedule/schedule.hpp"
+
+namespace orrery::plan {
+
+namespace {
+
+using layout::Sharding;
+using scenario::Scenario;
+using step::OffloadTarget;
+
+constexpr std::array<std::string_view, 5> kShardingNames = {
+    "none", "zero1", "zero2", "zero3", "hsdp"};
+
+std::string_view name_of(Sharding sharding) {
+  return kShardingNames[static_cast<std::size_t>(sharding)];
+}
+
+std::string_view name_of(OffloadTarget target) {
+  switch (target) {
+    case OffloadTarget::cpu:
+      return "cpu";
+    case OffloadTarget::nvme:
+      return "nvme";
+    case OffloadTarget::none:
+      break;
+  }
+  return "none";
+}
+
+// Ranks over which states could be sharded.
+std::int64_t whole_group(const Candidate& candidate) {
+  return std::int64_t{candidate.data} * candidate.context;
+}
+
+bool keeps_stages(const Candidate& candidate, const Scenario& base) {
+  return candidate.pipeline == base.layout.pipeline &&
+         candidate.virtual_stages == base.layout.virtual_stages &&
+         candidate.schedule == base.step.schedule;
+}
+
+bool says_group(const Candidate& candidate) {
+  return candidate.sharding != Sharding::none &&
+         (candidate.sharding == Sharding::hsdp || candidate.shard_group != whole_group(candidate));
+}
+
+// Collects the keys whose value is not the base's.
+class Keys {
+ public:
+  void add(std::string_view key, std::string value, bool differs) {
+    if (differs) {
+      list_.push_back({std::string(key), std::move(value), {}});
+    }
+  }
+
+  void add(std::string_view key, std::int64_t value, std::int64_t before) {
+    add(key, fmt::format("{}", value), value != before);
+  }
+
+  std::vector<scenario::KeyValue> take() && {
+    return std::move(list_);
+  }
+
+ private:
+  std::vector<scenario::KeyValue> list_;
+};
+
+void add_cluster(Keys& keys, const Candidate& candidate, const Workbench& bench) {
+  const Scenario& base = bench.base;
+  const std::string& gpu = bench.machines[candidate.gpu].name;
+  keys.add("cluster.gpu", gpu, gpu != base.cluster.gpu);
+  const bool by_gpus = base.locations.contains("cluster.gpus");
+  const std::int64_t unit = by_gpus ? base.cluster.gpus_per_node : 1;
+  keys.add(by_gpus ? "cluster.gpus" : "cluster.nodes",
+           candidate.nodes * unit,
+           base.cluster.nodes * unit);
+}
+
+void add_sharding(Keys& keys, const Candidate& candidate, const Scenario& base) {
+  keys.add("layout.sharding",
+           std::string(name_of(candidate.sharding)),
+           candidate.sharding != base.layout.sharding);
+  const std::optional<std::int64_t>& stated = base.layout.shard_group;
+  if (says_group(candidate) || (stated && candidate.sharding != Sharding::none)) {
+    keys.add("layout.shard_group",
+             fmt::format("{}", candidate.shard_group),
+             !stated || *stated != candidate.shard_group);
+  }
+}
+
+void add_offload(Keys& keys, const step::OffloadSpec& offload, const step::OffloadSpec& base) {
+  keys.add("offload.optimizer",
+           std::string(name_of(offload.optimizer)),
+           offload.optimizer != base.optimizer);
+  keys.add("offload.parameters",
+           std::string(name_of(offload.parameters)),
+           offload.parameters != base.parameters);
+  keys.add("offload.activations",
+           fmt::format("{}", offload.activations),
+           offload.activations != base.activations);
+}
+
+}  // namespace
+
+std::int64_t gpus_of(const Candidate& candidate, const Workbench& bench) {
+  return candidate.nodes * bench.base.cluster.gpus_per_node;
+}
+
+void apply(const Candidate& candidate, const Workbench& bench, Scenario& scenario) {
+  const Scenario& base = bench.base;
+  scenario.cluster.gpu = bench.machines[candidate.gpu].name;
+  scenario.cluster.nodes = candidate.nodes;
+  scenario.batch = {.global = candidate.global_batch, .micro = candidate.micro};
+  layout::LayoutSpec& layout = scenario.layout;
+  layout.tensor = candidate.tensor;
+  layout.sequence_parallel = candidate.sequence_parallel;
+  layout.context = candidate.context;
+  layout.pipeline = candidate.pipeline;
+  layout.virtual_stages = candidate.virtual_stages;
+  layout.data = candidate.data;
+  layout.expert = candidate.expert;
+  layout.expert_tensor = candidate.expert_tensor;
+  layout.sharding = candidate.sharding;
+  layout.shard_group.reset();
+  if (says_group(candidate)) {
+    layout.shard_group = candidate.shard_group;
+  }
+  layout.stage_layers.reset();
+  if (keeps_stages(candidate, base)) {
+    layout.stage_layers = base.layout.stage_layers;
+  }
+  scenario.step.schedule = candidate.schedule;
+  scenario.step.recompute = bench.recomputes[candidate.recompute].spec;
+  scenario.step.offload = bench.offloads[candidate.offload].spec;
+}
+
+std::vector<scenario::KeyValue> key_values(const Candidate& candidate, const Workbench& bench) {
+  const Scenario& base = bench.base;
+  const layout::LayoutSpec& layout = base.layout;
+  Keys keys;
+  add_cluster(keys, candidate, bench);
+  keys.add("batch.global", candidate.global_batch, base.batch.global);
+  keys.add("batch.micro", candidate.micro, base.batch.micro);
+  keys.add("layout.tensor", candidate.tensor, layout.tensor);
+  keys.add("layout.sequence_parallel",
+           candidate.sequence_parallel ? "true" : "false",
+           candidate.sequence_parallel != layout.sequence_parallel);
+  keys.add("layout.context", candidate.context, layout.context);
+  keys.add("layout.pipeline", candidate.pipeline, layout.pipeline);
+  keys.add("layout.virtual_stages", candidate.virtual_stages, layout.virtual_stages);
+  if (layout.data) {
+    keys.add("layout.data", candidate.data, *layout.data);
+  }
+  keys.add("layout.expert", candidate.expert, layout.expert);
+  if (base.model.moe) {
+    keys.add("layout.expert_tensor",
+             candidate.expert_tensor,
+             layout.expert_tensor.value_or(layout.tensor));
+    if (!layout.expert_tensor && candidate.expert_tensor == layout.tensor &&
+        candidate.tensor != layout.tensor) {
+      keys.add("layout.expert_tensor", fmt::format("{}", candidate.expert_tensor), true);
+    }
+  }
+  keys.add("layout.schedule",
+           std::string(schedule::to_string(candidate.schedule)),
+           candidate.schedule != base.step.schedule);
+  add_sharding(keys, candidate, base);
+  if (layout.stage_layers && !keeps_stages(candidate, base)) {
+    keys.add("layout.stage_layers", "auto", true);
+  }
+  const RecomputeChoice& recompute = bench.recomputes[candidate.recompute];
+  const std::optional<Candidate> own = candidate_of(base, bench);
+  keys.add("recompute", recompute.text, !own || own->recompute != candidate.recompute);
+  add_offload(keys, bench.offloads[candidate.offload].spec, base.step.offload);
+  return std::move(keys).take();
+}
+
+std::optional<Candidate> candidate_of(const Scenario& scenario, const Workbench& bench) {
+  Candidate candidate;
+  const auto small = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+  const layout::LayoutSpec& layout = scenario.layout;
+  const std::int64_t gpus = scenario.cluster.nodes * scenario.cluster.gpus_per_node;
+  const std::int64_t replica = layout.tensor * layout.context * layout.pipeline;
+  const auto machine =
+      std::find_if(bench.machines.begin(), bench.machines.end(), [&scenario](const Machine& known) {
+        return known.name == scenario.cluster.gpu;
+      });
+  const step::RecomputeSpec& again = scenario.step.recompute;
+  const auto recompute = std::find_if(bench.recomputes.begin(),
+                                      bench.recomputes.end(),
+                                      [&again](const auto& known) { return known.spec == again; });
+  const step::OffloadSpec& away = scenario.step.offload;
+  const auto offload =
+      std::find_if(bench.offloads.begin(), bench.offloads.end(), [&away](const auto& known) {
+        return known.spec.optimizer == away.optimizer && known.spec.parameters == away.parameters &&
+               known.spec.activations == away.activations;
+      });
+  if (machine == bench.machines.end() || recompute == bench.recomputes.end() ||
+      offload == bench.offloads.end() || gpus % replica != 0) {
+    return std::nullopt;
+  }
+  candidate.gpu = static_cast<std::uint8_t>(machine - bench.machines.begin());
+  candidate.recompute = static_cast<std::uint8_t>(recompute - bench.recomputes.begin());
+  candidate.offload = static_cast<std::uint8_t>(offload - bench.offloads.begin());
+  candidate.nodes = small(scenario.cluster.nodes);
+  candidate.global_batch = small(scenario.batch.global);
+  candidate.micro = small(scenario.batch.micro);
+  candidate.tensor = small(layout.tensor);
+  candidate.context = small(layout.context);
+  candidate.pipeline = small(layout.pipeline);
+  candidate.virtual_stages = small(layout.virtual_stages);
+  candidate.data = small(layout.data.value_or(gpus / replica));
+  candidate.expert = small(layout.expert);
+  candidate.expert_tensor =
+      small(scenario.model.moe ? layout.expert_tensor.value_or(layout.tensor) : layout.tensor);
+  candidate.sequence_parallel = layout.sequence_parallel && layout.tensor > 1;
+  candidate.schedule = scenario.step.schedule;
+  candidate.sharding = whole_group(candidate) > 1 ? layout.sharding : Sharding::none;
+  candidate.shard_group = candidate.sharding == Sharding::none
+                              ? 1
+                              : small(layout.shard_group.value_or(whole_group(candidate)));
+  return candidate;
+}
+
+std::string tag(const Candidate& candidate, const Workbench& bench) {
+  std::string text;
+  const auto add = [&text](std::string_view part) {
+    text += text.empty() ? "" : "-";
+    text += part;
+  };
+  if (bench.machines.size() > 1) {
+    add(bench.machines[candidate.gpu].name);
+  }
+  add(fmt::format("n{}", candidate.nodes));
+  add(fmt::format("gbs{}", candidate.global_batch));
+  add(fmt::format("tp{}", candidate.tensor));
+  if (candidate.sequence_parallel) {
+    add("sp");
+  }
+  add(fmt::format("cp{}", candidate.context));
+  add(fmt::format("pp{}", candidate.pipeline));
+  add(fmt::format("vpp{}", candidate.virtual_stages));
+  add(schedule::to_string(candidate.schedule));
+  if (bench.base.model.moe) {
+    add(fmt::format("ep{}", candidate.expert));
+    add(fmt::format("etp{}", candidate.expert_tensor));
+  }
+  add(fmt::format("dp{}", candidate.data));
+  add(fmt::format("mbs{}", candidate.micro));
+  add(bench.recomputes[candidate.recompute].tag);
+  add(name_of(candidate.sharding));
+  if (says_group(candidate)) {
+    add(fmt::format("of{}", candidate.shard_group));
+  }
+  if (bench.offloads[candidate.offload].text != "none") {
+    add("offload." + bench.offloads[candidate.offload].text);
+  }
+  return text;
+}
+
+}  // namespace orrery::plan

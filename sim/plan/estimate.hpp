@@ -1,0 +1,68 @@
+#pragma once
+
+// How long is the step of a layout, and does it fit? The answer of `orrery run`, to the bit.
+//
+// The estimate goes the way of every evaluation (layout rules, costs, step graph, replay, ledger,
+// memory); what is shared between layouts is only not done again. An estimator belongs to one
+// thread; the workbench may be shared.
+//
+// field     | meaning                                                       | unit | origin
+// ----------|---------------------------------------------------------------|------|---------
+// step_time | of one optimizer step, waiting for input included             | ns   | step/
+// headroom  | free memory on the fullest GPU; negative: short by that much  | byte | step/
+// ledger    | GPU time of the job by category                               | ns   | step/
+// mfu       | 6N + 12LHQT FLOP per token over the dense peak                | 1    | evaluate/
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sim/base/sim_time.hpp"
+#include "sim/base/units.hpp"
+#include "sim/plan/candidate.hpp"
+#include "sim/plan/workbench.hpp"
+#include "sim/step/step_result.hpp"
+
+namespace orrery::plan {
+
+enum class Verdict : std::uint8_t {
+  fits,
+  breaks_rule,      // of the schedule or the step: `key` and `message` say which
+  over_memory,      // of a GPU (or less free than the constraint asks for)
+  over_host_memory  // of a node, for what is offloaded
+};
+
+struct Estimate {
+  Verdict verdict = Verdict::breaks_rule;
+  std::string key = {};      // breaks_rule: the scenario key that decides
+  std::string message = {};  // breaks_rule: the rule with its numbers
+  SimTime step_time = {};
+  Bytes peak_memory = {};
+  Bytes memory_limit = {};
+  Bytes headroom = {};
+  std::int64_t worst_stage = 0;
+  Bytes host_memory = {};
+  step::StepLedger ledger = {};
+  double mfu = 0.0;
+  double tokens_per_second = 0.0;
+};
+
+class Estimator {
+ public:
+  // `headroom`: memory that must stay free for the verdict `fits`. Keeps a reference to the
+  // workbench.
+  explicit Estimator(const Workbench& bench, Bytes headroom = {});
+  ~Estimator();
+  Estimator(Estimator&&) noexcept;
+  Estimator& operator=(Estimator&&) = delete;
+
+  [[nodiscard]] Estimate estimate(const Candidate& candidate);
+
+ private:
+  struct State;
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace orrery::plan

@@ -1,0 +1,132 @@
+#pragma once
+
+// What does the user want planned? Axes to search, what counts, and what must hold.
+//
+// axis              | values of a scenario            | automatic: every value that can be valid
+// ------------------|---------------------------------|--------------------------------------------
+// gpu               | cluster.gpu                     | as the scenario states it
+// nodes             | cluster.nodes                   | as the scenario states it
+// global_batch      | batch.global                    | as the scenario states it
+// pipeline          | layout.pipeline                 | up to layers + 2
+// schedule          | layout.schedule                 | none, 1f1b, interleaved and the scenario's
+// own virtual_stages    | layout.virtual_stages           | what the schedule takes tensor |
+// layout.tensor                   | divisors of the heads context           | layout.context |
+// divisors of the sequence expert            | layout.expert                   | divisors of the
+// experts expert_tensor     | layout.expert_tensor            | 1 and tensor sequence_parallel |
+// layout.sequence_parallel        | both, with tensor above 1 micro             | batch.micro |
+// divisors of global / data recompute         | recompute, in flow style        | none, selective,
+// full, {layers: 1, 2, 4, ...} sharding          | layout.sharding                 | all
+// shard_group       | layout.shard_group              | the whole group; of hsdp every part of it
+// offload           | none, or words joined by +      | none and what the scenario offloads
+//
+// Offload words: optimizer, parameters (both in host memory), activations (all of them).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/base/units.hpp"
+
+namespace orrery::plan {
+
+// Slowest first, as they are enumerated: what shares a pipeline stands together.
+enum class Axis : std::uint8_t {
+  gpu,
+  nodes,
+  global_batch,
+  pipeline,
+  schedule,
+  virtual_stages,
+  tensor,
+  context,
+  expert,
+  expert_tensor,
+  sequence_parallel,
+  micro,
+  recompute,
+  sharding,
+  shard_group,
+  offload,
+  count_
+};
+
+inline constexpr std::size_t kAxes = static_cast<std::size_t>(Axis::count_);
+
+inline constexpr std::array<std::string_view, kAxes> kAxisNames = {"gpu",
+                                                                   "nodes",
+                                                                   "global_batch",
+                                                                   "pipeline",
+                                                                   "schedule",
+                                                                   "virtual_stages",
+                                                                   "tensor",
+                                                                   "context",
+                                                                   "expert",
+                                                                   "expert_tensor",
+                                                                   "sequence_parallel",
+                                                                   "micro",
+                                                                   "recompute",
+                                                                   "sharding",
+                                                                   "shard_group",
+                                                                   "offload"};
+
+[[nodiscard]] constexpr std::string_view to_string(Axis axis) {
+  return kAxisNames[static_cast<std::size_t>(axis)];
+}
+
+// What the search may do with one axis.
+struct AxisChoice {
+  enum class Mode : std::uint8_t { automatic, fixed, listed };
+
+  Mode mode = Mode::automatic;
+  std::vector<std::string> values = {};  // listed: in the spelling of a scenario
+  SourceLocation where = {};             // of the list, for diagnostics
+  std::string key = {};                  // as the user wrote it: plan.search.micro
+};
+
+enum class Objective : std::uint8_t {
+  step_time,
+  finish_time,
+  cost,
+  cost_per_token,
+  fewest_gpus,
+  energy
+};
+
+inline constexpr std::array<std::string_view, 6> kObjectiveNames = {
+    "step_time", "finish_time", "cost", "cost_per_token", "fewest_gpus", "energy"};
+
+[[nodiscard]] constexpr std::string_view to_string(Objective objective) {
+  return kObjectiveNames[static_cast<std::size_t>(objective)];
+}
+
+struct Constraints {
+  Bytes memory_headroom = {};         // left free on the fullest GPU
+  bool tensor_within_nvlink = false;  // tensor groups stay in one NVLink domain
+  std::optional<Dollars> budget = {};
+  std::optional<std::int64_t> least_batch = {};  // sequences per step
+  std::optional<std::int64_t> most_batch = {};
+  std::optional<std::int64_t> most_gpus = {};
+};
+
+struct PlanSpec {
+  std::array<AxisChoice, kAxes> search{};  // by Axis
+  Objective objective = Objective::step_time;
+  std::optional<Seconds> deadline = {};  // for fewest_gpus
+  Constraints constraints;
+  std::int64_t finalists = 8;
+
+  [[nodiscard]] AxisChoice& operator[](Axis axis) {
+    return search[static_cast<std::size_t>(axis)];
+  }
+
+  [[nodiscard]] const AxisChoice& operator[](Axis axis) const {
+    return search[static_cast<std::size_t>(axis)];
+  }
+};
+
+}  // namespace orrery::plan

@@ -1,0 +1,335 @@
+#include "sim/plan/workbench.hpp"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/model/recompute.hpp"
+#include "sim/yaml/document.hpp"
+
+namespace orrery::plan {
+
+namespace {
+
+using model::Recompute;
+using step::OffloadTarget;
+using yaml::Value;
+
+constexpr std::string_view kRecomputeWords =
+    "none, selective, selective_operations, full, {layers: N}, {modules: [...]}";
+constexpr std::string_view kOffloadWords =
+    "none, or optimizer, parameters and activations joined by +";
+
+// The fewest words that turn on just these modules.
+std::vector<std::string_view> words_of(const model::RecomputeModules& modules) {
+  std::vector<std::string_view> words;
+  model::RecomputeModules on;
+  for (const model::RecomputeModuleWord& word : model::kRecomputeModuleWords) {
+    model::RecomputeModules with = on;
+    word.turn_on(with);
+    model::RecomputeModules both = modules;
+    word.turn_on(both);
+    if (both == modules && with != on) {
+      words.push_back(word.name);
+      on = with;
+    }
+  }
+  return words;
+}
+
+RecomputeChoice recompute_choice(const step::RecomputeSpec& spec) {
+  RecomputeChoice choice{.text = {}, .tag = {}, .spec = spec};
+  if (spec.policy == Recompute::modules) {
+    const std::vector<std::string_view> words = words_of(spec.modules);
+    choice.text = fmt::format("{{modules: [{}]", fmt::join(words, ", "));
+    choice.tag = fmt::format("{}", fmt::join(words, "+"));
+    if (spec.layers) {
+      choice.text += fmt::format(", layers: {}", *spec.layers);
+      choice.tag += fmt::format("x{}", *spec.layers);
+    }
+    choice.text += "}";
+    return choice;
+  }
+  if (spec.layers) {
+    choice.text = fmt::format("{{layers: {}}}", *spec.layers);
+    choice.tag = fmt::format("full{}", *spec.layers);
+    return choice;
+  }
+  switch (spec.policy) {
+    case Recompute::selective:
+      choice.text = "selective";
+      break;
+    case Recompute::selective_operations:
+      choice.text = "selective_operations";
+      break;
+    case Recompute::full:
+      choice.text = "full";
+      break;
+    default:
+      choice.text = "none";
+  }
+  choice.tag = choice.text == "none" ? "norec" : choice.text;
+  return choice;
+}
+
+std::optional<std::int64_t> whole_number(const Value& value) {
+  if (value.kind != Value::Kind::scalar || value.text.empty() || value.text.size() > 4 ||
+      value.text.find_first_not_of("0123456789") != std::string::npos) {
+    return std::nullopt;
+  }
+  const std::int64_t number = std::stoll(value.text);
+  return number > 0 ? std::optional(number) : std::nullopt;
+}
+
+bool turn_on(const Value& value, model::RecomputeModules& modules) {
+  for (const model::RecomputeModuleWord& word : model::kRecomputeModuleWords) {
+    if (value.kind == Value::Kind::scalar && word.name == value.text) {
+      word.turn_on(modules);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::optional<step::RecomputeSpec> mapped_recompute(const Value& value) {
+  step::RecomputeSpec spec{.policy = Recompute::full};
+  for (const yaml::Entry& entry : value.entries) {
+    if (entry.key == "layers") {
+      spec.layers = whole_number(entry.value);
+      if (!spec.layers) {
+        return std::nullopt;
+      }
+    } else if (entry.key == "modules" && entry.value.kind == Value::Kind::sequence) {
+      spec.policy = Recompute::modules;
+      for (const Value& item : entry.value.items) {
+        if (!turn_on(item, spec.modules)) {
+          return std::nullopt;
+        }
+      }
+    } else {
+      return std::nullopt;
+    }
+  }
+  return value.entries.empty() ? std::nullopt : std::optional(spec);
+}
+
+std::optional<step::RecomputeSpec> parse_recompute(const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, Recompute>, 4> kWords = {
+      {{"none", Recompute::none},
+       {"selective", Recompute::selective},
+       {"selective_operations", Recompute::selective_operations},
+       {"full", Recompute::full}}};
+  for (const auto& [word, policy] : kWords) {
+    if (word == text) {
+      return step::RecomputeSpec{.policy = policy};
+    }
+  }
+  Diagnostics ignored;
+  const std::optional<Value> value = yaml::parse(text, {}, {}, ignored);
+  return value && value->kind == Value::Kind::mapping ? mapped_recompute(*value) : std::nullopt;
+}
+
+void add_recompute(std::vector<RecomputeChoice>& choices, const step::RecomputeSpec& spec) {
+  RecomputeChoice choice = recompute_choice(spec);
+  const bool known = std::any_of(choices.begin(), choices.end(), [&choice](const auto& other) {
+    return other.text == choice.text;
+  });
+  if (!known) {
+    choices.push_back(std::move(choice));
+  }
+}
+
+// Layers of a chunk that are recomputed: powers of two; covering a whole chunk is `full`.
+void add_automatic(std::vector<RecomputeChoice>& choices, const scenario::Scenario& scenario) {
+  for (const Recompute policy : {Recompute::none, Recompute::selective, Recompute::full}) {
+    add_recompute(choices, {.policy = policy});
+  }
+  for (std::int64_t layers = 1; layers < scenario.model.num_layers; layers *= 2) {
+    add_recompute(choices, {.policy = Recompute::full, .layers = layers});
+  }
+  add_recompute(choices, scenario.step.recompute);
+}
+
+bool add_recomputes(Workbench& bench, const AxisChoice& axis, Diagnostics& diagnostics) {
+  switch (axis.mode) {
+    case AxisChoice::Mode::fixed:
+      add_recompute(bench.recomputes, bench.base.step.recompute);
+      return true;
+    case AxisChoice::Mode::automatic:
+      add_automatic(bench.recomputes, bench.base);
+      return true;
+    case AxisChoice::Mode::listed:
+      break;
+  }
+  for (const std::string& text : axis.values) {
+    const auto spec = parse_recompute(text);
+    if (!spec) {
+      diagnostics.error(
+          axis.where, axis.key, fmt::format("`{}` is no recomputation", text), kRecomputeWords);
+      return false;
+    }
+    add_recompute(bench.recomputes, *spec);
+  }
+  return true;
+}
+
+// What the scenario offloads, in the words of the axis; empty where words cannot say it.
+std::string offload_text(const step::OffloadSpec& spec) {
+  if (!spec.any()) {
+    return "none";
+  }
+  std::vector<std::string_view> words;
+  if (spec.optimizer == OffloadTarget::cpu) {
+    words.push_back("optimizer");
+  }
+  if (spec.parameters == OffloadTarget::cpu) {
+    words.push_back("parameters");
+  }
+  if (spec.activations == 1.0) {
+    words.push_back("activations");
+  }
+  const bool sayable = spec.optimizer != OffloadTarget::nvme &&
+                       spec.parameters != OffloadTarget::nvme &&
+                       (spec.activations == 0.0 || spec.activations == 1.0);
+  return sayable ? fmt::format("{}", fmt::join(words, "+")) : "as_stated";
+}
+
+// Rates and limits stay as the scenario has them.
+std::optional<step::OffloadSpec> parse_offload(std::string_view text, step::OffloadSpec spec) {
+  spec.optimizer = OffloadTarget::none;
+  spec.parameters = OffloadTarget::none;
+  spec.activations = 0.0;
+  if (text == "none") {
+    return spec;
+  }
+  while (!text.empty()) {
+    const std::size_t plus = std::min(text.find('+'), text.size());
+    const std::string_view word = text.substr(0, plus);
+    if (word == "optimizer") {
+      spec.optimizer = OffloadTarget::cpu;
+    } else if (word == "parameters") {
+      spec.parameters = OffloadTarget::cpu;
+    } else if (word == "activations") {
+      spec.activations = 1.0;
+    } else {
+      return std::nullopt;
+    }
+    text.remove_prefix(std::min(plus + 1, text.size()));
+  }
+  return spec.any() ? std::optional(spec) : std::nullopt;
+}
+
+bool add_offloads(Workbench& bench, const AxisChoice& axis, Diagnostics& diagnostics) {
+  const step::OffloadSpec& stated = bench.base.step.offload;
+  const auto add = [&bench](std::string text, const step::OffloadSpec& spec) {
+    const bool known = std::any_of(bench.offloads.begin(),
+                                   bench.offloads.end(),
+                                   [&text](const auto& other) { return other.text == text; });
+    if (!known) {
+      bench.offloads.push_back({std::move(text), spec});
+    }
+  };
+  if (axis.mode == AxisChoice::Mode::automatic) {
+    add("none", *parse_offload("none", stated));
+  }
+  if (axis.mode != AxisChoice::Mode::listed) {
+    add(offload_text(stated), stated);
+    return true;
+  }
+  for (const std::string& text : axis.values) {
+    const auto spec = parse_offload(text, stated);
+    if (!spec) {
+      diagnostics.error(
+          axis.where, axis.key, fmt::format("`{}` is nothing to offload", text), kOffloadWords);
+      return false;
+    }
+    add(text, *spec);
+  }
+  return true;
+}
+
+bool add_machine(Workbench& bench,
+                 const std::string& name,
+                 const SourceLocation& where,
+                 std::string_view key,
+                 const hardware::ProfileSearch& search,
+                 Diagnostics& diagnostics) {
+  auto gpu = hardware::load_gpu_profile(name, search, where, key, diagnostics);
+  if (!gpu) {
+    return false;
+  }
+  hardware::NetworkSpec network = bench.base.cluster.network;
+  if (!hardware::load_collective_tables(network,
+                                        search,
+                                        bench.base.where("cluster.network.collectives"),
+                                        "cluster.network.collectives",
+                                        diagnostics,
+                                        gpu->collectives.get())) {
+    return false;
+  }
+  bench.machines.push_back({name, *std::move(gpu), std::move(network)});
+  return true;
+}
+
+bool add_machines(Workbench& bench,
+                  const AxisChoice& axis,
+                  const hardware::ProfileSearch& search,
+                  Diagnostics& diagnostics) {
+  const std::string& stated = bench.base.cluster.gpu;
+  if (!add_machine(
+          bench, stated, bench.base.where("cluster.gpu"), "cluster.gpu", search, diagnostics)) {
+    return false;
+  }
+  if (axis.mode != AxisChoice::Mode::listed) {
+    return true;
+  }
+  for (const std::string& name : axis.values) {
+    const bool known =
+        std::any_of(bench.machines.begin(), bench.machines.end(), [&name](const Machine& machine) {
+          return machine.name == name;
+        });
+    if (!known && !add_machine(bench, name, axis.where, axis.key, search, diagnostics)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void check_base(const scenario::Scenario& scenario, Diagnostics& diagnostics) {
+  if (scenario.step.given_time) {
+    diagnostics.error(scenario.where("step.time"),
+                      "step.time",
+                      "a stated step time leaves no layout to search",
+                      "leave it out");
+  }
+  if (!scenario.cluster.mixed.empty()) {
+    diagnostics.error(scenario.where("cluster.mixed"),
+                      "cluster.mixed",
+                      "a plan is for a cluster of one GPU type",
+                      "leave it out");
+  }
+}
+
+}  // namespace
+
+std::optional<Workbench> make_workbench(const scenario::Scenario& scenario,
+                                        const PlanSpec& spec,
+                                        const std::optional<hardware::ProfileSearch>& search,
+                                        Diagnostics& diagnostics) {
+  check_base(scenario, diagnostics);
+  const hardware::ProfileSearch where = search ? *search : hardware::default_search(scenario.file);
+  auto software = hardware::load_software_profile(
+      scenario.software, where, scenario.where("software"), "software", diagnostics);
+  if (!software || diagnostics.has_errors()) {
+    return std::nullopt;
+  }
+  Workbench bench{scenario, *std::move(software), {}, {}, {}};
+  const bool made = add_machines(bench, spec[Axis::gpu], where, diagnostics) &&
+                    add_recomputes(bench, spec[Axis::recompute], diagnostics) &&
+                    add_offloads(bench, spec[Axis::offload], diagnostics);
+  return made ? std::optional(std::move(bench)) : std::nullopt;
+}
+
+}  // namespace orrery::plan
