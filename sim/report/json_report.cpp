@@ -161,6 +161,14 @@ Json diagnostics_json(const Diagnostics& diagnostics) {
   return out;
 }
 
+// The measurement behind the GPU's coefficients; null where they are published ones.
+Json calibration_json(const std::optional<hardware::CalibrationStamp>& stamp) {
+  if (!stamp) {
+    return nullptr;
+  }
+  return {{"id", stamp->id}, {"measured_at", stamp->measured_at}, {"device", stamp->device}};
+}
+
 Json evaluation_json(const Evaluation& evaluation) {
   const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
   return {{"schema", kEvaluationSchema},
@@ -175,6 +183,7 @@ Json evaluation_json(const Evaluation& evaluation) {
           {"run_ledger", ledger_json(run_ledger_rows(evaluation))},
           {"memory", memory_json(evaluation.step.memory)},
           {"trust", trust_json(trust_of(evaluation.step))},
+          {"calibration", calibration_json(evaluation.echo.calibration)},
           {"bill", bill_json(evaluation)},
           {"causes", causes_json(evaluation)},
           {"levers", levers_json(evaluation.levers, priced)},

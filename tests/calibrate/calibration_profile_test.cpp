@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "calibrate/profile/derived_figures.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/cli/cli.hpp"
 #include "sim/cost/attention.hpp"
 #include "sim/cost/cost_model.hpp"
 #include "sim/cost/gemm.hpp"
@@ -16,6 +19,7 @@
 #include "sim/evaluate/compare_calibrations.hpp"
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/hardware/neutral_stack.hpp"
+#include "sim/report/json_report.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/calibrate/planted_machine.hpp"
 
@@ -458,6 +462,41 @@ TEST_F(CalibrationFile, AScenarioRunsOnItAndSaysSo) {
   ASSERT_TRUE(explained) << to_string(diagnostics);
   EXPECT_NE(explained->find("Kernels measured on NVIDIA H200"), std::string::npos);
   EXPECT_NE(explained->find("interpolated"), std::string::npos);
+  const auto json = nlohmann::json::parse(report::to_json(*evaluation));
+  EXPECT_EQ(json["calibration"]["device"], "NVIDIA H200");
+  EXPECT_EQ(json["calibration"]["id"], evaluation->echo.calibration->id);
+}
+
+// The way of a CI job that watches a driver update: exit code 1 beyond the tolerance.
+TEST_F(CalibrationFile, TheCommandComparesTwoProfiles) {
+  Measurements slower = planted(0.0);
+  for (Sample& sample : slower.samples) {
+    for (double& time : sample.times) {
+      time *= sample.kernel.role == kernels::Role::fprop ? 1.10 : 1.0;
+    }
+  }
+  const std::string before = write("before.yaml", quiet_profile()).string();
+  const std::string after = write("after.yaml", yaml_of(slower)).string();
+  const std::string output = (folder_ / "comparison.json").string();
+  const auto compare = [&](const std::string& second, const char* tolerance) {
+    const std::array<const char*, 9> words = {"orrery",
+                                              "compare",
+                                              before.c_str(),
+                                              second.c_str(),
+                                              "--json",
+                                              "-o",
+                                              output.c_str(),
+                                              "--tolerance",
+                                              tolerance};
+    return cli::run_cli(static_cast<int>(words.size()), words.data());
+  };
+  EXPECT_EQ(compare(after, "5"), 1);
+  const auto json = nlohmann::json::parse(read_file(output, std::size_t{1} << 20));
+  EXPECT_EQ(json["kind"], "calibrations");
+  EXPECT_EQ(json["groups"][0]["group"], "gemm fprop bf16 (cublaslt)");
+  EXPECT_NEAR(json["groups"][0]["median_ratio"].get<double>(), 1.10, 1e-9);
+  EXPECT_EQ(compare(after, "20"), 0);
+  EXPECT_EQ(compare(before, "0.1"), 0);
 }
 
 TEST_F(CalibrationFile, TwoProfilesShowWhatBecameSlower) {
