@@ -34,8 +34,8 @@ std::optional<MeasuredText> read_entry(const yaml::Entry& entry,
     return std::nullopt;
   }
   yaml::MappingReader reader(entry.value, reading.diagnostics, key);
-  const Value* value = reader.take(yaml::KeyNames({"value"}));
-  const Value* kind = reader.take(yaml::KeyNames({"kind"}));
+  const Value* value = reader.take("value");
+  const Value* kind = reader.take("kind");
   reader.finish();
   if (value == nullptr || value->kind != Value::Kind::scalar) {
     yaml::report(reading.diagnostics, entry.value.where, key, "states no value", "{value, kind}");
