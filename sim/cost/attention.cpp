@@ -75,15 +75,6 @@ double doublings(const model::AttentionOp& op) {
   return std::log2(std::max(1.0, as_double(op.key_length) / as_double(op.query_length)));
 }
 
-Bytes attention_bytes(const model::AttentionOp& op) {
-  const double query = as_double(op.sequences) * as_double(op.heads) * as_double(op.query_length) *
-                       as_double(op.head_dim_qk + op.head_dim_v);
-  const double keys = as_double(op.sequences) * as_double(op.query_groups) *
-                      as_double(op.key_length) * as_double(op.head_dim_qk + op.head_dim_v);
-  const double passes = op.backward ? 2.0 : 1.0;  // inputs again, and their gradients
-  return model::bytes_per_element(op.dtype) * ((query + keys) * passes);
-}
-
 // What stands between the law of the library and the rate inside a stack.
 struct StackFactors {
   double scale = 1.0;
@@ -106,6 +97,15 @@ FlopPerSecond rate_of(const model::AttentionOp& op,
 }
 
 }  // namespace
+
+Bytes attention_bytes(const model::AttentionOp& op) {
+  const double query = as_double(op.sequences) * as_double(op.heads) * as_double(op.query_length) *
+                       as_double(op.head_dim_qk + op.head_dim_v);
+  const double keys = as_double(op.sequences) * as_double(op.query_groups) *
+                      as_double(op.key_length) * as_double(op.head_dim_qk + op.head_dim_v);
+  const double passes = op.backward ? 2.0 : 1.0;  // inputs again, and their gradients
+  return model::bytes_per_element(op.dtype) * ((query + keys) * passes);
+}
 
 AttentionKernelRate attention_kernel_rate(const hardware::GpuProfile& gpu,
                                           const hardware::SoftwareProfile& software) {

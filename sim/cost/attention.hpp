@@ -71,6 +71,9 @@ struct AttentionKernelRate {
     const hardware::GpuProfile& gpu,
     const hardware::SoftwareProfile& software);
 
+// Bytes that cross the memory interface: operands once, forward; with their gradients, backward.
+[[nodiscard]] Bytes attention_bytes(const model::AttentionOp& op);
+
 // Launches of the fused forward (one) or backward (three).
 [[nodiscard]] double attention_kernels(const model::AttentionOp& op);
 

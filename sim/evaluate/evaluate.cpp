@@ -72,6 +72,7 @@ void apply_given_time(step::StepResult& result, Seconds given) {
   result.slices.clear();
   result.draws.clear();
   result.operations.clear();
+  result.operation_timeline.reset();
   result.by_source = {};
   result.by_source[static_cast<std::size_t>(SourceKind::given)] =
       to_seconds(result.step_time) * static_cast<double>(result.gpus);

@@ -118,6 +118,7 @@ class Attribution {
     }
     ledger.book(
         StepCategory::idle, input_.gpus_per_device, input_.timing.makespan - account.cursor);
+    list_wait(device, StepCategory::idle, account.cursor, input_.timing.makespan);
     const Int128 expected = static_cast<Int128>(input_.gpus_per_device) *
                             static_cast<Int128>(input_.timing.makespan.ns);
     ORRERY_CHECK(ledger.total() == expected,
@@ -134,6 +135,15 @@ class Attribution {
     const StepCategory waiting = input_.devices > 1 ? StepCategory::bubble : StepCategory::idle;
     account.book(waiting, ready - account.cursor);
     account.book(cause.nature, until - ready);
+    const auto device = static_cast<std::size_t>(input_.graph.tasks[id.index()].device);
+    list_wait(device, waiting, account.cursor, ready);
+    list_wait(device, cause.nature, ready, until);
+  }
+
+  void list_wait(std::size_t device, StepCategory category, SimTime start, SimTime end) const {
+    if (input_.waits != nullptr && end > start) {
+      input_.waits->push_back({static_cast<std::int32_t>(device), category, start, end});
+    }
   }
 
   void book_busy(Account& account, TaskId id) const {

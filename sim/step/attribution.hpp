@@ -24,6 +24,7 @@
 
 #include "sim/engine/replay.hpp"
 #include "sim/schedule/step_graph.hpp"
+#include "sim/step/operation_timeline.hpp"
 #include "sim/step/step_result.hpp"
 
 namespace orrery::step {
@@ -41,7 +42,8 @@ struct AttributionInput {
   std::span<const TaskParts* const> parts;  // by TaskId; communication and joins may be null
   std::span<const SimTime> stretch;         // by TaskId; empty: none
   std::int64_t devices = 1;
-  std::int64_t gpus_per_device = 1;  // GPUs of one pipeline device
+  std::int64_t gpus_per_device = 1;          // GPUs of one pipeline device
+  std::vector<DeviceWait>* waits = nullptr;  // where to list what devices waited for, if anywhere
 };
 
 // One ledger per pipeline device; each adds up to gpus_per_device * makespan exactly.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -59,6 +60,29 @@ class Streams {
     return work_;
   }
 
+  [[nodiscard]] std::vector<CombinedNode> order(const ChunkCosts& backward) {
+    (void)replay();
+    std::vector<std::size_t> ids(durations_.size());
+    std::iota(ids.begin(), ids.end(), std::size_t{0});
+    std::stable_sort(ids.begin(), ids.end(), [this](std::size_t a, std::size_t b) {
+      return timing_.start[a] < timing_.start[b];
+    });
+    std::vector<std::size_t> nth(durations_.size());
+    std::array<std::size_t, schedule::kLayerNodes> seen{};
+    for (std::size_t i = 0; i < nth.size(); ++i) {
+      nth[i] = seen[index(overlap_.nodes[i])]++;
+    }
+    std::vector<CombinedNode> nodes;
+    for (const std::size_t i : ids) {
+      const LayerNode node = overlap_.nodes[i];
+      if (durations_[i] > SimTime{}) {
+        const bool forward = is_forward(node);
+        nodes.push_back({node, forward, forward ? nth[i] : backward.layers.size() - 1 - nth[i]});
+      }
+    }
+    return nodes;
+  }
+
   // All-to-all that nothing hides, and what hiding the rest costs the compute.
   [[nodiscard]] Seconds exposed(double slowdown) {
     SimTime makespan = replay();
@@ -100,6 +124,13 @@ double expert_slowdown(const cost::CostModel& costs) {
   }
   const double all = static_cast<double>(std::max<std::int64_t>(costs.gpu().sm_count, 1));
   return std::min(software.expert_all_to_all_sms->value() / all, 1.0);
+}
+
+std::vector<CombinedNode> combined_order(const StageCosts& costs,
+                                         const ChunkCosts& forward,
+                                         const ChunkCosts& backward,
+                                         bool with_weights) {
+  return Streams(costs, forward, backward, with_weights).order(backward);
 }
 
 Parts combined_step(const StageCosts& costs,

@@ -34,6 +34,18 @@ namespace orrery::step {
 // Added work per hidden all-to-all second.
 [[nodiscard]] double expert_slowdown(const cost::CostModel& costs);
 
+// A node of a combined step, in the order of their begin.
+struct CombinedNode {
+  schedule::LayerNode node = schedule::LayerNode::attention_forward;
+  bool forward = true;
+  std::size_t layer = 0;  // within its chunk
+};
+
+[[nodiscard]] std::vector<CombinedNode> combined_order(const StageCosts& costs,
+                                                       const ChunkCosts& forward,
+                                                       const ChunkCosts& backward,
+                                                       bool with_weights);
+
 // Parts of the step that runs the forward of one chunk and the backward of another of `device`.
 // `with_weights`: a full backward, else its input part.
 [[nodiscard]] Parts combined_step(const StageCosts& costs,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/check.hpp"
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
 
@@ -76,38 +77,63 @@ layout::GroupPlacement one_per_node(layout::GroupPlacement group) {
   return group;
 }
 
-void add_pass(Parts& parts, const Costing& costing, double read, double written) {
+void add_pass(ReplicaOperations& to, const Costing& costing, double read, double written) {
   const model::MemoryOp op{.name = "quantise", .read = bytes(read), .written = bytes(written)};
-  parts.add(StepCategory::exposed_data, costing.costs.memory_bound(op));
+  to.add({.name = op.name,
+          .is_collective = false,
+          .bytes = op.read + op.written,
+          .cost = costing.costs.memory_bound(op)});
+}
+
+struct Shape {
+  CollectiveKind kind;
+  Bytes in;
+  Bytes total;
+  model::Dtype dtype;
+};
+
+void add_collective(ReplicaOperations& to,
+                    const Costing& costing,
+                    std::string_view name,
+                    const Shape& shape,
+                    const layout::GroupPlacement& group) {
+  to.add({.name = name,
+          .bytes = shape.in,
+          .ranks = group.ranks,
+          .nodes = group.nodes,
+          .cost = costing.costs.collective(shape.kind, shape.in, shape.total, shape.dtype, group)});
 }
 
 constexpr double kInt8Bytes = 1.0;
 constexpr double kInt4Bytes = 0.5;
 
-void add_gather_over(Parts& parts,
-                     const Costing& costing,
-                     double parameters,
-                     const layout::GroupPlacement& group) {
+ReplicaOperations gather_over(const Costing& costing,
+                              double parameters,
+                              const layout::GroupPlacement& group) {
+  ReplicaOperations all;
   if (parameters <= 0.0 || group.ranks <= 1 || costing.input.layout.sharding == Sharding::none) {
-    return;
+    return all;
   }
   const bool quantised = costing.input.spec.fsdp.quantized_weights;
   const model::Dtype dtype = costing.input.spec.precision.parameter;
   const double wide = in_bytes(model::bytes_per_element(dtype));
   const Bytes total = bytes(parameters * (quantised ? kInt8Bytes : wide));
   const auto ranks = static_cast<double>(group.ranks);
-  parts.add(
-      StepCategory::exposed_data,
-      costing.costs.collective(CollectiveKind::all_gather, total / ranks, total, dtype, group));
+  add_collective(all,
+                 costing,
+                 "parameter all_gather",
+                 {CollectiveKind::all_gather, total / ranks, total, dtype},
+                 group);
   if (quantised) {
-    add_pass(parts, costing, parameters / ranks * wide, parameters / ranks * kInt8Bytes);
-    add_pass(parts, costing, parameters * kInt8Bytes, parameters * wide);
+    add_pass(all, costing, parameters / ranks * wide, parameters / ranks * kInt8Bytes);
+    add_pass(all, costing, parameters * kInt8Bytes, parameters * wide);
   }
+  return all;
 }
 
 // Two exchanges of int4, each quantised before and summed behind: all parameters inside the node,
 // then the node's sums between nodes.
-void add_quantised_reduction(Parts& parts,
+void add_quantised_reduction(ReplicaOperations& to,
                              const Costing& costing,
                              double parameters,
                              const layout::GroupPlacement& group) {
@@ -120,61 +146,75 @@ void add_quantised_reduction(Parts& parts,
     }
     const auto ranks = static_cast<double>(hop.ranks);
     const Bytes sent = bytes(elements * kInt4Bytes);
-    add_pass(parts, costing, elements * wide, elements * kInt4Bytes);
-    parts.add(StepCategory::exposed_data,
-              costing.costs.collective(CollectiveKind::all_to_all,
-                                       sent,
-                                       sent * ranks,
-                                       costing.input.spec.precision.gradient,
-                                       hop));
-    add_pass(parts, costing, elements * kInt4Bytes, elements / ranks * wide);
+    add_pass(to, costing, elements * wide, elements * kInt4Bytes);
+    add_collective(
+        to,
+        costing,
+        "gradient all_to_all",
+        {CollectiveKind::all_to_all, sent, sent * ranks, costing.input.spec.precision.gradient},
+        hop);
+    add_pass(to, costing, elements * kInt4Bytes, elements / ranks * wide);
     elements /= ranks;
   }
 }
 
 }  // namespace
 
-void add_reduction(Parts& parts,
-                   const Costing& costing,
-                   double parameters,
-                   const ReplicaGroups& groups) {
+void ReplicaOperations::add(const ReplicaOperation& operation) {
+  ORRERY_CHECK(count_ < kMost, "a reduction or gather of more than {} operations", kMost);
+  operations_[count_++] = operation;
+}
+
+ReplicaOperations reduction_operations(const Costing& costing,
+                                       double parameters,
+                                       const ReplicaGroups& groups) {
+  ReplicaOperations all;
   const model::Dtype dtype = costing.input.spec.precision.gradient;
   const Bytes size = scaled(model::bytes_per_element(dtype), parameters);
   if (parameters <= 0.0 || groups.whole.ranks <= 1) {
-    return;
+    return all;
   }
   const auto add = [&](CollectiveKind kind, Bytes bytes, const layout::GroupPlacement& group) {
     if (group.ranks > 1) {
-      parts.add(StepCategory::exposed_data,
-                costing.costs.collective(kind, bytes, bytes, dtype, group));
+      const bool scatter = kind == CollectiveKind::reduce_scatter;
+      add_collective(all,
+                     costing,
+                     scatter ? "gradient reduce_scatter" : "gradient all_reduce",
+                     {kind, bytes, bytes, dtype},
+                     group);
     }
   };
   if (costing.input.layout.sharding == Sharding::none) {
     add(CollectiveKind::all_reduce, size, groups.whole);
-    return;
+    return all;
   }
   if (costing.input.spec.fsdp.quantized_gradients) {
-    add_quantised_reduction(parts, costing, parameters, groups.shard);
+    add_quantised_reduction(all, costing, parameters, groups.shard);
   } else {
     add(CollectiveKind::reduce_scatter, size, groups.shard);
   }
   add(CollectiveKind::all_reduce, size / static_cast<double>(groups.shard.ranks), groups.replica);
+  return all;
 }
 
-void add_gather(Parts& parts,
-                const Costing& costing,
-                double parameters,
-                const ReplicaGroups& groups) {
-  add_gather_over(parts, costing, parameters, groups.shard);
+ReplicaOperations gather_operations(const Costing& costing,
+                                    double parameters,
+                                    const ReplicaGroups& groups) {
+  return gather_over(costing, parameters, groups.shard);
 }
 
-void add_gather_again(Parts& parts,
-                      const Costing& costing,
-                      double parameters,
-                      const ReplicaGroups& groups) {
+ReplicaOperations gather_again_operations(const Costing& costing,
+                                          double parameters,
+                                          const ReplicaGroups& groups) {
   const auto& reshard = costing.input.spec.fsdp.reshard_group;
-  add_gather_over(
-      parts, costing, parameters, reshard ? first_ranks(groups.shard, *reshard) : groups.shard);
+  return gather_over(
+      costing, parameters, reshard ? first_ranks(groups.shard, *reshard) : groups.shard);
+}
+
+void add_replica_operations(Parts& parts, const ReplicaOperations& operations) {
+  for (const ReplicaOperation& operation : operations.all()) {
+    parts.add(StepCategory::exposed_data, operation.cost);
+  }
 }
 
 // Tables that stand on two devices (tied, multi-token prediction) and, with two directions, whole

@@ -20,6 +20,11 @@
 //
 // Source of the quantised forms: Wang et al. 2023, ZeRO++ (arXiv 2306.10209).
 
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
 #include "sim/cost/cost_model.hpp"
 #include "sim/step/documents.hpp"
 #include "sim/step/stage_costs.hpp"
@@ -47,21 +52,46 @@ struct ReplicaGroups {
   const layout::GroupPlacement& replica;  // those that hold the same shard
 };
 
-void add_reduction(Parts& parts,
-                   const Costing& costing,
-                   double parameters,
-                   const ReplicaGroups& groups);
+// A collective of the replicas, or a pass over memory that belongs to one.
+struct ReplicaOperation {
+  std::string_view name;
+  bool is_collective = true;
+  Bytes bytes = {};  // that one rank sends, or that a pass reads and writes
+  std::int64_t ranks = 1;
+  std::int64_t nodes = 1;
+  cost::Cost cost = {};
+};
 
-void add_gather(Parts& parts,
-                const Costing& costing,
-                double parameters,
-                const ReplicaGroups& groups);
+// In the order in which they run; few, so that they need no allocation.
+class ReplicaOperations {
+ public:
+  void add(const ReplicaOperation& operation);
+
+  [[nodiscard]] std::span<const ReplicaOperation> all() const {
+    return std::span(operations_).first(count_);
+  }
+
+ private:
+  static constexpr std::size_t kMost = 8;
+  std::array<ReplicaOperation, kMost> operations_{};
+  std::size_t count_ = 0;
+};
+
+[[nodiscard]] ReplicaOperations reduction_operations(const Costing& costing,
+                                                     double parameters,
+                                                     const ReplicaGroups& groups);
+
+[[nodiscard]] ReplicaOperations gather_operations(const Costing& costing,
+                                                  double parameters,
+                                                  const ReplicaGroups& groups);
 
 // The gather for a backward.
-void add_gather_again(Parts& parts,
-                      const Costing& costing,
-                      double parameters,
-                      const ReplicaGroups& groups);
+[[nodiscard]] ReplicaOperations gather_again_operations(const Costing& costing,
+                                                        double parameters,
+                                                        const ReplicaGroups& groups);
+
+// All of it is communication of the replicas.
+void add_replica_operations(Parts& parts, const ReplicaOperations& operations);
 
 // Sums over the copies of tables and stages that stand on two pipeline devices.
 [[nodiscard]] Parts cost_copies(const Costing& costing,

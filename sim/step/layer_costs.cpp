@@ -104,24 +104,6 @@ void add_masked(Parts& parts,
             cost::term(work * (pieces * costing.masked.imbalance), SourceKind::given));
 }
 
-void add_operation(Parts& parts,
-                   const Costing& costing,
-                   const model::Pass& pass,
-                   std::size_t at,
-                   CollectiveMemo& memo) {
-  if (const auto* collective = std::get_if<model::CollectiveOp>(&pass[at].op)) {
-    const cost::Cost& cost = memo.get(costing, *collective);
-    parts.add(
-        exposed_category(collective->axis), cost, exposed_share(costing, pass, at, cost.time));
-  } else if (const auto* attention = std::get_if<model::AttentionOp>(&pass[at].op);
-             attention != nullptr && costing.masked.length_share < 1.0) {
-    add_masked(parts, costing, *attention, pass[at].recomputed);
-  } else {
-    parts.add(pass[at].recomputed ? StepCategory::recompute : StepCategory::compute,
-              costing.costs.operation(pass[at].op, costing.places));
-  }
-}
-
 Parts cost_pass(const Costing& costing, const model::Pass& pass, CollectiveMemo& memo) {
   Parts parts;
   for (std::size_t i = 0; i < pass.size(); ++i) {
@@ -155,26 +137,31 @@ constexpr NodeNames kBackwardNodes = {LayerNode::mlp_backward,
                                       LayerNode::attention_backward,
                                       LayerNode::attention_backward};
 
-void cut_pass(LayerNodeParts& nodes,
-              const NodeNames& names,
-              const Costing& costing,
-              const model::Pass& pass,
-              CollectiveMemo& memo) {
+std::vector<LayerNode> nodes_of(const model::Pass& pass, const NodeNames& names) {
   const bool exchanges = std::any_of(pass.begin(), pass.end(), is_expert_exchange);
   LayerNode here = exchanges ? names.before : names.whole;
   bool seen = false;
-  for (std::size_t i = 0; i < pass.size(); ++i) {
-    if (is_expert_exchange(pass[i])) {
-      add_operation(nodes[static_cast<std::size_t>(seen ? names.second : names.first)],
-                    costing,
-                    pass,
-                    i,
-                    memo);
+  std::vector<LayerNode> nodes;
+  nodes.reserve(pass.size());
+  for (const model::PassOp& entry : pass) {
+    if (is_expert_exchange(entry)) {
+      nodes.push_back(seen ? names.second : names.first);
       here = seen ? names.after : names.between;
       seen = true;
     } else {
-      add_operation(nodes[static_cast<std::size_t>(here)], costing, pass, i, memo);
+      nodes.push_back(here);
     }
+  }
+  return nodes;
+}
+
+void cut_pass(LayerNodeParts& parts,
+              const std::vector<LayerNode>& nodes,
+              const Costing& costing,
+              const model::Pass& pass,
+              CollectiveMemo& memo) {
+  for (std::size_t i = 0; i < pass.size(); ++i) {
+    add_operation(parts[static_cast<std::size_t>(nodes[i])], costing, pass, i, memo);
   }
 }
 
@@ -183,14 +170,14 @@ LayerNodeParts cut_layer(const Costing& costing,
                          const Parts& recompute,
                          CollectiveMemo& memo) {
   LayerNodeParts nodes;
-  cut_pass(nodes, kForwardNodes, costing, passes.forward, memo);
-  cut_pass(nodes, kBackwardNodes, costing, passes.backward_input, memo);
+  cut_pass(nodes, forward_nodes(passes.forward), costing, passes.forward, memo);
+  cut_pass(nodes, backward_nodes(passes.backward_input), costing, passes.backward_input, memo);
   nodes[static_cast<std::size_t>(LayerNode::attention_backward)].add(recompute);
-  for (std::size_t i = 0; i < passes.backward_weight.size(); ++i) {
-    const LayerNode node =
-        i < passes.mlp_weight_ops ? LayerNode::mlp_weight : LayerNode::attention_weight;
-    add_operation(nodes[static_cast<std::size_t>(node)], costing, passes.backward_weight, i, memo);
-  }
+  cut_pass(nodes,
+           weight_nodes(passes.backward_weight, passes.mlp_weight_ops),
+           costing,
+           passes.backward_weight,
+           memo);
   return nodes;
 }
 
@@ -318,6 +305,38 @@ void apply_host_floor(const Costing& costing, std::initializer_list<HostedPass> 
 }
 
 }  // namespace
+
+void add_operation(Parts& parts,
+                   const Costing& costing,
+                   const model::Pass& pass,
+                   std::size_t at,
+                   CollectiveMemo& memo) {
+  if (const auto* collective = std::get_if<model::CollectiveOp>(&pass[at].op)) {
+    const cost::Cost& cost = memo.get(costing, *collective);
+    parts.add(
+        exposed_category(collective->axis), cost, exposed_share(costing, pass, at, cost.time));
+  } else if (const auto* attention = std::get_if<model::AttentionOp>(&pass[at].op);
+             attention != nullptr && costing.masked.length_share < 1.0) {
+    add_masked(parts, costing, *attention, pass[at].recomputed);
+  } else {
+    parts.add(pass[at].recomputed ? StepCategory::recompute : StepCategory::compute,
+              costing.costs.operation(pass[at].op, costing.places));
+  }
+}
+
+std::vector<LayerNode> forward_nodes(const model::Pass& pass) {
+  return nodes_of(pass, kForwardNodes);
+}
+
+std::vector<LayerNode> backward_nodes(const model::Pass& pass) {
+  return nodes_of(pass, kBackwardNodes);
+}
+
+std::vector<LayerNode> weight_nodes(const model::Pass& pass, std::size_t mlp_ops) {
+  std::vector<LayerNode> nodes(pass.size(), LayerNode::attention_weight);
+  std::fill_n(nodes.begin(), std::min(mlp_ops, pass.size()), LayerNode::mlp_weight);
+  return nodes;
+}
 
 Seconds decomposed_wait(Seconds collective, Seconds gemm, std::int64_t chunks) {
   const double rest = 1.0 - 1.0 / static_cast<double>(chunks);

@@ -55,12 +55,26 @@ class CollectiveMemo {
   std::vector<Known> known_;
 };
 
+// What the operation at place `at` of a pass adds to it.
+void add_operation(Parts& parts,
+                   const Costing& costing,
+                   const model::Pass& pass,
+                   std::size_t at,
+                   CollectiveMemo& memo);
+
 // Share of the collective at place `at` of a pass, which takes `time`, that the compute stream
 // waits for.
 [[nodiscard]] double exposed_share(const Costing& costing,
                                    const model::Pass& pass,
                                    std::size_t at,
                                    Seconds time);
+
+// Nodes of a combined step that the operations of a layer belong to, by place in the pass; weight
+// gradients: of `mlp_ops` operations of the MLP block and those behind.
+[[nodiscard]] std::vector<schedule::LayerNode> forward_nodes(const model::Pass& pass);
+[[nodiscard]] std::vector<schedule::LayerNode> backward_nodes(const model::Pass& pass);
+[[nodiscard]] std::vector<schedule::LayerNode> weight_nodes(const model::Pass& pass,
+                                                            std::size_t mlp_ops);
 
 // Embedding or head.
 [[nodiscard]] LayerCosts cost_passes(const Costing& costing,

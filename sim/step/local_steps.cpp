@@ -9,6 +9,7 @@
 
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
+#include "sim/step/operation_timeline.hpp"
 
 namespace orrery::step {
 
@@ -64,6 +65,17 @@ Seconds outer_time(const StepInput& input, const cost::CostModel& costs) {
 void prolong(StepResult& result, StepCategory category, SimTime time) {
   if (time <= SimTime{}) {
     return;
+  }
+  if (result.operation_timeline) {
+    auto longer = std::make_shared<OperationTimeline>(*result.operation_timeline);
+    for (std::size_t d = 0; d < result.stage_ledgers.size(); ++d) {
+      longer->waits.push_back(
+          {static_cast<std::int32_t>(d), category, result.step_time, result.step_time + time});
+    }
+    std::stable_sort(longer->waits.begin(),
+                     longer->waits.end(),
+                     [](const DeviceWait& a, const DeviceWait& b) { return a.device < b.device; });
+    result.operation_timeline = std::move(longer);
   }
   result.step_time += time;
   result.ledger.book(category, result.gpus, time);

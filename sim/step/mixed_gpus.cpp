@@ -94,6 +94,7 @@ StageCosts cluster_stage_costs(const StepInput& input,
       }
     }
     take_device(result, types[slowest], d, first[slowest]);
+    result.types.push_back(slowest);
     const double longest = pass_seconds(types[slowest], d);
     result.speeds.push_back(
         {1.0, longest > 0.0 ? sum / (longest * static_cast<double>(gpus)) : 1.0});

@@ -1,12 +1,11 @@
 // The account of operations for `explain`: what one GPU of the busiest device computes per step.
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
 
 #include "sim/step/layer_costs.hpp"
+#include "sim/step/operation_names.hpp"
 #include "sim/step/stage_costs.hpp"
 #include "sim/step/step_operations.hpp"
 
@@ -14,28 +13,14 @@ namespace orrery::step {
 
 namespace {
 
-std::string_view role_name(model::GemmRole role) {
-  switch (role) {
-    case model::GemmRole::fprop:
-      return "fprop";
-    case model::GemmRole::dgrad:
-      return "dgrad";
-    case model::GemmRole::wgrad:
-      return "wgrad";
-  }
-  return {};
-}
-
 std::string describe(const model::PassOp& entry) {
-  std::string name;
-  if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op)) {
-    name = fmt::format("{} {} gemm", gemm->name, role_name(gemm->role));
-  } else if (const auto* attention = std::get_if<model::AttentionOp>(&entry.op)) {
-    name = attention->backward ? "attention backward" : "attention forward";
-  } else if (const auto* memory = std::get_if<model::MemoryOp>(&entry.op)) {
-    name = std::string(memory->name);
-  } else {
-    name = fmt::format("{} collective", std::get<model::CollectiveOp>(entry.op).name);
+  model::PassOp plain = entry;
+  plain.recomputed = false;
+  std::string name = operation_name(plain);
+  if (std::holds_alternative<model::GemmOp>(entry.op)) {
+    name += " gemm";
+  } else if (std::holds_alternative<model::CollectiveOp>(entry.op)) {
+    name += " collective";
   }
   return entry.recomputed ? name + " (recomputed)" : name;
 }

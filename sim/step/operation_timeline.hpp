@@ -80,7 +80,7 @@ struct Operation {
   OperationKind kind = OperationKind::memory;
   OperationStream stream = OperationStream::compute;
   double flop = 0.0;
-  Bytes bytes;             // through the memory interface; of communication what one rank sends
+  Bytes bytes = {};             // through the memory interface; of communication what one rank sends
   std::int64_t ranks = 1;  // members of the group of a collective
   std::int64_t nodes = 1;  // that the group spans
 };
@@ -89,8 +89,8 @@ struct Operation {
 struct SequenceEntry {
   std::uint32_t operation = 0;  // index into OperationTimeline::operations
   StepCategory category = StepCategory::compute;
-  Seconds booked;
-  Seconds hidden;  // of a collective
+  Seconds booked = {};
+  Seconds hidden = {};  // of a collective
   bool hidden_first =
       false;  // it has begun beside what runs before; else it ends beside what follows
 };
@@ -109,23 +109,33 @@ struct TaskPart {
 // What tasks of one composition consist of.
 struct TaskKindOperations {
   std::vector<TaskPart> parts;
-  SimTime total;  // without stretch; sum of by_category
+  SimTime total = {};  // without stretch; sum of by_category
   std::array<SimTime, kStepCategories> by_category{};
 };
 
 // By slice of the step.
 struct TaskRun {
   std::uint32_t kind = 0;  // index into OperationTimeline::kinds
-  SimTime stretch;         // lost to data-parallel communication on the same GPU, at its end
-  SimTime exposed;         // of a slice of communication: compute of its device waits meanwhile
+  SimTime stretch = {};         // lost to data-parallel communication on the same GPU, at its end
+  SimTime exposed = {};         // of a slice of communication: compute of its device waits meanwhile
 };
 
 // A device waits: before a task, or at the end of the step.
 struct DeviceWait {
   std::int32_t device = 0;
   StepCategory category = StepCategory::bubble;
-  SimTime start;
-  SimTime end;
+  SimTime start = {};
+  SimTime end = {};
+};
+
+// A message between pipeline stages: from the end of the task that made it to its arrival. Where
+// messages take no resource of the schedule they are no slices of the step, but they are here.
+struct MessageRun {
+  std::uint32_t operation = 0;
+  std::uint32_t from = 0;  // slices of the step
+  std::uint32_t to = 0;
+  SimTime start = {};
+  SimTime end = {};
 };
 
 // Time of the compute of a pipeline device / nominal: 1 where all GPUs are alike.
@@ -140,7 +150,9 @@ struct OperationTimeline {
   std::vector<TaskKindOperations> kinds;
   std::vector<TaskRun> runs;      // by index of StepResult::slices
   std::vector<DeviceWait> waits;  // by device and time
+  std::vector<MessageRun> messages;
   std::vector<DevicePace> paces;  // by pipeline device
+  std::uint32_t stretched = 0;    // the operation that stands for stretches
 };
 
 // One operation within its task. Times are whole nanoseconds from the start of the task.
@@ -148,10 +160,10 @@ struct PlacedOperation {
   std::uint32_t operation = 0;
   std::int32_t layer = kNoLayer;
   StepCategory category = StepCategory::compute;
-  SimTime start;  // of the operation on its stream: hidden parts may lie outside the booked one
-  SimTime end;
-  SimTime booked_from;  // booked parts follow each other without gaps from 0 to the task's end
-  SimTime booked;
+  SimTime start = {};  // of the operation on its stream: hidden parts may lie outside the booked one
+  SimTime end = {};
+  SimTime booked_from = {};  // booked parts follow each other without gaps from 0 to the task's end
+  SimTime booked = {};
 };
 
 // The operations of one run of a task, in order of `booked_from`. Booked times add up to the task's

@@ -19,7 +19,6 @@
 // StepResult::operation_timeline.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,10 +40,10 @@ struct OperationNode {
   OperationKind kind = OperationKind::wait;
   OperationStream stream = OperationStream::compute;
   StepCategory category = StepCategory::compute;
-  SimTime time;
-  SimTime hidden;
+  SimTime time = {};
+  SimTime hidden = {};
   double flop = 0.0;
-  Bytes bytes;
+  Bytes bytes = {};
   double runs = 0.0;
 };
 
@@ -52,10 +51,9 @@ struct OperationNode {
 // the result has no timeline of operations.
 [[nodiscard]] std::vector<OperationNode> operation_tree(const StepResult& result);
 
-// Operations of one name, category and stream merged over layers and chunks of a pipeline device
-// (of all devices, the mean, when there is none), most time first; waits included. Times add up to
-// the step time, up to rounding of the mean.
-[[nodiscard]] std::vector<OperationNode> operation_totals(
-    const StepResult& result, std::optional<std::int64_t> device = std::nullopt);
+// Operations of one name, kind and category merged over layers and chunks of a pipeline device,
+// most time first; waits included. Times add up to the step time.
+[[nodiscard]] std::vector<OperationNode> operation_totals(const StepResult& result,
+                                                          std::int64_t device);
 
 }  // namespace orrery::step

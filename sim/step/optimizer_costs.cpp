@@ -51,23 +51,36 @@ void add_weight_casts(Parts& parts, const Costing& costing, std::int64_t device)
 
 }  // namespace
 
+OptimizerParts optimizer_parts(const Costing& costing,
+                               const model::ShardParameters& stage,
+                               std::int64_t device,
+                               Seconds backward) {
+  OptimizerParts parts;
+  add_weight_casts(parts.casts, costing, device);
+  const double updated = layout::optimizer_parameters(stage, costing.input.layout);
+  const StepSpec& spec = costing.input.spec;
+  if (spec.offload.optimizer != OffloadTarget::none) {
+    parts.update = offloaded_update(costing, updated, backward);
+  } else {
+    const double relative = relative_traffic(spec.precision);
+    parts.update.add(StepCategory::optimizer, costing.costs.optimizer_step(updated * relative));
+    parts.bytes = costing.costs.software().optimizer_traffic.value() * (updated * relative);
+  }
+  const auto& fixed = costing.costs.software().fixed_step_time;
+  parts.fixed.add(StepCategory::launch_gap, cost::term(fixed.value(), fixed.kind()));
+  add_broadcasts(parts.broadcasts, costing);
+  return parts;
+}
+
 Parts cost_optimizer(const Costing& costing,
                      const model::ShardParameters& stage,
                      std::int64_t device,
                      Seconds backward) {
-  Parts parts;
-  add_weight_casts(parts, costing, device);
-  const double updated = layout::optimizer_parameters(stage, costing.input.layout);
-  const StepSpec& spec = costing.input.spec;
-  if (spec.offload.optimizer != OffloadTarget::none) {
-    parts.add(offloaded_update(costing, updated, backward));
-  } else {
-    parts.add(StepCategory::optimizer,
-              costing.costs.optimizer_step(updated * relative_traffic(spec.precision)));
-  }
-  const auto& fixed = costing.costs.software().fixed_step_time;
-  parts.add(StepCategory::launch_gap, cost::term(fixed.value(), fixed.kind()));
-  add_broadcasts(parts, costing);
+  const OptimizerParts all = optimizer_parts(costing, stage, device, backward);
+  Parts parts = all.casts;
+  parts.add(all.update);
+  parts.add(all.fixed);
+  parts.add(all.broadcasts);
   return parts;
 }
 

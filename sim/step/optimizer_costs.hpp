@@ -17,6 +17,20 @@
 
 namespace orrery::step {
 
+// What the optimizer step is made of, one after the other.
+struct OptimizerParts {
+  Parts casts;
+  Parts update;  // or the wait for that of the host
+  Parts fixed;
+  Parts broadcasts;
+  Bytes bytes;  // of the update on the GPU, through its memory interface
+};
+
+[[nodiscard]] OptimizerParts optimizer_parts(const Costing& costing,
+                                             const model::ShardParameters& stage,
+                                             std::int64_t device,
+                                             Seconds backward);
+
 // `backward`: of one micro-batch on the device, beside which offloaded gradients leave.
 [[nodiscard]] Parts cost_optimizer(const Costing& costing,
                                    const model::ShardParameters& stage,

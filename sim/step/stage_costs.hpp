@@ -22,9 +22,11 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/cost/cost_model.hpp"
+#include "sim/model/parameters.hpp"
 #include "sim/schedule/layer_overlap.hpp"
 #include "sim/step/step_result.hpp"
 #include "sim/step/step_simulator.hpp"
@@ -56,9 +58,10 @@ struct BucketCosts {
   Parts backward_weight;
   Parts gradient_reduce;  // all in exposed_data; how much is exposed the graph decides
   Parts parameter_gather;
-  Parts parameter_gather_again;  // for a backward: of the reshard group, if there is one
-  EdgeCosts edges;               // part of the passes above; filled for combined steps only
-  double parameters = 0.0;       // of the rank's shard of the model, before ZeRO
+  Parts parameter_gather_again;      // for a backward: of the reshard group, if there is one
+  EdgeCosts edges;                   // part of the passes above; filled for combined steps only
+  double parameters = 0.0;           // of the rank's shard of the model, before ZeRO
+  model::ShardParameters held = {};  // the same by kind
 };
 
 struct ChunkCosts {
@@ -109,6 +112,8 @@ struct StageCosts {
   std::vector<Parts> send_backward;  // by device: message to the previous device
   CombinedLayers combined;
   std::vector<DeviceSpeed> speeds;  // by device; empty: all GPUs are alike
+  // By device, of the GPUs that it waits for: 0 is the type of the first nodes. Empty: one type.
+  std::vector<std::size_t> types;
 
   [[nodiscard]] const BucketCosts& bucket(const ChunkCosts& chunk, std::size_t index) const {
     return buckets[chunk.buckets[index]];
@@ -121,6 +126,14 @@ struct StageCosts {
 
 // The number of communication buckets of every chunk: one per layer, or by spec.bucket bytes.
 [[nodiscard]] std::vector<std::vector<int>> buckets_per_chunk(const StepInput& input);
+
+// Layers [first, second) of bucket b when `layers` layers are cut into `buckets` groups.
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> bucket_range(std::int64_t layers,
+                                                                 int buckets,
+                                                                 int b);
+
+// Of one message from a pipeline stage to the next.
+[[nodiscard]] Bytes message_bytes(const StepInput& input);
 
 [[nodiscard]] StageCosts stage_costs(const StepInput& input,
                                      const cost::CostModel& costs,

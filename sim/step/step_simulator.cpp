@@ -14,7 +14,9 @@
 #include "sim/step/local_steps.hpp"
 #include "sim/step/memory_account.hpp"
 #include "sim/step/mixed_gpus.hpp"
+#include "sim/step/operation_builder.hpp"
 #include "sim/step/step_limits.hpp"
+#include "sim/step/step_slices.hpp"
 #include "sim/step/unit_times.hpp"
 
 namespace orrery::step {
@@ -124,7 +126,7 @@ void keep_slices(StepResult& result,
                  const schedule::StepGraph& graph,
                  const engine::Timing& timing) {
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-    if (graph.tasks[i].kind != schedule::TaskKind::join && timing.end[i] > timing.start[i]) {
+    if (is_slice(graph.tasks[i], timing, i)) {
       result.slices.push_back({graph.tasks[i], timing.start[i], timing.end[i]});
     }
   }
@@ -133,7 +135,8 @@ void keep_slices(StepResult& result,
 void take_ledgers(StepResult& result,
                   const StepInput& input,
                   const StepGraph& graph,
-                  const Execution& run) {
+                  const Execution& run,
+                  std::vector<DeviceWait>* waits) {
   result.stage_ledgers =
       attribute_step({.graph = graph,
                       .timing = run.timing,
@@ -141,7 +144,8 @@ void take_ledgers(StepResult& result,
                       .parts = run.times.parts(),
                       .stretch = run.times.stretch(),
                       .devices = input.layout.pipeline,
-                      .gpus_per_device = input.layout.gpus / input.layout.pipeline});
+                      .gpus_per_device = input.layout.gpus / input.layout.pipeline,
+                      .waits = waits});
   for (const StepLedger& ledger : result.stage_ledgers) {
     result.ledger += ledger;
   }
@@ -226,11 +230,22 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate(const StepInput& i
   result.gpus = input.layout.gpus;
   result.step_time = run.timing.makespan;
   result.draws = std::move(slowest.draws);
-  take_ledgers(result, input, shape.graph, run);
+  std::vector<DeviceWait> waits;
+  take_ledgers(result, input, shape.graph, run, options.operation_timeline ? &waits : nullptr);
   result.memory = memory_account(input, costs, shape.plan, stages);
   apply_smallest_memory(input, result.memory);
   result.feasibility = judge(result.memory, input);
   account_for_trust(result, stages, input);
+  if (options.operation_timeline) {
+    result.operation_timeline = build_operation_timeline({.input = input,
+                                                          .costs = costs,
+                                                          .buckets = buckets,
+                                                          .graph = shape.graph,
+                                                          .stages = stages,
+                                                          .run = run,
+                                                          .speeds = slowest.speeds,
+                                                          .waits = std::move(waits)});
+  }
   wait_for_data(result, input);
   if (options.timeline) {
     keep_slices(result,

@@ -1,0 +1,25 @@
+#pragma once
+
+// Which tasks of a step graph are shown? Those that take time; joins stand for waiting only.
+
+#include <cstddef>
+
+#include "sim/engine/replay.hpp"
+#include "sim/schedule/step_graph.hpp"
+
+namespace orrery::step {
+
+[[nodiscard]] constexpr bool is_pass(schedule::TaskKind kind) {
+  using schedule::TaskKind;
+  return kind == TaskKind::forward || kind == TaskKind::backward ||
+         kind == TaskKind::backward_input || kind == TaskKind::backward_weight ||
+         kind == TaskKind::overlapped;
+}
+
+[[nodiscard]] inline bool is_slice(const schedule::StepTask& task,
+                                   const engine::Timing& timing,
+                                   std::size_t id) {
+  return task.kind != schedule::TaskKind::join && timing.end[id] > timing.start[id];
+}
+
+}  // namespace orrery::step
