@@ -14,6 +14,7 @@
 
 #include "calibrate/import/check_rows.hpp"
 #include "calibrate/import/import_report.hpp"
+#include "calibrate/import/import_traces.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/format.hpp"
 #include "sim/cli/cli.hpp"
@@ -50,6 +51,7 @@ struct CommandOptions {
   bool sharp = false;
   bool in_place = false;
   bool json = false;
+  cli::TraceOptions traces;
 };
 
 template <typename E, std::size_t N>
@@ -93,7 +95,8 @@ void add_rig_options(CLI::App& app, CommandOptions& options) {
 }
 
 void add_options(CLI::App& app, CommandOptions& options) {
-  app.add_option("FILE", options.files, "Logs of nccl-tests or nvbandwidth")->required();
+  app.add_option("FILE", options.files, "Logs of nccl-tests or nvbandwidth, or traces of a step")
+      ->required();
   app.add_option("-o,--output", options.output, "Write the tables (or the fragment) to FILE")
       ->type_name("FILE");
   app.add_option("--fragment", options.fragment, "Write the keys for a GPU profile to FILE")
@@ -107,6 +110,7 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
       ->type_name("DIR");
   app.add_flag("--json", options.json, "Summary as JSON, orrery-import/1");
+  cli::add_trace_options(app, options.traces);
 }
 
 BytesPerSecond rate_of(const std::string& text) {
@@ -309,12 +313,15 @@ cli::ExitCode import_command(int argc, const char* const* argv) {
   CLI::App app(
       "Turns logs of nccl-tests into tables of measured collectives, and those of nvbandwidth\n"
       "into keys of a GPU profile. A scenario uses the tables with\n"
-      "cluster: {network: {collectives: tables.yaml}}.",
+      "cluster: {network: {collectives: tables.yaml}}. Traces of training steps become the time "
+      "of\n"
+      "a measured step by category.",
       "orrery import");
   app.footer(R"(Examples:
   orrery import all_reduce.log all_gather.log -o tables.yaml
   orrery import 16nodes.log --network infiniband-400g --rig east-1 -o tables.yaml
   orrery import nvbandwidth.json --gpu h100-sxm-80gb -o host.yaml
+  orrery import rank0.json.gz rank1.json.gz
 
 Exit codes: 0 ok, 2 usage, 3 a log is broken or says too little, 5 no such GPU profile, 6 input or
 output.)");
@@ -322,6 +329,12 @@ output.)");
   add_options(app, options);
   if (!cli::parse_program(app, argc, argv, "import")) {
     return cli::ExitCode::ok;
+  }
+  if (are_traces(options.files)) {
+    return import_traces({options.files, options.traces, options.output, options.json});
+  }
+  if (options.traces.any()) {
+    throw cli::UsageError("import: --marker, --whole-trace, --group and --step are for traces");
   }
   return import_files(options);
 }

@@ -12,7 +12,8 @@
 // export   | the same for other programs: traces, tables, JSON
 // sweep    | what happens at many values of its keys
 // validate | how far are predictions from published measurements
-// compare  | what differs between two calibrations of a machine, or two scenarios
+// compare  | what differs between two calibrations of a machine, two scenarios, or a prediction
+//          | and traces of the real step
 
 #include <functional>
 

@@ -1,20 +1,27 @@
-// `orrery compare A B`: two calibrations of a machine, or two scenarios, side by side.
+// `orrery compare A B`: two calibrations of a machine, or two scenarios, side by side; or a
+// scenario and traces of what it predicts (compare_traces.hpp).
 
 #include <fmt/core.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <algorithm>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/file.hpp"
 #include "sim/base/format.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/compare_traces.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/compare_calibrations.hpp"
+#include "sim/report/difference.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/text_page.hpp"
+#include "sim/trace/event_reader.hpp"
 
 namespace orrery::cli {
 
@@ -27,6 +34,8 @@ constexpr double kPercent = 100.0;
 struct CompareOptions {
   std::string first;
   std::string second;
+  std::vector<std::string> others;  // second and what follows it
+  TraceOptions reading;
   EvaluationOptions evaluation;
   std::optional<std::string> output;
   std::optional<double> tolerance;  // percent
@@ -119,41 +128,38 @@ std::string change_of(const std::optional<double>& first, const std::optional<do
   return fmt::format("{:+.1f} %", kPercent * (*second / *first - 1.0));
 }
 
-std::vector<Line> metric_lines(const report::Evaluation& a, const report::Evaluation& b) {
+std::vector<Line> metric_lines(const report::ComparedAnswer& a, const report::ComparedAnswer& b) {
   std::vector<Line> lines;
   for (const report::MetricInfo& metric : report::metric_registry()) {
-    const report::MetricValue* first = a.metrics.find(metric.id);
-    const report::MetricValue* second = b.metrics.find(metric.id);
-    if (first == nullptr && second == nullptr) {
+    const auto& first = a.metrics[static_cast<std::size_t>(metric.id)];
+    const auto& second = b.metrics[static_cast<std::size_t>(metric.id)];
+    if (!first && !second) {
       continue;
     }
-    const auto value = [](const report::MetricValue* v) {
-      return v == nullptr ? std::nullopt : std::optional(v->value);
-    };
-    const auto text = [&metric](const report::MetricValue* v) {
-      return v == nullptr ? std::string("-") : report::format_value(metric.dimension, v->value);
+    const auto text = [&metric](const std::optional<double>& value) {
+      return value ? report::format_value(metric.dimension, *value) : std::string("-");
     };
     lines.push_back({std::string(metric.name),
                      std::string(metric.json_key),
-                     value(first),
-                     value(second),
+                     first,
+                     second,
                      fmt::format("{:>18} {:>18}", text(first), text(second))});
   }
   return lines;
 }
 
-std::vector<Line> ledger_lines(const report::Evaluation& a, const report::Evaluation& b) {
+std::vector<Line> ledger_lines(const report::ComparedAnswer& a, const report::ComparedAnswer& b) {
   std::vector<Line> lines;
   for (std::size_t c = 0; c < step::kStepCategories; ++c) {
-    const auto category = static_cast<step::StepCategory>(c);
-    const auto time = [category](const report::Evaluation& one) {
-      return to_seconds(one.step.step_time) * one.step.ledger.share(category);
+    const auto time = [c](const report::ComparedAnswer& one) {
+      return c < one.step_ledger.size() ? one.step_time * one.step_ledger[c].share : Seconds{};
     };
     const Seconds first = time(a);
     const Seconds second = time(b);
     if (first > Seconds{} || second > Seconds{}) {
-      lines.push_back({std::string(step::to_string(category)),
-                       std::string(step::to_string(category)) + "_s",
+      const std::string name(step::kStepCategoryNames[c]);
+      lines.push_back({name,
+                       name + "_s",
                        in_seconds(first),
                        in_seconds(second),
                        fmt::format("{:>18} {:>18}", format_time(first), format_time(second))});
@@ -162,18 +168,18 @@ std::vector<Line> ledger_lines(const report::Evaluation& a, const report::Evalua
   return lines;
 }
 
-std::vector<Line> run_lines(const report::Evaluation& a, const report::Evaluation& b) {
+std::vector<Line> run_lines(const report::ComparedAnswer& a, const report::ComparedAnswer& b) {
   std::vector<Line> lines;
-  for (std::size_t c = 0; c < static_cast<std::size_t>(run::RunCategory::count_); ++c) {
-    const auto category = static_cast<run::RunCategory>(c);
-    const auto hours = [category](const report::Evaluation& one) {
-      return one.run ? in_hours(one.run->mean_gpu_time(category)) : 0.0;
+  for (std::size_t c = 0; c < run::kRunCategoryNames.size(); ++c) {
+    const auto hours = [c](const report::ComparedAnswer& one) {
+      return c < one.run_ledger.size() ? in_hours(one.run_ledger[c].gpu_time) : 0.0;
     };
     const double first = hours(a);
     const double second = hours(b);
     if (first > 0.0 || second > 0.0) {
-      lines.push_back({std::string(run::to_string(category)),
-                       std::string(run::to_string(category)) + "_gpu_h",
+      const std::string name(run::kRunCategoryNames[c]);
+      lines.push_back({name,
+                       name + "_gpu_h",
                        first,
                        second,
                        fmt::format("{:>18} {:>18}", format_count(first), format_count(second))});
@@ -202,8 +208,9 @@ Json json_of(const std::vector<Line>& lines) {
 
 std::string scenarios_text(const CompareOptions& options,
                            const std::vector<evaluate::KeyChange>& keys,
-                           const report::Evaluation& a,
-                           const report::Evaluation& b) {
+                           bool files,
+                           const report::ComparedAnswer& a,
+                           const report::ComparedAnswer& b) {
   if (options.json) {
     Json out = head(options, "scenarios");
     out["keys"] = Json::array();
@@ -218,7 +225,9 @@ std::string scenarios_text(const CompareOptions& options,
     return dumped(out);
   }
   std::string text = fmt::format("A {}\nB {}\n", options.first, options.second);
-  text += keys.empty() ? "The files state the same\n" : "Keys\n";
+  text += !files         ? "A saved answer does not hold its scenario\n"
+          : keys.empty() ? "The files state the same\n"
+                         : "Keys\n";
   for (const evaluate::KeyChange& change : keys) {
     text += report::printable(fmt::format("  {:<32} {} -> {}",
                                           change.key,
@@ -231,31 +240,109 @@ std::string scenarios_text(const CompareOptions& options,
   return text + block("Run ledger, GPU-hours", run_lines(a, b));
 }
 
-ExitCode compare_scenarios(const CompareOptions& options) {
-  std::vector<InputFile> files = load_files({options.first, options.second});
-  const InterruptWatch watch;
-  ExitCode code = ExitCode::ok;
-  for (InputFile& file : files) {
+// How the file begins; empty for standard input and for what cannot be read, which loading reports.
+std::string head_of(const std::string& name) {
+  constexpr std::size_t kLooked = 4096;
+  std::string text(kLooked, '\0');
+  std::ifstream file(name, std::ios::binary);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+bool is_saved(const std::string& name) {
+  return name != "-" && report::is_saved_evaluation(head_of(name));
+}
+
+// Of a scenario, evaluated now, or of a saved answer; nothing after a message and with its code.
+std::optional<report::ComparedAnswer> answer_of(const std::string& name,
+                                                const CompareOptions& options,
+                                                const InterruptWatch& watch,
+                                                ExitCode& code) {
+  if (!is_saved(name)) {
+    InputFile file = std::move(load_files({name}).front());
     evaluate_file(file, options.evaluation, {}, watch);
     code = worse(code, file.code);
+    return file.evaluation ? std::optional(report::compared(*file.evaluation)) : std::nullopt;
   }
-  if (!files[0].evaluation || !files[1].evaluation) {
+  constexpr std::size_t kMost = std::size_t{256} << 20U;
+  const report::SavedReading reading = report::read_saved_evaluations(read_file(name, kMost));
+  if (reading.problem.empty() && reading.evaluations.size() == 1) {
+    return report::compared(reading.evaluations.front());
+  }
+  message(fmt::format(
+      "{}: {}",
+      name,
+      reading.problem.empty() ? "it holds several answers: save each by itself" : reading.problem));
+  code = worse(code, ExitCode::invalid);
+  return std::nullopt;
+}
+
+ExitCode compare_scenarios(const CompareOptions& options) {
+  const InterruptWatch watch;
+  ExitCode code = ExitCode::ok;
+  const auto first = answer_of(options.first, options, watch, code);
+  const auto second = answer_of(options.second, options, watch, code);
+  if (!first || !second) {
     return code;
   }
-  Diagnostics diagnostics;
-  const auto keys = evaluate::changed_keys(options.first, options.second, diagnostics);
-  message_block(to_string(diagnostics));
-  if (!keys) {
-    return ExitCode::invalid;
+  // A saved answer does not hold its scenario.
+  std::vector<evaluate::KeyChange> keys;
+  const bool files = !is_saved(options.first) && !is_saved(options.second);
+  if (files) {
+    Diagnostics diagnostics;
+    auto changed = evaluate::changed_keys(options.first, options.second, diagnostics);
+    message_block(to_string(diagnostics));
+    if (!changed) {
+      return ExitCode::invalid;
+    }
+    keys = *std::move(changed);
   }
-  deliver(scenarios_text(options, *keys, *files[0].evaluation, *files[1].evaluation),
-          options.output);
+  watch.check();
+  deliver(scenarios_text(options, keys, files, *first, *second), options.output);
   return ExitCode::ok;
 }
 
-ExitCode compare_files(const CompareOptions& options) {
-  const bool first = evaluate::is_calibration_file(options.first);
-  const bool second = evaluate::is_calibration_file(options.second);
+ExitCode compare_traces(const CompareOptions& options) {
+  if (options.tolerance) {
+    throw UsageError("compare: --tolerance is for calibration profiles");
+  }
+  if (options.first != "-" && trace::is_trace_file(options.first)) {
+    throw UsageError("compare: the scenario comes first, then its traces");
+  }
+  return compare_with_traces({.scenario = options.first,
+                              .traces = options.others,
+                              .reading = options.reading,
+                              .evaluation = options.evaluation,
+                              .output = options.output,
+                              .json = options.json});
+}
+
+ExitCode compare_files(CompareOptions& options) {
+  options.second = options.others.front();
+  const auto traces =
+      std::count_if(options.others.begin(), options.others.end(), [](const std::string& file) {
+        return file != "-" && trace::is_trace_file(file);
+      });
+  if (traces > 0) {
+    if (static_cast<std::size_t>(traces) < options.others.size()) {
+      throw UsageError("compare: beside the scenario all files must be traces");
+    }
+    return compare_traces(options);
+  }
+  if (options.others.size() > 1) {
+    throw UsageError(
+        "compare: takes two scenarios, two calibration profiles, or a scenario and "
+        "its traces");
+  }
+  if (options.reading.any()) {
+    throw UsageError("compare: --marker, --whole-trace, --group and --step are for traces");
+  }
+  const auto is_calibration = [](const std::string& file) {
+    return !is_saved(file) && evaluate::is_calibration_file(file);
+  };
+  const bool first = is_calibration(options.first);
+  const bool second = is_calibration(options.second);
   if (first != second) {
     throw UsageError(fmt::format("compare: {} is a calibration profile, {} is none",
                                  first ? options.first : options.second,
@@ -270,11 +357,19 @@ ExitCode compare_files(const CompareOptions& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("compare", "Two calibration profiles, or two scenarios, side by side");
+  CLI::App* command = app.add_subcommand("compare",
+                                         "Two calibration profiles, two scenarios or saved "
+                                         "answers, or a scenario and measured traces");
   const auto options = std::make_shared<CompareOptions>();
-  command->add_option("A", options->first, "Calibration profile or scenario")->required();
-  command->add_option("B", options->second, "The other one")->required();
+  command
+      ->add_option("A", options->first, "Calibration profile, scenario, or what run --json wrote")
+      ->required();
+  command
+      ->add_option("B",
+                   options->others,
+                   "The other one; beside a scenario also Kineto or Chrome traces of its ranks, "
+                   ".json or .json.gz")
+      ->required();
   command->add_flag("--json", options->json, "orrery-comparison/1");
   command
       ->add_option("--tolerance",
@@ -282,11 +377,13 @@ void add_compare_command(CLI::App& app, Action& action) {
                    "Exit 1 when the median of a group of kernels is slower by more percent in B")
       ->check(CLI::NonNegativeNumber)
       ->type_name("PERCENT");
+  add_trace_options(*command, options->reading);
   add_output_option(*command, options->output);
   add_evaluation_options(*command, options->evaluation);
   command->footer(
-      "Example:\n"
-      "  orrery compare --tolerance 3 before.yaml after.yaml");
+      "Examples:\n"
+      "  orrery compare --tolerance 3 before.yaml after.yaml\n"
+      "  orrery compare scenario.yaml rank0.json.gz rank1.json.gz");
   command->callback([options, &action] { action = [options] { return compare_files(*options); }; });
 }
 

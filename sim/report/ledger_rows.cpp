@@ -59,6 +59,14 @@ Seconds billed_time(const Evaluation& evaluation, RunCategory category) {
 
 }  // namespace
 
+std::string_view label_of(StepCategory category) {
+  return kStepLabels[static_cast<std::size_t>(category)];
+}
+
+std::string_view label_of(RunCategory category) {
+  return kRunLabels[static_cast<std::size_t>(category)];
+}
+
 std::optional<DollarsPerSecond> mean_price(const Evaluation& evaluation) {
   if (!evaluation.plan || !evaluation.run || !evaluation.plan->pricing.priced) {
     return std::nullopt;

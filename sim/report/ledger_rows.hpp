@@ -30,6 +30,10 @@ struct LedgerRow {
   std::optional<Dollars> dollars;
 };
 
+// What a category is called for people.
+[[nodiscard]] std::string_view label_of(step::StepCategory category);
+[[nodiscard]] std::string_view label_of(run::RunCategory category);
+
 // One row per category in the ledger's order, empty categories included.
 [[nodiscard]] std::vector<LedgerRow> step_ledger_rows(const Evaluation& evaluation);
 

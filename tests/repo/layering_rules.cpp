@@ -44,6 +44,8 @@ const Arrows& arrows() {
         "schedule",
         "step",
         "run"}},
+      // A measured step is booked in the categories of the predicted one.
+      {"trace", {"base", "step/step_result.hpp"}},
       {"scenario", {"base", "yaml", "*_spec.hpp", "*presets.hpp"}},
       {"evaluate",
        {"base",
@@ -57,6 +59,7 @@ const Arrows& arrows() {
         "step",
         "run",
         "report",
+        "trace",
         "scenario"}},
       {"sweep", {"base", "hardware", "run", "report", "scenario", "evaluate", "yaml"}},
       {"plan",
@@ -95,6 +98,7 @@ const Arrows& arrows() {
         "plan",
         "validate",
         "report",
+        "trace",
         "*_spec.hpp",
         "*_result.hpp"}},
   };
@@ -120,7 +124,7 @@ bool allowed(const std::set<std::string_view>& targets, std::string_view path) {
 }
 
 // The order of the data flow: links go from a later component to an earlier one.
-constexpr std::array<std::string_view, 17> kOrder = {"base",
+constexpr std::array<std::string_view, 18> kOrder = {"base",
                                                      "engine",
                                                      "yaml",
                                                      "model",
@@ -131,6 +135,7 @@ constexpr std::array<std::string_view, 17> kOrder = {"base",
                                                      "step",
                                                      "run",
                                                      "report",
+                                                     "trace",
                                                      "scenario",
                                                      "evaluate",
                                                      "sweep",

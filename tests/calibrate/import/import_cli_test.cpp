@@ -4,6 +4,7 @@
 
 #include "tests/calibrate/import/sample_log.hpp"
 #include "tests/cli/cli_fixture.hpp"
+#include "tests/unit/trace/kineto_writer.hpp"
 
 namespace orrery::calibration_import::testing {
 namespace {
@@ -144,6 +145,38 @@ TEST_F(ImportCli, HelpNamesTheCommand) {
   const Finished help = run("import --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_TRUE(has(help.out, "--nvlink-domain"));
+}
+
+TEST_F(ImportCli, PrintsTheMeasuredStepOfTracesAndWritesItForAScenario) {
+  trace::testing::KinetoWriter writer(0, 2);
+  for (int step = 1; step < 3; ++step) {
+    const double begin = 2000.0 * step;
+    writer.annotation("ProfilerStep#" + std::to_string(step), begin, 2000.0)
+        .kernel("nvjet_hsh", begin, 1500.0)
+        .kernel("ncclDevKernel_AllReduce", begin + 1500.0, 500.0, {.stream = 20});
+  }
+  write("rank0.json.gz", trace::testing::packed(writer.text()));
+  const Finished text = run("import rank0.json.gz -o measured.yaml");
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_TRUE(has(text.out, "Measured: 2 steps of 1 rank, mean 2.00 ms")) << text.out;
+  EXPECT_TRUE(has(text.out, "  exposed_data                           500 us      25.0%\n"))
+      << text.out;
+  EXPECT_EQ(read("measured.yaml"), "measured:\n  step_time: 0.002s\n");
+  const Finished json = run("import --json --step 2 rank0.json.gz");
+  EXPECT_EQ(Json::parse(json.out)["measured_steps"], 1) << json.err;
+  // The lines are those that validate reads.
+  write("scenario.yaml", cli::testing::small_scenario() + read("measured.yaml"));
+  EXPECT_EQ(run("validate scenario.yaml").code, 0);
+}
+
+TEST_F(ImportCli, RefusesTracesAndLogsTogether) {
+  write("rank0.json", R"({"traceEvents": []})");
+  write("two.log", log_text(two_hosts(3.0)));
+  const Finished mixed = run("import rank0.json two.log");
+  EXPECT_EQ(mixed.code, 2);
+  EXPECT_TRUE(has(mixed.err, "two.log is no trace; import traces by themselves")) << mixed.err;
+  EXPECT_EQ(run("import two.log --step 4").code, 2);
+  EXPECT_EQ(run("import rank0.json").code, 3);
 }
 
 }  // namespace

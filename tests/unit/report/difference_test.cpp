@@ -40,7 +40,7 @@ TEST(Difference, LeavesOutWhatOneSideDoesNotHave) {
   EXPECT_TRUE(goodput->values[0].value.has_value());
   EXPECT_FALSE(goodput->values[1].value.has_value());
   EXPECT_FALSE(goodput->values[1].change.has_value());
-  EXPECT_TRUE(differences({}).empty());
+  EXPECT_TRUE(differences(std::span<const ComparedAnswer>()).empty());
 }
 
 TEST(Difference, ReadsWithItsSign) {

@@ -1,0 +1,28 @@
+#pragma once
+
+// `orrery import TRACE...`: what did a training step measure, in the categories of the ledger? The
+// prediction beside it is `orrery compare SCENARIO TRACE...`.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cli/compare_traces.hpp"
+#include "sim/cli/exit_code.hpp"
+
+namespace orrery::calibration_import {
+
+struct TraceImport {
+  std::vector<std::string> files;
+  cli::TraceOptions reading;
+  std::optional<std::string> output;  // lines `measured:` for a scenario
+  bool json = false;
+};
+
+// True when at least one of the files is a trace. Throws Error(io), and cli::UsageError when
+// others are none.
+[[nodiscard]] bool are_traces(const std::vector<std::string>& files);
+
+[[nodiscard]] cli::ExitCode import_traces(const TraceImport& asked);
+
+}  // namespace orrery::calibration_import

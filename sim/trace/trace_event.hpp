@@ -1,0 +1,58 @@
+#pragma once
+
+// What does one event of a Chrome trace say? Its fields, as far as anybody here reads them.
+//
+// field        | of the event            | meaning
+// -------------|-------------------------|------------------------------------------------------
+// phase        | ph                      | X, B, E, i, I, R, C, s, t, f, M
+// time         | ts                      | ns, exact; absent: not there, or no number
+// duration     | dur                     | ns, exact
+// process,     | pid, tid                | text, whether written as number or text
+// thread       |                         |
+// correlation  | args.correlation        | joins a kernel with the call that launched it
+// device,      | args.device, args.stream| of GPU activities
+// stream       |                         |
+// collective   | args "Collective name"  | of NCCL kernels, as PyTorch names it
+// group...     | args "Process Group..." | name, description, ranks and size of the group
+// numbers      | args of counters        | by name
+//
+// Times are read exactly: microseconds with decimals become nanoseconds without rounding between.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace orrery::trace {
+
+// Decimal microseconds as nanoseconds, exact for up to three decimals; nothing when it is no number
+// or beyond 73 years.
+[[nodiscard]] std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds);
+
+struct TraceEvent {
+  char phase = 0;
+  std::string name;
+  std::string category;
+  std::string process;
+  std::string thread;
+  std::string id;
+  std::optional<std::int64_t> time;
+  std::optional<std::int64_t> duration;
+  std::string argument_name;  // args.name of metadata
+  std::optional<std::int64_t> argument_order;
+  std::optional<std::int64_t> correlation;
+  std::optional<std::int64_t> device;
+  std::optional<std::int64_t> stream;
+  std::optional<std::int64_t> group_size;
+  std::string collective;
+  std::string group;
+  std::string group_description;
+  std::string group_ranks;
+  std::vector<std::pair<std::string, double>> numbers;
+
+  void clear();
+};
+
+}  // namespace orrery::trace

@@ -1,0 +1,112 @@
+// `orrery compare SCENARIO TRACE...`: the screen, the JSON, and a sentence for whatever is wrong.
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/cli_fixture.hpp"
+#include "tests/unit/trace/kineto_writer.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using testing::CliTest;
+using testing::Finished;
+using testing::small_scenario;
+using trace::testing::KinetoWriter;
+using Json = nlohmann::json;
+
+class CompareTraces : public CliTest {
+ protected:
+  CompareTraces() {
+    scenario_ = write("scenario.yaml", small_scenario());
+  }
+
+  // Two steps of 2 ms, half of it a GEMM.
+  std::string trace_of(int rank) {
+    KinetoWriter writer(rank, 16);
+    for (int step = 1; step < 3; ++step) {
+      const double begin = 2000.0 * step;
+      writer.annotation("ProfilerStep#" + std::to_string(step), begin, 2000.0)
+          .kernel("nvjet_hsh", begin, 1000.0)
+          .kernel("ncclDevKernel_AllReduce", begin + 1000.0, 1000.0, {.stream = 20});
+    }
+    return write("rank" + std::to_string(rank) + ".json.gz", trace::testing::packed(writer.text()));
+  }
+
+  [[nodiscard]] Finished compare(const std::string& arguments) const {
+    return run("compare --trials 1 " + scenario_ + " " + arguments);
+  }
+
+  std::string scenario_;
+};
+
+TEST_F(CompareTraces, SetsTheMeasuredStepBesideThePredictedOne) {
+  const Finished finished = compare(trace_of(0) + " " + trace_of(1));
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_TRUE(finished.out.starts_with("The measured step takes 2.00 ms, the predicted one"))
+      << finished.out;
+  EXPECT_NE(finished.out.find("Measured: 4 steps of 2 ranks"), std::string::npos) << finished.out;
+  EXPECT_NE(finished.out.find("data, all_reduce"), std::string::npos) << finished.out;
+}
+
+TEST_F(CompareTraces, JsonHoldsEveryStepOfEveryRankAndAddsUp) {
+  const Finished finished = compare("--json " + trace_of(0) + " " + trace_of(1));
+  ASSERT_EQ(finished.code, 0) << finished.err;
+  const Json out = Json::parse(finished.out);
+  EXPECT_EQ(out["schema"], "orrery-comparison/1");
+  EXPECT_EQ(out["kind"], "measured");
+  EXPECT_EQ(out["ranks"].size(), 2U);
+  EXPECT_EQ(out["ranks"][1]["steps"].size(), 2U);
+  EXPECT_DOUBLE_EQ(out["measured_step_s"].get<double>(), 0.002);
+  double predicted = 0.0;
+  double measured = 0.0;
+  for (const Json& row : out["step_ledger"]) {
+    predicted += row["predicted_s"].get<double>();
+    measured += row["measured_s"].get<double>();
+  }
+  EXPECT_NEAR(predicted, out["predicted_step_s"].get<double>(), 1e-9);
+  EXPECT_NEAR(measured, 0.002, 1e-12);
+}
+
+TEST_F(CompareTraces, OneStepCanBeChosen) {
+  EXPECT_EQ(compare("--step 2 " + trace_of(0)).code, 0);
+  const Finished none = compare("--step 9 " + trace_of(0));
+  EXPECT_EQ(none.code, 3);
+  EXPECT_EQ(none.err,
+            "orrery: the traces have no step 9; they have ProfilerStep#1, ProfilerStep#2\n");
+}
+
+TEST_F(CompareTraces, SaysWhatIsWrongWithATrace) {
+  const std::string cut = write("cut.json", R"({"traceEvents": [{"ph": "X", "name": "a", "ts")");
+  EXPECT_EQ(compare(cut).code, 3);
+  EXPECT_EQ(compare(cut).err,
+            "orrery: cut.json: the file is cut off: it ends within or after event 1, at byte 47\n");
+  const std::string empty = write("empty.json", R"({"traceEvents": []})");
+  EXPECT_EQ(compare(empty).code, 3);
+  EXPECT_EQ(compare(path("gone.json")).code, 6);
+}
+
+TEST_F(CompareTraces, ASavedAnswerIsComparedAsItsScenarioIs) {
+  ASSERT_EQ(run("run --trials 1 --json -o saved.json " + scenario_).code, 0);
+  const Finished fresh = run("compare --trials 1 --json " + scenario_ + " " + scenario_);
+  const Finished saved = run("compare --trials 1 --json " + path("saved.json") + " " + scenario_);
+  ASSERT_EQ(saved.code, 0) << saved.err;
+  const Json expected = Json::parse(fresh.out);
+  const Json found = Json::parse(saved.out);
+  EXPECT_EQ(found["metrics"], expected["metrics"]);
+  ASSERT_EQ(found["run_ledger"].size(), expected["run_ledger"].size());
+  write("cut.json", read("saved.json").substr(0, 500));
+  const Finished cut = run("compare " + scenario_ + " cut.json");
+  EXPECT_EQ(cut.code, 3);
+  EXPECT_EQ(cut.err, "orrery: cut.json: not valid JSON, or cut off\n");
+}
+
+TEST_F(CompareTraces, ArgumentsThatMakeNoSenseAreUsageErrors) {
+  EXPECT_EQ(compare(trace_of(0) + " --group mesh_tp").code, 2);
+  EXPECT_EQ(compare(trace_of(0) + " --group mesh_tp=sideways").code, 2);
+  EXPECT_EQ(compare(scenario_ + " --step 3").code, 2);
+  EXPECT_EQ(compare(trace_of(0) + " " + scenario_).code, 2);
+  EXPECT_EQ(run("compare " + trace_of(0) + " " + trace_of(1)).code, 2);
+}
+
+}  // namespace
+}  // namespace orrery::cli

@@ -1,0 +1,74 @@
+#pragma once
+
+// Writes traces as PyTorch's profiler does, event by event, with times in microseconds.
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sim/trace/gpu_activity.hpp"
+
+namespace orrery::trace::testing {
+
+struct KernelOptions {
+  int stream = 7;
+  int device = 0;
+  int correlation = 0;  // 0: none
+  std::string collective = {};
+  std::string group = {};
+  std::string description = {};
+  std::string ranks = {};
+  int group_size = 0;
+  std::string category = "kernel";
+};
+
+class KinetoWriter {
+ public:
+  // Rank and size of the job in `distributedInfo`; rank -1: none.
+  explicit KinetoWriter(int rank = -1, int world_size = 0);
+
+  KinetoWriter& kernel(const std::string& name,
+                       double begin,
+                       double duration,
+                       const KernelOptions& options = {});
+  KinetoWriter& launch(int correlation, double begin, double duration = 5.0);
+
+  // On the host, or on the GPU.
+  KinetoWriter& annotation(const std::string& name,
+                           double begin,
+                           double duration,
+                           bool on_gpu = false);
+
+  [[nodiscard]] std::string text() const;
+
+  // As the collector understands it.
+  [[nodiscard]] std::shared_ptr<const GpuTrace> trace(const std::string& file = "trace.json") const;
+
+ private:
+  std::string head_;
+  std::string events_;
+};
+
+// A folder of its own for a test, removed with the object.
+class TestFolder {
+ public:
+  TestFolder();
+  ~TestFolder();
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+
+  [[nodiscard]] std::filesystem::path write(const std::string& name, const std::string& text) const;
+
+  [[nodiscard]] const std::filesystem::path& path() const {
+    return path_;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// As gzip; the text itself where the tests were built without zlib.
+[[nodiscard]] std::string packed(const std::string& text);
+
+}  // namespace orrery::trace::testing
