@@ -12,7 +12,7 @@
 #include "calibrate/measure/replay_timer.hpp"
 #include "calibrate/sweep/bench.hpp"
 #include "kernels/device/device_info.hpp"
-#include "kernels/device/nvml.hpp"
+#include "kernels/nvml/nvml.hpp"
 #include "kernels/device/stream.hpp"
 
 namespace orrery::calibrate {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibrate/samples/sample.hpp"
-#include "kernels/device/nvml.hpp"
+#include "kernels/nvml/nvml.hpp"
 
 namespace orrery::calibrate {
 

@@ -28,7 +28,7 @@
 
 #include "calibrate/samples/sample.hpp"
 #include "calibrate/sweep/stopping_rule.hpp"
-#include "kernels/device/nvml.hpp"
+#include "kernels/nvml/nvml.hpp"
 #include "kernels/device/runnable.hpp"
 #include "sim/base/units.hpp"
 

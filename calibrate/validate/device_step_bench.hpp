@@ -19,7 +19,7 @@
 
 #include "calibrate/measure/device_bench.hpp"
 #include "calibrate/validate/step_bench.hpp"
-#include "kernels/device/nvml.hpp"
+#include "kernels/nvml/nvml.hpp"
 #include "kernels/device/stream.hpp"
 
 namespace orrery::calibrate {

@@ -21,7 +21,8 @@ const Arrows& arrows() {
   static const Arrows table = {
       {"kernels/cases", {"sim/base"}},
       {"kernels/reference", {"kernels/cases", "sim/base"}},
-      {"kernels/device", {"kernels/cases", "sim/base"}},
+      {"kernels/nvml", {"sim/base"}},
+      {"kernels/device", {"kernels/cases", "kernels/nvml", "sim/base"}},
       {"kernels", {"kernels/cases", "kernels/device", "kernels/reference", "sim/base"}},
       {"calibrate/samples", {"kernels/cases", "sim/base"}},
       {"calibrate/plan", {"calibrate/samples", "kernels/cases", "sim"}},

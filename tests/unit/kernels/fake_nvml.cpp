@@ -27,6 +27,11 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void* handle, unsigned long long* 
 int nvmlDeviceGetEnforcedPowerLimit(void* handle, unsigned* value);
 int nvmlDeviceGetMigMode(void* handle, unsigned* current, unsigned* pending);
 int nvmlSystemGetDriverVersion(char* text, unsigned length);
+int nvmlSystemGetCudaDriverVersion_v2(int* version);
+int nvmlDeviceGetCount_v2(unsigned* count);
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle);
+int nvmlDeviceGetName(void* handle, char* text, unsigned length);
+int nvmlDeviceGetMemoryInfo(void* handle, unsigned long long* total_free_used);
 
 int nvmlInit_v2() {
   return kSuccess;
@@ -93,6 +98,32 @@ int nvmlDeviceGetMigMode(void*, unsigned* current, unsigned* pending) {
 
 int nvmlSystemGetDriverVersion(char* text, unsigned length) {
   std::snprintf(text, length, "580.95.05");
+  return kSuccess;
+}
+
+int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  *version = 13000;
+  return kSuccess;
+}
+
+// Two, the second of which has fallen off the bus.
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = 2;
+  return kSuccess;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) {
+  *handle = &device;
+  return index == 0 ? kSuccess : kNotFound;
+}
+
+int nvmlDeviceGetName(void*, char* text, unsigned length) {
+  std::snprintf(text, length, "NVIDIA H200");
+  return kSuccess;
+}
+
+int nvmlDeviceGetMemoryInfo(void*, unsigned long long* total_free_used) {
+  total_free_used[0] = 150754820096;
   return kSuccess;
 }
 }

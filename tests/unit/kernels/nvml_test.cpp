@@ -1,6 +1,8 @@
-#include "kernels/device/nvml.hpp"
+#include "kernels/nvml/nvml.hpp"
 
 #include <gtest/gtest.h>
+
+#include "kernels/nvml/gpu_list.hpp"
 
 namespace orrery::kernels {
 namespace {
@@ -41,6 +43,29 @@ TEST(Nvml, AnUnknownGpuIsNamed) {
   const Nvml nvml("0000:ff:00.0", FAKE_NVML);
   EXPECT_EQ(nvml.absence(), "NVML does not know the GPU 0000:ff:00.0 (status 6)");
   EXPECT_FALSE(nvml.read().power.has_value());
+}
+
+TEST(GpuList, NamesEveryGpuAndTheDriver) {
+  const GpuList list = list_gpus(FAKE_NVML);
+  EXPECT_TRUE(list.installed);
+  EXPECT_EQ(list.absence, "");
+  EXPECT_EQ(list.driver, "580.95.05");
+  EXPECT_EQ(list.cuda, "13.0");
+  ASSERT_EQ(list.gpus.size(), 2U);
+  EXPECT_EQ(list.gpus[0].name, "NVIDIA H200");
+  EXPECT_EQ(in_bytes(list.gpus[0].memory.value()), 150754820096.0);
+  EXPECT_EQ(list.gpus[1].name, "a GPU that does not answer");
+  EXPECT_FALSE(list.gpus[1].memory.has_value());
+}
+
+TEST(GpuList, NoDriverIsNoErrorButABrokenOneIsTold) {
+  const GpuList none = list_gpus("libno-such-nvml.so.1");
+  EXPECT_FALSE(none.installed);
+  EXPECT_EQ(none.absence, "libno-such-nvml.so.1 is not on this machine");
+  const GpuList broken = list_gpus("libm.so.6");
+  EXPECT_TRUE(broken.installed);
+  EXPECT_EQ(broken.absence, "libm.so.6 lacks nvmlInit_v2 or nvmlDeviceGetCount_v2");
+  EXPECT_TRUE(broken.gpus.empty());
 }
 
 TEST(Nvml, ReasonsHaveNamesAndOnlySomeOfThemThrottle) {

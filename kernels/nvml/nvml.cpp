@@ -1,13 +1,13 @@
-#include "kernels/device/nvml.hpp"
+#include "kernels/nvml/nvml.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
+#include "kernels/nvml/shared_library.hpp"
 #include "sim/base/units.hpp"
 
 namespace orrery::kernels {
@@ -75,31 +75,23 @@ struct Nvml::Functions {
   int (*driver)(char*, unsigned) = nullptr;
 
   explicit Functions(void* library) {
-    load(library, init, "nvmlInit_v2");
-    load(library, shutdown, "nvmlShutdown");
-    load(library, device_by_pci, "nvmlDeviceGetHandleByPciBusId_v2");
-    load(library, clock, "nvmlDeviceGetClockInfo");
-    load(library, max_clock, "nvmlDeviceGetMaxClockInfo");
-    load(library, power, "nvmlDeviceGetPowerUsage");
-    load(library, energy, "nvmlDeviceGetTotalEnergyConsumption");
-    load(library, temperature, "nvmlDeviceGetTemperature");
-    load(library, reasons, "nvmlDeviceGetCurrentClocksEventReasons");
+    load_function(library, init, "nvmlInit_v2");
+    load_function(library, shutdown, "nvmlShutdown");
+    load_function(library, device_by_pci, "nvmlDeviceGetHandleByPciBusId_v2");
+    load_function(library, clock, "nvmlDeviceGetClockInfo");
+    load_function(library, max_clock, "nvmlDeviceGetMaxClockInfo");
+    load_function(library, power, "nvmlDeviceGetPowerUsage");
+    load_function(library, energy, "nvmlDeviceGetTotalEnergyConsumption");
+    load_function(library, temperature, "nvmlDeviceGetTemperature");
+    load_function(library, reasons, "nvmlDeviceGetCurrentClocksEventReasons");
     if (reasons == nullptr) {  // its name before driver 535
-      load(library, reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
+      load_function(library, reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
     }
-    load(library, power_limit, "nvmlDeviceGetEnforcedPowerLimit");
-    load(library, pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
-    load(library, pcie_width, "nvmlDeviceGetMaxPcieLinkWidth");
-    load(library, mig, "nvmlDeviceGetMigMode");
-    load(library, driver, "nvmlSystemGetDriverVersion");
-  }
-
- private:
-  template <typename Function>
-  static void load(void* library, Function& function, const char* name) {
-    void* address = dlsym(library, name);
-    static_assert(sizeof(function) == sizeof(address));
-    std::memcpy(&function, &address, sizeof(function));
+    load_function(library, power_limit, "nvmlDeviceGetEnforcedPowerLimit");
+    load_function(library, pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
+    load_function(library, pcie_width, "nvmlDeviceGetMaxPcieLinkWidth");
+    load_function(library, mig, "nvmlDeviceGetMigMode");
+    load_function(library, driver, "nvmlSystemGetDriverVersion");
   }
 };
 
