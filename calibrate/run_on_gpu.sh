@@ -11,7 +11,7 @@ pack() {
   cd "$(dirname "${BASH_SOURCE[0]}")/.."
   scripts/build release orrery orrery-calibrate
   mkdir -p "$target/bin" "$target/lib" "$target/scenarios"
-  cp build/release/bin/orrery build/release/bin/orrery-calibrate "$target/bin/"
+  cp build/release/bin/orrery build/release/bin/orrery-calibrate* "$target/bin/"
   cp -r scenarios/profiles "$target/scenarios/"
   cp scenarios/llama3-70b-64h100.yaml scenarios/llama3-405b-16k.yaml "$target/scenarios/"
   cp calibrate/run_on_gpu.sh "$target/"

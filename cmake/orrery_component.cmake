@@ -21,10 +21,20 @@ if(ORRERY_FUZZ)
   target_compile_options(orrery_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+set(ORRERY_LIBRARIES ${PROJECT_SOURCE_DIR}/sim)
+set(ORRERY_NOT_EXPORTED cli validate)
+
 function(orrery_component name)
   cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(orrery_${name} STATIC ${ARG_SOURCES})
   add_library(orrery::${name} ALIAS orrery_${name})
-  target_link_libraries(orrery_${name} PUBLIC ${ARG_PUBLIC} PRIVATE orrery_flags ${ARG_PRIVATE})
-  target_include_directories(orrery_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(orrery_${name} PUBLIC ${ARG_PUBLIC}
+    PRIVATE $<BUILD_INTERFACE:orrery_flags> ${ARG_PRIVATE})
+  target_include_directories(orrery_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<INSTALL_INTERFACE:include/orrery>)
+  # For other projects: the simulator without its command line.
+  cmake_path(IS_PREFIX ORRERY_LIBRARIES ${CMAKE_CURRENT_SOURCE_DIR} of_sim)
+  if(of_sim AND NOT name IN_LIST ORRERY_NOT_EXPORTED)
+    orrery_install_library(${name})
+  endif()
 endfunction()

@@ -1,24 +1,48 @@
 // orrery-gui: the desktop program. `orrery gui` starts it; `orrery report` starts it with --report,
 // which draws a page without a display.
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <QApplication>
 #include <QIcon>
-#include <cstdio>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "gui/report/report_page.hpp"
 #include "gui/widgets/main_window.hpp"
+#include "sim/cli/cli.hpp"
+#include "sim/cli/command_table.hpp"
 
 namespace {
 
-constexpr std::string_view kHelp =
-    "The desktop program: edit scenarios and see their answer\n"
-    "Usage: orrery gui [FILE...]\n\n"
-    "  FILE       scenarios to open\n"
-    "  -h,--help  this text\n";
-
 bool asks_for(int argc, char** argv, std::string_view word) {
   return argc > 1 && std::string_view(argv[1]) == word;
+}
+
+// Questions about the command line need neither a display nor Qt's own options.
+bool asks_about_itself(int argc, char** argv) {
+  const std::string_view last = argv[argc - 1];
+  return last == "-h" || last == "--help" || last == orrery::cli::kDescribeFlag;
+}
+
+int explain_window(int argc, char** argv) {
+  return orrery::cli::run_guarded([argc, argv] {
+    CLI::App app("The desktop program: edit scenarios and see their answer", "orrery gui");
+    std::vector<std::string> files;
+    app.add_option("FILE", files, "Scenarios to open");
+    static_cast<void>(orrery::cli::parse_program(app, argc, argv, "gui"));
+    return orrery::cli::ExitCode::ok;
+  });
+}
+
+QStringList words_of(int argc, char** argv) {
+  QStringList words;
+  for (int i = 1; i < argc; ++i) {
+    words.push_back(QString::fromLocal8Bit(argv[i]));
+  }
+  return words;
 }
 
 int show_window(const QStringList& files) {
@@ -33,11 +57,11 @@ int show_window(const QStringList& files) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (asks_for(argc, argv, "-h") || asks_for(argc, argv, "--help")) {
-    std::fwrite(kHelp.data(), 1, kHelp.size(), stdout);
-    return 0;
-  }
   const bool report = asks_for(argc, argv, "--report");
+  if (asks_about_itself(argc, argv)) {
+    return report ? orrery::gui::report_command(words_of(argc, argv).mid(1))
+                  : explain_window(argc, argv);
+  }
   if (report) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
   }

@@ -53,6 +53,7 @@ struct CommandOptions {
   bool quick = false;
   bool list = false;
   bool check = false;
+  bool machine = false;
   bool collectives = false;
   CollectiveRequest group;
   bool json = false;
@@ -70,6 +71,8 @@ void add_options(CLI::App& app, CommandOptions& options) {
   auto* list = app.add_flag("--list", options.list, "Only say what would be measured, no GPU");
   app.add_flag("--check", options.check, "Only compare every kernel with its reference")
       ->excludes(list);
+  app.add_flag(
+      "--machine", options.machine, "Only say which GPUs are here, as orrery-machine/1, no CUDA");
   auto* collectives = app.add_flag("--collectives",
                                    options.collectives,
                                    "NCCL between GPUs: one process each, by mpirun or srun");
@@ -85,9 +88,9 @@ void add_options(CLI::App& app, CommandOptions& options) {
       ->check(CLI::Range(0, 1023));
   app.add_option("--seed", options.seed, "Of the order in which cases are measured");
   app.add_option("--base", options.base, "GPU profile for what is not measured, else by its name")
-      ->type_name("NAME");
+      ->type_name("GPU");
   app.add_option("--network", options.network, "Preset of the wires that collectives ran on")
-      ->type_name("NAME");
+      ->type_name("NETWORK");
   app.add_option("--rig", options.rig, "Name of the machines, else that of the profile")
       ->type_name("NAME");
   app.add_option("--nvlink-domain", options.nvlink_domain, "GPUs that share NVLink, else a node's")
@@ -316,6 +319,10 @@ cli::ExitCode calibrate_command(int argc, const char* const* argv, const Devices
   CommandOptions options;
   add_options(app, options);
   if (!cli::parse_program(app, argc, argv, "calibrate")) {
+    return cli::ExitCode::ok;
+  }
+  if (options.machine) {
+    cli::deliver(to_json(devices.parts, kernels::list_gpus()), std::nullopt);
     return cli::ExitCode::ok;
   }
   if (!options.output && !options.list && !options.check) {

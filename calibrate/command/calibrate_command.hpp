@@ -8,6 +8,7 @@
 //   orrery calibrate --check                       is every kernel right?
 //   orrery calibrate --list                        what would be measured; needs no GPU
 //   mpirun -np 8 orrery calibrate --collectives -o ...   NCCL between the GPUs, one process each
+//   orrery calibrate --machine                     what this build and this machine offer
 //   orrery calibrate --samples FILE -o ...         the profile again from its samples; needs no GPU
 //
 // Samples go to `my-cluster.samples.jsonl` as they are taken; the same command resumes there. The
@@ -16,6 +17,7 @@
 #include <functional>
 #include <memory>
 
+#include "calibrate/command/machine_report.hpp"
 #include "calibrate/sweep/bench.hpp"
 #include "calibrate/sweep/collective_request.hpp"
 #include "sim/cli/exit_code.hpp"
@@ -28,6 +30,7 @@ using BenchFactory = std::function<std::unique_ptr<Bench>(int device)>;
 struct Devices {
   BenchFactory bench;
   CollectiveRunner collectives;
+  BuildParts parts = {};
 };
 
 // Throws UsageError and Error as sim/cli/cli.hpp says.

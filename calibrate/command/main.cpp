@@ -1,9 +1,17 @@
+// Two programs: orrery-calibrate does without CUDA what needs no GPU, and starts on any machine.
+// For the rest it becomes orrery-calibrate-cuda, the only program that CUDA's libraries are linked
+// to.
+
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "calibrate/command/calibrate_command.hpp"
 #include "calibrate/validate/validate_command.hpp"
 #include "sim/base/error.hpp"
+#include "sim/cli/child_process.hpp"
 #include "sim/cli/cli.hpp"
+#include "sim/cli/output.hpp"
 #ifdef ORRERY_WITH_DEVICE
 #include "calibrate/measure/device_bench.hpp"
 #include "calibrate/validate/device_step_bench.hpp"
@@ -16,48 +24,89 @@ namespace {
 
 using namespace orrery::calibrate;
 
-#ifndef ORRERY_WITH_DEVICE
-[[noreturn]] void throw_no_cuda() {
-  throw orrery::Error(orrery::ErrorKind::device,
-                      "this build of orrery-calibrate has no CUDA: build it on a machine with the "
-                      "CUDA toolkit");
-}
-#endif
-
-std::unique_ptr<Bench> make_bench([[maybe_unused]] int device) {
 #ifdef ORRERY_WITH_DEVICE
-  return std::make_unique<DeviceBench>(device);
-#else
-  throw_no_cuda();
-#endif
-}
 
-std::unique_ptr<StepBench> make_step_bench([[maybe_unused]] int device) {
-#ifdef ORRERY_WITH_DEVICE
-  return std::make_unique<DeviceStepBench>(device);
-#else
-  throw_no_cuda();
-#endif
-}
-
-CollectiveOutcome collectives([[maybe_unused]] const CollectiveRequest& request,
-                              [[maybe_unused]] const OpenJournal& open_journal) {
-#ifdef ORRERY_WITH_COLLECTIVES
-  return run_collectives(request, open_journal);
-#else
+[[noreturn]] void throw_no_collectives() {
   throw orrery::Error(orrery::ErrorKind::device,
                       "this build of orrery-calibrate has no NCCL: build it on a machine with CUDA "
                       "and NCCL");
-#endif
 }
+
+StepBenchFactory step_benches(int /*argc*/, const char* const* /*argv*/) {
+  return [](int device) { return std::make_unique<DeviceStepBench>(device); };
+}
+
+Devices devices(int /*argc*/, const char* const* /*argv*/) {
+  Devices devices{
+      .bench = [](int device) { return std::make_unique<DeviceBench>(device); },
+      .collectives = [](const CollectiveRequest&, const OpenJournal&) -> CollectiveOutcome {
+        throw_no_collectives();
+      },
+      .parts = {.cuda = ORRERY_CUDA_VERSION}};
+#ifdef ORRERY_WITH_COLLECTIVES
+  devices.collectives = run_collectives;
+  devices.parts.collectives = true;
+#endif
+#ifdef ORRERY_WITH_CUDNN
+  devices.parts.cudnn_attention = true;
+#endif
+  return devices;
+}
+
+bool asks_another(int /*argc*/, const char* const* /*argv*/) {
+  return false;
+}
+
+#else
+
+constexpr std::string_view kDeviceProgram = "orrery-calibrate-cuda";
+
+// Does not return: this needs a GPU.
+[[noreturn]] void hand_over(int argc, const char* const* argv) {
+  const auto program = orrery::cli::program_beside(kDeviceProgram);
+  if (!program) {
+    throw orrery::Error(orrery::ErrorKind::device,
+                        "this build of orrery-calibrate has no CUDA: build it on a machine with "
+                        "the CUDA toolkit");
+  }
+  orrery::cli::become_program(*program, std::vector<std::string>(argv + 1, argv + argc));
+}
+
+StepBenchFactory step_benches(int argc, const char* const* argv) {
+  return [argc, argv](int) -> std::unique_ptr<StepBench> { hand_over(argc, argv); };
+}
+
+Devices devices(int argc, const char* const* argv) {
+  return {.bench = [argc, argv](int) -> std::unique_ptr<Bench> { hand_over(argc, argv); },
+          .collectives = [argc, argv](const CollectiveRequest&, const OpenJournal&)
+              -> CollectiveOutcome { hand_over(argc, argv); }};
+}
+
+// --machine speaks of the program that has CUDA, when that starts.
+bool asks_another(int argc, const char* const* argv) {
+  const auto program = orrery::cli::program_beside(kDeviceProgram);
+  if (argc != 2 || std::string_view(argv[1]) != "--machine" || !program) {
+    return false;
+  }
+  const auto answer = orrery::cli::output_of(*program, {"--machine"});
+  if (answer) {
+    orrery::cli::deliver(*answer, std::nullopt);
+  }
+  return answer.has_value();
+}
+
+#endif
 
 }  // namespace
 
 int main(int argc, char** argv) {
   return orrery::cli::run_guarded([argc, argv] {
-    if (asks_to_validate(argc, argv)) {
-      return validate_command(argc, argv, make_step_bench);
+    if (asks_another(argc, argv)) {
+      return orrery::cli::ExitCode::ok;
     }
-    return calibrate_command(argc, argv, {.bench = make_bench, .collectives = collectives});
+    if (asks_to_validate(argc, argv)) {
+      return validate_command(argc, argv, step_benches(argc, argv));
+    }
+    return calibrate_command(argc, argv, devices(argc, argv));
   });
 }

@@ -56,7 +56,7 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_option("--stack", options.stacks, "Training stacks that share the profile")
       ->type_name("NAME");
   app.add_option("--profile", options.profile, "Software profile, else that of the stacks")
-      ->type_name("NAME");
+      ->type_name("SOFTWARE");
   app.add_option("--free", options.free, "Coefficients to fit, else all that the profile uses")
       ->delimiter(',')
       ->type_name("KEY");

@@ -68,7 +68,7 @@ void add_rig_options(CLI::App& app, CommandOptions& options) {
   constexpr std::int64_t kMost = 10'000'000;
   const CLI::Validator count = CLI::Range(std::int64_t{1}, kMost).description("");
   app.add_option("--gpu", options.gpu, "GPU profile, where the log does not name the GPU")
-      ->type_name("NAME");
+      ->type_name("GPU");
   app.add_option("--operation", options.operation, "Operation, where the log does not name it")
       ->type_name("NAME");
   app.add_option("--ranks", options.ranks, "GPUs that took part")->check(count)->type_name("N");
@@ -79,7 +79,7 @@ void add_rig_options(CLI::App& app, CommandOptions& options) {
       ->check(count)
       ->type_name("N");
   app.add_option("--network", options.network, "Network preset: fabric, rate and number of NICs")
-      ->type_name("NAME");
+      ->type_name("NETWORK");
   app.add_option("--fabric", options.fabric, "Transport between hosts")
       ->check(CLI::IsMember(names_of(hardware::kFabricNames)))
       ->type_name("NAME");

@@ -1,59 +1,76 @@
 // `orrery report FILE -o OUT.html|pdf|svg`
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <QFileInfo>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gui/report/report_page.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/cli/cli.hpp"
 
 namespace orrery::gui {
 
 namespace {
 
-// As the other commands of orrery return them.
-constexpr int kUsage = 2;
-constexpr int kInvalid = 3;
-constexpr int kInfeasible = 4;
-constexpr int kDevice = 5;
-constexpr int kIo = 6;
-
 constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
 
-constexpr std::string_view kHelp =
-    "One page about a scenario: figures, charts, expectations; no display is needed\n"
-    "Usage: orrery report FILE -o OUT\n\n"
-    "  FILE       scenario\n"
-    "  -o OUT     .html, .pdf or .svg; - writes HTML to standard output\n"
-    "  -h,--help  this text\n\n"
-    "Example:\n"
-    "  orrery report scenarios/llama3-405b-16k.yaml -o report.pdf\n";
+struct ReportOptions {
+  std::string file;
+  std::string out;
+};
 
 void say(std::FILE* stream, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stream);
 }
 
-int usage(const std::string& what) {
-  say(stderr, "orrery report: " + what + "; orrery report --help tells how\n");
-  return kUsage;
+// Nothing after --help.
+std::optional<ReportOptions> parse(const QStringList& arguments) {
+  CLI::App app("One page about a scenario: figures, charts, expectations; no display is needed",
+               "orrery report");
+  ReportOptions options;
+  app.add_option("FILE", options.file, "Scenario")->required();
+  app.add_option("-o,--output", options.out, ".html, .pdf or .svg; - writes HTML to stdout")
+      ->required()
+      ->type_name("FILE");
+  app.footer("Example:\n  orrery report scenarios/llama3-405b-16k.yaml -o report.pdf");
+  std::vector<std::string> words = {"orrery-gui"};
+  for (const QString& argument : arguments) {
+    words.push_back(argument.toStdString());
+  }
+  std::vector<const char*> pointers;
+  for (const std::string& word : words) {
+    pointers.push_back(word.c_str());
+  }
+  if (!cli::parse_program(app, static_cast<int>(pointers.size()), pointers.data(), "report")) {
+    return std::nullopt;
+  }
+  const std::string ending = std::filesystem::path(options.out).extension().string();
+  if (options.out != "-" && ending != ".html" && ending != ".pdf" && ending != ".svg") {
+    throw cli::UsageError("report: -o takes .html, .pdf or .svg, not " + options.out);
+  }
+  return options;
 }
 
-int write_page(const QString& file, const QString& out) {
-  const std::string text = read_file(std::filesystem::path(file.toStdString()), kMostBytes);
-  const OutcomePtr outcome = evaluate_text({.text = text, .file_name = file.toStdString()});
+cli::ExitCode write_page(const ReportOptions& options) {
+  const std::string text = read_file(options.file, kMostBytes);
+  const OutcomePtr outcome = evaluate_text({.text = text, .file_name = options.file});
   say(stderr, to_string(outcome->diagnostics));
   if (!outcome->failure.isEmpty()) {
-    say(stderr, outcome->failure.toStdString() + "\n");
-    return kDevice;
+    throw Error(ErrorKind::device, outcome->failure.toStdString());
   }
   if (!outcome->evaluation) {
-    return kInvalid;
+    return cli::ExitCode::invalid;
   }
-  write_report(report_content(outcome), out);
-  return outcome->evaluation->feasible ? 0 : kInfeasible;
+  write_report(report_content(outcome), QString::fromStdString(options.out));
+  return outcome->evaluation->feasible ? cli::ExitCode::ok : cli::ExitCode::does_not_fit;
 }
 
 }  // namespace
@@ -72,40 +89,10 @@ void write_report(const ReportContent& content, const QString& path) {
 }
 
 int report_command(const QStringList& arguments) {
-  QString file;
-  QString out;
-  for (qsizetype i = 0; i < arguments.size(); ++i) {
-    const QString& word = arguments[i];
-    if (word == "-h" || word == "--help") {
-      say(stdout, kHelp);
-      return 0;
-    }
-    if (word == "-o" || word == "--output") {
-      if (i + 1 == arguments.size()) {
-        return usage("-o needs a file name");
-      }
-      out = arguments[++i];
-    } else if (word.startsWith('-') && word != "-") {
-      return usage("unknown option " + word.toStdString());
-    } else if (!file.isEmpty()) {
-      return usage("one scenario at a time");
-    } else {
-      file = word;
-    }
-  }
-  if (file.isEmpty() || out.isEmpty()) {
-    return usage(file.isEmpty() ? "which scenario?" : "where to? -o OUT.html, .pdf or .svg");
-  }
-  const QString ending = QFileInfo(out).suffix().toLower();
-  if (out != "-" && ending != "html" && ending != "pdf" && ending != "svg") {
-    return usage("-o takes .html, .pdf or .svg, not " + out.toStdString());
-  }
-  try {
-    return write_page(file, out);
-  } catch (const Error& error) {
-    say(stderr, std::string(error.what()) + "\n");
-    return kIo;
-  }
+  return cli::run_guarded([&arguments] {
+    const std::optional<ReportOptions> options = parse(arguments);
+    return options ? write_page(*options) : cli::ExitCode::ok;
+  });
 }
 
 }  // namespace orrery::gui

@@ -14,6 +14,7 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/error.hpp"
+#include "sim/cli/command_table.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/external_command.hpp"
 #include "sim/cli/output.hpp"
@@ -118,6 +119,9 @@ ExitCode dispatch(int argc, const char* const* argv, sweep::Crew& crew) {
   add_validate_command(app, action);
   add_compare_command(app, action);
   add_sweep_command(app, action, crew);
+  add_doctor_command(app, action);
+  add_completion_command(app, action);
+  add_man_command(app, action);
   for (const ExternalCommand& command : external_commands()) {
     app.add_subcommand(std::string(command.name), std::string(command.summary));
   }
@@ -175,6 +179,10 @@ ExitCode ending_of(const Action& body) {
 }  // namespace
 
 bool parse_program(CLI::App& app, int argc, const char* const* argv, std::string_view command) {
+  if (argc > 1 && argv[argc - 1] == kDescribeFlag) {
+    deliver(to_json(describe(app)), std::nullopt);
+    return false;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success&) {

@@ -30,7 +30,8 @@ class UsageError : public std::runtime_error {
 // Runs the body of a program: what leaves it as an exception becomes a message and an exit code.
 [[nodiscard]] int run_guarded(const std::function<ExitCode()>& body);
 
-// For programs of their own: false after --help, which is delivered. Throws UsageError, led by the
+// For programs of their own: false after --help and --describe-command (command_table.hpp), which
+// are delivered. Throws UsageError, led by the
 // name of the command: "fit: ...".
 [[nodiscard]] bool parse_program(CLI::App& app,
                                  int argc,

@@ -14,6 +14,9 @@
 // validate | how far are predictions from published measurements
 // compare  | what differs between two calibrations of a machine, two scenarios, or a prediction
 //          | and traces of the real step
+// doctor   | what is installed, what is missing
+// completion | what may stand at the end of a command line: for shells
+// man      | the manual pages
 
 #include <functional>
 
@@ -40,6 +43,10 @@ void add_schema_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);
 void add_validate_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
+void add_doctor_command(CLI::App& app, Action& action);
+// These read the commands that `app` has when they are chosen.
+void add_completion_command(CLI::App& app, Action& action);
+void add_man_command(CLI::App& app, Action& action);
 // `crew` evaluates the points; it must outlive the action.
 void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew);
 

@@ -1,18 +1,15 @@
 #include "sim/cli/external_command.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/cli/child_process.hpp"
 
 namespace orrery::cli {
 
@@ -26,26 +23,15 @@ constexpr std::array<ExternalCommand, 5> kCommands = {
      {"report", "One page with figures and charts: HTML, PDF or SVG", "Qt 6", "orrery-gui"}}};
 
 // Becomes the program of this name that stands beside this one. `absent`: the message when there is
-// none, with {} for its path.
+// none, with {} for its name.
 void become(const std::string& name,
             const std::vector<std::string>& arguments,
             const std::string& absent) {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string program = (self.parent_path() / name).string();
-  if (error || !std::filesystem::exists(program)) {
-    throw Error(ErrorKind::io, fmt::format(fmt::runtime(absent), program));
+  const auto program = program_beside(name);
+  if (!program) {
+    throw Error(ErrorKind::io, fmt::format(fmt::runtime(absent), name));
   }
-  std::vector<std::string> words = {program};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> pointers;
-  for (std::string& text : words) {
-    pointers.push_back(text.data());
-  }
-  pointers.push_back(nullptr);
-  execv(program.c_str(), pointers.data());
-  throw Error(ErrorKind::io,
-              fmt::format("{} cannot be started: {}", program, std::strerror(errno)));
+  become_program(*program, arguments);
 }
 
 // `orrery validate --hardware PROFILE ...` is `orrery-calibrate --validate PROFILE ...`; empty for
@@ -84,6 +70,11 @@ std::span<const ExternalCommand> external_commands() {
   return kCommands;
 }
 
+std::string program_name(const ExternalCommand& command) {
+  return command.program.empty() ? fmt::format("orrery-{}", command.name)
+                                 : std::string(command.program);
+}
+
 void start_external_command(int argc, const char* const* argv) {
   if (argc < 2) {
     return;
@@ -104,7 +95,7 @@ void start_external_command(int argc, const char* const* argv) {
   if (shared) {
     arguments.insert(arguments.begin(), fmt::format("--{}", word));
   }
-  become(shared ? std::string(command->program) : fmt::format("orrery-{}", word),
+  become(program_name(*command),
          arguments,
          fmt::format(
              "{}: {{}} is not there; it is built where {} is installed", word, command->needs));

@@ -14,6 +14,7 @@
 // `orrery validate --hardware PROFILE ...` becomes `orrery-calibrate --validate PROFILE ...`.
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace orrery::cli {
@@ -26,6 +27,9 @@ struct ExternalCommand {
 };
 
 [[nodiscard]] std::span<const ExternalCommand> external_commands();
+
+// "orrery-fit"
+[[nodiscard]] std::string program_name(const ExternalCommand& command);
 
 // When the first word is an external command, becomes its program and does not return. Throws
 // Error(io) when it is not there or cannot be started.

@@ -364,7 +364,7 @@ void add_points_options(CLI::App& command, SweepOptions& options) {
                   "Figures, such as goodput,p99(finish_time),'probability(cost <= $3M)'; default: "
                   "all")
       ->delimiter(',')
-      ->type_name("LIST")
+      ->type_name("METRICS")
       ->allow_extra_args(false);
 }
 
@@ -383,7 +383,7 @@ void add_answer_options(CLI::App& command, SweepOptions& options) {
   }
   command.add_option("--answer", options.answer, question_list())
       ->check(CLI::IsMember(names).description(""))
-      ->type_name("NAME");
+      ->type_name("ANSWER");
   command.add_option("--by", options.by, "finish-by: a date in UTC, or a time after the start")
       ->type_name("DATE");
   command

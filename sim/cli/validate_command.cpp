@@ -94,7 +94,8 @@ void add_validate_command(CLI::App& app, Action& action) {
       ->excludes(json)
       ->excludes(markdown);
   command->add_option("--metric", options->metric, "What --explain explains")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("METRIC");
   command->add_option("--threads", options->threads, "Threads, 0 for all cores")
       ->check(CLI::Range(0, 4096));
   command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")

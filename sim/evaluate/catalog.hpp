@@ -45,6 +45,7 @@ struct CatalogKindInfo {
   CatalogKind kind;
   std::string_view name;
   std::string_view meaning;
+  std::string_view key = {};  // of the scenario that takes these names
 };
 
 struct CatalogEntry {

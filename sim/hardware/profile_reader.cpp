@@ -93,7 +93,7 @@ void add_program(ProfileSearch& search) {
   }
   const fs::path bin = program.parent_path();
   add_directory(search, bin / ".." / ".." / ".." / "scenarios" / "profiles");
-  add_directory(search, bin / ".." / "share" / "orrery" / "profiles");
+  add_directory(search, bin / ".." / "share" / "orrery" / "scenarios" / "profiles");
 }
 
 // How a file is called in messages: below the working directory without the way to it.

@@ -1,0 +1,46 @@
+#include "calibrate/command/machine_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "sim/hardware/fingerprint.hpp"
+
+namespace orrery::calibrate {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json json_of(const kernels::ListedGpu& gpu) {
+  const auto profile = hardware::base_of_device(gpu.name);
+  return {{"name", gpu.name},
+          {"memory_bytes", gpu.memory ? Json(in_bytes(*gpu.memory)) : Json(nullptr)},
+          {"profile", profile ? Json(std::string(*profile)) : Json(nullptr)}};
+}
+
+}  // namespace
+
+std::string to_json(const BuildParts& parts, const kernels::GpuList& machine) {
+  Json gpus = Json::array();
+  for (const kernels::ListedGpu& gpu : machine.gpus) {
+    gpus.push_back(json_of(gpu));
+  }
+  const Json out = {{"schema", "orrery-machine/1"},
+                    {"build",
+                     {{"cuda", text_or_null(parts.cuda)},
+                      {"collectives", parts.collectives},
+                      {"cudnn_attention", parts.cudnn_attention}}},
+                    {"driver",
+                     {{"installed", machine.installed},
+                      {"version", text_or_null(machine.driver)},
+                      {"cuda", text_or_null(machine.cuda)},
+                      {"absence", text_or_null(machine.absence)}}},
+                    {"gpus", gpus}};
+  constexpr int kIndent = 2;
+  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace orrery::calibrate

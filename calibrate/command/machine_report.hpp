@@ -1,0 +1,26 @@
+#pragma once
+
+// What can be measured here? This build's parts and this machine's GPUs, for `orrery doctor`.
+//
+//   orrery calibrate --machine        JSON, "orrery-machine/1"; needs no GPU and no driver
+//
+// symbol  | meaning                                                    | origin
+// --------|------------------------------------------------------------|-----------------
+// cuda    | toolkit this build was made with; null without one         | CMake
+// profile | shipped profile of a GPU by its name; null when none       | base_of_device
+
+#include <string>
+
+#include "kernels/nvml/gpu_list.hpp"
+
+namespace orrery::calibrate {
+
+struct BuildParts {
+  std::string cuda;  // "13.0.88"; empty without CUDA
+  bool collectives = false;
+  bool cudnn_attention = false;
+};
+
+[[nodiscard]] std::string to_json(const BuildParts& parts, const kernels::GpuList& machine);
+
+}  // namespace orrery::calibrate

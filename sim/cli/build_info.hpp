@@ -1,0 +1,26 @@
+#pragma once
+
+// What is this program built from? Filled in by CMake from what it found (cmake/orrery_sbom.cmake).
+
+#include <string_view>
+#include <vector>
+
+namespace orrery::cli {
+
+struct LibraryInfo {
+  std::string_view name;
+  std::string_view version;
+  std::string_view licence;  // SPDX expression
+};
+
+struct BuildInfo {
+  std::string_view version;
+  std::string_view build_type;
+  std::string_view compiler;
+  std::vector<LibraryInfo> libraries;      // of the command line program
+  std::vector<std::string_view> left_out;  // parts that this build lacks, each with its reason
+};
+
+[[nodiscard]] BuildInfo build_info();
+
+}  // namespace orrery::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+// How does a program use those beside it? It becomes one of them, or asks it about itself.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::cli {
+
+// The program of this name in the folder of this one; nothing when there is none.
+[[nodiscard]] std::optional<std::filesystem::path> program_beside(std::string_view name);
+
+// Becomes the program and does not return. Throws Error(io) when it cannot be started.
+[[noreturn]] void become_program(const std::filesystem::path& program,
+                                 const std::vector<std::string>& arguments);
+
+// Its standard output, when it ends with exit code 0 within the time; it is ended after that. Its
+// messages are dropped.
+[[nodiscard]] std::optional<std::string> output_of(const std::filesystem::path& program,
+                                                   const std::vector<std::string>& arguments,
+                                                   int most_seconds = 20);
+
+}  // namespace orrery::cli
