@@ -36,11 +36,16 @@ function(orrery_make_manual)
   if(ORRERY_GZIP)
     set(compress COMMAND ${ORRERY_GZIP} -9nr ${ORRERY_SHARED}/man1)  # -n: no time, the same bytes
   endif()
+  # Programs that are no commands of their own: the page of the command that becomes them.
   file(CONFIGURE OUTPUT ${ORRERY_SHARED}/orrery-mpi.1 CONTENT ".so man1/orrery-sweep.1\n")
+  file(CONFIGURE OUTPUT ${ORRERY_SHARED}/orrery-calibrate-cuda.1
+    CONTENT ".so man1/orrery-calibrate.1\n")
   add_custom_command(
     OUTPUT ${ORRERY_SHARED}/manual.stamp
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${ORRERY_SHARED}/man1
     COMMAND orrery man --all ${ORRERY_SHARED}/man1
+    COMMAND ${CMAKE_COMMAND} -E copy ${ORRERY_SHARED}/orrery-mpi.1
+      ${ORRERY_SHARED}/orrery-calibrate-cuda.1 ${ORRERY_SHARED}/man1
     ${compress}
     COMMAND orrery completion bash -o ${ORRERY_SHARED}/orrery.bash
     COMMAND orrery completion zsh -o ${ORRERY_SHARED}/_orrery
@@ -53,10 +58,15 @@ function(orrery_make_manual)
 endfunction()
 
 function(orrery_install_manual)
+  set(ending)
+  if(ORRERY_GZIP)
+    set(ending .gz)
+  endif()
   set(of_gui orrery-gui orrery-report)
   set(of_calibrate orrery-calibrate orrery-fit)
+  set(of_others orrery-calibrate-cuda orrery-mpi)
   set(patterns)
-  foreach(page IN LISTS of_gui of_calibrate)
+  foreach(page IN LISTS of_gui of_calibrate of_others)
     list(APPEND patterns PATTERN ${page}.1* EXCLUDE)
   endforeach()
   install(DIRECTORY ${ORRERY_SHARED}/man1 DESTINATION share/man COMPONENT core ${patterns})
@@ -72,7 +82,12 @@ function(orrery_install_manual)
       FILES_MATCHING ${patterns})
   endforeach()
   if(TARGET orrery-mpi)
-    install(FILES ${ORRERY_SHARED}/orrery-mpi.1 DESTINATION share/man/man1 COMPONENT mpi)
+    install(FILES ${ORRERY_SHARED}/man1/orrery-mpi.1${ending} DESTINATION share/man/man1
+      COMPONENT mpi)
+  endif()
+  if(TARGET orrery-calibrate-cuda)
+    install(FILES ${ORRERY_SHARED}/man1/orrery-calibrate-cuda.1${ending}
+      DESTINATION share/man/man1 COMPONENT calibrate)
   endif()
   install(FILES ${ORRERY_SHARED}/orrery.bash DESTINATION share/bash-completion/completions
     RENAME orrery COMPONENT core)

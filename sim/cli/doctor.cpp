@@ -33,7 +33,7 @@ struct Source {
 constexpr std::array<Source, 5> kSources = {{{"orrery-calibrate", "orrery-calibrate", "Eigen 3"},
                                              {"orrery-fit", "orrery-calibrate", "Eigen 3"},
                                              {"orrery-gui", "orrery-gui", "Qt 6 and QCustomPlot"},
-                                             {"orrery-import", "orrery", "nothing more"},
+                                             {"orrery-import", "orrery", "the simulator"},
                                              {"orrery-mpi", "orrery-mpi", "Open MPI"}}};
 
 constexpr std::string_view kMpiProgram = "orrery-mpi";
@@ -42,7 +42,7 @@ std::string remedy_of(const std::string& program) {
   for (const Source& source : kSources) {
     if (source.program == program) {
       return fmt::format(
-          "install the package {}, or build where {} is installed", source.package, source.needs);
+          "install the package {}, or build it with {}", source.package, source.needs);
     }
   }
   return "build it";
