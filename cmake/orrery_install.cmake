@@ -100,7 +100,8 @@ function(orrery_install_data)
   install(DIRECTORY scenarios DESTINATION share/orrery COMPONENT core)
   # Scenarios name it in their first line, for editors.
   install(FILES docs/scenario.schema.json DESTINATION share/orrery/docs COMPONENT core)
-  install(FILES README.md CHANGELOG.md DESTINATION share/doc/orrery COMPONENT core)
+  install(FILES README.md DESTINATION share/doc/orrery COMPONENT core)
+  install(FILES CHANGELOG.md DESTINATION share/doc/orrery/docs COMPONENT core)
   install(DIRECTORY docs DESTINATION share/doc/orrery COMPONENT core
     PATTERN scenario.schema.json EXCLUDE)
   install(FILES ${ORRERY_SHARED}/orrery.spdx.json DESTINATION share/doc/orrery COMPONENT core)

@@ -8,7 +8,7 @@ set(ORRERY_MAINTAINER "Orrery maintainers <maintainers@orrery.invalid>" CACHE ST
 set(CPACK_PACKAGE_NAME orrery)
 set(CPACK_PACKAGE_VENDOR Orrery)
 set(CPACK_PACKAGE_CONTACT "${ORRERY_MAINTAINER}")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "simulator of large-scale training runs")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_THREADS 0)
@@ -28,12 +28,12 @@ if(ORRERY_CUDA)
 endif()
 
 # One package: its name, what it depends on beside its libraries, and what apt shows of it.
-macro(orrery_package component package depends summary description)
+macro(orrery_package component package depends description)
   string(TOUPPER ${component} upper)
   list(APPEND ORRERY_PACKAGES ${component})
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package})
   set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${depends}")
-  set(CPACK_DEBIAN_${upper}_DESCRIPTION "${summary}\n${description}")
+  set(CPACK_DEBIAN_${upper}_DESCRIPTION "${description}")
   orrery_package_papers(${component} ${package})
 endmacro()
 
@@ -48,7 +48,7 @@ function(orrery_package_papers component package)
   string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
   file(CONFIGURE OUTPUT ${folder}/changelog.Debian CONTENT "@package@ (@PROJECT_VERSION@-1) stable; urgency=medium
 
-  * Release @PROJECT_VERSION@; CHANGELOG.md of the package orrery tells what is new.
+  * Release @PROJECT_VERSION@; docs/CHANGELOG.md of the package orrery tells what is new.
 
  -- @ORRERY_MAINTAINER@  @date@
 " @ONLY)
@@ -67,30 +67,29 @@ function(orrery_package_papers component package)
 endfunction()
 
 set(same "orrery (= ${PROJECT_VERSION}-1)")
-orrery_package(core orrery "" "simulator of large-scale training runs"
-" Given a model, a parallel layout, a cluster and the way it fails, Orrery
- answers: does it fit in memory, how long is a step and why, when does the
- run finish, what does it cost, and what is lost to failures.
- .
- This package holds the command line, scenarios to start from, and profiles
- of GPUs and training stacks. No GPU is needed.")
+orrery_package(core orrery ""
+"Given a model, a parallel layout, a cluster and the way it fails, Orrery
+answers: does it fit in memory, how long is a step and why, when does the
+run finish, what does it cost, and what is lost to failures.
+
+This package holds the command line, scenarios to start from, and profiles
+of GPUs and training stacks. No GPU is needed.")
 if(TARGET orrery-gui)
-  orrery_package(gui orrery-gui "${same}" "simulator of large-scale training runs - desktop program"
-" Edits scenarios of Orrery and shows their answer: timelines, charts,
- comparisons, and reports of one page. The program as a whole is under the
- GPL, version 3 or later, because of QCustomPlot.")
+  orrery_package(gui orrery-gui "${same}"
+"The desktop program: edits scenarios of Orrery and shows their answer in
+timelines, charts, comparisons, and reports of one page. The program as a
+whole is under the GPL, version 3 or later, because of QCustomPlot.")
 endif()
 if(TARGET orrery-calibrate)
   orrery_package(calibrate orrery-calibrate "${same}"
-    "simulator of large-scale training runs - calibration"
-" Measures the kernels of a training step on a GPU, and fits the coefficients
- of training stacks to measured steps. Measuring needs an NVIDIA driver and
- the libraries of the CUDA toolkit, which are not part of Debian; fitting and
- listing do not.")
+"Measures the kernels of a training step on a GPU, and fits the coefficients
+of training stacks to measured steps. Measuring needs an NVIDIA driver and
+the libraries of the CUDA toolkit, which are not part of Debian; fitting and
+listing do not.")
 endif()
 if(TARGET orrery-mpi)
-  orrery_package(mpi orrery-mpi "${same}" "simulator of large-scale training runs - sweeps under MPI"
-" Lets the processes of mpirun share the points of a sweep.")
+  orrery_package(mpi orrery-mpi "${same}"
+"Lets the processes of mpirun share the points of a sweep.")
 endif()
 set(libraries libboost-dev libfmt-dev libyaml-cpp-dev nlohmann-json3-dev)
 if(NOT ORRERY_STD_THREAD)
@@ -100,9 +99,8 @@ list(JOIN libraries ", " libraries)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 orrery_package(dev liborrery-dev "${libraries}"
-  "simulator of large-scale training runs - C++ libraries"
-" Static libraries and headers for programs that evaluate scenarios: in CMake,
- find_package(Orrery) gives the target orrery::evaluate.")
+"Static libraries and headers for programs that evaluate scenarios: in CMake,
+find_package(Orrery) gives the target orrery::evaluate.")
 
 set(CPACK_COMPONENTS_ALL ${ORRERY_PACKAGES})
 include(CPack)
