@@ -88,7 +88,7 @@ the libraries of the CUDA toolkit, which are not part of Debian; fitting and
 listing do not.")
 endif()
 if(TARGET orrery-mpi)
-  orrery_package(mpi orrery-mpi "${same}"
+  orrery_package(mpi orrery-mpi "${same}, openmpi-bin"
 "Lets the processes of mpirun share the points of a sweep.")
 endif()
 set(libraries libboost-dev libfmt-dev libyaml-cpp-dev nlohmann-json3-dev)
