@@ -26,6 +26,7 @@ OutcomePtr evaluate_text(const EvaluationRequest& request,
     options.timelines = request.timelines;
     options.trials = request.trials;
     options.operations = true;
+    options.operation_timeline = request.timelines;
     options.search = evaluate::profile_search(request.file_name, {});
     options.stop = stop;
     options.progress = report;

@@ -8,10 +8,12 @@
 #include <optional>
 #include <utility>
 
+#include "gui/timeline/operation_level.hpp"
 #include "gui/timeline/store_builder.hpp"
 #include "gui/timeline/time_text.hpp"
-#include "sim/report/step_counters.hpp"
+#include "sim/report/run_counters.hpp"
 #include "sim/report/trace_words.hpp"
+#include "sim/step/operation_timeline.hpp"
 
 namespace orrery::timeline {
 
@@ -97,6 +99,11 @@ Level run_level(const report::Evaluation& evaluation) {
   for (std::size_t lane = 0; lane < rows.size(); ++lane) {
     rows[lane] = builder.row(report::kRunLaneNames[lane], job);
   }
+  std::vector<Sample> productive;
+  for (const report::ShareSample& sample : report::productive_over_time(evaluation)) {
+    productive.push_back({sample.from.ns, sample.share});
+  }
+  builder.counter("productive so far", "of the time", std::move(productive), job);
   const std::vector<run::PlannedCause>& causes = evaluation.plan->causes;
   for (const run::RunInterval& interval : evaluation.timeline.intervals()) {
     const auto cause = static_cast<std::size_t>(interval.cause);
@@ -169,6 +176,14 @@ class MessageEnds {
   std::map<std::int32_t, std::vector<Pass>> passes_;
 };
 
+// Messages that take no resource of the schedule are no slices of the step.
+bool has_messages(const report::Evaluation& evaluation) {
+  const auto& timeline = evaluation.step.operation_timeline;
+  return timeline && std::any_of(timeline->messages.begin(),
+                                 timeline->messages.end(),
+                                 [](const step::MessageRun& run) { return !run.is_slice; });
+}
+
 struct StageRows {
   std::array<RowId, 3> streams{};
 };
@@ -182,17 +197,38 @@ StageRows add_stage(StoreBuilder& builder, const report::Evaluation& evaluation,
                     evaluation.step.slices.end(),
                     [stream](const step::Slice& slice) { return slice.task.stream == stream; });
     rows.streams[static_cast<std::size_t>(stream)] =
-        used ? builder.row(report::stream_name(stream), stage) : kNoRow;
+        used || (stream == Stream::p2p && has_messages(evaluation))
+            ? builder.row(report::stream_name(stream), stage)
+            : kNoRow;
   }
-  std::vector<Sample> samples;
-  for (const report::MemorySample& sample :
-       report::memory_over_time(evaluation, static_cast<std::int64_t>(d))) {
-    samples.push_back({sample.from.ns, in_gigabytes(sample.memory)});
-  }
-  if (!samples.empty()) {
-    builder.counter("memory", "GB", std::move(samples), stage);
-  }
+  add_memory(evaluation, d, stage, builder);
   return rows;
+}
+
+void add_messages(const report::Evaluation& evaluation,
+                  const std::vector<StageRows>& stages,
+                  const std::vector<std::optional<PendingSlice>>& places,
+                  StoreBuilder& builder) {
+  if (!has_messages(evaluation)) {
+    return;
+  }
+  const step::OperationTimeline& timeline = *evaluation.step.operation_timeline;
+  for (const step::MessageRun& message : timeline.messages) {
+    const schedule::StepTask& from = evaluation.step.slices[message.from].task;
+    if (message.is_slice) {
+      continue;
+    }
+    const RowId row = stages[static_cast<std::size_t>(from.device)]
+                          .streams[static_cast<std::size_t>(Stream::p2p)];
+    const NameId name = builder.name(fmt::format(
+        "{}, micro-batch {}", timeline.operations[message.operation].name, from.micro_batch));
+    const PendingSlice sent =
+        builder.add(row, {message.start.ns, message.end.ns, name, Category::pipeline});
+    if (places[message.from] && places[message.to]) {
+      builder.flow(*places[message.from], sent, FlowKind::message);
+      builder.flow(sent, *places[message.to], FlowKind::message);
+    }
+  }
 }
 
 Level step_level(const report::Evaluation& evaluation) {
@@ -202,12 +238,14 @@ Level step_level(const report::Evaluation& evaluation) {
     stages.push_back(add_stage(builder, evaluation, d));
   }
   MessageEnds ends;
+  std::vector<std::optional<PendingSlice>> places;
   std::vector<std::pair<const step::Slice*, PendingSlice>> messages;
   for (const step::Slice& slice : evaluation.step.slices) {
     const schedule::StepTask& task = slice.task;
     const auto device = static_cast<std::size_t>(std::max<std::int16_t>(task.device, 0));
     if (task.kind == TaskKind::join || device >= stages.size()) {
       builder.mark(slice.start.ns, MarkKind::other, report::task_name(task));
+      places.emplace_back();
       continue;
     }
     const PendingSlice place =
@@ -216,6 +254,7 @@ Level step_level(const report::Evaluation& evaluation) {
                      slice.end.ns,
                      builder.name(report::task_name(task)),
                      category_of(task.kind)});
+    places.emplace_back(place);
     ends.add(slice, place);
     if (task.kind == TaskKind::send_receive) {
       messages.emplace_back(&slice, place);
@@ -224,6 +263,7 @@ Level step_level(const report::Evaluation& evaluation) {
   for (const auto& [slice, place] : messages) {
     ends.connect(*slice, place, builder);
   }
+  add_messages(evaluation, stages, places, builder);
   const std::int64_t time = evaluation.step.step_time.ns;
   return {"step",
           "step",
@@ -259,6 +299,9 @@ Levels levels_of(const report::Evaluation& evaluation) {
     levels.push_back(step_level(evaluation));
     if (levels.size() > 1) {
       levels.back().repetition = steps_of_run(evaluation);
+    }
+    if (auto operations = operation_level(evaluation)) {
+      levels.push_back(*std::move(operations));
     }
   }
   return levels;

@@ -69,11 +69,18 @@ class Repetition {
 
 struct Level {
   std::string name;  // "run", "step", "operations"
-  std::string unit;  // what one occurrence is called: "step"
+  std::string unit;  // what one occurrence is called: "step"; empty: there is only one
   std::shared_ptr<const Store> store;
   Repetition repetition;  // on the clock of the level above; empty for level 0
   std::string note;       // what the timeline shows, for people
+  // Windows up to this long show it; absent: those up to one repetition.
+  std::optional<std::int64_t> longest_window = {};
 };
+
+// How long a window is in which a level comes up.
+[[nodiscard]] inline std::int64_t longest_window(const Level& level) {
+  return level.longest_window.value_or(level.repetition.period());
+}
 
 // Level 0 is the outermost; each further one occurs in the one before.
 using Levels = std::vector<Level>;

@@ -110,6 +110,12 @@ class Store {
     return names_[slice.name()];
   }
 
+  // What there is to say about slices of this name, lines apart; empty for most.
+  [[nodiscard]] std::string_view note_of(const Slice& slice) const {
+    return slice.name() < notes_.size() ? std::string_view(notes_[slice.name()])
+                                        : std::string_view();
+  }
+
   // Of what was measured: 0 for instants, which are drawn one nanosecond wide.
   [[nodiscard]] std::int64_t duration_of(const Slice& slice) const {
     return slice.is(kInstant) ? 0 : table().end_of(slice) - slice.begin();
@@ -156,6 +162,7 @@ class Store {
   std::vector<Mark> marks_;
   std::vector<Flow> flows_;
   std::vector<std::string> names_;
+  std::vector<std::string> notes_;  // by NameId, up to the last that has one
   TimeRange range_;
   std::uint64_t categories_ = 0;
   Pyramid pyramid_;

@@ -92,6 +92,13 @@ void StoreBuilder::order_rows(std::vector<RowId>& rows) {
   });
 }
 
+void StoreBuilder::note(NameId name, std::string text) {
+  if (notes_.size() <= name) {
+    notes_.resize(name + std::size_t{1});
+  }
+  notes_[name] = std::move(text);
+}
+
 NameId StoreBuilder::name(std::string_view text) {
   if (names_.size() == kMostNames - 1) {
     text = "(more names)";
@@ -304,6 +311,7 @@ std::shared_ptr<const Store> StoreBuilder::build(std::stop_token stop, const Pro
   store->counters_ = std::move(counters_);
   store->long_durations_ = long_durations_;
   store->names_ = std::move(names_);
+  store->notes_ = std::move(notes_);
   store->categories_ = categories_;
   find_range(*store);
   const Progress rest = progress ? Progress([&progress](double share) {

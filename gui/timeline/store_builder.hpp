@@ -67,6 +67,9 @@ class StoreBuilder {
   // The same number for the same text. Beyond 2^22 different names: all further ones are one.
   NameId name(std::string_view text);
 
+  // Lines about all slices of a name; the latest counts.
+  void note(NameId name, std::string text);
+
   PendingSlice add(RowId row, const NewSlice& slice);
   void reserve(RowId row, std::size_t slices);
   void mark(std::int64_t time, MarkKind kind, std::string_view name);
@@ -120,6 +123,7 @@ class StoreBuilder {
   std::vector<Mark> marks_;
   std::vector<PendingFlow> flows_;
   std::vector<std::string> names_;
+  std::vector<std::string> notes_;
   std::unordered_map<std::string, NameId> name_ids_;
   std::unordered_map<std::uint64_t, SliceId> placed_;  // (row, index) of rows with flows
   std::vector<RowId> pending_of_row_;

@@ -51,7 +51,7 @@ Occurrence View::occurrence(std::size_t level) const {
 std::vector<std::string> View::path() const {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i <= level_ && i < levels_.size(); ++i) {
-    if (i == 0) {
+    if (i == 0 || levels_[i].unit.empty()) {
       parts.push_back(levels_[i].name);
     } else {
       parts.push_back(fmt::format("{} {} at {}",
@@ -181,7 +181,12 @@ void View::go_to_level(std::size_t level) {
     ++level_;
     origins_[level_] = outer + next->range.begin;
     shown_[level_] = {{outer + next->range.begin, outer + next->range.end}, next->number};
-    window_ = shown_[level_].range;
+    const std::int64_t most = longest_window(levels_[level_]);
+    const TimeRange all = shown_[level_].range;
+    window_ =
+        most < all.length()
+            ? around(std::clamp(middle + outer, all.begin + most / 2, all.end - most / 2), most)
+            : all;
   }
   if (level_ > level) {
     const std::int64_t middle = window_.begin + window_.length() / 2;
@@ -199,7 +204,7 @@ void View::follow_zoom(std::int64_t anchor) {
     return;
   }
   while (level_ > 0) {
-    const double length = static_cast<double>(levels_[level_].repetition.period());
+    const auto length = static_cast<double>(longest_window(levels_[level_]));
     if (static_cast<double>(window_.length()) <= kOut * length) {
       break;
     }
@@ -210,7 +215,7 @@ void View::follow_zoom(std::int64_t anchor) {
   while (level_ + 1 < levels_.size()) {
     const Repetition& inner = levels_[level_ + 1].repetition;
     const std::optional<Occurrence> next = inner.at(anchor - origins_[level_]);
-    if (!next || window_.length() > inner.period()) {
+    if (!next || window_.length() > longest_window(levels_[level_ + 1])) {
       break;
     }
     const std::int64_t outer = origins_[level_];

@@ -11,8 +11,9 @@
 // origin    | begin of the occurrence that is drawn, on the absolute clock   | ns    | levels
 // selection | one slice; area: time x rows; ruler: time                      | -     | user
 //
-// Zooming in beyond one occurrence of the next level (one training step of the run) goes down to
-// it, zooming out beyond 1.3 occurrences goes up again, so the picture never flips back and forth.
+// Zooming in beyond the longest window of the next level (one training step of the run; as many
+// operations as can be told apart) goes down to it, zooming out beyond 1.3 times that goes up
+// again, so the picture never flips back and forth.
 // The window is at least one nanosecond per column wide and overlaps the timeline by some columns.
 
 #include <optional>

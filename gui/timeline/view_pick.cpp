@@ -179,6 +179,11 @@ std::vector<std::string> View::describe(const Hit& hit) const {
     lines.push_back(fmt::format("takes {}", duration_text(store().duration_of(slice))));
     lines.push_back(
         fmt::format("from {}", duration_text(slice.begin() - (level_ == 0 ? whole().begin : 0))));
+    for (std::string_view note = store().note_of(slice); !note.empty();) {
+      const std::size_t end = std::min(note.find('\n'), note.size());
+      lines.emplace_back(note.substr(0, end));
+      note.remove_prefix(std::min(end + 1, note.size()));
+    }
   }
   lines.push_back(where);
   return lines;

@@ -99,6 +99,10 @@ bool TimelineView::row_key(int key) {
 void TimelineView::keyPressEvent(QKeyEvent* event) {
   constexpr Qt::KeyboardModifiers kForeign =
       Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier;
+  if (!view_.empty() && event->key() == Qt::Key_Slash) {
+    start_search();
+    return;
+  }
   if (view_.empty() || (event->modifiers() & kForeign) != Qt::NoModifier) {
     QWidget::keyPressEvent(event);
     return;

@@ -147,7 +147,7 @@ void TimelinePainter::paint_header() {
     }
   }
   const int from = tabs.back().right() + 14;
-  const QRect rest(from, at_.header.top(), at_.header.right() - from - 8, at_.header.height());
+  const QRect rest(from, at_.header.top(), at_.search.left() - from - 8, at_.header.height());
   painter_.setPen(color(palette_.faint_text));
   const QString note = QString::fromStdString(view_.levels()[view_.level()].note);
   painter_.drawText(rest,

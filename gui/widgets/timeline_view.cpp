@@ -47,6 +47,7 @@ TimelineView::TimelineView(QWidget* parent)
       changed();
     }
   });
+  make_search();
   palette_ = is_dark(palette()) ? timeline::dark_palette() : timeline::light_palette();
   layout_regions();
 }
@@ -55,6 +56,8 @@ TimelineView::~TimelineView() = default;
 
 void TimelineView::set_levels(timeline::Levels levels) {
   statistics_thread_ = {};
+  search_thread_ = {};
+  ++search_generation_;
   ++statistics_generation_;
   statistics_.reset();
   hover_ = {};
@@ -105,6 +108,7 @@ void TimelineView::layout_regions() {
   regions_.legend = QRect(0, y, width(), kLegendHeight);
   scroll_bar_->setGeometry(right, regions_.rows.top(), bar, regions_.rows.height());
   view_.resize(columns, regions_.rows.height());
+  place_search();
 }
 
 void TimelineView::update_scroll_bar() {
@@ -254,33 +258,6 @@ void TimelineView::toggle_fit_rows() {
     rows.fit_all();
   }
   changed();
-}
-
-bool TimelineView::find_next(const QString& text) {
-  if (view_.empty()) {
-    return false;
-  }
-  const timeline::Store& store = view_.store();
-  const timeline::SearchResult result =
-      timeline::search(store, text.toStdString(), store.slices().size());
-  if (result.slices.empty()) {
-    return false;
-  }
-  const auto key = [&store](timeline::SliceId id) {
-    return std::pair(store.slices()[id].begin(), id);
-  };
-  std::optional<timeline::SliceId> next;
-  timeline::SliceId first = result.slices.front();
-  for (const timeline::SliceId id : result.slices) {
-    const bool later = !view_.selected() || key(id) > key(*view_.selected());
-    if (later && (!next || key(id) < key(*next))) {
-      next = id;
-    }
-    first = key(id) < key(first) ? id : first;
-  }
-  view_.select_slice(next.value_or(first));
-  report_selection();
-  return true;
 }
 
 void TimelineView::report_selection() {

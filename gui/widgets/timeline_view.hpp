@@ -17,9 +17,10 @@
 // P, Enter                     | pin the row under the cursor; fold or unfold its group
 // Z                            | all rows on the screen, and back
 // 1, 2, 3                      | go to the run, the step, the operations
+// /                            | find a slice by a part of its name; Enter: the next one
 //
 // The raster is kept until the view changes: moving the mouse repaints text and lines only.
-// Statistics of an area are computed on another thread; the widget stays alive meanwhile.
+// Statistics of an area and searches run on another thread; the widget stays alive meanwhile.
 
 #include <QImage>
 #include <QWidget>
@@ -31,6 +32,7 @@
 #include "gui/timeline/palette.hpp"
 #include "gui/timeline/view.hpp"
 
+class QLineEdit;
 class QScrollBar;
 
 namespace orrery::gui {
@@ -38,6 +40,7 @@ namespace orrery::gui {
 // Where the parts of the widget stand.
 struct TimelineRegions {
   QRect header;
+  QRect search;  // at the right of the header
   QRect minimap;
   QRect axis;
   QRect marks;
@@ -96,9 +99,12 @@ class TimelineView : public QWidget {
   void go_to_level(int level);
   void toggle_fit_rows();
 
-  // The next slice (in the order of time, from the selected one) whose name contains the text.
-  // False when there is none.
-  bool find_next(const QString& text);
+  // The next slice (in the order of time, from the selected one) whose name contains the text, in
+  // this level or another; found on another thread, reported by search_finished().
+  void find_next(const QString& text);
+
+  // Puts the cursor into the search box.
+  void start_search();
 
  Q_SIGNALS:
   void window_changed();  // time, rows or level
@@ -106,6 +112,7 @@ class TimelineView : public QWidget {
   void selection_changed(const QString& text);  // empty: nothing is selected
   void hovered(const QString& text);
   void statistics_ready();
+  void search_finished(bool found);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -119,6 +126,7 @@ class TimelineView : public QWidget {
   void leaveEvent(QEvent* event) override;
   void changeEvent(QEvent* event) override;
   bool event(QEvent* event) override;
+  bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
   enum class Drag { none, pan, area, ruler, minimap };
@@ -135,6 +143,9 @@ class TimelineView : public QWidget {
   void drag_area(QPoint position);
   void start_statistics();
   void report_selection();
+  void make_search();
+  void place_search();
+  void mark_search(bool found);
   bool zoom_key(int key);
   bool row_key(int key);
   [[nodiscard]] double column_of(QPoint position) const;
@@ -164,6 +175,9 @@ class TimelineView : public QWidget {
   std::optional<timeline::AreaStatistics> statistics_;
   quint64 statistics_generation_ = 0;
   std::jthread statistics_thread_;
+  QLineEdit* search_ = nullptr;
+  quint64 search_generation_ = 0;
+  std::jthread search_thread_;
 };
 
 }  // namespace orrery::gui

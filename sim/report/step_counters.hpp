@@ -32,4 +32,17 @@ struct MemorySample {
 [[nodiscard]] std::vector<MemorySample> memory_over_time(const Evaluation& evaluation,
                                                          std::int64_t stage);
 
+// How busy are the links of one GPU of a stage? What its collectives and messages send, while they
+// run: bytes of one rank / time of the operation, summed over those under way.
+struct LinkSample {
+  SimTime from;
+  BytesPerSecond inside;   // groups of one node: NVLink
+  BytesPerSecond outside;  // groups that span nodes: NIC
+};
+
+// From time 0 on, in order of time; empty without the step's timeline of operations or when the
+// stage never communicates.
+[[nodiscard]] std::vector<LinkSample> link_use_over_time(const Evaluation& evaluation,
+                                                         std::int64_t stage);
+
 }  // namespace orrery::report

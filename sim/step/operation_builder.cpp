@@ -347,7 +347,8 @@ void Builder::add_message(TaskId to, const engine::Predecessor& edge) {
   const std::uint32_t source = slice_of_[from->index()];
   const std::uint32_t target = slice_of_[to.index()];
   if (message.to == task.device && source != kNoSlice && target != kNoSlice) {
-    timeline_.messages.push_back({message_operation(message), source, target, start, end});
+    timeline_.messages.push_back(
+        {message_operation(message), by_transfer, source, target, start, end});
   }
 }
 

@@ -80,7 +80,7 @@ struct Operation {
   OperationKind kind = OperationKind::memory;
   OperationStream stream = OperationStream::compute;
   double flop = 0.0;
-  Bytes bytes = {};             // through the memory interface; of communication what one rank sends
+  Bytes bytes = {};        // through the memory interface; of communication what one rank sends
   std::int64_t ranks = 1;  // members of the group of a collective
   std::int64_t nodes = 1;  // that the group spans
 };
@@ -116,8 +116,8 @@ struct TaskKindOperations {
 // By slice of the step.
 struct TaskRun {
   std::uint32_t kind = 0;  // index into OperationTimeline::kinds
-  SimTime stretch = {};         // lost to data-parallel communication on the same GPU, at its end
-  SimTime exposed = {};         // of a slice of communication: compute of its device waits meanwhile
+  SimTime stretch = {};    // lost to data-parallel communication on the same GPU, at its end
+  SimTime exposed = {};    // of a slice of communication: compute of its device waits meanwhile
 };
 
 // A device waits: before a task, or at the end of the step.
@@ -132,6 +132,7 @@ struct DeviceWait {
 // messages take no resource of the schedule they are no slices of the step, but they are here.
 struct MessageRun {
   std::uint32_t operation = 0;
+  bool is_slice = false;   // a task of its own
   std::uint32_t from = 0;  // slices of the step
   std::uint32_t to = 0;
   SimTime start = {};
@@ -160,7 +161,8 @@ struct PlacedOperation {
   std::uint32_t operation = 0;
   std::int32_t layer = kNoLayer;
   StepCategory category = StepCategory::compute;
-  SimTime start = {};  // of the operation on its stream: hidden parts may lie outside the booked one
+  SimTime start =
+      {};  // of the operation on its stream: hidden parts may lie outside the booked one
   SimTime end = {};
   SimTime booked_from = {};  // booked parts follow each other without gaps from 0 to the task's end
   SimTime booked = {};

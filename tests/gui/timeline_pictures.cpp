@@ -23,8 +23,8 @@ int draw(const std::string& file, const QString& folder) {
     fmt::print(stderr, "{}\n", to_string(diagnostics));
     return 1;
   }
-  const auto evaluation =
-      evaluate::evaluate(*scenario, {.timelines = true, .levers = false}, diagnostics);
+  const auto evaluation = evaluate::evaluate(
+      *scenario, {.timelines = true, .operation_timeline = true, .levers = false}, diagnostics);
   if (!evaluation) {
     fmt::print(stderr, "{}\n", to_string(diagnostics));
     return 1;
@@ -57,6 +57,14 @@ int draw(const std::string& file, const QString& folder) {
     widget.next_slice();
     save(QStringLiteral("step-part") + mode);
     widget.clear_selection();
+    widget.go_to_level(2);
+    save(QStringLiteral("operations") + mode);
+    const timeline::TimeRange part = widget.view().window();
+    widget.view().set_window({part.begin, part.begin + part.length() / 10});
+    widget.view_changed();
+    save(QStringLiteral("operations-near") + mode);
+    widget.view().set_window(part);
+    widget.go_to_level(1);
   }
   return 0;
 }

@@ -162,9 +162,14 @@ TEST_F(TimelineWidget, CommaAndPeriodWalkAndFFrames) {
   EXPECT_TRUE(spy[2][0].toString().startsWith("forward 0"));
   QTest::keyClick(&widget_, Qt::Key_Escape);
   EXPECT_EQ(spy[3][0].toString(), "");
-  EXPECT_TRUE(widget_.find_next("SEND"));
+  QSignalSpy found(&widget_, &TimelineView::search_finished);
+  widget_.find_next("SEND");
+  ASSERT_TRUE(found.count() > 0 || found.wait(5000));
+  EXPECT_TRUE(found[0][0].toBool());
   EXPECT_TRUE(spy[4][0].toString().startsWith("send 0"));
-  EXPECT_FALSE(widget_.find_next("no such name"));
+  widget_.find_next("no such name");
+  ASSERT_TRUE(found.count() > 1 || found.wait(5000));
+  EXPECT_FALSE(found[1][0].toBool());
 }
 
 TEST_F(TimelineWidget, DraggingMovesAndShiftDraggingSelectsAnArea) {

@@ -1,0 +1,39 @@
+#pragma once
+
+// Where is the next slice with this name? In the level that is shown, else in those within it, else
+// in those around it.
+//
+// symbol  | meaning                                                         | unit | origin
+// --------|-----------------------------------------------------------------|------|--------
+// after   | slices of the level that is shown come after this one, in the   | -    | view
+//         | order of time; behind the last comes the first                  |      |
+//
+// Reads immutable stores only, so that it may run on any thread.
+
+#include <cstddef>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "gui/timeline/levels.hpp"
+
+namespace orrery::timeline {
+
+struct FindRequest {
+  std::string text;  // part of a name, whatever the case of ASCII letters
+  std::size_t level = 0;
+  std::optional<SliceId> after;  // in that level; absent: from its begin
+};
+
+struct Finding {
+  std::size_t level = 0;
+  SliceId slice = 0;
+  std::uint64_t found = 0;  // in that level
+};
+
+// Nothing when no level has such a name, or after a stop request.
+[[nodiscard]] std::optional<Finding> find_in_levels(const Levels& levels,
+                                                    const FindRequest& request,
+                                                    std::stop_token stop = {});
+
+}  // namespace orrery::timeline

@@ -1,0 +1,210 @@
+// The innermost level of the timeline, on a step made by hand: two stages, one micro-batch.
+
+#include "gui/timeline/operation_level.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "gui/timeline/evaluation_levels.hpp"
+#include "gui/timeline/finding.hpp"
+#include "gui/timeline/view.hpp"
+#include "sim/report/step_counters.hpp"
+#include "sim/step/operation_timeline.hpp"
+
+namespace orrery::timeline {
+namespace {
+
+using schedule::Stream;
+using schedule::TaskKind;
+using step::OperationKind;
+using step::OperationStream;
+using step::StepCategory;
+
+constexpr std::int64_t kMicrosecond = 1000;
+
+step::Slice slice(TaskKind kind, std::int16_t device, std::int64_t begin, std::int64_t end) {
+  step::Slice made;
+  made.task.kind = kind;
+  made.task.stream = Stream::compute;
+  made.task.device = device;
+  made.start = {begin * kMicrosecond};
+  made.end = {end * kMicrosecond};
+  return made;
+}
+
+// Of both stages: 60 us of a product, an all-reduce of 60 us of which 40 are waited for, its rest
+// beside 100 us of another product. Stage 1 runs 30 us after stage 0: the message takes that long.
+report::Evaluation two_stages() {
+  report::Evaluation evaluation;
+  evaluation.step.gpus = 16;
+  evaluation.step.step_time = {430 * kMicrosecond};
+  evaluation.step.stage_ledgers.resize(2);
+  evaluation.step.slices = {slice(TaskKind::forward, 0, 0, 200),
+                            slice(TaskKind::forward, 1, 230, 430)};
+  auto timeline = std::make_shared<step::OperationTimeline>();
+  timeline->operations = {
+      {.name = "qkv fprop", .kind = OperationKind::gemm, .flop = 6e10, .bytes = bytes(1e8)},
+      {.name = "tensor_all_reduce",
+       .kind = OperationKind::collective,
+       .stream = OperationStream::tensor,
+       .bytes = bytes(6e6),
+       .ranks = 8},
+      {.name = "mlp_up fprop", .kind = OperationKind::gemm, .flop = 1e11},
+      {.name = "activations to stage 1",
+       .kind = OperationKind::message,
+       .stream = OperationStream::pipeline,
+       .bytes = bytes(3e5),
+       .ranks = 2,
+       .nodes = 2}};
+  timeline->sequences = {
+      {{0, StepCategory::compute, microseconds(60.0), {}, false},
+       {1, StepCategory::exposed_tensor, microseconds(40.0), microseconds(20.0), false},
+       {2, StepCategory::compute, microseconds(100.0), {}, false}}};
+  step::TaskKindOperations kind;
+  kind.total = {200 * kMicrosecond};
+  kind.by_category[static_cast<std::size_t>(StepCategory::compute)] = {160 * kMicrosecond};
+  kind.by_category[static_cast<std::size_t>(StepCategory::exposed_tensor)] = {40 * kMicrosecond};
+  kind.parts = {{0, 12}};
+  timeline->kinds = {kind};
+  kind.parts = {{0, 13}};
+  timeline->kinds.push_back(kind);
+  timeline->runs = {{0, {}, {}}, {1, {}, {}}};
+  timeline->messages = {{.operation = 3,
+                         .is_slice = false,
+                         .from = 0,
+                         .to = 1,
+                         .start = {200 * kMicrosecond},
+                         .end = {230 * kMicrosecond}}};
+  timeline->paces = {{}, {1.1, 1.02}};
+  evaluation.step.operation_timeline = std::move(timeline);
+  return evaluation;
+}
+
+const Row* find_row(const Store& store, std::string_view name, std::size_t nth = 0) {
+  for (const Row& row : store.rows()) {
+    if (row.name.starts_with(name) && nth-- == 0) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+std::span<const Slice> slices_of(const Store& store, std::string_view row, std::size_t nth = 0) {
+  const Row* found = find_row(store, row, nth);
+  return found != nullptr && found->tracks > 0 ? store.slices_of(found->first_track)
+                                               : std::span<const Slice>();
+}
+
+TEST(OperationLevel, IsAbsentWithoutOperations) {
+  report::Evaluation evaluation = two_stages();
+  evaluation.step.operation_timeline.reset();
+  EXPECT_FALSE(operation_level(evaluation).has_value());
+}
+
+TEST(OperationLevel, PutsOperationsOnTheRowsOfTheirStreams) {
+  const auto level = operation_level(two_stages());
+  ASSERT_TRUE(level.has_value());
+  const Store& store = *level->store;
+  const auto compute = slices_of(store, "compute", 1);  // of stage 1
+  ASSERT_EQ(compute.size(), 2U);
+  EXPECT_EQ(store.name_of(compute[0]), "layer 13 · qkv fprop");
+  EXPECT_EQ(compute[0].begin(), 230 * kMicrosecond);
+  EXPECT_EQ(compute[1].begin(), 330 * kMicrosecond);
+  EXPECT_EQ(compute[0].category(), Category::forward);
+  const auto tensor = slices_of(store, "tensor parallel");
+  ASSERT_EQ(tensor.size(), 1U);
+  EXPECT_EQ(tensor[0].begin(), 60 * kMicrosecond);
+  EXPECT_EQ(store.duration_of(tensor[0]), 60 * kMicrosecond);
+  const auto pipeline = slices_of(store, "pipeline");
+  ASSERT_EQ(pipeline.size(), 1U);
+  EXPECT_EQ(pipeline[0].begin(), 200 * kMicrosecond);
+}
+
+TEST(OperationLevel, SaysWhatAnOperationDoes) {
+  const auto level = operation_level(two_stages());
+  const Store& store = *level->store;
+  EXPECT_EQ(store.note_of(slices_of(store, "compute")[0]),
+            "60.0 GFLOP at 1.00 PFLOP/s\n100 MB through memory at 1.67 TB/s\n"
+            "14.0% of the step in 1 runs");
+  EXPECT_EQ(store.note_of(slices_of(store, "tensor parallel")[0]),
+            "8 ranks of one node, each sends 6.00 MB at 100 GB/s\n"
+            "compute waits 40.0 us for it, 20.0 us are hidden\n9.30% of the step in 1 runs");
+}
+
+// Ranks that are alike share rows; where they are not, the one that the others wait for is apart
+// and marked.
+TEST(OperationLevel, ShowsTheSlowestRankWhereRanksAreUnequal) {
+  const auto level = operation_level(two_stages());
+  const Store& store = *level->store;
+  EXPECT_NE(find_row(store, "stage 0 (8 ranks alike)"), nullptr);
+  EXPECT_NE(find_row(store, "stage 1 (8 ranks, their mean)"), nullptr);
+  const auto slowest = slices_of(store, "slowest rank");
+  ASSERT_EQ(slowest.size(), 1U);
+  EXPECT_TRUE(slowest[0].is(kAbnormal));
+  EXPECT_EQ(slowest[0].begin(), 230 * kMicrosecond);
+}
+
+TEST(OperationLevel, ConnectsMessagesAndCollectives) {
+  const auto level = operation_level(two_stages());
+  const Store& store = *level->store;
+  std::size_t messages = 0;
+  std::size_t collectives = 0;
+  for (const Flow& flow : store.flows()) {
+    (flow.kind == FlowKind::message ? messages : collectives) += 1;
+  }
+  EXPECT_EQ(messages, 2U);     // pass > message > pass
+  EXPECT_EQ(collectives, 2U);  // what it waits for; what is beside its rest does not wait
+}
+
+TEST(OperationLevel, CountsWhatLinksCarry) {
+  const std::vector<report::LinkSample> use = report::link_use_over_time(two_stages(), 0);
+  ASSERT_EQ(use.size(), 5U);
+  EXPECT_EQ(use[0].from.ns, 0);
+  EXPECT_NEAR(in_gigabytes_per_second(use[1].inside), 100.0, 1e-9);  // 6 MB in 60 us
+  EXPECT_EQ(use[2].from.ns, 120 * kMicrosecond);
+  EXPECT_EQ(in_bytes_per_second(use[2].inside), 0.0);
+  EXPECT_NEAR(in_gigabytes_per_second(use[3].outside), 10.0, 1e-9);  // 300 kB in 30 us
+  EXPECT_EQ(in_bytes_per_second(use[4].outside), 0.0);
+  EXPECT_NE(find_row(*operation_level(two_stages())->store, "NVLink use"), nullptr);
+}
+
+// Zooming in goes from the step to its operations, zooming out goes back.
+TEST(OperationLevel, ComesUpWhenTheWindowIsShort) {
+  const report::Evaluation evaluation = two_stages();
+  View view(levels_of(evaluation));
+  ASSERT_EQ(view.levels().size(), 2U);
+  view.resize(200, 400.0);
+  view.frame_all();
+  EXPECT_EQ(view.level(), 0U);
+  for (int i = 0; i < 20 && view.level() == 0; ++i) {
+    view.zoom_at(60.0, 0.8);
+  }
+  EXPECT_EQ(view.level(), 1U);
+  EXPECT_LE(view.window().length(), longest_window(view.levels()[1]));
+  EXPECT_EQ(view.path().back(), "operations");
+  for (int i = 0; i < 20; ++i) {
+    view.zoom_at(60.0, 1.25);
+  }
+  EXPECT_EQ(view.level(), 0U);
+  view.go_to_level(1);
+  EXPECT_EQ(view.level(), 1U);
+}
+
+TEST(OperationLevel, IsSearchedFromTheOuterLevels) {
+  const Levels levels = levels_of(two_stages());
+  const auto found = find_in_levels(levels, {.text = "MLP_UP", .level = 0, .after = {}});
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->level, 1U);
+  EXPECT_EQ(found->found, 2U);
+  const Store& store = *levels[1].store;
+  EXPECT_EQ(store.name_of(store.slices()[found->slice]), "layer 12 · mlp_up fprop");
+  const auto next = find_in_levels(levels, {.text = "mlp_up", .level = 1, .after = found->slice});
+  ASSERT_TRUE(next.has_value());
+  EXPECT_EQ(store.name_of(store.slices()[next->slice]), "layer 13 · mlp_up fprop");
+  EXPECT_FALSE(find_in_levels(levels, {.text = "nothing like it", .level = 0, .after = {}}));
+}
+
+}  // namespace
+}  // namespace orrery::timeline
