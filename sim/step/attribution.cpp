@@ -135,9 +135,11 @@ class Attribution {
     const StepCategory waiting = input_.devices > 1 ? StepCategory::bubble : StepCategory::idle;
     account.book(waiting, ready - account.cursor);
     account.book(cause.nature, until - ready);
-    const auto device = static_cast<std::size_t>(input_.graph.tasks[id.index()].device);
-    list_wait(device, waiting, account.cursor, ready);
-    list_wait(device, cause.nature, ready, until);
+    if (input_.waits != nullptr) {
+      const auto device = static_cast<std::size_t>(input_.graph.tasks[id.index()].device);
+      list_wait(device, waiting, account.cursor, ready);
+      list_wait(device, cause.nature, ready, until);
+    }
   }
 
   void list_wait(std::size_t device, StepCategory category, SimTime start, SimTime end) const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/base/check.hpp"
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
 
@@ -77,7 +76,7 @@ layout::GroupPlacement one_per_node(layout::GroupPlacement group) {
   return group;
 }
 
-void add_pass(ReplicaOperations& to, const Costing& costing, double read, double written) {
+void add_pass(ReplicaSink& to, const Costing& costing, double read, double written) {
   const model::MemoryOp op{.name = "quantise", .read = bytes(read), .written = bytes(written)};
   to.add({.name = op.name,
           .is_collective = false,
@@ -92,7 +91,7 @@ struct Shape {
   model::Dtype dtype;
 };
 
-void add_collective(ReplicaOperations& to,
+void add_collective(ReplicaSink& to,
                     const Costing& costing,
                     std::string_view name,
                     const Shape& shape,
@@ -107,33 +106,32 @@ void add_collective(ReplicaOperations& to,
 constexpr double kInt8Bytes = 1.0;
 constexpr double kInt4Bytes = 0.5;
 
-ReplicaOperations gather_over(const Costing& costing,
-                              double parameters,
-                              const layout::GroupPlacement& group) {
-  ReplicaOperations all;
+void add_gather_over(ReplicaSink& to,
+                     const Costing& costing,
+                     double parameters,
+                     const layout::GroupPlacement& group) {
   if (parameters <= 0.0 || group.ranks <= 1 || costing.input.layout.sharding == Sharding::none) {
-    return all;
+    return;
   }
   const bool quantised = costing.input.spec.fsdp.quantized_weights;
   const model::Dtype dtype = costing.input.spec.precision.parameter;
   const double wide = in_bytes(model::bytes_per_element(dtype));
   const Bytes total = bytes(parameters * (quantised ? kInt8Bytes : wide));
   const auto ranks = static_cast<double>(group.ranks);
-  add_collective(all,
+  add_collective(to,
                  costing,
                  "parameter all_gather",
                  {CollectiveKind::all_gather, total / ranks, total, dtype},
                  group);
   if (quantised) {
-    add_pass(all, costing, parameters / ranks * wide, parameters / ranks * kInt8Bytes);
-    add_pass(all, costing, parameters * kInt8Bytes, parameters * wide);
+    add_pass(to, costing, parameters / ranks * wide, parameters / ranks * kInt8Bytes);
+    add_pass(to, costing, parameters * kInt8Bytes, parameters * wide);
   }
-  return all;
 }
 
 // Two exchanges of int4, each quantised before and summed behind: all parameters inside the node,
 // then the node's sums between nodes.
-void add_quantised_reduction(ReplicaOperations& to,
+void add_quantised_reduction(ReplicaSink& to,
                              const Costing& costing,
                              double parameters,
                              const layout::GroupPlacement& group) {
@@ -160,24 +158,27 @@ void add_quantised_reduction(ReplicaOperations& to,
 
 }  // namespace
 
-void ReplicaOperations::add(const ReplicaOperation& operation) {
-  ORRERY_CHECK(count_ < kMost, "a reduction or gather of more than {} operations", kMost);
-  operations_[count_++] = operation;
+void ReplicaSink::add(const ReplicaOperation& operation) {
+  if (parts_ != nullptr) {
+    parts_->add(StepCategory::exposed_data, operation.cost);
+  } else {
+    list_->push_back(operation);
+  }
 }
 
-ReplicaOperations reduction_operations(const Costing& costing,
-                                       double parameters,
-                                       const ReplicaGroups& groups) {
-  ReplicaOperations all;
+void add_reduction(ReplicaSink to,
+                   const Costing& costing,
+                   double parameters,
+                   const ReplicaGroups& groups) {
   const model::Dtype dtype = costing.input.spec.precision.gradient;
   const Bytes size = scaled(model::bytes_per_element(dtype), parameters);
   if (parameters <= 0.0 || groups.whole.ranks <= 1) {
-    return all;
+    return;
   }
   const auto add = [&](CollectiveKind kind, Bytes bytes, const layout::GroupPlacement& group) {
     if (group.ranks > 1) {
       const bool scatter = kind == CollectiveKind::reduce_scatter;
-      add_collective(all,
+      add_collective(to,
                      costing,
                      scatter ? "gradient reduce_scatter" : "gradient all_reduce",
                      {kind, bytes, bytes, dtype},
@@ -186,35 +187,30 @@ ReplicaOperations reduction_operations(const Costing& costing,
   };
   if (costing.input.layout.sharding == Sharding::none) {
     add(CollectiveKind::all_reduce, size, groups.whole);
-    return all;
+    return;
   }
   if (costing.input.spec.fsdp.quantized_gradients) {
-    add_quantised_reduction(all, costing, parameters, groups.shard);
+    add_quantised_reduction(to, costing, parameters, groups.shard);
   } else {
     add(CollectiveKind::reduce_scatter, size, groups.shard);
   }
   add(CollectiveKind::all_reduce, size / static_cast<double>(groups.shard.ranks), groups.replica);
-  return all;
 }
 
-ReplicaOperations gather_operations(const Costing& costing,
-                                    double parameters,
-                                    const ReplicaGroups& groups) {
-  return gather_over(costing, parameters, groups.shard);
+void add_gather(ReplicaSink to,
+                const Costing& costing,
+                double parameters,
+                const ReplicaGroups& groups) {
+  add_gather_over(to, costing, parameters, groups.shard);
 }
 
-ReplicaOperations gather_again_operations(const Costing& costing,
-                                          double parameters,
-                                          const ReplicaGroups& groups) {
+void add_gather_again(ReplicaSink to,
+                      const Costing& costing,
+                      double parameters,
+                      const ReplicaGroups& groups) {
   const auto& reshard = costing.input.spec.fsdp.reshard_group;
-  return gather_over(
-      costing, parameters, reshard ? first_ranks(groups.shard, *reshard) : groups.shard);
-}
-
-void add_replica_operations(Parts& parts, const ReplicaOperations& operations) {
-  for (const ReplicaOperation& operation : operations.all()) {
-    parts.add(StepCategory::exposed_data, operation.cost);
-  }
+  add_gather_over(
+      to, costing, parameters, reshard ? first_ranks(groups.shard, *reshard) : groups.shard);
 }
 
 // Tables that stand on two devices (tied, multi-token prediction) and, with two directions, whole

@@ -20,10 +20,8 @@
 //
 // Source of the quantised forms: Wang et al. 2023, ZeRO++ (arXiv 2306.10209).
 
-#include <array>
-#include <cstddef>
-#include <span>
 #include <string_view>
+#include <vector>
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/step/documents.hpp"
@@ -62,36 +60,36 @@ struct ReplicaOperation {
   cost::Cost cost = {};
 };
 
-// In the order in which they run; few, so that they need no allocation.
-class ReplicaOperations {
+// Where the operations of the replicas go, in the order in which they run: into the parts of a
+// task, all of it communication of the replicas, or into a list.
+class ReplicaSink {
  public:
+  explicit ReplicaSink(Parts& parts) : parts_(&parts) {}
+
+  explicit ReplicaSink(std::vector<ReplicaOperation>& list) : list_(&list) {}
+
   void add(const ReplicaOperation& operation);
 
-  [[nodiscard]] std::span<const ReplicaOperation> all() const {
-    return std::span(operations_).first(count_);
-  }
-
  private:
-  static constexpr std::size_t kMost = 8;
-  std::array<ReplicaOperation, kMost> operations_{};
-  std::size_t count_ = 0;
+  Parts* parts_ = nullptr;
+  std::vector<ReplicaOperation>* list_ = nullptr;
 };
 
-[[nodiscard]] ReplicaOperations reduction_operations(const Costing& costing,
-                                                     double parameters,
-                                                     const ReplicaGroups& groups);
+void add_reduction(ReplicaSink to,
+                   const Costing& costing,
+                   double parameters,
+                   const ReplicaGroups& groups);
 
-[[nodiscard]] ReplicaOperations gather_operations(const Costing& costing,
-                                                  double parameters,
-                                                  const ReplicaGroups& groups);
+void add_gather(ReplicaSink to,
+                const Costing& costing,
+                double parameters,
+                const ReplicaGroups& groups);
 
 // The gather for a backward.
-[[nodiscard]] ReplicaOperations gather_again_operations(const Costing& costing,
-                                                        double parameters,
-                                                        const ReplicaGroups& groups);
-
-// All of it is communication of the replicas.
-void add_replica_operations(Parts& parts, const ReplicaOperations& operations);
+void add_gather_again(ReplicaSink to,
+                      const Costing& costing,
+                      double parameters,
+                      const ReplicaGroups& groups);
 
 // Sums over the copies of tables and stages that stand on two pipeline devices.
 [[nodiscard]] Parts cost_copies(const Costing& costing,

@@ -303,12 +303,15 @@ std::uint32_t SequenceMaker::communication(TaskKind kind, const model::ShardPara
   const ReplicaGroups expert = {places.expert_data, places.expert_shard, places.expert_replica};
   Sequence sequence;
   const auto add = [&](double parameters, const ReplicaGroups& groups, std::string_view prefix) {
-    const ReplicaOperations all = kind == TaskKind::gradient_reduce
-                                      ? reduction_operations(costing_, parameters, groups)
-                                  : kind == TaskKind::parameter_gather
-                                      ? gather_operations(costing_, parameters, groups)
-                                      : gather_again_operations(costing_, parameters, groups);
-    for (const ReplicaOperation& one : all.all()) {
+    std::vector<ReplicaOperation> all;
+    if (kind == TaskKind::gradient_reduce) {
+      add_reduction(ReplicaSink(all), costing_, parameters, groups);
+    } else if (kind == TaskKind::parameter_gather) {
+      add_gather(ReplicaSink(all), costing_, parameters, groups);
+    } else {
+      add_gather_again(ReplicaSink(all), costing_, parameters, groups);
+    }
+    for (const ReplicaOperation& one : all) {
       const Operation operation{
           .name = fmt::format("{}{}", prefix, one.name),
           .kind = one.is_collective ? OperationKind::collective : OperationKind::memory,

@@ -51,24 +51,58 @@ void add_weight_casts(Parts& parts, const Costing& costing, std::int64_t device)
 
 }  // namespace
 
+namespace {
+
+enum class OptimizerStep { casts, update, fixed, broadcasts };
+
+// Adds every step to the parts that `parts_of` names for it; returns the bytes of the update.
+template <typename PartsOf>
+Bytes add_optimizer(const Costing& costing,
+                    const model::ShardParameters& stage,
+                    std::int64_t device,
+                    Seconds backward,
+                    PartsOf parts_of) {
+  add_weight_casts(parts_of(OptimizerStep::casts), costing, device);
+  const double updated = layout::optimizer_parameters(stage, costing.input.layout);
+  const StepSpec& spec = costing.input.spec;
+  const hardware::SoftwareProfile& software = costing.costs.software();
+  Bytes moved;
+  if (spec.offload.optimizer != OffloadTarget::none) {
+    parts_of(OptimizerStep::update).add(offloaded_update(costing, updated, backward));
+  } else {
+    const double counted = updated * relative_traffic(spec.precision);
+    parts_of(OptimizerStep::update)
+        .add(StepCategory::optimizer, costing.costs.optimizer_step(counted));
+    moved = software.optimizer_traffic.value() * counted;
+  }
+  const auto& fixed = software.fixed_step_time;
+  parts_of(OptimizerStep::fixed)
+      .add(StepCategory::launch_gap, cost::term(fixed.value(), fixed.kind()));
+  add_broadcasts(parts_of(OptimizerStep::broadcasts), costing);
+  return moved;
+}
+
+}  // namespace
+
 OptimizerParts optimizer_parts(const Costing& costing,
                                const model::ShardParameters& stage,
                                std::int64_t device,
                                Seconds backward) {
   OptimizerParts parts;
-  add_weight_casts(parts.casts, costing, device);
-  const double updated = layout::optimizer_parameters(stage, costing.input.layout);
-  const StepSpec& spec = costing.input.spec;
-  if (spec.offload.optimizer != OffloadTarget::none) {
-    parts.update = offloaded_update(costing, updated, backward);
-  } else {
-    const double relative = relative_traffic(spec.precision);
-    parts.update.add(StepCategory::optimizer, costing.costs.optimizer_step(updated * relative));
-    parts.bytes = costing.costs.software().optimizer_traffic.value() * (updated * relative);
-  }
-  const auto& fixed = costing.costs.software().fixed_step_time;
-  parts.fixed.add(StepCategory::launch_gap, cost::term(fixed.value(), fixed.kind()));
-  add_broadcasts(parts.broadcasts, costing);
+  parts.bytes =
+      add_optimizer(costing, stage, device, backward, [&parts](OptimizerStep step) -> Parts& {
+        switch (step) {
+          case OptimizerStep::casts:
+            return parts.casts;
+          case OptimizerStep::update:
+            return parts.update;
+          case OptimizerStep::fixed:
+            return parts.fixed;
+          case OptimizerStep::broadcasts:
+            break;
+        }
+        return parts.broadcasts;
+      });
   return parts;
 }
 
@@ -76,11 +110,9 @@ Parts cost_optimizer(const Costing& costing,
                      const model::ShardParameters& stage,
                      std::int64_t device,
                      Seconds backward) {
-  const OptimizerParts all = optimizer_parts(costing, stage, device, backward);
-  Parts parts = all.casts;
-  parts.add(all.update);
-  parts.add(all.fixed);
-  parts.add(all.broadcasts);
+  Parts parts;
+  (void)add_optimizer(
+      costing, stage, device, backward, [&parts](OptimizerStep) -> Parts& { return parts; });
   return parts;
 }
 

@@ -172,15 +172,12 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
   const cost::Placements& places = costing_.places;
   const ReplicaGroups dense = {places.data, places.shard, places.replica};
   const ReplicaGroups expert = {places.expert_data, places.expert_shard, places.expert_replica};
-  for (const auto& [parameters, groups] :
-       {std::pair(held.dense, dense), std::pair(held.expert, expert)}) {
-    add_replica_operations(bucket.gradient_reduce,
-                           reduction_operations(costing_, parameters, groups));
-    add_replica_operations(bucket.parameter_gather,
-                           gather_operations(costing_, parameters, groups));
-    add_replica_operations(bucket.parameter_gather_again,
-                           gather_again_operations(costing_, parameters, groups));
-  }
+  add_reduction(ReplicaSink(bucket.gradient_reduce), costing_, held.dense, dense);
+  add_reduction(ReplicaSink(bucket.gradient_reduce), costing_, held.expert, expert);
+  add_gather(ReplicaSink(bucket.parameter_gather), costing_, held.dense, dense);
+  add_gather(ReplicaSink(bucket.parameter_gather), costing_, held.expert, expert);
+  add_gather_again(ReplicaSink(bucket.parameter_gather_again), costing_, held.dense, dense);
+  add_gather_again(ReplicaSink(bucket.parameter_gather_again), costing_, held.expert, expert);
   for (Parts* parts :
        {&bucket.forward, &bucket.backward, &bucket.backward_input, &bucket.backward_weight}) {
     apply_jitter(*parts, costing_);
