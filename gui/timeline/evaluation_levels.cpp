@@ -103,7 +103,7 @@ Level run_level(const report::Evaluation& evaluation) {
   for (const report::ShareSample& sample : report::productive_over_time(evaluation)) {
     productive.push_back({sample.from.ns, sample.share});
   }
-  builder.counter("productive so far", "of the time", std::move(productive), job);
+  builder.counter("productive share so far", "", std::move(productive), job);
   const std::vector<run::PlannedCause>& causes = evaluation.plan->causes;
   for (const run::RunInterval& interval : evaluation.timeline.intervals()) {
     const auto cause = static_cast<std::size_t>(interval.cause);

@@ -81,7 +81,8 @@ void TimelinePainter::paint_track_labels(timeline::TrackId track,
     }
     const QString name = QString::fromStdString(store.name_of(slices[i]));
     const QString shown = metrics.elidedText(name, Qt::ElideMiddle, static_cast<int>(room));
-    if (shown.size() < std::min<qsizetype>(3, name.size())) {
+    constexpr qsizetype kLeast = 9;  // of a name: what is shorter says nothing
+    if (shown.size() < std::min(kLeast, name.size())) {
       continue;
     }
     painter_.setPen(color(timeline::text_on(slices[i].is(timeline::kAbnormal)

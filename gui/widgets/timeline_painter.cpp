@@ -212,9 +212,13 @@ void TimelinePainter::paint_axis() {
                       QString::fromStdString(tick.label));
   }
   painter_.setClipping(false);
+  std::size_t clock = view_.level();  // operations are on the clock of their step
+  while (clock > 0 && view_.levels()[clock].unit.empty()) {
+    --clock;
+  }
   const QString base = ticks.base.empty()
                            ? TimelineView::tr("time of the %1")
-                                 .arg(QString::fromStdString(view_.levels()[view_.level()].unit))
+                                 .arg(QString::fromStdString(view_.levels()[clock].unit))
                            : TimelineView::tr("from %1").arg(QString::fromStdString(ticks.base));
   painter_.setPen(color(palette_.faint_text));
   const QRect left(4, at_.axis.top(), at_.axis.left() - 12, at_.axis.height() - 2);

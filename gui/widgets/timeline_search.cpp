@@ -22,6 +22,7 @@ void TimelineView::make_search() {
   search_->setToolTip(
       tr("Part of a name: \"layer 12\", \"wgrad\", \"all_gather\". Enter: the next"));
   search_->setClearButtonEnabled(true);
+  search_->setFocusPolicy(Qt::ClickFocus);  // the keys of the timeline are the timeline's
   search_->installEventFilter(this);
   connect(search_, &QLineEdit::returnPressed, this, [this] { find_next(search_->text()); });
   connect(search_, &QLineEdit::textEdited, this, [this] { mark_search(true); });

@@ -33,7 +33,7 @@ struct MemorySample {
                                                          std::int64_t stage);
 
 // How busy are the links of one GPU of a stage? What its collectives and messages send, while they
-// run: bytes of one rank / time of the operation, summed over those under way.
+// run: bytes of one rank (those of a ring) / time of the operation, summed over those under way.
 struct LinkSample {
   SimTime from;
   BytesPerSecond inside;   // groups of one node: NVLink

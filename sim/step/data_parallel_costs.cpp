@@ -4,6 +4,7 @@
 
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
+#include "sim/step/operation_names.hpp"
 
 namespace orrery::step {
 
@@ -97,7 +98,7 @@ void add_collective(ReplicaSink& to,
                     const Shape& shape,
                     const layout::GroupPlacement& group) {
   to.add({.name = name,
-          .bytes = shape.in,
+          .bytes = sent_by_rank(shape.kind, shape.in, shape.total, group.ranks),
           .ranks = group.ranks,
           .nodes = group.nodes,
           .cost = costing.costs.collective(shape.kind, shape.in, shape.total, shape.dtype, group)});

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "sim/cost/attention.hpp"
 #include "sim/cost/gemm.hpp"
 
@@ -46,6 +48,24 @@ Lane lane_of(model::CommAxis axis, const cost::Placements& places) {
 
 }  // namespace
 
+Bytes sent_by_rank(model::CollectiveKind kind, Bytes in, Bytes total, std::int64_t ranks) {
+  const auto n = static_cast<double>(std::max<std::int64_t>(ranks, 1));
+  const double others = (n - 1.0) / n;
+  switch (kind) {
+    case model::CollectiveKind::all_reduce:
+      return in * (2.0 * others);
+    case model::CollectiveKind::all_gather:
+      return total * others;
+    case model::CollectiveKind::reduce_scatter:
+    case model::CollectiveKind::all_to_all:
+      return in * others;
+    case model::CollectiveKind::broadcast:
+    case model::CollectiveKind::send_receive:
+      break;
+  }
+  return in;
+}
+
 std::string operation_name(const model::PassOp& entry) {
   std::string name;
   if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op)) {
@@ -77,9 +97,10 @@ Operation describe_operation(const model::PassOp& entry, const cost::Placements&
     const Lane lane = lane_of(collective.axis, places);
     operation.kind = OperationKind::collective;
     operation.stream = lane.stream;
-    operation.bytes = collective.bytes_per_rank_in;
     operation.ranks = lane.group->ranks;
     operation.nodes = lane.group->nodes;
+    operation.bytes = sent_by_rank(
+        collective.kind, collective.bytes_per_rank_in, collective.bytes_total, operation.ranks);
   }
   return operation;
 }
