@@ -84,14 +84,24 @@ Touch touch(const RankRun& run, std::int64_t size) {
   return {last / size - run.first / size + 1, std::min({in_block, in_first, in_last})};
 }
 
-template <typename Ranks>
-GroupPlacement place_one(const Ranks& ranks,
+// Runs that repeat at whole blocks, each in blocks of its own; nothing where they share some.
+std::optional<Touch> touch(const RankLattice& ranks, std::int64_t size) {
+  const RankRun& run = ranks.run;
+  const std::int64_t last = run.first + (run.count - 1) * run.stride;
+  const std::int64_t stride = ranks.repeat_stride;
+  if (stride % size != 0 || last / size - run.first / size >= stride / size) {
+    return std::nullopt;
+  }
+  const Touch once = touch(run, size);
+  return Touch{once.units * ranks.repeats, once.smallest};
+}
+
+GroupPlacement place_one(const Touch& nodes,
+                         const Touch& domains,
                          std::int64_t first,
                          std::int64_t last,
                          const ClusterShape& cluster) {
   GroupPlacement placement;
-  const Touch nodes = touch(ranks, cluster.gpus_per_node);
-  const Touch domains = touch(ranks, cluster.nvlink_domain);
   placement.nodes = nodes.units;
   placement.ranks_per_node = nodes.smallest;
   placement.domains = domains.units;
@@ -109,16 +119,35 @@ GroupPlacement place_one(const RankMap& map,
                          std::int64_t member,
                          const ClusterShape& cluster) {
   const RankId id{static_cast<std::int32_t>(member)};
+  const std::int64_t per_node = cluster.gpus_per_node;
+  const std::int64_t per_domain = cluster.nvlink_domain;
   GroupPlacement placement;
   if (const std::optional<RankRun> run = map.run(kind, id)) {
     const std::int64_t last = run->first + (run->count - 1) * run->stride;
-    placement = place_one(*run, run->first, last, cluster);
+    placement =
+        place_one(touch(*run, per_node), touch(*run, per_domain), run->first, last, cluster);
     placement.ranks = run->count;
-  } else {
-    const std::vector<RankId> ranks = map.group(kind, id);
-    placement = place_one(ranks, ranks.front().value, ranks.back().value, cluster);
-    placement.ranks = static_cast<std::int64_t>(ranks.size());
+    return placement;
   }
+  if (const std::optional<RankLattice> lattice = map.lattice(kind, id)) {
+    const std::optional<Touch> nodes = touch(*lattice, per_node);
+    const std::optional<Touch> domains = touch(*lattice, per_domain);
+    if (nodes && domains) {
+      const RankRun& run = lattice->run;
+      const std::int64_t last = run.first + (run.count - 1) * run.stride +
+                                (lattice->repeats - 1) * lattice->repeat_stride;
+      placement = place_one(*nodes, *domains, run.first, last, cluster);
+      placement.ranks = run.count * lattice->repeats;
+      return placement;
+    }
+  }
+  const std::vector<RankId> ranks = map.group(kind, id);
+  placement = place_one(touch(ranks, per_node),
+                        touch(ranks, per_domain),
+                        ranks.front().value,
+                        ranks.back().value,
+                        cluster);
+  placement.ranks = static_cast<std::int64_t>(ranks.size());
   return placement;
 }
 
@@ -265,6 +294,37 @@ std::optional<RankRun> RankMap::run(GroupKind kind, RankId member) const {
   return std::nullopt;
 }
 
+std::optional<RankLattice> RankMap::lattice(GroupKind kind, RankId member) const {
+  if (kind == GroupKind::pipeline) {
+    return std::nullopt;
+  }
+  const RankCoordinates at = coordinates(member);
+  const RankRun run = positions(kind, at);
+  for (std::size_t i = 0; i + 1 < digits_.size(); ++i) {
+    const Digit& digit = digits_[i];
+    const Digit& next = digits_[i + 1];
+    const std::int64_t step = run.stride / digit.weight;
+    if (run.stride % digit.weight != 0 || step >= digit.size || digit.size % step != 0) {
+      continue;
+    }
+    // All values of one digit, then some of the next.
+    const std::int64_t inner = digit.size / step;
+    const std::int64_t repeats = run.count / inner;
+    const bool from_the_start = run.first / digit.weight % digit.size < step;
+    if (!from_the_start || run.count % inner != 0 ||
+        run.first / next.weight % next.size + repeats > next.size) {
+      continue;
+    }
+    const std::int64_t first = rank_at(run.first, at.pipeline);
+    const std::int64_t stride = step * digit.stride;
+    if (stride < next.stride) {
+      return RankLattice{{first, stride, inner}, next.stride, repeats};
+    }
+    return RankLattice{{first, next.stride, repeats}, stride, inner};
+  }
+  return std::nullopt;
+}
+
 GroupPlacement place_group(const RankMap& map,
                            const Layout& layout,
                            GroupKind kind,
@@ -290,17 +350,34 @@ HopPlacement place_hop(const RankMap& map,
   const std::int64_t gpus_on_node = std::min(cluster.gpus_per_node, layout.gpus);
   HopPlacement worst;
   worst.sharing_node = 1;
+  const auto look = [&](std::int64_t a, std::int64_t b) {
+    const std::int64_t node_a = a / cluster.gpus_per_node;
+    const std::int64_t node_b = b / cluster.gpus_per_node;
+    worst.same_node = worst.same_node && node_a == node_b;
+    worst.same_domain = worst.same_domain && a / cluster.nvlink_domain == b / cluster.nvlink_domain;
+    worst.tier = std::max(worst.tier, tier_between(node_a, node_b, cluster));
+  };
+  const bool side_by_side = layout.order.size() > 1 && layout.order[0] == Axis::tensor &&
+                            (layout.order[1] == Axis::context || layout.context == 1);
   for (const std::int64_t d : {std::int64_t{0}, layout.data / 2, layout.data - 1}) {
+    if (side_by_side) {
+      // Consecutive ranks: nothing changes before the next border of a node or domain.
+      const std::int64_t a = map.rank({0, 0, from, d}).value;
+      const std::int64_t b = map.rank({0, 0, to, d}).value;
+      for (std::int64_t i = 0; i < layout.tensor * layout.context;) {
+        look(a + i, b + i);
+        const std::int64_t node = cluster.gpus_per_node;
+        const std::int64_t domain = cluster.nvlink_domain;
+        i += std::min({node - (a + i) % node,
+                       node - (b + i) % node,
+                       domain - (a + i) % domain,
+                       domain - (b + i) % domain});
+      }
+      continue;
+    }
     for (std::int64_t c = 0; c < layout.context; ++c) {
       for (std::int64_t t = 0; t < layout.tensor; ++t) {
-        const std::int64_t a = map.rank({t, c, from, d}).value;
-        const std::int64_t b = map.rank({t, c, to, d}).value;
-        const std::int64_t node_a = a / cluster.gpus_per_node;
-        const std::int64_t node_b = b / cluster.gpus_per_node;
-        worst.same_node = worst.same_node && node_a == node_b;
-        worst.same_domain =
-            worst.same_domain && a / cluster.nvlink_domain == b / cluster.nvlink_domain;
-        worst.tier = std::max(worst.tier, tier_between(node_a, node_b, cluster));
+        look(map.rank({t, c, from, d}).value, map.rank({t, c, to, d}).value);
       }
     }
   }

@@ -66,6 +66,8 @@ struct GroupPlacement {
   [[nodiscard]] bool inside_node() const {
     return nodes == 1;
   }
+
+  friend bool operator==(const GroupPlacement&, const GroupPlacement&) = default;
 };
 
 // Ranks at equal distances: first, first + stride, ...
@@ -73,6 +75,13 @@ struct RankRun {
   std::int64_t first = 0;
   std::int64_t stride = 1;
   std::int64_t count = 1;
+};
+
+// The same several times, at equal distances: first, ..., first + repeat_stride, ...
+struct RankLattice {
+  RankRun run;
+  std::int64_t repeat_stride = 1;
+  std::int64_t repeats = 1;
 };
 
 struct RankCoordinates {
@@ -93,6 +102,9 @@ class RankMap {
   // The same group when its ranks stand at equal distances, as they do unless `order` tears the
   // axes apart that the group joins. O(1), where group() takes time and memory for every rank.
   [[nodiscard]] std::optional<RankRun> run(GroupKind kind, RankId member) const;
+
+  // The same for groups that `order` tears into runs, at most two axes of it.
+  [[nodiscard]] std::optional<RankLattice> lattice(GroupKind kind, RankId member) const;
 
  private:
   // One digit of a position: positions that differ in it alone by one lie `stride` ranks apart.
@@ -123,6 +135,8 @@ struct HopPlacement {
   std::int64_t sharing_node = 1;  // ranks of one node that send at the same time
   std::int64_t nodes = 2;         // hosts of the communicator the message belongs to
   std::size_t tier = 0;
+
+  friend bool operator==(const HopPlacement&, const HopPlacement&) = default;
 };
 
 [[nodiscard]] HopPlacement place_hop(const RankMap& map,

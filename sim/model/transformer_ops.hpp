@@ -63,6 +63,8 @@ struct ShardContext {
   std::int64_t expert_tensor = 1;
   ContextMethod context_method = ContextMethod::all_gather;
   bool context_balanced = true;  // zigzag: every rank has the same share of a causal mask
+
+  friend bool operator==(const ShardContext&, const ShardContext&) = default;
 };
 
 struct PrecisionSpec {
@@ -85,6 +87,8 @@ struct PrecisionSpec {
   // what the experts' activation starts from in the type of the activations.
   std::optional<Bytes> kept_attention_output = {};
   std::optional<Bytes> kept_expert_inner = {};
+
+  friend bool operator==(const PrecisionSpec&, const PrecisionSpec&) = default;
 };
 
 // How the attention core is computed: fused kernels keep no score matrix.
@@ -108,6 +112,8 @@ struct OpOptions {
   // Passes more, and more launches, where the fused softmax kernel refuses; absent: no such kernel.
   std::optional<double> softmax_fallback_passes;
   std::optional<Bytes> loss_bytes_per_logit;  // cross-entropy forward and backward together
+
+  friend bool operator==(const OpOptions&, const OpOptions&) = default;
 };
 
 // Passes over the scores in the backward of unfused attention, relative to the forward. Source: the

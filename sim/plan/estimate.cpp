@@ -1,6 +1,7 @@
 #include "sim/plan/estimate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 #include <variant>
@@ -9,9 +10,16 @@
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/resolve.hpp"
 #include "sim/model/flops.hpp"
+#include "sim/step/cost_memo.hpp"
 #include "sim/step/step_simulator.hpp"
 
 namespace orrery::plan {
+
+// Of one GPU type and number of nodes.
+struct Hardware {
+  cost::CostModel costs;
+  step::CostMemo memo;
+};
 
 struct Estimator::State {
   State(const Workbench& shared, Bytes free)
@@ -19,29 +27,60 @@ struct Estimator::State {
         headroom(free),
         scenario(shared.base),
         flop_per_token(
-            model::model_flop_per_token(shared.base.model, model::FlopConvention::palm)) {}
+            model::model_flop_per_token(shared.base.model, model::FlopConvention::palm)) {
+    input.model = shared.base.model;
+  }
 
-  // Differ by type of GPU and number of nodes.
-  const cost::CostModel& costs(const Candidate& candidate) {
+  Hardware& hardware(const Candidate& candidate) {
     const std::pair key(int{candidate.gpu}, candidate.nodes);
-    auto& known = models[key];
+    std::unique_ptr<Hardware>& known = known_hardware[key];
     if (!known) {
       Diagnostics ignored;  // a warning of the scenario, whoever evaluates it
-      known =
-          std::make_unique<cost::CostModel>(bench.machines[candidate.gpu].gpu,
-                                            evaluate::stack_of(bench.base, bench.software, ignored),
-                                            scenario.cluster);
+      known = std::make_unique<Hardware>(
+          Hardware{cost::CostModel(bench.machines[candidate.gpu].gpu,
+                                   evaluate::stack_of(bench.base, bench.software, ignored),
+                                   scenario.cluster),
+                   {}});
     }
     return *known;
   }
 
+  // Makes `input` the candidate's; a rule that is broken otherwise.
+  std::optional<Diagnostic> prepare(const Candidate& candidate);
+
   const Workbench& bench;
   Bytes headroom;
   scenario::Scenario scenario;  // of the latest candidate
+  step::StepInput input;        // likewise
   Flop flop_per_token;
-  std::map<std::pair<int, std::int32_t>, std::unique_ptr<cost::CostModel>> models;
+  std::map<std::pair<int, std::int32_t>, std::unique_ptr<Hardware>> known_hardware;
+  std::optional<std::size_t> machine;  // whose network the scenario has
   step::StepSimulator simulator;
 };
+
+std::optional<Diagnostic> Estimator::State::prepare(const Candidate& candidate) {
+  apply(candidate, bench, scenario);
+  const Machine& here = bench.machines[candidate.gpu];
+  if (machine != candidate.gpu) {
+    machine = candidate.gpu;
+    scenario.cluster.network = here.network;
+  }
+  const cost::CostModel& costs = hardware(candidate).costs;
+  Diagnostics diagnostics;
+  auto resolved = evaluate::resolve_layout(scenario, here.gpu, costs.software(), diagnostics);
+  if (!resolved) {
+    const auto& all = diagnostics.all();
+    return *std::find_if(all.begin(), all.end(), [](const Diagnostic& found) {
+      return found.severity == Severity::error;
+    });
+  }
+  input.layout = std::move(resolved->layout);
+  input.cluster = std::move(resolved->cluster);
+  input.spec = scenario.step;
+  input.spec.precision = step::resolve_precision(scenario.step, costs.software());
+  input.spec.recompute.policy = resolved->recompute;
+  return std::nullopt;
+}
 
 namespace {
 
@@ -70,27 +109,14 @@ Estimator::Estimator(Estimator&&) noexcept = default;
 
 Estimate Estimator::estimate(const Candidate& candidate) {
   State& state = *state_;
-  scenario::Scenario& scenario = state.scenario;
-  apply(candidate, state.bench, scenario);
-  const Machine& machine = state.bench.machines[candidate.gpu];
-  scenario.cluster.network = machine.network;
-  const cost::CostModel& costs = state.costs(candidate);
-  Diagnostics diagnostics;
-  auto resolved = evaluate::resolve_layout(scenario, machine.gpu, costs.software(), diagnostics);
-  if (!resolved) {
-    const auto& all = diagnostics.all();
-    const auto error = std::find_if(all.begin(), all.end(), [](const Diagnostic& found) {
-      return found.severity == Severity::error;
-    });
-    return refusal(error->key, error->message);
+  if (auto broken = state.prepare(candidate)) {
+    return refusal(std::move(broken->key), std::move(broken->message));
   }
-  step::StepInput input = {.model = scenario.model,
-                           .layout = std::move(resolved->layout),
-                           .cluster = resolved->cluster,
-                           .spec = scenario.step};
-  input.spec.precision = step::resolve_precision(scenario.step, costs.software());
-  input.spec.recompute.policy = resolved->recompute;
-  auto outcome = state.simulator.simulate(input, costs, {.timeline = false, .operations = false});
+  Hardware& hardware = state.hardware(candidate);
+  auto outcome =
+      state.simulator.simulate(state.input,
+                               hardware.costs,
+                               {.timeline = false, .operations = false, .memo = &hardware.memo});
   if (auto* problem = std::get_if<step::StepProblem>(&outcome)) {
     return refusal(std::move(problem->key), std::move(problem->message));
   }
@@ -106,12 +132,34 @@ Estimate Estimator::estimate(const Candidate& candidate) {
   estimate.worst_stage = step.feasibility.worst_stage;
   estimate.host_memory = step.feasibility.host;
   estimate.ledger = step.ledger;
-  const TokensPerSecond rate = evaluate::tokens_per_step(scenario) / to_seconds(step.step_time);
-  const FlopPerSecond peak = evaluate::dense_peak(machine.gpu, scenario.step.precision.compute) *
+  const TokensPerSecond rate =
+      evaluate::tokens_per_step(state.scenario) / to_seconds(step.step_time);
+  const FlopPerSecond peak = evaluate::dense_peak(state.bench.machines[candidate.gpu].gpu,
+                                                  state.scenario.step.precision.compute) *
                              static_cast<double>(step.gpus);
   estimate.tokens_per_second = in_tokens_per_second(rate);
   estimate.mfu = state.flop_per_token * in_tokens_per_second(rate) * per_second(1.0) / peak;
   return estimate;
+}
+
+Bound Estimator::bound(const Candidate& candidate) {
+  State& state = *state_;
+  Bound bound;
+  if (state.prepare(candidate)) {
+    return bound;
+  }
+  Hardware& hardware = state.hardware(candidate);
+  const auto found = state.simulator.bound(state.input, hardware.costs, &hardware.memo);
+  if (const auto* known = std::get_if<step::StepBound>(&found)) {
+    constexpr double kRounding = 1e-9;
+    const Bytes limit = hardware.costs.gpu().memory.value();
+    const double over = (known->feasibility.headroom - state.headroom) / limit;
+    bound.verdict = judge(known->feasibility, state.headroom);
+    bound.undecided = std::abs(over) < kRounding;
+    bound.least = known->least;
+    bound.headroom = known->feasibility.headroom;
+  }
+  return bound;
 }
 
 }  // namespace orrery::plan

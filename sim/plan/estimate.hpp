@@ -48,6 +48,14 @@ struct Estimate {
   double tokens_per_second = 0.0;
 };
 
+// What is certain without a step graph, in a small part of the time.
+struct Bound {
+  Verdict verdict = Verdict::breaks_rule;
+  bool undecided = false;  // of memory: within the rounding of sums
+  SimTime least = {};      // the step takes no less
+  Bytes headroom = {};
+};
+
 class Estimator {
  public:
   // `headroom`: memory that must stay free for the verdict `fits`. Keeps a reference to the
@@ -58,6 +66,8 @@ class Estimator {
   Estimator& operator=(Estimator&&) = delete;
 
   [[nodiscard]] Estimate estimate(const Candidate& candidate);
+
+  [[nodiscard]] Bound bound(const Candidate& candidate);
 
  private:
   struct State;

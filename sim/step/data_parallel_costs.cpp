@@ -223,17 +223,18 @@ Parts cost_copies(const Costing& costing, const layout::RankMap& map, std::int64
   if (layout.pipeline <= 1) {
     return parts;
   }
-  const layout::HopPlacement hop =
-      layout::place_hop(map, layout, layout.pipeline - 1, costing.input.cluster);
+  const auto last_hop = [&] {
+    return layout::place_hop(map, layout, layout.pipeline - 1, costing.input.cluster);
+  };
   if (costing.input.spec.schedule == schedule::ScheduleKind::dualpipe) {
     const model::ShardParameters stages =
         layout::stage_shard_parameters(costing.input.model, layout, device);
-    parts.add(cost_pair_sum(costing, hop, stages.dense + stages.expert));
+    parts.add(cost_pair_sum(costing, last_hop(), stages.dense + stages.expert));
     return parts;
   }
   const double table = copied_table(costing, device);
   if (table > 0.0) {
-    parts.add(cost_pair_sum(costing, hop, table));
+    parts.add(cost_pair_sum(costing, last_hop(), table));
   }
   return parts;
 }

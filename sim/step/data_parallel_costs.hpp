@@ -41,7 +41,10 @@ struct Costing {
   MaskedAttention masked = {};
 };
 
-[[nodiscard]] Costing make_costing(const StepInput& input, const cost::CostModel& costs);
+// `places`: those of placements(input) where they are known.
+[[nodiscard]] Costing make_costing(const StepInput& input,
+                                   const cost::CostModel& costs,
+                                   const cost::Placements* places = nullptr);
 
 // The groups of ranks that hold the same parameters.
 struct ReplicaGroups {

@@ -11,6 +11,8 @@
 #include "sim/model/memory.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/model/precision.hpp"
+#include "sim/step/cost_memo.hpp"
+#include "sim/step/held_bytes.hpp"
 #include "sim/step/offload.hpp"
 #include "sim/step/stage_costs.hpp"
 
@@ -57,32 +59,24 @@ struct ChunkBytes {
   }
 };
 
+using LayerTable = std::array<std::optional<LayerBytes>, kLayerSorts>;
+
 // Bytes of one layer by mixture of experts and recomputation: layers are alike in all else.
-class LayerTable {
- public:
-  struct Entry {
-    Bytes kept;
-    Bytes working;
-  };
-
-  LayerTable(const StepInput& input, const cost::CostModel& costs) : input_(input), costs_(costs) {}
-
-  const Entry& get(std::int64_t layer, model::Recompute policy) {
-    auto& entry =
-        entries_[input_.model.is_moe_layer(layer) ? 1 : 0][static_cast<std::size_t>(policy)];
-    if (!entry) {
-      const model::ActivationOptions options = activation_options(input_, costs_, policy);
-      entry = {model::layer_activation_bytes(input_.model, options, layer),
-               model::layer_working_bytes(input_.model, options, layer)};
-    }
-    return *entry;
+const LayerBytes& layer_bytes(const StepInput& input,
+                              const cost::CostModel& costs,
+                              std::int64_t layer,
+                              model::Recompute policy,
+                              LayerTable& table) {
+  const std::size_t kind = input.model.is_moe_layer(layer) ? 1 : 0;
+  std::optional<LayerBytes>& entry =
+      table[kind * model::kRecomputePolicies + static_cast<std::size_t>(policy)];
+  if (!entry) {
+    const model::ActivationOptions options = activation_options(input, costs, policy);
+    entry = {model::layer_activation_bytes(input.model, options, layer),
+             model::layer_working_bytes(input.model, options, layer)};
   }
-
- private:
-  const StepInput& input_;
-  const cost::CostModel& costs_;
-  std::array<std::array<std::optional<Entry>, model::kRecomputePolicies>, 2> entries_;
-};
+  return *entry;
+}
 
 ChunkBytes chunk_bytes(const StepInput& input,
                        const cost::CostModel& costs,
@@ -90,8 +84,8 @@ ChunkBytes chunk_bytes(const StepInput& input,
                        LayerTable& layers) {
   ChunkBytes sum;
   for (std::int64_t i = 0; i < part.num_layers; ++i) {
-    const LayerTable::Entry& layer =
-        layers.get(part.first_layer + i, recompute_policy(input.spec.recompute, i));
+    const LayerBytes& layer = layer_bytes(
+        input, costs, part.first_layer + i, recompute_policy(input.spec.recompute, i), layers);
     const Bytes hosted = layer.kept * input.spec.offload.activations;
     sum.kept += layer.kept - hosted;
     sum.hosted += hosted;
@@ -166,182 +160,108 @@ void walk_list(const std::vector<schedule::PipelineOp>& list,
   }
 }
 
-// The largest bucket, the largest chunk, and the tables with the last layer: parameters of one
-// device.
-struct HeldParameters {
-  double bucket = 0.0;
-  double chunk = 0.0;
-  double all = 0.0;
-  double layer = 0.0;
-  double root = 0.0;  // tables and final norm of FSDP's outermost group
+// The same peak from the moments that can be it.
+void weigh(const std::vector<schedule::LiveMoment>& moments,
+           const std::vector<ChunkBytes>& chunks,
+           bool transient_gradients,
+           StageMemory& memory) {
+  const Bytes sharded = memory.gradients;
+  const Bytes idle_communication = memory.communication;
+  Bytes highest;
+  for (const schedule::LiveMoment& at : moments) {
+    Bytes live;
+    Bytes hosted;
+    Bytes gradients = sharded;
+    for (std::size_t c = 0; c < chunks.size(); ++c) {
+      live += chunks[c].kept * static_cast<double>(at.live[c]);
+      hosted += chunks[c].hosted * static_cast<double>(at.live[c]);
+      gradients += transient_gradients && at.gradients[c] ? chunks[c].gradients : Bytes{};
+    }
+    const Moment moment = at.chunk ? chunks[static_cast<std::size_t>(*at.chunk)].worst()
+                                   : Moment{.working = {}, .communication = idle_communication};
+    memory.host = std::max(memory.host, hosted);
+    if (live + moment.sum() + gradients > highest) {
+      highest = live + moment.sum() + gradients;
+      memory.activations = live;
+      memory.working = moment.working;
+      memory.communication = moment.communication;
+      memory.gradients = gradients;
+    }
+  }
+}
+
+bool has_transient_gradients(const StepInput& input, const cost::CostModel& costs) {
+  const bool shards_gradients =
+      input.layout.sharding != Sharding::none && input.layout.sharding != Sharding::zero1;
+  return shards_gradients && !gradients_wait_on_host(input, costs) &&
+         gradient_reduction(input, costs) == hardware::GradientReduction::per_step;
+}
+
+// What is known from steps of the same shape, or only from other devices of this one.
+struct KnownSizes {
+  explicit KnownSizes(KnownPasses* known)
+      : layers(known != nullptr ? known->bytes : own_layers),
+        empty(known != nullptr ? known->empty_gradients : own_empty) {}
+
+  LayerTable own_layers;
+  EmptyGradients own_empty;
+  LayerTable& layers;
+  EmptyGradients& empty;
 };
 
-HeldParameters held_parameters(const StepInput& input,
-                               const StageCosts& stages,
-                               std::int64_t device) {
-  HeldParameters held;
-  const auto index = static_cast<std::size_t>(device);
-  for (const ChunkCosts& part : stages.devices[index].chunks) {
-    double sum = 0.0;
-    for (const std::uint32_t bucket : part.buckets) {
-      held.bucket = std::max(held.bucket, stages.buckets[bucket].parameters);
-      sum += stages.buckets[bucket].parameters;
-    }
-    held.chunk = std::max(held.chunk, sum);
-    held.all += sum;
+// Everything of one pipeline device; `walk` fills the terms that depend on the moment.
+template <typename Walk>
+StageMemory device_memory(const StepInput& input,
+                          const cost::CostModel& costs,
+                          const StageCosts& stage_costs,
+                          std::int64_t d,
+                          KnownSizes& sizes,
+                          const Walk& walk) {
+  const auto index = static_cast<std::size_t>(d);
+  const layout::StateBytes states =
+      layout::state_bytes(layout::stage_shard_parameters(input.model, input.layout, d),
+                          input.spec.precision,
+                          input.layout);
+  StageMemory memory;
+  const bool master_is_shard =
+      (input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp) &&
+      costs.software().shards_master && !input.spec.offload.any();
+  memory.parameters = master_is_shard ? Bytes{} : states.parameters;
+  memory.parameters += cached_weights(input, costs, d);
+  memory.gradients = states.gradients;
+  memory.optimizer = states.optimizer;
+  const CommunicationBytes communication = communication_bytes(input, costs, stage_costs, d);
+  memory.communication = communication.layer;
+  std::vector<ChunkBytes> chunks;
+  for (std::size_t c = 0; c < input.layout.stages[index].size(); ++c) {
+    chunks.push_back(chunk_bytes(input, costs, input.layout.stages[index][c], sizes.layers));
+    chunks.back().layer.communication = communication.layer;
+    chunks.back().head.communication = communication.head;
+    const model::ShardParameters held =
+        layout::chunk_shard_parameters(input.model, input.layout, d, static_cast<std::int64_t>(c));
+    chunks.back().gradients =
+        model::bytes_per_element(input.spec.precision.gradient) * (held.dense + held.expert);
   }
-  const model::ShardContext shard = layout::shard_context(input.layout);
-  const auto all = [](const model::ShardParameters& parameters) {
-    return parameters.dense + parameters.expert;
+  walk(chunks, memory);
+  move_states(input, costs, stage_costs, d, memory);
+  memory.gradients += empty_gradients(input, costs, d, sizes.empty);
+  const double fragmentation = costs.software().fragmentation.value();
+  memory.overhead = memory.peak() * fragmentation + costs.software().memory_overhead.value();
+  memory.limit = costs.gpu().memory.value();
+  return memory;
+}
+
+bool same_layers(const StepInput& input, std::size_t a, std::size_t b) {
+  const auto& one = input.layout.stages[a];
+  const auto& other = input.layout.stages[b];
+  const auto mixtures = [&input](const layout::ChunkLayers& part) {
+    const std::int64_t dense = input.model.moe ? input.model.moe->dense_layers : 0;
+    return std::clamp(part.first_layer + part.num_layers - dense, std::int64_t{0}, part.num_layers);
   };
-  for (const layout::ChunkLayers& part : input.layout.stages[index]) {
-    held.root +=
-        part.has_embedding ? all(model::embedding_shard_parameters(input.model, shard)) : 0;
-    held.root += part.has_head ? all(model::head_shard_parameters(input.model, shard)) : 0;
-    if (part.num_layers > 0) {
-      const std::int64_t last = part.first_layer + part.num_layers - 1;
-      held.layer =
-          std::max(held.layer, all(model::layer_shard_parameters(input.model, shard, last)));
-    }
-  }
-  return held;
-}
-
-struct CommunicationBytes {
-  Bytes layer;  // while a layer runs backward
-  Bytes head;   // while the head does
-};
-
-// What communication holds beside the states: gathered parameters of ZeRO-3 (the bucket that runs
-// and those fetched ahead), and whole gradients of what is reduced at once when only shards are
-// kept: a bucket when the reduction overlaps, else the chunk. Where the outermost group stays
-// gathered it stands beside the layers; at the loss only it and the last layer are there.
-CommunicationBytes communication_bytes(const StepInput& input,
-                                       const cost::CostModel& costs,
-                                       const StageCosts& stages,
-                                       std::int64_t device) {
-  const Sharding sharding = input.layout.sharding;
-  const bool gathers = sharding == Sharding::zero3 || sharding == Sharding::hsdp;
-  const bool reduces_shards =
-      (gathers || sharding == Sharding::zero2) &&
-      gradient_reduction(input, costs) == hardware::GradientReduction::per_micro_batch;
-  if (!has_replicas(input) || !(gathers || reduces_shards)) {
-    return {};  // reduced in place in the gradient buffer
-  }
-  const HeldParameters held = held_parameters(input, stages, device);
-  const hardware::SoftwareProfile& software = costs.software();
-  const Bytes parameter = model::bytes_per_element(input.spec.precision.parameter);
-  const bool root = gathers && software.keeps_root_gathered;
-  const double bucket = root ? held.layer : held.bucket;
-  CommunicationBytes bytes;
-  const FsdpSpec& fsdp = input.spec.fsdp;
-  Bytes kept;  // of the parameters, from the forward until their backward
-  if (gathers && !fsdp.reshard) {
-    kept = parameter * held.all;
-  } else if (gathers && fsdp.reshard_group) {
-    kept = parameter * (held.all / static_cast<double>(*fsdp.reshard_group));
-  }
-  if (gathers && fsdp.reshard) {
-    const bool overlaps = input.spec.overlap.data && software.can_overlap_parameters &&
-                          fsdp.backward_prefetch == schedule::BackwardPrefetch::before;
-    const std::int64_t depth = fsdp.prefetch.value_or(software.gather_prefetch);
-    const double ahead = overlaps ? static_cast<double>(depth) : 0.0;
-    bytes.layer += parameter * std::min(bucket * (ahead + 1.0) + (root ? held.root : 0.0),
-                                        std::max(held.all, bucket));
-  }
-  if (reduces_shards) {
-    const bool overlaps = input.spec.overlap.data && software.can_overlap_gradients;
-    bytes.layer +=
-        model::bytes_per_element(input.spec.precision.gradient) * (overlaps ? bucket : held.chunk);
-  }
-  bytes.head = root && fsdp.reshard ? parameter * (held.layer + held.root) : bytes.layer;
-  bytes.layer += kept;
-  bytes.head += kept;
-  return bytes;
-}
-
-// One empty gradient for every shape that the weights of a device's linear layers have, in the
-// parameters' type. Experts run as grouped products, which have none; neither has the router.
-Bytes empty_gradients(const StepInput& input, const cost::CostModel& costs, std::int64_t device) {
-  if (!costs.software().keeps_empty_gradients) {
-    return {};
-  }
-  const model::OpOptions options = op_options(input, costs);
-  std::set<std::pair<std::int64_t, std::int64_t>> shapes;
-  std::array<bool, 2> seen{};  // layers of one kind are alike
-  for (const layout::ChunkLayers& part : input.layout.stages[static_cast<std::size_t>(device)]) {
-    for (std::int64_t i = 0; i < part.num_layers; ++i) {
-      const std::int64_t layer = part.first_layer + i;
-      bool& known = seen[input.model.is_moe_layer(layer) ? 1 : 0];
-      if (known) {
-        continue;
-      }
-      known = true;
-      for (const model::PassOp& entry :
-           model::layer_passes(input.model, options, layer).backward_weight) {
-        const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
-        if (gemm != nullptr && !gemm->grouped && gemm->name != "router") {
-          shapes.emplace(gemm->m, gemm->n);
-        }
-      }
-    }
-  }
-  double elements = 0.0;
-  for (const auto& [rows, columns] : shapes) {
-    elements += static_cast<double>(rows) * static_cast<double>(columns);
-  }
-  return model::bytes_per_element(input.spec.precision.parameter) * elements;
-}
-
-// Copies of the weights in 8 or 4 bits, as they are and transposed, that the stack keeps from one
-// micro-batch to the next.
-Bytes cached_weights(const StepInput& input, const cost::CostModel& costs, std::int64_t device) {
-  const model::PrecisionSpec& precision = input.spec.precision;
-  const bool gathered =
-      input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
-  if (precision.casts_weights || gathered) {
-    return {};  // cast where they are used
-  }
-  const model::CastTraffic cast =
-      model::cast_traffic(precision.activation, precision.compute, precision.fp8_scaling);
-  return bytes(narrow_weight_elements(input, costs, device) * cast.written);
-}
-
-// Takes what waits on the host out of the GPU's memory; two buckets of it stay as buffers.
-void move_states(const StepInput& input,
-                 const cost::CostModel& costs,
-                 const StageCosts& stages,
-                 std::int64_t device,
-                 StageMemory& memory) {
-  const OffloadSpec& spec = input.spec.offload;
-  if (!spec.any()) {
-    return;
-  }
-  double bucket = 0.0;
-  for (const ChunkCosts& part : stages.devices[static_cast<std::size_t>(device)].chunks) {
-    for (const std::uint32_t index : part.buckets) {
-      bucket = std::max(bucket, stages.buckets[index].parameters);
-    }
-  }
-  constexpr double kBuffers = 2.0;
-  const model::PrecisionSpec& precision = input.spec.precision;
-  const double updated = layout::optimizer_parameters(
-      layout::stage_shard_parameters(input.model, input.layout, device), input.layout);
-  memory.host =
-      host_bytes(input,
-                 costs,
-                 {.updated = updated, .parameters = memory.parameters, .activations = memory.host});
-  if (spec.optimizer != OffloadTarget::none) {
-    memory.optimizer = {};
-  }
-  if (gradients_wait_on_host(input, costs)) {
-    memory.gradients = {};
-    memory.communication += model::bytes_per_element(precision.activation) * (bucket * kBuffers);
-  }
-  if (spec.parameters != OffloadTarget::none) {
-    memory.parameters = {};
-    memory.communication += model::bytes_per_element(precision.parameter) * (bucket * kBuffers);
-  }
+  return std::equal(one.begin(), one.end(), other.begin(), [&](const auto& x, const auto& y) {
+    return x.num_layers == y.num_layers && x.has_embedding == y.has_embedding &&
+           x.has_head == y.has_head && mixtures(x) == mixtures(y);
+  });
 }
 
 }  // namespace
@@ -351,45 +271,41 @@ std::vector<StageMemory> memory_account(const StepInput& input,
                                         const schedule::Schedule& schedule,
                                         const StageCosts& stage_costs) {
   std::vector<StageMemory> stages;
-  LayerTable layers(input, costs);
-  const bool shards_gradients =
-      input.layout.sharding != Sharding::none && input.layout.sharding != Sharding::zero1;
-  const bool transient_gradients =
-      shards_gradients && !gradients_wait_on_host(input, costs) &&
-      gradient_reduction(input, costs) == hardware::GradientReduction::per_step;
+  KnownSizes sizes(stage_costs.known);
+  const bool transient = has_transient_gradients(input, costs);
   for (std::int64_t d = 0; d < input.layout.pipeline; ++d) {
-    const auto index = static_cast<std::size_t>(d);
-    const layout::StateBytes states =
-        layout::state_bytes(layout::stage_shard_parameters(input.model, input.layout, d),
-                            input.spec.precision,
-                            input.layout);
-    StageMemory memory;
-    const bool master_is_shard =
-        (input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp) &&
-        costs.software().shards_master && !input.spec.offload.any();
-    memory.parameters = master_is_shard ? Bytes{} : states.parameters;
-    memory.parameters += cached_weights(input, costs, d);
-    memory.gradients = states.gradients;
-    memory.optimizer = states.optimizer;
-    const CommunicationBytes communication = communication_bytes(input, costs, stage_costs, d);
-    memory.communication = communication.layer;
-    std::vector<ChunkBytes> chunks;
-    for (std::size_t c = 0; c < input.layout.stages[index].size(); ++c) {
-      chunks.push_back(chunk_bytes(input, costs, input.layout.stages[index][c], layers));
-      chunks.back().layer.communication = communication.layer;
-      chunks.back().head.communication = communication.head;
-      const model::ShardParameters held = layout::chunk_shard_parameters(
-          input.model, input.layout, d, static_cast<std::int64_t>(c));
-      chunks.back().gradients =
-          model::bytes_per_element(input.spec.precision.gradient) * (held.dense + held.expert);
+    stages.push_back(device_memory(
+        input,
+        costs,
+        stage_costs,
+        d,
+        sizes,
+        [&](const std::vector<ChunkBytes>& chunks, StageMemory& memory) {
+          walk_list(schedule.lists[static_cast<std::size_t>(d)], chunks, transient, memory);
+        }));
+  }
+  return stages;
+}
+
+std::vector<StageMemory> peak_memory(const StepInput& input,
+                                     const cost::CostModel& costs,
+                                     const schedule::LivePeaks& peaks,
+                                     const StageCosts& stage_costs) {
+  std::vector<StageMemory> stages;
+  KnownSizes sizes(stage_costs.known);
+  const bool transient = has_transient_gradients(input, costs);
+  for (std::size_t d = 0; d < peaks.devices.size(); ++d) {
+    if (d > 0 && peaks.covered[d] && same_layers(input, d, d - 1)) {
+      continue;  // needs no more than the device before
     }
-    walk_list(schedule.lists[index], chunks, transient_gradients, memory);
-    move_states(input, costs, stage_costs, d, memory);
-    memory.gradients += empty_gradients(input, costs, d);
-    const double fragmentation = costs.software().fragmentation.value();
-    memory.overhead = memory.peak() * fragmentation + costs.software().memory_overhead.value();
-    memory.limit = costs.gpu().memory.value();
-    stages.push_back(memory);
+    stages.push_back(device_memory(input,
+                                   costs,
+                                   stage_costs,
+                                   static_cast<std::int64_t>(d),
+                                   sizes,
+                                   [&](const std::vector<ChunkBytes>& chunks, StageMemory& memory) {
+                                     weigh(peaks.devices[d], chunks, transient, memory);
+                                   }));
   }
   return stages;
 }

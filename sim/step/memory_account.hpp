@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "sim/cost/cost_model.hpp"
+#include "sim/schedule/live_peaks.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/step/stage_costs.hpp"
 #include "sim/step/step_result.hpp"
@@ -34,6 +35,13 @@ namespace orrery::step {
                                                       const cost::CostModel& costs,
                                                       const schedule::Schedule& schedule,
                                                       const StageCosts& stage_costs);
+
+// The largest of them, from the moments that can be the peak: of each run of devices alike the one
+// that needs most. Sums run in another order than along the list, so that the last bits may differ.
+[[nodiscard]] std::vector<StageMemory> peak_memory(const StepInput& input,
+                                                   const cost::CostModel& costs,
+                                                   const schedule::LivePeaks& peaks,
+                                                   const StageCosts& stage_costs);
 
 // A node is counted as if all its GPUs were of the stage that needs most host memory.
 [[nodiscard]] Feasibility judge(const std::vector<StageMemory>& stages, const StepInput& input);

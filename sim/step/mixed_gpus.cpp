@@ -58,9 +58,10 @@ void take_device(StageCosts& into, const StageCosts& from, std::size_t device, s
 
 StageCosts cluster_stage_costs(const StepInput& input,
                                const cost::CostModel& costs,
-                               const std::vector<std::vector<int>>& buckets) {
+                               const std::vector<std::vector<int>>& buckets,
+                               CostMemo* memo) {
   if (input.mixed.empty()) {
-    return stage_costs(input, costs, buckets);
+    return stage_costs(input, costs, buckets, memo);
   }
   std::vector<StageCosts> types = {stage_costs(input, costs, buckets)};
   for (const GpuBlock& block : input.mixed) {

@@ -22,7 +22,8 @@ namespace orrery::step {
 // stage_costs() for clusters of one or of several types.
 [[nodiscard]] StageCosts cluster_stage_costs(const StepInput& input,
                                              const cost::CostModel& costs,
-                                             const std::vector<std::vector<int>>& buckets);
+                                             const std::vector<std::vector<int>>& buckets,
+                                             CostMemo* memo = nullptr);
 
 // The limits of the devices that hold smaller GPUs than the first type.
 void apply_smallest_memory(const StepInput& input, std::vector<StageMemory>& memory);

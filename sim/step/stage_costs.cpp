@@ -12,6 +12,7 @@
 #include "sim/model/memory.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/step/combined_step.hpp"
+#include "sim/step/cost_memo.hpp"
 #include "sim/step/data_parallel_costs.hpp"
 #include "sim/step/layer_costs.hpp"
 #include "sim/step/nic_sharing.hpp"
@@ -74,7 +75,7 @@ struct BucketContent {
 // The distinct buckets of all chunks; only what occurs is costed, and only once.
 class BucketTable {
  public:
-  explicit BucketTable(const Costing& costing) : costing_(costing) {}
+  BucketTable(const Costing& costing, KnownPasses& known) : costing_(costing), known_(known) {}
 
   std::uint32_t index_of(const BucketContent& content) {
     const auto known = std::find(contents_.begin(), contents_.end(), content);
@@ -110,9 +111,11 @@ class BucketTable {
                                         const model::ShardParameters& held) const;
   const LayerCosts& layer_costs(std::size_t sort, std::int64_t layer, model::Recompute policy);
 
+  const LayerCosts& embedding_costs();
+  const LayerCosts& head_costs();
+
   const Costing& costing_;
-  std::array<std::optional<LayerCosts>, kLayerSorts> layers_;  // [moe][policy]
-  CollectiveMemo memo_;
+  KnownPasses& known_;
   std::vector<BucketContent> contents_;
   std::vector<BucketCosts> buckets_;
 };
@@ -120,10 +123,36 @@ class BucketTable {
 const LayerCosts& BucketTable::layer_costs(std::size_t sort,
                                            std::int64_t layer,
                                            model::Recompute policy) {
-  if (!layers_[sort]) {
-    layers_[sort] = cost_layer(costing_, layer, policy, memo_);
+  std::optional<LayerCosts>& known = known_.layers[sort];
+  if (!known) {
+    known = cost_layer(costing_, layer, policy, known_.collectives);
   }
-  return *layers_[sort];
+  return *known;
+}
+
+const LayerCosts& BucketTable::embedding_costs() {
+  std::optional<LayerCosts>& known = known_.embedding;
+  if (!known) {
+    known = cost_passes(costing_,
+                        model::embedding_passes(costing_.input.model, costing_.options),
+                        known_.collectives);
+  }
+  return *known;
+}
+
+const LayerCosts& BucketTable::head_costs() {
+  const model::Recompute policy = costing_.input.spec.recompute.of_head();
+  std::optional<LayerCosts>& known = known_.head[static_cast<std::size_t>(policy)];
+  if (!known) {
+    const model::ModelSpec& model = costing_.input.model;
+    known = cost_passes(costing_, model::head_passes(model, costing_.options), known_.collectives);
+    known->recompute =
+        cost_passes(costing_,
+                    {model::head_recompute_pass(model, costing_.options, policy), {}, {}},
+                    known_.collectives)
+            .forward;
+  }
+  return *known;
 }
 
 BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
@@ -145,9 +174,7 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
       add_parameters(model::layer_shard_parameters(model, shard, layer), count);
     }
   }
-  const auto add_edge = [&](const model::LayerPasses& passes, model::Pass again = {}) {
-    LayerCosts edge = cost_passes(costing_, passes, memo_);
-    edge.recompute = cost_passes(costing_, {std::move(again), {}, {}}, memo_).forward;
+  const auto add_edge = [&](const LayerCosts& edge) {
     add_layer(bucket, edge, 1.0);
     if (costing_.combines) {
       bucket.edges.forward.add(edge.forward);
@@ -157,13 +184,11 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
     }
   };
   if (content.embedding) {
-    add_edge(model::embedding_passes(model, costing_.options));
+    add_edge(embedding_costs());
     add_parameters(model::embedding_shard_parameters(model, shard), 1.0);
   }
   if (content.head) {
-    const model::Recompute policy = costing_.input.spec.recompute.of_head();
-    add_edge(model::head_passes(model, costing_.options),
-             model::head_recompute_pass(model, costing_.options, policy));
+    add_edge(head_costs());
     add_parameters(model::head_shard_parameters(model, shard), 1.0);
   }
   held.dense += content.shared_table;
@@ -198,10 +223,10 @@ CombinedLayers BucketTable::combined() const {
   combined.slowdown = expert_slowdown(costing_.costs);
   combined.jitter = jitter_share(costing_);
   combined.source = software.communication_slowdown.kind();
-  for (std::size_t sort = 0; sort < layers_.size(); ++sort) {
-    if (layers_[sort]) {
-      combined.nodes[sort] = layers_[sort]->nodes;
-      combined.host[sort] = layers_[sort]->host;
+  for (std::size_t sort = 0; sort < known_.layers.size(); ++sort) {
+    if (known_.layers[sort]) {
+      combined.nodes[sort] = known_.layers[sort]->nodes;
+      combined.host[sort] = known_.layers[sort]->host;
     }
   }
   return combined;
@@ -262,13 +287,15 @@ ChunkCosts cost_chunk(const Costing& costing,
 
 }  // namespace
 
-Costing make_costing(const StepInput& input, const cost::CostModel& costs) {
+Costing make_costing(const StepInput& input,
+                     const cost::CostModel& costs,
+                     const cost::Placements* places) {
   const double exposed = input.spec.overlap.tensor ? costs.software().tensor_exposed.value() : 1.0;
   const bool overlaps = overlaps_experts(input);
   return {.input = input,
           .costs = costs,
           .options = op_options(input, costs),
-          .places = placements(input),
+          .places = places != nullptr ? *places : placements(input),
           .tensor_exposed = exposed,
           .overlaps_experts = overlaps,
           .combines = overlaps && schedule::has_combined_steps(input.spec.schedule),
@@ -359,10 +386,15 @@ void Parts::add(const Parts& other, double count) {
 
 StageCosts stage_costs(const StepInput& input,
                        const cost::CostModel& costs,
-                       const std::vector<std::vector<int>>& buckets) {
-  const Costing costing = make_costing(input, costs);
-  BucketTable table(costing);
+                       const std::vector<std::vector<int>>& buckets,
+                       CostMemo* memo) {
+  CostMemo own;
+  const KnownPlaces* places = memo != nullptr ? &memo->places(input) : nullptr;
+  const Costing costing = make_costing(input, costs, places != nullptr ? &places->places : nullptr);
+  KnownPasses& passes = (memo != nullptr ? *memo : own).passes(costing);
+  BucketTable table(costing, passes);
   StageCosts result;
+  result.known = memo != nullptr ? &passes : nullptr;
   std::vector<bool> hops_on_network;
   const layout::RankMap map(input.layout);
   const Bytes message = message_bytes(input);
@@ -387,7 +419,9 @@ StageCosts stage_costs(const StepInput& input,
     Parts to_next;
     hops_on_network.push_back(false);
     if (input.layout.pipeline > 1) {
-      const layout::HopPlacement hop = layout::place_hop(map, input.layout, d, input.cluster);
+      const layout::HopPlacement hop = places != nullptr
+                                           ? places->hops[index]
+                                           : layout::place_hop(map, input.layout, d, input.cluster);
       to_next.add(StepCategory::exposed_pipeline, costs.send_receive(message, hop));
       hops_on_network.back() = !hop.same_node && !hop.same_domain;
     }

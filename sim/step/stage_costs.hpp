@@ -105,6 +105,9 @@ struct DeviceSpeed {
   double mean = 1.0;
 };
 
+class CostMemo;
+struct KnownPasses;
+
 struct StageCosts {
   std::vector<BucketCosts> buckets;  // those that differ: few, since layers of one kind are alike
   std::vector<DeviceCosts> devices;
@@ -114,6 +117,7 @@ struct StageCosts {
   std::vector<DeviceSpeed> speeds;  // by device; empty: all GPUs are alike
   // By device, of the GPUs that it waits for: 0 is the type of the first nodes. Empty: one type.
   std::vector<std::size_t> types;
+  KnownPasses* known = nullptr;  // of the memo that was given: holds until its next use
 
   [[nodiscard]] const BucketCosts& bucket(const ChunkCosts& chunk, std::size_t index) const {
     return buckets[chunk.buckets[index]];
@@ -135,9 +139,11 @@ struct StageCosts {
 // Of one message from a pipeline stage to the next.
 [[nodiscard]] Bytes message_bytes(const StepInput& input);
 
+// `memo`: what was costed before, or nullptr (cost_memo.hpp).
 [[nodiscard]] StageCosts stage_costs(const StepInput& input,
                                      const cost::CostModel& costs,
-                                     const std::vector<std::vector<int>>& buckets);
+                                     const std::vector<std::vector<int>>& buckets,
+                                     CostMemo* memo = nullptr);
 
 // The operations of one step on one GPU of a pipeline device, merged by name, longest first.
 [[nodiscard]] std::vector<OperationShare> operation_account(const StepInput& input,

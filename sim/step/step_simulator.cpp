@@ -15,68 +15,17 @@
 #include "sim/step/memory_account.hpp"
 #include "sim/step/mixed_gpus.hpp"
 #include "sim/step/operation_builder.hpp"
+#include "sim/step/step_bounds.hpp"
 #include "sim/step/step_limits.hpp"
 #include "sim/step/step_slices.hpp"
+#include "sim/step/step_structure.hpp"
 #include "sim/step/unit_times.hpp"
 
 namespace orrery::step {
 
 namespace {
 
-using layout::Sharding;
-using schedule::ScheduleKind;
 using schedule::StepGraph;
-
-schedule::DataParallelComm data_parallel_comm(const StepInput& input,
-                                              const cost::CostModel& costs) {
-  schedule::DataParallelComm comm;
-  if (!has_replicas(input)) {
-    return comm;
-  }
-  const bool gathers_per_use =
-      input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
-  comm.gradients = gradient_reduction(input, costs) == hardware::GradientReduction::per_micro_batch
-                       ? schedule::GradientReduction::per_micro_batch
-                       : schedule::GradientReduction::per_step;
-  comm.overlap_gradients = input.spec.overlap.data && costs.software().can_overlap_gradients;
-  if (input.layout.sharding != Sharding::none) {
-    comm.parameters =
-        gathers_per_use ? schedule::ParameterGather::per_use : schedule::ParameterGather::per_step;
-  }
-  comm.overlap_parameters = input.spec.overlap.data && costs.software().can_overlap_parameters;
-  comm.prefetch =
-      static_cast<int>(input.spec.fsdp.prefetch.value_or(costs.software().gather_prefetch));
-  comm.backward_prefetch = input.spec.fsdp.backward_prefetch;
-  comm.gather_for_backward = input.spec.fsdp.reshard;
-  return comm;
-}
-
-schedule::P2pMode p2p_mode(const StepInput& input, const cost::CostModel& costs) {
-  if (input.layout.pipeline <= 1) {
-    return schedule::P2pMode::none;
-  }
-  const auto named = [](hardware::PipelineTransfer transfer) {
-    return transfer == hardware::PipelineTransfer::latency ? schedule::P2pMode::latency
-                                                           : schedule::P2pMode::rendezvous_fused;
-  };
-  if (input.spec.schedule == ScheduleKind::one_f_one_b) {
-    return named(costs.software().plain_1f1b_transfer);
-  }
-  // Without overlap the copy occupies the sender; with it only the latency is seen.
-  const schedule::P2pMode wanted = named(costs.software().interleaved_transfer);
-  return input.spec.overlap.pipeline && schedule::p2p_mode_applies(wanted, input.spec.schedule)
-             ? wanted
-             : schedule::P2pMode::occupying;
-}
-
-schedule::ScheduleRequest schedule_request(const StepInput& input) {
-  return {.kind = input.spec.schedule,
-          .devices = static_cast<int>(input.layout.pipeline),
-          .chunks = static_cast<int>(input.layout.virtual_stages),
-          .micro_batches = static_cast<int>(input.layout.micro_batches),
-          .group_size = std::nullopt,
-          .backward_order = std::nullopt};
-}
 
 // GPU time by source of the coefficients: busy parts as they are, waiting in the same proportions.
 void account_for_trust(StepResult& result, const StageCosts& costs, const StepInput& input) {
@@ -170,6 +119,11 @@ struct StepSimulator::Structure {
   StepGraph graph;
 };
 
+struct StepSimulator::Peaks {
+  schedule::ScheduleRequest request;
+  schedule::LivePeaks peaks;
+};
+
 StepSimulator::StepSimulator() = default;
 StepSimulator::~StepSimulator() = default;
 StepSimulator::StepSimulator(StepSimulator&&) noexcept = default;
@@ -219,7 +173,7 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate(const StepInput& i
     return std::move(*problem);
   }
   const Structure& shape = *std::get<const Structure*>(found);
-  const StageCosts stages = cluster_stage_costs(input, costs, buckets);
+  const StageCosts stages = cluster_stage_costs(input, costs, buckets, options.memo);
   if (auto problem = step_too_long(stages, shape.graph.tasks.size())) {
     return *std::move(problem);
   }
@@ -256,6 +210,46 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate(const StepInput& i
     result.operations = operation_account(input, costs, busiest_device(result));
   }
   return result;
+}
+
+std::variant<const schedule::LivePeaks*, StepProblem> StepSimulator::live_peaks(
+    const schedule::ScheduleRequest& request) {
+  for (const auto& known : peaks_) {
+    if (known->request == request) {
+      return &known->peaks;
+    }
+  }
+  auto made = schedule::generate(request);
+  if (auto* refusal = std::get_if<schedule::ScheduleRefusal>(&made)) {
+    return StepProblem{"layout.schedule", refusal->message, refusal->allowed};
+  }
+  constexpr std::size_t kKept = 64;
+  if (peaks_.size() == kKept) {
+    peaks_.erase(peaks_.begin());
+  }
+  peaks_.push_back(std::make_unique<Peaks>(
+      Peaks{request, schedule::live_peaks(std::get<schedule::Schedule>(made))}));
+  return &peaks_.back()->peaks;
+}
+
+std::variant<StepBound, StepProblem> StepSimulator::bound(const StepInput& input,
+                                                          const cost::CostModel& costs,
+                                                          CostMemo* memo) {
+  if (input.spec.local_steps.islands > 1 || !input.mixed.empty()) {
+    auto whole = simulate(input, costs, {.timeline = false, .operations = false, .memo = memo});
+    if (auto* problem = std::get_if<StepProblem>(&whole)) {
+      return std::move(*problem);
+    }
+    return StepBound{{}, std::get<StepResult>(whole).feasibility};
+  }
+  auto peaks = live_peaks(schedule::as_few_micro_batches(schedule_request(input)));
+  if (auto* problem = std::get_if<StepProblem>(&peaks)) {
+    return std::move(*problem);
+  }
+  const StageCosts stages = stage_costs(input, costs, buckets_per_chunk(input), memo);
+  const std::vector<StageMemory> memory =
+      peak_memory(input, costs, *std::get<const schedule::LivePeaks*>(peaks), stages);
+  return StepBound{least_step_time(input, costs, stages), judge(memory, input)};
 }
 
 std::variant<StepResult, StepProblem> StepSimulator::simulate_islands(const StepInput& input,

@@ -20,10 +20,13 @@
 #include "sim/cost/cost_model.hpp"
 #include "sim/layout/layout_spec.hpp"
 #include "sim/model/model_spec.hpp"
+#include "sim/schedule/live_peaks.hpp"
 #include "sim/step/step_result.hpp"
 #include "sim/step/step_spec.hpp"
 
 namespace orrery::step {
+
+class CostMemo;
 
 struct StepProblem {
   std::string key;      // scenario key that decides, e.g. "layout.virtual_stages"
@@ -50,6 +53,13 @@ struct StepOptions {
   bool ticks = false;      // slices in ticks of layers (unit_times.hpp) in place of simulated time
   bool operations = true;  // keep the account by operation
   bool operation_timeline = false;  // keep the operations within the slices: needs `timeline`
+  CostMemo* memo = nullptr;         // what was costed before (cost_memo.hpp)
+};
+
+// What is certain before the graph is built (step_bounds.hpp).
+struct StepBound {
+  SimTime least;            // the step takes no less
+  Feasibility feasibility;  // as simulate() finds it, but for the last bits of sums
 };
 
 // Keeps the structure of its last steps: lists and step graph depend on degrees, micro-batches and
@@ -65,16 +75,25 @@ class StepSimulator {
                                                                const cost::CostModel& costs,
                                                                const StepOptions& options = {});
 
+  // A small part of the work of simulate(): no graph is built.
+  [[nodiscard]] std::variant<StepBound, StepProblem> bound(const StepInput& input,
+                                                           const cost::CostModel& costs,
+                                                           CostMemo* memo = nullptr);
+
  private:
   struct Structure;
+  struct Peaks;
 
   [[nodiscard]] std::variant<const Structure*, StepProblem> structure(
       const schedule::ScheduleRequest& request, const schedule::StepGraphOptions& options);
+  [[nodiscard]] std::variant<const schedule::LivePeaks*, StepProblem> live_peaks(
+      const schedule::ScheduleRequest& request);
   [[nodiscard]] std::variant<StepResult, StepProblem> simulate_islands(const StepInput& input,
                                                                        const cost::CostModel& costs,
                                                                        const StepOptions& options);
 
   std::vector<std::unique_ptr<Structure>> kept_;  // the latest last
+  std::vector<std::unique_ptr<Peaks>> peaks_;     // likewise
 };
 
 // One step with a simulator of its own.

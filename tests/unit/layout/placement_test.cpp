@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <variant>
 
 #include "sim/base/random.hpp"
@@ -117,6 +120,98 @@ TEST(PlaceGroup, FourGpuNodesPutTensorGroupAcrossTwoNodes) {
   EXPECT_EQ(tensor.nodes, 2);
   EXPECT_EQ(tensor.ranks_per_node, 4);
   EXPECT_EQ(tensor.domains, 2);
+}
+
+// Counted rank by rank.
+GroupPlacement counted(const RankMap& map,
+                       GroupKind kind,
+                       std::int64_t member,
+                       const ClusterShape& cluster) {
+  std::map<std::int64_t, std::int64_t> nodes;
+  std::map<std::int64_t, std::int64_t> domains;
+  const std::vector<RankId> ranks = map.group(kind, {static_cast<std::int32_t>(member)});
+  for (const RankId rank : ranks) {
+    ++nodes[rank.value / cluster.gpus_per_node];
+    ++domains[rank.value / cluster.nvlink_domain];
+  }
+  const auto fewest = [](const std::map<std::int64_t, std::int64_t>& members) {
+    std::int64_t least = members.begin()->second;
+    for (const auto& [unit, count] : members) {
+      least = std::min(least, count);
+    }
+    return least;
+  };
+  GroupPlacement placement;
+  placement.ranks = static_cast<std::int64_t>(ranks.size());
+  placement.nodes = static_cast<std::int64_t>(nodes.size());
+  placement.ranks_per_node = fewest(nodes);
+  placement.domains = static_cast<std::int64_t>(domains.size());
+  placement.ranks_per_domain = fewest(domains);
+  placement.sharing_node =
+      nodes.size() > 1
+          ? std::max<std::int64_t>(
+                1, std::min(cluster.gpus_per_node, cluster.gpus) / placement.ranks_per_node)
+          : 1;
+  while (placement.tier < cluster.tier_nodes.size() &&
+         nodes.begin()->first / cluster.tier_nodes[placement.tier] !=
+             nodes.rbegin()->first / cluster.tier_nodes[placement.tier]) {
+    ++placement.tier;
+  }
+  return placement;
+}
+
+TEST(PlaceGroup, IsWhatCountingRankByRankGives) {
+  constexpr std::uint64_t kSeed = 5;
+  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  std::mt19937_64 random(kSeed);
+  const auto one_of = [&random](std::vector<std::int64_t> values) {
+    return values[random() % values.size()];
+  };
+  std::vector<Axis> order = {Axis::tensor, Axis::context, Axis::pipeline, Axis::data};
+  std::sort(order.begin(), order.end());
+  do {
+    for (int i = 0; i < 40; ++i) {
+      Layout layout =
+          layout_of(one_of({1, 2, 3, 4, 8}), one_of({1, 2, 3, 4}), one_of({1, 2, 4, 6, 12}), order);
+      layout.context = one_of({1, 2, 3, 4});
+      layout.gpus *= layout.context;
+      layout.sharding = Sharding::zero1;
+      layout.shard_group = one_of({1, layout.context, layout.data, layout.data * layout.context});
+      layout.expert_tensor = one_of({1, layout.tensor});
+      layout.expert = one_of({1, layout.data});
+      layout.expert_data =
+          layout.tensor * layout.context * layout.data / (layout.expert_tensor * layout.expert);
+      const ClusterShape cluster = {.gpus = layout.gpus,
+                                    .gpus_per_node = one_of({2, 4, 8}),
+                                    .nvlink_domain = one_of({1, 4, 8, 16}),
+                                    .tier_nodes = {2, 8}};
+      const RankMap map(layout);
+      for (const GroupKind kind : {GroupKind::tensor,
+                                   GroupKind::context,
+                                   GroupKind::pipeline,
+                                   GroupKind::data,
+                                   GroupKind::data_context,
+                                   GroupKind::expert,
+                                   GroupKind::expert_data,
+                                   GroupKind::shard,
+                                   GroupKind::replica}) {
+        const std::int64_t last = layout.gpus - 1;
+        GroupPlacement worst = counted(map, kind, 0, cluster);
+        for (const std::int64_t probe : {last, last / 2, last / 3}) {
+          const GroupPlacement other = counted(map, kind, probe, cluster);
+          if (std::tuple(other.domains, other.nodes, other.tier) >
+              std::tuple(worst.domains, worst.nodes, worst.tier)) {
+            worst = other;
+          }
+        }
+        const GroupPlacement placed = place_group(map, layout, kind, cluster);
+        EXPECT_EQ(placed, worst) << "kind " << static_cast<int>(kind) << " t " << layout.tensor
+                                 << " c " << layout.context << " p " << layout.pipeline << " d "
+                                 << layout.data << " nodes of " << cluster.gpus_per_node
+                                 << " domains of " << cluster.nvlink_domain;
+      }
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
 }
 
 TEST(PlaceHop, StaysInsideTheNodeWhenTheStageIsSmall) {

@@ -1,0 +1,36 @@
+#pragma once
+
+// What is certain of a step before its graph is built? A time that it cannot beat, and its peak
+// memory. For searches: most layouts need no more than that.
+//
+//   least = max over devices d of (fill(d) + busy(d) + max(reduce(d), drain(d) + reduce(0)))
+//           + max over d of optimizer(d)
+//
+// symbol    | meaning                                                          | unit | origin
+// ----------|------------------------------------------------------------------|------|-----------
+// fill(d)   | first forward through the devices before d, with its messages    | s    | stage costs
+// busy(d)   | passes of all micro-batches, and what blocks the device          | s    | stage costs
+// drain(d)  | last backward through the devices before d, with its messages    | s    | stage costs
+// reduce(d) | reductions that can only follow the last pass                    | s    | stage costs
+//
+// Why it holds: a device's tasks run one after another; its first waits for the forward of chunk 0
+// on every device before it, and its last is a backward of chunk 0 whose input gradient still
+// crosses those devices. Where stages do not lie in a loop, or passes are split or merged, the
+// terms that no longer follow are left out. Stretching by overlapped communication only adds.
+// Rounding takes at most half a nanosecond of each part of each task: that much is subtracted.
+//
+// Steps with unequal GPUs or islands have no bound: 0.
+
+#include "sim/base/sim_time.hpp"
+#include "sim/schedule/live_peaks.hpp"
+#include "sim/step/stage_costs.hpp"
+#include "sim/step/step_result.hpp"
+#include "sim/step/step_simulator.hpp"
+
+namespace orrery::step {
+
+[[nodiscard]] SimTime least_step_time(const StepInput& input,
+                                      const cost::CostModel& costs,
+                                      const StageCosts& stages);
+
+}  // namespace orrery::step

@@ -1,0 +1,497 @@
+// Would the plan have chosen as the measurements do? Sweeps of layouts that were really run.
+//
+// BLOOM: 64 runs of the topology sweep on up to 384 A100 (BigScience, chronicles of the 176B
+// training; measured-runs data set), single iterations that repeat to about 3 %: repeats of one
+// configuration are averaged. InternEvo: 7B on 8 to 1,024 A100, ZeRO-1 over all ranks or inside
+// groups (InternEvo documentation). Every row is estimated as a candidate of its own scenario.
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "sim/plan/search.hpp"
+#include "sim/scenario/load.hpp"
+
+namespace orrery::plan::test {
+namespace {
+
+struct Row {
+  std::int32_t tensor = 1;
+  std::int32_t pipeline = 1;
+  std::int32_t micro = 1;
+  std::vector<double> seconds;  // repeats
+
+  [[nodiscard]] double mean() const {
+    return std::accumulate(seconds.begin(), seconds.end(), 0.0) /
+           static_cast<double>(seconds.size());
+  }
+};
+
+struct Sweep {
+  int layers = 0;
+  int hidden = 0;
+  int heads = 0;
+  int nodes = 0;
+  int batch = 0;
+  std::string precision;
+  std::vector<Row> rows;
+};
+
+const std::vector<Sweep>& bloom_sweeps() {
+  static const std::vector<Sweep> sweeps = {
+      {.layers = 72,
+       .hidden = 14336,
+       .heads = 64,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{8, 12, 1, {143.31}},
+                {8, 12, 2, {134.02, 128.82}},
+                {8, 12, 8, {129.26}},
+                {8, 6, 1, {139.82}},
+                {8, 6, 2, {131.02}},
+                {8, 6, 4, {121.48, 120.85, 114.11, 113.95}},
+                {8, 12, 4, {123.79}},
+                {4, 12, 4, {111.89}},
+                {4, 12, 2, {110.48, 113.54, 110.42}},
+                {4, 6, 4, {117.11}},
+                {2, 12, 2, {112.5}},
+                {2, 24, 1, {119.53}},
+                {2, 24, 2, {122.75}}}},
+      {.layers = 84,
+       .hidden = 13824,
+       .heads = 64,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{8, 12, 2, {143.89}}, {8, 6, 2, {141.41}}, {8, 6, 4, {130.31}}}},
+      {.layers = 80,
+       .hidden = 13824,
+       .heads = 64,
+       .nodes = 40,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{8, 10, 4, {147.04}}}},
+      {.layers = 6,
+       .hidden = 14336,
+       .heads = 64,
+       .nodes = 1,
+       .batch = 512,
+       .precision = "fp16",
+       .rows = {{8, 1, 2, {130.43, 119.19}}}},
+      {.layers = 10,
+       .hidden = 14336,
+       .heads = 64,
+       .nodes = 1,
+       .batch = 512,
+       .precision = "fp16",
+       .rows = {{8, 1, 1, {205.52}}}},
+      {.layers = 96,
+       .hidden = 12288,
+       .heads = 64,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{8, 6, 4, {122.96}}, {1, 48, 1, {142.17}}}},
+      {.layers = 84,
+       .hidden = 13312,
+       .heads = 64,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{8, 12, 4, {125.52}},
+                {8, 6, 2, {135.55, 129.61}},
+                {8, 6, 4, {122.93}},
+                {4, 12, 2, {103.82}}}},
+      {.layers = 78,
+       .hidden = 13824,
+       .heads = 64,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{8, 6, 4, {121.28}}, {4, 12, 4, {106.72}}}},
+      {.layers = 72,
+       .hidden = 14336,
+       .heads = 16,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{8, 6, 4, {121.03}}}},
+      {.layers = 72,
+       .hidden = 14336,
+       .heads = 112,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{8, 6, 4, {138.72}}}},
+      {.layers = 72,
+       .hidden = 14336,
+       .heads = 256,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{8, 6, 4, {132.85}}}},
+      {.layers = 78,
+       .hidden = 13824,
+       .heads = 96,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{8, 6, 4, {124.75, 118.12, 118.24}},
+                {4, 12, 4, {110.31}},
+                {8, 6, 2, {133.57}},
+                {4, 6, 4, {115.55}}}},
+      {.layers = 96,
+       .hidden = 12288,
+       .heads = 96,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{8, 6, 4, {145.4}}}},
+      {.layers = 72,
+       .hidden = 14336,
+       .heads = 64,
+       .nodes = 48,
+       .batch = 1568,
+       .precision = "fp16",
+       .rows = {{8, 6, 4, {113.01}}, {8, 12, 4, {92.75}}}},
+      {.layers = 72,
+       .hidden = 14336,
+       .heads = 64,
+       .nodes = 48,
+       .batch = 2016,
+       .precision = "fp16",
+       .rows = {{8, 6, 6, {123.57}},
+                {8, 8, 4, {113.16}},
+                {8, 4, 2, {125.52}},
+                {8, 2, 1, {145.45}},
+                {8, 2, 2, {136.13}}}},
+      {.layers = 78,
+       .hidden = 13824,
+       .heads = 96,
+       .nodes = 48,
+       .batch = 512,
+       .precision = "fp16",
+       .rows = {{4, 12, 2, {35.77}}}},
+      {.layers = 78,
+       .hidden = 13824,
+       .heads = 96,
+       .nodes = 48,
+       .batch = 1024,
+       .precision = "fp16",
+       .rows = {{4, 12, 2, {59.65}}}},
+      {.layers = 106,
+       .hidden = 12288,
+       .heads = 96,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{4, 12, 2, {112.69}}}},
+      {.layers = 106,
+       .hidden = 12288,
+       .heads = 64,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "fp16",
+       .rows = {{4, 12, 2, {110.96}}}},
+      {.layers = 106,
+       .hidden = 12288,
+       .heads = 64,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "bf16",
+       .rows = {{4, 12, 2, {116.54}}}},
+      {.layers = 106,
+       .hidden = 12288,
+       .heads = 96,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "bf16",
+       .rows = {{4, 12, 4, {120.34}}}},
+      {.layers = 100,
+       .hidden = 12288,
+       .heads = 64,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "bf16",
+       .rows = {{8, 6, 4, {120.96}}}},
+      {.layers = 82,
+       .hidden = 13312,
+       .heads = 64,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "bf16",
+       .rows = {{8, 12, 4, {111.79}}, {4, 12, 2, {104.45}}}},
+      {.layers = 70,
+       .hidden = 14336,
+       .heads = 64,
+       .nodes = 48,
+       .batch = 2048,
+       .precision = "bf16",
+       .rows = {{8, 12, 2, {121.63}}, {4, 12, 2, {102.03}}, {4, 12, 4, {102.27}}}},
+  };
+  return sweeps;
+}
+
+std::string bloom_text(const Sweep& sweep) {
+  return fmt::format(R"(format: orrery/1
+name: BLOOM topology sweep
+model: {{preset: bloom-176b, sequence_length: 2048, num_layers: {}, hidden_size: {},
+        num_attention_heads: {}, num_query_groups: {}, head_dim: {}, ffn_hidden_size: {},
+        vocab_size: 250680}}
+cluster: {{gpu: a100-sxm-80gb, nodes: {}, gpus_per_node: 8, network: {{preset: omnipath-100g-4}}}}
+layout: {{tensor: 8, pipeline: {}, schedule: 1f1b, sharding: zero1}}
+batch: {{global: {}, micro: 1}}
+precision: {}
+recompute: full
+overlap: {{data: false}}
+software: megatron-deepspeed
+)",
+                     sweep.layers,
+                     sweep.hidden,
+                     sweep.heads,
+                     sweep.heads,
+                     sweep.hidden / sweep.heads,
+                     4 * sweep.hidden,
+                     sweep.nodes,
+                     sweep.nodes == 1 ? 1 : 2,
+                     sweep.batch,
+                     sweep.precision);
+}
+
+Workbench bench_of(const std::string& text) {
+  Diagnostics diagnostics;
+  const auto scenario = scenario::load_text(text, "sweep.yaml", diagnostics);
+  EXPECT_TRUE(scenario) << to_string(diagnostics);
+  PlanSpec spec;
+  auto bench = make_workbench(
+      scenario.value(),
+      spec,
+      hardware::ProfileSearch{{std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}},
+      diagnostics);
+  EXPECT_TRUE(bench) << to_string(diagnostics);
+  return std::move(bench).value();
+}
+
+struct Point {
+  std::string name;
+  double predicted = 0.0;
+  double measured = 0.0;
+  Bytes headroom;
+};
+
+std::vector<Point> estimate(const Sweep& sweep) {
+  const Workbench bench = bench_of(bloom_text(sweep));
+  Estimator estimator(bench);
+  std::vector<Point> points;
+  for (const Row& row : sweep.rows) {
+    Candidate candidate = *candidate_of(bench.base, bench);
+    candidate.tensor = row.tensor;
+    candidate.pipeline = row.pipeline;
+    candidate.micro = row.micro;
+    candidate.expert_tensor = row.tensor;
+    candidate.data = candidate.nodes * 8 / (row.tensor * row.pipeline);
+    candidate.sharding = candidate.data > 1 ? layout::Sharding::zero1 : layout::Sharding::none;
+    candidate.shard_group = candidate.data;
+    const Estimate found = estimator.estimate(candidate);
+    EXPECT_NE(found.verdict, Verdict::breaks_rule) << found.message;
+    points.push_back({fmt::format("{} layers of {}, {} heads: {}",
+                                  sweep.layers,
+                                  sweep.hidden,
+                                  sweep.heads,
+                                  tag(candidate, bench)),
+                      in_seconds(to_seconds(found.step_time)),
+                      row.mean(),
+                      found.headroom});
+  }
+  return points;
+}
+
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&values](std::size_t a, std::size_t b) {
+    return values[a] < values[b];
+  });
+  std::vector<double> result(values.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i;
+    while (end < order.size() && values[order[end]] == values[order[i]]) {
+      ++end;
+    }
+    for (std::size_t k = i; k < end; ++k) {
+      result[order[k]] = (static_cast<double>(i) + static_cast<double>(end) - 1.0) / 2.0;
+    }
+    i = end;
+  }
+  return result;
+}
+
+// Of predicted and measured times.
+double rank_correlation(const std::vector<Point>& points) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  for (const Point& point : points) {
+    predicted.push_back(point.predicted);
+    measured.push_back(point.measured);
+  }
+  const std::vector<double> a = ranks(predicted);
+  const std::vector<double> b = ranks(measured);
+  const double mean = (static_cast<double>(points.size()) - 1.0) / 2.0;
+  double ab = 0.0;
+  double aa = 0.0;
+  double bb = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += (a[i] - mean) * (b[i] - mean);
+    aa += (a[i] - mean) * (a[i] - mean);
+    bb += (b[i] - mean) * (b[i] - mean);
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
+// How much longer the layout with the least predicted time took than the fastest that was measured.
+double regret(const std::vector<Point>& points) {
+  const auto chosen =
+      std::min_element(points.begin(), points.end(), [](const Point& a, const Point& b) {
+        return a.predicted < b.predicted;
+      });
+  const auto best =
+      std::min_element(points.begin(), points.end(), [](const Point& a, const Point& b) {
+        return a.measured < b.measured;
+      });
+  fmt::print(
+      "{} layouts: rank correlation {:.3f}, chosen {} ({:.2f} s predicted, {:.2f} s measured, "
+      "best {:.2f} s), {:.1f} % slower\n",
+      points.size(),
+      rank_correlation(points),
+      chosen->name,
+      chosen->predicted,
+      chosen->measured,
+      best->measured,
+      (chosen->measured / best->measured - 1.0) * 100.0);
+  return chosen->measured / best->measured - 1.0;
+}
+
+std::vector<Point> with_headroom(std::vector<Point> points, Bytes headroom) {
+  std::erase_if(points, [headroom](const Point& point) { return point.headroom < headroom; });
+  return points;
+}
+
+constexpr double kRankBar = 0.9;
+constexpr double kRegretBar = 0.03;
+
+TEST(PlanQuality, RanksTheWholeBloomTopologySweep) {
+  std::vector<Point> all;
+  for (const Sweep& sweep : bloom_sweeps()) {
+    const std::vector<Point> points = estimate(sweep);
+    all.insert(all.end(), points.begin(), points.end());
+  }
+  EXPECT_GE(all.size(), 50U);
+  EXPECT_LE(regret(all), kRegretBar);
+  EXPECT_GE(rank_correlation(all), kRankBar);
+}
+
+// The layout that the sweep ended with, among all that ran the full batch on 384 GPUs.
+TEST(PlanQuality, ChoosesTheTopologyThatBloomWasTrainedWith) {
+  std::vector<Point> all;
+  for (const Sweep& sweep : bloom_sweeps()) {
+    if (sweep.batch == 2048 && sweep.nodes == 48) {
+      const std::vector<Point> points = estimate(sweep);
+      all.insert(all.end(), points.begin(), points.end());
+    }
+  }
+  EXPECT_LE(regret(all), kRegretBar);
+}
+
+// One model, one batch, thirteen layouts. Without room in memory the choice is TP 4 PP 6 DP 16 with
+// four sequences, measured 5 % behind the best with 75 of 80 GB in use (the other run that full,
+// with 78 layers, is 5 % behind its prediction as well): the caching allocator has to give blocks
+// back and take them again, which the model does not know. A plan that leaves a tenth of the memory
+// free does not go there.
+TEST(PlanQuality, ChoosesAmongTheLayoutsOfOneBloomModel) {
+  for (const Sweep& sweep : bloom_sweeps()) {
+    if (sweep.rows.size() < 10) {
+      continue;
+    }
+    const std::vector<Point> points = estimate(sweep);
+    EXPECT_GE(rank_correlation(points), kRankBar);
+    EXPECT_LE(regret(points), 0.06);
+    EXPECT_LE(regret(with_headroom(points, gibibytes(8.0))), kRegretBar);
+  }
+}
+
+// --- InternEvo -----------------------------------------------------------------------------------
+
+struct ShardRow {
+  std::int32_t tensor = 1;
+  std::int32_t micro = 1;
+  std::int32_t shard_group = 1;
+  double seconds = 0.0;
+};
+
+const std::map<int, std::vector<ShardRow>>& internevo_rows() {
+  static const std::map<int, std::vector<ShardRow>> rows = {
+      {8, {{1, 2, 8, 4.0335}, {1, 2, 8, 4.0177}, {2, 4, 4, 4.2868}, {2, 4, 4, 4.3563}}},
+      {16, {{1, 2, 16, 4.2644}, {1, 2, 8, 4.1594}, {2, 4, 4, 4.479}}},
+      {32, {{1, 2, 8, 4.1807}, {2, 4, 16, 4.7148}, {2, 4, 4, 4.4826}}},
+      {64, {{1, 2, 64, 4.4401}, {1, 2, 8, 4.1542}, {2, 4, 32, 4.7656}, {2, 4, 4, 4.4888}}},
+      {128, {{1, 2, 8, 4.1711}, {2, 4, 4, 4.4875}}},
+      {256, {{1, 2, 8, 4.1796}, {2, 4, 128, 5.2954}, {2, 4, 4, 4.4851}}},
+      {512, {{1, 2, 512, 5.7267}, {1, 2, 8, 4.2722}, {2, 4, 256, 5.4759}, {2, 4, 4, 4.5651}}},
+      {1024, {{1, 2, 1024, 7.2144}, {2, 4, 512, 5.8829}}}};
+  return rows;
+}
+
+std::string internevo_text(int gpus) {
+  return fmt::format(R"(format: orrery/1
+name: InternEvo 7B
+model: {{num_layers: 32, hidden_size: 4096, num_attention_heads: 32, num_query_groups: 32,
+        ffn_hidden_size: 10924, gated_mlp: true, vocab_size: 103168, sequence_length: 2048}}
+cluster: {{gpu: a100-sxm-80gb, nodes: {}, gpus_per_node: 8,
+          network: {{nic_rate: 100Gbps, nics_per_node: 4, fabric: roce}}}}
+layout: {{sharding: zero1}}
+batch: {{global: {}, micro: 2}}
+precision: bf16
+overlap: {{data: true}}
+software: internevo
+)",
+                     gpus / 8,
+                     8 * gpus);
+}
+
+// Sharding over all ranks or inside groups, tensor 1 or 2: what is chosen at each size, and the
+// order of all.
+TEST(PlanQuality, ChoosesTheShardGroupsOfInternEvo) {
+  std::vector<Point> all;
+  for (const auto& [gpus, rows] : internevo_rows()) {
+    const Workbench bench = bench_of(internevo_text(gpus));
+    Estimator estimator(bench);
+    std::vector<Point> points;
+    for (const ShardRow& row : rows) {
+      Candidate candidate = *candidate_of(bench.base, bench);
+      candidate.tensor = row.tensor;
+      candidate.expert_tensor = row.tensor;
+      candidate.data = gpus / row.tensor;
+      candidate.micro = row.micro;
+      candidate.shard_group = row.shard_group;
+      const Estimate found = estimator.estimate(candidate);
+      EXPECT_NE(found.verdict, Verdict::breaks_rule) << found.message;
+      points.push_back({tag(candidate, bench),
+                        in_seconds(to_seconds(found.step_time)),
+                        row.seconds,
+                        found.headroom});
+    }
+    EXPECT_LE(regret(points), kRegretBar);
+    all.insert(all.end(), points.begin(), points.end());
+  }
+  EXPECT_GE(rank_correlation(all), kRankBar);
+}
+
+}  // namespace
+}  // namespace orrery::plan::test

@@ -1,0 +1,161 @@
+// The search finds what trying every layout finds, whoever does the work.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "tests/unit/plan/plan_fixture.hpp"
+
+namespace orrery::plan::test {
+namespace {
+
+std::vector<std::string> names(const std::vector<Ranked>& list, const Workbench& bench) {
+  std::vector<std::string> result;
+  for (const Ranked& ranked : list) {
+    result.push_back(
+        fmt::format("{} {}", tag(ranked.candidate, bench), ranked.estimate.step_time.ns));
+  }
+  return result;
+}
+
+// Every layout estimated by itself, sorted.
+std::vector<std::string> brute_force(const Bench& bench, std::size_t keep) {
+  std::vector<std::pair<double, std::string>> fitting;
+  for (const Candidate& candidate : layouts(bench.space, bench.bench)) {
+    Estimator estimator(bench.bench, bench.spec.constraints.memory_headroom);
+    const Estimate estimate = estimator.estimate(candidate);
+    if (estimate.verdict == Verdict::fits) {
+      fitting.emplace_back(
+          static_cast<double>(estimate.step_time.ns) / candidate.global_batch,
+          fmt::format("{} {}", tag(candidate, bench.bench), estimate.step_time.ns));
+    }
+  }
+  std::stable_sort(fitting.begin(), fitting.end(), [](const auto& a, const auto& b) {
+    return a.first < b.first;
+  });
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < std::min(keep, fitting.size()); ++i) {
+    result.push_back(fitting[i].second);
+  }
+  return result;
+}
+
+PlanSpec few_degrees() {
+  PlanSpec spec;
+  spec[Axis::tensor] = listed({"1", "2", "4", "8"});
+  spec[Axis::context] = listed({"1", "2"});
+  spec[Axis::pipeline] = listed({"1", "2", "4"});
+  spec[Axis::micro] = listed({"1", "2", "4"});
+  spec[Axis::recompute] = listed({"none", "selective", "full"});
+  return spec;
+}
+
+constexpr std::int64_t kKept = 20;
+
+TEST(Search, OfASmallSpaceEqualsTryingEveryLayout) {
+  for (const std::string& text : {dense_text(), mixture_text()}) {
+    const Bench bench = make_bench(text, few_degrees());
+    const SearchResult result =
+        search(bench.bench, bench.space, bench.spec, {.threads = 2, .keep = kKept});
+    EXPECT_EQ(names(result.best, bench.bench), brute_force(bench, kKept));
+    EXPECT_TRUE(result.complete);
+  }
+}
+
+TEST(Search, LeavesOutOnlyWhatCannotBeAmongTheBest) {
+  for (const std::string& text : {dense_text(), mixture_text()}) {
+    PlanSpec spec = few_degrees();
+    spec[Axis::nodes] = listed({"1", "2", "4"});
+    const Bench bench = make_bench(text, spec);
+    const SearchResult pruned =
+        search(bench.bench, bench.space, bench.spec, {.threads = 2, .keep = kKept});
+    const SearchResult all =
+        search(bench.bench, bench.space, bench.spec, {.threads = 2, .keep = kKept, .prune = false});
+    EXPECT_EQ(names(pruned.best, bench.bench), names(all.best, bench.bench));
+    EXPECT_EQ(names(pruned.front, bench.bench), names(all.front, bench.bench));
+    EXPECT_EQ(names(pruned.misses, bench.bench), names(all.misses, bench.bench));
+    EXPECT_EQ(pruned.counts.layouts, all.counts.layouts);
+  }
+}
+
+TEST(Search, DoesNotDependOnTheNumberOfThreads) {
+  const Bench bench = make_bench(mixture_text(), few_degrees());
+  const SearchResult one = search(bench.bench, bench.space, bench.spec, {.threads = 1});
+  for (const int threads : {2, 5}) {
+    const SearchResult many = search(bench.bench, bench.space, bench.spec, {.threads = threads});
+    EXPECT_EQ(names(many.best, bench.bench), names(one.best, bench.bench));
+    EXPECT_EQ(names(many.misses, bench.bench), names(one.misses, bench.bench));
+    EXPECT_EQ(many.counts.estimated, one.counts.estimated);
+    EXPECT_EQ(many.counts.bounded, one.counts.bounded);
+    EXPECT_EQ(many.counts.over_memory, one.counts.over_memory);
+  }
+}
+
+TEST(Search, CountsEveryLayoutOnce) {
+  const Bench bench = make_bench(dense_text(), few_degrees());
+  for (const bool prune : {true, false}) {
+    const SearchCounts counts =
+        search(bench.bench, bench.space, bench.spec, {.prune = prune}).counts;
+    EXPECT_EQ(counts.layouts,
+              counts.fits + counts.over_memory + counts.over_host_memory + counts.breaks_rule +
+                  counts.bounded);
+    EXPECT_LE(counts.estimated, counts.layouts);
+  }
+}
+
+TEST(Search, NeverKeepsWhatAConstraintForbids) {
+  PlanSpec spec = few_degrees();
+  spec.constraints.memory_headroom = gibibytes(20.0);
+  spec.constraints.tensor_within_nvlink = true;
+  const Bench bench = make_bench(mixture_text(), spec);
+  const SearchResult result = search(bench.bench, bench.space, bench.spec, {.keep = 1000});
+  ASSERT_FALSE(result.best.empty());
+  for (const Ranked& ranked : result.best) {
+    EXPECT_GE(ranked.estimate.headroom, gibibytes(20.0)) << tag(ranked.candidate, bench.bench);
+    EXPECT_LE(ranked.candidate.tensor, 8);
+  }
+}
+
+TEST(Search, MissesAreFasterThanTheBestAndDoNotFit) {
+  const Bench bench = make_bench(mixture_text(), few_degrees());
+  const SearchResult result = search(bench.bench, bench.space, bench.spec, {});
+  ASSERT_FALSE(result.best.empty());
+  for (const Ranked& miss : result.misses) {
+    EXPECT_EQ(miss.estimate.verdict, Verdict::over_memory);
+    EXPECT_LT(miss.score, result.best.front().score);
+  }
+}
+
+TEST(Search, StopsWhenAsked) {
+  const Bench bench = make_bench(dense_text());
+  std::stop_source source;
+  const SearchResult result = search(
+      bench.bench,
+      bench.space,
+      bench.spec,
+      {.threads = 1, .stop = source.get_token(), .progress = [&source](std::int64_t, std::int64_t) {
+         source.request_stop();
+       }});
+  EXPECT_FALSE(result.complete);
+}
+
+TEST(Search, FewerGpusWinWhereTheDeadlineAllows) {
+  PlanSpec spec = few_degrees();
+  spec[Axis::nodes] = listed({"1", "2", "4"});
+  spec.objective = Objective::fewest_gpus;
+  const Bench bench = make_bench(dense_text(), spec);
+  const SearchResult free = search(bench.bench, bench.space, bench.spec, {});
+  ASSERT_FALSE(free.best.empty());
+  EXPECT_EQ(free.best.front().candidate.nodes, 1);
+  // A deadline that the best layout of one node just misses.
+  const double sequences = 1000.0;
+  const double one = in_seconds(to_seconds(free.best.front().estimate.step_time)) /
+                     free.best.front().candidate.global_batch * sequences;
+  PlanSpec late = bench.spec;
+  late.deadline = seconds(one * 0.99);
+  const SearchResult met = search(bench.bench, bench.space, late, {.sequences = sequences});
+  EXPECT_EQ(met.best.front().candidate.nodes, 2);
+}
+
+}  // namespace
+}  // namespace orrery::plan::test
