@@ -52,7 +52,7 @@ KnownPasses described(const Costing& costing) {
 }  // namespace
 
 // Groups and hops follow from the degrees: the order of the axes and the cluster stay.
-const KnownPlaces& CostMemo::places(const StepInput& input) {
+KnownPlaces& CostMemo::places(const StepInput& input) {
   constexpr std::size_t kMost = 1024;
   constexpr std::uint64_t kBasis = 0xcbf29ce484222325U;
   const layout::Layout& layout = input.layout;
@@ -73,7 +73,7 @@ const KnownPlaces& CostMemo::places(const StepInput& input) {
   }
   const auto [known, is_new] = places_.try_emplace(hash);
   if (is_new || known->second.degrees != degrees) {
-    known->second = {degrees, placements(input), {}};
+    known->second = {degrees, placements(input), {}, {}};
     const layout::RankMap map(layout);
     for (std::int64_t d = 0; layout.pipeline > 1 && d < layout.pipeline; ++d) {
       known->second.hops.push_back(layout::place_hop(map, layout, d, input.cluster));

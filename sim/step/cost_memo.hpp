@@ -49,18 +49,29 @@ struct KnownPasses {
   std::array<std::optional<Bytes>, 3> empty_gradients = {};  // dense, mixture, both kinds of layers
 };
 
+// What it costs to keep the replicas of so many parameters in step.
+struct ReplicaParts {
+  double dense = 0.0;
+  double expert = 0.0;
+  layout::Sharding sharding = layout::Sharding::none;
+  Parts gradient_reduce = {};
+  Parts parameter_gather = {};
+  Parts parameter_gather_again = {};
+};
+
 // Where the groups of a layout lie, and the hops of its pipeline: by the degrees.
 struct KnownPlaces {
   std::array<std::int64_t, 7> degrees{};
   cost::Placements places;
-  std::vector<layout::HopPlacement> hops;  // from each pipeline device to the next
+  std::vector<layout::HopPlacement> hops;   // from each pipeline device to the next
+  std::vector<ReplicaParts> replicas = {};  // of the buckets seen
 };
 
 class CostMemo {
  public:
   // The references hold until the next call.
   [[nodiscard]] KnownPasses& passes(const Costing& costing);
-  [[nodiscard]] const KnownPlaces& places(const StepInput& input);
+  [[nodiscard]] KnownPlaces& places(const StepInput& input);
 
  private:
   std::unordered_map<std::uint64_t, std::unique_ptr<KnownPasses>> known_;

@@ -75,7 +75,8 @@ struct BucketContent {
 // The distinct buckets of all chunks; only what occurs is costed, and only once.
 class BucketTable {
  public:
-  BucketTable(const Costing& costing, KnownPasses& known) : costing_(costing), known_(known) {}
+  BucketTable(const Costing& costing, KnownPasses& known, KnownPlaces* places)
+      : costing_(costing), known_(known), places_(places) {}
 
   std::uint32_t index_of(const BucketContent& content) {
     const auto known = std::find(contents_.begin(), contents_.end(), content);
@@ -111,11 +112,13 @@ class BucketTable {
                                         const model::ShardParameters& held) const;
   const LayerCosts& layer_costs(std::size_t sort, std::int64_t layer, model::Recompute policy);
 
+  [[nodiscard]] ReplicaParts replica_parts(const model::ShardParameters& held) const;
   const LayerCosts& embedding_costs();
   const LayerCosts& head_costs();
 
   const Costing& costing_;
   KnownPasses& known_;
+  KnownPlaces* places_;
   std::vector<BucketContent> contents_;
   std::vector<BucketCosts> buckets_;
 };
@@ -153,6 +156,33 @@ const LayerCosts& BucketTable::head_costs() {
             .forward;
   }
   return *known;
+}
+
+// Buckets of the same size on the same groups cost the same.
+ReplicaParts BucketTable::replica_parts(const model::ShardParameters& held) const {
+  const layout::Sharding sharding = costing_.input.layout.sharding;
+  if (places_ != nullptr) {
+    for (const ReplicaParts& known : places_->replicas) {
+      if (known.dense == held.dense && known.expert == held.expert && known.sharding == sharding) {
+        return known;
+      }
+    }
+  }
+  ReplicaParts bucket{.dense = held.dense, .expert = held.expert, .sharding = sharding};
+  const cost::Placements& places = costing_.places;
+  const ReplicaGroups dense = {places.data, places.shard, places.replica};
+  const ReplicaGroups expert = {places.expert_data, places.expert_shard, places.expert_replica};
+  add_reduction(ReplicaSink(bucket.gradient_reduce), costing_, held.dense, dense);
+  add_reduction(ReplicaSink(bucket.gradient_reduce), costing_, held.expert, expert);
+  add_gather(ReplicaSink(bucket.parameter_gather), costing_, held.dense, dense);
+  add_gather(ReplicaSink(bucket.parameter_gather), costing_, held.expert, expert);
+  add_gather_again(ReplicaSink(bucket.parameter_gather_again), costing_, held.dense, dense);
+  add_gather_again(ReplicaSink(bucket.parameter_gather_again), costing_, held.expert, expert);
+  constexpr std::size_t kMost = 64;
+  if (places_ != nullptr && places_->replicas.size() < kMost) {
+    places_->replicas.push_back(bucket);
+  }
+  return bucket;
 }
 
 BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
@@ -194,15 +224,10 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
   held.dense += content.shared_table;
   bucket.parameters = held.dense + held.expert;
   bucket.held = held;
-  const cost::Placements& places = costing_.places;
-  const ReplicaGroups dense = {places.data, places.shard, places.replica};
-  const ReplicaGroups expert = {places.expert_data, places.expert_shard, places.expert_replica};
-  add_reduction(ReplicaSink(bucket.gradient_reduce), costing_, held.dense, dense);
-  add_reduction(ReplicaSink(bucket.gradient_reduce), costing_, held.expert, expert);
-  add_gather(ReplicaSink(bucket.parameter_gather), costing_, held.dense, dense);
-  add_gather(ReplicaSink(bucket.parameter_gather), costing_, held.expert, expert);
-  add_gather_again(ReplicaSink(bucket.parameter_gather_again), costing_, held.dense, dense);
-  add_gather_again(ReplicaSink(bucket.parameter_gather_again), costing_, held.expert, expert);
+  const ReplicaParts replica = replica_parts(held);
+  bucket.gradient_reduce = replica.gradient_reduce;
+  bucket.parameter_gather = replica.parameter_gather;
+  bucket.parameter_gather_again = replica.parameter_gather_again;
   for (Parts* parts :
        {&bucket.forward, &bucket.backward, &bucket.backward_input, &bucket.backward_weight}) {
     apply_jitter(*parts, costing_);
@@ -389,10 +414,10 @@ StageCosts stage_costs(const StepInput& input,
                        const std::vector<std::vector<int>>& buckets,
                        CostMemo* memo) {
   CostMemo own;
-  const KnownPlaces* places = memo != nullptr ? &memo->places(input) : nullptr;
+  KnownPlaces* places = memo != nullptr ? &memo->places(input) : nullptr;
   const Costing costing = make_costing(input, costs, places != nullptr ? &places->places : nullptr);
   KnownPasses& passes = (memo != nullptr ? *memo : own).passes(costing);
-  BucketTable table(costing, passes);
+  BucketTable table(costing, passes, places);
   StageCosts result;
   result.known = memo != nullptr ? &passes : nullptr;
   std::vector<bool> hops_on_network;
