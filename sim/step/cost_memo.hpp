@@ -46,6 +46,7 @@ struct KnownPasses {
   std::optional<LayerCosts> embedding = {};
   std::array<std::optional<LayerCosts>, model::kRecomputePolicies> head = {};
   std::array<std::optional<LayerBytes>, kLayerSorts> bytes = {};  // by sort
+  NarrowElements narrow_elements = {};
   std::array<std::optional<Bytes>, 3> empty_gradients = {};  // dense, mixture, both kinds of layers
 };
 

@@ -39,6 +39,7 @@ struct Costing {
   bool overlaps_experts = false;  // their all-to-all may run beside compute
   bool combines = false;          // and forwards run together with backwards
   MaskedAttention masked = {};
+  NarrowElements* narrow_elements = nullptr;  // known from steps of the same shape
 };
 
 // `places`: those of placements(input) where they are known.

@@ -169,7 +169,10 @@ Bytes empty_gradients(const StepInput& input,
 
 // Copies of the weights in 8 or 4 bits, as they are and transposed, that the stack keeps from one
 // micro-batch to the next.
-Bytes cached_weights(const StepInput& input, const cost::CostModel& costs, std::int64_t device) {
+Bytes cached_weights(const StepInput& input,
+                     const cost::CostModel& costs,
+                     std::int64_t device,
+                     NarrowElements* of_layer) {
   const model::PrecisionSpec& precision = input.spec.precision;
   const bool gathered =
       input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
@@ -178,7 +181,7 @@ Bytes cached_weights(const StepInput& input, const cost::CostModel& costs, std::
   }
   const model::CastTraffic cast =
       model::cast_traffic(precision.activation, precision.compute, precision.fp8_scaling);
-  return bytes(narrow_weight_elements(input, costs, device) * cast.written);
+  return bytes(narrow_weight_elements(input, costs, device, of_layer) * cast.written);
 }
 
 // Takes what waits on the host out of the GPU's memory; two buckets of it stay as buffers.

@@ -34,7 +34,8 @@ using EmptyGradients = std::array<std::optional<Bytes>, 3>;
 
 [[nodiscard]] Bytes cached_weights(const StepInput& input,
                                    const cost::CostModel& costs,
-                                   std::int64_t device);
+                                   std::int64_t device,
+                                   NarrowElements* of_layer);
 
 void move_states(const StepInput& input,
                  const cost::CostModel& costs,

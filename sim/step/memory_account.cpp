@@ -201,12 +201,15 @@ bool has_transient_gradients(const StepInput& input, const cost::CostModel& cost
 struct KnownSizes {
   explicit KnownSizes(KnownPasses* known)
       : layers(known != nullptr ? known->bytes : own_layers),
-        empty(known != nullptr ? known->empty_gradients : own_empty) {}
+        empty(known != nullptr ? known->empty_gradients : own_empty),
+        narrow(known != nullptr ? &known->narrow_elements : &own_narrow) {}
 
   LayerTable own_layers;
   EmptyGradients own_empty;
+  NarrowElements own_narrow;
   LayerTable& layers;
   EmptyGradients& empty;
+  NarrowElements* narrow;
 };
 
 // Everything of one pipeline device; `walk` fills the terms that depend on the moment.
@@ -227,7 +230,7 @@ StageMemory device_memory(const StepInput& input,
       (input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp) &&
       costs.software().shards_master && !input.spec.offload.any();
   memory.parameters = master_is_shard ? Bytes{} : states.parameters;
-  memory.parameters += cached_weights(input, costs, d);
+  memory.parameters += cached_weights(input, costs, d, sizes.narrow);
   memory.gradients = states.gradients;
   memory.optimizer = states.optimizer;
   const CommunicationBytes communication = communication_bytes(input, costs, stage_costs, d);

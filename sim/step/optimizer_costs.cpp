@@ -36,7 +36,8 @@ double relative_traffic(const model::PrecisionSpec& precision) {
 // The new weights brought to 8 or 4 bits, once per step.
 void add_weight_casts(Parts& parts, const Costing& costing, std::int64_t device) {
   const model::PrecisionSpec& precision = costing.input.spec.precision;
-  const double elements = narrow_weight_elements(costing.input, costing.costs, device);
+  const double elements =
+      narrow_weight_elements(costing.input, costing.costs, device, costing.narrow_elements);
   if (elements == 0.0 || precision.casts_weights) {
     return;
   }

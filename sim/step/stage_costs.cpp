@@ -415,8 +415,9 @@ StageCosts stage_costs(const StepInput& input,
                        CostMemo* memo) {
   CostMemo own;
   KnownPlaces* places = memo != nullptr ? &memo->places(input) : nullptr;
-  const Costing costing = make_costing(input, costs, places != nullptr ? &places->places : nullptr);
+  Costing costing = make_costing(input, costs, places != nullptr ? &places->places : nullptr);
   KnownPasses& passes = (memo != nullptr ? *memo : own).passes(costing);
+  costing.narrow_elements = &passes.narrow_elements;
   BucketTable table(costing, passes, places);
   StageCosts result;
   result.known = memo != nullptr ? &passes : nullptr;

@@ -166,10 +166,15 @@ struct StageCosts {
 [[nodiscard]] model::Recompute recompute_policy(const RecomputeSpec& spec,
                                                 std::int64_t index_in_chunk);
 
-// Elements of a device's weights that are multiplied in 8 or 4 bits; 0 in 16 bit.
+// Of a layer without and with a mixture of experts, as far as known.
+using NarrowElements = std::array<std::optional<double>, 2>;
+
+// Elements of a device's weights that are multiplied in 8 or 4 bits; 0 in 16 bit. `of_layer`: known
+// from steps of the same shape, or nullptr.
 [[nodiscard]] double narrow_weight_elements(const StepInput& input,
                                             const cost::CostModel& costs,
-                                            std::int64_t device);
+                                            std::int64_t device,
+                                            NarrowElements* of_layer = nullptr);
 
 // The placements of all groups a layer's collectives use.
 [[nodiscard]] cost::Placements placements(const StepInput& input);
