@@ -191,11 +191,9 @@ TEST(PlanQuality, ChoosesTheTopologyThatBloomWasTrainedWith) {
   EXPECT_LE(regret(all), kRegretBar);
 }
 
-// One model, one batch, thirteen layouts. Without room in memory the choice is TP 4 PP 6 DP 16 with
-// four sequences, measured 5 % behind the best with 75 of 80 GB in use (the other run that full,
-// with 78 layers, is 5 % behind its prediction as well): the caching allocator has to give blocks
-// back and take them again, which the model does not know. A plan that leaves a tenth of the memory
-// free does not go there.
+// One model, one batch, thirteen layouts: the choice is within the 3 % to which a run repeats. With
+// a tenth of the memory kept free it is the measured best: the caching allocator of a GPU that is
+// nearly full has to give blocks back and take them again, which the model does not know.
 TEST(PlanQuality, ChoosesAmongTheLayoutsOfOneBloomModel) {
   for (const Sweep& sweep : kBloomSweeps) {
     if (sweep.rows.size() < 10) {
@@ -203,7 +201,7 @@ TEST(PlanQuality, ChoosesAmongTheLayoutsOfOneBloomModel) {
     }
     const std::vector<Point> points = estimate(sweep);
     EXPECT_GE(rank_correlation(points), kRankBar);
-    EXPECT_LE(regret(points), 0.06);
+    EXPECT_LE(regret(points), kRegretBar);
     EXPECT_LE(regret(with_headroom(points, gibibytes(8.0))), kRegretBar);
   }
 }

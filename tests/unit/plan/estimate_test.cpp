@@ -41,7 +41,7 @@ void expect_equal(const Bench& bench, Estimator& estimator, const Candidate& can
 
 // Every candidate after another one: what is kept from the one before must not show.
 void expect_equal_at_random(const std::string& text, const PlanSpec& spec, std::uint32_t seed) {
-  constexpr int kTried = 25;
+  constexpr int kTried = 12;
   const Bench bench = make_bench(text, spec);
   const std::vector<Candidate> all = layouts(bench.space, bench.bench);
   ASSERT_FALSE(all.empty());
@@ -95,7 +95,7 @@ TEST(Estimate, OfAMixtureOfExpertsIsThatOfRunToTheBit) {
 
 // A bound never exceeds the step, and knows the memory.
 void expect_bounded_at_random(const std::string& text, const PlanSpec& spec, std::uint32_t seed) {
-  constexpr int kTried = 120;
+  constexpr int kTried = 40;
   const Bench bench = make_bench(text, spec);
   const std::vector<Candidate> all = layouts(bench.space, bench.bench);
   std::mt19937 random(seed);
