@@ -31,7 +31,7 @@ int explain_window(int argc, char** argv) {
   return orrery::cli::run_guarded([argc, argv] {
     CLI::App app("The desktop program: edit scenarios and see their answer", "orrery gui");
     std::vector<std::string> files;
-    app.add_option("FILE", files, "Scenarios to open");
+    app.add_option("FILE", files, "Scenarios, traces and saved answers to open");
     static_cast<void>(orrery::cli::parse_program(app, argc, argv, "gui"));
     return orrery::cli::ExitCode::ok;
   });
@@ -48,7 +48,7 @@ QStringList words_of(int argc, char** argv) {
 int show_window(const QStringList& files) {
   orrery::gui::MainWindow window;
   for (const QString& file : files) {
-    window.open_file(file);
+    window.open_path(file);
   }
   window.show();
   return QApplication::exec();

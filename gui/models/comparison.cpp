@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gui/models/text.hpp"
+#include "gui/timeline/side_by_side.hpp"
 #include "sim/report/difference.hpp"
 #include "sim/scenario/stated_keys.hpp"
 
@@ -32,6 +33,9 @@ Table differing_keys_table(std::span<const Candidate> candidates) {
   Table table{"What they state", {"key"}, {}};
   std::vector<std::string> texts;
   for (const Candidate& candidate : candidates) {
+    if (candidate.saved) {
+      continue;  // a saved answer does not hold its scenario
+    }
     table.heads.push_back(candidate.title);
     texts.push_back(candidate.outcome ? candidate.outcome->text : std::string());
   }
@@ -48,17 +52,18 @@ Table differing_keys_table(std::span<const Candidate> candidates) {
 
 Table differences_table(std::span<const Candidate> candidates) {
   Table table{"What comes out", {"", "figure"}, {}};
-  std::vector<const report::Evaluation*> evaluations;
+  std::vector<report::ComparedAnswer> answers;
   for (const Candidate& candidate : candidates) {
-    if (candidate.outcome && candidate.outcome->evaluation) {
-      evaluations.push_back(candidate.outcome->evaluation.get());
+    if (candidate.answered()) {
+      answers.push_back(candidate.saved ? report::compared(*candidate.saved)
+                                        : report::compared(*candidate.outcome->evaluation));
       table.heads.push_back(candidate.title);
-      if (evaluations.size() > 1) {
+      if (answers.size() > 1) {
         table.heads.emplace_back("change");
       }
     }
   }
-  for (const report::DifferenceRow& row : report::differences(evaluations)) {
+  for (const report::DifferenceRow& row : report::differences(answers)) {
     std::vector<Cell> cells = {{.text = qt(row.group), .tone = Tone::faint},
                                {.text = row.group == "metric" ? spoken(row.name) : qt(row.name)}};
     for (std::size_t i = 0; i < row.values.size(); ++i) {
@@ -76,6 +81,27 @@ Table differences_table(std::span<const Candidate> candidates) {
     table.rows.push_back(std::move(cells));
   }
   return table;
+}
+
+timeline::Levels timelines_beside(std::span<const Candidate> candidates, const std::string& level) {
+  timeline::SideBySide sides;
+  int count = 0;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.outcome) {
+      continue;
+    }
+    for (const timeline::Level& one : candidate.outcome->levels) {
+      if (one.name == level) {
+        sides.add({candidate.title.toStdString(), one.store, one.store->range()});
+        ++count;
+      }
+    }
+  }
+  if (count < 2) {
+    return {};
+  }
+  auto store = sides.build();
+  return {{level, level, std::move(store), {}, "the scenarios one below the other, from zero"}};
 }
 
 }  // namespace orrery::gui

@@ -1,17 +1,26 @@
 #pragma once
 
-// How do two or more scenarios differ, in what they state and in what comes out? Two tables.
+// How do two or more scenarios differ, in what they state, in what comes out, and in time? Two
+// tables, and their timelines on one axis.
 
+#include <memory>
 #include <span>
+#include <string>
 
 #include "gui/models/evaluation_job.hpp"
 #include "gui/models/table.hpp"
+#include "sim/report/saved_evaluation.hpp"
 
 namespace orrery::gui {
 
 struct Candidate {
   QString title;
-  OutcomePtr outcome;  // null: not evaluated yet
+  OutcomePtr outcome;  // null: not evaluated yet, or a saved answer
+  std::shared_ptr<const report::SavedEvaluation> saved = {};
+
+  [[nodiscard]] bool answered() const {
+    return saved != nullptr || (outcome != nullptr && outcome->evaluation != nullptr);
+  }
 };
 
 // Keys that they do not state alike, a column for each candidate.
@@ -20,5 +29,10 @@ struct Candidate {
 // Metrics and ledger categories: value of the first, value and change of every other. Candidates
 // without an evaluation have empty columns.
 [[nodiscard]] Table differences_table(std::span<const Candidate> candidates);
+
+// The timelines of this level ("run" or "step") one below the other, all from zero; empty when
+// fewer than two candidates have it.
+[[nodiscard]] timeline::Levels timelines_beside(std::span<const Candidate> candidates,
+                                                const std::string& level);
 
 }  // namespace orrery::gui

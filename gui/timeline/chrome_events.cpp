@@ -4,92 +4,42 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <limits>
 
+#include "gui/timeline/kernel_category.hpp"
 #include "sim/base/format.hpp"
+#include "sim/trace/gpu_activity.hpp"
 
 namespace orrery::timeline {
 
 namespace {
 
-constexpr std::int64_t kNanosecondsPerMicrosecond = 1000;
-constexpr std::int64_t kLongest = std::int64_t{1} << 61U;
-
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-bool is_digits(std::string_view text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+Category category_of_kernel(const trace::KernelKind& kind, const TraceEvent& event) {
+  if (kind.work != trace::Work::communication) {
+    return category_of(kind.work);
+  }
+  const trace::Operation stated = trace::operation_of(event.collective);
+  const trace::Operation operation = stated == trace::Operation::none ? kind.operation : stated;
+  if (operation == trace::Operation::other && event.group_description.empty()) {
+    return Category::collective;
+  }
+  const trace::CommunicationGroup group{event.group, event.group_description, {}, event.group_size};
+  return category_of(trace::axis_of(operation, group, {}, {}).axis, operation);
 }
 
-// "12.34e5" and the like: rounded once.
-std::optional<std::int64_t> by_floating_point(std::string_view text) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  value *= static_cast<double>(kNanosecondsPerMicrosecond);
-  if (error != std::errc() || end != text.data() + text.size() ||
-      !(std::abs(value) < static_cast<double>(kLongest))) {
-    return std::nullopt;
-  }
-  return std::llround(value);
-}
-
-}  // namespace
-
-std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds) {
-  const bool negative = microseconds.starts_with('-');
-  const std::string_view digits = microseconds.substr(negative ? 1 : 0);
-  const std::size_t point = digits.find('.');
-  const std::string_view whole = digits.substr(0, point);
-  std::string_view rest = point == std::string_view::npos ? "" : digits.substr(point + 1);
-  constexpr std::size_t kDecimals = 3;
-  if (!is_digits(whole) || (!rest.empty() && !is_digits(rest)) || rest.size() > kDecimals) {
-    return by_floating_point(microseconds);
-  }
-  std::string fraction(rest);
-  fraction.resize(kDecimals, '0');
-  std::int64_t us = 0;
-  std::int64_t ns = 0;
-  const auto parsed = std::from_chars(whole.data(), whole.data() + whole.size(), us);
-  std::from_chars(fraction.data(), fraction.data() + fraction.size(), ns);
-  if (parsed.ec != std::errc() || us > kLongest / kNanosecondsPerMicrosecond) {
-    return std::nullopt;
-  }
-  const std::int64_t sum = us * kNanosecondsPerMicrosecond + ns;
-  return negative ? -sum : sum;
-}
-
-void TraceEvent::clear() {
-  phase = 0;
-  for (std::string* text : {&name, &category, &process, &thread, &id, &argument_name}) {
-    text->clear();
-  }
-  time.reset();
-  duration.reset();
-  argument_order.reset();
-  numbers.clear();
-}
-
-Category category_of(const TraceEvent& event) {
+// Of what is no work of a GPU.
+Category category_by_words(const TraceEvent& event) {
   struct Rule {
     std::string_view part;
     Category category;
   };
 
-  // The names of Kineto's kernels and categories, and those of `orrery export`.
-  static constexpr std::array<Rule, 25> kByName = {{
-      {"AllReduce", Category::data_reduce},
-      {"ReduceScatter", Category::data_reduce},
-      {"AllGather", Category::data_gather},
-      {"AllToAll", Category::expert},
-      {"SendRecv", Category::pipeline},
-      {"nccl", Category::collective},
-      {"Memcpy", Category::copy},
-      {"Memset", Category::copy},
+  // The words of `orrery export` (sim/report/trace_words).
+  static constexpr std::array<Rule, 17> kByName = {{
       {"forward and backward", Category::backward},
       {"backward of the inputs", Category::input_gradient},
       {"backward of the weights", Category::weight_gradient},
@@ -97,7 +47,6 @@ Category category_of(const TraceEvent& event) {
       {"gather parameters", Category::data_gather},
       {"send ", Category::pipeline},
       {"optimizer", Category::optimizer},
-      {"Optimizer", Category::optimizer},
       {"lost training", Category::lost},
       {"discarded training", Category::discarded},
       {"training", Category::training},
@@ -107,31 +56,38 @@ Category category_of(const TraceEvent& event) {
       {"communicator init", Category::communicator},
       {"backward", Category::backward},
       {"forward", Category::forward},
+      {"nccl", Category::collective},
   }};
-  static constexpr std::array<Rule, 7> kByCategory = {{
-      {"kernel", Category::kernel},
-      {"gpu_memcpy", Category::copy},
-      {"gpu_memset", Category::copy},
-      {"cuda_runtime", Category::host},
-      {"cuda_driver", Category::host},
-      {"cpu_op", Category::host},
-      {"python_function", Category::host},
-  }};
-  const bool on_host = event.category == "cuda_runtime" || event.category == "cuda_driver" ||
-                       event.category == "cpu_op" || event.category == "python_function";
-  if (!on_host) {
-    for (const Rule& rule : kByName) {
-      if (contains(event.name, rule.part)) {
-        return rule.category;
-      }
-    }
+  static constexpr std::array<std::string_view, 5> kOnHost = {
+      "cuda_runtime", "cuda_driver", "cpu_op", "python_function", "overhead"};
+  if (std::find(kOnHost.begin(), kOnHost.end(), event.category) != kOnHost.end()) {
+    return Category::host;
   }
-  for (const Rule& rule : kByCategory) {
-    if (event.category == rule.part) {
+  for (const Rule& rule : kByName) {
+    if (contains(event.name, rule.part)) {
       return rule.category;
     }
   }
   return Category::other;
+}
+
+}  // namespace
+
+Category TraceEvents::category_of_event(const TraceEvent& event, NameId name) {
+  if (!trace::is_gpu_category(event.category)) {
+    return category_by_words(event);
+  }
+  if (event.category != "kernel" && event.category != "Kernel") {
+    return Category::copy;  // gpu_memcpy, gpu_memset
+  }
+  // A trace has many kernels and few names.
+  if (kinds_.size() <= name) {
+    kinds_.resize(name + std::size_t{1});
+  }
+  if (!kinds_[name]) {
+    kinds_[name] = trace::kind_of_kernel(event.name);
+  }
+  return category_of_kernel(*kinds_[name], event);
 }
 
 RowId TraceEvents::process_row(const std::string& process) {
@@ -201,10 +157,12 @@ void TraceEvents::add_metadata(const TraceEvent& event) {
     process_names_[event.process] = event.argument_name;
   } else if (event.name == "thread_name") {
     thread_names_[{event.process, event.thread}] = event.argument_name;
+  } else if (event.name == "process_labels") {
+    process_labels_[event.process] = event.argument_name;
   } else if (event.name == "process_sort_index" && event.argument_order) {
-    builder_.set_order(process_row(event.process), *event.argument_order);
+    process_orders_[event.process] = *event.argument_order;
   } else if (event.name == "thread_sort_index" && event.argument_order) {
-    builder_.set_order(thread_of(event.process, event.thread).row, *event.argument_order);
+    thread_orders_[{event.process, event.thread}] = *event.argument_order;
   }
 }
 
@@ -212,15 +170,17 @@ void TraceEvents::add_slice(const TraceEvent& event) {
   const std::int64_t begin = from_start(*event.time);
   const std::int64_t end = begin + event.duration.value_or(0);
   last_ = std::max(last_, end);
+  const NameId name = builder_.name(event.name);
   builder_.add(thread_of(event.process, event.thread).row,
-               {begin, end, builder_.name(event.name), category_of(event)});
+               {begin, end, name, category_of_event(event, name)});
 }
 
 void TraceEvents::add_begin_or_end(const TraceEvent& event) {
   Thread& thread = thread_of(event.process, event.thread);
   const std::int64_t time = from_start(*event.time);
   if (event.phase == 'B') {
-    thread.open.push_back({time, time, builder_.name(event.name), category_of(event)});
+    const NameId name = builder_.name(event.name);
+    thread.open.push_back({time, time, name, category_of_event(event, name)});
   } else if (thread.open.empty()) {
     ++unmatched_ends_;
   } else {
@@ -283,6 +243,9 @@ StoreBuilder& TraceEvents::finish() {
       ++open_ends_;
     }
     thread.open.clear();
+    if (const auto order = thread_orders_.find(key); order != thread_orders_.end()) {
+      builder_.set_order(thread.row, order->second);
+    }
     const auto name = thread_names_.find(key);
     if (name != thread_names_.end() && !name->second.empty()) {
       builder_.rename(thread.row, name->second);
@@ -290,9 +253,15 @@ StoreBuilder& TraceEvents::finish() {
   }
   finish_counters();
   for (const auto& [process, row] : processes_) {
+    if (const auto order = process_orders_.find(process); order != process_orders_.end()) {
+      builder_.set_order(row, order->second);
+    }
     const auto name = process_names_.find(process);
+    const auto label = process_labels_.find(process);
     if (name != process_names_.end() && !name->second.empty()) {
-      builder_.rename(row, name->second);
+      const bool labelled = label != process_labels_.end() && !label->second.empty();
+      builder_.rename(
+          row, labelled ? fmt::format("{} ({})", name->second, label->second) : name->second);
     }
   }
   finish_flows();

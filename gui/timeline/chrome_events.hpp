@@ -12,31 +12,12 @@
 #include <vector>
 
 #include "gui/timeline/store_builder.hpp"
+#include "sim/trace/kernel_rules.hpp"
+#include "sim/trace/trace_event.hpp"
 
 namespace orrery::timeline {
 
-// Decimal microseconds as nanoseconds, exact for up to three decimals; nothing when it is no number
-// or beyond 73 years.
-[[nodiscard]] std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds);
-
-// One event, as far as it is read. Identifiers may be numbers or text.
-struct TraceEvent {
-  char phase = 0;
-  std::string name;
-  std::string category;
-  std::string process;
-  std::string thread;
-  std::string id;
-  std::optional<std::int64_t> time;
-  std::optional<std::int64_t> duration;
-  std::string argument_name;  // args.name of metadata
-  std::optional<std::int64_t> argument_order;
-  std::vector<std::pair<std::string, double>> numbers;  // args that are numbers
-
-  void clear();
-};
-
-[[nodiscard]] Category category_of(const TraceEvent& event);
+using trace::TraceEvent;
 
 class TraceEvents {
  public:
@@ -73,6 +54,7 @@ class TraceEvents {
 
   using ThreadKey = std::pair<std::string, std::string>;
 
+  [[nodiscard]] Category category_of_event(const TraceEvent& event, NameId name);
   RowId process_row(const std::string& process);
   Thread& thread_of(const std::string& process, const std::string& thread);
   void add_metadata(const TraceEvent& event);
@@ -85,8 +67,13 @@ class TraceEvents {
   [[nodiscard]] std::int64_t from_start(std::int64_t time);
 
   StoreBuilder builder_;
+  std::vector<std::optional<trace::KernelKind>> kinds_;  // by name, of GPU work
   std::map<std::string, RowId> processes_;
+  // What metadata says, also of processes and threads in which nothing happens: these get no row.
   std::map<std::string, std::string> process_names_;
+  std::map<std::string, std::string> process_labels_;
+  std::map<std::string, std::int64_t> process_orders_;
+  std::map<ThreadKey, std::int64_t> thread_orders_;
   std::map<ThreadKey, Thread> threads_;
   std::map<ThreadKey, std::string> thread_names_;
   std::map<ThreadKey, std::vector<Sample>> counters_;  // process, name

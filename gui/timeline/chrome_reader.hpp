@@ -12,10 +12,9 @@
 // s, t, f     | flows between the innermost slices at their times
 // M           | names and order of processes (groups) and threads (rows)
 //
-// Times are read exactly: microseconds with decimals become nanoseconds without rounding in
-// between, counted from the first event. The text is never in memory as a whole. A file that is
-// malformed, cut off, too large or no trace gives one sentence that says where and why; a file that
-// cannot be opened throws Error(io).
+// The events are those of sim/trace, from the same reader as `orrery compare`: packed or not, exact
+// times, counted here from the first event. A file that is malformed, cut off, too large or no
+// trace gives one sentence that says where and why; one that cannot be opened throws Error(io).
 
 #include <cstdint>
 #include <filesystem>
@@ -26,6 +25,7 @@
 #include <vector>
 
 #include "gui/timeline/levels.hpp"
+#include "sim/trace/gpu_activity.hpp"
 
 namespace orrery::timeline {
 
@@ -37,7 +37,8 @@ struct ReadOptions {
 };
 
 struct ReadResult {
-  std::shared_ptr<const Store> store;  // nothing: see problem and cancelled
+  std::shared_ptr<const Store> store;                 // nothing: see problem and cancelled
+  std::shared_ptr<const trace::GpuTrace> activities;  // null: no work of a GPU
   std::string title;
   std::vector<std::string> notes;  // what was left out, one sentence each
   std::string problem;

@@ -1,32 +1,61 @@
 #include "gui/widgets/compare_view.hpp"
 
+#include <QComboBox>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QListWidget>
 #include <QSplitter>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <utility>
 
 #include "gui/widgets/table_view.hpp"
+#include "gui/widgets/timeline_view.hpp"
 
 namespace orrery::gui {
 
 CompareView::CompareView(QWidget* parent) : QWidget(parent) {
   list_ = new QListWidget(this);
   list_->setAccessibleName("Scenarios to compare");
-  list_->setMaximumHeight(fontMetrics().height() * 6);
   hint_ = new QLabel(this);
   hint_->setWordWrap(true);
   keys_ = new AnswerTable("Keys that differ", this);
   differences_ = new AnswerTable("Differences", this);
+  level_ = new QComboBox(this);
+  level_->addItems({"step", "run"});
+  level_->setAccessibleName("What the timelines show");
+  timelines_ = new TimelineView(this);
+
+  upper_ = new QWidget(this);
+  auto* choice = new QHBoxLayout;
+  auto* label = new QLabel("One &ruler for all: one", upper_);
+  label->setBuddy(level_);
+  choice->addWidget(label);
+  choice->addWidget(level_);
+  choice->addStretch(1);
+  auto* drawing = new QVBoxLayout(upper_);
+  drawing->setContentsMargins(0, 0, 0, 0);
+  drawing->addLayout(choice);
+  drawing->addWidget(timelines_, 1);
+  auto* stated = new QSplitter(Qt::Horizontal, this);
+  stated->addWidget(list_);
+  stated->addWidget(keys_);
+  stated->setStretchFactor(1, 1);
+  stated->setSizes({300, 900});
   auto* splitter = new QSplitter(Qt::Vertical, this);
-  splitter->addWidget(keys_);
+  splitter->addWidget(stated);
+  splitter->addWidget(upper_);
   splitter->addWidget(differences_);
   splitter->setStretchFactor(1, 1);
-  splitter->setSizes({160, 500});
+  splitter->setStretchFactor(2, 1);
+  splitter->setSizes({110, 400, 330});
   auto* column = new QVBoxLayout(this);
-  column->addWidget(list_);
   column->addWidget(hint_);
   column->addWidget(splitter, 1);
+  connect(level_, &QComboBox::activated, this, [this] {
+    drawn_.clear();
+    show_timelines();
+  });
   connect(list_, &QListWidget::itemChanged, this, [this](QListWidgetItem* item) {
     left_out_.removeAll(item->text());
     if (item->checkState() != Qt::Checked) {
@@ -56,7 +85,7 @@ void CompareView::compare() {
   for (const Candidate& candidate : candidates_) {
     if (!left_out_.contains(candidate.title)) {
       chosen.push_back(candidate);
-      pending += candidate.outcome && candidate.outcome->evaluation ? 0 : 1;
+      pending += candidate.answered() ? 0 : 1;
     }
   }
   QString hint;
@@ -71,6 +100,23 @@ void CompareView::compare() {
   hint_->setVisible(!hint.isEmpty());
   keys_->set(differing_keys_table(chosen));
   differences_->set(differences_table(chosen));
+  chosen_ = std::move(chosen);
+  show_timelines();
+}
+
+// Drawn again only when other answers are compared: what the user looks at stays.
+void CompareView::show_timelines() {
+  const auto same = [](const Candidate& a, const Candidate& b) {
+    return a.title == b.title && a.outcome == b.outcome;
+  };
+  if (!drawn_.empty() &&
+      std::equal(drawn_.begin(), drawn_.end(), chosen_.begin(), chosen_.end(), same)) {
+    return;
+  }
+  drawn_ = chosen_;
+  timeline::Levels levels = timelines_beside(chosen_, level_->currentText().toStdString());
+  upper_->setVisible(!levels.empty() || level_->currentIndex() > 0);
+  timelines_->set_levels(std::move(levels));
 }
 
 }  // namespace orrery::gui

@@ -1,18 +1,21 @@
 #pragma once
 
-// How do the open scenarios differ? A tick for each, keys that differ above, figures below.
+// How do the open scenarios differ? A tick for each, their timelines on one axis, keys that differ,
+// and figures below.
 
 #include <QWidget>
 #include <vector>
 
 #include "gui/models/comparison.hpp"
 
+class QComboBox;
 class QLabel;
 class QListWidget;
 
 namespace orrery::gui {
 
 class AnswerTable;
+class TimelineView;
 
 class CompareView : public QWidget {
   Q_OBJECT
@@ -31,13 +34,28 @@ class CompareView : public QWidget {
     return *keys_;
   }
 
+  [[nodiscard]] TimelineView& timelines() {
+    return *timelines_;
+  }
+
+  // "step" or "run".
+  [[nodiscard]] QComboBox& level() {
+    return *level_;
+  }
+
  private:
   void compare();
+  void show_timelines();
 
   std::vector<Candidate> candidates_;
   QStringList left_out_;  // titles that the user has unticked
   QListWidget* list_;
   QLabel* hint_;
+  QComboBox* level_;
+  QWidget* upper_;  // timelines and their level
+  TimelineView* timelines_;
+  std::vector<Candidate> chosen_;  // those that are ticked
+  std::vector<Candidate> drawn_;
   AnswerTable* keys_;
   AnswerTable* differences_;
 };

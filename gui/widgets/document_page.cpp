@@ -152,6 +152,10 @@ bool DocumentPage::stale() const {
   return !answered_ || answered_->text != document_->utf8();
 }
 
+QString DocumentPage::title() const {
+  return document_->title();
+}
+
 bool DocumentPage::running() const {
   return job_.running();
 }

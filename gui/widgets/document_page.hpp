@@ -44,6 +44,8 @@ class DocumentPage : public QWidget {
     return *document_;
   }
 
+  [[nodiscard]] QString title() const;
+
   [[nodiscard]] CodeEditor& editor() {
     return *editor_;
   }

@@ -22,9 +22,11 @@
 #include "gui/widgets/compare_view.hpp"
 #include "gui/widgets/dashboard_view.hpp"
 #include "gui/widgets/document_page.hpp"
+#include "gui/widgets/saved_page.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline_view.hpp"
+#include "gui/widgets/trace_page.hpp"
 #include "gui/widgets/welcome_page.hpp"
 #include "sim/report/text_report.hpp"
 
@@ -81,23 +83,16 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   build_menus();
 
   connect(welcome_, &WelcomePage::example_chosen, this, &MainWindow::open_example);
-  connect(welcome_, &WelcomePage::file_chosen, this, &MainWindow::open_file);
+  connect(welcome_, &WelcomePage::file_chosen, this, &MainWindow::open_path);
   connect(welcome_, &WelcomePage::new_wanted, this, &MainWindow::new_document);
   connect(welcome_, &WelcomePage::open_wanted, this, [this] {
     for (const QString& path :
          QFileDialog::getOpenFileNames(this, "Open scenarios", {}, kScenarioFilter)) {
-      open_file(path);
+      open_path(path);
     }
   });
   connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::show_page);
-  connect(tabs_, &QTabWidget::tabCloseRequested, this, [this](int index) {
-    QWidget* widget = tabs_->widget(index);
-    if (auto* page = qobject_cast<DocumentPage*>(widget)) {
-      close_page(page);
-    } else {
-      tabs_->removeTab(index);
-    }
-  });
+  connect(tabs_, &QTabWidget::tabCloseRequested, this, &MainWindow::close_tab);
   welcome_->set_recent(recent_files(settings_));
   restore_layout();
   show_page();
@@ -114,13 +109,7 @@ DocumentPage* MainWindow::current_page() const {
 }
 
 std::vector<DocumentPage*> MainWindow::pages() const {
-  std::vector<DocumentPage*> all;
-  for (int i = 0; i < tabs_->count(); ++i) {
-    if (auto* page = qobject_cast<DocumentPage*>(tabs_->widget(i))) {
-      all.push_back(page);
-    }
-  }
-  return all;
+  return pages_of<DocumentPage>();
 }
 
 DocumentPage* MainWindow::open_file(const QString& path) {
@@ -320,7 +309,8 @@ void MainWindow::update_tab(DocumentPage* page) {
 void MainWindow::update_title() {
   DocumentPage* page = current_page();
   if (page == nullptr) {
-    setWindowTitle("Orrery");
+    const bool other = tabs_->currentWidget() != nullptr && tabs_->currentWidget() != welcome_;
+    setWindowTitle(other ? tabs_->tabText(tabs_->currentIndex()) + " - Orrery" : "Orrery");
     setWindowModified(false);
     return;
   }
@@ -334,7 +324,8 @@ void MainWindow::update_actions() {
   for (QAction* action : for_documents_) {
     action->setEnabled(page != nullptr);
   }
-  cancel_->setEnabled(running);
+  const auto* trace = qobject_cast<TracePage*>(tabs_->currentWidget());
+  cancel_->setEnabled(running || (trace != nullptr && trace->loading()));
   progress_->setVisible(running);
   if (!running) {
     progress_->setRange(0, 0);
@@ -357,19 +348,21 @@ void MainWindow::show_compare() {
 }
 
 void MainWindow::update_comparison() {
+  update_traces();
   if (tabs_->indexOf(compare_) < 0) {
     return;
   }
-  std::vector<Candidate> candidates;
-  for (DocumentPage* page : pages()) {
-    const QString title = page->document().title();
-    const bool alone = pages().size() == 1;
-    if (alone && page->baseline() && page->baseline() != page->answered()) {
-      candidates.push_back({title + " (baseline)", page->baseline()});
+  std::vector<Candidate> all = candidates();
+  if (all.size() == 1) {
+    const OutcomePtr& baseline = pages().front()->baseline();
+    if (baseline && baseline != all.front().outcome) {
+      all.insert(all.begin(), {all.front().title + " (baseline)", baseline, {}});
     }
-    candidates.push_back({title, page->answered()});
   }
-  compare_->set_candidates(std::move(candidates));
+  for (const SavedPage* page : pages_of<SavedPage>()) {
+    all.push_back({page->title(), {}, page->saved()});
+  }
+  compare_->set_candidates(std::move(all));
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
@@ -395,7 +388,7 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 
 void MainWindow::dropEvent(QDropEvent* event) {
   for (const QUrl& url : event->mimeData()->urls()) {
-    open_file(url.toLocalFile());
+    open_path(url.toLocalFile());
   }
 }
 

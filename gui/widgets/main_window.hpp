@@ -15,8 +15,10 @@
 
 #include <QMainWindow>
 #include <QSettings>
+#include <QTabWidget>
 #include <functional>
 
+#include "gui/models/comparison.hpp"
 #include "gui/models/evaluation_job.hpp"
 #include "gui/widgets/theme.hpp"
 
@@ -25,7 +27,6 @@ class QActionGroup;
 class QLabel;
 class QPlainTextEdit;
 class QProgressBar;
-class QTabWidget;
 
 namespace orrery::gui {
 
@@ -35,8 +36,10 @@ class CompareView;
 class DashboardView;
 class DocumentPage;
 class ScenarioDocument;
+class SavedPage;
 class TablesPanel;
 class TimelineView;
+class TracePage;
 class WelcomePage;
 
 enum class UnsavedChoice { save, discard, cancel };
@@ -52,6 +55,16 @@ class MainWindow : public QMainWindow {
   // already comes to the front.
   DocumentPage* open_file(const QString& path);
   DocumentPage* open_example(const QString& path);
+
+  // Whatever the file is, by its content: a scenario, a trace or a saved answer. Null, with a
+  // message to the user, when it cannot be opened.
+  QWidget* open_path(const QString& path);
+
+  // The traces of the ranks of one job, on one page; problems are sentences in the page.
+  TracePage* open_traces(const QStringList& paths);
+
+  // A page for each answer that the file holds; the first one.
+  SavedPage* open_saved(const QString& path);
   DocumentPage* new_document();
   DocumentPage* duplicate_document();
   bool save(DocumentPage* page);
@@ -89,7 +102,19 @@ class MainWindow : public QMainWindow {
     return *welcome_;
   }
 
+  template <typename Page>
+  [[nodiscard]] std::vector<Page*> pages_of() const {
+    std::vector<Page*> all;
+    for (int i = 0; i < tabs_->count(); ++i) {
+      if (auto* page = qobject_cast<Page*>(tabs_->widget(i))) {
+        all.push_back(page);
+      }
+    }
+    return all;
+  }
+
   void show_compare();
+  void close_tab(int index);
   void set_theme(Theme theme);
 
   // Asked before a changed document is closed, and when something goes wrong; dialogs unless
@@ -112,6 +137,12 @@ class MainWindow : public QMainWindow {
   void build_help_menu();
   void fill_recent_menu();
   void save_answer();
+
+  // main_window_files.cpp
+  void ask_for_traces();
+  void ask_for_saved();
+  [[nodiscard]] std::vector<Candidate> candidates() const;
+  void update_traces();
 
   // main_window_layout.cpp
   void build_docks();

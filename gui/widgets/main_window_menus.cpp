@@ -16,6 +16,7 @@
 #include "gui/widgets/document_page.hpp"
 #include "gui/widgets/main_window.hpp"
 #include "gui/widgets/table_view.hpp"
+#include "gui/widgets/trace_page.hpp"
 #include "gui/widgets/welcome_page.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
@@ -27,6 +28,7 @@ namespace {
 
 constexpr auto kShortcuts = R"(<table cellpadding="3">
 <tr><td>Ctrl+O, Ctrl+N</td><td>open, new scenario</td></tr>
+<tr><td>Ctrl+Shift+O</td><td>open the traces of a real step</td></tr>
 <tr><td>Ctrl+S, Ctrl+Shift+S</td><td>save, save as</td></tr>
 <tr><td>Ctrl+D</td><td>duplicate, to compare a variant</td></tr>
 <tr><td>Ctrl+Z, Ctrl+Shift+Z</td><td>undo, redo</td></tr>
@@ -55,6 +57,9 @@ void MainWindow::build_file_menu() {
   menu->addAction("&Open...", QKeySequence::Open, welcome_, &WelcomePage::open_wanted);
   recent_menu_ = menu->addMenu("Open &recent");
   connect(recent_menu_, &QMenu::aboutToShow, this, &MainWindow::fill_recent_menu);
+  menu->addAction(
+      "Open &trace...", QKeySequence("Ctrl+Shift+O"), this, &MainWindow::ask_for_traces);
+  menu->addAction("Open sa&ved answer...", this, &MainWindow::ask_for_saved);
   menu->addSeparator();
   const auto add = [&](const QString& text, const QKeySequence& keys, auto&& action) {
     for_documents_.push_back(menu->addAction(text, keys, this, action));
@@ -66,7 +71,8 @@ void MainWindow::build_file_menu() {
   add("Save &chart...", QKeySequence("Ctrl+E"), [this] { charts_->save_chart(); });
   add("Save answer as &JSON...", {}, [this] { save_answer(); });
   menu->addSeparator();
-  add("&Close tab", QKeySequence("Ctrl+W"), [this] { close_page(current_page()); });
+  menu->addAction(
+      "&Close tab", QKeySequence("Ctrl+W"), this, [this] { close_tab(tabs_->currentIndex()); });
   menu->addAction("&Quit", QKeySequence("Ctrl+Q"), this, &QWidget::close);
 }
 
@@ -122,8 +128,12 @@ void MainWindow::build_run_menu() {
   for_documents_.push_back(menu->addAction(
       "&Evaluate", QKeySequence(Qt::Key_F5), this, [this] { current_page()->evaluate(); }));
   cancel_ = menu->addAction("&Cancel", QKeySequence(Qt::Key_Escape), this, [this] {
-    current_page()->cancel();
-    charts_->cancel();
+    if (auto* trace = qobject_cast<TracePage*>(tabs_->currentWidget())) {
+      trace->cancel();
+    } else if (current_page() != nullptr) {
+      current_page()->cancel();
+      charts_->cancel();
+    }
   });
   live_ = menu->addAction("Evaluate while &typing");
   live_->setCheckable(true);

@@ -179,8 +179,9 @@ class EventParser : public nlohmann::json_sax<Json> {
   }
 
   std::string* argument_field() {
-    return field_of(std::array<std::pair<std::string_view, std::string*>, 5>{
+    return field_of(std::array<std::pair<std::string_view, std::string*>, 6>{
         {{"name", &event_.argument_name},
+         {"labels", &event_.argument_name},
          {"Collective name", &event_.collective},
          {"Process Group Name", &event_.group},
          {"Process Group Description", &event_.group_description},

@@ -40,7 +40,7 @@ struct TraceEvent {
   std::string id;
   std::optional<std::int64_t> time;
   std::optional<std::int64_t> duration;
-  std::string argument_name;  // args.name of metadata
+  std::string argument_name;  // args.name or args.labels of metadata
   std::optional<std::int64_t> argument_order;
   std::optional<std::int64_t> correlation;
   std::optional<std::int64_t> device;

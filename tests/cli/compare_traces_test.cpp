@@ -79,7 +79,7 @@ TEST_F(CompareTraces, SaysWhatIsWrongWithATrace) {
   const std::string cut = write("cut.json", R"({"traceEvents": [{"ph": "X", "name": "a", "ts")");
   EXPECT_EQ(compare(cut).code, 3);
   EXPECT_EQ(compare(cut).err,
-            "orrery: cut.json: the file is cut off: it ends within or after event 1, at byte 47\n");
+            "orrery: cut.json: the file is cut off: it ends within or after event 1, at byte 46\n");
   const std::string empty = write("empty.json", R"({"traceEvents": []})");
   EXPECT_EQ(compare(empty).code, 3);
   EXPECT_EQ(compare(path("gone.json")).code, 6);

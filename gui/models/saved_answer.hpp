@@ -1,0 +1,27 @@
+#pragma once
+
+// What does a saved answer show? Tables of what `orrery run --json` or "Save answer" once wrote.
+
+#include <QString>
+#include <memory>
+#include <vector>
+
+#include "gui/models/table.hpp"
+#include "sim/report/saved_evaluation.hpp"
+
+namespace orrery::gui {
+
+struct SavedFile {
+  std::vector<report::SavedEvaluation> answers;
+  QString problem;  // a sentence; empty: read
+};
+
+[[nodiscard]] SavedFile read_saved_file(const QString& path);
+
+// One sentence: fits or not, step time, end, cost, as far as it says.
+[[nodiscard]] QString saved_sentence(const report::SavedEvaluation& saved);
+
+// Those that have rows: metrics, ledgers, memory, levers, expectations, messages.
+[[nodiscard]] std::vector<Table> saved_tables(const report::SavedEvaluation& saved);
+
+}  // namespace orrery::gui

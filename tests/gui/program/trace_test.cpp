@@ -1,0 +1,231 @@
+// Traces and saved answers in the window: beside the prediction, on one axis, and a sentence for
+// each way in which a file can be wrong.
+
+#include <gtest/gtest.h>
+
+#include <QComboBox>
+#include <QFile>
+#include <QTabWidget>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "gui/widgets/compare_view.hpp"
+#include "gui/widgets/document_page.hpp"
+#include "gui/widgets/main_window.hpp"
+#include "gui/widgets/saved_page.hpp"
+#include "gui/widgets/table_view.hpp"
+#include "gui/widgets/timeline_view.hpp"
+#include "gui/widgets/trace_page.hpp"
+#include "tests/gui/program/samples.hpp"
+#include "tests/unit/trace/kineto_writer.hpp"
+
+namespace orrery::gui {
+namespace {
+
+using testing::printed_json;
+using testing::replaced;
+using testing::run_scenario;
+using testing::wait_for;
+using testing::write_text;
+using trace::testing::KinetoWriter;
+
+// Three steps of 2, 3 and 4 ms: half compute, half an all-reduce.
+std::string three_steps(int rank = 0) {
+  KinetoWriter writer(rank, 64);
+  double begin = 0.0;
+  for (int step = 1; step <= 3; ++step) {
+    const double length = 1000.0 * (step + 1);
+    writer.annotation("ProfilerStep#" + std::to_string(step), begin, length)
+        .kernel("nvjet_hsh", begin, length / 2.0)
+        .kernel("ncclDevKernel_AllReduce", begin + length / 2.0, length / 2.0, {.stream = 20});
+    begin += length;
+  }
+  return writer.text();
+}
+
+class TraceWindow : public ::testing::Test {
+ protected:
+  TraceWindow() {
+    QSettings().clear();
+    window = std::make_unique<MainWindow>();
+    window->tell = [this](const QString& sentence) { told.push_back(sentence); };
+    window->ask_unsaved = [](const QString&) { return UnsavedChoice::discard; };
+    window->show();
+  }
+
+  QString write(const QString& name, const std::string& text) {
+    write_text(folder.filePath(name), text);
+    return folder.filePath(name);
+  }
+
+  DocumentPage* opened(const QString& name, const std::string& text) {
+    DocumentPage* page = window->open_file(write(name, text));
+    EXPECT_TRUE(wait_for([page] { return page->answered() && !page->stale(); }));
+    return page;
+  }
+
+  TracePage* traced(const QStringList& paths) {
+    TracePage* page = window->open_traces(paths);
+    EXPECT_TRUE(wait_for([page] { return !page->loading(); }));
+    return page;
+  }
+
+  static std::vector<std::string> groups(const TimelineView& view) {
+    std::vector<std::string> names;
+    for (const timeline::Row& row : view.view().store().rows()) {
+      if (row.depth == 0) {
+        names.push_back(row.name);
+      }
+    }
+    return names;
+  }
+
+  QTemporaryDir folder;
+  QStringList told;
+  std::unique_ptr<MainWindow> window;
+};
+
+TEST_F(TraceWindow, ShowsTheMeasuredStepBesideTheSimulatedOneOnOneAxis) {
+  opened("run.yaml", run_scenario());
+  TracePage* page = traced({write("rank0.json", three_steps())});
+  ASSERT_TRUE(wait_for([page] { return page->answer() && page->answer()->comparison; }));
+  EXPECT_TRUE(page->sentence().startsWith("The measured step takes 3.00 ms, the predicted one"))
+      << page->sentence().toStdString();
+  EXPECT_EQ(page->beside().currentText(), "run.yaml");
+  EXPECT_EQ(groups(page->timeline()),
+            (std::vector<std::string>{"measured, rank 0", "predicted, run.yaml"}));
+  // Drawn is the step of median length; both begin at zero.
+  EXPECT_EQ(page->answer()->drawn_step, "ProfilerStep#2");
+  EXPECT_EQ(page->timeline().view().store().range().begin, 0);
+  EXPECT_EQ(page->answer()->tables.front().title, "Categories");
+  EXPECT_EQ(page->answer()->tables.front().rows.back()[2].text, "3.00 ms");
+}
+
+TEST_F(TraceWindow, ShowsTheStepThatIsChosen) {
+  TracePage* page = traced({write("rank0.json", three_steps())});
+  ASSERT_TRUE(page->answer());
+  EXPECT_FALSE(page->answer()->comparison);
+  EXPECT_EQ(page->steps().count(), 4);
+  page->steps().setCurrentIndex(3);
+  emit page->steps().activated(3);
+  ASSERT_TRUE(wait_for([page] { return page->answer()->drawn_step == "ProfilerStep#3"; }));
+  EXPECT_EQ(page->steps().currentText(), "ProfilerStep#3");
+  EXPECT_EQ(page->sentence(), "The measured step takes 4.00 ms, mean of 1.");
+  EXPECT_EQ(page->timeline().view().store().range().end, 4'000'000);
+  // The whole file, as it was recorded.
+  page->view().setCurrentIndex(1);
+  emit page->view().activated(1);
+  EXPECT_EQ(page->timeline().view().store().range().end, 9'000'000);
+}
+
+TEST_F(TraceWindow, FollowsTheScenarioThatItStandsBeside) {
+  DocumentPage* document = opened("run.yaml", run_scenario());
+  TracePage* page = traced({write("rank0.json", three_steps())});
+  ASSERT_TRUE(wait_for([page] { return page->answer() && page->answer()->comparison; }));
+  const QString before = page->sentence();
+  EXPECT_EQ(document->document().set_key("layout.tensor", "4"), "");
+  ASSERT_TRUE(wait_for([&] { return page->sentence() != before && !page->loading(); }));
+  page->beside().setCurrentIndex(0);
+  emit page->beside().activated(0);
+  ASSERT_TRUE(wait_for([page] { return !page->answer()->comparison; }));
+}
+
+TEST_F(TraceWindow, ReadsTheRanksOfAJobTogetherPackedOrNot) {
+  TracePage* page = traced({write("rank1.json", three_steps(1)),
+                            write("rank0.json.gz", trace::testing::packed(three_steps(0)))});
+  ASSERT_TRUE(page->answer()) << page->sentence().toStdString();
+  EXPECT_EQ(groups(page->timeline()),
+            (std::vector<std::string>{"measured, rank 0", "measured, rank 1"}));
+  EXPECT_EQ(page->title(), "rank1.json and 1 more");
+}
+
+TEST_F(TraceWindow, SaysWhatIsWrongWithATraceAndStaysAlive) {
+  const auto sentence = [this](const QString& path) {
+    return traced({path})->sentence().toStdString();
+  };
+  EXPECT_EQ(sentence(write("cut.json", three_steps().substr(0, 300))),
+            "cut.json: the file is cut off: it ends within or after event 2, at byte 300");
+  EXPECT_EQ(sentence(write("empty.json", "")), "empty.json: the file is empty");
+  EXPECT_EQ(sentence(write("other.json", "{\"a\": 1}")),
+            "other.json: not a trace: it has no array `traceEvents`");
+  EXPECT_EQ(sentence(folder.filePath("gone.json")),
+            "cannot open " + folder.filePath("gone.json").toStdString());
+  TracePage* host = traced({write(
+      "host.json",
+      R"([{"ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1, "name": "a", "cat": "cpu_op"}])")});
+  EXPECT_TRUE(host->sentence().startsWith("There is no work of a GPU in it"));
+  EXPECT_EQ(host->timeline().view().store().slices().size(), 1U);
+  EXPECT_TRUE(told.empty());
+}
+
+TEST_F(TraceWindow, AFileThatIsDeletedAfterwardsKeepsItsPicture) {
+  const QString path = write("rank0.json", three_steps());
+  TracePage* page = traced({path});
+  ASSERT_TRUE(QFile::remove(path));
+  page->steps().setCurrentIndex(1);
+  emit page->steps().activated(1);
+  ASSERT_TRUE(wait_for([page] { return page->answer()->drawn_step == "ProfilerStep#1"; }));
+}
+
+TEST_F(TraceWindow, ReadingCanBeCancelledAndThePageClosedMeanwhile) {
+  KinetoWriter writer;
+  for (int i = 0; i < 60'000; ++i) {
+    writer.kernel("gemm", 10.0 * i, 5.0);
+  }
+  const QString path = write("long.json", writer.text());
+  TracePage* page = window->open_traces({path});
+  page->cancel();
+  EXPECT_TRUE(wait_for([page] { return !page->loading(); }));
+  EXPECT_EQ(page->sentence(), "Reading was cancelled.");
+  window->close_tab(window->findChild<QTabWidget*>()->count() - 1);
+  TracePage* again = window->open_traces({path});
+  EXPECT_TRUE(again->loading());
+  window->close_tab(window->findChild<QTabWidget*>()->count() - 1);
+  EXPECT_TRUE(window->pages_of<TracePage>().empty());
+}
+
+TEST_F(TraceWindow, OpensWhateverAFileIsByItsContent) {
+  EXPECT_NE(qobject_cast<TracePage*>(window->open_path(write("a", three_steps()))), nullptr);
+  const QString yaml = write("b", run_scenario());
+  EXPECT_NE(qobject_cast<DocumentPage*>(window->open_path(yaml)), nullptr);
+  const QString saved = write("c", printed_json(yaml));
+  EXPECT_NE(qobject_cast<SavedPage*>(window->open_path(saved)), nullptr);
+  EXPECT_EQ(window->open_path(folder.filePath("nothing")), nullptr);
+  EXPECT_EQ(told.size(), 1);
+}
+
+TEST_F(TraceWindow, ASavedAnswerIsReadOnlyAndStandsInCompare) {
+  opened("run.yaml", run_scenario());
+  const std::string json = printed_json(folder.filePath("run.yaml"));
+  SavedPage* page = window->open_saved(write("answer.json", json));
+  ASSERT_NE(page, nullptr);
+  EXPECT_EQ(page->tables().tabText(0), "Metrics");
+  window->show_compare();
+  const Table& table = window->compare().differences().table();
+  ASSERT_EQ(table.heads.size(), 5U);
+  EXPECT_EQ(table.heads[3], "answer.json");
+  for (const auto& row : table.rows) {
+    EXPECT_EQ(row[2].text, row[3].text) << row[1].text.toStdString();
+  }
+  EXPECT_EQ(window->open_saved(write("cut.json", json.substr(0, 900))), nullptr);
+  EXPECT_EQ(told.back(), "cut.json: not valid JSON, or cut off");
+}
+
+TEST_F(TraceWindow, ComparedScenariosHaveTheirTimelinesOnOneRuler) {
+  opened("a.yaml", run_scenario());
+  opened("b.yaml", replaced(run_scenario(), "tensor: 8", "tensor: 4"));
+  window->show_compare();
+  TimelineView& timelines = window->compare().timelines();
+  EXPECT_EQ(groups(timelines), (std::vector<std::string>{"a.yaml", "b.yaml"}));
+  timelines.zoom_in();
+  const timeline::TimeRange zoomed = timelines.view().window();
+  window->show_compare();  // nothing new to compare: what the user looks at stays
+  EXPECT_EQ(timelines.view().window(), zoomed);
+  window->compare().level().setCurrentIndex(1);
+  emit window->compare().level().activated(1);
+  EXPECT_EQ(groups(timelines), (std::vector<std::string>{"a.yaml", "b.yaml"}));
+  EXPECT_EQ(timelines.view().levels().front().name, "run");
+}
+
+}  // namespace
+}  // namespace orrery::gui
