@@ -30,7 +30,8 @@ std::string_view read_log(const LogFile& file, Findings& findings, Diagnostics& 
   diagnostics.error({file.name},
                     "",
                     "holds no results of a known program",
-                    "text, CSV or JSON of nccl-tests, text or JSON of nvbandwidth");
+                    "text, CSV or JSON of nccl-tests, text or JSON of nvbandwidth, or a training "
+                    "configuration, see orrery import --help");
   return {};
 }
 

@@ -313,9 +313,9 @@ cli::ExitCode import_command(int argc, const char* const* argv) {
   CLI::App app(
       "Turns logs of nccl-tests into tables of measured collectives, and those of nvbandwidth\n"
       "into keys of a GPU profile. A scenario uses the tables with\n"
-      "cluster: {network: {collectives: tables.yaml}}. Traces of training steps become the time "
-      "of\n"
-      "a measured step by category.",
+      "cluster: {network: {collectives: tables.yaml}}. Traces of training steps become the time\n"
+      "of a measured step by category. Configuration files of training stacks have options of\n"
+      "their own: orrery import --help.",
       "orrery import");
   app.footer(R"(Examples:
   orrery import all_reduce.log all_gather.log -o tables.yaml

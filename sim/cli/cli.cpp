@@ -35,6 +35,7 @@ constexpr std::string_view kFooter = R"(Examples:
   orrery sweep --vary capacity.spares=0:64:9 scenarios/llama3-405b-16k.yaml
   orrery explain mfu scenarios/llama3-405b-16k.yaml
   orrery export --format chrome-trace -o step.json scenarios/gpt3-175b-1024.yaml
+  orrery import config.json ds_config.json --gpu h100-sxm-80gb --nodes 8 -o run.yaml
   orrery validate scenarios/published/measured_runs.yaml
 
 Exit codes: 0 ok, 1 expectation failed, 2 usage, 3 scenario or data invalid, 4 does not fit in
@@ -105,6 +106,7 @@ std::string unexpected_argument(const CLI::App& app, const CLI::ParseError& erro
 }
 
 ExitCode dispatch(int argc, const char* const* argv, sweep::Crew& crew) {
+  start_log_import(argc, argv);
   start_external_command(argc, argv);
   CLI::App app(std::string(kSummary), "orrery");
   Action action;
@@ -118,6 +120,7 @@ ExitCode dispatch(int argc, const char* const* argv, sweep::Crew& crew) {
   add_export_command(app, action);
   add_validate_command(app, action);
   add_compare_command(app, action);
+  add_import_command(app, action);
   add_sweep_command(app, action, crew);
   add_doctor_command(app, action);
   add_completion_command(app, action);

@@ -5,21 +5,24 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
 #include "sim/cli/child_process.hpp"
+#include "sim/import_config/import_config.hpp"
 
 namespace orrery::cli {
 
 namespace {
 
-constexpr std::array<ExternalCommand, 5> kCommands = {
+constexpr std::array<ExternalCommand, 4> kCommands = {
     {{"calibrate", "Measure the kernels of a training step on this GPU", "Eigen 3"},
      {"fit", "Fit the coefficients of a software profile to measured steps", "Eigen 3"},
      {"gui", "Edit scenarios and see their answer in a window", "Qt 6"},
-     {"import", "Turn logs of nccl-tests and nvbandwidth into tables and profile keys", "Orrery"},
      {"report", "One page with figures and charts: HTML, PDF or SVG", "Qt 6", "orrery-gui"}}};
 
 // Becomes the program of this name that stands beside this one. `absent`: the message when there is
@@ -51,6 +54,45 @@ std::vector<std::string> hardware_validation(int argc, const char* const* argv) 
   }
   asked->replace(0, kAsked.size(), "--validate");
   return words;
+}
+
+// Whether the file is for the part of `import` that reads configurations.
+bool is_configuration(const std::string& name) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(name, error) ||
+      std::filesystem::file_size(name, error) > import_config::kMostBytes || error) {
+    return false;
+  }
+  const std::string text = read_file(name, import_config::kMostBytes);
+  return import_config::recognise(text) || text.find("format: orrery/") != std::string::npos;
+}
+
+// The words of `import` for the program that reads logs; nothing when they are for this one. What
+// --format names decides, else the content of the files.
+std::optional<std::vector<std::string>> log_import(std::vector<std::string> words) {
+  constexpr std::array<std::string_view, 4> kTakeFiles = {"-o", "--output", "--fragment", "--rig"};
+  constexpr std::string_view kFormat = "--format";
+  bool any = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool joined = word.starts_with(std::string(kFormat) + "=");
+    if (joined || (word == kFormat && i + 1 < words.size())) {
+      const std::string name = joined ? word.substr(kFormat.size() + 1) : words[i + 1];
+      if (name != "nccl-tests" && name != "nvbandwidth") {
+        return std::nullopt;
+      }
+      const auto at = words.begin() + static_cast<std::ptrdiff_t>(i);
+      words.erase(at, at + (joined ? 1 : 2));
+      return words;
+    }
+    const bool value =
+        i > 0 && std::find(kTakeFiles.begin(), kTakeFiles.end(), words[i - 1]) != kTakeFiles.end();
+    if (word == "-" || (!value && !word.starts_with("-") && is_configuration(word))) {
+      return std::nullopt;
+    }
+    any = any || !word.starts_with("-");
+  }
+  return any ? std::optional(std::move(words)) : std::nullopt;
 }
 
 // As the launchers of Open MPI, and of MPICH and its kin, tell their processes.
@@ -99,6 +141,15 @@ void start_external_command(int argc, const char* const* argv) {
          arguments,
          fmt::format(
              "{}: {{}} is not there; it is built where {} is installed", word, command->needs));
+}
+
+void start_log_import(int argc, const char* const* argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "import") {
+    return;
+  }
+  if (const auto words = log_import(std::vector<std::string>(argv + 2, argv + argc))) {
+    become("orrery-import", *words, "import: {} is not there, which reads logs of benchmarks");
+  }
 }
 
 void start_mpi_program(int argc, const char* const* argv) {

@@ -7,7 +7,7 @@
 // calibrate | orrery-calibrate | Eigen 3; CUDA where there is a toolkit
 // fit       | orrery-fit       | Eigen 3
 // gui       | orrery-gui       | Qt 6, QCustomPlot
-// import    | orrery-import    | none beyond the simulator's own
+// import    | orrery-import    | none beyond the simulator's own; logs only (start_log_import)
 // report    | orrery-gui       | the same; becomes `orrery-gui --report ...`
 //
 // As git does: `orrery fit ...` becomes `orrery-fit ...`, found beside this program, and
@@ -34,6 +34,10 @@ struct ExternalCommand {
 // When the first word is an external command, becomes its program and does not return. Throws
 // Error(io) when it is not there or cannot be started.
 void start_external_command(int argc, const char* const* argv);
+
+// `orrery import` of logs becomes orrery-import: with --format nccl-tests or nvbandwidth, or when
+// no file is a configuration of a training stack, which the simulator reads itself.
+void start_log_import(int argc, const char* const* argv);
 
 // Under mpirun with several processes, `orrery sweep` becomes `orrery-mpi sweep`, the only program
 // that needs libmpi, and does not return. Throws Error(io) as above.

@@ -180,15 +180,12 @@ bool apply(Value& root, const KeyValue& change, Diagnostics& diagnostics) {
 
 }  // namespace
 
-std::optional<KeyFacts> find_key(std::string_view key,
-                                 const SourceLocation& where,
-                                 Diagnostics& diagnostics) {
+std::optional<KeyFacts> known_key(std::string_view key) {
   KeyFacts facts;
   std::string row;
   for (const PathPart& part : parts_of(key)) {
     const Key* found = part.broken ? nullptr : row_below(row, part.name);
     if (found == nullptr || (part.index && !found->list)) {
-      diagnostics.error(where, key, "unknown key", meant(key));
       return std::nullopt;
     }
     facts.path += facts.path.empty() ? "" : ".";
@@ -198,7 +195,18 @@ std::optional<KeyFacts> find_key(std::string_view key,
     facts.whole_numbers = takes_whole_numbers(*found);
   }
   facts.section = std::string(parts_of(facts.path).front().name);
-  if (facts.path == "format") {
+  return facts;
+}
+
+std::optional<KeyFacts> find_key(std::string_view key,
+                                 const SourceLocation& where,
+                                 Diagnostics& diagnostics) {
+  std::optional<KeyFacts> facts = known_key(key);
+  if (!facts) {
+    diagnostics.error(where, key, "unknown key", meant(key));
+    return std::nullopt;
+  }
+  if (facts->path == "format") {
     diagnostics.error(where, key, "cannot be changed");
     return std::nullopt;
   }

@@ -3,7 +3,8 @@
 // Is this text clean enough to parse, and which column is byte n of a line?
 //
 // Clean: valid UTF-8 (no overlong forms, no surrogates) without NUL and control characters other
-// than tab, line feed, and carriage return before a line feed. Internal to yaml/.
+// than tab, line feed, and carriage return before a line feed. For the readers of yaml/ and of
+// import_config/.
 
 #include <cstddef>
 #include <cstdint>

@@ -47,6 +47,8 @@ const Arrows& arrows() {
       // A measured step is booked in the categories of the predicted one.
       {"trace", {"base", "step/step_result.hpp"}},
       {"scenario", {"base", "yaml", "*_spec.hpp", "*presets.hpp"}},
+      // Other stacks' configurations become the text of a scenario; parameters are counted by it.
+      {"import_config", {"base", "yaml", "model", "scenario"}},
       {"evaluate",
        {"base",
         "engine",
@@ -93,6 +95,7 @@ const Arrows& arrows() {
       {"cli",
        {"base",
         "scenario",
+        "import_config",
         "evaluate",
         "sweep",
         "plan",
@@ -124,7 +127,7 @@ bool allowed(const std::set<std::string_view>& targets, std::string_view path) {
 }
 
 // The order of the data flow: links go from a later component to an earlier one.
-constexpr std::array<std::string_view, 18> kOrder = {"base",
+constexpr std::array<std::string_view, 19> kOrder = {"base",
                                                      "engine",
                                                      "yaml",
                                                      "model",
@@ -137,6 +140,7 @@ constexpr std::array<std::string_view, 18> kOrder = {"base",
                                                      "report",
                                                      "trace",
                                                      "scenario",
+                                                     "import_config",
                                                      "evaluate",
                                                      "sweep",
                                                      "plan",

@@ -297,7 +297,8 @@ TEST(NcclText, RefusesWhatIsNoLog) {
     read_text(text, diagnostics, "notes.txt");
     EXPECT_EQ(to_string(diagnostics),
               "notes.txt: error: holds no results of a known program (text, CSV or JSON of "
-              "nccl-tests, text or JSON of nvbandwidth)\n");
+              "nccl-tests, text or JSON of nvbandwidth, or a training configuration, see orrery "
+              "import --help)\n");
   }
 }
 

@@ -1,0 +1,218 @@
+#include "sim/import_config/draft.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "sim/scenario/variant.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+int rank_of(OriginKind kind) {
+  switch (kind) {
+    case OriginKind::given:
+      return 3;
+    case OriginKind::read:
+    case OriginKind::derived:
+      return 2;
+    case OriginKind::by_default:
+      return 1;
+    case OriginKind::assumed:
+      break;
+  }
+  return 0;
+}
+
+std::string place_of(const Origin& origin) {
+  if (origin.where.file.empty()) {
+    return origin.key.empty() ? origin.why : origin.key;
+  }
+  return origin.where.line > 0
+             ? fmt::format("{} ({}:{})", origin.key, origin.where.file, origin.where.line)
+             : fmt::format("{} ({})", origin.key, origin.where.file);
+}
+
+}  // namespace
+
+void Draft::set(std::string_view path, std::string value, Origin origin) {
+  const auto found = settings_.find(path);
+  if (found == settings_.end()) {
+    const std::string key(path);
+    settings_.emplace(key, ImportedSetting{key, std::move(value), std::move(origin)});
+    return;
+  }
+  ImportedSetting& before = found->second;
+  const int old_rank = rank_of(before.origin.kind);
+  const int new_rank = rank_of(origin.kind);
+  if (before.origin.kind == OriginKind::given && new_rank < old_rank && before.value != value &&
+      new_rank == 2 && before.origin.why.empty()) {
+    before.origin.why = fmt::format("in place of {} of {}", value, place_of(origin));
+  } else if (new_rank > old_rank) {
+    before = {std::string(path), std::move(value), std::move(origin)};
+  } else if (new_rank == old_rank && before.value != value && new_rank == 2) {
+    diagnostics_.error(
+        origin.where,
+        origin.key,
+        fmt::format(
+            "says {} for {}, but {} says {}", value, path, place_of(before.origin), before.value),
+        fmt::format("say which with --set {}=VALUE", path));
+  }
+}
+
+void Draft::erase(std::string_view path) {
+  const auto found = settings_.find(path);
+  if (found != settings_.end()) {
+    settings_.erase(found);
+  }
+}
+
+void Draft::leave_open(std::string_view path, const SourceItem& item, std::string why) {
+  open_.try_emplace(std::string(path),
+                    OpenKey{std::string(path), item.where, item.shown, std::move(why)});
+}
+
+const ImportedSetting* Draft::find(std::string_view path) const {
+  const auto found = settings_.find(path);
+  return found == settings_.end() ? nullptr : &found->second;
+}
+
+std::optional<std::int64_t> Draft::count(std::string_view path) const {
+  const ImportedSetting* setting = find(path);
+  if (setting == nullptr) {
+    return std::nullopt;
+  }
+  std::int64_t value = 0;
+  const char* end = setting->value.data() + setting->value.size();
+  const auto [stop, error] = std::from_chars(setting->value.data(), end, value);
+  return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+}
+
+bool Draft::is(std::string_view path, std::string_view value) const {
+  const ImportedSetting* setting = find(path);
+  return setting != nullptr && setting->value == value;
+}
+
+const OpenKey* Draft::open(std::string_view path) const {
+  const auto found = open_.find(path);
+  return found == open_.end() ? nullptr : &found->second;
+}
+
+void Draft::note(std::string sentence) {
+  if (std::find(notes_.begin(), notes_.end(), sentence) == notes_.end()) {
+    notes_.push_back(std::move(sentence));
+  }
+}
+
+Origin read_from(const SourceItem& item) {
+  return {OriginKind::read, item.where, item.shown, ""};
+}
+
+Origin derived_from(const SourceItem& item, std::string why) {
+  return {OriginKind::derived, item.where, item.shown, std::move(why)};
+}
+
+Origin default_of(const Import& import, std::string why) {
+  return {OriginKind::by_default, {}, "", import.program + ": " + std::move(why)};
+}
+
+Origin assumed_as(std::string why) {
+  return {OriginKind::assumed, {}, "", std::move(why)};
+}
+
+std::optional<std::int64_t> copy_count(Import& import,
+                                       std::string_view source,
+                                       std::string_view target) {
+  const std::optional<std::int64_t> value = import.keys.count(source);
+  const SourceItem* item = import.keys.find(source);
+  if (value) {
+    import.draft.set(target, *value, read_from(*item));
+  } else if (item != nullptr && item->unread) {
+    import.draft.leave_open(target, *item, unread_reason(item->value));
+  }
+  return value;
+}
+
+std::optional<double> copy_number(Import& import,
+                                  std::string_view source,
+                                  std::string_view target) {
+  const std::optional<double> value = import.keys.number(source);
+  const SourceItem* item = import.keys.find(source);
+  if (value) {
+    import.draft.set(target, fmt::format("{}", *value), read_from(*item));
+  } else if (item != nullptr && item->unread) {
+    import.draft.leave_open(target, *item, unread_reason(item->value));
+  }
+  return value;
+}
+
+std::optional<bool> copy_flag(Import& import, std::string_view source, std::string_view target) {
+  const std::optional<bool> value = import.keys.flag(source);
+  const SourceItem* item = import.keys.find(source);
+  if (value) {
+    import.draft.set(target, *value, read_from(*item));
+  } else if (item != nullptr && item->unread) {
+    import.draft.leave_open(target, *item, unread_reason(item->value));
+  }
+  return value;
+}
+
+void keep_count(Import& import,
+                std::string_view source,
+                std::optional<PendingCount>& slot,
+                std::string_view target) {
+  const std::optional<std::int64_t> value = import.keys.count(source);
+  const SourceItem* item = import.keys.find(source);
+  if (item != nullptr && item->unread) {
+    import.draft.leave_open(target, *item, unread_reason(item->value));
+  }
+  if (!value) {
+    return;
+  }
+  if (slot && slot->value != *value && slot->origin.where.file != item->where.file) {
+    import.diagnostics.error(
+        item->where,
+        item->shown,
+        fmt::format("says {}, but {} says {}", *value, place_of(slot->origin), slot->value));
+    return;
+  }
+  slot = PendingCount{*value, read_from(*item)};
+}
+
+void copy_known_counts(Import& import, std::string_view prefix, std::string_view section) {
+  for (SourceItem& item : import.keys.items()) {
+    if (item.used || !item.path.starts_with(prefix)) {
+      continue;
+    }
+    const std::string name = item.path.substr(prefix.size());
+    if (name.find('.') != std::string::npos) {
+      continue;
+    }
+    const auto key = scenario::known_key(fmt::format("{}.{}", section, name));
+    if (key && key->whole_numbers && key->section != "format") {
+      const std::string path = item.path;
+      copy_count(import, path, key->path);
+    }
+  }
+}
+
+void leave_out(Import& import, std::string_view path, Effect effect, std::string why) {
+  const SourceItem* item = import.keys.take(path);
+  if (item == nullptr) {
+    item = import.keys.find(path);
+  }
+  if (item == nullptr) {
+    return;
+  }
+  for (const LeftOutKey& known : import.left_out) {
+    if (known.where == item->where && known.key == item->shown) {
+      return;
+    }
+  }
+  import.left_out.push_back(
+      {item->where, item->shown, value_text(item->value), effect, std::move(why)});
+}
+
+}  // namespace orrery::import_config

@@ -1,0 +1,140 @@
+#pragma once
+
+// What is known of the scenario so far, from which file, and what is still missing? Internal to
+// import_config/.
+//
+// Of two values for one key the better founded one stays: given, then read and derived, then what a
+// program does by default, then assumptions. Two values of the same rank that differ are an error
+// that names both places.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/import_config/import_config.hpp"
+#include "sim/import_config/source_keys.hpp"
+
+namespace orrery::import_config {
+
+// A key whose value a file has, but not in a form that can be read.
+struct OpenKey {
+  std::string path;
+  SourceLocation where;
+  std::string key;
+  std::string why;
+};
+
+class Draft {
+ public:
+  explicit Draft(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  void set(std::string_view path, std::string value, Origin origin);
+
+  void set(std::string_view path, std::int64_t value, Origin origin) {
+    set(path, std::to_string(value), std::move(origin));
+  }
+
+  void set(std::string_view path, bool value, Origin origin) {
+    set(path, std::string(value ? "true" : "false"), std::move(origin));
+  }
+
+  void set(std::string_view path, const char* value, Origin origin) {
+    set(path, std::string(value), std::move(origin));
+  }
+
+  void erase(std::string_view path);
+
+  // A file has the key, but its value cannot be read.
+  void leave_open(std::string_view path, const SourceItem& item, std::string why);
+
+  [[nodiscard]] const ImportedSetting* find(std::string_view path) const;
+  [[nodiscard]] std::optional<std::int64_t> count(std::string_view path) const;
+  [[nodiscard]] bool is(std::string_view path, std::string_view value) const;
+  [[nodiscard]] const OpenKey* open(std::string_view path) const;
+
+  void note(std::string sentence);
+
+  [[nodiscard]] const std::map<std::string, ImportedSetting, std::less<>>& settings() const {
+    return settings_;
+  }
+
+  [[nodiscard]] const std::map<std::string, OpenKey, std::less<>>& open_keys() const {
+    return open_;
+  }
+
+  [[nodiscard]] const std::vector<std::string>& notes() const {
+    return notes_;
+  }
+
+ private:
+  Diagnostics& diagnostics_;
+  std::map<std::string, ImportedSetting, std::less<>> settings_;
+  std::map<std::string, OpenKey, std::less<>> open_;
+  std::vector<std::string> notes_;
+};
+
+// A count that a file states, kept until all files are read.
+struct PendingCount {
+  std::int64_t value = 0;
+  Origin origin;
+};
+
+// What only becomes a key of the scenario when all files are read: it needs other keys.
+struct Pending {
+  std::optional<PendingCount> vocab;          // before padding
+  std::optional<PendingCount> vocab_divisor;  // padded to a multiple of this x tensor
+  std::optional<PendingCount> ranks;          // of the whole job
+  std::optional<PendingCount> data;           // data-parallel ranks that a file states
+  std::optional<PendingCount> shard;          // FSDP: ranks that share the parameters
+  std::optional<PendingCount> replicate;      // FSDP: copies of the shard group
+  std::optional<PendingCount> local_batch;    // sequences per data-parallel rank and step
+  std::optional<PendingCount> local_tokens;   // tokens per data-parallel rank and micro-batch
+  std::optional<PendingCount> step_tokens;    // tokens of one step
+  std::optional<PendingCount> accumulation;   // micro-batches per step of one rank
+  std::optional<PendingCount> samples;        // sequences of the whole run
+  std::optional<PendingCount> instances;      // groups that each hold the optimizer's state
+  bool fsdp = false;                          // shard and replicate say the sharding
+  bool full_precision = false;                // the program trains in fp32 unless told otherwise
+};
+
+// One reading of the files of one format.
+struct Import {
+  SourceKeys& keys;
+  Draft& draft;
+  Pending& pending;
+  std::vector<LeftOutKey>& left_out;
+  Diagnostics& diagnostics;
+  std::string program;  // whose defaults hold: "Megatron-LM"
+};
+
+[[nodiscard]] Origin read_from(const SourceItem& item);
+[[nodiscard]] Origin derived_from(const SourceItem& item, std::string why);
+[[nodiscard]] Origin default_of(const Import& import, std::string why);
+[[nodiscard]] Origin assumed_as(std::string why);
+
+// Copies a count, a number or a flag under the key of the scenario; an unread value leaves the key
+// open. The value that was read, if any.
+std::optional<std::int64_t> copy_count(Import& import,
+                                       std::string_view source,
+                                       std::string_view target);
+std::optional<double> copy_number(Import& import, std::string_view source, std::string_view target);
+std::optional<bool> copy_flag(Import& import, std::string_view source, std::string_view target);
+
+// A count that waits in `slot`; an unread value leaves `target` open.
+void keep_count(Import& import,
+                std::string_view source,
+                std::optional<PendingCount>& slot,
+                std::string_view target);
+
+// Copies every count that the key table of scenarios knows in `section` under the name that stands
+// behind `prefix` (with its dot) in the files: num_hidden_layers is an alias of model.num_layers.
+void copy_known_counts(Import& import, std::string_view prefix, std::string_view section);
+
+// Marks a key as one that does, or may, change the cost, with the reason.
+void leave_out(Import& import, std::string_view path, Effect effect, std::string why);
+
+}  // namespace orrery::import_config

@@ -1,0 +1,411 @@
+#include "sim/import_config/import_config.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "sim/import_config/effects.hpp"
+#include "sim/import_config/interpolation.hpp"
+#include "sim/import_config/readers.hpp"
+#include "sim/import_config/shell_script.hpp"
+#include "sim/import_config/source_tree.hpp"
+#include "sim/import_config/write_scenario.hpp"
+#include "sim/model/parameters.hpp"
+#include "sim/scenario/load.hpp"
+#include "sim/scenario/variant.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+using yaml::Value;
+
+// What every scenario needs, how to say it, and what to say.
+struct Needed {
+  std::string_view path;
+  std::string_view what;
+  std::string_view option;
+};
+
+constexpr std::array<Needed, 10> kNeeded = {
+    {{"model.num_layers", "transformer layers", ""},
+     {"model.hidden_size", "width of the model", ""},
+     {"model.num_attention_heads", "query heads", ""},
+     {"model.vocab_size", "rows of the embedding table, padding included", ""},
+     {"model.sequence_length", "tokens of one sequence in training", ""},
+     {"cluster.gpu", "the GPUs (orrery list gpus)", "--gpu NAME"},
+     {"cluster.nodes", "hosts that the job runs on", "--nodes N"},
+     {"cluster.network", "the network between hosts (orrery list networks)", "--network NAME"},
+     {"batch.global", "sequences of one optimizer step", ""},
+     {"precision.compute", "the precision: bf16, fp16, fp8-delayed, ...", ""}}};
+
+class Importing {
+ public:
+  Importing(const ImportOptions& options, Diagnostics& diagnostics)
+      : options_(options), diagnostics_(diagnostics), draft_(diagnostics) {}
+
+  ImportResult run(std::span<const ConfigFile> files) {
+    take_given();
+    // Models first: what else a file says may depend on the number of layers.
+    std::vector<const ConfigFile*> ordered;
+    for (const ConfigFile& file : files) {
+      if (const auto format = format_of(file)) {
+        result_.files.push_back({file.name, *format});
+        ordered.push_back(&file);
+      }
+    }
+    constexpr std::array<ConfigFormat, 4> kFirst = {ConfigFormat::hugging_face,
+                                                    ConfigFormat::megatron_yaml,
+                                                    ConfigFormat::nemo,
+                                                    ConfigFormat::megatron_args};
+    for (const ConfigFormat format : kFirst) {
+      read_format(ordered, {format});
+    }
+    read_format(ordered, {ConfigFormat::torchtitan, ConfigFormat::torchtitan_command});
+    read_format(ordered, {ConfigFormat::deepspeed});
+    if (!diagnostics_.has_errors()) {
+      settle(draft_, pending_, diagnostics_);
+    }
+    if (!diagnostics_.has_errors()) {
+      finish();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  std::optional<ConfigFormat> format_of(const ConfigFile& file) {
+    const auto format = file.format ? file.format : recognise(file.text);
+    if (!format) {
+      std::string known;
+      for (const ConfigFormatInfo& info : config_formats()) {
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
+      }
+      const bool scenario = file.text.find("format: orrery/") != std::string::npos;
+      diagnostics_.error(
+          {file.name},
+          "",
+          scenario ? "is a file of Orrery already" : "is no configuration that is known",
+          scenario ? "" : "--format with one of " + known);
+    }
+    return format;
+  }
+
+  void take_given() {
+    for (const GivenKey& given : options_.settings) {
+      Diagnostics found;
+      if (const auto key = scenario::find_key(given.key, {}, found)) {
+        draft_.set(key->path, given.value, Origin{OriginKind::given, {}, given.by, ""});
+      }
+      for (Diagnostic problem : found.all()) {
+        problem.where.file = given.by;
+        diagnostics_.add(std::move(problem));
+      }
+    }
+  }
+
+  std::optional<Value> tree_of(const ConfigFile& file, ConfigFormat format) {
+    switch (format) {
+      case ConfigFormat::hugging_face:
+      case ConfigFormat::deepspeed:
+        return parse_json(file.text, file.name, diagnostics_);
+      case ConfigFormat::megatron_yaml:
+      case ConfigFormat::nemo: {
+        std::optional<Value> tree = parse_yaml(file.text, file.name, diagnostics_);
+        if (tree) {
+          follow_references(*tree);
+        }
+        return tree;
+      }
+      case ConfigFormat::torchtitan:
+        return parse_toml(file.text, file.name, diagnostics_);
+      case ConfigFormat::megatron_args:
+      case ConfigFormat::torchtitan_command:
+        break;
+    }
+    std::vector<PassedOver> passed_over;
+    std::optional<Value> tree = parse_arguments(file.text, file.name, passed_over, diagnostics_);
+    for (PassedOver& over : passed_over) {
+      result_.left_out.push_back(
+          {over.where, std::move(over.key), "", Effect::unread, std::move(over.why)});
+    }
+    return tree;
+  }
+
+  void read_format(const std::vector<const ConfigFile*>& files,
+                   std::initializer_list<ConfigFormat> formats) {
+    SourceKeys keys(diagnostics_);
+    bool any = false;
+    ConfigFormat last = *formats.begin();
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const ConfigFormat format = result_.files[i].format;
+      if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
+        continue;
+      }
+      const std::optional<Value> tree = tree_of(*files[i], format);
+      if (!tree) {
+        continue;
+      }
+      if (tree->kind != Value::Kind::mapping) {
+        diagnostics_.error(tree->where, "", "holds no keys");
+        continue;
+      }
+      keys.add(*tree);
+      last = format;
+      any = true;
+    }
+    if (!any) {
+      return;
+    }
+    Import import{keys, draft_, pending_, result_.left_out, diagnostics_, program_of(last)};
+    read_keys(import, last);
+    classify(keys, last);
+  }
+
+  static std::string program_of(ConfigFormat format) {
+    switch (format) {
+      case ConfigFormat::hugging_face:
+        return "transformers";
+      case ConfigFormat::deepspeed:
+        return "DeepSpeed";
+      case ConfigFormat::nemo:
+        return "NeMo";
+      case ConfigFormat::torchtitan:
+      case ConfigFormat::torchtitan_command:
+        return "torchtitan";
+      case ConfigFormat::megatron_args:
+      case ConfigFormat::megatron_yaml:
+        break;
+    }
+    return "Megatron-LM";
+  }
+
+  static void read_keys(Import& import, ConfigFormat format) {
+    switch (format) {
+      case ConfigFormat::hugging_face:
+        read_hugging_face(import);
+        return;
+      case ConfigFormat::deepspeed:
+        read_deepspeed(import);
+        return;
+      case ConfigFormat::nemo:
+        read_nemo(import);
+        return;
+      case ConfigFormat::torchtitan:
+      case ConfigFormat::torchtitan_command:
+        read_torchtitan(import);
+        return;
+      case ConfigFormat::megatron_args:
+        read_megatron(import, {""});
+        return;
+      case ConfigFormat::megatron_yaml:
+        read_megatron(import, sections_of(import.keys));
+        return;
+    }
+  }
+
+  // The sections of a YAML file that hold arguments, and the top level.
+  static std::vector<std::string> sections_of(SourceKeys& keys) {
+    std::vector<std::string> sections = {""};
+    for (const SourceItem& item : keys.items()) {
+      const std::size_t dot = item.path.find('.');
+      const std::string section =
+          dot == std::string::npos ? std::string() : item.path.substr(0, dot + 1);
+      constexpr std::size_t kMost = 16;
+      if (sections.size() < kMost && section != "ENV_VARS." &&
+          std::find(sections.begin(), sections.end(), section) == sections.end()) {
+        sections.push_back(section);
+      }
+    }
+    return sections;
+  }
+
+  // What no reader took: unread, without effect, or perhaps with one.
+  void classify(SourceKeys& keys, ConfigFormat format) {
+    for (const SourceItem& item : keys.items()) {
+      const std::string reason = unread_reason(item.value);
+      if (item.used && !item.unread) {
+        continue;
+      }
+      const bool empty = item.value.kind == Value::Kind::null ||
+                         item.value.kind == Value::Kind::mapping ||
+                         (item.value.kind == Value::Kind::sequence && item.value.items.empty()) ||
+                         (item.value.kind == Value::Kind::scalar && item.value.text.empty());
+      std::string path = item.path;
+      if (format == ConfigFormat::megatron_yaml && path.find('.') != std::string::npos) {
+        path.erase(0, path.find('.') + 1);
+      }
+      const bool idle = is_known_idle(format, item.path) || is_known_idle(format, path);
+      const bool unread = !reason.empty() && (item.used || !idle);
+      const Effect effect = unread          ? Effect::unread
+                            : empty || idle ? Effect::none
+                                            : Effect::may_matter;
+      result_.left_out.push_back({item.where,
+                                  item.shown,
+                                  value_text(item.value),
+                                  effect,
+                                  unread                         ? reason
+                                  : effect == Effect::may_matter ? "not known to this import"
+                                                                 : ""});
+    }
+  }
+
+  [[nodiscard]] bool is_known(std::string_view path) const {
+    if (draft_.find(path) != nullptr) {
+      return true;
+    }
+    if (path == "cluster.nodes") {
+      return draft_.find("cluster.gpus") != nullptr;
+    }
+    if (path == "cluster.network") {
+      const auto nodes = draft_.count("cluster.nodes");
+      const bool single = nodes && *nodes == 1;
+      return single || draft_.find("cluster.network.preset") != nullptr ||
+             draft_.find("cluster.network.nic_rate") != nullptr;
+    }
+    return draft_.find("model.preset") != nullptr && path.starts_with("model.");
+  }
+
+  void ask(std::string_view path, std::string_view what, std::string_view option) {
+    const OpenKey* open = draft_.open(path);
+    std::string why;
+    if (open != nullptr) {
+      why = open->where.file.empty()
+                ? open->why
+                : fmt::format(
+                      "{}:{} {}: {}", open->where.file, open->where.line, open->key, open->why);
+    }
+    result_.asked.push_back(
+        {std::string(path),
+         std::string(what),
+         option.empty() ? fmt::format("--set {}=VALUE", path) : std::string(option),
+         std::move(why)});
+  }
+
+  void ask_for_missing() {
+    for (const Needed& needed : kNeeded) {
+      if (!is_known(needed.path)) {
+        ask(needed.path, needed.what, needed.option);
+      }
+    }
+    if (draft_.find("model.moe.num_experts") != nullptr) {
+      for (const std::string_view path : {"model.moe.top_k", "model.moe.ffn_hidden_size"}) {
+        if (!is_known(path)) {
+          ask(path, "for a mixture of experts", "");
+        }
+      }
+    }
+    for (const auto& [path, open] : draft_.open_keys()) {
+      const bool asked = std::any_of(result_.asked.begin(),
+                                     result_.asked.end(),
+                                     [&](const AskedKey& key) { return key.path == path; });
+      const bool form = path == "recompute" && draft_.find("recompute.layers") != nullptr;
+      if (!asked && !form && draft_.find(path) == nullptr) {
+        ask(path, "a file has it in a form that cannot be read", "");
+      }
+    }
+  }
+
+  // The dimensions alone, with any machine and batch around them, to count parameters.
+  void count_model() {
+    ImportResult alone;
+    alone.files = result_.files;
+    for (const ImportedSetting& setting : result_.settings) {
+      if (setting.path.starts_with("model.")) {
+        alone.settings.push_back(setting);
+      }
+    }
+    const Origin none;
+    if (draft_.find("model.sequence_length") == nullptr) {
+      alone.settings.push_back({"model.sequence_length", "1024", none});
+    }
+    alone.settings.push_back({"cluster.gpu", "any", none});
+    alone.settings.push_back({"cluster.nodes", "1", none});
+    alone.settings.push_back({"batch.global", "1", none});
+    Diagnostics ignored;
+    const auto loaded = scenario::load_text(scenario_text(alone, "model"), "model", ignored);
+    if (loaded) {
+      const model::ParameterCounts counts = model::count_parameters(loaded->model);
+      result_.model = ImportedModel{counts.total, counts.active, counts.mtp};
+    }
+  }
+
+  // A value that scenarios refuse is reported where it was read.
+  void check_text() {
+    Diagnostics found;
+    static_cast<void>(scenario::load_text(result_.scenario, "scenario", found));
+    for (Diagnostic problem : found.all()) {
+      const bool hole =
+          std::any_of(result_.asked.begin(), result_.asked.end(), [&](const AskedKey& asked) {
+            return problem.key == asked.path || asked.path.starts_with(problem.key + ".") ||
+                   problem.key.empty();
+          });
+      if (problem.severity != Severity::error || hole) {
+        continue;
+      }
+      const ImportedSetting* setting = draft_.find(problem.key);
+      if (setting != nullptr && !setting->origin.where.file.empty()) {
+        problem.where = setting->origin.where;
+        problem.message = fmt::format("{} ({})", problem.message, setting->origin.key);
+      } else if (setting != nullptr && setting->origin.kind == OriginKind::given) {
+        problem.where = {setting->origin.key};
+      } else {
+        problem.where = {result_.files.front().name};
+      }
+      diagnostics_.add(std::move(problem));
+    }
+    if (diagnostics_.has_errors()) {
+      result_.scenario.clear();
+    }
+  }
+
+  void finish() {
+    // One node needs no word about its network, several do.
+    ask_for_missing();
+    result_.settings = in_order(draft_);
+    result_.notes = draft_.notes();
+    std::stable_sort(result_.left_out.begin(),
+                     result_.left_out.end(),
+                     [](const LeftOutKey& a, const LeftOutKey& b) {
+                       return std::tie(a.where.file, a.where.line) <
+                              std::tie(b.where.file, b.where.line);
+                     });
+    count_model();
+    std::string name = options_.name;
+    if (name.empty() && !result_.files.empty()) {
+      const std::filesystem::path path = result_.files.front().name;
+      const bool plain = path.stem() == "config" && path.has_parent_path();
+      name = (plain ? path.parent_path() : path).stem().string();
+    }
+    result_.scenario = scenario_text(result_, name.empty() ? "imported" : name);
+    check_text();
+  }
+
+  const ImportOptions& options_;
+  Diagnostics& diagnostics_;
+  Draft draft_;
+  Pending pending_;
+  ImportResult result_;
+};
+
+}  // namespace
+
+std::string_view to_string(OriginKind kind) {
+  constexpr std::array<std::string_view, 5> kNames = {
+      "read", "derived", "default", "assumed", "given"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view to_string(Effect effect) {
+  constexpr std::array<std::string_view, 3> kNames = {"none", "may_matter", "unread"};
+  return kNames[static_cast<std::size_t>(effect)];
+}
+
+ImportResult import_configs(std::span<const ConfigFile> files,
+                            const ImportOptions& options,
+                            Diagnostics& diagnostics) {
+  return Importing(options, diagnostics).run(files);
+}
+
+}  // namespace orrery::import_config

@@ -1,0 +1,169 @@
+#pragma once
+
+// What do the configuration files of another training stack say, as a scenario?
+//
+//   const ImportResult result = import_configs(files, options, diagnostics);
+//   // result.scenario is the text of a scenario; result.asked says what no file states
+//
+// format         | recognised by                                        | says
+// ---------------|------------------------------------------------------|--------------------------
+// hugging-face   | JSON with model_type, architectures or hidden_size   | the model
+// deepspeed      | JSON with zero_optimization or train_*batch_size     | batch, ZeRO, offload
+// megatron-args  | --num-layers and its kin: launch script, command     | model, layout, batch, run
+// megatron-yaml  | the same keys as YAML (MODEL_ARGS, --yaml-cfg)       | the same
+// nemo           | YAML with trainer and model                          | the same, and the nodes
+// torchtitan     | TOML with [parallelism], [training] or [job]         | layout, batch; model by
+// name torchtitan-cli | a command with --module or --training.*              | the same
+//
+// Several files may be combined; what two of them state must agree. Nothing is executed: of a shell
+// script, assignments, arrays and simple conditions are read, all else is reported.
+//
+// Where a value comes from  | meaning
+// --------------------------|----------------------------------------------------------------------
+// read                      | it stands in a file (converted where the two stacks count
+// differently) derived                   | it follows from values that were read by_default | the
+// file is silent, and the program that reads it takes this value assumed                   | no
+// file says it; printed as an assumption given                     | the caller stated it
+// (ImportOptions::settings)
+//
+// What no file says and cannot be assumed is asked for: the key stands in the text without a value,
+// so that the reader of scenarios refuses it, and in ImportResult::asked. Errors of the files go to
+// the diagnostics with file, line and column; then there is no text.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+
+namespace orrery::import_config {
+
+enum class ConfigFormat {
+  hugging_face,
+  deepspeed,
+  megatron_args,
+  megatron_yaml,
+  nemo,
+  torchtitan,
+  torchtitan_command
+};
+
+struct ConfigFormatInfo {
+  ConfigFormat format;
+  std::string_view name;     // as --format takes it
+  std::string_view meaning;  // for people
+};
+
+[[nodiscard]] std::span<const ConfigFormatInfo> config_formats();
+[[nodiscard]] std::string_view format_name(ConfigFormat format);
+[[nodiscard]] std::string_view format_meaning(ConfigFormat format);
+[[nodiscard]] std::optional<ConfigFormat> find_format(std::string_view name);
+
+// By what the text says, never by the name of the file; nothing when it is none of them.
+[[nodiscard]] std::optional<ConfigFormat> recognise(std::string_view text);
+
+// The largest file that is read.
+inline constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
+
+struct ConfigFile {
+  std::string name;                    // what messages call it
+  std::string text;                    // at most kMostBytes
+  std::optional<ConfigFormat> format;  // nothing: recognised
+};
+
+// One key of the scenario, as the caller states it.
+struct GivenKey {
+  std::string key;    // dotted path or alias: layout.tp
+  std::string value;  // as it would stand in a scenario
+  std::string by;     // what messages call it: --gpu
+};
+
+struct ImportOptions {
+  std::string name;  // of the scenario; empty: of the first file
+  std::vector<GivenKey> settings;
+};
+
+enum class OriginKind { read, derived, by_default, assumed, given };
+
+[[nodiscard]] std::string_view to_string(OriginKind kind);
+
+struct Origin {
+  OriginKind kind = OriginKind::read;
+  SourceLocation where;  // may be empty
+  std::string key;       // as the file writes it: --num-layers
+  std::string why;       // how the value follows; may be empty for read
+};
+
+// One key of the scenario and where its value comes from.
+struct ImportedSetting {
+  std::string path;
+  std::string value;
+  Origin origin;
+};
+
+enum class Effect { none, may_matter, unread };
+
+[[nodiscard]] std::string_view to_string(Effect effect);
+
+// One key of a file that did not reach the scenario.
+struct LeftOutKey {
+  SourceLocation where;
+  std::string key;
+  std::string value;
+  Effect effect = Effect::none;
+  std::string why;  // empty for keys without effect
+};
+
+// One key of the scenario that the user must state.
+struct AskedKey {
+  std::string path;
+  std::string what;    // what is needed
+  std::string option;  // how to say it: --gpu NAME
+  std::string why;     // why no file says it; may be empty
+};
+
+// Counts of the imported model, where its dimensions are complete.
+struct ImportedModel {
+  std::int64_t parameters = 0;
+  std::int64_t active = 0;
+  std::int64_t prediction_modules = 0;  // multi-token prediction, not among `parameters`
+};
+
+struct ImportedFile {
+  std::string name;
+  ConfigFormat format = ConfigFormat::hugging_face;
+};
+
+struct ImportResult {
+  std::vector<ImportedFile> files;
+  std::vector<ImportedSetting> settings;  // in the order of the scenario
+  std::vector<LeftOutKey> left_out;
+  std::vector<std::string> notes;  // what the scenario cannot express, in sentences
+  std::vector<AskedKey> asked;
+  std::optional<ImportedModel> model;
+  std::string scenario;  // the text; empty when `diagnostics` holds an error
+
+  [[nodiscard]] bool complete() const {
+    return !scenario.empty() && asked.empty();
+  }
+};
+
+[[nodiscard]] ImportResult import_configs(std::span<const ConfigFile> files,
+                                          const ImportOptions& options,
+                                          Diagnostics& diagnostics);
+
+// The file with its text; a file above kMostBytes is a diagnostic. Throws Error(io) when it cannot
+// be read.
+[[nodiscard]] std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
+                                                         Diagnostics& diagnostics);
+
+// What was read, defaulted, assumed, left out and is asked for: for people, and as JSON
+// (orrery-config-import/1).
+[[nodiscard]] std::string report_text(const ImportResult& result);
+[[nodiscard]] std::string report_json(const ImportResult& result, const Diagnostics& diagnostics);
+
+}  // namespace orrery::import_config

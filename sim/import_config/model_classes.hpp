@@ -1,0 +1,33 @@
+#pragma once
+
+// What does a class of transformers do that the config.json of a model need not say? Internal to
+// import_config/.
+//
+// Facts of the classes: transformers, src/transformers/models/*/configuration_*.py and
+// modeling_*.py (Apache-2.0); of GPT-2, OPT, BLOOM and Llama also the papers named in
+// model/presets.cpp.
+
+#include <string_view>
+
+namespace orrery::import_config {
+
+struct ModelClass {
+  std::string_view type;
+  std::string_view activation = "swiglu";  // when no key names one
+  bool gated = true;                       // the MLP has a gate
+  std::string_view norm = "rms_norm";
+  std::string_view position = "rotary";
+  bool tied = false;         // when tie_word_embeddings is absent
+  bool linear_bias = false;  // biases in every linear layer
+  bool qkv_bias = false;     // in the projection to queries, keys and values
+  bool embedding_norm = false;
+  std::string_view remark = {};  // what the scenario cannot say of it
+};
+
+// By model_type; nullptr for a class that is not known.
+[[nodiscard]] const ModelClass* find_model_class(std::string_view type);
+
+// Layers that are no attention, attention to chosen keys only, or no decoder at all.
+[[nodiscard]] bool is_foreign_class(std::string_view type);
+
+}  // namespace orrery::import_config

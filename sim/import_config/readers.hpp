@@ -1,0 +1,29 @@
+#pragma once
+
+// One reader per format: takes what it knows from the keys, and leaves the rest. Internal to
+// import_config/.
+
+#include "sim/import_config/draft.hpp"
+
+namespace orrery::import_config {
+
+void read_hugging_face(Import& import);
+void read_deepspeed(Import& import);
+void read_torchtitan(Import& import);
+
+// `prefixes`: what stands before the names of the keys, such as "model_args." ("" for a command).
+void read_megatron(Import& import, const std::vector<std::string>& prefixes);
+
+void read_nemo(Import& import);
+
+// Parts of read_megatron.
+struct MegatronKeys;
+void read_megatron_model(MegatronKeys& keys);
+void read_megatron_layout(MegatronKeys& keys);
+void read_megatron_step(MegatronKeys& keys);
+void read_megatron_run(MegatronKeys& keys);
+
+// What became clear only with all files: padded vocabulary, batch, sharding, tokens.
+void settle(Draft& draft, Pending& pending, Diagnostics& diagnostics);
+
+}  // namespace orrery::import_config

@@ -1,0 +1,273 @@
+// What only all files together say: the padded vocabulary, the batch, who shares the parameters.
+
+#include <fmt/core.h>
+
+#include "sim/import_config/readers.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+constexpr std::int64_t kMost = std::int64_t{1} << 50U;
+constexpr std::int64_t kUsualGpusPerNode = 8;
+
+// The product of positive counts; nothing when it is far beyond any job.
+std::optional<std::int64_t> times(std::initializer_list<std::int64_t> factors) {
+  std::int64_t product = 1;
+  for (const std::int64_t factor : factors) {
+    if (factor <= 0 || product > kMost / factor) {
+      return std::nullopt;
+    }
+    product *= factor;
+  }
+  return product;
+}
+
+class Settling {
+ public:
+  Settling(Draft& draft, Pending& pending, Diagnostics& diagnostics)
+      : draft_(draft), pending_(pending), diagnostics_(diagnostics) {}
+
+  void run() {
+    settle_vocabulary();
+    find_ranks();
+    settle_data();
+    settle_batch();
+    settle_sharding();
+    settle_length();
+    settle_precision();
+    if (draft_.find("software") == nullptr) {
+      draft_.set("software", "megatron-core", assumed_as("no file is for a training stack"));
+    }
+  }
+
+ private:
+  [[nodiscard]] std::int64_t degree(std::string_view name) const {
+    return draft_.count(fmt::format("layout.{}", name)).value_or(1);
+  }
+
+  void settle_vocabulary() {
+    if (!pending_.vocab) {
+      return;
+    }
+    const PendingCount& vocab = *pending_.vocab;
+    const auto multiple = pending_.vocab_divisor
+                              ? times({pending_.vocab_divisor->value, degree("tensor")})
+                              : std::nullopt;
+    if (!multiple || vocab.value <= 0 || vocab.value > kMost) {
+      draft_.set("model.vocab_size", vocab.value, vocab.origin);
+      return;
+    }
+    const std::int64_t padded = (vocab.value + *multiple - 1) / *multiple * *multiple;
+    Origin origin = vocab.origin;
+    if (padded != vocab.value) {
+      const std::string how = fmt::format("{} padded to a multiple of {} x tensor {}",
+                                          vocab.value,
+                                          pending_.vocab_divisor->value,
+                                          degree("tensor"));
+      origin.kind = origin.kind == OriginKind::read ? OriginKind::derived : origin.kind;
+      origin.why = origin.why.empty() ? how : origin.why + ", " + how;
+    }
+    draft_.set("model.vocab_size", padded, origin);
+  }
+
+  void find_ranks() {
+    const auto gpus = draft_.count("cluster.gpus");
+    const auto nodes = draft_.count("cluster.nodes");
+    const auto per_node = draft_.count("cluster.gpus_per_node").value_or(kUsualGpusPerNode);
+    ranks_ = gpus ? gpus : nodes ? times({*nodes, per_node}) : std::nullopt;
+    if (!ranks_ && pending_.ranks) {
+      ranks_ = pending_.ranks->value;
+      draft_.set("cluster.gpus", pending_.ranks->value, pending_.ranks->origin);
+    }
+    const auto one = times({degree("tensor"), degree("context"), degree("pipeline")});
+    if (ranks_ && one && *ranks_ % *one == 0) {
+      data_ = *ranks_ / *one;
+    }
+  }
+
+  // DeepSpeed's three figures imply the data-parallel ranks.
+  void settle_data() {
+    const auto micro = draft_.count("batch.micro");
+    const auto global = draft_.count("batch.global");
+    if (!pending_.data && pending_.accumulation && micro && global && !pending_.local_tokens) {
+      const auto one = times({*micro, pending_.accumulation->value});
+      if (one && *global % *one == 0 && *global >= *one) {
+        pending_.data = PendingCount{
+            *global / *one,
+            {OriginKind::derived,
+             pending_.accumulation->origin.where,
+             pending_.accumulation->origin.key,
+             fmt::format("{} / ({} x {})", *global, *micro, pending_.accumulation->value)}};
+      }
+    }
+    if (!pending_.data) {
+      return;
+    }
+    if (data_ && *data_ != pending_.data->value) {
+      diagnostics_.error(
+          pending_.data->origin.where,
+          pending_.data->origin.key,
+          fmt::format("implies {} data-parallel ranks, but {} GPUs with tensor {}, context {} and "
+                      "pipeline {} have {}",
+                      pending_.data->value,
+                      ranks_.value_or(0),
+                      degree("tensor"),
+                      degree("context"),
+                      degree("pipeline"),
+                      *data_));
+      return;
+    }
+    draft_.set("layout.data", pending_.data->value, pending_.data->origin);
+    if (!data_) {
+      data_ = pending_.data->value;
+      const auto gpus = times({*data_, degree("tensor"), degree("context"), degree("pipeline")});
+      draft_.note(fmt::format("the batch of the files implies {} GPUs", gpus.value_or(0)));
+    }
+  }
+
+  void settle_batch() {
+    const auto length = draft_.count("model.sequence_length");
+    if (pending_.local_tokens && length && *length > 0) {
+      const std::int64_t sequences = pending_.local_tokens->value / *length;
+      Origin origin = pending_.local_tokens->origin;
+      origin.kind = OriginKind::derived;
+      origin.why = fmt::format("{} tokens / {}", pending_.local_tokens->value, *length);
+      if (sequences > 0) {
+        draft_.set("batch.micro", sequences, origin);
+      }
+    }
+    if (pending_.step_tokens && length && *length > 0) {
+      Origin origin = pending_.step_tokens->origin;
+      origin.kind = OriginKind::derived;
+      origin.why = fmt::format("{} tokens / {}", pending_.step_tokens->value, *length);
+      draft_.set("batch.global", pending_.step_tokens->value / *length, origin);
+    }
+    if (draft_.find("batch.global") != nullptr || !data_) {
+      ask_for_ranks();
+      return;
+    }
+    const auto micro = draft_.count("batch.micro");
+    if (pending_.local_batch) {
+      put_global(*pending_.local_batch, {pending_.local_batch->value, *data_});
+    } else if (micro && (pending_.accumulation || pending_.local_tokens)) {
+      const std::int64_t repeated =
+          pending_.accumulation ? pending_.accumulation->value : std::int64_t{1};
+      put_global(pending_.accumulation ? *pending_.accumulation : *pending_.local_tokens,
+                 {*micro, repeated, *data_});
+    }
+  }
+
+  void put_global(const PendingCount& from, std::initializer_list<std::int64_t> factors) {
+    const auto global = times(factors);
+    if (!global) {
+      return;
+    }
+    Origin origin = from.origin;
+    if (origin.kind == OriginKind::read) {
+      origin.kind = OriginKind::derived;
+    }
+    std::string how;
+    for (const std::int64_t factor : factors) {
+      how += fmt::format("{}{}", how.empty() ? "" : " x ", factor);
+    }
+    origin.why += (origin.why.empty() ? "" : ", ") + how + " data-parallel ranks";
+    draft_.set("batch.global", *global, origin);
+  }
+
+  // The batch follows from the number of GPUs, which is not known.
+  void ask_for_ranks() {
+    const auto& known = pending_.local_batch ? pending_.local_batch : pending_.accumulation;
+    if (draft_.find("batch.global") == nullptr && known) {
+      SourceItem item;
+      item.where = known->origin.where;
+      item.shown = known->origin.key;
+      draft_.leave_open(
+          "batch.global", item, "it is per data-parallel rank: with the number of GPUs it follows");
+    }
+  }
+
+  void settle_sharding() {
+    if (pending_.instances && pending_.instances->value > 1 && data_ &&
+        *data_ % pending_.instances->value == 0) {
+      Origin origin = pending_.instances->origin;
+      origin.kind = OriginKind::derived;
+      origin.why = fmt::format("{} / {}", *data_, pending_.instances->value);
+      draft_.set("layout.shard_group", *data_ / pending_.instances->value, origin);
+    }
+    if (!pending_.fsdp) {
+      return;
+    }
+    const std::int64_t copies = pending_.replicate ? pending_.replicate->value : 1;
+    std::optional<std::int64_t> shard;
+    if (pending_.shard) {
+      shard = pending_.shard->value;
+    } else if (data_ && copies > 0 && *data_ % copies == 0) {
+      shard = *data_ / copies;
+    }
+    Origin origin = pending_.shard ? pending_.shard->origin
+                                   : Origin{OriginKind::by_default,
+                                            {},
+                                            "",
+                                            "torchtitan: parameters are sharded over all ranks "
+                                            "that are left"};
+    if (copies > 1 && pending_.replicate) {
+      origin = pending_.replicate->origin;
+    }
+    if (pending_.shard && !data_) {
+      draft_.set("layout.data",
+                 times({*shard, copies}).value_or(1),
+                 Origin{OriginKind::derived,
+                        pending_.shard->origin.where,
+                        pending_.shard->origin.key,
+                        "shard x replicate"});
+    }
+    const bool sharded = !shard || *shard > 1;
+    draft_.set("layout.sharding", !sharded ? "none" : copies > 1 ? "hsdp" : "zero3", origin);
+    if (sharded && copies > 1 && shard) {
+      draft_.set("layout.shard_group", *shard, origin);
+    }
+  }
+
+  void settle_length() {
+    const auto length = draft_.count("model.sequence_length");
+    if (!pending_.samples || !length || draft_.find("training.steps") != nullptr) {
+      return;
+    }
+    if (const auto tokens = times({pending_.samples->value, *length})) {
+      Origin origin = pending_.samples->origin;
+      origin.kind = OriginKind::derived;
+      origin.why = fmt::format("{} sequences of {} tokens", pending_.samples->value, *length);
+      draft_.set("training.tokens", *tokens, origin);
+    }
+  }
+
+  void settle_precision() {
+    if (draft_.find("precision.compute") != nullptr ||
+        draft_.open("precision.compute") != nullptr) {
+      return;
+    }
+    if (pending_.full_precision) {
+      draft_.leave_open("precision.compute",
+                        SourceItem{},
+                        "without bf16, fp16 or fp8 the program trains in fp32, which a scenario "
+                        "does not have");
+      return;
+    }
+    draft_.set("precision.compute", "bf16", assumed_as("no file states a precision"));
+  }
+
+  Draft& draft_;
+  Pending& pending_;
+  Diagnostics& diagnostics_;
+  std::optional<std::int64_t> ranks_;
+  std::optional<std::int64_t> data_;
+};
+
+}  // namespace
+
+void settle(Draft& draft, Pending& pending, Diagnostics& diagnostics) {
+  Settling(draft, pending, diagnostics).run();
+}
+
+}  // namespace orrery::import_config

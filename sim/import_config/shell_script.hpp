@@ -1,0 +1,35 @@
+#pragma once
+
+// Which arguments does a launch script pass to the training program? Internal to import_config/.
+//
+// Assignments, arrays, appending (+=), `export`, if with tests of known values, && and || are
+// followed; commands are collected, never run. Loops, functions, case and conditions that cannot be
+// read are passed over, and what stands in them is reported.
+//
+// The result is a mapping: `--num-layers` to its value, `true` for a switch, a list for several
+// values; of an argument that stands twice the last counts. `#SBATCH --nodes=8` becomes the key
+// `sbatch.nodes`. A value that could not be read keeps its `$`.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/yaml/document.hpp"
+
+namespace orrery::import_config {
+
+// An argument that stands where it may or may not be passed.
+struct PassedOver {
+  SourceLocation where;
+  std::string key;
+  std::string why;
+};
+
+[[nodiscard]] std::optional<yaml::Value> parse_arguments(std::string_view text,
+                                                         const std::string& file,
+                                                         std::vector<PassedOver>& passed_over,
+                                                         Diagnostics& diagnostics);
+
+}  // namespace orrery::import_config

@@ -1,0 +1,83 @@
+#pragma once
+
+// Which keys do the files of one format state, which of them were used, and what is left over?
+// Internal to import_config/.
+//
+// Nested mappings are laid flat: `training: {seq_len: 8192}` is `training.seq_len`. Of a part of a
+// path, leading dashes are dropped and other dashes become underscores, so that `--num-layers` and
+// `num_layers` are one key.
+//
+// A getter returns nothing for a key that is absent, null, wrong (a diagnostic) or unread (`auto`,
+// `${VARIABLE}`, `???`): the latter is remembered with its reason.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/import_config/import_config.hpp"
+#include "sim/yaml/document.hpp"
+
+namespace orrery::import_config {
+
+struct SourceItem {
+  std::string path;   // laid flat and normalised
+  std::string shown;  // as the file writes it
+  SourceLocation where;
+  yaml::Value value;  // a scalar, a list, null or an empty mapping
+  bool used = false;
+  bool unread = false;
+};
+
+class SourceKeys {
+ public:
+  explicit SourceKeys(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  // Adds the keys of a tree; what an earlier one stated is replaced.
+  void add(const yaml::Value& tree);
+
+  // The key, marked as used; nullptr when it is absent or null.
+  [[nodiscard]] const SourceItem* take(std::string_view path);
+
+  // The same without marking it.
+  [[nodiscard]] const SourceItem* find(std::string_view path) const;
+
+  [[nodiscard]] std::optional<std::int64_t> count(std::string_view path);
+  [[nodiscard]] std::optional<double> number(std::string_view path);
+  [[nodiscard]] std::optional<bool> flag(std::string_view path);
+  [[nodiscard]] std::optional<std::string> text(std::string_view path);
+  [[nodiscard]] std::vector<std::string> texts(std::string_view path);  // of a list or one scalar
+
+  // Whether a key is stated and could not be read; `why` then says what is in the way.
+  [[nodiscard]] bool is_unread(std::string_view path) const;
+
+  void error(const SourceItem& item, std::string_view message, std::string_view allowed = {});
+
+  [[nodiscard]] std::deque<SourceItem>& items() {
+    return items_;
+  }
+
+ private:
+  void add_below(const yaml::Value& value,
+                 const std::string& path,
+                 const std::string& shown,
+                 const SourceLocation& where);
+  [[nodiscard]] const std::string* scalar(SourceItem& item, std::string_view what);
+  [[nodiscard]] SourceItem* taken(std::string_view path);
+
+  Diagnostics& diagnostics_;
+  std::deque<SourceItem> items_;
+  std::map<std::string, std::size_t, std::less<>> index_;
+};
+
+// The text of a value for reports: lists in brackets, long ones cut.
+[[nodiscard]] std::string value_text(const yaml::Value& value);
+
+// Why such a value cannot be read; empty when it can.
+[[nodiscard]] std::string unread_reason(const yaml::Value& value);
+
+}  // namespace orrery::import_config

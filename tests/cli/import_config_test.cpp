@@ -1,0 +1,128 @@
+// `orrery import` of configuration files, as a user calls it.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/cli_fixture.hpp"
+
+namespace orrery::cli::testing {
+namespace {
+
+using ImportConfig = CliTest;
+
+bool has(const std::string& text, const std::string& piece) {
+  return text.find(piece) != std::string::npos;
+}
+
+constexpr const char* kModel = R"({
+  "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+  "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+  "vocab_size": 128256, "tie_word_embeddings": false, "torch_dtype": "bfloat16"
+})";
+
+constexpr const char* kZero = R"({
+  "train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4,
+  "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}
+})";
+
+constexpr const char* kMachines =
+    " --gpu h100-sxm-80gb --nodes 2 --network infiniband-400g --set model.sequence_length=8192";
+
+TEST_F(ImportConfig, TwoFilesMakeAScenarioThatRuns) {
+  write("config.json", kModel);
+  write("ds.json", kZero);
+  const Finished imported = run("import config.json ds.json -o run.yaml" + std::string(kMachines));
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_EQ(imported.out, "");
+  EXPECT_TRUE(has(imported.err, "config.json: config.json of a model (Hugging Face)\n"));
+  EXPECT_TRUE(has(imported.err, "Model: 8.030B parameters\n"));
+  EXPECT_TRUE(has(imported.err, "Batch: 64 sequences of 8,192 tokens, 524k tokens a step\n"));
+  const std::string scenario = read("run.yaml");
+  EXPECT_TRUE(
+      has(scenario, "  num_layers: 32                      # config.json:3 num_hidden_layers"));
+  EXPECT_TRUE(has(scenario, "  sharding: zero2"));
+  EXPECT_EQ(run("check run.yaml").code, 0);
+}
+
+TEST_F(ImportConfig, WhatIsStillToBeStatedEndsWith3AndIsRefusedByName) {
+  write("config.json", kModel);
+  const Finished imported = run("import config.json");
+  EXPECT_EQ(imported.code, 3);
+  EXPECT_TRUE(has(imported.err, "Still to be stated (5)\n"));
+  EXPECT_TRUE(has(imported.err, "--gpu NAME"));
+  EXPECT_TRUE(has(imported.out, "format: orrery/1\n"));
+  write("run.yaml", imported.out);
+  const Finished checked = run("check run.yaml");
+  EXPECT_EQ(checked.code, 3);
+  EXPECT_TRUE(has(checked.err, "error: cluster.gpu: has no value"));
+}
+
+TEST_F(ImportConfig, JsonReportsEveryKeyWithItsOrigin) {
+  write("config.json", kModel);
+  const Finished imported =
+      run("import --json -q config.json" + std::string(kMachines) + " --set batch.global=64");
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_EQ(imported.err, "");
+  const auto json = nlohmann::json::parse(imported.out);
+  EXPECT_EQ(json["schema"], "orrery-config-import/1");
+  EXPECT_EQ(json["complete"], true);
+  EXPECT_EQ(json["files"][0]["format"], "hugging-face");
+  EXPECT_EQ(json["model"]["parameters"], 8'030'261'248);
+  const auto& first = json["settings"][0];
+  EXPECT_EQ(first["key"], "model.num_layers");
+  EXPECT_EQ(first["value"], "32");
+  EXPECT_EQ(first["origin"], "read");
+  EXPECT_EQ(first["where"]["line"], 3);
+  EXPECT_TRUE(has(json["scenario"], "format: orrery/1"));
+}
+
+TEST_F(ImportConfig, LayoutsThatTheMachinesDoNotHoldAreSaid) {
+  write("run.sh",
+        "torchrun pretrain.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
+        "--seq-length 4096 --vocab-size 32000 --bf16 --micro-batch-size 1 --global-batch-size 64 "
+        "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 4\n");
+  const Finished imported =
+      run("import run.sh -q --gpu h100-sxm-80gb --nodes 2 --network infiniband-400g -o run.yaml");
+  EXPECT_EQ(imported.code, 3);
+  EXPECT_TRUE(has(imported.err, "the files and options do not go together yet:\nrun.yaml:"))
+      << imported.err;
+}
+
+TEST_F(ImportConfig, BrokenFilesNameTheirPlaceAndLeaveNoFile) {
+  write("config.json", "{\n  \"hidden_size\": 4096,\n  \"model_type\" \"llama\"\n}\n");
+  const Finished imported = run("import config.json -o run.yaml");
+  EXPECT_EQ(imported.code, 3);
+  EXPECT_EQ(imported.err.substr(0, 35), "config.json:3:16: error: is no JSON") << imported.err;
+  EXPECT_EQ(files(), (std::vector<std::string>{"config.json"}));
+}
+
+TEST_F(ImportConfig, LargeFilesAreRefusedBeforeTheyAreRead) {
+  write("config.json", "{\"model_type\": \"" + std::string(5'000'000, 'x') + "\"}");
+  const Finished imported = run("import --format hugging-face config.json");
+  EXPECT_EQ(imported.code, 3);
+  EXPECT_EQ(imported.err,
+            "config.json: error: has more than 4 MiB: no configuration is that long\n");
+}
+
+TEST_F(ImportConfig, ArgumentsThatMakeNoSenseAreUsage) {
+  write("config.json", kModel);
+  EXPECT_EQ(run("import config.json --set batch.global").code, 2);
+  EXPECT_EQ(run("import config.json --format yaml").code, 2);
+  EXPECT_EQ(run("import config.json --nodes 0").code, 2);
+  EXPECT_EQ(run("import").code, 2);
+  const Finished unknown = run("import config.json --set layout.tensors=8");
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_TRUE(has(unknown.err, "did you mean `layout.tensor`?"));
+  EXPECT_EQ(run("import nothing.json --format nemo").code, 6);
+}
+
+TEST_F(ImportConfig, HelpNamesBothKindsOfFiles) {
+  const Finished help = run("import --help");
+  EXPECT_EQ(help.code, 0);
+  EXPECT_TRUE(has(help.out, "megatron-yaml"));
+  EXPECT_TRUE(has(help.out, "orrery import --format nccl-tests --help"));
+}
+
+}  // namespace
+}  // namespace orrery::cli::testing

@@ -1,0 +1,157 @@
+// Public config.json files reproduce the published sizes of their models.
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/import_config/import_fixture.hpp"
+
+namespace orrery::import_config::testing {
+namespace {
+
+// Exact counts of the released weights, as in the tests of model/: those without norms of queries
+// and keys, which a scenario does not count.
+struct Exact {
+  const char* file;
+  std::int64_t parameters;
+};
+
+class ExactCount : public ::testing::TestWithParam<Exact> {};
+
+TEST_P(ExactCount, IsThatOfTheReleasedWeights) {
+  const Imported imported = import_named({GetParam().file});
+  EXPECT_EQ(imported.problems(), "");
+  ASSERT_TRUE(imported.result.model.has_value());
+  EXPECT_EQ(imported.result.model->parameters, GetParam().parameters);
+}
+
+INSTANTIATE_TEST_SUITE_P(ConfigJson,
+                         ExactCount,
+                         ::testing::Values(Exact{"llama-3.1-8b.json", 8'030'261'248},
+                                           Exact{"llama-3.1-70b.json", 70'553'706'496},
+                                           Exact{"llama-3.1-405b.json", 405'853'388'800},
+                                           Exact{"mixtral-8x7b.json", 46'702'792'704},
+                                           Exact{"mixtral-8x22b.json", 140'620'634'112},
+                                           Exact{"bloom-176b.json", 176'247'271'424}),
+                         [](const auto& row) {
+                           std::string name = row.param.file;
+                           std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
+                           return name;
+                         });
+
+// GPT-2 as algebra: V h + s h = 50,257 x 768 + 1,024 x 768 = 39,383,808; layer = 12 h^2 + 13 h =
+// 7,087,872; 12 of them and a final norm 2 h: 124,439,808.
+TEST(PublishedModels, Gpt2IsCountedByItsAlgebra) {
+  const Imported imported = import_named({"gpt2.json"});
+  ASSERT_TRUE(imported.result.model.has_value()) << imported.problems();
+  EXPECT_EQ(imported.result.model->parameters, 39'383'808 + 12 * 7'087'872 + 2 * 768);
+  EXPECT_EQ(imported.value("model.position"), "learned");
+  EXPECT_EQ(imported.value("model.tie_embeddings"), "true");
+  EXPECT_EQ(imported.value("model.linear_bias"), "true");
+}
+
+// In billions, as the names and the model cards print them: total and active.
+struct Rounded {
+  const char* file;
+  double total;
+  double active;
+  double tolerance;
+};
+
+class RoundedCount : public ::testing::TestWithParam<Rounded> {};
+
+TEST_P(RoundedCount, IsThatOfTheName) {
+  const Imported imported = import_named({GetParam().file});
+  EXPECT_EQ(imported.problems(), "");
+  ASSERT_TRUE(imported.result.model.has_value());
+  constexpr double kBillion = 1'000'000'000.0;
+  const ImportedModel& model = *imported.result.model;
+  EXPECT_NEAR(static_cast<double>(model.parameters) / kBillion,
+              GetParam().total,
+              GetParam().tolerance * GetParam().total);
+  EXPECT_NEAR(static_cast<double>(model.active) / kBillion,
+              GetParam().active,
+              GetParam().tolerance * GetParam().active);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ConfigJson,
+    RoundedCount,
+    ::testing::Values(Rounded{"deepseek-v3.json", 671.0, 37.0, 0.02},      // arXiv 2412.19437
+                      Rounded{"qwen3-8b.json", 8.2, 8.2, 0.01},            // arXiv 2505.09388
+                      Rounded{"qwen3-30b-a3b.json", 30.5, 3.3, 0.02},      // the same
+                      Rounded{"qwen3-235b-a22b.json", 235.0, 22.0, 0.02},  // the same
+                      Rounded{"kimi-k2.json", 1000.0, 32.0, 0.05},         // arXiv 2507.20534
+                      Rounded{"llama-4-scout.json", 109.0, 17.0, 0.03},    // model card
+                      Rounded{"gpt-oss-120b.json", 117.0, 5.1, 0.13},      // model card
+                      Rounded{"gemma-2-9b.json", 9.2, 9.2, 0.01},          // arXiv 2408.00118
+                      Rounded{"dictalm-3-24b.json", 24.0, 24.0, 0.02}),    // its name
+    [](const auto& row) {
+      std::string name = row.param.file;
+      std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
+      return name;
+    });
+
+TEST(PublishedModels, DeepSeekV3HasItsLatentAttentionAndPredictionModule) {
+  const Imported imported = import_named({"deepseek-v3.json"});
+  EXPECT_EQ(imported.value("model.mla.q_lora_rank"), "1536");
+  EXPECT_EQ(imported.value("model.mla.kv_lora_rank"), "512");
+  EXPECT_EQ(imported.value("model.mla.qk_nope_head_dim"), "128");
+  EXPECT_EQ(imported.value("model.mla.qk_rope_head_dim"), "64");
+  EXPECT_EQ(imported.value("model.mla.v_head_dim"), "128");
+  EXPECT_EQ(imported.value("model.moe.num_experts"), "256");
+  EXPECT_EQ(imported.value("model.moe.shared"), "1");
+  EXPECT_EQ(imported.value("model.moe.dense_layers"), "3");
+  EXPECT_EQ(imported.value("model.mtp"), "1");
+  EXPECT_EQ(imported.value("model.moe.node_limit"), "4");
+  EXPECT_EQ(imported.origin("model.moe.node_limit"), "assumed");
+  EXPECT_TRUE(imported.notes("quantization_config"));
+  // The weight README: 11.5B unique parameters of the module, and its projection 2 h^2.
+  EXPECT_NEAR(static_cast<double>(imported.result.model->prediction_modules), 11.6e9, 0.05e9);
+}
+
+// A model file knows neither the length of training sequences, nor batch, nor machines.
+TEST(PublishedModels, WhatAModelDoesNotSayIsAskedFor) {
+  const Imported imported = import_named({"llama-3.1-8b.json"});
+  EXPECT_FALSE(imported.result.complete());
+  for (const char* key :
+       {"model.sequence_length", "cluster.gpu", "cluster.nodes", "batch.global"}) {
+    EXPECT_TRUE(imported.asks(key)) << key;
+  }
+  EXPECT_NE(imported.result.scenario.find("\n  gpu:"), std::string::npos);
+  EXPECT_EQ(imported.origin("precision.compute"), "assumed");
+  EXPECT_EQ(imported.effect("rope_theta"), "none");
+}
+
+TEST(PublishedModels, WhatAScenarioCannotExpressIsSaid) {
+  const Imported gemma = import_named({"gemma-2-9b.json"});
+  EXPECT_TRUE(gemma.notes("two more norms"));
+  EXPECT_TRUE(gemma.notes("gelu_pytorch_tanh"));
+  EXPECT_EQ(gemma.effect("sliding_window"), "may_matter");
+  EXPECT_EQ(gemma.effect("attn_logit_softcapping"), "may_matter");
+  const Imported oss = import_named({"gpt-oss-120b.json"});
+  EXPECT_EQ(oss.effect("layer_types"), "may_matter");
+  EXPECT_TRUE(oss.notes("sinks"));
+  const Imported scout = import_named({"llama-4-scout.json"});
+  EXPECT_EQ(scout.effect("text_config.attention_chunk_size"), "may_matter");
+  EXPECT_EQ(import_named({"qwen3-8b.json"}).effect("sliding_window"), "");  // null: off
+}
+
+TEST(PublishedModels, LayersThatAreNoAttentionAreRefused) {
+  const Imported hybrid = import_texts(
+      {{"config.json", "{\n  \"model_type\": \"nemotron_h\",\n  \"hidden_size\": 8192\n}\n"}});
+  EXPECT_EQ(hybrid.problems(),
+            "config.json:2:3: error: model_type: `nemotron_h` is not a decoder whose every layer "
+            "attends to all keys: a scenario cannot express it\n");
+  EXPECT_EQ(hybrid.result.scenario, "");
+}
+
+TEST(PublishedModels, AnUnknownClassIsTakenAsOneLikeLlamaAndSaysSo) {
+  const Imported imported = import_texts({{"config.json", R"({"model_type": "newllm",
+    "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256})"}});
+  EXPECT_TRUE(imported.notes("`newllm`: a class that this import does not know"));
+  EXPECT_EQ(imported.origin("model.activation"), "assumed");
+  EXPECT_EQ(imported.result.model->parameters, 8'030'261'248);
+}
+
+}  // namespace
+}  // namespace orrery::import_config::testing

@@ -1,0 +1,127 @@
+// Launch scripts are read, never run.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/unit/import_config/import_fixture.hpp"
+
+namespace orrery::import_config::testing {
+namespace {
+
+constexpr const char* kModel =
+    "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 "
+    "--vocab-size 32000 --bf16 --micro-batch-size 1 --global-batch-size 64";
+
+Imported import_script(const std::string& script) {
+  return import_texts({{"run.sh", script}}, machines(8));
+}
+
+TEST(ShellScripts, FollowVariablesArraysAndArithmetic) {
+  const Imported imported = import_script(std::string("A=4\nB=$((A * 2))\nexport C=${MISSING:-2}\n"
+                                                      "LIST=(--tensor-model-parallel-size $B)\n"
+                                                      "LIST+=(\"--pipeline-model-parallel-size 4\""
+                                                      ")\nMORE=\"--context-parallel-size ${C} \\\n"
+                                                      "  --use-distributed-optimizer\"\n"
+                                                      "torchrun pretrain.py ${LIST[@]} $MORE ") +
+                                          kModel + "\n");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.tensor"), "8");
+  EXPECT_EQ(imported.value("layout.pipeline"), "4");
+  EXPECT_EQ(imported.value("layout.context"), "2");
+  EXPECT_EQ(imported.value("layout.sharding"), "zero1");
+  EXPECT_EQ(imported.line("layout.tensor"), 4);
+  EXPECT_EQ(imported.line("layout.pipeline"), 5);
+}
+
+TEST(ShellScripts, TakeTheBranchThatHolds) {
+  const std::string script = std::string(R"(
+MODE=fast
+if [ "$MODE" = slow ]; then
+  TP=1
+elif [[ "$MODE" == "fast" ]]; then
+  TP=8
+else
+  TP=2
+fi
+[ $TP -gt 4 ] && PP=4
+python train.py --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP )") +
+                             kModel;
+  const Imported imported = import_script(script);
+  EXPECT_EQ(imported.value("layout.tensor"), "8");
+  EXPECT_EQ(imported.value("layout.pipeline"), "4");
+}
+
+TEST(ShellScripts, SayWhatStandsUnderAConditionThatCannotBeRead) {
+  const Imported imported = import_script(std::string(R"(
+ARGS="--tensor-model-parallel-size 2"
+if [ -f /etc/big ]; then
+  ARGS+=" --pipeline-model-parallel-size 8"
+fi
+for i in 1 2 3; do
+  echo --context-parallel-size $i
+done
+python train.py $ARGS )") + kModel);
+  EXPECT_EQ(imported.value("layout.tensor"), "2");
+  EXPECT_EQ(imported.value("layout.pipeline"), "");
+  EXPECT_EQ(imported.effect("--pipeline-model-parallel-size"), "unread");
+}
+
+TEST(ShellScripts, VariablesWithoutValueAreAskedFor) {
+  const Imported imported =
+      import_script(std::string("python train.py --tensor-model-parallel-size $TP ") + kModel);
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_TRUE(imported.asks("layout.tensor"));
+  EXPECT_EQ(imported.effect("--tensor-model-parallel-size"), "unread");
+}
+
+// Whatever the script would do is not done.
+TEST(ShellScripts, NothingIsExecuted) {
+  const std::filesystem::path mark = std::filesystem::temp_directory_path() / "orrery-import-ran";
+  std::filesystem::remove(mark);
+  const std::string touch = "touch " + mark.string();
+  const Imported imported =
+      import_script("$(" + touch + ")\n`" + touch + "`\n" + touch + "; " + touch + " && " + touch +
+                    "\n" + "X=$(" + touch + ")\nY=`" + touch + "`\neval '" + touch + "'\n" +
+                    "python train.py --tensor-model-parallel-size $(nproc) " + std::string(kModel) +
+                    " ; " + touch + " | sh\n");
+  EXPECT_FALSE(std::filesystem::exists(mark));
+  EXPECT_TRUE(imported.asks("layout.tensor"));
+}
+
+TEST(ShellScripts, OfTwoArgumentsTheLastCounts) {
+  const Imported imported = import_script(
+      std::string(
+          "python train.py --tensor-model-parallel-size 2 --tensor-model-parallel-size 4 ") +
+      kModel);
+  EXPECT_EQ(imported.value("layout.tensor"), "4");
+}
+
+TEST(ShellScripts, DoublingVariablesEnd) {
+  std::string script = "A=--num-layers\n";
+  for (int i = 0; i < 64; ++i) {
+    script += "A=\"$A $A\"\n";
+  }
+  script += "python train.py $A\n";
+  const Imported imported = import_script(script);
+  EXPECT_EQ(imported.problems(),
+            "run.sh: error: expands to more text than the arguments of a program are\n");
+}
+
+TEST(ShellScripts, TheBatchSystemSaysTheNodes) {
+  const Imported imported =
+      import_texts({{"job.sh",
+                     std::string("#!/bin/bash\n#SBATCH --nodes=32\n#SBATCH --gpus-per-node 4\n"
+                                 "srun python train.py ") +
+                         kModel}},
+                   {{"cluster.gpu", "h100-sxm-80gb", "--gpu"},
+                    {"cluster.network.preset", "infiniband-400g", "--network"}});
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("cluster.nodes"), "32");
+  EXPECT_EQ(imported.value("cluster.gpus_per_node"), "4");
+  EXPECT_EQ(imported.line("cluster.nodes"), 2);
+}
+
+}  // namespace
+}  // namespace orrery::import_config::testing

@@ -1,0 +1,272 @@
+// The places where two programs mean different things by alike words.
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/import_config/import_fixture.hpp"
+
+namespace orrery::import_config::testing {
+namespace {
+
+bool has(const std::string& text, const std::string& piece) {
+  return text.find(piece) != std::string::npos;
+}
+
+// A model of 32 layers, arguments as one command.
+std::string command(const std::string& more) {
+  return "python pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
+         "--seq-length 4096 --vocab-size 32000 --bf16 --micro-batch-size 1 --global-batch-size "
+         "64 " +
+         more + "\n";
+}
+
+Imported import_command(const std::string& more, const Given& given = machines(8)) {
+  return import_texts({{"run.sh", command(more)}}, given);
+}
+
+TEST(VirtualStages, HaveThreeNamesAndTwoMeanings) {
+  const std::string pipeline = "--pipeline-model-parallel-size 4 ";
+  EXPECT_EQ(import_command(pipeline + "--num-layers-per-virtual-pipeline-stage 2")
+                .value("layout.virtual_stages"),
+            "4");  // 32 / 4 / 2
+  EXPECT_EQ(import_command(pipeline + "--num-virtual-stages-per-pipeline-rank 2")
+                .value("layout.virtual_stages"),
+            "2");
+  const Imported nothing = import_command("--num-layers-per-virtual-pipeline-stage 2");
+  EXPECT_EQ(nothing.value("layout.virtual_stages"), "");  // without a pipeline
+  const Imported odd = import_command(pipeline + "--num-layers-per-virtual-pipeline-stage 3");
+  EXPECT_TRUE(has(odd.problems(),
+                  "--num-layers-per-virtual-pipeline-stage: 32 layers on 4 devices do not fall "
+                  "into stages of 3"))
+      << odd.problems();
+}
+
+TEST(ExpertTensor, IsThatOfTensorParallelismWhenUnset) {
+  const std::string moe =
+      "--num-experts 8 --tensor-model-parallel-size 4 --expert-model-parallel-size 2 ";
+  const Imported unset = import_command(moe);
+  EXPECT_EQ(unset.value("layout.expert_tensor"), "4");
+  EXPECT_EQ(unset.origin("layout.expert_tensor"), "default");
+  const Imported set = import_command(moe + "--expert-tensor-parallel-size 1");
+  EXPECT_EQ(set.value("layout.expert_tensor"), "1");
+  EXPECT_EQ(set.origin("layout.expert_tensor"), "read");
+}
+
+TEST(Vocabulary, IsPaddedByTensorParallelism) {
+  EXPECT_EQ(import_command("").value("model.vocab_size"), "32000");  // 250 x 128
+  EXPECT_EQ(import_command("--tensor-model-parallel-size 8").value("model.vocab_size"), "32768");
+  EXPECT_EQ(import_command("--make-vocab-size-divisible-by 1").value("model.vocab_size"), "32000");
+  EXPECT_EQ(import_command("").value("model.tie_embeddings"), "true");
+  EXPECT_EQ(import_command("--untie-embeddings-and-output-weights").value("model.tie_embeddings"),
+            "false");
+}
+
+TEST(PipelineLayouts, SayStagesAndLayers) {
+  // 3 + 7 x 4 + 1 = 32 layers in 1 + 6 + 1 + 1 = 9 stages: not a multiple of 4.
+  const Imported nine = import_command(
+      "--pipeline-model-parallel-size 4 --pipeline-model-parallel-layout 'Ettt|(tttt|)*7,tL'");
+  EXPECT_TRUE(has(nine.problems(), "has 9 stages, no multiple of 4 devices")) << nine.problems();
+  const Imported eight = import_command(
+      "--pipeline-model-parallel-size 4 --pipeline-model-parallel-layout 'Et*3|(t*5|)*5,tttt|L'");
+  EXPECT_EQ(eight.problems(), "");
+  EXPECT_EQ(eight.value("layout.virtual_stages"), "2");
+  EXPECT_EQ(eight.value("layout.stage_layers"), "[3, 5, 5, 5, 5, 5, 4, 0]");
+  const Imported wrong =
+      import_command("--pipeline-model-parallel-size 4 --pipeline-model-parallel-layout 'Ettx|L'");
+  EXPECT_TRUE(has(wrong.problems(), "`Ettx|L` is no layout of a pipeline")) << wrong.problems();
+}
+
+TEST(UnevenStages, CountEmbeddingAndLossAsLayers) {
+  const Imported ends = import_texts(
+      {{"run.sh",
+        "python train.py --num-layers 30 --hidden-size 4096 --num-attention-heads 32 "
+        "--seq-length 4096 --vocab-size 32000 --bf16 --micro-batch-size 1 --global-batch-size 64 "
+        "--pipeline-model-parallel-size 8 --account-for-embedding-in-pipeline-split "
+        "--account-for-loss-in-pipeline-split"}},
+      machines(8));
+  EXPECT_EQ(ends.problems(), "");
+  EXPECT_EQ(ends.value("layout.stage_layers"), "[3, 4, 4, 4, 4, 4, 4, 3]");
+  const Imported first = import_command(
+      "--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 5 "
+      "--decoder-last-pipeline-num-layers 7");
+  EXPECT_EQ(first.value("layout.stage_layers"), "[5, 10, 10, 7]");
+}
+
+TEST(ExpertLayers, AreCountedFromTheirPattern) {
+  const std::string moe = "--num-experts 8 ";
+  EXPECT_EQ(import_command(moe + "--moe-layer-freq [0]*3+[1]*29").value("model.moe.dense_layers"),
+            "3");
+  const Imported mixed = import_command(moe + "--moe-layer-freq '([0]+[1])*16'");
+  EXPECT_EQ(mixed.value("model.moe.dense_layers"), "16");
+  EXPECT_TRUE(mixed.notes("the scenario puts them first"));
+  EXPECT_EQ(import_command(moe + "--moe-layer-freq 2").value("model.moe.dense_layers"), "16");
+  const Imported wrong = import_command(moe + "--moe-layer-freq [0]*3+[1]*30");
+  EXPECT_TRUE(has(wrong.problems(), "`[0]*3+[1]*30` is no pattern of 32 layers"))
+      << wrong.problems();
+}
+
+TEST(DeepSpeed, BindsItsThreeFiguresOfABatch) {
+  const std::string model = config_text("llama-3.1-8b.json");
+  Given given = {{"model.sequence_length", "4096", "--set"}};
+  const Imported whole =
+      import_texts({{"config.json", model},
+                    {"ds.json",
+                     R"({"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4,
+            "gradient_accumulation_steps": 2, "bf16": {"enabled": true}})"}},
+                   given);
+  EXPECT_EQ(whole.problems(), "");
+  EXPECT_EQ(whole.value("layout.data"), "32");
+  EXPECT_EQ(whole.why("layout.data"), "256 / (4 x 2)");
+  EXPECT_TRUE(whole.notes("implies 32 GPUs"));
+  const Imported broken =
+      import_texts({{"ds.json",
+                     "{\n  \"train_batch_size\": 250,\n  \"train_micro_batch_size_per_gpu\": 4,\n"
+                     "  \"gradient_accumulation_steps\": 2\n}\n"}});
+  EXPECT_EQ(broken.problems(),
+            "ds.json:2:3: error: train_batch_size: 250 is no multiple of "
+            "train_micro_batch_size_per_gpu x gradient_accumulation_steps = 4 x 2\n");
+  // The ranks that the batch implies are not those of the machines.
+  given = machines(8);
+  given.push_back({"model.sequence_length", "4096", "--set"});
+  const Imported other =
+      import_texts({{"config.json", model},
+                    {"ds.json",
+                     R"({"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4,
+            "gradient_accumulation_steps": 2})"}},
+                   given);
+  EXPECT_TRUE(has(other.problems(), "implies 32 data-parallel ranks, but 64 GPUs"))
+      << other.problems();
+}
+
+TEST(DeepSpeed, AutoIsAskedForAndNeverGuessed) {
+  const Imported imported = import_named({"llama-3.1-8b.json", "deepspeed-auto.json"}, machines(8));
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_FALSE(imported.result.complete());
+  EXPECT_TRUE(imported.asks("batch.global"));
+  EXPECT_TRUE(imported.asks("batch.micro"));
+  EXPECT_EQ(imported.effect("train_batch_size"), "unread");
+  EXPECT_EQ(imported.value("precision.compute"), "bf16");
+  EXPECT_EQ(imported.origin("precision.compute"), "read");
+  EXPECT_EQ(imported.effect("optimizer.params.lr"), "none");  // auto, but without effect
+}
+
+TEST(Torchtitan, ALayoutWithoutMachinesLeavesTheBatchOpen) {
+  const Imported imported = import_named({"torchtitan-llama3-405b.toml"});
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_TRUE(imported.asks("batch.global"));
+  EXPECT_NE(report_text(imported.result).find("with the number of GPUs it follows"),
+            std::string::npos);
+}
+
+std::string titan(const std::string& parallelism, const std::string& more = "") {
+  return "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 8\n"
+         "seq_len = 8192\n" +
+         more + "[parallelism]\n" + parallelism;
+}
+
+TEST(Torchtitan, ReplicasOfShardGroupsAreHybrid) {
+  const Imported imported = import_texts(
+      {{"job.toml",
+        titan("data_parallel_replicate_degree = 2\ndata_parallel_shard_degree = -1\n")}},
+      machines(4));
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.sharding"), "hsdp");
+  EXPECT_EQ(imported.value("layout.shard_group"), "16");  // 32 ranks in 2 groups
+  const Imported plain = import_texts(
+      {{"job.toml",
+        titan("data_parallel_replicate_degree = 32\ndata_parallel_shard_degree = 1\n")}},
+      machines(4));
+  EXPECT_EQ(plain.value("layout.sharding"), "none");
+}
+
+// (32 + 1 + 1) / 8 stages: 5, 5, 4, ...; the first and the last hold embedding and output besides.
+TEST(Torchtitan, StagesCountEmbeddingAndOutput) {
+  const Imported looped =
+      import_texts({{"job.toml",
+                     titan("pipeline_parallel_degree = 4\npipeline_parallel_schedule = "
+                           "\"Interleaved1F1B\"\n")}},
+                   machines(4));
+  EXPECT_EQ(looped.problems(), "");
+  EXPECT_EQ(looped.value("layout.virtual_stages"), "2");
+  EXPECT_EQ(looped.value("layout.stage_layers"), "[4, 5, 4, 4, 4, 4, 4, 3]");
+  EXPECT_EQ(looped.value("batch.micro"), "1");
+  EXPECT_EQ(looped.value("batch.global"), "64");  // 8 x 8 data-parallel ranks
+  const Imported foreign =
+      import_texts({{"job.toml",
+                     titan("pipeline_parallel_degree = 4\npipeline_parallel_schedule = "
+                           "\"InterleavedZeroBubble\"\n")}},
+                   machines(4));
+  EXPECT_TRUE(foreign.asks("layout.schedule"));
+}
+
+TEST(Torchtitan, UnknownFlavorsAreAskedForUnlessAModelFileHelps) {
+  const std::string job =
+      "[model]\nname = \"llama3\"\nflavor = \"9B\"\n[training]\nlocal_batch_size = 1\n"
+      "seq_len = 8192\n[parallelism]\n";
+  const Imported alone = import_texts({{"job.toml", job}}, machines(2));
+  EXPECT_TRUE(alone.asks("model.num_layers"));
+  EXPECT_NE(report_text(alone.result).find("known: llama3 8B"), std::string::npos);
+  const Imported both = import_texts(
+      {{"config.json", config_text("llama-3.1-8b.json")}, {"job.toml", job}}, machines(2));
+  EXPECT_EQ(both.problems(), "");
+  EXPECT_TRUE(both.result.complete());
+}
+
+TEST(Torchtitan, NewerCommandsNameAModuleAndAConfig) {
+  const Imported imported =
+      import_texts({{"run.sh",
+                     "torchrun --nproc_per_node 8 --nnodes 4 -m torchtitan.train --module llama3 "
+                     "--config llama3_70b --training.max_context_length 8192 "
+                     "--training.num_tokens_per_microbatch_per_dp_rank 16384 "
+                     "--parallelism.tensor_parallel_degree 8 --training.steps 100\n"}},
+                   machines(4));
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.tensor"), "8");
+  EXPECT_EQ(imported.value("batch.micro"), "2");
+  EXPECT_EQ(imported.value("batch.global"), "8");  // 2 x 4 ranks
+  EXPECT_EQ(imported.result.model->parameters, 70'553'706'496);
+  EXPECT_TRUE(imported.notes("only what the command states was read"));
+}
+
+TEST(Combining, ContradictionsNameBothPlaces) {
+  const Imported imported = import_texts(
+      {{"config.json", config_text("llama-3.1-8b.json")},
+       {"run.sh", command("--swiglu --normalization RMSNorm --position-embedding-type rope")}},
+      machines(8));
+  EXPECT_TRUE(has(imported.problems(),
+                  "run.sh:1:102: error: --vocab-size: says 32000, but vocab_size "
+                  "(config.json:33) says 128256"))
+      << imported.problems();
+  EXPECT_EQ(imported.result.scenario, "");
+}
+
+TEST(Combining, WhatTheCallerStatesWins) {
+  Given given = machines(8);
+  given.push_back({"layout.tp", "4", "--set"});
+  const Imported imported = import_command("--tensor-model-parallel-size 8", given);
+  EXPECT_EQ(imported.value("layout.tensor"), "4");
+  EXPECT_EQ(imported.origin("layout.tensor"), "given");
+  EXPECT_EQ(imported.why("layout.tensor"),
+            "in place of 8 of --tensor-model-parallel-size (run.sh:1)");
+}
+
+TEST(Precision, OfFullWidthIsAskedFor) {
+  const Imported imported = import_texts(
+      {{"run.sh",
+        "python train.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
+        "--seq-length 4096 --vocab-size 32000 --micro-batch-size 1 --global-batch-size 64"}},
+      machines(8));
+  EXPECT_TRUE(imported.asks("precision.compute"));
+  EXPECT_EQ(import_command("--fp8-format hybrid").value("precision.compute"), "fp8-delayed");
+  EXPECT_EQ(import_command("--fp8-format hybrid --fp8-recipe blockwise").value("precision.compute"),
+            "fp8-block");
+}
+
+TEST(UnknownKeys, AreThoseThatMayMatterUnlessKnownNotTo) {
+  const Imported imported = import_command("--lr 1e-4 --some-new-kernel --seed 1234");
+  EXPECT_EQ(imported.effect("--lr"), "none");
+  EXPECT_EQ(imported.effect("--seed"), "none");
+  EXPECT_EQ(imported.effect("--some-new-kernel"), "may_matter");
+}
+
+}  // namespace
+}  // namespace orrery::import_config::testing
