@@ -78,7 +78,7 @@ std::optional<std::vector<std::string>> log_import(std::vector<std::string> word
     const bool joined = word.starts_with(std::string(kFormat) + "=");
     if (joined || (word == kFormat && i + 1 < words.size())) {
       const std::string name = joined ? word.substr(kFormat.size() + 1) : words[i + 1];
-      if (name != "nccl-tests" && name != "nvbandwidth") {
+      if (name != "nccl-tests" && name != "nvbandwidth" && name != "trace") {
         return std::nullopt;
       }
       const auto at = words.begin() + static_cast<std::ptrdiff_t>(i);

@@ -128,10 +128,10 @@ ExitCode import_files(const ImportCommand& command) {
 }
 
 constexpr std::string_view kFooter =
-    R"(Reads config.json of Hugging Face models, arguments of Megatron-LM (scripts, commands, YAML), NeMo
-YAML, torchtitan TOML and commands, DeepSpeed JSON; the content decides which. Several files are
-combined. What no file says is asked for, what a program does by default and what is assumed is
-listed. Nothing is executed.
+    R"(Reads config.json of Hugging Face models, arguments of Megatron-LM (scripts, commands,
+YAML), NeMo YAML, torchtitan TOML and commands, DeepSpeed JSON; the content decides which.
+Several files are combined. What no file says is asked for, what a program does by default and
+what is assumed is listed. Nothing is executed.
 
 Examples:
   orrery import train.sh --gpu h100-sxm-80gb --nodes 16 --network infiniband-400g -o run.yaml
@@ -139,8 +139,8 @@ Examples:
          --network infiniband-200g --set model.sequence_length=4096 -o run.yaml
   orrery import --json config.json
 
-Logs of nccl-tests and nvbandwidth become tables of collectives and keys of a GPU profile, with
-options of their own: orrery import --format nccl-tests --help
+Logs of nccl-tests and nvbandwidth become tables of collectives and keys of a GPU profile, traces of
+training steps measured steps, with options of their own: orrery import --format nccl-tests --help
 
 Exit codes: 0 ok, 2 usage, 3 a file is broken or something is still to be stated, 6 input or
 output.)";
@@ -149,7 +149,8 @@ output.)";
 
 void add_import_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "import", "A scenario from configuration files; tables from logs of nccl-tests, nvbandwidth");
+      "import",
+      "A scenario from configuration files; tables from logs, measured steps from traces");
   const auto options = std::make_shared<ImportCommand>();
   command->add_option("FILE", options->files, "Configuration files, or logs; - reads from stdin")
       ->required();
@@ -161,12 +162,14 @@ void add_import_command(CLI::App& app, Action& action) {
       ->add_option(
           "--format",
           options->format,
-          fmt::format("{}; of logs: nccl-tests, nvbandwidth (default: by the content)", known))
+          fmt::format("{}; of logs: nccl-tests, nvbandwidth, trace (default: by the content)",
+                      known))
       ->check(CLI::Validator(
           [known](const std::string& name) {
             return import_config::find_format(name)
                        ? std::string()
-                       : fmt::format("`{}` is none of {}, nccl-tests, nvbandwidth", name, known);
+                       : fmt::format(
+                             "`{}` is none of {}, nccl-tests, nvbandwidth, trace", name, known);
           },
           ""))
       ->type_name("FORMAT");

@@ -43,6 +43,9 @@ std::optional<ConfigFormat> recognise_json(std::string_view text) {
                                                       "\"n_embd\"",
                                                       "\"num_hidden_layers\"",
                                                       "\"text_config\""};
+  if (has(text, "\"traceEvents\"")) {
+    return std::nullopt;  // a trace may quote anything
+  }
   if (has_any(text, kDeepSpeed)) {
     return ConfigFormat::deepspeed;
   }

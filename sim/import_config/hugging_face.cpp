@@ -57,6 +57,19 @@ class HuggingFace {
                               yaml::display(*name)));
       return false;
     }
+    // Keys of layers that attend to chosen keys, or differ from one another, or are no attention.
+    for (const std::string_view key : {"block_configs",
+                                       "index_topk",
+                                       "compress_ratios",
+                                       "linear_attn_config",
+                                       "hybrid_override_pattern",
+                                       "mamba_d_state",
+                                       "ssm_cfg"}) {
+      if (const SourceItem* item = keys_.take(at(key))) {
+        keys_.error(*item, "belongs to layers that a scenario cannot express");
+        return false;
+      }
+    }
     const ModelClass* known = name ? find_model_class(*name) : nullptr;
     if (known == nullptr) {
       static const ModelClass like_llama{.type = "llama"};
@@ -185,8 +198,11 @@ class HuggingFace {
     if (!only.empty()) {
       use("mlp_only_layers", dense + static_cast<std::int64_t>(only.size()));
     }
-    const auto every = keys_.count(at("moe_layer_freq"));
-    if (every && *every > 1) {
+    const SourceItem* pattern = keys_.take(at("moe_layer_freq"));
+    if (pattern != nullptr && pattern->value.kind == yaml::Value::Kind::sequence) {
+      const auto kinds = keys_.texts(at("moe_layer_freq"));
+      use("moe_layer_freq", std::count(kinds.begin(), kinds.end(), "0"));
+    } else if (const auto every = keys_.count(at("moe_layer_freq")); every && *every > 1) {
       use("moe_layer_freq", layers - layers / *every);
     }
     if (from == nullptr) {

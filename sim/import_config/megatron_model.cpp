@@ -316,6 +316,16 @@ std::string MegatronKeys::path(std::initializer_list<std::string_view> names) co
 }
 
 void read_megatron_model(MegatronKeys& keys) {
+  for (const std::string_view name :
+       {"hybrid_layer_pattern", "hybrid_override_pattern", "mamba_ssm_ngroups"}) {
+    const std::string path = keys.path(name);
+    const SourceItem* item = keys.import.keys.take(path);
+    if (item != nullptr || keys.import.keys.is_unread(path)) {
+      keys.import.keys.error(*keys.import.keys.find(path),
+                             "belongs to layers that are no attention: a scenario cannot express "
+                             "them");
+    }
+  }
   read_activation(keys);
   read_norm_and_biases(keys);
   read_positions(keys);

@@ -141,6 +141,23 @@ void read_full_recompute(MegatronKeys& keys, const SourceItem& item) {
   }
 }
 
+// One per item, also where the file has them as one text: "[moe_act layernorm]".
+std::vector<std::string> module_names(const std::vector<std::string>& texts) {
+  std::vector<std::string> names;
+  for (const std::string& text : texts) {
+    for (std::size_t at = 0; at < text.size();) {
+      constexpr std::string_view kBetween = " ,[]'\"";
+      const std::size_t begin = std::min(text.find_first_not_of(kBetween, at), text.size());
+      const std::size_t end = std::min(text.find_first_of(kBetween, begin), text.size());
+      if (end > begin) {
+        names.push_back(text.substr(begin, end - begin));
+      }
+      at = end;
+    }
+  }
+  return names;
+}
+
 void read_recompute(MegatronKeys& keys) {
   SourceKeys& source = keys.import.keys;
   Draft& draft = keys.import.draft;
@@ -148,7 +165,8 @@ void read_recompute(MegatronKeys& keys) {
       keys.path({"recompute_granularity", "activations_checkpoint_granularity"});
   const auto granularity = source.text(path);
   const std::string modules_path = keys.path("recompute_modules");
-  std::vector<std::string> modules = source.texts(modules_path);
+  const std::vector<std::string> all = module_names(source.texts(modules_path));
+  std::vector<std::string> modules = all;
   const bool short_form = keys.on("recompute_activations");
   if (granularity && *granularity == "full") {
     read_full_recompute(keys, *source.find(path));
@@ -159,7 +177,6 @@ void read_recompute(MegatronKeys& keys) {
     if (modules.empty()) {
       draft.set("recompute", "selective", origin);
     } else {
-      const std::vector<std::string> all = source.texts(modules_path);
       draft.set("recompute.modules",
                 fmt::format("[{}]", fmt::join(all, ", ")),
                 read_from(*source.find(modules_path)));

@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::string_view kSandwich =
     "two more norms in every layer (after attention and MLP) are neither counted nor costed";
+constexpr std::string_view kGemma4 =
+    "four norms a layer, wider heads in global layers and the dense MLP beside the experts are "
+    "not expressed: parameters come out lower";
 constexpr std::string_view kHeadNorm =
     "norms of queries and keys are neither counted nor costed (2 x head_dim parameters a layer)";
 constexpr std::string_view kSinks = "attention sinks (a number per head) are not counted";
@@ -27,7 +30,7 @@ constexpr std::array<ModelClass, 34> kFamilies = {{
     {.type = "gemma", .tied = true},
     {.type = "gemma2", .tied = true, .remark = kSandwich},
     {.type = "gemma3_text", .tied = true, .remark = kSandwich},
-    {.type = "gemma4_text", .tied = true, .remark = kSandwich},
+    {.type = "gemma4_text", .tied = true, .remark = kGemma4},
     {.type = "gpt2",
      .activation = "gelu",
      .gated = false,
@@ -84,7 +87,7 @@ constexpr std::array<ModelClass, 34> kFamilies = {{
     {.type = "exaone4", .remark = kHeadNorm},
 }};
 
-constexpr std::array<std::string_view, 24> kForeign = {"mamba",
+constexpr std::array<std::string_view, 25> kForeign = {"mamba",
                                                        "mamba2",
                                                        "jamba",
                                                        "bamba",
@@ -107,7 +110,8 @@ constexpr std::array<std::string_view, 24> kForeign = {"mamba",
                                                        "clip",
                                                        "deepseek_v32",
                                                        "glm_moe_dsa",
-                                                       "deepseek_v4"};
+                                                       "deepseek_v4",
+                                                       "nemotron-nas"};
 
 }  // namespace
 

@@ -32,7 +32,8 @@ constexpr const char* kMachines =
 TEST_F(ImportConfig, TwoFilesMakeAScenarioThatRuns) {
   write("config.json", kModel);
   write("ds.json", kZero);
-  const Finished imported = run("import config.json ds.json -o run.yaml" + std::string(kMachines));
+  const Finished imported =
+      run("import config.json ds.json -o run.yaml --set recompute=full" + std::string(kMachines));
   EXPECT_EQ(imported.code, 0) << imported.err;
   EXPECT_EQ(imported.out, "");
   EXPECT_TRUE(has(imported.err, "config.json: config.json of a model (Hugging Face)\n"));
@@ -93,7 +94,7 @@ TEST_F(ImportConfig, BrokenFilesNameTheirPlaceAndLeaveNoFile) {
   write("config.json", "{\n  \"hidden_size\": 4096,\n  \"model_type\" \"llama\"\n}\n");
   const Finished imported = run("import config.json -o run.yaml");
   EXPECT_EQ(imported.code, 3);
-  EXPECT_EQ(imported.err.substr(0, 35), "config.json:3:16: error: is no JSON") << imported.err;
+  EXPECT_EQ(imported.err.substr(0, 35), "config.json:3:22: error: is no JSON") << imported.err;
   EXPECT_EQ(files(), (std::vector<std::string>{"config.json"}));
 }
 

@@ -142,7 +142,7 @@ TEST_F(ImportCli, CopiesBecomeAFragment) {
 
 TEST_F(ImportCli, HelpNamesTheCommand) {
   EXPECT_TRUE(has(run("--help").out, "import "));
-  const Finished help = run("import --help");
+  const Finished help = run("import --format nccl-tests --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_TRUE(has(help.out, "--nvlink-domain"));
 }

@@ -144,6 +144,28 @@ TEST(PublishedModels, LayersThatAreNoAttentionAreRefused) {
   EXPECT_EQ(hybrid.result.scenario, "");
 }
 
+TEST(PublishedModels, LayersThatDifferOrChooseTheirKeysAreRefused) {
+  for (const char* key : {"block_configs", "index_topk", "compress_ratios"}) {
+    const Imported imported =
+        import_texts({{"config.json",
+                       std::string("{\"model_type\": \"newllm\", \"hidden_size\": 4096,\n \"") +
+                           key + "\": 512}"}});
+    EXPECT_EQ(imported.problems(),
+              std::string("config.json:2:2: error: ") + key +
+                  ": belongs to layers that a scenario cannot express\n");
+  }
+}
+
+TEST(PublishedModels, AListOfExpertLayersIsCounted) {
+  const Imported imported = import_texts(
+      {{"config.json", R"({"model_type": "mixtral", "hidden_size": 4096, "num_hidden_layers": 4,
+        "num_attention_heads": 32, "intermediate_size": 14336, "vocab_size": 32000,
+        "num_local_experts": 8, "num_experts_per_tok": 2, "moe_layer_freq": [0, 1, 0, 1]})"}});
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("model.moe.dense_layers"), "2");
+  EXPECT_TRUE(imported.notes("the scenario puts them first"));
+}
+
 TEST(PublishedModels, AnUnknownClassIsTakenAsOneLikeLlamaAndSaysSo) {
   const Imported imported = import_texts({{"config.json", R"({"model_type": "newllm",
     "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,

@@ -104,6 +104,28 @@ TEST(ExpertLayers, AreCountedFromTheirPattern) {
       << wrong.problems();
 }
 
+TEST(ExpertLayers, OfHybridModelsAreRefused) {
+  const Imported imported = import_command("--hybrid-layer-pattern 'M-M*'");
+  EXPECT_TRUE(has(imported.problems(), "belongs to layers that are no attention"))
+      << imported.problems();
+}
+
+TEST(Recompute, TakesItsModulesAsListOrAsOneText) {
+  EXPECT_EQ(import_command("--recompute-granularity selective --recompute-modules moe_act "
+                           "layernorm")
+                .value("recompute.modules"),
+            "[moe_act, layernorm]");
+  EXPECT_EQ(import_command("--recompute-granularity selective --recompute-modules "
+                           "'[moe_act layernorm]'")
+                .value("recompute.modules"),
+            "[moe_act, layernorm]");
+  EXPECT_EQ(import_command("--recompute-activations").value("recompute"), "selective");
+  EXPECT_EQ(import_command("--recompute-granularity full --recompute-method block "
+                           "--recompute-num-layers 3")
+                .value("recompute.layers"),
+            "3");
+}
+
 TEST(DeepSpeed, BindsItsThreeFiguresOfABatch) {
   const std::string model = config_text("llama-3.1-8b.json");
   Given given = {{"model.sequence_length", "4096", "--set"}};
