@@ -6,11 +6,27 @@
 #include "sim/yaml/text_check.hpp"
 
 #ifdef ORRERY_TOML
-#define TOML_EXCEPTIONS 0
+#include <exception>
+#include <sstream>
+
+namespace orrery::import_config {
+
+// toml++ 3.3 asserts what broken input does not keep (a comma where a key begins), and with NDEBUG
+// takes it for granted: here its assertions are exceptions in every build.
+struct BrokenToml : std::exception {};
+
+}  // namespace orrery::import_config
+
+// In functions that are noexcept, none of which reads input, such an exception would end the program.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wterminate"
+#endif
+#undef NDEBUG
+#define TOML_ASSERT(expr) \
+  (static_cast<bool>(expr) ? static_cast<void>(0) : throw orrery::import_config::BrokenToml())
+#define TOML_EXCEPTIONS 1
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
-
-#include <sstream>
 #endif
 
 namespace orrery::import_config {
@@ -129,16 +145,17 @@ std::optional<Value> parse_toml(std::string_view text,
                       fmt::format("has a key with more than {} dots", kMostDots));
     return std::nullopt;
   }
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
+  try {
+    return Converter(file, diagnostics).convert(toml::parse(text), 0);
+  } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
     diagnostics.error({file, static_cast<int>(at.line), static_cast<int>(at.column)},
                       "",
                       "is no TOML: " + std::string(error.description()));
-    return std::nullopt;
+  } catch (const BrokenToml&) {
+    diagnostics.error({file}, "", "is no TOML");
   }
-  return Converter(file, diagnostics).convert(parsed.table(), 0);
+  return std::nullopt;
 }
 
 #else
