@@ -296,7 +296,8 @@ class Importing {
         }
       }
     }
-    for (const auto& [path, open] : draft_.open_keys()) {
+    for (const auto& entry : draft_.open_keys()) {
+      const std::string& path = entry.first;
       const bool asked = std::any_of(result_.asked.begin(),
                                      result_.asked.end(),
                                      [&](const AskedKey& key) { return key.path == path; });

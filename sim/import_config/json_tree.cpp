@@ -50,10 +50,6 @@ class Cursor {
     return a.at_ == b.at_;
   }
 
-  friend bool operator!=(const Cursor& a, const Cursor& b) {
-    return a.at_ != b.at_;
-  }
-
  private:
   const char* at_;
   const char** furthest_;
