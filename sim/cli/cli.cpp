@@ -17,6 +17,7 @@
 #include "sim/cli/command_table.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/external_command.hpp"
+#include "sim/cli/import_command.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/sweep/crew.hpp"
 

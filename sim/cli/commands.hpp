@@ -12,7 +12,6 @@
 // export   | the same for other programs: traces, tables, JSON
 // sweep    | what happens at many values of its keys
 // validate | how far are predictions from published measurements
-// import   | what do the configuration files of another stack say, as a scenario
 // compare  | what differs between two calibrations of a machine, two scenarios, or a prediction
 //          | and traces of the real step
 // doctor   | what is installed, what is missing
@@ -43,7 +42,6 @@ void add_list_command(CLI::App& app, Action& action);
 void add_schema_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);
 void add_validate_command(CLI::App& app, Action& action);
-void add_import_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
 void add_doctor_command(CLI::App& app, Action& action);
 // These read the commands that `app` has when they are chosen.

@@ -2,6 +2,8 @@
 // benchmarks are the business of orrery-import, which the same command starts
 // (external_command.hpp).
 
+#include "sim/cli/import_command.hpp"
+
 #include <fmt/core.h>
 
 #include <CLI/App.hpp>
@@ -10,7 +12,6 @@
 #include <memory>
 
 #include "sim/cli/cli.hpp"
-#include "sim/cli/commands.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/resolve.hpp"

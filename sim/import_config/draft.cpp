@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "sim/scenario/variant.hpp"
+#include "sim/scenario/known_key.hpp"
 
 namespace orrery::import_config {
 

@@ -8,6 +8,7 @@
 
 #include "sim/base/file.hpp"
 #include "sim/scenario/key_table.hpp"
+#include "sim/scenario/known_key.hpp"
 #include "sim/scenario/read_keys.hpp"
 #include "sim/scenario/read_tree.hpp"
 

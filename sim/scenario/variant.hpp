@@ -46,9 +46,6 @@ struct KeyFacts {
                                                const SourceLocation& where,
                                                Diagnostics& diagnostics);
 
-// The same without a message.
-[[nodiscard]] std::optional<KeyFacts> known_key(std::string_view key);
-
 class ScenarioTemplate {
  public:
   // Nothing when it is no YAML or of another format. Throws Error(io) when it cannot be read.
