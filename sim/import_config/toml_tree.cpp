@@ -17,7 +17,7 @@ struct BrokenToml : std::exception {};
 
 }  // namespace orrery::import_config
 
-// In functions that are noexcept, none of which reads input, such an exception would end the program.
+// In functions that are noexcept such an exception would end the program; none of them reads input.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wterminate"
 #endif
