@@ -91,7 +91,7 @@ if(TARGET orrery-mpi)
   orrery_package(mpi orrery-mpi "${same}, openmpi-bin"
 "Lets the processes of mpirun share the points of a sweep.")
 endif()
-set(libraries libboost-dev libfmt-dev libyaml-cpp-dev nlohmann-json3-dev)
+set(libraries libboost-dev libfmt-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev)
 if(NOT ORRERY_STD_THREAD)
   list(APPEND libraries libtbb-dev)
 endif()
