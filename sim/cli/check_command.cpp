@@ -1,33 +1,48 @@
-// `orrery check`: does every scenario meet its `expect:` lines? For CI.
+// `orrery check`: does every scenario meet its `expect:` lines, and does it still answer what was
+// accepted? For CI.
 
 #include <fmt/core.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <variant>
 
+#include "sim/base/file.hpp"
+#include "sim/cli/annotations.hpp"
+#include "sim/cli/check_baseline.hpp"
+#include "sim/cli/check_markdown.hpp"
+#include "sim/cli/checked_file.hpp"
+#include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/junit.hpp"
 #include "sim/cli/shared_options.hpp"
-#include "sim/report/json_report.hpp"
+#include "sim/evaluate/baseline_file.hpp"
 #include "sim/report/text_report.hpp"
 
 namespace orrery::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using report::ChangeKind;
+using report::Ink;
 
 struct CheckOptions {
   std::vector<std::string> files;
   EvaluationOptions evaluation;
   std::optional<std::string> output;
   std::optional<std::string> junit;
+  std::optional<std::string> markdown;
+  std::optional<std::string> baseline;
+  std::optional<std::string> write_baseline;
+  bool update_baseline = false;
+  std::string annotate;
   std::string colour = "auto";
   bool json = false;
+  bool signature = false;
 };
 
 bool speaks_of_memory(const report::Evaluation& evaluation) {
@@ -39,33 +54,50 @@ bool speaks_of_memory(const report::Evaluation& evaluation) {
   });
 }
 
-bool does_not_fit(const InputFile& file) {
-  return file.evaluation && !file.evaluation->feasible && !speaks_of_memory(*file.evaluation);
+CheckedFile checked(InputFile file) {
+  CheckedFile result = {.file = file.name,
+                        .evaluation = std::move(file.evaluation),
+                        .problem = file.problem,
+                        .diagnostics = std::move(file.diagnostics),
+                        .code = file.code};
+  result.does_not_fit =
+      result.evaluation && !result.evaluation->feasible && !speaks_of_memory(*result.evaluation);
+  return result;
 }
 
-ExitCode verdict_of(const InputFile& file) {
-  if (!file.evaluation) {
-    return file.code;
+std::string change_lines(const CheckedFile& file, const report::TextPage& painter, bool quiet) {
+  std::string lines;
+  const std::string name = report::printable(file.file);
+  const report::ScenarioChange& change = *file.change;
+  for (const report::MetricChange& metric : change.metrics) {
+    if (metric.failed()) {
+      lines += fmt::format(
+          "{} {}: {}\n", painter.paint(Ink::bad, "MOVED    "), name, report::change_text(metric));
+    } else if (!quiet && metric.kind != ChangeKind::same) {
+      const std::string_view word = metric.kind == ChangeKind::chance ? "chance   " : "new      ";
+      lines += fmt::format("{} {}: {}\n", word, name, report::change_text(metric));
+    }
   }
-  if (does_not_fit(file)) {
-    return ExitCode::does_not_fit;
+  const std::string of_file = change_of_file(change);
+  if (!of_file.empty() && (change.fits_changed || !quiet)) {
+    const std::string word = change.fits_changed ? painter.paint(Ink::bad, "MOVED    ")
+                             : change.is_new     ? "new      "
+                                                 : "edited   ";
+    lines += fmt::format("{} {}: {}\n", word, name, of_file);
   }
-  const auto& results = file.evaluation->expectations;
-  const bool all_pass = std::all_of(
-      results.begin(), results.end(), [](const auto& result) { return result.passed(); });
-  return all_pass ? ExitCode::ok : ExitCode::expectation_failed;
+  return lines;
 }
 
-std::string lines_of(const InputFile& file, const report::TextPage& painter, bool quiet) {
+std::string lines_of(const CheckedFile& file, const report::TextPage& painter, bool quiet) {
   std::string lines;
   if (!file.evaluation) {
     return lines;
   }
-  if (does_not_fit(file)) {
+  if (file.does_not_fit) {
     for (const std::string& reason : file.evaluation->reasons) {
       lines += fmt::format("{} {}: does not fit in memory: {}\n",
-                           painter.paint(report::Ink::bad, "FAIL     "),
-                           report::printable(file.name),
+                           painter.paint(Ink::bad, "FAIL     "),
+                           report::printable(file.file),
                            reason);
     }
   }
@@ -74,109 +106,185 @@ std::string lines_of(const InputFile& file, const report::TextPage& painter, boo
       lines += report::expectation_line(result, painter) + "\n";
     }
   }
+  return file.change ? lines + change_lines(file, painter, quiet) : lines;
+}
+
+std::string to_text(const CheckReport& report, const CheckOptions& options) {
+  const report::TextPage painter(
+      text_style(colour_choice(options.colour), options.output.has_value()));
+  std::string lines;
+  for (const CheckedFile& file : report.files) {
+    lines += lines_of(file, painter, options.evaluation.quiet);
+  }
+  for (const std::string& missing : report.missing) {
+    lines += fmt::format("{} {}: in the baseline and not checked\n",
+                         painter.paint(Ink::bad, "MISSING  "),
+                         report::printable(missing));
+  }
   return lines;
 }
 
-Json json_of(const InputFile& file) {
-  Json out = {{"file", file.name}, {"exit_code", static_cast<int>(verdict_of(file))}};
-  if (!file.evaluation) {
-    out["problem"] = file.problem;
-    out["diagnostics"] = Json::parse(report::to_json(file.diagnostics));
-    return out;
-  }
-  const Json evaluation = Json::parse(report::to_json(*file.evaluation));
-  for (const char* key : {"feasible", "reasons", "expectations", "diagnostics"}) {
-    out[key] = evaluation[key];
-  }
-  return out;
-}
-
-std::string to_json(const std::vector<InputFile>& files, ExitCode code) {
-  Json list = Json::array();
-  for (const InputFile& file : files) {
-    list.push_back(json_of(file));
-  }
-  const Json out = {
-      {"schema", "orrery-check/1"}, {"exit_code", static_cast<int>(code)}, {"files", list}};
-  constexpr int kIndent = 2;
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-void say_summary(const std::vector<InputFile>& files) {
-  std::size_t expected = 0;
-  std::size_t met = 0;
-  for (const InputFile& file : files) {
-    if (!file.evaluation) {
-      continue;
+void say_summary(const CheckReport& report) {
+  Tally all;
+  std::size_t moved = 0;
+  std::size_t added = 0;
+  for (const CheckedFile& file : report.files) {
+    const Tally tally = tally_of(file);
+    if (file.evaluation && tally.all == 0) {
+      message(fmt::format("{}: nothing is expected", report::printable(file.file)));
     }
-    const auto& results = file.evaluation->expectations;
-    if (results.empty()) {
-      message(fmt::format("{}: nothing is expected", report::printable(file.name)));
-    }
-    expected += results.size();
-    met += static_cast<std::size_t>(std::count_if(
-        results.begin(), results.end(), [](const auto& result) { return result.passed(); }));
+    all.met += tally.met;
+    all.all += tally.all;
+    moved += file.change && file.change->failed() ? 1U : 0U;
+    added += file.change && file.change->is_new ? 1U : 0U;
   }
   message(fmt::format("{} of {} expectations met in {} file{}",
-                      met,
-                      expected,
-                      files.size(),
-                      files.size() == 1 ? "" : "s"));
-}
-
-void write_junit(std::vector<InputFile>& files, const std::string& path) {
-  std::vector<CheckedFile> checked;
-  for (InputFile& file : files) {
-    const bool too_big = does_not_fit(file);
-    checked.push_back({.file = file.name,
-                       .evaluation = std::move(file.evaluation),
-                       .problem = file.problem,
-                       .does_not_fit = too_big});
+                      all.met,
+                      all.all,
+                      report.files.size(),
+                      report.files.size() == 1 ? "" : "s"));
+  if (report.baseline) {
+    message(fmt::format("baseline {}: {} scenario{} moved, {} new, {} missing",
+                        *report.baseline,
+                        moved,
+                        moved == 1 ? "" : "s",
+                        added,
+                        report.missing.size()));
   }
-  deliver(to_junit(checked), path);
 }
 
-ExitCode check_files(const CheckOptions& options) {
+void check_usage(const CheckOptions& options) {
+  if (options.update_baseline && !options.baseline) {
+    throw UsageError("check: --update-baseline needs --baseline FILE");
+  }
+  if (options.write_baseline && options.baseline) {
+    throw UsageError("check: --write-baseline makes a new baseline, --baseline compares with one");
+  }
+  if (options.write_baseline && std::filesystem::exists(*options.write_baseline)) {
+    throw UsageError(
+        fmt::format("check: {} exists; --baseline {} --update-baseline keeps its tolerances",
+                    *options.write_baseline,
+                    *options.write_baseline));
+  }
+}
+
+// All answers; on a terminal the diagnostics come as they are found.
+CheckReport evaluate_all(const CheckOptions& options) {
   std::vector<InputFile> files = load_files(options.files);
   const InterruptWatch watch;
-  const report::TextPage painter(
-      text_style(colour_choice(options.colour), options.output.has_value()));
-  ExitCode code = ExitCode::ok;
-  std::string lines;
+  CheckReport report;
   for (InputFile& file : files) {
     evaluate_file(file, options.evaluation, {}, watch);
     if (file.evaluation && !options.evaluation.quiet && !options.json) {
       message_block(to_string(file.diagnostics));
     }
-    code = worse(code, verdict_of(file));
-    lines += lines_of(file, painter, options.evaluation.quiet);
+    report.files.push_back(checked(std::move(file)));
   }
   watch.check();
-  deliver(options.json ? to_json(files, code) : lines, options.output);
+  return report;
+}
+
+void write_reports(const CheckReport& report, const CheckOptions& options) {
+  deliver(options.json        ? to_json(report)
+          : options.signature ? signature_lines(report)
+                              : to_text(report, options),
+          options.output);
   if (!options.evaluation.quiet) {
-    say_summary(files);
+    say_summary(report);
   }
   if (options.junit) {
-    write_junit(files, *options.junit);
+    deliver(to_junit(report), options.junit);
   }
-  return code;
+  if (options.markdown) {
+    deliver(to_markdown(report), options.markdown);
+  }
+  if (options.annotate == "github") {
+    message_block(github_annotations(report));
+  }
+}
+
+// With --update-baseline what moved has been accepted.
+void accept(CheckReport& report, const report::Baseline& baseline, const std::string& path) {
+  write_file_atomically(path, evaluate::to_yaml(updated_baseline(baseline, path, report.files)));
+  message(fmt::format("{} updated", path));
+  for (CheckedFile& file : report.files) {
+    file.change.reset();
+  }
+  report.missing.clear();
+}
+
+ExitCode check_files(const CheckOptions& options) {
+  check_usage(options);
+  std::optional<report::Baseline> baseline;
+  if (options.baseline) {
+    baseline = load_baseline(*options.baseline);
+    if (!baseline) {
+      return ExitCode::invalid;
+    }
+  }
+  CheckReport report = evaluate_all(options);
+  if (baseline) {
+    compare_with_baseline(*baseline, *options.baseline, report);
+  }
+  write_reports(report, options);
+  if (options.write_baseline) {
+    write_new_baseline(*options.write_baseline, report.files);
+  }
+  if (options.update_baseline) {
+    accept(report, *baseline, *options.baseline);
+  }
+  return report.code();
+}
+
+void add_baseline_options(CLI::App& command, CheckOptions& options) {
+  command
+      .add_option("--baseline",
+                  options.baseline,
+                  "Fail too when a metric moved by more than its tolerance from FILE "
+                  "(usually 0.1 %, over trials 0.5 % and what chance explains; docs/ci.md)")
+      ->type_name("FILE");
+  command
+      .add_option(
+          "--write-baseline", options.write_baseline, "Write the answers as a new baseline to FILE")
+      ->type_name("FILE");
+  command.add_flag("--update-baseline",
+                   options.update_baseline,
+                   "Accept what moved: write the answers into --baseline, keep its tolerances");
 }
 
 }  // namespace
 
 void add_check_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("check", "Judge the `expect:` lines of scenarios, for CI");
+  CLI::App* command = app.add_subcommand(
+      "check", "Judge the `expect:` lines of scenarios, and what moved since a baseline, for CI");
   const auto options = std::make_shared<CheckOptions>();
   command->add_option("FILE", options->files, "Scenarios; - reads one from stdin")->required();
   command->add_flag("--json", options->json, "orrery-check/1");
+  command->add_flag("--signature",
+                    options->signature,
+                    "Print a hash of every answer, and one of all, in place of the lines");
   command->add_option("--junit", options->junit, "Write JUnit XML to FILE as well")
       ->type_name("FILE");
+  command
+      ->add_option("--markdown",
+                   options->markdown,
+                   "Write a page for $GITHUB_STEP_SUMMARY or a comment to FILE as well")
+      ->type_name("FILE");
+  command
+      ->add_option("--annotate",
+                   options->annotate,
+                   "Say failures on stderr so that they show at their lines: github")
+      ->check(CLI::IsMember({"github"}))
+      ->type_name("WHERE");
+  add_baseline_options(*command, *options);
   add_output_option(*command, options->output);
   add_evaluation_options(*command, options->evaluation);
   add_colour_option(*command, options->colour);
   command->footer(
-      "Example:\n"
-      "  orrery check --junit report.xml scenarios/*.yaml");
+      "Examples:\n"
+      "  orrery check --junit report.xml scenarios/*.yaml\n"
+      "  orrery check --write-baseline baseline.yaml scenarios/*.yaml\n"
+      "  orrery check --baseline baseline.yaml --markdown summary.md scenarios/*.yaml");
   command->callback([options, &action] { action = [options] { return check_files(*options); }; });
 }
 

@@ -11,34 +11,51 @@
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/shared_options.hpp"
+#include "sim/cli/trace_export.hpp"
 #include "sim/report/chrome_trace.hpp"
 #include "sim/report/csv_report.hpp"
+#include "sim/report/json_lines.hpp"
 #include "sim/report/json_report.hpp"
+#include "sim/report/perfetto_trace.hpp"
+#include "sim/report/run_trace.hpp"
 #include "sim/report/step_picture.hpp"
+#include "sim/report/step_trace.hpp"
 
 namespace orrery::cli {
 
 namespace {
 
-using Writer = std::string (*)(const report::Evaluation&);
+using TableWriter = std::string (*)(const report::Evaluation&);
+using TraceSource = report::Trace (*)(const report::Evaluation&);
+using TraceWriter = std::string (*)(const report::Trace&);
 
-// What can be written in which format; the first row of a format is its default.
+// What can be written in which format; the first row of a format is its default. A table or picture
+// comes from the evaluation, a trace goes through window and limit.
 struct Export {
   std::string_view format;
   std::string_view what;
-  Writer write;
+  TableWriter table = nullptr;
+  TraceSource trace = nullptr;
+  TraceWriter write_trace = nullptr;
 };
 
 std::string whole_json(const report::Evaluation& evaluation) {
   return report::to_json(evaluation);
 }
 
-constexpr std::array<Export, 8> kExports = {{
-    {"chrome-trace", "step", report::step_chrome_trace},
-    {"chrome-trace", "run", report::run_chrome_trace},
+constexpr std::array<Export, 15> kExports = {{
+    {"chrome-trace", "step", nullptr, report::step_trace, report::to_chrome_trace},
+    {"chrome-trace", "run", nullptr, report::run_trace, report::to_chrome_trace},
+    {"perfetto", "step", nullptr, report::step_trace, report::to_perfetto_trace},
+    {"perfetto", "run", nullptr, report::run_trace, report::to_perfetto_trace},
     {"csv", "metrics", report::metrics_csv},
     {"csv", "ledger", report::ledger_csv},
     {"csv", "memory", report::memory_csv},
+    {"jsonl", "metrics", report::metrics_lines},
+    {"jsonl", "ledger", report::ledger_lines},
+    {"jsonl", "memory", report::memory_lines},
+    {"jsonl", "step", nullptr, report::step_trace, report::to_json_lines},
+    {"jsonl", "run", nullptr, report::run_trace, report::to_json_lines},
     {"json", "all", whole_json},
     {"svg", "step", report::step_svg},
     {"svg", "schedule", report::schedule_svg},
@@ -49,6 +66,7 @@ struct ExportOptions {
   std::string format;
   std::string what;
   std::uint32_t trial = 0;
+  TraceExportOptions trace;
   EvaluationOptions evaluation;
   std::optional<std::string> output;
 };
@@ -80,12 +98,29 @@ std::string_view missing_part(const Export& wanted, const report::Evaluation& ev
   return {};
 }
 
+std::string written(const Export& wanted,
+                    const report::Evaluation& evaluation,
+                    const report::TraceWindow& window,
+                    const ExportOptions& options) {
+  if (wanted.trace == nullptr) {
+    return wanted.table(evaluation);
+  }
+  const report::ChosenTrace chosen =
+      report::choose_trace(wanted.trace(evaluation), window, options.trace.max_slices);
+  std::string data = wanted.write_trace(chosen.trace);
+  if (!options.evaluation.quiet) {
+    message(trace_summary(chosen, wanted.format, data.size()));
+  }
+  return data;
+}
+
 ExitCode export_file(const ExportOptions& options) {
   const Export& wanted = find_export(options);
+  const report::TraceWindow window = parse_window(options.trace.window);
   std::vector<InputFile> files = load_files({options.file});
   const InterruptWatch watch;
   InputFile& file = files.front();
-  const bool timeline = wanted.format == "chrome-trace" || wanted.format == "svg";
+  const bool timeline = wanted.trace != nullptr || wanted.format == "svg";
   evaluate_file(file,
                 options.evaluation,
                 {.levers = wanted.format == "json",
@@ -105,7 +140,7 @@ ExitCode export_file(const ExportOptions& options) {
     return ExitCode::invalid;
   }
   watch.check();
-  deliver(wanted.write(*file.evaluation), options.output);
+  deliver(written(wanted, *file.evaluation, window, options), options.output);
   return ExitCode::ok;
 }
 
@@ -118,23 +153,30 @@ void add_export_command(CLI::App& app, Action& action) {
   command->add_option("FILE", options->file, "Scenario; - reads it from stdin")->required();
   command
       ->add_option(
-          "--format", options->format, "chrome-trace (for ui.perfetto.dev), svg, csv or json")
+          "--format",
+          options->format,
+          "perfetto or chrome-trace (for ui.perfetto.dev), svg, csv, jsonl (JSON Lines) or json")
       ->required()
-      ->check(CLI::IsMember({"chrome-trace", "svg", "csv", "json"}))
+      ->check(CLI::IsMember({"perfetto", "chrome-trace", "svg", "csv", "jsonl", "json"}))
       ->type_name("FORMAT");
   command
-      ->add_option("--what",
-                   options->what,
-                   "chrome-trace: step (default), run; svg: step (default), schedule (its order in "
-                   "ticks of a layer, without hardware); csv: metrics (default), ledger, memory")
+      ->add_option(
+          "--what",
+          options->what,
+          "perfetto, chrome-trace: step (default), run; svg: step (default), schedule (its "
+          "order in ticks of a layer, without hardware); csv: metrics (default), ledger, "
+          "memory; jsonl: these, and step and run as traces")
       ->type_name("PART");
   command->add_option("--trial", options->trial, "Trial of the run to trace (default 0)")
       ->type_name("N");
+  add_trace_export_options(*command, options->trace);
   add_output_option(*command, options->output);
   add_evaluation_options(*command, options->evaluation);
   command->footer(
       "Examples:\n"
-      "  orrery export --format chrome-trace -o step.json scenarios/gpt3-175b-1024.yaml\n"
+      "  orrery export --format perfetto -o step.pftrace scenarios/gpt3-175b-1024.yaml\n"
+      "  orrery export --format perfetto --what run --window 10d:12d -o run.pftrace \\\n"
+      "    scenarios/llama3-405b-whole-run.yaml\n"
       "  orrery export --format svg --what schedule -o picture.svg scenarios/schedule-zb-v.yaml\n"
       "  orrery export --format csv --what ledger scenarios/gpt3-175b-1024.yaml");
   command->callback([options, &action] { action = [options] { return export_file(*options); }; });

@@ -113,6 +113,25 @@ std::string properties(const report::Evaluation& evaluation) {
   return text + "    </properties>\n";
 }
 
+void add_changes(Suite& suite, const CheckedFile& file) {
+  const report::ScenarioChange& change = *file.change;
+  if (change.fits_changed) {
+    add_failure(suite, file.file, "baseline: fits in memory", "moved", change_of_file(change));
+  }
+  for (const report::MetricChange& metric : change.metrics) {
+    if (metric.failed()) {
+      add_failure(suite,
+                  file.file,
+                  fmt::format("baseline: {}", metric.key),
+                  metric.kind == report::ChangeKind::gone ? "gone" : "moved",
+                  report::change_text(metric));
+    }
+  }
+  if (!change.failed()) {
+    add_case(suite, file.file, change.is_new ? "baseline: new" : "baseline", "");
+  }
+}
+
 Suite suite_of(const CheckedFile& file) {
   Suite suite;
   if (!file.evaluation) {
@@ -138,14 +157,17 @@ Suite suite_of(const CheckedFile& file) {
       add_failure(suite, file.file, result.text, to_string(result.verdict), result.detail);
     }
   }
+  if (file.change) {
+    add_changes(suite, file);
+  }
   return suite;
 }
 
 }  // namespace
 
-std::string to_junit(const std::vector<CheckedFile>& files) {
+std::string to_junit(const CheckReport& report) {
   Suite all;
-  for (const CheckedFile& file : files) {
+  for (const CheckedFile& file : report.files) {
     const Suite suite = suite_of(file);
     all.cases += suite.cases;
     all.failures += suite.failures;
@@ -156,6 +178,20 @@ std::string to_junit(const std::vector<CheckedFile>& files) {
         suite.cases,
         suite.failures,
         suite.errors,
+        suite.body);
+  }
+  if (!report.missing.empty()) {
+    Suite suite;
+    for (const std::string& missing : report.missing) {
+      add_failure(suite, missing, "baseline: is checked", "missing", "was not checked");
+    }
+    all.cases += suite.cases;
+    all.failures += suite.failures;
+    all.body += fmt::format(
+        "  <testsuite name=\"baseline\" tests=\"{}\" failures=\"{}\" errors=\"0\">\n{}  "
+        "</testsuite>\n",
+        suite.cases,
+        suite.failures,
         suite.body);
   }
   return fmt::format(

@@ -3,24 +3,18 @@
 // How does a CI server show what `check` found? JUnit XML: a suite per file, a case per
 // expectation.
 //
+// A metric that moved against the baseline is a case of its own, the others are one together.
+//
 // A failed or undecided expectation is a <failure>, a file that cannot be evaluated an <error>. The
 // text holds what was found and needed; properties hold trials, seed and the hash of the scenario.
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/report/evaluation.hpp"
+#include "sim/cli/checked_file.hpp"
 
 namespace orrery::cli {
 
-struct CheckedFile {
-  std::string file;
-  std::optional<report::Evaluation> evaluation;  // absent: `problem` says why
-  std::string problem;
-  bool does_not_fit = false;  // and no expectation mentions the memory
-};
-
-[[nodiscard]] std::string to_junit(const std::vector<CheckedFile>& files);
+[[nodiscard]] std::string to_junit(const CheckReport& report);
 
 }  // namespace orrery::cli

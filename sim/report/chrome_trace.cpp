@@ -2,22 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <tuple>
 
-#include "sim/base/check.hpp"
-#include "sim/report/trace_words.hpp"
+#include "sim/report/run_trace.hpp"
+#include "sim/report/step_trace.hpp"
 
 namespace orrery::report {
 
 namespace {
-
-using schedule::Stream;
-using schedule::TaskKind;
-using step::Slice;
 
 constexpr std::int64_t kNanosecondsPerMicrosecond = 1000;
 
@@ -26,54 +20,36 @@ std::string json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Exact: 1234567 ns are 1234.567 us.
-std::string in_trace_time(SimTime time) {
-  const std::int64_t whole = time.ns / kNanosecondsPerMicrosecond;
-  const std::int64_t rest = time.ns % kNanosecondsPerMicrosecond;
-  return rest == 0 ? fmt::format("{}", whole) : fmt::format("{}.{:03}", whole, rest);
-}
-
-class TraceWriter {
+class ChromeWriter {
  public:
-  void name_process(std::int64_t pid, std::string_view name) {
-    metadata("process_name", pid, 0, fmt::format("\"name\":{}", json_string(name)));
-    metadata("process_sort_index", pid, 0, fmt::format("\"sort_index\":{}", pid));
+  explicit ChromeWriter(const Trace& trace) : trace_(trace) {
+    names_.reserve(trace.names.size());
+    for (const std::string& name : trace.names) {
+      names_.push_back(json_string(name));
+    }
   }
 
-  void name_thread(std::int64_t pid, std::int64_t tid, std::string_view name) {
-    metadata("thread_name", pid, tid, fmt::format("\"name\":{}", json_string(name)));
-    metadata("thread_sort_index", pid, tid, fmt::format("\"sort_index\":{}", tid));
-  }
-
-  // `arguments` is the inside of a JSON object, may be empty.
-  void slice(std::int64_t pid,
-             std::int64_t tid,
-             std::string_view name,
-             SimTime start,
-             SimTime end,
-             std::string_view arguments) {
-    next();
-    append(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"args":{{{}}}}})",
-           pid,
-           tid,
-           in_trace_time(start),
-           in_trace_time(end - start),
-           json_string(name),
-           arguments);
-  }
-
-  void instant(std::int64_t pid, std::int64_t tid, std::string_view name, SimTime at) {
-    next();
-    append(R"({{"ph":"i","pid":{},"tid":{},"ts":{},"s":"p","name":{}}})",
-           pid,
-           tid,
-           in_trace_time(at),
-           json_string(name));
-  }
-
-  [[nodiscard]] std::string finish(std::string_view title) {
+  std::string write() {
+    append("{{\"traceEvents\":[");
+    write_tracks();
+    const FlowsBySlice flows = flows_by_slice(trace_);
+    for (std::size_t i = 0; i < trace_.slices.size(); ++i) {
+      write_slice(trace_.slices[i]);
+      for (const FlowStep& step : flows.of(static_cast<SliceId>(i))) {
+        write_flow(trace_.slices[i], step);
+      }
+    }
+    for (const TraceMark& mark : trace_.marks) {
+      next();
+      append(R"({{"ph":"i",{},"ts":)", place(mark.track));
+      append_time(mark.at);
+      append(R"(,"s":"p","name":{}}})", names_[mark.name]);
+    }
+    for (const TraceSample& sample : trace_.samples) {
+      write_sample(sample);
+    }
     append("\n],\n\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"scenario\":{}}}}}\n",
-           json_string(title));
+           json_string(trace_.title));
     return fmt::to_string(buffer_);
   }
 
@@ -83,139 +59,119 @@ class TraceWriter {
     fmt::format_to(std::back_inserter(buffer_), format, std::forward<Values>(values)...);
   }
 
-  void metadata(std::string_view kind,
-                std::int64_t pid,
-                std::int64_t tid,
-                std::string_view arguments) {
-    next();
-    append(
-        R"({{"ph":"M","pid":{},"tid":{},"name":"{}","args":{{{}}}}})", pid, tid, kind, arguments);
-  }
-
   void next() {
-    append("{}", first_ ? "{\"traceEvents\":[\n" : ",\n");
+    append("{}", first_ ? "\n" : ",\n");
     first_ = false;
   }
 
+  // Exact: 1234567 ns are 1234.567 us.
+  void append_time(SimTime time) {
+    const std::int64_t whole = time.ns / kNanosecondsPerMicrosecond;
+    const std::int64_t rest = time.ns % kNanosecondsPerMicrosecond;
+    if (rest == 0) {
+      append("{}", whole);
+    } else {
+      append("{}.{:03}", whole, rest);
+    }
+  }
+
+  // "pid":0,"tid":200 of every track, formatted once.
+  const std::string& place(TrackId track) {
+    if (places_.empty()) {
+      for (TrackId i = 0; i < trace_.tracks.size(); ++i) {
+        const TraceTrack& at = trace_.tracks[i];
+        const std::int64_t thread = at.kind == TraceTrack::Kind::thread ? at.number : 0;
+        places_.push_back(fmt::format(
+            R"("pid":{},"tid":{})", trace_.tracks[trace_.process_of(i)].number, thread));
+      }
+    }
+    return places_[track];
+  }
+
+  void metadata(std::string_view kind, TrackId track, std::string_view argument) {
+    next();
+    append(R"({{"ph":"M",{},"name":"{}","args":{{{}}}}})", place(track), kind, argument);
+  }
+
+  void write_tracks() {
+    for (TrackId i = 0; i < trace_.tracks.size(); ++i) {
+      const TraceTrack& track = trace_.tracks[i];
+      if (track.kind == TraceTrack::Kind::counter) {
+        continue;
+      }
+      const std::string_view kind = track.kind == TraceTrack::Kind::process ? "process" : "thread";
+      metadata(
+          fmt::format("{}_name", kind), i, fmt::format("\"name\":{}", json_string(track.name)));
+      metadata(
+          fmt::format("{}_sort_index", kind), i, fmt::format("\"sort_index\":{}", track.number));
+    }
+  }
+
+  void write_slice(const TraceSlice& slice) {
+    next();
+    append(R"({{"ph":"X",{},"ts":)", place(slice.track));
+    append_time(slice.begin);
+    append(R"(,"dur":)");
+    append_time(slice.end - slice.begin);
+    append(R"(,"name":{})", names_[slice.name]);
+    if (!trace_.name(slice.category).empty()) {
+      append(R"(,"cat":{})", names_[slice.category]);
+    }
+    append(R"(,"args":{{)");
+    const char* comma = "";
+    for (const TraceArgument& argument : trace_.arguments_of(slice)) {
+      append("{}{}:", comma, names_[argument.key]);
+      if (argument.is_word) {
+        append("{}", names_[static_cast<std::size_t>(argument.value)]);
+      } else {
+        append("{}", argument.value);
+      }
+      comma = ",";
+    }
+    append("}}}}");
+  }
+
+  void write_flow(const TraceSlice& slice, const FlowStep& step) {
+    next();
+    const std::string_view phase = step.step == 0 ? "s" : step.last ? "f" : "t";
+    append(R"({{"ph":"{}",{},"ts":)", phase, place(slice.track));
+    append_time(slice.begin);
+    append(R"(,"id":{},"cat":"flow","name":{}{}}})",
+           step.flow + 1,
+           names_[trace_.flows[step.flow].name],
+           step.last ? R"(,"bp":"e")" : "");
+  }
+
+  void write_sample(const TraceSample& sample) {
+    const TraceTrack& counter = trace_.tracks[sample.counter];
+    next();
+    append(R"({{"ph":"C",{},"ts":)", place(sample.counter));
+    append_time(sample.at);
+    append(R"(,"name":{},"args":{{{}:{}}}}})",
+           json_string(counter.name),
+           json_string(counter.unit),
+           std::isfinite(sample.value) ? sample.value : 0.0);
+  }
+
+  const Trace& trace_;
+  std::vector<std::string> names_;  // as JSON strings
+  std::vector<std::string> places_;
   fmt::memory_buffer buffer_;
   bool first_ = true;
 };
 
-std::string slice_arguments(const schedule::StepTask& task) {
-  std::string text;
-  const auto add = [&text](std::string_view key, std::int64_t value) {
-    text += fmt::format("{}\"{}\":{}", text.empty() ? "" : ",", key, value);
-  };
-  if (has_micro_batch(task.kind)) {
-    add("micro_batch", task.micro_batch);
-  }
-  if (task.chunk != schedule::kNone) {
-    add("chunk", task.chunk);
-  }
-  if (task.bucket != schedule::kWholeChunk) {
-    add("bucket", task.bucket);
-  }
-  if (task.kind == TaskKind::overlapped) {
-    add("backward_micro_batch", task.backward_micro_batch);
-    add("backward_chunk", task.backward_chunk);
-  }
-  return text;
-}
-
-// Messages may be in flight together: each slice goes to the first lane that is free.
-class Lanes {
- public:
-  std::size_t place(SimTime start, SimTime end) {
-    for (std::size_t i = 0; i < free_at_.size(); ++i) {
-      if (free_at_[i] <= start) {
-        free_at_[i] = end;
-        return i;
-      }
-    }
-    free_at_.push_back(end);
-    return free_at_.size() - 1;
-  }
-
- private:
-  std::vector<SimTime> free_at_;
-};
-
-// Slices of one device and stream, in order of their start.
-std::vector<std::size_t> drawing_order(const std::vector<Slice>& slices) {
-  std::vector<std::size_t> order(slices.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto key = [&slices](std::size_t i) {
-    const Slice& slice = slices[i];
-    return std::tuple(slice.task.device, slice.task.stream, slice.start, slice.end);
-  };
-  std::stable_sort(
-      order.begin(), order.end(), [&key](std::size_t a, std::size_t b) { return key(a) < key(b); });
-  return order;
-}
-
-constexpr std::int64_t kLanesPerStream = 100;
-
-std::string lane_name(Stream stream, std::size_t lane) {
-  const std::string_view name = stream_name(stream);
-  return lane == 0 ? std::string(name) : fmt::format("{} ({})", name, lane + 1);
-}
-
 }  // namespace
 
+std::string to_chrome_trace(const Trace& trace) {
+  return ChromeWriter(trace).write();
+}
+
 std::string step_chrome_trace(const Evaluation& evaluation) {
-  TraceWriter trace;
-  const std::vector<Slice>& slices = evaluation.step.slices;
-  const auto devices =
-      static_cast<std::int64_t>(std::max<std::size_t>(1, evaluation.step.stage_ledgers.size()));
-  for (std::int64_t device = 0; device < devices; ++device) {
-    trace.name_process(device, fmt::format("pipeline device {}", device));
-  }
-  Lanes lanes;
-  std::size_t named_lanes = 0;
-  const Slice* before = nullptr;
-  for (const std::size_t i : drawing_order(slices)) {
-    const Slice& slice = slices[i];
-    const schedule::StepTask& task = slice.task;
-    if (before == nullptr || before->task.device != task.device ||
-        before->task.stream != task.stream) {
-      lanes = {};
-      named_lanes = 0;
-    }
-    before = &slice;
-    const std::size_t lane = lanes.place(slice.start, slice.end);
-    const auto stream = static_cast<std::int64_t>(task.stream);
-    const std::int64_t tid = stream * kLanesPerStream + static_cast<std::int64_t>(lane);
-    if (lane == named_lanes) {
-      trace.name_thread(task.device, tid, lane_name(task.stream, lane));
-      ++named_lanes;
-    }
-    trace.slice(task.device, tid, task_name(task), slice.start, slice.end, slice_arguments(task));
-  }
-  return trace.finish(evaluation.echo.name);
+  return to_chrome_trace(step_trace(evaluation));
 }
 
 std::string run_chrome_trace(const Evaluation& evaluation) {
-  ORRERY_CHECK(evaluation.plan.has_value(), "a trace of the run needs the plan of the run");
-  constexpr std::int64_t kJob = 0;
-  TraceWriter trace;
-  trace.name_process(kJob, "job");
-  for (std::size_t lane = 0; lane < kRunLaneNames.size(); ++lane) {
-    trace.name_thread(kJob, static_cast<std::int64_t>(lane), kRunLaneNames[lane]);
-  }
-  const std::vector<run::PlannedCause>& causes = evaluation.plan->causes;
-  for (const run::RunInterval& interval : evaluation.timeline.intervals()) {
-    const auto tid = static_cast<std::int64_t>(lane_of(interval.kind));
-    const auto cause = static_cast<std::size_t>(interval.cause);
-    const bool has_cause = interval.cause >= 0 && cause < causes.size();
-    if (interval.kind == run::RunActivity::failure) {
-      trace.instant(kJob, tid, has_cause ? causes[cause].name : "failure", interval.begin);
-      continue;
-    }
-    const std::string arguments =
-        has_cause ? fmt::format("\"after\":{}", json_string(causes[cause].name)) : std::string();
-    trace.slice(kJob, tid, run::to_string(interval.kind), interval.begin, interval.end, arguments);
-  }
-  return trace.finish(evaluation.echo.name);
+  return to_chrome_trace(run_trace(evaluation));
 }
 
 }  // namespace orrery::report

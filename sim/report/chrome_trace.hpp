@@ -1,25 +1,29 @@
 #pragma once
 
-// What does the step, or the run, look like on a time axis? Traces in the Chrome trace event
-// format, as Perfetto (ui.perfetto.dev) and chrome://tracing open them.
+// What does the step, or the run, look like in ui.perfetto.dev and chrome://tracing? A trace in the
+// Chrome trace event format (JSON).
 //
 //   {"traceEvents": [...], "displayTimeUnit": "ms"}
 //
-// trace | process (pid)                     | thread (tid)                       | time (ts, dur)
-// ------|-----------------------------------|------------------------------------|----------------
-// step  | pipeline device, one representative | stream: compute, data-parallel,  | us of the step
-//       | GPU of it                         | messages; lanes where slices overlap |
-// run   | the job                           | training, planned stops, recovery, | us of simulated
-//       |                                   | failures                           | time
+// part of a trace | events
+// ----------------|-----------------------------------------------------------------------------
+// process, thread | metadata (ph M): name and place in the order
+// slice           | complete event (ph X), with its category and arguments
+// mark            | instant event (ph i) of the process
+// sample          | counter event (ph C) of the process; the unit is the key of its argument
+// flow            | ph s, t ..., f at the begin of its slices
 //
-// Slices are complete events (ph X) with exact times: nanoseconds are written as decimals of a
-// microsecond. Slices of one thread never overlap. Failures are instant events with their cause.
+// Times are exact: nanoseconds are written as decimals of a microsecond. Threads below threads
+// become threads of the process.
 
 #include <string>
 
 #include "sim/report/evaluation.hpp"
+#include "sim/report/trace.hpp"
 
 namespace orrery::report {
+
+[[nodiscard]] std::string to_chrome_trace(const Trace& trace);
 
 // Needs evaluation.step.slices (EvaluateOptions::timelines); empty slices give an empty trace.
 [[nodiscard]] std::string step_chrome_trace(const Evaluation& evaluation);

@@ -1,6 +1,7 @@
 #include "sim/run/billing.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace orrery::run {
 
@@ -24,8 +25,9 @@ bool is_busy(RunCategory category) {
 
 Billing::Billing(const RunPlan& plan) : plan_(plan), flat_(plan.pricing.is_flat()) {}
 
-void Billing::reset(std::uint32_t trial, const HeldNodes& nodes) {
+void Billing::reset(std::uint32_t trial, const HeldNodes& nodes, RunTimeline* timeline) {
   held_ = nodes;
+  timeline_ = timeline;
   since_ = SimTime{};
   step_ = 0;
   nodes_.fill(0.0);
@@ -60,9 +62,29 @@ void Billing::integrate(SimTime until) {
       }
       end = std::min(end, walk.next());
     }
+    if (timeline_ != nullptr) {
+      record(end);
+    }
     charge(to_seconds(end - since_));
     since_ = end;
   }
+}
+
+// What is held from `since_` on, and what it costs: the charge of that time, on its own.
+void Billing::record(SimTime end) {
+  const std::array<double, kCostCategoryCount> before = nodes_;
+  nodes_.fill(0.0);
+  const Seconds length = to_seconds(end - since_);
+  charge(length);
+  const double paid = std::accumulate(nodes_.begin(), nodes_.end(), 0.0);
+  nodes_ = before;
+  timeline_->hold({.begin = since_,
+                   .end = end,
+                   .job = held_.fixed + held_.spot,
+                   .spot = held_.spot,
+                   .spares = held_.spare,
+                   .repair = held_.repair,
+                   .rate = dollars(paid) / length});
 }
 
 // `length` at the present prices.
@@ -106,6 +128,9 @@ Bill Billing::bill(SimTime end, const RunLedger& ledger, const RunUse& use) {
   const auto per_node = 1.0 / static_cast<double>(plan_.step.gpus_per_node);
   const Seconds spare = ledger.gpu_time(RunCategory::spare_idle) * per_node;
   const Seconds repair = ledger.gpu_time(RunCategory::repair) * per_node;
+  if (timeline_ != nullptr && flat_) {
+    integrate(end);
+  }
   if (!flat_) {
     integrate(end);
     for (std::size_t i = 0; i < kCostCategoryCount; ++i) {

@@ -13,7 +13,7 @@
 // carbon   | energy * intensity of the grid                                  | kg    | computed
 //
 // Every dollar is in exactly one category; the total is their sum. With one flat price the cost is
-// price * GPU time of the ledger: hold() does nothing then.
+// price * GPU time of the ledger: hold() does nothing then, unless a timeline wants to know.
 
 #include <array>
 #include <cstddef>
@@ -26,6 +26,7 @@
 #include "sim/run/node_pool.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_result.hpp"
+#include "sim/run/run_timeline.hpp"
 
 namespace orrery::run {
 
@@ -40,12 +41,12 @@ class Billing {
   // Keeps a reference to the plan.
   explicit Billing(const RunPlan& plan);
 
-  // Nodes held from time 0 on.
-  void reset(std::uint32_t trial, const HeldNodes& nodes);
+  // Nodes held from time 0 on. `timeline` receives every holding.
+  void reset(std::uint32_t trial, const HeldNodes& nodes, RunTimeline* timeline = nullptr);
 
   // Nodes held from `now` on; time does not go backwards.
   void hold(SimTime now, const HeldNodes& nodes) {
-    if (!flat_) {
+    if (!flat_ || timeline_ != nullptr) {
       integrate(now);
     }
     held_ = nodes;
@@ -57,11 +58,13 @@ class Billing {
  private:
   void integrate(SimTime until);
   void charge(Seconds length);
+  void record(SimTime end);
   void charge_commitment(SimTime end, Bill& bill) const;
   void add_energy(const RunLedger& ledger, Bill& bill) const;
 
   const RunPlan& plan_;
   const bool flat_;
+  RunTimeline* timeline_ = nullptr;
   HeldNodes held_;
   SimTime since_;
   std::size_t step_ = 0;                            // of the fixed price

@@ -80,7 +80,7 @@ void RunSimulator::reset(const TrialOptions& options) {
   pool_.reset(options.trial);
   failures_.reset(options.trial);
   saved_.reset();
-  billing_.reset(options.trial, pool_.held());
+  billing_.reset(options.trial, pool_.held(), options.timeline);
   job_gpus_ = gpus_saved_ = pool_.job_nodes() * gpus_per_node_;
   paces_.reset(pace_now());
   set_pace();

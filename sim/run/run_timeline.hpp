@@ -9,6 +9,8 @@
 // kind   | what the job did                                           | -    | simulated
 // cause  | index into RunPlan::causes for failures and recoveries     | -    | simulated, or -1
 //
+// held   | nodes by what they do, and what they cost, from begin to end | nodes, $/s | simulated
+//
 // Intervals of the job tile the wall time without gap or overlap; failures are marks between them.
 // Training that a later failure took is relabelled lost_training, training that was thrown away on
 // purpose discarded_training.
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "sim/base/sim_time.hpp"
+#include "sim/base/units.hpp"
 
 namespace orrery::run {
 
@@ -53,6 +56,21 @@ struct RunInterval {
   friend bool operator==(const RunInterval&, const RunInterval&) = default;
 };
 
+// Who holds which nodes, at which price. Holdings tile the wall time; they end where nodes come or
+// go and where a price changes. The integral of `rate` is what nodes, spares, repair and
+// reservation cost in the bill, a commitment beyond the end of the run apart.
+struct Holding {
+  SimTime begin;
+  SimTime end;
+  std::int64_t job = 0;  // of them on spot: `spot`
+  std::int64_t spot = 0;
+  std::int64_t spares = 0;  // that are paid for while they wait
+  std::int64_t repair = 0;
+  DollarsPerSecond rate = {};
+
+  friend bool operator==(const Holding&, const Holding&) = default;
+};
+
 class RunTimeline {
  public:
   void add(RunInterval interval) {
@@ -62,16 +80,26 @@ class RunTimeline {
   // Relabels the latest `lost` of training time as `kind`.
   void mark_lost(SimTime lost, RunActivity kind);
 
+  void hold(const Holding& holding) {
+    holdings_.push_back(holding);
+  }
+
   void clear() {
     intervals_.clear();
+    holdings_.clear();
   }
 
   [[nodiscard]] const std::vector<RunInterval>& intervals() const {
     return intervals_;
   }
 
+  [[nodiscard]] const std::vector<Holding>& holdings() const {
+    return holdings_;
+  }
+
  private:
   std::vector<RunInterval> intervals_;
+  std::vector<Holding> holdings_;
 };
 
 }  // namespace orrery::run

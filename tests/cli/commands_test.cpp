@@ -93,8 +93,8 @@ TEST_F(CommandsTest, ExportOfTheStepIsATraceOfEveryPipelineDevice) {
   std::set<int> devices;
   double end = 0.0;
   for (const Json& event : trace["traceEvents"]) {
-    devices.insert(event["pid"].get<int>());
     if (event["ph"] == "X") {
+      devices.insert(event["pid"].get<int>());
       end = std::max(end, event["ts"].get<double>() + event["dur"].get<double>());
     }
   }

@@ -14,8 +14,8 @@ bool has(const std::string& text, std::string_view part) {
 }
 
 TEST(Junit, NamesAreEscapedAndControlCharactersReplaced) {
-  const std::string xml =
-      to_junit({{.file = "a<b>&\"\x01\xff.yaml", .evaluation = {}, .problem = "line\ntwo é"}});
+  const std::string xml = to_junit(
+      {.files = {{.file = "a<b>&\"\x01\xff.yaml", .evaluation = {}, .problem = "line\ntwo é"}}});
   EXPECT_TRUE(has(xml, "name=\"a&lt;b&gt;&amp;&quot;??.yaml\""));
   EXPECT_TRUE(has(xml, "message=\"line&#10;two é\""));
   EXPECT_TRUE(has(xml, "errors=\"1\""));
@@ -32,7 +32,7 @@ TEST(Junit, UndecidedIsAFailureOfItsOwnKind) {
                                      .detail = "cannot be decided",
                                      .value = 0.9,
                                      .where = {}});
-  const std::string xml = to_junit({{.file = "x.yaml", .evaluation = evaluation, .problem = ""}});
+  const std::string xml = to_junit({.files = {{.file = "x.yaml", .evaluation = evaluation}}});
   EXPECT_TRUE(has(xml, "<failure type=\"undecided\" message=\"cannot be decided\"/>"));
 }
 

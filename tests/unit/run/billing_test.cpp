@@ -93,6 +93,40 @@ TEST(Billing, HeldNodesAreIntegratedOverTime) {
   EXPECT_NEAR(in_dollars(bill.of(CostCategory::repair)), 8 * (30 + 20), 1e-6);
 }
 
+// 10 h at $2, 20 h at $3, then $1; two nodes leave for repair after 20 h. The timeline must tile
+// the run, and its rate over time be the bill, with a flat price as well.
+TEST(Billing, TheTimelineHoldsWhoHeldNodesAtWhichRate) {
+  for (const bool changes : {true, false}) {
+    PriceSpec prices;
+    prices.gpu_hour = per_hour(2.0);
+    if (changes) {
+      prices.changes.push_back({hours(10.0), std::nullopt, per_hour(3.0)});
+      prices.changes.push_back({hours(30.0), std::nullopt, per_hour(1.0)});
+    }
+    const RunPlan plan = priced(prices);
+    Billing billing(plan);
+    RunTimeline timeline;
+    billing.reset(0, {.fixed = 10, .spare = 2}, &timeline);
+    billing.hold(at(20), {.fixed = 10, .repair = 2});
+    const Bill bill = billing.bill(at(100), ledger_of(at(100)), {});
+    const std::vector<Holding>& held = timeline.holdings();
+    ASSERT_EQ(held.size(), changes ? 4U : 2U);
+    SimTime until;
+    Dollars paid;
+    for (const Holding& holding : held) {
+      EXPECT_EQ(holding.begin, until);
+      until = holding.end;
+      paid += holding.rate * to_seconds(holding.end - holding.begin);
+      EXPECT_EQ(holding.job, 10);
+      EXPECT_EQ(holding.spares + holding.repair, 2);
+    }
+    EXPECT_EQ(until, at(100));
+    EXPECT_NEAR(in_dollars(paid), in_dollars(bill.total()), 1e-6);
+    EXPECT_NEAR(in_dollars_per_hour(held.front().rate), 12 * 8 * 2.0, 1e-9);
+    EXPECT_EQ(held.back().repair, 2);
+  }
+}
+
 TEST(Billing, AReservationIsPaidWhileItIsIdleAndAfterTheEnd) {
   PriceSpec prices;
   prices.gpu_hour = per_hour(3.0);

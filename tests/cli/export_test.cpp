@@ -1,0 +1,153 @@
+// `orrery export` of traces: formats agree, windows and limits hold, sizes are said.
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/cli/cli_fixture.hpp"
+
+namespace orrery::cli::testing {
+namespace {
+
+using ExportTest = CliTest;
+using Json = nlohmann::json;
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::vector<Json> lines_of(const std::string& text) {
+  std::vector<Json> lines;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = text.find('\n', at);
+    lines.push_back(Json::parse(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return lines;
+}
+
+std::size_t count(const std::vector<Json>& lines, const std::string& type) {
+  return static_cast<std::size_t>(std::count_if(
+      lines.begin(), lines.end(), [&type](const Json& line) { return line["type"] == type; }));
+}
+
+std::string piped_scenario() {
+  std::string text = small_scenario();
+  return text.replace(text.find("sharding: zero1"), 15, "pipeline: 4, schedule: 1f1b");
+}
+
+TEST_F(ExportTest, AllFormatsSayTheSameCountsAndTheirSize) {
+  write("a.yaml", piped_scenario());
+  for (const std::string what : {"step", "run"}) {
+    std::set<std::string> counts;
+    for (const std::string format : {"perfetto", "chrome-trace", "jsonl"}) {
+      const Finished finished =
+          run("export --format " + format + " --what " + what + " -o out a.yaml");
+      EXPECT_EQ(finished.code, 0) << finished.err;
+      EXPECT_TRUE(finished.err.starts_with("orrery: " + format + ", ")) << finished.err;
+      counts.insert(finished.err.substr(finished.err.find(':', 8)));
+    }
+    EXPECT_EQ(counts.size(), 1U) << *counts.begin() << *counts.rbegin();
+  }
+  EXPECT_EQ(run("export -q --format perfetto -o out a.yaml").err, "");
+}
+
+TEST_F(ExportTest, MessagesAndGradientsAreFlowsOfTheStep) {
+  write("a.yaml", piped_scenario());
+  const auto lines = lines_of(run("export -q --format jsonl --what step a.yaml").out);
+  std::set<std::string> flows;
+  std::vector<Json> slices;
+  for (const Json& line : lines) {
+    if (line["type"] == "slice") {
+      slices.push_back(line);
+    }
+  }
+  for (const Json& line : lines) {
+    if (line["type"] == "flow") {
+      flows.insert(line["name"]);
+      std::int64_t before = -1;
+      for (const Json& slice : line["slices"]) {
+        const std::int64_t begin = slices.at(slice.get<std::size_t>())["begin_ns"];
+        EXPECT_GE(begin, before) << line;
+        before = begin;
+      }
+    }
+  }
+  EXPECT_TRUE(flows.contains("message"));
+  EXPECT_TRUE(flows.contains("gradients"));
+  EXPECT_GT(count(lines, "sample"), 10U);
+}
+
+TEST_F(ExportTest, TheRunHasFailuresSparesAndDollars) {
+  std::string text = small_scenario();
+  write("a.yaml", text.replace(text.find("0.05/d"), 6, "2/d"));
+  const auto lines = lines_of(run("export -q --format jsonl --what run a.yaml").out);
+  std::set<std::string> tracks;
+  for (const Json& line : lines) {
+    if (line.contains("track")) {
+      tracks.insert(line["track"]);
+    }
+  }
+  for (const std::string track : {"job/training",
+                                  "job/checkpoints",
+                                  "job/recovery",
+                                  "job/failures",
+                                  "job/spare nodes",
+                                  "job/nodes in repair",
+                                  "job/dollars per hour"}) {
+    EXPECT_TRUE(tracks.contains(track)) << track;
+  }
+  EXPECT_GT(count(lines, "mark"), 0U);
+  EXPECT_GT(count(lines, "flow"), 0U);
+}
+
+TEST_F(ExportTest, WindowsAndLimitsHoldAndAreSaid) {
+  write("a.yaml", small_scenario());
+  const std::string base = "export --format jsonl --what run ";
+  const auto all = lines_of(run(base + "-q a.yaml").out);
+  const Finished windowed = run(base + "--window 2d:3d a.yaml");
+  const auto part = lines_of(windowed.out);
+  EXPECT_LT(count(part, "slice"), count(all, "slice"));
+  constexpr std::int64_t kDay = 86'400'000'000'000;
+  for (const Json& line : part) {
+    if (line["type"] == "slice") {
+      const std::int64_t begin = line["begin_ns"];
+      const std::int64_t length = line["duration_ns"];
+      EXPECT_LT(begin, 3 * kDay);
+      EXPECT_GT(begin + length, 2 * kDay);
+    }
+  }
+  EXPECT_TRUE(has(windowed.err, " slices are outside the window"));
+  const Finished limited = run(base + "--max-slices 100 a.yaml");
+  EXPECT_LE(count(lines_of(limited.out), "slice"), 100U);
+  EXPECT_EQ(count(lines_of(limited.out), "mark"), count(all, "mark")) << "failures stay";
+  EXPECT_TRUE(has(limited.err, "were merged with their neighbours (--max-slices 0 keeps all"));
+}
+
+TEST_F(ExportTest, OddWindowsAreRefused) {
+  write("a.yaml", small_scenario());
+  const auto message = [this](const std::string& window) {
+    const Finished finished = run("export --format perfetto --window " + window + " a.yaml");
+    EXPECT_EQ(finished.code, 2);
+    return finished.err;
+  };
+  EXPECT_EQ(message("2s"), "orrery: export: --window 2s has no colon between its ends (2s:3.5s)\n");
+  EXPECT_EQ(message("3s:2s"),
+            "orrery: export: --window 3s:2s is empty: it ends before it begins\n");
+  EXPECT_EQ(message("2:3s"),
+            "orrery: export: --window 2:3s: `2` is no time (2s:3.5s, 10d:, :30min)\n");
+  EXPECT_EQ(run("export --format perfetto --max-slices -1 a.yaml").code, 2);
+  EXPECT_EQ(run("export --format jsonl --what all a.yaml").code, 2);
+}
+
+TEST_F(ExportTest, TablesAsJsonLines) {
+  write("a.yaml", small_scenario());
+  const auto metrics = lines_of(run("export --format jsonl a.yaml").out);
+  EXPECT_EQ(metrics[0]["metric"], "step_time_s");
+  EXPECT_EQ(metrics[0]["scenario"], "Small");
+  EXPECT_EQ(lines_of(run("export --format jsonl --what memory a.yaml").out)[0]["stage"], 0);
+  EXPECT_EQ(lines_of(run("export --format jsonl --what ledger a.yaml").out)[0]["ledger"], "step");
+}
+
+}  // namespace
+}  // namespace orrery::cli::testing
