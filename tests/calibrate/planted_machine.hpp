@@ -75,6 +75,21 @@ class PlantedJournal {
   double noise_;
 };
 
+// A sample of a known case under a condition, compared with the case alone.
+inline Sample under(const std::string& kernel,
+                    const std::string& condition,
+                    double us,
+                    double alone_us) {
+  PlantedJournal journal(1, 0.0);
+  journal.add(kernel, us);
+  Sample sample = journal.measurements.samples.front();
+  sample.condition = parse_condition(condition).value();
+  if (alone_us > 0.0) {
+    sample.alone = alone_us;
+  }
+  return sample;
+}
+
 // Shapes of layers: tokens x widths.
 inline std::vector<std::array<std::int64_t, 3>> planted_shapes() {
   std::vector<std::array<std::int64_t, 3>> shapes;
