@@ -34,6 +34,7 @@ constexpr std::string_view kFooter = R"(Examples:
   orrery run --json -o result.json scenarios/llama3-70b-64h100.yaml
   orrery check --junit report.xml scenarios/*.yaml
   orrery sweep --vary capacity.spares=0:64:9 scenarios/llama3-405b-16k.yaml
+  orrery plan --objective cost -o best.yaml scenarios/llama3-70b-64h100.yaml
   orrery explain mfu scenarios/llama3-405b-16k.yaml
   orrery export --format chrome-trace -o step.json scenarios/gpt3-175b-1024.yaml
   orrery import config.json ds_config.json --gpu h100-sxm-80gb --nodes 8 -o run.yaml
@@ -123,6 +124,7 @@ ExitCode dispatch(int argc, const char* const* argv, sweep::Crew& crew) {
   add_compare_command(app, action);
   add_import_command(app, action);
   add_sweep_command(app, action, crew);
+  add_plan_command(app, action, crew);
   add_doctor_command(app, action);
   add_completion_command(app, action);
   add_man_command(app, action);

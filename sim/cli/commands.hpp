@@ -11,6 +11,7 @@
 // schema   | what may a scenario file say: JSON Schema, or the reference in Markdown
 // export   | the same for other programs: traces, tables, JSON
 // sweep    | what happens at many values of its keys
+// plan     | which layout, how many GPUs, which run
 // validate | how far are predictions from published measurements
 // compare  | what differs between two calibrations of a machine, two scenarios, or a prediction
 //          | and traces of the real step
@@ -49,5 +50,7 @@ void add_completion_command(CLI::App& app, Action& action);
 void add_man_command(CLI::App& app, Action& action);
 // `crew` evaluates the points; it must outlive the action.
 void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew);
+// `crew` simulates the plans, likewise.
+void add_plan_command(CLI::App& app, Action& action, sweep::Crew& crew);
 
 }  // namespace orrery::cli

@@ -154,13 +154,15 @@ void start_log_import(int argc, const char* const* argv) {
 
 void start_mpi_program(int argc, const char* const* argv) {
   const auto processes = process_count();
-  if (argc < 2 || std::string_view(argv[1]) != "sweep" || processes < 2) {
+  const std::string_view word = argc < 2 ? std::string_view() : std::string_view(argv[1]);
+  if ((word != "sweep" && word != "plan") || processes < 2) {
     return;
   }
   become("orrery-mpi",
          std::vector<std::string>(argv + 1, argv + argc),
-         fmt::format("sweep: started as one of {} processes, but {{}} is not there; it is built "
+         fmt::format("{}: started as one of {} processes, but {{}} is not there; it is built "
                      "where Open MPI is installed",
+                     word,
                      processes));
 }
 

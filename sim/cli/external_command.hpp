@@ -39,8 +39,8 @@ void start_external_command(int argc, const char* const* argv);
 // no file is a configuration of a training stack, which the simulator reads itself.
 void start_log_import(int argc, const char* const* argv);
 
-// Under mpirun with several processes, `orrery sweep` becomes `orrery-mpi sweep`, the only program
-// that needs libmpi, and does not return. Throws Error(io) as above.
+// Under mpirun with several processes, `orrery sweep` and `orrery plan` become `orrery-mpi`, the
+// only program that needs libmpi, and does not return. Throws Error(io) as above.
 void start_mpi_program(int argc, const char* const* argv);
 
 }  // namespace orrery::cli

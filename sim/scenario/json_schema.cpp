@@ -56,6 +56,9 @@ Json form_schema(const Form& form) {
     case FormKind::object:
       schema = {{"type", "object"}};
       break;
+    case FormKind::any:
+      schema = Json::object();
+      break;
     case FormKind::text:
       schema = form.pattern.empty() ? Json{{"type", "string"}, {"minLength", 1}} : pattern(form);
       break;

@@ -79,7 +79,7 @@ struct Reading {
   Diagnostics& diagnostics;
 };
 
-enum class FormKind { text, boolean, integer, number, words, object };
+enum class FormKind { text, boolean, integer, number, words, object, any };
 
 // One spelling of a value, for the schema and the reference.
 struct Form {

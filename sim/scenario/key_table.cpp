@@ -86,6 +86,7 @@ const std::vector<Key>& key_table() {
     append(keys, recovery_keys());
     append(keys, expect_keys());
     append(keys, measured_keys());
+    append(keys, plan_keys());
     return keys;
   }();
   return table;

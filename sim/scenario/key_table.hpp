@@ -34,5 +34,6 @@ inline constexpr std::string_view kFormat = "orrery/1";
 [[nodiscard]] std::vector<Key> measured_keys();
 [[nodiscard]] std::vector<Key> checkpoint_keys();
 [[nodiscard]] std::vector<Key> recovery_keys();
+[[nodiscard]] std::vector<Key> plan_keys();
 
 }  // namespace orrery::scenario

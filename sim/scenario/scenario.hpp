@@ -18,6 +18,7 @@
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/layout/layout_spec.hpp"
 #include "sim/model/model_spec.hpp"
+#include "sim/plan/plan_spec.hpp"
 #include "sim/run/hours_spec.hpp"
 #include "sim/run/run_spec.hpp"
 #include "sim/step/step_spec.hpp"
@@ -54,6 +55,7 @@ struct Scenario {
   std::optional<run::RunSpec> run;         // absent: only the step is asked for (no `training:`)
   std::vector<ExpectationText> expect;
   std::vector<MeasuredText> measured;
+  std::optional<plan::PlanSpec> plan;                            // of `orrery plan` alone
   std::map<std::string, SourceLocation, std::less<>> locations;  // dotted key -> place of the value
 
   // Place of the key, of the nearest enclosing mapping when the key is absent, or of the file.

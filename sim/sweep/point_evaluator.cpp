@@ -76,10 +76,10 @@ PointEvaluator::~PointEvaluator() = default;
 
 std::string PointEvaluator::step_of(std::size_t point) const {
   std::string name;
-  for (std::size_t i = 0; i < sweep_.axes.size(); ++i) {
-    if (!is_run_section(sweep_.axes[i].key.section)) {
-      name += sweep_.points[point][i];
-      name += '\n';
+  for (const scenario::KeyValue& change : sweep_.changes(point)) {
+    const std::string_view key = change.key;
+    if (!is_run_section(key.substr(0, key.find('.')))) {
+      name += fmt::format("{}: {}\n", change.key, change.value);
     }
   }
   return name;

@@ -6,6 +6,9 @@
 namespace orrery::sweep {
 
 std::vector<scenario::KeyValue> Sweep::changes(std::size_t point) const {
+  if (!listed.empty()) {
+    return listed[point];
+  }
   std::vector<scenario::KeyValue> changes;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     changes.push_back({axes[i].key.path, points[point][i], axes[i].where});

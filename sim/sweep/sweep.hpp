@@ -22,6 +22,9 @@ struct Sweep {
   scenario::ScenarioTemplate base;
   std::vector<Axis> axes;
   std::vector<Point> points;
+  // What the scenario says at each point, where points are no combination of axes; else empty. A
+  // point is then the name that the journal knows it by.
+  std::vector<std::vector<scenario::KeyValue>> listed = {};
   std::vector<Column> columns;
   bool all_metrics = true;  // nobody chose the columns: text shows a few
   std::optional<std::int64_t> trials = {};

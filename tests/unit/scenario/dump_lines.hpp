@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/plan/plan_spec.hpp"
 #include "sim/run/run_spec.hpp"
 
 namespace orrery::scenario {
@@ -106,6 +107,9 @@ void dump_training(Lines& lines, const run::RunSpec& run);
 // `checkpoint` and `recovery` (checkpoint_effects.cpp).
 void dump_checkpoint(Lines& lines, const run::CheckpointSpec& checkpoint);
 void dump_recovery(Lines& lines, const run::RecoverySpec& recovery);
+
+// `plan` (plan_effects.cpp).
+void dump_plan(Lines& lines, const plan::PlanSpec& spec);
 
 // `capacity` and `prices` (capacity_effects.cpp).
 void dump_capacity(Lines& lines, const run::CapacitySpec& capacity);

@@ -33,6 +33,9 @@ struct Effect {
 // Causes of failures, what modulates them, and what is slow or wrong; recovery stages left aside.
 [[nodiscard]] const std::vector<Effect>& cause_effects();
 
+// What `orrery plan` searches.
+[[nodiscard]] const std::vector<Effect>& plan_effects();
+
 // What an item of this list of `failures` must state; nothing when it is no such list.
 [[nodiscard]] std::optional<std::string> failure_item(const std::string& list);
 

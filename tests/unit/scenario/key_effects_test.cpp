@@ -289,6 +289,7 @@ std::vector<Effect> stated_effects() {
                            &training_effects(),
                            &capacity_effects(),
                            &price_effects(),
+                           &plan_effects(),
                            &run_effects(),
                            &checkpoint_effects(),
                            &failure_effects(),

@@ -350,6 +350,9 @@ std::vector<std::string> dump(const Scenario& scenario) {
     lines.add("measured",
               fmt::format("{} {} {}", measured.metric, measured.text, to_string(measured.kind)));
   }
+  if (scenario.plan) {
+    dump_plan(lines, *scenario.plan);
+  }
   return lines.take();
 }
 

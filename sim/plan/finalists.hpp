@@ -1,0 +1,37 @@
+#pragma once
+
+// How do the best plans compare? Each evaluated as `orrery run` does, beside the winner.
+//
+// A difference is a tie when its 95 % interval, trial by trial, holds zero, or when it is below
+// PlanSpec::tie of the winner's figure: that much the step model does not tell two layouts apart.
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "sim/plan/make_plan.hpp"
+#include "sim/plan/simulate.hpp"
+#include "sim/plan/workbench.hpp"
+#include "sim/sweep/point_evaluator.hpp"
+
+namespace orrery::plan {
+
+// What the sentences about a scenario need.
+[[nodiscard]] Facts facts_of(const scenario::Scenario& scenario,
+                             const report::Evaluation& evaluation);
+
+// The plans `chosen` of the pool, best first. Evaluations are by `evaluator`; after a stop request
+// (PlanQuestion::stop) only the step is evaluated, and the figures are those of the pool.
+[[nodiscard]] std::vector<Finalist> make_finalists(const std::vector<std::size_t>& chosen,
+                                                   const SimulatedPool& simulated,
+                                                   const PlanQuestion& question,
+                                                   sweep::PointEvaluator& evaluator);
+
+// One plan outside the ranking beside the winner; nothing when it cannot be evaluated.
+[[nodiscard]] std::optional<Finalist> compare_with(const Finalist& winner,
+                                                   std::size_t point,
+                                                   const SimulatedPool& simulated,
+                                                   const PlanQuestion& question,
+                                                   sweep::PointEvaluator& evaluator);
+
+}  // namespace orrery::plan

@@ -1,0 +1,260 @@
+#include "sim/plan/make_plan.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/base/format.hpp"
+#include "sim/plan/finalists.hpp"
+#include "sim/plan/fronts.hpp"
+#include "sim/plan/neighbours.hpp"
+#include "sim/plan/pool.hpp"
+#include "sim/plan/question.hpp"
+#include "sim/plan/simulate.hpp"
+#include "sim/plan/space.hpp"
+#include "sim/plan/stability.hpp"
+#include "sim/plan/workbench.hpp"
+
+namespace orrery::plan {
+
+namespace {
+
+constexpr std::size_t kMostNeighbours = 5;
+
+// All that the search leaves for the rest.
+struct Searched {
+  Workbench bench;
+  Space space;
+  std::vector<ClusterSearch> clusters;
+  Pool pool;
+};
+
+std::optional<Searched> search_all(const PlanQuestion& question,
+                                   const scenario::Scenario& scenario,
+                                   Diagnostics& diagnostics) {
+  auto bench = make_workbench(scenario, question.spec, question.search, diagnostics);
+  if (!bench) {
+    return std::nullopt;
+  }
+  auto space = make_space(*bench, question.spec, diagnostics);
+  if (!space) {
+    return std::nullopt;
+  }
+  PoolOptions options;
+  options.threads = question.threads;
+  options.sequences = sequences_of(scenario);
+  options.gpu_hours = gpu_hours_by_machine(question.spec, *bench);
+  options.stop = question.stop;
+  options.progress = [&question](std::int64_t done, std::int64_t all) {
+    if (question.progress) {
+      question.progress(Stage::search, done, all);
+    }
+  };
+  Searched searched{*std::move(bench), *std::move(space), {}, {}};
+  searched.clusters = search_clusters(searched.bench, searched.space, question.spec, options);
+  searched.pool = make_pool(searched.clusters, searched.bench, question.spec);
+  return searched;
+}
+
+Plan start_plan(const PlanQuestion& question,
+                const scenario::Scenario& scenario,
+                const Searched& searched) {
+  Plan plan;
+  plan.name = scenario.name;
+  plan.file = scenario.file;
+  plan.sha256 = scenario.sha256;
+  plan.gpu = searched.bench.machines.front().gpu.full_name;
+  plan.spec = question.spec;
+  if (scenario.run) {
+    plan.trials = question.trials.value_or(scenario.run->simulation.trials);
+    plan.seed = question.seed.value_or(scenario.run->simulation.seed);
+  }
+  plan.counts = total(searched.clusters);
+  const std::size_t clusters =
+      searched.space[Axis::gpu].size() * searched.space[Axis::nodes].size();
+  plan.searched_all = searched.clusters.size() == clusters &&
+                      std::all_of(searched.clusters.begin(),
+                                  searched.clusters.end(),
+                                  [](const ClusterSearch& one) { return one.found.complete; });
+  plan.ranked_by = plan.searched_all || question.spec.objective == Objective::fewest_gpus
+                       ? question.spec.objective
+                       : Objective::step_time;
+  plan.pool = static_cast<std::int64_t>(searched.pool.proposals.size());
+  return plan;
+}
+
+// How often each reason took a plan out, the most frequent first.
+std::string why_none(const SimulatedPool& simulated, const Pool& pool) {
+  std::string best;
+  for (std::size_t i = 0; i < simulated.points.size(); ++i) {
+    if (pool.current != i && simulated.done[i] && !simulated.points[i].problem.empty()) {
+      best = simulated.points[i].problem;
+      break;
+    }
+  }
+  return best;
+}
+
+void note_none(const Searched& searched, const SimulatedPool& simulated, Plan& plan) {
+  if (plan.counts.layouts == 0) {
+    plan.notes.emplace_back("no layout: no combination of the searched values keeps all rules");
+  } else if (plan.counts.fits == 0) {
+    plan.notes.push_back(fmt::format("no plan: none of {} layouts fits in memory",
+                                     format_integer(plan.counts.layouts)));
+  } else {
+    const std::string why = why_none(simulated, searched.pool);
+    plan.notes.push_back(fmt::format(
+        "no plan meets the constraints{}{}", why.empty() ? "" : "; the best estimate: ", why));
+  }
+}
+
+const ClusterSearch* cluster_of(const Searched& searched, const Candidate& candidate) {
+  for (const ClusterSearch& cluster : searched.clusters) {
+    if (cluster.gpu == candidate.gpu && cluster.nodes == candidate.nodes) {
+      return &cluster;
+    }
+  }
+  return nullptr;
+}
+
+// Neighbours where nothing fits: what is least short, with what would help.
+void add_misses(const Searched& searched, Plan& plan) {
+  for (const ClusterSearch& cluster : searched.clusters) {
+    for (const Ranked& miss : cluster.found.misses) {
+      if (plan.neighbours.size() == kMostNeighbours) {
+        return;
+      }
+      Neighbour neighbour;
+      neighbour.proposal = propose(miss.candidate, searched.bench);
+      neighbour.step_time = in_seconds(to_seconds(miss.estimate.step_time));
+      neighbour.short_by =
+          in_bytes(plan.spec.constraints.memory_headroom) - in_bytes(miss.estimate.headroom);
+      neighbour.stage = miss.estimate.worst_stage;
+      plan.neighbours.push_back(std::move(neighbour));
+    }
+  }
+}
+
+void note_interruption(Plan& plan) {
+  if (!plan.searched_all) {
+    plan.notes.push_back(
+        fmt::format("interrupted after {} layouts: the best of those; figures "
+                    "are estimates without failures",
+                    format_integer(plan.counts.estimated + plan.counts.bounded)));
+  } else if (!plan.simulated_all) {
+    plan.notes.push_back(
+        fmt::format("interrupted after {} of {} plans were simulated: the best of those",
+                    format_integer(plan.simulated),
+                    format_integer(plan.pool)));
+  }
+}
+
+void finish(const PlanQuestion& question,
+            const Searched& searched,
+            const SimulatedPool& simulated,
+            const sweep::Sweep& points,
+            Plan& plan) {
+  std::vector<std::size_t> order = ranking(simulated, searched.pool, question.spec.objective);
+  order.resize(std::min(order.size(), static_cast<std::size_t>(question.spec.finalists)));
+  sweep::PointEvaluator evaluator(points);
+  plan.finalists = make_finalists(order, simulated, question, evaluator);
+  if (plan.finalists.empty()) {
+    note_none(searched, simulated, plan);
+    add_misses(searched, plan);
+    return;
+  }
+  const Finalist& winner = plan.finalists.front();
+  if (searched.pool.current && simulated.done[*searched.pool.current]) {
+    plan.current = compare_with(winner, *searched.pool.current, simulated, question, evaluator);
+  }
+  if (question.fronts) {
+    plan.fronts =
+        make_fronts(simulated, searched.clusters, searched.bench, winner.proposal, question.pareto);
+  }
+  const ClusterSearch* cluster = cluster_of(searched, winner.proposal.candidate);
+  if (question.neighbours && cluster != nullptr && plan.searched_all) {
+    plan.neighbours = find_neighbours(
+        *cluster, searched.space, searched.bench, question.spec, winner, kMostNeighbours);
+  }
+  if (question.stability) {
+    plan.stability =
+        check_stability(plan.finalists, searched.clusters, searched.bench, question.spec);
+  }
+}
+
+// Where the search was stopped nothing is simulated: the steps of the best estimates are known.
+SimulatedPool unsimulated(const Searched& searched, const PlanQuestion& question) {
+  SimulatedPool pool;
+  pool.complete = false;
+  Estimator estimator(searched.bench, question.spec.constraints.memory_headroom);
+  for (const Proposal& proposal : searched.pool.proposals) {
+    PoolPoint point;
+    point.proposal = proposal;
+    const Estimate estimate = estimator.estimate(proposal.candidate);
+    point.fits = estimate.verdict == Verdict::fits;
+    point.problem = point.fits ? "" : "does not fit";
+    point.step_time = in_seconds(to_seconds(estimate.step_time));
+    point.memory_headroom = in_bytes(estimate.headroom);
+    point.objective = question.spec.objective == Objective::fewest_gpus
+                          ? static_cast<double>(proposal.gpus)
+                          : *point.step_time;
+    pool.points.push_back(std::move(point));
+    pool.done.push_back(true);
+  }
+  return pool;
+}
+
+}  // namespace
+
+std::optional<PlanQuestion> question_of(scenario::ScenarioTemplate base, Diagnostics& diagnostics) {
+  const auto scenario = base.with({}, diagnostics);
+  if (!scenario) {
+    return std::nullopt;
+  }
+  PlanQuestion question{.base = std::move(base), .spec = scenario->plan.value_or(PlanSpec{})};
+  return question;
+}
+
+std::optional<Plan> make_plan(const PlanQuestion& question,
+                              sweep::Crew& crew,
+                              Diagnostics& diagnostics) {
+  const auto scenario = question.base.with({}, diagnostics);
+  if (!scenario) {
+    return std::nullopt;
+  }
+  check_question(question, *scenario, diagnostics);
+  if (diagnostics.has_errors()) {
+    return std::nullopt;
+  }
+  const auto searched = search_all(question, *scenario, diagnostics);
+  if (!searched) {
+    return std::nullopt;
+  }
+  const sweep::Sweep points = sweep_of(searched->pool, question);
+  if (!crew.leads()) {
+    sweep::PointEvaluator evaluator(points);
+    crew.serve(evaluator, question.threads, question.stop);
+    return std::nullopt;
+  }
+  Plan plan = start_plan(question, *scenario, *searched);
+  SimulatedPool simulated;
+  if (plan.searched_all) {
+    simulated = simulate(searched->pool, points, question, searched->bench, crew);
+  } else {
+    simulated = unsimulated(*searched, question);
+  }
+  plan.simulated = simulated.count;
+  plan.simulated_all = simulated.complete;
+  finish(question, *searched, simulated, points, plan);
+  note_interruption(plan);
+  plan.diagnostics = diagnostics;
+  return plan;
+}
+
+std::optional<Plan> make_plan(const PlanQuestion& question, Diagnostics& diagnostics) {
+  sweep::ThreadCrew crew;
+  return make_plan(question, crew, diagnostics);
+}
+
+}  // namespace orrery::plan

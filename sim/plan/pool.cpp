@@ -1,0 +1,259 @@
+#include "sim/plan/pool.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sim/schedule/schedule.hpp"
+#include "sim/yaml/kinds.hpp"
+
+namespace orrery::plan {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kShardingNames = {
+    "none", "zero1", "zero2", "zero3", "hsdp"};
+
+// Kept per cluster: enough for fronts and for the check of stability.
+constexpr std::int64_t kKept = 256;
+constexpr std::int64_t kMisses = 16;
+
+std::string sharding_name(const Candidate& candidate) {
+  return std::string(kShardingNames[static_cast<std::size_t>(candidate.sharding)]);
+}
+
+// Sharded over a part of the ranks that could share.
+bool is_part(const Candidate& candidate) {
+  return candidate.sharding != layout::Sharding::none &&
+         candidate.shard_group != candidate.data * candidate.context;
+}
+
+// Values of the run, all combinations, the last axis fastest; one empty one without any.
+std::vector<std::vector<scenario::KeyValue>> run_combinations(const PlanSpec& spec) {
+  std::vector<std::vector<scenario::KeyValue>> combinations = {{}};
+  for (std::size_t i = 0; i < kRunAxes; ++i) {
+    const AxisChoice& choice = spec.run[i];
+    if (choice.mode != AxisChoice::Mode::listed) {
+      continue;
+    }
+    std::vector<std::vector<scenario::KeyValue>> longer;
+    for (const auto& combination : combinations) {
+      for (const std::string& value : choice.values) {
+        longer.push_back(combination);
+        longer.back().push_back({std::string(kRunAxisKeys[i]), value, choice.where});
+      }
+    }
+    combinations = std::move(longer);
+  }
+  return combinations;
+}
+
+std::string_view short_name(std::string_view key) {
+  for (std::size_t i = 0; i < kRunAxes; ++i) {
+    if (key == kRunAxisKeys[i]) {
+      constexpr std::array<std::string_view, kRunAxes> kShort = {"interval", "spares", "spot"};
+      return kShort[i];
+    }
+  }
+  return key;
+}
+
+// The price of the GPU type where the plan states one for each.
+void add_price(const PlanSpec& spec, const Workbench& bench, Proposal& proposal) {
+  const AxisChoice& gpus = spec[Axis::gpu];
+  const std::string& name = bench.machines[proposal.candidate.gpu].name;
+  for (std::size_t i = 0; i < std::min(gpus.values.size(), spec.gpu_hours.size()); ++i) {
+    if (gpus.values[i] == name) {
+      proposal.changes.push_back(
+          {"prices.gpu_hour", yaml::kind::PriceRate::format(spec.gpu_hours[i]), gpus.where});
+    }
+  }
+}
+
+Proposal with_run(Proposal proposal, const std::vector<scenario::KeyValue>& run) {
+  for (const scenario::KeyValue& change : run) {
+    proposal.tag += fmt::format("-{}={}", short_name(change.key), change.value);
+    proposal.words += fmt::format(", {} {}", short_name(change.key), change.value);
+    proposal.traits.push_back({std::string(short_name(change.key)), change.value});
+    proposal.changes.push_back(change);
+  }
+  return proposal;
+}
+
+std::size_t layouts_per_cluster(const PlanSpec& spec, std::size_t clusters) {
+  const auto finalists = static_cast<std::size_t>(spec.finalists);
+  if (clusters <= 1) {
+    return finalists;
+  }
+  return std::max<std::size_t>(2, (2 * finalists + clusters - 1) / clusters);
+}
+
+}  // namespace
+
+std::vector<ClusterSearch> search_clusters(const Workbench& bench,
+                                           const Space& space,
+                                           const PlanSpec& spec,
+                                           const PoolOptions& options) {
+  std::vector<ClusterSearch> clusters;
+  const auto all = static_cast<std::int64_t>(space[Axis::gpu].size() * space[Axis::nodes].size());
+  std::int64_t before = 0;
+  for (const std::int64_t gpu : space[Axis::gpu]) {
+    for (const std::int64_t nodes : space[Axis::nodes]) {
+      if (options.stop.stop_requested()) {
+        return clusters;
+      }
+      Space one = space;
+      one.values[static_cast<std::size_t>(Axis::gpu)] = {gpu};
+      one.values[static_cast<std::size_t>(Axis::nodes)] = {nodes};
+      SearchOptions request;
+      request.threads = options.threads;
+      request.keep = std::max(kKept, spec.finalists);
+      request.misses = kMisses;
+      request.gpu_hour = options.gpu_hours;
+      request.sequences = options.sequences;
+      request.stop = options.stop;
+      std::int64_t size = 0;
+      const std::int64_t left = all - static_cast<std::int64_t>(clusters.size());
+      request.progress = [&](std::int64_t done, std::int64_t of) {
+        size = of;
+        if (options.progress) {
+          options.progress(before + done, before + of * left);
+        }
+      };
+      clusters.push_back({static_cast<std::size_t>(gpu), nodes, search(bench, one, spec, request)});
+      before += size;
+    }
+  }
+  return clusters;
+}
+
+SearchCounts total(const std::vector<ClusterSearch>& clusters) {
+  SearchCounts sum;
+  for (const ClusterSearch& cluster : clusters) {
+    const SearchCounts& counts = cluster.found.counts;
+    sum.grid += counts.grid;
+    sum.layouts += counts.layouts;
+    sum.estimated += counts.estimated;
+    sum.bounded += counts.bounded;
+    sum.fits += counts.fits;
+    sum.over_memory += counts.over_memory;
+    sum.over_host_memory += counts.over_host_memory;
+    sum.breaks_rule += counts.breaks_rule;
+  }
+  return sum;
+}
+
+std::vector<Trait> traits_of(const Candidate& candidate, const Workbench& bench) {
+  std::vector<Trait> traits;
+  const auto add = [&traits](std::string_view name, std::string value) {
+    traits.push_back({std::string(name), std::move(value)});
+  };
+  const auto number = [&add](std::string_view name, std::int64_t value) {
+    add(name, fmt::format("{}", value));
+  };
+  if (bench.machines.size() > 1) {
+    add("gpu", bench.machines[candidate.gpu].name);
+  }
+  number("gpus", gpus_of(candidate, bench));
+  number("tp", candidate.tensor);
+  add("sp", candidate.sequence_parallel ? "yes" : "no");
+  number("cp", candidate.context);
+  number("pp", candidate.pipeline);
+  number("vpp", candidate.virtual_stages);
+  if (bench.base.model.moe) {
+    number("ep", candidate.expert);
+    number("etp", candidate.expert_tensor);
+  }
+  number("dp", candidate.data);
+  number("batch", candidate.global_batch);
+  number("micro", candidate.micro);
+  add("recompute", bench.recomputes[candidate.recompute].text);
+  add("sharding", sharding_name(candidate));
+  add("group", is_part(candidate) ? fmt::format("{}", candidate.shard_group) : "all");
+  add("schedule", std::string(schedule::to_string(candidate.schedule)));
+  if (bench.offloads.size() > 1 || bench.offloads.front().text != "none") {
+    add("offload", bench.offloads[candidate.offload].text);
+  }
+  return traits;
+}
+
+std::string words_of(const Candidate& candidate, const Workbench& bench) {
+  std::string words;
+  const auto add = [&words](const std::string& word) {
+    words += words.empty() ? word : ", " + word;
+  };
+  const auto degree = [&add](std::string_view name, std::int64_t value) {
+    if (value > 1) {
+      add(fmt::format("{} {}", name, value));
+    }
+  };
+  degree("tensor", candidate.tensor);
+  if (candidate.sequence_parallel) {
+    add("sequence parallel");
+  }
+  degree("context", candidate.context);
+  if (candidate.pipeline > 1 || candidate.virtual_stages > 1) {
+    const std::string chunks =
+        candidate.virtual_stages > 1 ? fmt::format(", {} chunks", candidate.virtual_stages) : "";
+    add(fmt::format(
+        "pipeline {} ({}{})", candidate.pipeline, schedule::to_string(candidate.schedule), chunks));
+  }
+  degree("expert", candidate.expert);
+  if (bench.base.model.moe && candidate.expert_tensor != candidate.tensor) {
+    add(fmt::format("expert tensor {}", candidate.expert_tensor));
+  }
+  add(fmt::format("data {}", candidate.data));
+  if (is_part(candidate)) {
+    add(fmt::format("{} in groups of {}", sharding_name(candidate), candidate.shard_group));
+  } else {
+    add(candidate.sharding == layout::Sharding::none ? "not sharded" : sharding_name(candidate));
+  }
+  add(fmt::format("micro-batch {}", candidate.micro));
+  const std::string& recompute = bench.recomputes[candidate.recompute].text;
+  add(recompute == "none" ? "no recomputation" : fmt::format("recompute {}", recompute));
+  const std::string& offload = bench.offloads[candidate.offload].text;
+  if (offload != "none") {
+    add(fmt::format("offload {}", offload));
+  }
+  return words;
+}
+
+Proposal propose(const Candidate& candidate, const Workbench& bench) {
+  return {.candidate = candidate,
+          .tag = tag(candidate, bench),
+          .words = words_of(candidate, bench),
+          .traits = traits_of(candidate, bench),
+          .changes = key_values(candidate, bench),
+          .gpus = gpus_of(candidate, bench)};
+}
+
+Pool make_pool(const std::vector<ClusterSearch>& clusters,
+               const Workbench& bench,
+               const PlanSpec& spec) {
+  Pool pool;
+  if (const auto own = candidate_of(bench.base, bench)) {
+    pool.current = 0;
+    pool.proposals.push_back(propose(*own, bench));
+    pool.proposals.back().changes.clear();
+  }
+  const auto filled = static_cast<std::size_t>(
+      std::count_if(clusters.begin(), clusters.end(), [](const ClusterSearch& cluster) {
+        return !cluster.found.best.empty();
+      }));
+  const std::size_t each = layouts_per_cluster(spec, filled);
+  const auto combinations = run_combinations(spec);
+  for (const ClusterSearch& cluster : clusters) {
+    for (std::size_t i = 0; i < std::min(each, cluster.found.best.size()); ++i) {
+      Proposal layout = propose(cluster.found.best[i].candidate, bench);
+      add_price(spec, bench, layout);
+      for (const auto& run : combinations) {
+        pool.proposals.push_back(with_run(layout, run));
+      }
+    }
+  }
+  return pool;
+}
+
+}  // namespace orrery::plan

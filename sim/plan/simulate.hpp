@@ -1,0 +1,48 @@
+#pragma once
+
+// How does every plan of the pool fare over the trials? Simulated in full, by whoever helps.
+//
+// A plan is a point of a sweep: threads and processes share the points, a journal keeps those that
+// are done, and all of them draw the same random numbers. A plan is valid when it fits with the
+// headroom that is asked for and keeps deadline and budget in 9 of 10 trials.
+//
+//   p(finish_time <= deadline) >= 0.9,  p(cost <= budget) >= 0.9,  headroom >= memory_headroom
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/plan/make_plan.hpp"
+#include "sim/plan/pool.hpp"
+#include "sim/sweep/point_evaluator.hpp"
+#include "sim/sweep/run_sweep.hpp"
+#include "sim/sweep/sweep.hpp"
+
+namespace orrery::plan {
+
+inline constexpr double kKeptShare = 0.9;
+
+// The points and the figures of each.
+[[nodiscard]] sweep::Sweep sweep_of(const Pool& pool, const PlanQuestion& question);
+
+struct SimulatedPool {
+  std::vector<PoolPoint> points;  // of the pool, in its order; those not done have a problem
+  std::vector<bool> done;
+  std::int64_t count = 0;  // done
+  bool complete = true;
+};
+
+// For the leader of the crew. The objective step_time is that of the scenario's batch: where
+// batches are searched, step time x batch of the scenario / batch.
+[[nodiscard]] SimulatedPool simulate(const Pool& pool,
+                                     const sweep::Sweep& points,
+                                     const PlanQuestion& question,
+                                     const Workbench& bench,
+                                     sweep::Crew& crew);
+
+// Points that may win, best first: by objective, then step time, then their place in the pool.
+[[nodiscard]] std::vector<std::size_t> ranking(const SimulatedPool& simulated,
+                                               const Pool& pool,
+                                               Objective objective);
+
+}  // namespace orrery::plan

@@ -1,0 +1,176 @@
+#include "sim/plan/stability.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "sim/plan/estimate.hpp"
+
+namespace orrery::plan {
+
+namespace {
+
+using hardware::SoftwareProfile;
+
+// How many of the best estimates stand beside the finalists.
+constexpr std::size_t kOthers = 32;
+
+template <typename Q>
+void scale(Coefficient<Q>& coefficient, double factor) {
+  coefficient = Coefficient<Q>(coefficient.value() * factor,
+                               coefficient.source(),
+                               coefficient.residual(),
+                               coefficient.range());
+}
+
+// A coefficient of the stack, or several that err together.
+struct Knob {
+  std::string_view name;
+  std::function<double(const SoftwareProfile&)> residual;
+  std::function<void(SoftwareProfile&, double factor)> move;
+};
+
+const std::vector<Knob>& knobs() {
+  static const std::vector<Knob> all = {
+      {"rate of matrix products",
+       [](const SoftwareProfile& s) { return s.gemm_efficiency.residual(); },
+       [](SoftwareProfile& s, double factor) {
+         scale(s.gemm_efficiency, factor);
+         for (auto* eight_bit : {&s.fp8_gemm_efficiency, &s.fp8_rowwise_gemm_efficiency}) {
+           if (*eight_bit) {
+             scale(**eight_bit, factor);
+           }
+         }
+       }},
+      {"rate of attention",
+       [](const SoftwareProfile& s) { return s.attention_efficiency.residual(); },
+       [](SoftwareProfile& s, double factor) { scale(s.attention_efficiency, factor); }},
+      {"rate of memory-bound kernels",
+       [](const SoftwareProfile& s) { return s.memory_efficiency.residual(); },
+       [](SoftwareProfile& s, double factor) { scale(s.memory_efficiency, factor); }},
+      {"NVLink bandwidth",
+       [](const SoftwareProfile& s) { return s.nvlink_efficiency.residual(); },
+       [](SoftwareProfile& s, double factor) { scale(s.nvlink_efficiency, factor); }},
+      {"network bandwidth",
+       [](const SoftwareProfile& s) { return s.network_efficiency.residual(); },
+       [](SoftwareProfile& s, double factor) { scale(s.network_efficiency, factor); }},
+      {"latency of communication",
+       [](const SoftwareProfile& s) { return s.collective_overhead.residual(); },
+       [](SoftwareProfile& s, double factor) {
+         scale(s.collective_overhead, factor);
+         scale(s.transfer_overhead, factor);
+       }},
+      {"cost of overlap",
+       [](const SoftwareProfile& s) { return s.communication_slowdown.residual(); },
+       [](SoftwareProfile& s, double factor) { scale(s.communication_slowdown, factor); }},
+      {"host time per kernel",
+       [](const SoftwareProfile& s) { return s.kernel_gap.residual(); },
+       [](SoftwareProfile& s, double factor) {
+         scale(s.kernel_gap, factor);
+         scale(s.host_layer_time, factor);
+       }}};
+  return all;
+}
+
+// A plan whose figure is known, and its step.
+struct Contender {
+  Proposal proposal;
+  double figure = 0.0;
+  double step_time = 0.0;
+};
+
+// The finalists, then layouts of the winner's cluster with the winner's run: their figure is the
+// winner's, scaled by their step.
+std::vector<Contender> contenders(const std::vector<Finalist>& finalists,
+                                  const std::vector<ClusterSearch>& clusters,
+                                  const Workbench& bench) {
+  std::vector<Contender> all;
+  const auto step_of = [](const Finalist& finalist) {
+    return in_seconds(to_seconds(finalist.evaluation.step.step_time));
+  };
+  for (const Finalist& finalist : finalists) {
+    all.push_back({finalist.proposal, finalist.value, step_of(finalist)});
+  }
+  const Finalist& winner = finalists.front();
+  for (const ClusterSearch& cluster : clusters) {
+    const Candidate& own = winner.proposal.candidate;
+    if (cluster.gpu != own.gpu || cluster.nodes != own.nodes) {
+      continue;
+    }
+    std::size_t taken = 0;
+    for (const Ranked& ranked : cluster.found.best) {
+      const bool known = std::any_of(all.begin(), all.end(), [&ranked](const Contender& one) {
+        return one.proposal.candidate == ranked.candidate;
+      });
+      if (known || ranked.candidate.global_batch != own.global_batch || ++taken > kOthers) {
+        continue;
+      }
+      const double step = in_seconds(to_seconds(ranked.estimate.step_time));
+      all.push_back(
+          {propose(ranked.candidate, bench), winner.value * step / step_of(winner), step});
+    }
+  }
+  return all;
+}
+
+Perturbation perturb(const std::vector<Contender>& all,
+                     const Workbench& bench,
+                     const Knob& knob,
+                     double change,
+                     double tie) {
+  Workbench moved = bench;
+  knob.move(moved.software, 1.0 + change);
+  Estimator estimator(moved);
+  Perturbation result;
+  result.coefficient = std::string(knob.name);
+  result.change = change;
+  std::vector<double> figures;
+  for (const Contender& one : all) {
+    const Estimate estimate = estimator.estimate(one.proposal.candidate);
+    const bool decided = estimate.verdict != Verdict::breaks_rule && one.step_time > 0.0;
+    figures.push_back(decided
+                          ? one.figure * in_seconds(to_seconds(estimate.step_time)) / one.step_time
+                          : one.figure);
+  }
+  const auto least = std::min_element(figures.begin(), figures.end());
+  const double lead = *least > 0.0 ? figures.front() / *least - 1.0 : 0.0;
+  if (lead > tie) {
+    result.overtaker = all[static_cast<std::size_t>(least - figures.begin())].proposal;
+    result.by = lead;
+  }
+  return result;
+}
+
+}  // namespace
+
+Stability check_stability(const std::vector<Finalist>& finalists,
+                          const std::vector<ClusterSearch>& clusters,
+                          const Workbench& bench,
+                          const PlanSpec& spec) {
+  Stability stability;
+  if (finalists.empty() || spec.objective == Objective::fewest_gpus) {
+    return stability;
+  }
+  stability.checked = true;
+  const report::Evaluation& winner = finalists.front().evaluation;
+  if (!winner.step.memory.empty()) {
+    const Bytes limit = winner.step.memory.front().limit;
+    const Bytes peak = limit - winner.step.feasibility.headroom;
+    stability.memory_margin = peak > Bytes{} ? winner.step.feasibility.headroom / peak : 0.0;
+  }
+  const std::vector<Contender> all = contenders(finalists, clusters, bench);
+  for (const Knob& knob : knobs()) {
+    const double residual = knob.residual(bench.software);
+    const double error = residual > 0.0 ? residual : kAssumedError;
+    for (const double sign : {1.0, -1.0}) {
+      Perturbation one = perturb(all, bench, knob, sign * error, spec.tie);
+      one.known = residual > 0.0;
+      stability.stable = stability.stable && !one.overtaker;
+      stability.perturbations.push_back(std::move(one));
+    }
+  }
+  return stability;
+}
+
+}  // namespace orrery::plan

@@ -1,0 +1,189 @@
+// `orrery plan`: the page, the winner as a file, resuming, Ctrl-C, several processes.
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "tests/cli/cli_fixture.hpp"
+
+namespace orrery::cli::testing {
+namespace {
+
+using Json = nlohmann::json;
+using PlanTest = CliTest;
+
+std::string planned() {
+  return small_scenario() + R"(plan:
+  search: {pipeline: [1, 2], tensor: [1, 2, 4], micro: [1, 2], sharding: [zero1, zero3]}
+  fix: [context, shard_group, offload, recompute, schedule, sequence_parallel]
+  finalists: 4
+)";
+}
+
+std::string without_pipelines() {
+  std::string text = planned();
+  text.replace(text.find("pipeline: [1, 2]"), 16, "pipeline: [1]");
+  return text;
+}
+
+TEST_F(PlanTest, ShowsOnePageWithinAHundredColumns) {
+  write("small.yaml", planned());
+  const Finished done = run("plan small.yaml", "LC_ALL=C");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(done.out.find("Small: the plan with the shortest step"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("RANKING"), std::string::npos) << done.out;
+  std::size_t begin = 0;
+  while (begin < done.out.size()) {
+    const std::size_t end = done.out.find('\n', begin);
+    EXPECT_LE(end - begin, 100U) << done.out;
+    begin = end + 1;
+  }
+}
+
+TEST_F(PlanTest, WritesTheSameBytesForAnyNumberOfThreads) {
+  write("small.yaml", planned());
+  const Finished one = run("plan small.yaml --objective cost --json -j 1");
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_EQ(one.out, run("plan small.yaml --objective cost --json -j 3").out);
+  EXPECT_EQ(Json::parse(one.out)["schema"], "orrery-plan/1");
+}
+
+TEST_F(PlanTest, WritesTheWinnerAsAScenarioThatRunsWithTheSameNumbers) {
+  write("small.yaml", "# what we train\n" + planned());
+  const Finished done = run("plan small.yaml --objective cost --json -o best.yaml -o plan.json");
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out, "");
+  EXPECT_NE(read("best.yaml").find("# what we train"), std::string::npos);
+  const Json plan = Json::parse(read("plan.json"));
+  const Finished again = run("run --json best.yaml");
+  ASSERT_EQ(again.code, 0) << again.err;
+  const Json alone = Json::parse(again.out);
+  for (const auto& [name, metric] : plan["finalists"][0]["metrics"].items()) {
+    EXPECT_EQ(metric["value"], alone["metrics"][name]["value"]) << name;
+  }
+}
+
+TEST_F(PlanTest, TakesTheCommandLineBeforeTheFile) {
+  write("small.yaml", planned());
+  const Finished done = run(
+      "plan small.yaml --fix tensor,pipeline --search micro=1 --search 'recompute=none,{layers: 4}' "
+      "--finalists 3 --headroom 2GiB --json");
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Json plan = Json::parse(done.out);
+  for (const Json& finalist : plan["finalists"]) {
+    EXPECT_EQ(finalist["axes"]["tp"], "2");
+    EXPECT_EQ(finalist["axes"]["micro"], "1");
+    EXPECT_NE(finalist["axes"]["recompute"], "selective");
+  }
+  EXPECT_EQ(plan["constraints"]["memory_headroom_bytes"], 2147483648.0);
+}
+
+TEST_F(PlanTest, RefusesWhatMakesNoSense) {
+  write("small.yaml", planned());
+  const Finished axis = run("plan small.yaml --search tensr=1");
+  EXPECT_EQ(axis.code, 2);
+  EXPECT_NE(axis.err.find("`tensr` is no axis, did you mean `tensor`?"), std::string::npos)
+      << axis.err;
+  EXPECT_EQ(run("plan small.yaml --search tensor").code, 2);
+  EXPECT_EQ(run("plan small.yaml --budget 3").code, 2);
+  EXPECT_EQ(run("plan small.yaml --pareto cost").code, 2);
+  EXPECT_EQ(run("plan small.yaml --resume").code, 2);
+  EXPECT_EQ(run("plan small.yaml -o a.yaml -o b.yaml").code, 2);
+  const Finished value = run("plan small.yaml --search spares=many");
+  EXPECT_EQ(value.code, 3);
+  EXPECT_NE(value.err.find("--search: error: capacity.spares: `many`"), std::string::npos)
+      << value.err;
+  const Finished deadline = run("plan small.yaml --objective fewest_gpus");
+  EXPECT_EQ(deadline.code, 3);
+  EXPECT_NE(deadline.err.find("fewest_gpus needs a deadline"), std::string::npos) << deadline.err;
+}
+
+TEST_F(PlanTest, SaysThatNothingFitsWithExitCodeFour) {
+  write("big.yaml", too_big_scenario());
+  const Finished done = run("plan big.yaml --search pipeline=1 -o best.yaml");
+  EXPECT_EQ(done.code, 4) << done.err;
+  EXPECT_NE(done.out.find("fits in memory"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("NEARLY"), std::string::npos) << done.out;
+  EXPECT_FALSE(std::filesystem::exists(path("best.yaml")));
+}
+
+TEST_F(PlanTest, ResumesFromAJournal) {
+  write("small.yaml", planned());
+  const Finished whole = run("plan small.yaml --objective cost --json");
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  int kills = 0;
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    const Finished killed = run("plan small.yaml --objective cost --json --journal j --resume -j 1",
+                                "timeout -s KILL " + std::to_string(0.05 + 0.05 * attempt));
+    kills += killed.code == 137 || killed.code == 124 ? 1 : 0;
+  }
+  const Finished resumed = run("plan small.yaml --objective cost --json --journal j --resume");
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out, whole.out);
+  EXPECT_GT(kills, 0);
+  EXPECT_FALSE(std::filesystem::exists(path("j")));
+}
+
+// Months with many failures: seconds for each of the plans.
+TEST_F(PlanTest, KeepsTheBestSoFarAtCtrlC) {
+  std::string text = planned();
+  text.replace(text.find("200000"), 6, "5000000");
+  text.replace(text.find("0.05/d"), 6, "2/d");
+  write("small.yaml", text);
+  const std::string out = path("out");
+  const std::string scenario = path("small.yaml");
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const int descriptor = open(out.c_str(), O_WRONLY | O_CREAT, 0600);
+    dup2(descriptor, STDOUT_FILENO);
+    dup2(descriptor, STDERR_FILENO);
+    std::signal(SIGINT, SIG_DFL);
+    execl(program().c_str(),
+          program().c_str(),
+          "plan",
+          scenario.c_str(),
+          "--trials",
+          "200000",
+          static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  const std::string said = read("out");
+  EXPECT_NE(said.find("interrupted"), std::string::npos) << said;
+  EXPECT_NE(said.find("Small: the plan with"), std::string::npos) << said;
+}
+
+bool has_mpi() {
+  return std::filesystem::exists(std::filesystem::path(program()).parent_path() / "orrery-mpi") &&
+         std::system("mpirun --version >/dev/null 2>&1") == 0;
+}
+
+TEST_F(PlanTest, GivesTheSamePlanWithTwoProcesses) {
+  if (!has_mpi()) {
+    GTEST_SKIP() << "orrery-mpi or mpirun is not there";
+  }
+  write("small.yaml", without_pipelines());
+  ASSERT_EQ(run("plan small.yaml --objective cost -j 1 -o one.json").code, 0);
+  const Finished two = run("plan small.yaml --objective cost -j 1 -o two.json",
+                           "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 "
+                           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 120 mpirun -np 2");
+  EXPECT_EQ(two.code, 0) << two.err;
+  EXPECT_EQ(read("two.json"), read("one.json"));
+}
+
+}  // namespace
+}  // namespace orrery::cli::testing

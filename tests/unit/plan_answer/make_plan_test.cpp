@@ -1,0 +1,230 @@
+// A plan is what a brute search with full simulations would choose, for anybody who works on it.
+
+#include "sim/plan/make_plan.hpp"
+
+#include <algorithm>
+#include <stop_token>
+
+#include "sim/evaluate/evaluate.hpp"
+#include "sim/plan/plan_report.hpp"
+#include "sim/plan/winner_file.hpp"
+#include "sim/scenario/load.hpp"
+#include "tests/unit/plan_answer/plan_answer_fixture.hpp"
+
+namespace orrery::plan::test {
+namespace {
+
+report::Evaluation evaluated(const scenario::Scenario& scenario) {
+  Diagnostics diagnostics;
+  evaluate::EvaluateOptions options;
+  options.levers = false;
+  options.search = profiles();
+  auto evaluation = evaluate::evaluate(scenario, options, diagnostics);
+  EXPECT_TRUE(evaluation.has_value()) << to_string(diagnostics);
+  return *std::move(evaluation);
+}
+
+double value_of(const report::Evaluation& evaluation, report::MetricId id) {
+  const report::MetricValue* value = evaluation.metrics.find(id);
+  return value != nullptr ? value->value : -1.0;
+}
+
+TEST(MakePlan, RanksWhatRunAnswersForTheSameScenario) {
+  const PlanQuestion asked = question(small_text() + narrow_block());
+  const Plan plan = plan_of(asked);
+  ASSERT_EQ(plan.finalists.size(), 4U);
+  double before = 0.0;
+  for (const Finalist& finalist : plan.finalists) {
+    Diagnostics diagnostics;
+    const auto scenario = asked.base.with(finalist.proposal.changes, diagnostics);
+    ASSERT_TRUE(scenario) << to_string(diagnostics);
+    const report::Evaluation alone = evaluated(*scenario);
+    EXPECT_EQ(alone.step.step_time, finalist.evaluation.step.step_time);
+    for (const report::MetricInfo& metric : report::metric_registry()) {
+      EXPECT_EQ(value_of(alone, metric.id), value_of(finalist.evaluation, metric.id))
+          << metric.name;
+    }
+    EXPECT_EQ(finalist.value, value_of(alone, report::MetricId::step_time));
+    EXPECT_GE(finalist.value, before);
+    before = finalist.value;
+  }
+}
+
+TEST(MakePlan, IsTheSameForAnyNumberOfThreads) {
+  PlanQuestion asked = question(
+      small_text() + replaced(narrow_block(), "plan:\n", "plan:\n  objective: cost\n"));
+  asked.threads = 1;
+  const Plan one = plan_of(asked);
+  asked.threads = 3;
+  const Plan three = plan_of(asked);
+  EXPECT_EQ(to_json(one), to_json(three));
+  EXPECT_EQ(to_csv(one), to_csv(three));
+  EXPECT_EQ(to_text(one, {}), to_text(three, {}));
+}
+
+TEST(MakePlan, ComparesWithTheScenarioAsItStands) {
+  const Plan plan = plan_of(small_text() + narrow_block());
+  ASSERT_TRUE(plan.current);
+  EXPECT_EQ(plan.current->proposal.changes.size(), 0U);
+  EXPECT_GE(plan.current->value, plan.finalists.front().value);
+  EXPECT_NEAR(plan.current->behind.mean,
+              plan.current->value - plan.finalists.front().value,
+              1e-12 * plan.current->value);
+}
+
+TEST(MakePlan, CallsATieATieAndGivesTheOthersAReason) {
+  const Plan plan =
+      plan_of(small_text() +
+              replaced(narrow_block(), "plan:\n", "plan:\n  objective: finish_time\n"));
+  ASSERT_GE(plan.finalists.size(), 2U);
+  EXPECT_EQ(plan.finalists.front().standing, Standing::best);
+  for (std::size_t i = 1; i < plan.finalists.size(); ++i) {
+    const Finalist& finalist = plan.finalists[i];
+    const bool small = std::abs(finalist.behind.mean) <=
+                       plan.spec.tie * plan.finalists.front().value;
+    EXPECT_TRUE(finalist.paired);
+    EXPECT_EQ(finalist.standing == Standing::tie, small || finalist.behind.holds_zero());
+    EXPECT_FALSE(finalist.reason.empty());
+    // The mean of the differences is the difference of the means.
+    EXPECT_NEAR(finalist.behind.mean,
+                finalist.value - plan.finalists.front().value,
+                1e-9 * finalist.value);
+  }
+}
+
+TEST(MakePlan, SearchesSparesAndIntervalsWithFailures) {
+  PlanQuestion asked = question(
+      replaced(small_text(), "0.05/d", "3/d") +
+      replaced(narrow_block(),
+               "  search:\n",
+               "  objective: cost\n  search:\n    spares: [0, 2]\n    interval: [20min, 6h]\n"));
+  const Plan plan = plan_of(asked);
+  ASSERT_FALSE(plan.finalists.empty());
+  EXPECT_EQ(plan.pool, 1 + 4 * 2 * 2);
+  const auto& changes = plan.finalists.front().proposal.changes;
+  const auto interval = std::find_if(changes.begin(), changes.end(), [](const auto& change) {
+    return change.key == "checkpoint.interval";
+  });
+  ASSERT_NE(interval, changes.end());
+  EXPECT_EQ(interval->value, "20min");  // three failures a day of a node: six hours lose the work
+}
+
+TEST(MakePlan, FindsTheFewestGpusForADeadline) {
+  const std::string block = replaced(narrow_block(),
+                                     "  search:\n",
+                                     "  objective: fewest_gpus\n  deadline: 4d\n  search:\n"
+                                     "    nodes: [1, 2, 4]\n");
+  const Plan plan = plan_of(small_text() + block);
+  ASSERT_FALSE(plan.finalists.empty()) << to_text(plan, {});
+  const std::int64_t fewest = plan.finalists.front().proposal.gpus;
+  for (const Finalist& finalist : plan.finalists) {
+    EXPECT_GE(finalist.proposal.gpus, fewest);
+    const auto* finish = finalist.evaluation.metrics.find(report::MetricId::finish_time);
+    EXPECT_LE(finish->trials->quantile(0.9), in_seconds(days(4.0)) * 1.001);
+  }
+  // One size less does not make it.
+  if (fewest > 8) {
+    PlanQuestion smaller = question(small_text() + block);
+    smaller.spec.constraints.most_gpus = fewest / 2;
+    const Plan none = plan_of(smaller);
+    EXPECT_TRUE(none.finalists.empty());
+    ASSERT_FALSE(none.notes.empty());
+    EXPECT_NE(none.notes.front().find("no plan meets the constraints"), std::string::npos)
+        << none.notes.front();
+  }
+}
+
+TEST(MakePlan, WritesTheWinnerAsAScenarioThatSaysTheSame) {
+  const std::string text = small_text() + narrow_block();
+  const PlanQuestion asked = question(text);
+  const Plan plan = plan_of(asked);
+  ASSERT_FALSE(plan.finalists.empty());
+  Diagnostics diagnostics;
+  const auto file =
+      winner_file(text, plan, plan.finalists.front(), "best.yaml", asked.search, diagnostics);
+  ASSERT_TRUE(file) << to_string(diagnostics);
+  EXPECT_NE(file->find("# as the team runs it"), std::string::npos) << *file;
+  const auto scenario = scenario::load_text(*file, "best.yaml", diagnostics);
+  ASSERT_TRUE(scenario) << to_string(diagnostics);
+  const report::Evaluation alone = evaluated(*scenario);
+  for (const report::MetricInfo& metric : report::metric_registry()) {
+    EXPECT_EQ(value_of(alone, metric.id),
+              value_of(plan.finalists.front().evaluation, metric.id))
+        << metric.name;
+  }
+}
+
+// A stop request during the search: the best of what was seen, and a note that says so.
+TEST(MakePlan, KeepsTheBestSoFarWhenItIsStopped) {
+  PlanQuestion asked = question(small_text() + narrow_block());
+  std::stop_source source;
+  asked.threads = 1;
+  asked.stop = source.get_token();
+  asked.progress = [&source](Stage stage, std::int64_t done, std::int64_t) {
+    if (stage == Stage::simulate && done >= 2) {
+      source.request_stop();
+    }
+  };
+  const Plan plan = plan_of(asked);
+  EXPECT_FALSE(plan.complete());
+  EXPECT_TRUE(plan.searched_all);
+  ASSERT_FALSE(plan.notes.empty());
+  EXPECT_NE(plan.notes.back().find("interrupted after"), std::string::npos);
+  EXPECT_FALSE(plan.finalists.empty());
+  EXPECT_NE(to_text(plan, {}).find("NOTE"), std::string::npos);
+}
+
+TEST(MakePlan, SaysWhatTheObjectiveNeeds) {
+  const auto with = [](const std::string& objective, const std::string& text) {
+    PlanQuestion asked = question(text + narrow_block());
+    for (std::size_t i = 0; i < kObjectiveNames.size(); ++i) {
+      if (kObjectiveNames[i] == objective) {
+        asked.spec.objective = static_cast<Objective>(i);
+      }
+    }
+    return errors_of(asked);
+  };
+  const std::string unpriced =
+      replaced(small_text(), "prices: {gpu_hour: $2.50/h, as_of: 2026-11-01}\n", "");
+  EXPECT_EQ(with("cost", unpriced), "plan.objective: cost needs a price\n");
+  EXPECT_EQ(with("fewest_gpus", small_text()), "plan.objective: fewest_gpus needs a deadline\n");
+  const std::string window =
+      replaced(small_text(), "training: {steps: 20000}", "training: {duration: 10d}");
+  EXPECT_EQ(with("finish_time", window),
+            "plan.objective: finish_time is decided by training.duration, whatever the layout\n");
+  PlanQuestion types = question(small_text() + narrow_block());
+  types.spec.objective = Objective::cost;
+  types.spec[Axis::gpu] = {AxisChoice::Mode::listed, {"h100-sxm-80gb", "a100-sxm-80gb"}, {}, {}};
+  EXPECT_EQ(errors_of(types),
+            "plan.gpu_hours: is needed to compare the cost of 2 GPU types\n");
+}
+
+TEST(MakePlan, SaysHowShortOfMemoryTheNearestLayoutIs) {
+  const std::string text = replaced(
+      replaced(small_text(), "preset: llama2-7b", "preset: llama2-70b"), "nodes: 2", "nodes: 1");
+  const Plan plan = plan_of(text + narrow_block());
+  EXPECT_TRUE(plan.finalists.empty());
+  ASSERT_FALSE(plan.notes.empty());
+  EXPECT_NE(plan.notes.front().find("fits in memory"), std::string::npos) << plan.notes.front();
+  ASSERT_FALSE(plan.neighbours.empty());
+  EXPECT_GT(plan.neighbours.front().short_by, 0.0);
+}
+
+TEST(MakePlan, NamesWhatWouldMakeAFasterLayoutFit) {
+  PlanQuestion asked = question(small_text() + narrow_block());
+  asked.spec.constraints.memory_headroom = gibibytes(30.0);
+  const Plan plan = plan_of(asked);
+  ASSERT_FALSE(plan.finalists.empty());
+  ASSERT_FALSE(plan.neighbours.empty());
+  for (const Neighbour& neighbour : plan.neighbours) {
+    EXPECT_GT(neighbour.short_by, 0.0);
+    if (neighbour.remedy) {
+      EXPECT_GE(neighbour.remedy->step_time,
+                in_seconds(to_seconds(plan.finalists.front().evaluation.step.step_time)) *
+                    (1.0 - 1e-9));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orrery::plan::test
