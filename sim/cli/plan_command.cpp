@@ -23,7 +23,6 @@
 #include "sim/plan/make_plan.hpp"
 #include "sim/plan/plan_report.hpp"
 #include "sim/plan/winner_file.hpp"
-#include "sim/yaml/kinds.hpp"
 
 namespace orrery::cli {
 
@@ -155,22 +154,20 @@ void add_fixed(const std::string& name, plan::PlanSpec& spec) {
   named.choice->key = fmt::format("plan.fix.{}", name);
 }
 
-// An amount of the command line, by the parser of the scenario's keys.
-template <typename K>
-std::optional<typename K::Type> amount(const std::optional<std::string>& text,
-                                       std::string_view option) {
-  if (!text) {
-    return std::nullopt;
-  }
-  const auto parsed = K::parse(*text);
-  if (!parsed.value) {
-    throw UsageError(
-        fmt::format("plan: {}: {}{}",
-                    option,
-                    parsed.message,
-                    parsed.allowed.empty() ? "" : fmt::format(" ({})", parsed.allowed)));
-  }
-  return parsed.value;
+// Amounts, in the spelling of the keys that they replace.
+std::vector<scenario::KeyValue> amounts(const PlanOptions& options) {
+  std::vector<scenario::KeyValue> changes;
+  const auto add = [&changes](std::string_view key,
+                              const std::optional<std::string>& text,
+                              std::string_view option) {
+    if (text) {
+      changes.push_back({std::string(key), *text, {std::string(option), 0, 0}});
+    }
+  };
+  add("plan.deadline", options.deadline, "--deadline");
+  add("plan.constraints.budget", options.budget, "--budget");
+  add("plan.constraints.memory_headroom", options.headroom, "--headroom");
+  return changes;
 }
 
 // What stands on the command line goes before what stands in the file.
@@ -188,15 +185,6 @@ void add_command_line(const PlanOptions& options, plan::PlanSpec& spec) {
   }
   spec.finalists = options.finalists.value_or(spec.finalists);
   plan::Constraints& constraints = spec.constraints;
-  if (const auto deadline = amount<yaml::kind::Time>(options.deadline, "--deadline")) {
-    spec.deadline = deadline;
-  }
-  if (const auto budget = amount<yaml::kind::Money>(options.budget, "--budget")) {
-    constraints.budget = budget;
-  }
-  if (const auto headroom = amount<yaml::kind::Size>(options.headroom, "--headroom")) {
-    constraints.memory_headroom = *headroom;
-  }
   if (options.gpus_at_most) {
     constraints.most_gpus = options.gpus_at_most;
   }
@@ -314,7 +302,7 @@ std::optional<plan::PlanQuestion> make_question(const PlanOptions& options,
                                                 Diagnostics& diagnostics) {
   const std::string name = options.file == "-" ? "<stdin>" : options.file;
   auto base = scenario::ScenarioTemplate::from_text(text, name, diagnostics);
-  auto question = base ? plan::question_of(*std::move(base), diagnostics) : std::nullopt;
+  auto question = base ? plan::question_of(*std::move(base), amounts(options), diagnostics) : std::nullopt;
   if (!question) {
     return std::nullopt;
   }

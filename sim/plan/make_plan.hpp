@@ -51,10 +51,12 @@ struct PlanQuestion {
   std::function<void(Stage stage, std::int64_t done, std::int64_t all)> progress = {};
 };
 
-// The question that the scenario itself asks: its `plan:` block, or the defaults without one.
-// Nothing after an error.
-[[nodiscard]] std::optional<PlanQuestion> question_of(scenario::ScenarioTemplate base,
-                                                      Diagnostics& diagnostics);
+// The question that the scenario itself asks: its `plan:` block with these of its keys changed, or
+// the defaults without one. Nothing after an error.
+[[nodiscard]] std::optional<PlanQuestion> question_of(
+    scenario::ScenarioTemplate base,
+    const std::vector<scenario::KeyValue>& changes,
+    Diagnostics& diagnostics);
 
 // Nothing after an error in `diagnostics`. Members of the crew that do not lead get nothing as
 // well: they only work. Throws Error(io), also for what the journal throws.

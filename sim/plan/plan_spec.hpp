@@ -88,6 +88,21 @@ struct AxisChoice {
   std::string key = {};                  // as the user wrote it: plan.search.micro
 };
 
+// Axes of the run; searched only where their values are listed.
+enum class RunAxis : std::uint8_t { interval, spares, spot_share, count_ };
+
+inline constexpr std::size_t kRunAxes = static_cast<std::size_t>(RunAxis::count_);
+
+inline constexpr std::array<std::string_view, kRunAxes> kRunAxisNames = {
+    "interval", "spares", "spot_share"};
+
+inline constexpr std::array<std::string_view, kRunAxes> kRunAxisKeys = {
+    "checkpoint.interval", "capacity.spares", "capacity.spot.share"};
+
+[[nodiscard]] constexpr std::string_view to_string(RunAxis axis) {
+  return kRunAxisNames[static_cast<std::size_t>(axis)];
+}
+
 enum class Objective : std::uint8_t {
   step_time,
   finish_time,
@@ -119,6 +134,10 @@ struct PlanSpec {
   std::optional<Seconds> deadline = {};  // for fewest_gpus
   Constraints constraints;
   std::int64_t finalists = 8;
+  std::array<AxisChoice, kRunAxes> run{};  // by RunAxis; listed or left alone
+  // Of each listed GPU type, in the order of the list; empty: the price of the scenario.
+  std::vector<DollarsPerSecond> gpu_hours = {};
+  double tie = 0.005;  // relative difference below which the model cannot tell two plans apart
 
   [[nodiscard]] AxisChoice& operator[](Axis axis) {
     return search[static_cast<std::size_t>(axis)];

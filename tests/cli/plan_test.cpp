@@ -73,9 +73,10 @@ TEST_F(PlanTest, WritesTheWinnerAsAScenarioThatRunsWithTheSameNumbers) {
 
 TEST_F(PlanTest, TakesTheCommandLineBeforeTheFile) {
   write("small.yaml", planned());
-  const Finished done = run(
-      "plan small.yaml --fix tensor,pipeline --search micro=1 --search 'recompute=none,{layers: 4}' "
-      "--finalists 3 --headroom 2GiB --json");
+  const Finished done =
+      run("plan small.yaml --fix tensor,pipeline --search micro=1 --search "
+          "'recompute=none,{layers: 4}' "
+          "--finalists 3 --headroom 2GiB --json");
   ASSERT_EQ(done.code, 0) << done.err;
   const Json plan = Json::parse(done.out);
   for (const Json& finalist : plan["finalists"]) {
@@ -93,7 +94,7 @@ TEST_F(PlanTest, RefusesWhatMakesNoSense) {
   EXPECT_NE(axis.err.find("`tensr` is no axis, did you mean `tensor`?"), std::string::npos)
       << axis.err;
   EXPECT_EQ(run("plan small.yaml --search tensor").code, 2);
-  EXPECT_EQ(run("plan small.yaml --budget 3").code, 2);
+  EXPECT_EQ(run("plan small.yaml --budget 3").code, 3);
   EXPECT_EQ(run("plan small.yaml --pareto cost").code, 2);
   EXPECT_EQ(run("plan small.yaml --resume").code, 2);
   EXPECT_EQ(run("plan small.yaml -o a.yaml -o b.yaml").code, 2);

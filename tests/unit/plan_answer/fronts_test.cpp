@@ -27,8 +27,8 @@ TEST(Fronts, HoldWhatNoOtherBeats) {
       for (const FrontPoint& other : points) {
         beaten = beaten || beats(other, point);
       }
-      EXPECT_EQ(point.on_front, !beaten) << "seed " << kSeed << " round " << round << ": "
-                                         << point.x << ", " << point.y;
+      EXPECT_EQ(point.on_front, !beaten)
+          << "seed " << kSeed << " round " << round << ": " << point.x << ", " << point.y;
     }
   }
 }

@@ -51,8 +51,8 @@ TEST(MakePlan, RanksWhatRunAnswersForTheSameScenario) {
 }
 
 TEST(MakePlan, IsTheSameForAnyNumberOfThreads) {
-  PlanQuestion asked = question(
-      small_text() + replaced(narrow_block(), "plan:\n", "plan:\n  objective: cost\n"));
+  PlanQuestion asked =
+      question(small_text() + replaced(narrow_block(), "plan:\n", "plan:\n  objective: cost\n"));
   asked.threads = 1;
   const Plan one = plan_of(asked);
   asked.threads = 3;
@@ -73,22 +73,20 @@ TEST(MakePlan, ComparesWithTheScenarioAsItStands) {
 }
 
 TEST(MakePlan, CallsATieATieAndGivesTheOthersAReason) {
-  const Plan plan =
-      plan_of(small_text() +
-              replaced(narrow_block(), "plan:\n", "plan:\n  objective: finish_time\n"));
+  const Plan plan = plan_of(
+      small_text() + replaced(narrow_block(), "plan:\n", "plan:\n  objective: finish_time\n"));
   ASSERT_GE(plan.finalists.size(), 2U);
   EXPECT_EQ(plan.finalists.front().standing, Standing::best);
   for (std::size_t i = 1; i < plan.finalists.size(); ++i) {
     const Finalist& finalist = plan.finalists[i];
-    const bool small = std::abs(finalist.behind.mean) <=
-                       plan.spec.tie * plan.finalists.front().value;
+    const bool small =
+        std::abs(finalist.behind.mean) <= plan.spec.tie * plan.finalists.front().value;
     EXPECT_TRUE(finalist.paired);
     EXPECT_EQ(finalist.standing == Standing::tie, small || finalist.behind.holds_zero());
     EXPECT_FALSE(finalist.reason.empty());
     // The mean of the differences is the difference of the means.
-    EXPECT_NEAR(finalist.behind.mean,
-                finalist.value - plan.finalists.front().value,
-                1e-9 * finalist.value);
+    EXPECT_NEAR(
+        finalist.behind.mean, finalist.value - plan.finalists.front().value, 1e-9 * finalist.value);
   }
 }
 
@@ -148,8 +146,7 @@ TEST(MakePlan, WritesTheWinnerAsAScenarioThatSaysTheSame) {
   ASSERT_TRUE(scenario) << to_string(diagnostics);
   const report::Evaluation alone = evaluated(*scenario);
   for (const report::MetricInfo& metric : report::metric_registry()) {
-    EXPECT_EQ(value_of(alone, metric.id),
-              value_of(plan.finalists.front().evaluation, metric.id))
+    EXPECT_EQ(value_of(alone, metric.id), value_of(plan.finalists.front().evaluation, metric.id))
         << metric.name;
   }
 }
@@ -195,8 +192,7 @@ TEST(MakePlan, SaysWhatTheObjectiveNeeds) {
   PlanQuestion types = question(small_text() + narrow_block());
   types.spec.objective = Objective::cost;
   types.spec[Axis::gpu] = {AxisChoice::Mode::listed, {"h100-sxm-80gb", "a100-sxm-80gb"}, {}, {}};
-  EXPECT_EQ(errors_of(types),
-            "plan.gpu_hours: is needed to compare the cost of 2 GPU types\n");
+  EXPECT_EQ(errors_of(types), "plan.gpu_hours: is needed to compare the cost of 2 GPU types\n");
 }
 
 TEST(MakePlan, SaysHowShortOfMemoryTheNearestLayoutIs) {
@@ -219,9 +215,9 @@ TEST(MakePlan, NamesWhatWouldMakeAFasterLayoutFit) {
   for (const Neighbour& neighbour : plan.neighbours) {
     EXPECT_GT(neighbour.short_by, 0.0);
     if (neighbour.remedy) {
-      EXPECT_GE(neighbour.remedy->step_time,
-                in_seconds(to_seconds(plan.finalists.front().evaluation.step.step_time)) *
-                    (1.0 - 1e-9));
+      EXPECT_GE(
+          neighbour.remedy->step_time,
+          in_seconds(to_seconds(plan.finalists.front().evaluation.step.step_time)) * (1.0 - 1e-9));
     }
   }
 }

@@ -56,7 +56,7 @@ inline PlanQuestion question(const std::string& text) {
   Diagnostics diagnostics;
   auto base = scenario::ScenarioTemplate::from_text(text, "small.yaml", diagnostics);
   EXPECT_TRUE(base.has_value()) << to_string(diagnostics);
-  auto asked = question_of(*std::move(base), diagnostics);
+  auto asked = question_of(*std::move(base), {}, diagnostics);
   EXPECT_TRUE(asked.has_value()) << to_string(diagnostics);
   asked->search = profiles();
   asked->threads = 2;

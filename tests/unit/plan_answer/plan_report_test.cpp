@@ -13,8 +13,8 @@ namespace {
 using Json = nlohmann::json;
 
 const Plan& shown() {
-  static const Plan plan = plan_of(
-      small_text() + replaced(narrow_block(), "plan:\n", "plan:\n  objective: cost\n"));
+  static const Plan plan =
+      plan_of(small_text() + replaced(narrow_block(), "plan:\n", "plan:\n  objective: cost\n"));
   return plan;
 }
 
@@ -31,8 +31,12 @@ TEST(PlanReport, StaysWithinAHundredColumns) {
 
 TEST(PlanReport, TellsTheWinnerTheRankingAndHowFirmItIs) {
   const std::string text = to_text(shown(), {});
-  for (const char* part : {"Small: the plan with the lowest cost", "SEARCH", "BEST", "RANKING",
-                           "FIRM", "the scenario as it stands"}) {
+  for (const char* part : {"Small: the plan with the lowest cost",
+                           "SEARCH",
+                           "BEST",
+                           "RANKING",
+                           "FIRM",
+                           "the scenario as it stands"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }

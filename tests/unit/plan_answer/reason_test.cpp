@@ -32,7 +32,8 @@ Answered answered(const std::string& text) {
 }
 
 std::string with_layout(const std::string& layout) {
-  return replaced(small_text(), "layout: {tensor: 2, sequence_parallel: true, sharding: zero1}",
+  return replaced(small_text(),
+                  "layout: {tensor: 2, sequence_parallel: true, sharding: zero1}",
                   "layout: {" + layout + "}");
 }
 
@@ -49,10 +50,11 @@ TEST(Account, AddsUpToTheObjective) {
 
 // 16 stages for 4 micro-batches wait (p - 1) / (m + p - 1) = 15 / 19 of the time.
 TEST(Reason, NamesTheBubbleWithItsStagesAndMicroBatches) {
-  const Answered best = answered(with_layout("tensor: 2, sequence_parallel: true, sharding: zero1"));
+  const Answered best =
+      answered(with_layout("tensor: 2, sequence_parallel: true, sharding: zero1"));
   const Answered deep = answered(with_layout("pipeline: 16, schedule: 1f1b"));
-  const std::string text = reason(
-      Objective::step_time, {best.evaluation, best.facts}, {deep.evaluation, deep.facts});
+  const std::string text =
+      reason(Objective::step_time, {best.evaluation, best.facts}, {deep.evaluation, deep.facts});
   EXPECT_TRUE(text.starts_with("+")) << text;
   EXPECT_NE(text.find(" bubble: 16 stages for 64 micro-batches"), std::string::npos) << text;
 }
@@ -60,8 +62,8 @@ TEST(Reason, NamesTheBubbleWithItsStagesAndMicroBatches) {
 TEST(Reason, NamesTensorGroupsThatLeaveNvlink) {
   const Answered best = answered(small_text());
   const Answered wide = answered(with_layout("tensor: 16, sequence_parallel: true"));
-  const std::string text = reason(
-      Objective::step_time, {best.evaluation, best.facts}, {wide.evaluation, wide.facts});
+  const std::string text =
+      reason(Objective::step_time, {best.evaluation, best.facts}, {wide.evaluation, wide.facts});
   EXPECT_NE(text.find("tensor-parallel communication: tensor 16 reaches over 2 NVLink domains"),
             std::string::npos)
       << text;
@@ -70,8 +72,8 @@ TEST(Reason, NamesTensorGroupsThatLeaveNvlink) {
 TEST(Reason, SpeaksOfMoneyWhereMoneyCounts) {
   const Answered best = answered(small_text());
   const Answered idle = answered(replaced(small_text(), "spares: 1", "spares: 8"));
-  const auto changes = ledger_changes(
-      Objective::cost, {best.evaluation, best.facts}, {idle.evaluation, idle.facts});
+  const auto changes =
+      ledger_changes(Objective::cost, {best.evaluation, best.facts}, {idle.evaluation, idle.facts});
   ASSERT_FALSE(changes.empty());
   EXPECT_EQ(changes.front().category, "idle spares");
   EXPECT_EQ(changes.front().because, "8 spare nodes");
