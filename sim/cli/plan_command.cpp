@@ -290,10 +290,6 @@ ExitCode conclude(const PlanOptions& options,
                             format_integer(plan.simulated),
                             options.journal ? "; --resume continues" : ""));
   }
-  if (options.journal) {
-    std::error_code gone;
-    std::filesystem::remove(*options.journal, gone);
-  }
   return plan.finalists.empty() ? ExitCode::does_not_fit : ExitCode::ok;
 }
 
@@ -302,7 +298,8 @@ std::optional<plan::PlanQuestion> make_question(const PlanOptions& options,
                                                 Diagnostics& diagnostics) {
   const std::string name = options.file == "-" ? "<stdin>" : options.file;
   auto base = scenario::ScenarioTemplate::from_text(text, name, diagnostics);
-  auto question = base ? plan::question_of(*std::move(base), amounts(options), diagnostics) : std::nullopt;
+  auto question =
+      base ? plan::question_of(*std::move(base), amounts(options), diagnostics) : std::nullopt;
   if (!question) {
     return std::nullopt;
   }

@@ -110,23 +110,38 @@ bool is_tie(const PairedDifference& behind, double of, bool paired, double margi
   return open || std::abs(behind.mean) <= margin * std::abs(of);
 }
 
+// Plans with more GPUs than the fewest: what they buy.
+void judge_size(const Entry& winner, double more, Finalist& finalist) {
+  finalist.behind = {more, {more, more}};
+  finalist.behind_in = Objective::fewest_gpus;
+  finalist.paired = false;
+  finalist.standing = Standing::behind;
+  const auto finish = [](const Finalist& one) {
+    return objective_value(one.evaluation, Objective::finish_time).value_or(0.0);
+  };
+  const double later = finish(finalist) - finish(winner.finalist);
+  finalist.reason = fmt::format("{} GPUs more, to be done {} {}",
+                                format_integer(static_cast<std::int64_t>(more)),
+                                format_time(seconds(std::abs(later))),
+                                later > 0.0 ? "later" : "earlier");
+}
+
 void judge(const Entry& winner, Entry& other, const PlanSpec& spec) {
   Finalist& finalist = other.finalist;
-  const Objective objective = spec.objective;
+  const double more = finalist.value - winner.finalist.value;
+  if (spec.objective == Objective::fewest_gpus && more != 0.0) {
+    judge_size(winner, more, finalist);
+    return;
+  }
+  const Objective objective = compared(spec.objective);
   finalist.paired =
       winner.trials.has_value() && other.trials.has_value() && objective != Objective::step_time;
-  const PairedDifference inner = difference(winner, other, compared(objective));
-  finalist.behind = inner;
-  double of = winner.finalist.value;
-  bool tie = false;
-  if (objective == Objective::fewest_gpus) {
-    const double more = finalist.value - winner.finalist.value;
-    of = objective_value(winner.finalist.evaluation, Objective::finish_time).value_or(0.0);
-    tie = more == 0.0 && is_tie(inner, of, finalist.paired, spec.tie);
-    finalist.behind = {more, {more, more}};
-  } else {
-    tie = is_tie(inner, of, finalist.paired, spec.tie);
-  }
+  finalist.behind = difference(winner, other, objective);
+  finalist.behind_in = objective;
+  const double of = objective == spec.objective
+                        ? winner.finalist.value
+                        : objective_value(winner.finalist.evaluation, objective).value_or(0.0);
+  const bool tie = is_tie(finalist.behind, of, finalist.paired, spec.tie);
   finalist.standing = tie ? Standing::tie : Standing::behind;
   finalist.reason = reason(told(winner.finalist, finalist, objective),
                            {winner.finalist.evaluation, winner.finalist.facts},

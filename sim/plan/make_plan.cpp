@@ -207,8 +207,10 @@ SimulatedPool unsimulated(const Searched& searched, const PlanQuestion& question
 
 }  // namespace
 
-std::optional<PlanQuestion> question_of(scenario::ScenarioTemplate base, Diagnostics& diagnostics) {
-  const auto scenario = base.with({}, diagnostics);
+std::optional<PlanQuestion> question_of(scenario::ScenarioTemplate base,
+                                        const std::vector<scenario::KeyValue>& changes,
+                                        Diagnostics& diagnostics) {
+  const auto scenario = base.with(changes, diagnostics);
   if (!scenario) {
     return std::nullopt;
   }
@@ -246,7 +248,9 @@ std::optional<Plan> make_plan(const PlanQuestion& question,
   }
   plan.simulated = simulated.count;
   plan.simulated_all = simulated.complete;
-  finish(question, *searched, simulated, points, plan);
+  PlanQuestion ranked = question;
+  ranked.spec.objective = plan.ranked_by;
+  finish(ranked, *searched, simulated, points, plan);
   note_interruption(plan);
   plan.diagnostics = diagnostics;
   return plan;

@@ -65,7 +65,9 @@ struct Finalist {
   Facts facts;
   double value = 0.0;       // objective, base units
   PairedDifference behind;  // against the winner, trial by trial
-  bool paired = false;      // false: nothing varies over trials, or the simulation was cut short
+  // Of what that is the difference: the objective; finish_time where as many GPUs are the fewest.
+  Objective behind_in = Objective::step_time;
+  bool paired = false;  // false: nothing varies over trials, or the simulation was cut short
   Standing standing = Standing::behind;
   std::string reason;  // why it loses; empty for the winner
 };

@@ -88,7 +88,8 @@ Json finalist_json(const Finalist& finalist) {
   Json json = proposal_json(finalist.proposal);
   json["standing"] = to_string(finalist.standing);
   json["value"] = finalist.value;
-  json["behind"] = {{"mean", finalist.behind.mean},
+  json["behind"] = {{"of", to_string(finalist.behind_in)},
+                    {"mean", finalist.behind.mean},
                     {"ci95", {finalist.behind.ci95.low, finalist.behind.ci95.high}},
                     {"paired", finalist.paired}};
   json["reason"] = finalist.reason;

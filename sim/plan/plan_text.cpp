@@ -35,7 +35,8 @@ std::string metric_text(const report::Evaluation& evaluation, MetricId id) {
 
 // The figure by which plans are ranked, in the words of its dimension.
 std::string figure_text(const Plan& plan, double value) {
-  return report::format_value(dimension_of(plan.ranked_by), value);
+  const std::string text = report::format_value(dimension_of(plan.ranked_by), value);
+  return plan.ranked_by == Objective::fewest_gpus ? text + " GPUs" : text;
 }
 
 std::string percent_text(double share) {
@@ -121,17 +122,22 @@ std::string against_current(const Plan& plan) {
     return fmt::format("the scenario as it stands does not fit: {}",
                        evaluation.reasons.empty() ? "memory" : evaluation.reasons.front());
   }
-  const double of = current.value;
   if (current.standing == Standing::tie) {
-    return fmt::format("the scenario as it stands ({}) is a tie", figure_text(plan, of));
+    return fmt::format("the scenario as it stands ({}) is a tie", figure_text(plan, current.value));
   }
+  // In its own figure where that is another one than the objective: as many GPUs, but earlier.
+  const bool same = current.behind_in == plan.ranked_by;
+  const double of =
+      same ? current.value
+           : objective_value(evaluation, current.behind_in).value_or(current.behind.mean);
   const double gain = -current.behind.mean;
-  const Dimension dimension = dimension_of(plan.ranked_by);
-  return fmt::format("the scenario as it stands: {}; this plan {} ({}{})",
-                     figure_text(plan, of),
-                     report::format_change(dimension, gain),
-                     gain < 0.0 ? "-" : "+",
-                     of != 0.0 ? percent_text(gain / of) : std::string("0%"));
+  return fmt::format(
+      "the scenario as it stands: {}; this plan {}{} ({}{})",
+      same ? figure_text(plan, of) : report::format_value(dimension_of(current.behind_in), of),
+      report::format_change(dimension_of(current.behind_in), gain),
+      current.behind_in == Objective::fewest_gpus ? " GPUs" : "",
+      gain < 0.0 ? "-" : "+",
+      of != 0.0 ? percent_text(gain / of) : std::string("0%"));
 }
 
 void add_best(TextPage& page, const Plan& plan) {
@@ -222,7 +228,7 @@ std::vector<std::string> table_lines(const sweep::TextTable& table, const TextPa
   }
 }
 
-std::string standing_text(const Plan& plan, const Finalist& finalist, const TextPage& page) {
+std::string standing_text(const Finalist& finalist, const TextPage& page) {
   switch (finalist.standing) {
     case Standing::best:
       return "-";
@@ -231,8 +237,9 @@ std::string standing_text(const Plan& plan, const Finalist& finalist, const Text
     case Standing::behind:
       break;
   }
-  const Dimension dimension = dimension_of(plan.ranked_by);
+  const Dimension dimension = dimension_of(finalist.behind_in);
   std::string text = report::format_change(dimension, finalist.behind.mean);
+  text += finalist.behind_in == Objective::fewest_gpus ? " GPUs" : "";
   if (finalist.paired) {
     const double half = 0.5 * (finalist.behind.ci95.high - finalist.behind.ci95.low);
     text += fmt::format(" {} {}", page.plus_minus(), report::format_value(dimension, half));
@@ -252,7 +259,7 @@ void add_ranking(TextPage& page, const Plan& plan) {
     const Finalist& finalist = plan.finalists[i];
     table.rows.push_back({fmt::format("{}", i + 1),
                           figure_text(plan, finalist.value),
-                          standing_text(plan, finalist, page)});
+                          standing_text(finalist, page)});
     proposals.push_back(&finalist.proposal);
   }
   add_traits(proposals, table);
@@ -269,13 +276,17 @@ void add_ranking(TextPage& page, const Plan& plan) {
 }
 
 void add_front(TextPage& page, const Front& front) {
-  sweep::TextTable table;
-  table.left = 0;
-  table.heads = {front.x.title, front.y.title, "plan"};
+  // Of equal points one stands for all, the winner if it is among them.
   std::vector<const FrontPoint*> on;
   for (const FrontPoint& point : front.points) {
-    if (point.on_front) {
+    if (!point.on_front) {
+      continue;
+    }
+    const bool again = !on.empty() && on.back()->x == point.x && on.back()->y == point.y;
+    if (!again) {
       on.push_back(&point);
+    } else if (point.winner) {
+      on.back() = &point;
     }
   }
   constexpr std::size_t kMostShown = 8;

@@ -158,15 +158,22 @@ std::string step_fact(StepCategory category, const Contestant& winner, const Con
   return {};
 }
 
-std::string run_fact(RunCategory category, const Contestant& other) {
+// A fact that both share explains nothing.
+std::string run_fact(RunCategory category, const Contestant& winner, const Contestant& other) {
   switch (category) {
     case RunCategory::checkpoint_stall:
     case RunCategory::lost_work:
+      if (other.facts.checkpoints == winner.facts.checkpoints) {
+        return {};
+      }
       return other.facts.checkpoints.empty()
                  ? std::string("no checkpoints")
                  : fmt::format("checkpoints {}", other.facts.checkpoints);
     case RunCategory::waiting_for_capacity:
     case RunCategory::spare_idle:
+      if (other.facts.spares == winner.facts.spares) {
+        return {};
+      }
       return fmt::format(
           "{} spare{}", other.facts.spares, other.facts.spares == 1 ? " node" : " nodes");
     default:
@@ -230,7 +237,7 @@ std::vector<LedgerChange> ledger_changes(Objective objective,
   });
   std::vector<LedgerChange> changes;
   const double largest = std::abs(change[order.front()]);
-  constexpr double kMatters = 0.1;
+  constexpr double kMatters = 0.25;
   constexpr std::size_t kMost = 3;
   const auto add = [&](std::size_t i) {
     if (change[i] == 0.0 || std::abs(change[i]) < kMatters * largest || changes.size() == kMost) {
@@ -245,7 +252,7 @@ std::vector<LedgerChange> ledger_changes(Objective objective,
     } else {
       const auto category = static_cast<RunCategory>(i - step::kStepCategories);
       one.category = kRunWords[i - step::kStepCategories];
-      one.because = run_fact(category, other);
+      one.because = run_fact(category, winner, other);
     }
     changes.push_back(std::move(one));
   };

@@ -62,7 +62,7 @@ struct LedgerChange {
   std::string because;        // a fact of the other's layout; may be empty
 };
 
-// Changes that matter: at least a tenth of the largest one, at most three.
+// Changes that matter: at least a quarter of the largest one, at most three.
 [[nodiscard]] std::vector<LedgerChange> ledger_changes(Objective objective,
                                                        const Contestant& winner,
                                                        const Contestant& other);
