@@ -177,7 +177,7 @@ void finish(const PlanQuestion& question,
     plan.neighbours = find_neighbours(
         *cluster, searched.space, searched.bench, question.spec, winner, kMostNeighbours);
   }
-  if (question.stability) {
+  if (question.stability && plan.searched_all) {
     plan.stability =
         check_stability(plan.finalists, searched.clusters, searched.bench, question.spec);
   }

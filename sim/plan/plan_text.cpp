@@ -131,13 +131,17 @@ std::string against_current(const Plan& plan) {
       same ? current.value
            : objective_value(evaluation, current.behind_in).value_or(current.behind.mean);
   const double gain = -current.behind.mean;
-  return fmt::format(
-      "the scenario as it stands: {}; this plan {}{} ({}{})",
-      same ? figure_text(plan, of) : report::format_value(dimension_of(current.behind_in), of),
-      report::format_change(dimension_of(current.behind_in), gain),
-      current.behind_in == Objective::fewest_gpus ? " GPUs" : "",
-      gain < 0.0 ? "-" : "+",
-      of != 0.0 ? percent_text(gain / of) : std::string("0%"));
+  const std::string figure =
+      same ? figure_text(plan, of) : report::format_value(dimension_of(current.behind_in), of);
+  const std::string share = of != 0.0 ? percent_text(gain / of) : std::string("0%");
+  if (gain > 0.0) {
+    return fmt::format("the scenario as it stands is better: {}, {} less", figure, share);
+  }
+  return fmt::format("the scenario as it stands: {}; this plan {}{} (-{})",
+                     figure,
+                     report::format_change(dimension_of(current.behind_in), gain),
+                     current.behind_in == Objective::fewest_gpus ? " GPUs" : "",
+                     share);
 }
 
 void add_best(TextPage& page, const Plan& plan) {
