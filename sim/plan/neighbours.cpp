@@ -56,47 +56,38 @@ std::optional<Neighbour::Remedy> find_remedy(const Candidate& miss,
 std::optional<Trait> single_difference(const Candidate& one,
                                        const Candidate& other,
                                        const Workbench& bench) {
-  struct Group {
-    std::string_view trait;
-    bool differs;
-  };
-
-  const bool chunks = one.virtual_stages != other.virtual_stages;
-  const bool depth = one.pipeline != other.pipeline;
-  const bool width = one.tensor != other.tensor;
-  const std::array<Group, 8> groups = {{
-      {"pp", depth},
-      {"tp", width},
-      {"sp", !width && one.sequence_parallel != other.sequence_parallel},
-      {"cp", one.context != other.context},
-      {"ep", one.expert != other.expert || (!width && one.expert_tensor != other.expert_tensor)},
-      {"micro", one.micro != other.micro},
-      {"recompute", one.recompute != other.recompute},
-      {"offload", one.offload != other.offload},
-  }};
   const bool same_cluster =
       one.gpu == other.gpu && one.nodes == other.nodes && one.global_batch == other.global_batch;
-  std::vector<std::string_view> found;
-  for (const Group& group : groups) {
-    if (group.differs) {
-      found.push_back(group.trait);
-    }
-  }
-  if (one.sharding != other.sharding) {
-    found.push_back("sharding");
-  } else if (one.shard_group != other.shard_group && one.data == other.data &&
-             one.context == other.context) {
-    found.push_back("group");
-  }
-  // Chunks and schedule follow the depth; alone they are an axis of their own.
-  if (!depth && (chunks || one.schedule != other.schedule)) {
-    found.push_back(chunks ? "vpp" : "schedule");
-  }
-  if (!same_cluster || found.size() != 1) {
+  if (!same_cluster) {
     return std::nullopt;
   }
-  const std::string name(found.front());
-  return Trait{name, trait_text(traits_of(other, bench), name)};
+  int differences = 0;
+  std::string_view name;
+  const auto note = [&differences, &name](bool differs, std::string_view trait) {
+    differences += differs ? 1 : 0;
+    name = differs ? trait : name;
+  };
+  const bool depth = one.pipeline != other.pipeline;
+  const bool width = one.tensor != other.tensor;
+  const bool chunks = one.virtual_stages != other.virtual_stages;
+  const bool same_group = one.data == other.data && one.context == other.context;
+  note(depth, "pp");
+  note(width, "tp");
+  note(!width && one.sequence_parallel != other.sequence_parallel, "sp");
+  note(one.context != other.context, "cp");
+  note(one.expert != other.expert || (!width && one.expert_tensor != other.expert_tensor), "ep");
+  note(one.micro != other.micro, "micro");
+  note(one.recompute != other.recompute, "recompute");
+  note(one.offload != other.offload, "offload");
+  note(one.sharding != other.sharding, "sharding");
+  note(one.sharding == other.sharding && same_group && one.shard_group != other.shard_group,
+       "group");
+  // Chunks and schedule follow the depth; alone they are an axis of their own.
+  note(!depth && (chunks || one.schedule != other.schedule), chunks ? "vpp" : "schedule");
+  if (differences != 1) {
+    return std::nullopt;
+  }
+  return Trait{std::string(name), trait_text(traits_of(other, bench), name)};
 }
 
 std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
