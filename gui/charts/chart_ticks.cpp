@@ -67,6 +67,23 @@ class DimensionTicker : public QCPAxisTicker {
   double step_ = 0.0;
 };
 
+// Powers of ten in the unit of the dimension.
+class PowerTicker : public QCPAxisTickerLog {
+ public:
+  explicit PowerTicker(Dimension dimension) : dimension_(dimension) {}
+
+ protected:
+  QString getTickLabel(double tick,
+                       const QLocale& /*locale*/,
+                       QChar /*format*/,
+                       int /*precision*/) override {
+    return tick_text(dimension_, tick, tick);
+  }
+
+ private:
+  Dimension dimension_;
+};
+
 // Times that people would write on a logarithmic axis.
 QSharedPointer<QCPAxisTicker> log_time_ticker() {
   constexpr std::array<double, 6> kSixties = {1.0, 2.0, 5.0, 10.0, 20.0, 30.0};
@@ -105,6 +122,8 @@ QString tick_text(Dimension dimension, double value, double step) {
       return qt(format_percent(value, style));
     case Dimension::count:
       return qt(format_count(value, style));
+    case Dimension::flop_rate:
+      return qt(format_flop_rate(flop_per_second(value), style));
     default:
       return shown(dimension, value);
   }
@@ -112,9 +131,15 @@ QString tick_text(Dimension dimension, double value, double step) {
 
 QSharedPointer<QCPAxisTicker> ticker_for(const PlotAxis& axis) {
   if (!axis.categories.empty()) {
+    // Numbers of many stages stand below every second bar.
+    constexpr std::size_t kMany = 10;
+    const bool numbers = std::all_of(axis.categories.begin(),
+                                     axis.categories.end(),
+                                     [](const QString& name) { return name.size() <= 3; });
+    const std::size_t step = numbers && axis.categories.size() > kMany ? 2 : 1;
     QSharedPointer<QCPAxisTickerText> names(new QCPAxisTickerText);
     for (std::size_t i = 0; i < axis.categories.size(); ++i) {
-      names->addTick(static_cast<double>(i), axis.categories[i]);
+      names->addTick(static_cast<double>(i), i % step == 0 ? axis.categories[i] : QString());
     }
     return names;
   }
@@ -126,6 +151,9 @@ QSharedPointer<QCPAxisTicker> ticker_for(const PlotAxis& axis) {
   }
   if (axis.logarithmic && axis.dimension == Dimension::time) {
     return log_time_ticker();
+  }
+  if (axis.logarithmic && axis.dimension) {
+    return QSharedPointer<QCPAxisTicker>(new PowerTicker(*axis.dimension));
   }
   if (axis.dimension) {
     return QSharedPointer<QCPAxisTicker>(new DimensionTicker(*axis.dimension));

@@ -5,11 +5,10 @@
 #include <QFileInfo>
 #include <QSvgGenerator>
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <filesystem>
 
 #include "gui/charts/chart_ticks.hpp"
+#include "gui/charts/chart_title.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 
@@ -19,57 +18,51 @@ namespace {
 
 constexpr int kExportWidth = 1000;
 constexpr int kExportHeight = 620;
-constexpr double kAir = 0.06;  // of the range, around the data
+constexpr double kAir = 0.06;           // of the range, around the data
+constexpr double kRoomForWords = 0.4;   // the same, where words follow the bars
+constexpr double kRoomForMarker = 0.1;  // and above a line with its label
 
-QColor hue(std::size_t i, bool dark) {
-  static const std::array<const char*, 8> kHues = {
-      "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#808080"};
-  const QColor color(kHues[i % kHues.size()]);
-  const bool again = (i / kHues.size()) % 2 == 1;
-  constexpr int kLighter = 140;
-  constexpr int kLighterInDark = 115;
-  return again ? color.lighter(kLighter) : (dark ? color.lighter(kLighterInDark) : color);
-}
-
-QVector<double> vector_of(const std::vector<double>& values) {
-  return {values.begin(), values.end()};
+void fit_logarithmic(QCPAxis* axis) {
+  constexpr double kFactor = 1.5;
+  axis->setRange(axis->range().lower / kFactor, axis->range().upper * kFactor);
 }
 
 }  // namespace
 
 ChartView::ChartView(QWidget* parent) : QCustomPlot(parent) {
   setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
-  setAccessibleName("Chart");
   setMinimumSize(240, 180);
   setFocusPolicy(Qt::StrongFocus);
-  dress();
+  setMouseTracking(true);
+  title_ = new ChartTitle(this);
+  QCPAxisRect* rect = axisRect();
+  body_ = new QCPLayoutGrid;
+  plotLayout()->take(rect);
+  plotLayout()->simplify();
+  plotLayout()->addElement(0, 0, title_);
+  plotLayout()->addElement(1, 0, body_);
+  body_->addElement(0, 0, rect);
+  show_plot({});
 }
 
 void ChartView::show_plot(const Plot& plot) {
-  plot_ = plot;
+  read_point(std::nullopt);
+  drawn_.clear();
   clearPlottables();
   clearItems();
-  prepare_axes();
-  const bool dark = palette().color(QPalette::Base).lightness() < 128;
-  QCPBars* below = nullptr;
-  for (std::size_t i = 0; i < plot.series.size(); ++i) {
-    const PlotSeries& series = plot.series[i];
-    switch (series.kind) {
-      case PlotSeries::Kind::line:
-        add_line(series, hue(0, dark));
-        break;
-      case PlotSeries::Kind::band:
-        add_band(series, hue(0, dark));
-        break;
-      case PlotSeries::Kind::bars:
-        below = add_bars(series, hue(i, dark), below);
-        break;
-    }
-  }
-  add_markers();
-  const bool named = plot.series.size() > 1 && (!plot.horizontal || plot.series[0].low.empty());
-  place_legend(named && plot.stacked);
+  plot_ = plot;
+  const bool spans = plot.horizontal && !plot.series.empty() && !plot.series[0].low.empty();
+  const bool named = plot.named || (plot.series.size() > 1 && !plot.second && !spans);
+  remove_second();
+  place_legend(named && (plot.stacked || plot.ordered || plot.named));
   legend->setVisible(named);
+  if (plot.second && plot.horizontal) {
+    add_second();
+  }
+  prepare_axes();
+  add_series();
+  add_markers();
+  setAccessibleName(plot.name.isEmpty() ? QString("Chart") : "Chart: " + plot.name);
   setAccessibleDescription(plot.title);
   dress();
   fit();
@@ -80,145 +73,128 @@ void ChartView::show_nothing(const QString& sentence) {
   show_plot({.name = {}, .title = sentence});
 }
 
+bool ChartView::dark() const {
+  constexpr int kMiddle = 128;
+  return palette().color(QPalette::Base).lightness() < kMiddle;
+}
+
+void ChartView::prepare_axis(QCPAxis* axis, const PlotAxis& model) {
+  axis->setTicker(ticker_for(model));
+  axis->setLabel(model.label);
+  axis->setScaleType(model.logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
+  axis->setSubTicks(model.categories.empty() && !model.logarithmic);
+  axis->grid()->setVisible(model.categories.empty());
+}
+
 void ChartView::prepare_axes() {
-  QCPAxis* keys = plot_.horizontal ? yAxis : xAxis;
-  QCPAxis* values = plot_.horizontal ? xAxis : yAxis;
-  keys->setTicker(ticker_for(plot_.x));
-  values->setTicker(ticker_for(plot_.y));
-  keys->setLabel(plot_.x.label);
-  values->setLabel(plot_.y.label);
-  keys->setScaleType(plot_.x.logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-  values->setScaleType(QCPAxis::stLinear);
+  prepare_axis(plot_.horizontal ? yAxis : xAxis, plot_.x);
+  prepare_axis(plot_.horizontal ? xAxis : yAxis, plot_.y);
   // The first category of a horizontal plot is on top.
   yAxis->setRangeReversed(plot_.horizontal);
-  keys->setSubTicks(plot_.x.categories.empty() && !plot_.x.logarithmic);
-  keys->grid()->setVisible(plot_.x.categories.empty());
-  values->setSubTicks(true);
-  values->grid()->setVisible(true);
   const bool empty = plot_.series.empty();
   xAxis->setVisible(!empty);
   yAxis->setVisible(!empty);
-  if (plotLayout()->rowCount() == 1) {
-    plotLayout()->insertRow(0);
-    plotLayout()->addElement(0, 0, new QCPTextElement(this));
+  title_->setText(plot_.title);
+  if (second_ != nullptr) {
+    QCPAxis* names = second_->axis(QCPAxis::atLeft);
+    prepare_axis(names, plot_.x);
+    names->setRangeReversed(true);
+    names->setTickLabels(false);
+    names->setLabel({});
+    prepare_axis(second_->axis(QCPAxis::atBottom), *plot_.second);
+    constexpr int kFewTicks = 3;
+    second_->axis(QCPAxis::atBottom)->ticker()->setTickCount(kFewTicks);
+    xAxis->ticker()->setTickCount(kFewTicks);
   }
-  auto* title = qobject_cast<QCPTextElement*>(plotLayout()->element(0, 0));
-  title->setText(plot_.title);
+}
+
+// A panel to the right with the same categories; moving one moves the other.
+void ChartView::add_second() {
+  second_ = new QCPAxisRect(this);
+  body_->addElement(0, 1, second_);
+  // The first panel has the names of the categories too.
+  body_->setColumnStretchFactor(0, 1.7);
+  body_->setColumnStretchFactor(1, 1.0);
+  QCPAxis* names = second_->axis(QCPAxis::atLeft);
+  const auto follow = qOverload<const QCPRange&>(&QCPAxis::setRange);
+  connect(yAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), names, follow);
+  connect(names, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), yAxis, follow);
+}
+
+void ChartView::remove_second() {
+  if (second_ != nullptr) {
+    body_->remove(second_);
+    body_->simplify();
+    second_ = nullptr;
+  }
 }
 
 // Beside the bars of a stack, which fill the plot; else in the upper left corner of it.
 void ChartView::place_legend(bool beside) {
   QCPLayout* holder = legend->layout();
-  const bool is_beside = holder == plotLayout();
-  if (beside == is_beside) {
+  if (beside == (beside_ != nullptr)) {
     return;
   }
   holder->take(legend);
   if (beside) {
     constexpr double kAsNarrowAsPossible = 0.001;
-    plotLayout()->addElement(1, 1, legend);
-    plotLayout()->setColumnStretchFactor(1, kAsNarrowAsPossible);
+    beside_ = new QCPLayoutGrid;
+    body_->addElement(0, 1, beside_);
+    body_->setColumnStretchFactor(1, kAsNarrowAsPossible);
+    beside_->addElement(0, 0, legend);
+    beside_->addElement(1, 0, new QCPLayoutElement(this));  // takes the height that is left
+    beside_->setRowStretchFactor(0, kAsNarrowAsPossible);
   } else {
-    plotLayout()->simplify();
+    body_->remove(beside_);
+    beside_ = nullptr;
+    body_->simplify();
     axisRect()->insetLayout()->addElement(legend, Qt::AlignTop | Qt::AlignLeft);
-  }
-}
-
-void ChartView::add_line(const PlotSeries& series, const QColor& color) {
-  auto* line = new QCPGraph(xAxis, yAxis);
-  line->setData(vector_of(series.x), vector_of(series.y), true);
-  line->setName(series.name);
-  line->setPen(QPen(color, 2.0));
-  if (series.marked) {
-    line->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, 5.0));
-  }
-}
-
-void ChartView::add_band(const PlotSeries& series, const QColor& color) {
-  QColor light = color;
-  light.setAlphaF(0.22F);
-  auto* low = new QCPGraph(xAxis, yAxis);
-  low->setData(vector_of(series.x), vector_of(series.low), true);
-  low->setPen(Qt::NoPen);
-  low->removeFromLegend();
-  auto* high = new QCPGraph(xAxis, yAxis);
-  high->setData(vector_of(series.x), vector_of(series.y), true);
-  high->setPen(Qt::NoPen);
-  high->setBrush(light);
-  high->setChannelFillGraph(low);
-  high->setName(series.name);
-}
-
-QCPBars* ChartView::add_bars(const PlotSeries& series, const QColor& color, QCPBars* below) {
-  QCPAxis* keys = plot_.horizontal ? yAxis : xAxis;
-  QCPAxis* values = plot_.horizontal ? xAxis : yAxis;
-  auto* bars = new QCPBars(keys, values);
-  bars->setName(series.name);
-  bars->setPen(Qt::NoPen);
-  bars->setBrush(color);
-  bars->setWidth(series.width);
-  if (!series.low.empty()) {
-    // An unseen bar carries the one that begins higher up.
-    auto* base = new QCPBars(keys, values);
-    base->setPen(Qt::NoPen);
-    base->setBrush(Qt::NoBrush);
-    base->setWidth(series.width);
-    base->removeFromLegend();
-    base->setData(vector_of(series.x), vector_of(series.low), true);
-    std::vector<double> lengths(series.y);
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-      lengths[i] -= series.low[i];
-    }
-    bars->setData(vector_of(series.x), vector_of(lengths), true);
-    bars->moveAbove(base);
-    return bars;
-  }
-  bars->setData(vector_of(series.x), vector_of(series.y), true);
-  if (plot_.stacked && below != nullptr) {
-    bars->moveAbove(below);
-  }
-  return bars;
-}
-
-void ChartView::add_markers() {
-  const QColor ink = palette().color(QPalette::Text);
-  for (const PlotMarker& marker : plot_.markers) {
-    auto* line = new QCPItemStraightLine(this);
-    line->setPen(QPen(ink, 1.0, Qt::DashLine));
-    const QPointF from = marker.on_x ? QPointF(marker.at, 0.0) : QPointF(0.0, marker.at);
-    const QPointF to = marker.on_x ? QPointF(marker.at, 1.0) : QPointF(1.0, marker.at);
-    line->point1->setCoords(from);
-    line->point2->setCoords(to);
-    auto* label = new QCPItemText(this);
-    label->setText(marker.label);
-    label->setColor(ink);
-    label->setPadding(QMargins(4, 2, 4, 2));
-    label->position->setTypeX(marker.on_x ? QCPItemPosition::ptPlotCoords
-                                          : QCPItemPosition::ptAxisRectRatio);
-    label->position->setTypeY(marker.on_x ? QCPItemPosition::ptAxisRectRatio
-                                          : QCPItemPosition::ptPlotCoords);
-    label->setPositionAlignment(marker.on_x ? Qt::AlignLeft | Qt::AlignTop
-                                            : Qt::AlignRight | Qt::AlignBottom);
-    label->position->setCoords(marker.on_x ? marker.at : 1.0, marker.on_x ? 0.0 : marker.at);
   }
 }
 
 void ChartView::fit() {
   rescaleAxes();
   QCPAxis* keys = plot_.horizontal ? yAxis : xAxis;
-  QCPAxis* values = plot_.horizontal ? xAxis : yAxis;
   if (!plot_.x.categories.empty()) {
     keys->setRange(-0.6, static_cast<double>(plot_.x.categories.size()) - 0.4);
+  } else if (plot_.x.logarithmic) {
+    fit_logarithmic(keys);
+  }
+  fit_values(plot_.horizontal ? xAxis : yAxis, false);
+  if (second_ != nullptr) {
+    fit_values(second_->axis(QCPAxis::atBottom), true);
+  }
+}
+
+void ChartView::fit_values(QCPAxis* values, bool second) {
+  if ((second ? plot_.second->logarithmic : plot_.y.logarithmic)) {
+    fit_logarithmic(values);
+    return;
+  }
+  bool written = false;
+  for (const PlotSeries& series : plot_.series) {
+    written = written || (series.written && series.low.empty() && series.second == second);
   }
   QCPRange range = values->range();
+  double air = written ? kRoomForWords : kAir;
   for (const PlotMarker& marker : plot_.markers) {
-    if (!marker.on_x) {
+    if (!marker.on_x && !second) {
       range.expand(marker.at);
+      air = std::max(air, kRoomForMarker);
     }
   }
-  const double air = range.size() * kAir;
+  const double above = range.size() * air;
   const bool from_zero = range.lower == 0.0;
-  values->setRange(from_zero ? 0.0 : range.lower - air, range.upper + air);
+  values->setRange(from_zero ? 0.0 : range.lower - range.size() * kAir, range.upper + above);
+}
+
+void ChartView::zoom(double factor) {
+  for (QCPAxisRect* rect : axisRects()) {
+    for (QCPAxis* axis : {rect->axis(QCPAxis::atLeft), rect->axis(QCPAxis::atBottom)}) {
+      axis->scaleRange(factor);
+    }
+  }
+  replot();
 }
 
 // Colours of the window, so that a dark desktop has dark charts.
@@ -227,19 +203,13 @@ void ChartView::dress() {
   QColor faint = ink;
   faint.setAlphaF(0.15F);
   setBackground(palette().color(QPalette::Base));
-  QFont small = font();
-  for (QCPAxis* axis : {xAxis, yAxis}) {
-    axis->setBasePen(QPen(ink));
-    axis->setTickPen(QPen(ink));
-    axis->setSubTickPen(QPen(ink));
-    axis->setTickLabelColor(ink);
-    axis->setLabelColor(ink);
-    axis->setTickLabelFont(small);
-    axis->setLabelFont(small);
-    axis->grid()->setPen(QPen(faint, 1.0, Qt::SolidLine));
-    axis->grid()->setZeroLinePen(QPen(ink, 1.0));
+  for (QCPAxisRect* rect : axisRects()) {
+    dress_axis(rect->axis(QCPAxis::atLeft));
+    dress_axis(rect->axis(QCPAxis::atBottom));
   }
-  legend->setFont(small);
+  legend->setFont(font());
+  constexpr int kIcon = 14;
+  legend->setIconSize(kIcon, kIcon * 2 / 3);
   legend->setTextColor(ink);
   QColor ground = palette().color(QPalette::Base);
   ground.setAlphaF(0.85F);
@@ -248,16 +218,29 @@ void ChartView::dress() {
   if (axisRect()->insetLayout()->elementCount() > 0) {
     axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignLeft);
   }
-  if (plotLayout()->rowCount() > 1) {
-    auto* title = qobject_cast<QCPTextElement*>(plotLayout()->element(0, 0));
-    QFont strong = font();
-    strong.setBold(true);
-    title->setFont(strong);
-    title->setTextColor(ink);
-  }
+  QFont strong = font();
+  strong.setBold(true);
+  title_->setFont(strong);
+  title_->setTextColor(ink);
+}
+
+void ChartView::dress_axis(QCPAxis* axis) {
+  const QColor ink = palette().color(QPalette::Text);
+  QColor faint = ink;
+  faint.setAlphaF(0.15F);
+  axis->setBasePen(QPen(ink));
+  axis->setTickPen(QPen(ink));
+  axis->setSubTickPen(QPen(ink));
+  axis->setTickLabelColor(ink);
+  axis->setLabelColor(ink);
+  axis->setTickLabelFont(font());
+  axis->setLabelFont(font());
+  axis->grid()->setPen(QPen(faint, 1.0, Qt::SolidLine));
+  axis->grid()->setZeroLinePen(QPen(ink, 1.0));
 }
 
 QString ChartView::save(const QString& path) {
+  read_point(std::nullopt);  // the mark is for the screen
   const QString ending = QFileInfo(path).suffix().toLower();
   QByteArray bytes;
   QBuffer buffer(&bytes);

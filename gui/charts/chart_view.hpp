@@ -1,17 +1,29 @@
 #pragma once
 
-// How is a plot drawn, and how does it reach a file? QCustomPlot, dressed in the colours of the
-// window: wheel zooms, drag moves, double click shows everything again.
+// How is a plot drawn, how is it read, and how does it reach a file? QCustomPlot, dressed in the
+// colours of the window.
 //
-// Source of the hues: M. Okabe, K. Ito, "Color Universal Design", 2008.
+// input                      | does
+// ---------------------------|-------------------------------------------------------------------
+// wheel, +, -                | zoom
+// drag                       | move
+// double click, 0            | show everything again
+// mouse over a point or bar  | says what it is
+// arrows, Home, End, PageUp  | the same from point to point; Escape ends it
+//
+// What is read with the keyboard is the accessible description of the widget.
 
 #include <qcustomplot.h>
 
 #include <QString>
+#include <optional>
+#include <vector>
 
 #include "gui/models/plot.hpp"
 
 namespace orrery::gui {
+
+class ChartTitle;
 
 class ChartView : public QCustomPlot {
   Q_OBJECT
@@ -32,21 +44,71 @@ class ChartView : public QCustomPlot {
   // Into a rectangle of another drawing.
   void draw(QCPPainter& painter, const QRect& place);
 
+  // What lies under this position of the widget.
+  [[nodiscard]] std::optional<PlotPoint> point_at(const QPointF& position) const;
+
+  // Where a point is drawn, in pixels.
+  [[nodiscard]] QPointF position_of(PlotPoint point) const;
+
+  // Marks a point and says what it is; nothing takes the mark away.
+  void read_point(const std::optional<PlotPoint>& point);
+
+  [[nodiscard]] const std::optional<PlotPoint>& read() const {
+    return read_;
+  }
+
+ signals:
+  void point_chosen(orrery::gui::PlotPoint point);  // by a click, or by Return while it is read
+
  protected:
   void changeEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
 
  private:
-  void dress();
+  // chart_view.cpp
+  [[nodiscard]] bool dark() const;
   void prepare_axes();
+  void prepare_axis(QCPAxis* axis, const PlotAxis& model);
+  void add_second();
+  void remove_second();
   void place_legend(bool beside);
-  void add_line(const PlotSeries& series, const QColor& color);
-  void add_band(const PlotSeries& series, const QColor& color);
-  QCPBars* add_bars(const PlotSeries& series, const QColor& color, QCPBars* below);
-  void add_markers();
+  void dress();
+  void dress_axis(QCPAxis* axis);
   void fit();
+  void fit_values(QCPAxis* values, bool second);
+  void zoom(double factor);
+
+  // chart_series.cpp
+  [[nodiscard]] QCPAxis* keys_of(const PlotSeries& series) const;
+  [[nodiscard]] QCPAxis* values_of(const PlotSeries& series) const;
+  [[nodiscard]] QColor color_of(std::size_t series) const;
+  void add_series();
+  QCPAbstractPlottable* add_line(const PlotSeries& series, const QColor& color);
+  QCPAbstractPlottable* add_band(const PlotSeries& series, const QColor& color);
+  QCPAbstractPlottable* add_bars(const PlotSeries& series, const QColor& color);
+  void add_markers();
+
+  // chart_reading.cpp
+  [[nodiscard]] bool start_reading();
+  [[nodiscard]] double distance_to(const PlotSeries& series,
+                                   const QPointF& position,
+                                   std::size_t& index) const;
 
   Plot plot_;
+  std::vector<QCPAbstractPlottable*> drawn_;  // by series
+  std::vector<double> ends_;                  // of stacked bars so far, by position
+  ChartTitle* title_;
+  QCPLayoutGrid* body_;
+  QCPLayoutGrid* beside_ = nullptr;  // holds the legend
+  QCPAxisRect* second_ = nullptr;
+  std::optional<PlotPoint> read_;
+  QPointF pressed_;
+  QCPItemTracer* ring_ = nullptr;
+  QCPItemText* words_ = nullptr;
 };
 
 }  // namespace orrery::gui

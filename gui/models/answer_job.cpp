@@ -32,27 +32,11 @@ AnswerPtr answer_text(const AnswerRequest& request,
   return outcome;
 }
 
-AnswerJob::AnswerJob(QObject* parent) : QObject(parent) {
-  connect(&task_, &LatestTask::running_changed, this, &AnswerJob::running_changed);
-  connect(&task_, &LatestTask::progressed, this, &AnswerJob::progressed);
-  connect(&task_, &LatestTask::cancelled, this, &AnswerJob::cancelled);
-  connect(&task_, &LatestTask::failed, this, &AnswerJob::failed);
-}
-
 void AnswerJob::request(AnswerRequest request) {
-  task_.start([this, request = std::move(request)](const std::stop_token& stop,
-                                                   const LatestTask::Report& report) {
-    AnswerPtr outcome = answer_text(request, stop, report);
-    return LatestTask::Delivery([this, outcome] { emit finished(outcome); });
-  });
-}
-
-void AnswerJob::cancel() {
-  task_.cancel();
-}
-
-bool AnswerJob::running() const {
-  return task_.running();
+  run([request = std::move(request)](
+          const std::stop_token& stop,
+          const LatestTask::Report& report) { return answer_text(request, stop, report); },
+      [this](const AnswerPtr& outcome) { emit finished(outcome); });
 }
 
 }  // namespace orrery::gui

@@ -2,12 +2,11 @@
 
 // What is the answer to a question that takes many runs? sim/sweep's answers, on a worker thread.
 
-#include <QObject>
 #include <QString>
 #include <memory>
 #include <string>
 
-#include "gui/models/latest_task.hpp"
+#include "gui/models/worker_job.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/sweep/answer.hpp"
 
@@ -32,25 +31,16 @@ using AnswerPtr = std::shared_ptr<const AnswerOutcome>;
                                     const std::stop_token& stop = {},
                                     const LatestTask::Report& report = {});
 
-class AnswerJob : public QObject {
+class AnswerJob : public WorkerJob {
   Q_OBJECT
 
  public:
-  explicit AnswerJob(QObject* parent = nullptr);
+  using WorkerJob::WorkerJob;
 
   void request(AnswerRequest request);
-  void cancel();
-  [[nodiscard]] bool running() const;
 
  signals:
   void finished(const orrery::gui::AnswerPtr& outcome);
-  void running_changed(bool running);
-  void progressed(qint64 done, qint64 all);
-  void cancelled();
-  void failed(const QString& sentence);
-
- private:
-  LatestTask task_;
 };
 
 }  // namespace orrery::gui

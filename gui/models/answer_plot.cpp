@@ -1,9 +1,10 @@
 // Charts of the answers of sim/sweep: fan, checkpoint interval, tornado.
 
+#include "gui/models/answer_plot.hpp"
+
 #include <algorithm>
 #include <cmath>
 
-#include "gui/models/plot.hpp"
 #include "gui/models/text.hpp"
 
 namespace orrery::gui {

@@ -6,6 +6,7 @@
 #include "gui/models/text.hpp"
 #include "sim/base/format.hpp"
 #include "sim/report/difference.hpp"
+#include "sim/report/histogram.hpp"
 #include "sim/report/trust.hpp"
 
 namespace orrery::gui {
@@ -67,7 +68,7 @@ class Cards {
       return;
     }
     const run::Distribution& trials = *metric.trials;
-    if (trials.quantile(0.0) == trials.quantile(1.0)) {
+    if (!report::varies(trials)) {
       card.detail = "in every trial";
       return;
     }
@@ -93,7 +94,7 @@ Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
     return card;
   }
   const auto worst = static_cast<std::size_t>(fit.worst_stage);
-  card.detail = QString("%1 of %2, stage %3")
+  card.detail = QString("%1 of %2 in stage %3")
                     .arg(cards.value_of(MetricId::peak_memory),
                          qt(format_bytes_binary(evaluation.step.memory[worst].limit)))
                     .arg(worst);

@@ -46,27 +46,11 @@ OutcomePtr evaluate_text(const EvaluationRequest& request,
   return outcome;
 }
 
-EvaluationJob::EvaluationJob(QObject* parent) : QObject(parent) {
-  connect(&task_, &LatestTask::running_changed, this, &EvaluationJob::running_changed);
-  connect(&task_, &LatestTask::progressed, this, &EvaluationJob::progressed);
-  connect(&task_, &LatestTask::cancelled, this, &EvaluationJob::cancelled);
-  connect(&task_, &LatestTask::failed, this, &EvaluationJob::failed);
-}
-
 void EvaluationJob::request(EvaluationRequest request) {
-  task_.start([this, request = std::move(request)](const std::stop_token& stop,
-                                                   const LatestTask::Report& report) {
-    OutcomePtr outcome = evaluate_text(request, stop, report);
-    return LatestTask::Delivery([this, outcome] { emit finished(outcome); });
-  });
-}
-
-void EvaluationJob::cancel() {
-  task_.cancel();
-}
-
-bool EvaluationJob::running() const {
-  return task_.running();
+  run([request = std::move(request)](
+          const std::stop_token& stop,
+          const LatestTask::Report& report) { return evaluate_text(request, stop, report); },
+      [this](const OutcomePtr& outcome) { emit finished(outcome); });
 }
 
 }  // namespace orrery::gui

@@ -6,14 +6,13 @@
 // text. A text with errors has an outcome without evaluation; `failure` is a sentence about the
 // environment (a profile that cannot be read).
 
-#include <QObject>
 #include <QString>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "gui/models/latest_task.hpp"
+#include "gui/models/worker_job.hpp"
 #include "gui/timeline/levels.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/report/evaluation.hpp"
@@ -46,25 +45,16 @@ using OutcomePtr = std::shared_ptr<const EvaluationOutcome>;
                                        const std::stop_token& stop = {},
                                        const LatestTask::Report& report = {});
 
-class EvaluationJob : public QObject {
+class EvaluationJob : public WorkerJob {
   Q_OBJECT
 
  public:
-  explicit EvaluationJob(QObject* parent = nullptr);
+  using WorkerJob::WorkerJob;
 
   void request(EvaluationRequest request);
-  void cancel();
-  [[nodiscard]] bool running() const;
 
  signals:
   void finished(const orrery::gui::OutcomePtr& outcome);
-  void running_changed(bool running);
-  void progressed(qint64 done, qint64 all);
-  void cancelled();
-  void failed(const QString& sentence);
-
- private:
-  LatestTask task_;
 };
 
 }  // namespace orrery::gui

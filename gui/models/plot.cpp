@@ -1,153 +1,160 @@
 #include "gui/models/plot.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "gui/models/text.hpp"
-#include "sim/report/histogram.hpp"
-#include "sim/report/ledger_rows.hpp"
 
 namespace orrery::gui {
 
 namespace {
-
-using report::Dimension;
-using report::MetricId;
 
 QString csv_number(double value) {
   constexpr int kAllDigits = 17;
   return QString::number(value, 'g', kAllDigits);
 }
 
-// A bar for every category that begins where the one before it ends: they add up to all.
-Plot ledger_plot(const QString& name,
-                 const QString& title,
-                 const std::vector<report::LedgerRow>& rows) {
-  Plot plot;
-  plot.name = name;
-  plot.title = title;
-  plot.horizontal = true;
-  plot.y = {.label = "share of the GPU time", .dimension = Dimension::fraction};
-  double before = 0.0;
-  for (const report::LedgerRow& row : rows) {
-    if (row.gpu_time <= Seconds{}) {
-      continue;
-    }
-    PlotSeries bar{.kind = PlotSeries::Kind::bars, .name = qt(row.label)};
-    bar.x = {static_cast<double>(plot.x.categories.size())};
-    bar.low = {before};
-    before += row.share;
-    bar.y = {before};
-    plot.x.categories.push_back(qt(row.label) + "  " + shown(Dimension::fraction, row.share));
-    plot.series.push_back(std::move(bar));
+QString csv_text(QString text) {
+  return '"' + text.replace('"', "\"\"") + '"';
+}
+
+QString number_text(const PlotAxis& axis, double value) {
+  constexpr int kDigits = 4;
+  return axis.dimension ? shown(*axis.dimension, value) : QString::number(value, 'g', kDigits);
+}
+
+QString position_text(const PlotAxis& axis, double x) {
+  const auto index = static_cast<std::size_t>(std::max(0.0, std::round(x)));
+  if (index >= axis.categories.size()) {
+    return number_text(axis, x);
   }
-  return plot;
+  return axis.label.isEmpty() ? axis.categories[index] : axis.label + ' ' + axis.categories[index];
+}
+
+double x_of(const Plot& plot, PlotPoint point) {
+  return plot.series[point.series].x[point.index];
+}
+
+// Where a bar is looked at: its middle.
+double middle_of(const Plot& plot, PlotPoint point) {
+  const PlotSeries& series = plot.series[point.series];
+  const double low = point.index < series.low.size() ? series.low[point.index] : 0.0;
+  return (low + series.y[point.index]) / 2;
+}
+
+bool in_second(const Plot& plot, PlotPoint point) {
+  return plot.series[point.series].second;
+}
+
+template <typename Visitor>
+void for_each_point(const Plot& plot, Visitor visit) {
+  for (std::size_t s = 0; s < plot.series.size(); ++s) {
+    for (std::size_t i = 0; i < plot.series[s].x.size(); ++i) {
+      visit(PlotPoint{s, i});
+    }
+  }
+}
+
+// The point nearest in x of the next or previous series that has points.
+PlotPoint next_series(const Plot& plot, PlotPoint point, int direction) {
+  const double here = x_of(plot, point);
+  auto wanted = static_cast<std::ptrdiff_t>(point.series) + direction;
+  const auto count = static_cast<std::ptrdiff_t>(plot.series.size());
+  while (wanted >= 0 && wanted < count && plot.series[static_cast<std::size_t>(wanted)].x.empty()) {
+    wanted += direction;
+  }
+  if (wanted < 0 || wanted >= count) {
+    return point;
+  }
+  const std::vector<double>& x = plot.series[static_cast<std::size_t>(wanted)].x;
+  const auto nearest = std::min_element(x.begin(), x.end(), [here](double a, double b) {
+    return std::abs(a - here) < std::abs(b - here);
+  });
+  return {static_cast<std::size_t>(wanted), static_cast<std::size_t>(nearest - x.begin())};
+}
+
+// Of the nearest category that way the bar nearest to here, in this panel if there is one.
+PlotPoint next_category(const Plot& plot, PlotPoint from, Way way) {
+  using Order = std::tuple<double, bool, double>;
+  const double sign = way == Way::down ? 1.0 : -1.0;  // the first category is on top
+  std::optional<std::pair<Order, PlotPoint>> best;
+  for_each_point(plot, [&](PlotPoint point) {
+    const double away = sign * (x_of(plot, point) - x_of(plot, from));
+    const Order order{away,
+                      in_second(plot, point) != in_second(plot, from),
+                      std::abs(middle_of(plot, point) - middle_of(plot, from))};
+    if (away > 0.0 && (!best || order < best->first)) {
+      best = {order, point};
+    }
+  });
+  return best ? best->second : from;
+}
+
+PlotPoint next_in_category(const Plot& plot, PlotPoint from, Way way) {
+  const double sign = way == Way::right ? 1.0 : -1.0;
+  const auto order_of = [&](PlotPoint point) {
+    return std::pair(in_second(plot, point) ? sign : 0.0, sign * middle_of(plot, point));
+  };
+  std::optional<PlotPoint> best;
+  for_each_point(plot, [&](PlotPoint point) {
+    if (x_of(plot, point) == x_of(plot, from) && order_of(point) > order_of(from) &&
+        (!best || order_of(point) < order_of(*best))) {
+      best = point;
+    }
+  });
+  return best.value_or(from);
 }
 
 }  // namespace
 
+QString point_text(const Plot& plot, PlotPoint point) {
+  if (point.series >= plot.series.size() || point.index >= plot.series[point.series].x.size()) {
+    return {};
+  }
+  const PlotSeries& series = plot.series[point.series];
+  const std::size_t i = point.index;
+  if (i < series.names.size()) {
+    return series.names[i];
+  }
+  const PlotAxis& values = series.second && plot.second ? *plot.second : plot.y;
+  QString value = number_text(values, series.y[i]);
+  if (i < series.low.size()) {
+    value = number_text(values, series.low[i]) + " to " + value;
+  }
+  const QString name = plot.series.size() > 1 ? series.name + ", " : QString();
+  return name + position_text(plot.x, series.x[i]) + ": " + value;
+}
+
+PlotPoint next_point(const Plot& plot, PlotPoint point, Way way) {
+  if (plot.horizontal) {
+    return way == Way::up || way == Way::down ? next_category(plot, point, way)
+                                              : next_in_category(plot, point, way);
+  }
+  if (way == Way::up || way == Way::down) {
+    return next_series(plot, point, way == Way::up ? -1 : 1);
+  }
+  const std::size_t last = plot.series[point.series].x.size() - 1;
+  if (way == Way::left) {
+    point.index -= point.index > 0 ? 1 : 0;
+  } else {
+    point.index = std::min(point.index + 1, last);
+  }
+  return point;
+}
+
 QString to_csv(const Plot& plot) {
-  QString csv = "series,x,y,low\n";
+  QString csv = "series,x,y,low,name\n";
   for (const PlotSeries& series : plot.series) {
     for (std::size_t i = 0; i < series.x.size(); ++i) {
-      QString name = series.name;
-      csv += '"' + name.replace('"', "\"\"") + "\"," + csv_number(series.x[i]) + ',' +
-             csv_number(series.y[i]) + ',' +
-             (i < series.low.size() ? csv_number(series.low[i]) : QString()) + '\n';
+      csv += csv_text(series.name) + ',' + csv_number(series.x[i]) + ',' + csv_number(series.y[i]) +
+             ',' + (i < series.low.size() ? csv_number(series.low[i]) : QString()) + ',' +
+             (i < series.names.size() ? csv_text(series.names[i]) : QString()) + '\n';
     }
   }
   return csv;
-}
-
-Plot step_ledger_plot(const report::Evaluation& evaluation) {
-  return ledger_plot(
-      "Step ledger",
-      "Where the GPU time of one step goes",
-      evaluation.step.given ? std::vector<report::LedgerRow>{} : step_ledger_rows(evaluation));
-}
-
-Plot run_ledger_plot(const report::Evaluation& evaluation) {
-  return ledger_plot("Run ledger",
-                     "Where the GPU time of the run goes, spares included",
-                     run_ledger_rows(evaluation));
-}
-
-Plot memory_plot(const report::Evaluation& evaluation) {
-  Plot plot;
-  plot.name = "Memory by stage";
-  plot.title = "Memory of one GPU of each pipeline stage at its peak";
-  plot.x = {.label = "pipeline stage"};
-  plot.y = {.label = "memory", .dimension = Dimension::bytes};
-  plot.stacked = true;
-  const auto& stages = evaluation.step.memory;
-  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    plot.x.categories.push_back(QString::number(stage));
-    const auto terms = report::memory_terms(stages[stage]);
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      if (stage == 0) {
-        plot.series.push_back({.kind = PlotSeries::Kind::bars, .name = qt(terms[i].name)});
-      }
-      plot.series[i].x.push_back(static_cast<double>(stage));
-      plot.series[i].y.push_back(in_bytes(terms[i].value));
-    }
-  }
-  // What no stage needs has no place in the legend.
-  std::erase_if(plot.series, [](const PlotSeries& series) {
-    return std::all_of(series.y.begin(), series.y.end(), [](double y) { return y <= 0.0; });
-  });
-  if (!stages.empty()) {
-    plot.markers.push_back({"memory of the GPU", in_bytes(stages.front().limit), false});
-  }
-  return plot;
-}
-
-Plot spread_plot(const report::Evaluation& evaluation, MetricId id) {
-  constexpr int kBins = 32;
-  const report::MetricInfo& info = report::info(id);
-  Plot plot;
-  QString name = spoken(info.name);
-  name[0] = name[0].toUpper();
-  plot.name = "Spread: " + spoken(info.name);
-  plot.title = name + " over the trials";
-  plot.x = {.label = spoken(info.name), .dimension = info.dimension};
-  plot.y = {.label = "share of the trials", .dimension = Dimension::fraction};
-  const report::MetricValue* metric = evaluation.metrics.find(id);
-  const bool varies = metric != nullptr && metric->trials &&
-                      metric->trials->quantile(0.0) < metric->trials->quantile(1.0);
-  if (!varies) {
-    return plot;
-  }
-  PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = "trials"};
-  for (const report::HistogramBin& bin : report::histogram(*metric->trials, kBins)) {
-    bars.x.push_back((bin.low + bin.high) / 2);  // middle of the drawn bar
-    bars.y.push_back(bin.share);
-    bars.width = bin.high - bin.low;
-  }
-  plot.series.push_back(std::move(bars));
-  for (const auto& [label, q] : {std::pair{"P10", 0.1}, {"P50", 0.5}, {"P90", 0.9}}) {
-    plot.markers.push_back({label, metric->trials->quantile(q)});
-  }
-  return plot;
-}
-
-std::vector<Plot> evaluation_plots(const report::Evaluation& evaluation) {
-  std::vector<Plot> plots = {
-      step_ledger_plot(evaluation), memory_plot(evaluation), run_ledger_plot(evaluation)};
-  for (const MetricId id : {MetricId::finish_date,
-                            MetricId::finish_time,
-                            MetricId::tokens_trained,
-                            MetricId::cost,
-                            MetricId::cost_per_million_tokens,
-                            MetricId::goodput,
-                            MetricId::failures}) {
-    const bool twice =
-        id == MetricId::finish_time && evaluation.metrics.find(MetricId::finish_date) != nullptr;
-    if (!twice) {
-      plots.push_back(spread_plot(evaluation, id));
-    }
-  }
-  std::erase_if(plots, [](const Plot& plot) { return plot.series.empty(); });
-  return plots;
 }
 
 }  // namespace orrery::gui

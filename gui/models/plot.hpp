@@ -5,19 +5,22 @@
 // series kind | x          | y               | low
 // ------------|------------|-----------------|-----------------------------------------------------
 // line        | position   | value           | -
+// steps       | position   | value from here | -
+//             |            | to the next x   |
+// points      | position   | value           | -
 // band        | position   | upper edge      | lower edge
 // bars        | position   | end of the bar  | where the bar begins; empty: at 0, or on the series
 //             |            |                 | before it when the plot is stacked
 //
-// In a horizontal plot x runs upwards: categories are on the vertical axis, the first on top.
+// In a horizontal plot x runs upwards: categories are on the vertical axis, the first on top. It
+// may have a second panel of bars beside the first, with the same categories and an axis of its
+// own.
 
 #include <QString>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "sim/report/evaluation.hpp"
-#include "sim/sweep/answer.hpp"
 
 namespace orrery::gui {
 
@@ -29,15 +32,19 @@ struct PlotAxis {
 };
 
 struct PlotSeries {
-  enum class Kind { line, band, bars };
+  enum class Kind { line, steps, points, band, bars };
 
   Kind kind = Kind::line;
   QString name = {};
   std::vector<double> x = {};
   std::vector<double> y = {};
   std::vector<double> low = {};
-  double width = 0.75;  // of bars, in x
-  bool marked = false;  // a dot at each point of a line
+  std::vector<QString> names = {};  // what is said of each point; empty: its numbers
+  double width = 0.75;              // of bars, in x
+  bool marked = false;              // a dot at each point of a line
+  bool second = false;              // in the second panel
+  bool written = false;             // the names of bars stand in them or at their ends
+  int hue = -1;                     // place in the colours; -1: that of the series
 };
 
 struct PlotMarker {
@@ -51,30 +58,34 @@ struct Plot {
   QString title = {};  // what it answers
   PlotAxis x = {};
   PlotAxis y = {};
+  std::optional<PlotAxis> second = {};  // values of the second panel
   bool horizontal = false;
   bool stacked = false;
+  bool ordered = false;  // colours run from the first series to the last
+  bool named = false;    // a legend names the series also where bars begin anywhere
   std::vector<PlotSeries> series = {};
   std::vector<PlotMarker> markers = {};
 };
 
-// series,x,y,low with all digits.
-[[nodiscard]] QString to_csv(const Plot& plot);
+// A point of a plot, for reading it by mouse or keyboard.
+struct PlotPoint {
+  std::size_t series = 0;
+  std::size_t index = 0;
 
-[[nodiscard]] Plot step_ledger_plot(const report::Evaluation& evaluation);
-[[nodiscard]] Plot run_ledger_plot(const report::Evaluation& evaluation);
-[[nodiscard]] Plot memory_plot(const report::Evaluation& evaluation);
-[[nodiscard]] Plot spread_plot(const report::Evaluation& evaluation, report::MetricId metric);
-
-// All that this evaluation gives, in the order of a list.
-[[nodiscard]] std::vector<Plot> evaluation_plots(const report::Evaluation& evaluation);
-
-// Charts that cost many runs: name of the answer, what the list calls it.
-struct AnswerChart {
-  std::string answer;
-  QString name;
+  friend bool operator==(const PlotPoint&, const PlotPoint&) = default;
 };
 
-[[nodiscard]] const std::vector<AnswerChart>& answer_charts();
-[[nodiscard]] Plot answer_plot(const sweep::Answer& answer);
+// "stage 3, 1.25 s: 71.2 GiB"; the name of the point where it has one.
+[[nodiscard]] QString point_text(const Plot& plot, PlotPoint point);
+
+enum class Way { left, right, up, down };
+
+// The point that lies next that way; the point itself where there is none. Left and right go along
+// a series, up and down to the next series with points. In a horizontal plot up and down go to the
+// next category, left and right along the bars of a category and into the other panel.
+[[nodiscard]] PlotPoint next_point(const Plot& plot, PlotPoint point, Way way);
+
+// series,x,y,low,name with all digits.
+[[nodiscard]] QString to_csv(const Plot& plot);
 
 }  // namespace orrery::gui

@@ -195,6 +195,14 @@ QString ScenarioDocument::remove_key(const QString& key) {
   return {};
 }
 
+QString ScenarioDocument::apply(const std::string& text, const scenario::Fix& fix) {
+  if (text != utf8()) {
+    return "The text has changed since: look at the problem again.";
+  }
+  apply(text, fix.edit);
+  return {};
+}
+
 void ScenarioDocument::apply(const std::string& before, const scenario::TextEdit& edit) {
   const auto units = [&before](std::size_t begin, std::size_t length) {
     return static_cast<int>(QString::fromStdString(before.substr(begin, length)).size());

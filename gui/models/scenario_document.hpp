@@ -19,6 +19,7 @@
 #include <string>
 
 #include "sim/scenario/edit_text.hpp"
+#include "sim/scenario/fixes.hpp"
 
 namespace orrery::gui {
 
@@ -43,6 +44,9 @@ class ScenarioDocument : public QObject {
   // One undo step. The value stands in the text as it is given here.
   [[nodiscard]] QString set_key(const QString& key, const QString& value);
   [[nodiscard]] QString remove_key(const QString& key);
+
+  // One undo step as well. `text` is the one that the fix was made for.
+  [[nodiscard]] QString apply(const std::string& text, const scenario::Fix& fix);
 
   [[nodiscard]] QString text() const;
   [[nodiscard]] std::string utf8() const;

@@ -25,6 +25,7 @@ constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
 struct ReportOptions {
   std::string file;
   std::string out;
+  bool full = false;
 };
 
 void say(std::FILE* stream, std::string_view text) {
@@ -40,6 +41,8 @@ std::optional<ReportOptions> parse(const QStringList& arguments) {
   app.add_option("-o,--output", options.out, ".html, .pdf or .svg; - writes HTML to stdout")
       ->required()
       ->type_name("FILE");
+  app.add_flag(
+      "--full", options.full, "Also the charts that take many runs; a PDF has all charts then");
   app.footer("Example:\n  orrery report scenarios/llama3-405b-16k.yaml -o report.pdf");
   std::vector<std::string> words = {"orrery-gui"};
   for (const QString& argument : arguments) {
@@ -69,7 +72,7 @@ cli::ExitCode write_page(const ReportOptions& options) {
   if (!outcome->evaluation) {
     return cli::ExitCode::invalid;
   }
-  write_report(report_content(outcome), QString::fromStdString(options.out));
+  write_report(report_content(outcome, options.full), QString::fromStdString(options.out));
   return outcome->evaluation->feasible ? cli::ExitCode::ok : cli::ExitCode::does_not_fit;
 }
 

@@ -10,8 +10,11 @@
 
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/answer_job.hpp"
+#include "gui/models/answer_plot.hpp"
 #include "gui/models/answer_tables.hpp"
 #include "gui/models/dashboard.hpp"
+#include "gui/models/evaluation_plots.hpp"
+#include "gui/models/operation_plots.hpp"
 #include "gui/models/text.hpp"
 #include "sim/base/error.hpp"
 
@@ -27,7 +30,9 @@ constexpr int kGap = 10;
 constexpr int kCardsInRow = 4;
 constexpr int kCardHeight = 62;
 constexpr int kPdfDots = 1200;
-constexpr std::size_t kMostLines = 12;
+constexpr qsizetype kMostLines = 12;
+constexpr std::size_t kRowsOnFirstPage = 3;
+constexpr std::size_t kRowsOnPage = 4;
 
 QPalette paper() {
   QPalette palette(Qt::white);
@@ -39,6 +44,23 @@ QPalette paper() {
 
 QColor ink(Tone tone) {
   return tone == Tone::good ? QColor("#00703c") : tone == Tone::bad ? QColor("#b3170b") : Qt::black;
+}
+
+using Row = std::vector<const Plot*>;
+
+// Two charts in a row, or one that is wide.
+std::vector<Row> rows_of(const std::vector<Plot>& plots) {
+  std::vector<Row> rows;
+  for (const Plot& plot : plots) {
+    const bool beside =
+        !rows.empty() && rows.back().size() == 1 && !plot.named && !rows.back().front()->named;
+    if (beside) {
+      rows.back().push_back(&plot);
+    } else {
+      rows.push_back({&plot});
+    }
+  }
+  return rows;
 }
 
 // Draws from the top of the page downwards.
@@ -55,6 +77,10 @@ class Page {
     top_ += used.height() + kGap / 3;
   }
 
+  void gap() {
+    top_ += kGap;
+  }
+
   void cards(const std::vector<Card>& cards) {
     const int width = (kWidth - 2 * kMargin - (kCardsInRow - 1) * kGap) / kCardsInRow;
     for (std::size_t i = 0; i < cards.size(); ++i) {
@@ -65,30 +91,35 @@ class Page {
     }
   }
 
-  void charts(const std::vector<Plot>& plots, ChartView& chart) {
-    constexpr int kMostRows = 3;
-    const int rows = std::min((static_cast<int>(plots.size()) + 1) / 2, kMostRows);
-    if (rows == 0) {
+  // In rows of two, wide ones alone, above so much room for notes.
+  void charts(const std::vector<Row>& rows, ChartView& chart, int notes) {
+    if (rows.empty()) {
       return;
     }
-    const int width = (kWidth - 2 * kMargin - kGap) / 2;
-    const int room = kHeight - kMargin - top_ - kNotes;
+    const int room = kHeight - kMargin - top_ - notes;
     constexpr int kTallest = 250;
-    const int height = std::min(room / rows - kGap, kTallest);
-    for (std::size_t i = 0; i < plots.size() && i < 2 * kMostRows; ++i) {
-      const int row = static_cast<int>(i) / 2;
-      const int column = static_cast<int>(i) % 2;
-      chart.show_plot(plots[i]);
-      chart.draw(
-          painter_,
-          QRect(kMargin + column * (width + kGap), top_ + row * (height + kGap), width, height));
+    const int height = std::min(room / static_cast<int>(rows.size()) - kGap, kTallest);
+    for (const Row& row : rows) {
+      const bool wide = row.front()->named;
+      const int width = wide ? kWidth - 2 * kMargin : (kWidth - 2 * kMargin - kGap) / 2;
+      int left = kMargin;
+      for (const Plot* plot : row) {
+        chart.show_plot(*plot);
+        chart.draw(painter_, QRect(left, top_, width, height));
+        left += width + kGap;
+      }
+      top_ += height + kGap;
     }
-    top_ += rows * (height + kGap);
+  }
+
+  // The last line of the page.
+  void foot(const QString& words) {
+    constexpr int kFoot = 14;
+    top_ = std::max(top_, kHeight - kMargin - kFoot);
+    text(words, 8, false, QColor("#5c6268"));
   }
 
  private:
-  static constexpr int kNotes = 150;  // kept for expectations and the foot
-
   void set_font(double size, bool bold) {
     QFont font("sans-serif");
     font.setPixelSize(static_cast<int>(size));
@@ -144,41 +175,64 @@ QString foot_of(const ReportContent& content) {
       .arg(qt(echo.file).section('/', -1), qt(echo.sha256).left(kShown), qt(echo.software));
 }
 
-void paint_page(QCPPainter& painter, const ReportContent& content) {
-  const Dashboard board = dashboard(*content.outcome->evaluation, nullptr);
-  ChartView chart;
+void dress(ChartView& chart) {
   chart.setPalette(paper());
   QFont small("sans-serif");
   small.setPixelSize(9);
   chart.setFont(small);
+}
+
+void paint_page(QCPPainter& painter, const ReportContent& content) {
+  const Dashboard board = dashboard(*content.outcome->evaluation, nullptr);
+  ChartView chart;
+  dress(chart);
   Page page(painter);
   page.text(board.title, 20, true);
   page.text(board.subtitle, 11, false, QColor("#5c6268"));
   for (const QString& reason : board.reasons) {
     page.text(reason, 11, true, ink(Tone::bad));
   }
+  page.gap();
   page.cards(board.step);
   page.cards(board.run);
-  page.charts(content.plots, chart);
   const QStringList notes = notes_of(content);
-  for (qsizetype i = 0; i < std::min<qsizetype>(notes.size(), kMostLines); ++i) {
+  const auto lines = std::min(notes.size(), kMostLines);
+  constexpr int kLine = 16;
+  std::vector<Row> rows = rows_of(content.plots);
+  rows.resize(std::min(rows.size(), kRowsOnFirstPage));
+  page.charts(rows, chart, (static_cast<int>(lines) + 2) * kLine);
+  for (qsizetype i = 0; i < lines; ++i) {
     page.text(notes[i], 9, false);
   }
-  page.text(foot_of(content), 8, false, QColor("#5c6268"));
+  page.foot(foot_of(content));
+}
+
+// A page of charts alone.
+void paint_charts(QCPPainter& painter, const ReportContent& content, const std::vector<Row>& rows) {
+  constexpr int kFoot = 20;
+  ChartView chart;
+  dress(chart);
+  Page page(painter);
+  page.text(qt(content.outcome->evaluation->echo.name), 14, true);
+  page.gap();
+  page.charts(rows, chart, kFoot);
+  page.foot(foot_of(content));
 }
 
 QByteArray plot_svg(const Plot& plot, ChartView& chart) {
-  constexpr int kPlotWidth = 560;
+  constexpr int kColumnWidth = 560;
+  constexpr int kPageWidth = 1140;
   constexpr int kPlotHeight = 340;
+  const int plot_width = plot.named ? kPageWidth : kColumnWidth;
   QByteArray bytes;
   QBuffer buffer(&bytes);
   QSvgGenerator svg;
   svg.setOutputDevice(&buffer);
-  svg.setSize({kPlotWidth, kPlotHeight});
-  svg.setViewBox(QRect(0, 0, kPlotWidth, kPlotHeight));
+  svg.setSize({plot_width, kPlotHeight});
+  svg.setViewBox(QRect(0, 0, plot_width, kPlotHeight));
   chart.show_plot(plot);
   QCPPainter painter(&svg);
-  chart.draw(painter, QRect(0, 0, kPlotWidth, kPlotHeight));
+  chart.draw(painter, QRect(0, 0, plot_width, kPlotHeight));
   painter.end();
   return bytes.mid(bytes.indexOf("<svg"));
 }
@@ -189,7 +243,10 @@ margin:24px auto;padding:0 16px}h1{margin-bottom:2px}h2{margin:18px 0 6px}.faint
 .card{border:1px solid #c8ccd0;border-radius:6px;padding:8px 12px;min-width:180px;flex:1}
 .value{font-size:1.5em;font-weight:bold}table{border-collapse:collapse}
 td,th{text-align:left;padding:3px 12px 3px 0;border-bottom:1px solid #e4e6e8}
-td.number{text-align:right}svg{max-width:100%;height:auto})";
+td.number{text-align:right}svg{max-width:100%;height:auto}
+.charts{display:flex;flex-wrap:wrap;gap:8px 16px}figure{margin:0;max-width:100%}
+@media print{body{max-width:none;margin:0;font-size:9pt}figure,.card,tr{break-inside:avoid}
+h2{break-after:avoid}})";
 
 QString html_cards(const std::vector<Card>& cards) {
   QString html = "<div class=\"cards\">\n";
@@ -226,28 +283,54 @@ QString html_table(const Table& table) {
 
 }  // namespace
 
-ReportContent report_content(const OutcomePtr& outcome) {
+ReportContent report_content(const OutcomePtr& outcome, bool full) {
   const report::Evaluation& evaluation = *outcome->evaluation;
-  ReportContent content{
-      outcome,
-      {step_ledger_plot(evaluation), run_ledger_plot(evaluation), memory_plot(evaluation)}};
-  for (const report::MetricId id : {report::MetricId::finish_date,
-                                    report::MetricId::finish_time,
-                                    report::MetricId::tokens_trained}) {
-    Plot spread = spread_plot(evaluation, id);
-    if (!spread.series.empty()) {
-      content.plots.push_back(std::move(spread));
-      break;
-    }
-  }
-  content.plots.push_back(spread_plot(evaluation, report::MetricId::cost_per_million_tokens));
+  ReportContent content;
+  content.outcome = outcome;
+  content.full = full;
+  content.plots = {step_utilisation_plot(evaluation),
+                   memory_plot(evaluation),
+                   run_ledger_plot(evaluation),
+                   causes_plot(evaluation)};
   if (evaluation.run) {
+    for (const report::MetricId id : {report::MetricId::finish_date,
+                                      report::MetricId::finish_time,
+                                      report::MetricId::tokens_trained}) {
+      Plot spread = spread_plot(evaluation, id);
+      if (!spread.series.empty()) {
+        content.plots.push_back(std::move(spread));
+        break;
+      }
+    }
     const AnswerPtr fan = answer_text({"fan", outcome->text, outcome->file_name});
     if (fan->answer) {
       content.plots.push_back(answer_plot(*fan->answer));
     }
+  } else {
+    // A step alone has room for what it is made of.
+    content.plots.push_back(step_ledger_plot(evaluation));
+    content.plots.push_back(communication_plot(evaluation));
+    content.plots.push_back(memory_course_plot(evaluation));
+    content.plots.push_back(roofline_plot(evaluation));
   }
   std::erase_if(content.plots, [](const Plot& plot) { return plot.series.empty(); });
+  for (Plot& plot : evaluation_plots(evaluation)) {
+    const bool there = std::any_of(content.plots.begin(), content.plots.end(), [&](const Plot& p) {
+      return p.name == plot.name;
+    });
+    if (!there) {
+      content.more.push_back(std::move(plot));
+    }
+  }
+  for (const AnswerChart& chart : answer_charts()) {
+    if (!full || !evaluation.run || chart.answer == "fan") {
+      continue;
+    }
+    const AnswerPtr answer = answer_text({chart.answer, outcome->text, outcome->file_name});
+    if (answer->answer) {
+      content.more.push_back(answer_plot(*answer->answer));
+    }
+  }
   return content;
 }
 
@@ -279,6 +362,13 @@ QByteArray report_pdf(const ReportContent& content) {
   QCPPainter painter(&pdf);
   painter.setWindow(0, 0, kWidth, kHeight);
   paint_page(painter, content);
+  std::vector<Row> rows = rows_of(content.more);
+  while (content.full && !rows.empty()) {
+    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), kRowsOnPage));
+    pdf.newPage();
+    paint_charts(painter, content, {rows.begin(), end});
+    rows.erase(rows.begin(), end);
+  }
   painter.end();
   return bytes;
 }
@@ -299,11 +389,15 @@ QByteArray report_html(const ReportContent& content) {
   if (!board.run.empty()) {
     html += "<h2>The run</h2>\n" + html_cards(board.run);
   }
-  html += "<h2>Charts</h2>\n";
+  html += "<h2>Charts</h2>\n<div class=\"charts\">\n";
   QByteArray bytes = html.toUtf8();
-  for (const Plot& plot : content.plots) {
-    bytes += plot_svg(plot, chart) + "\n";
+  for (const auto* plots : {&content.plots, &content.more}) {
+    for (const Plot& plot : *plots) {
+      bytes += "<figure role=\"img\" aria-label=\"" + plot.title.toHtmlEscaped().toUtf8() + "\">" +
+               plot_svg(plot, chart) + "</figure>\n";
+    }
   }
+  bytes += "</div>\n";
   QString tables;
   for (const Table& table : all_tables(evaluation)) {
     tables += html_table(table);

@@ -6,9 +6,9 @@
 //
 // ending | form
 // -------|---------------------------------------------------------------------------------------
-// .html  | one file with the drawings inside, black on white, without scripts
-// .pdf   | one page A4
-// .svg   | the same page as a drawing
+// .html  | one file with all drawings and tables inside, black on white, without scripts
+// .pdf   | one page A4; in full: pages with the other charts follow
+// .svg   | the first page as a drawing
 
 #include <QString>
 #include <memory>
@@ -20,13 +20,16 @@
 namespace orrery::gui {
 
 struct ReportContent {
-  OutcomePtr outcome;  // with an evaluation
-  std::vector<Plot> plots;
+  OutcomePtr outcome;       // with an evaluation
+  std::vector<Plot> plots;  // of the first page
+  std::vector<Plot> more;   // the others, of the step first
+  bool full = false;        // the PDF shows them too
 };
 
-// The charts of the page: ledgers, memory, spread of the cost or of what varies, progress by date.
-// Runs the scenario again for the last of them. Throws Error.
-[[nodiscard]] ReportContent report_content(const OutcomePtr& outcome);
+// First page: from peak to MFU, memory, ledger of the run, causes, spread of the end or of what
+// varies, progress by date. Runs the scenario again for the last of them. Throws Error.
+// In full: also the answers that take many runs (checkpoint interval, sensitivity).
+[[nodiscard]] ReportContent report_content(const OutcomePtr& outcome, bool full = false);
 
 // By the ending of the path; `-` writes HTML to standard output. Throws Error.
 void write_report(const ReportContent& content, const QString& path);

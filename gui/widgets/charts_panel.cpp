@@ -10,6 +10,8 @@
 #include <algorithm>
 
 #include "gui/charts/chart_view.hpp"
+#include "gui/models/answer_plot.hpp"
+#include "gui/models/evaluation_plots.hpp"
 #include "gui/models/text.hpp"
 #include "gui/widgets/table_view.hpp"
 

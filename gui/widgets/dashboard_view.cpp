@@ -3,6 +3,7 @@
 #include <QFrame>
 #include <QGraphicsOpacityEffect>
 #include <QGridLayout>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -11,9 +12,10 @@ namespace orrery::gui {
 
 namespace {
 
-constexpr int kCardWidth = 180;
+constexpr int kCardWidth = 175;
 constexpr double kHeadSize = 1.35;
 constexpr double kValueSize = 1.3;
+constexpr double kSmallHead = 0.9;
 
 QFont scaled(QFont font, double factor, bool bold) {
   font.setPointSizeF(font.pointSizeF() * factor);
@@ -42,14 +44,22 @@ class CardView : public QFrame {
     setFrameShape(QFrame::StyledPanel);
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(9, 6, 9, 6);
-    column->setSpacing(2);
     for (QLabel** label : {&name_, &value_, &detail_, &change_}) {
       *label = new QLabel(this);
-      column->addWidget(*label);
     }
+    auto* head = new QHBoxLayout;
+    head->addWidget(name_, 1);
+    head->addWidget(change_);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 4, 8, 4);
+    column->setSpacing(1);
+    column->addLayout(head);
+    column->addWidget(value_);
+    column->addWidget(detail_);
     column->addStretch(1);
+    for (QLabel* label : {name_, value_, detail_}) {
+      label->setMinimumWidth(1);  // cut off rather than wider cards
+    }
     value_->setFont(scaled(font(), kValueSize, true));
     name_->setForegroundRole(QPalette::PlaceholderText);
     detail_->setForegroundRole(QPalette::PlaceholderText);
@@ -57,7 +67,6 @@ class CardView : public QFrame {
     value_->setForegroundRole(QPalette::WindowText);
     change_->setForegroundRole(QPalette::WindowText);
     detail_->setWordWrap(true);
-    change_->setWordWrap(true);
   }
 
   void show_card(const Card& card) {
@@ -95,6 +104,8 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setAccessibleName("Dashboard");
   auto* column = new QVBoxLayout(page_);
+  column->setContentsMargins(8, 4, 8, 4);
+  column->setSpacing(4);
   for (QLabel** label : {&title_, &subtitle_, &reasons_, &step_head_, &run_head_}) {
     *label = new QLabel(page_);
     (*label)->setWordWrap(true);
@@ -103,14 +114,21 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   subtitle_->setForegroundRole(QPalette::PlaceholderText);
   step_head_->setText("One step");
   run_head_->setText("The run");
-  step_head_->setFont(scaled(font(), 1.0, true));
-  run_head_->setFont(scaled(font(), 1.0, true));
   step_grid_ = new QGridLayout;
   run_grid_ = new QGridLayout;
+  for (QLabel* head : {step_head_, run_head_}) {
+    head->setFont(scaled(font(), kSmallHead, true));
+  }
+  for (QGridLayout* grid : {step_grid_, run_grid_}) {
+    grid->setSpacing(5);
+  }
+  auto* head = new QHBoxLayout;
+  head->addWidget(step_head_);
+  head->addWidget(subtitle_, 1);
+  head->setSpacing(12);
   column->addWidget(title_);
-  column->addWidget(subtitle_);
   column->addWidget(reasons_);
-  column->addWidget(step_head_);
+  column->addLayout(head);
   column->addLayout(step_grid_);
   column->addWidget(run_head_);
   column->addLayout(run_grid_);
@@ -183,7 +201,7 @@ void DashboardView::place_cards() {
     while (views.size() < cards.size()) {
       views.push_back(new CardView(page_));
     }
-    for (int column = 0; column < grid->columnCount(); ++column) {
+    for (int column = 0; column < std::max(grid->columnCount(), columns); ++column) {
       grid->setColumnStretch(column, column < columns ? 1 : 0);
     }
     for (std::size_t i = 0; i < views.size(); ++i) {

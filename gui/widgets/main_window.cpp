@@ -14,7 +14,6 @@
 #include <QTabWidget>
 #include <utility>
 
-#include "gui/models/answer_tables.hpp"
 #include "gui/models/recent_files.hpp"
 #include "gui/models/text.hpp"
 #include "gui/widgets/charts_panel.hpp"
@@ -22,6 +21,7 @@
 #include "gui/widgets/compare_view.hpp"
 #include "gui/widgets/dashboard_view.hpp"
 #include "gui/widgets/document_page.hpp"
+#include "gui/widgets/problems_view.hpp"
 #include "gui/widgets/saved_page.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
@@ -281,18 +281,21 @@ void MainWindow::show_page() {
   dashboard_->set_stale(answered && page->stale());
 }
 
+// An error brings the problems to the front, and its end the timeline back.
 void MainWindow::show_problems(const DocumentPage* page) {
   const OutcomePtr outcome = page != nullptr ? page->outcome() : nullptr;
-  listed_ = outcome ? outcome->diagnostics.all() : std::vector<Diagnostic>{};
-  failures_listed_ = outcome && !outcome->failure.isEmpty() ? 1 : 0;
-  const auto count = static_cast<int>(listed_.size()) + failures_listed_;
-  problems_->set(problems_table(outcome ? outcome->diagnostics : Diagnostics(),
-                                outcome ? outcome->failure : QString()));
+  const int before = problems_->count();
+  problems_->set_outcome(outcome);
+  const int count = problems_->count();
   problems_dock_->setWindowTitle(count == 0 ? QString("Problems")
                                             : QString("Problems (%1)").arg(count));
   if (outcome && !outcome->evaluation) {
     problems_dock_->show();
     problems_dock_->raise();
+    problems_in_front_ = true;
+  } else if (outcome && (problems_in_front_ || (before > 0 && count == 0))) {
+    timeline_dock_->raise();
+    problems_in_front_ = false;
   }
 }
 

@@ -30,11 +30,11 @@ class QProgressBar;
 
 namespace orrery::gui {
 
-class AnswerTable;
 class ChartsPanel;
 class CompareView;
 class DashboardView;
 class DocumentPage;
+class ProblemsView;
 class ScenarioDocument;
 class SavedPage;
 class TablesPanel;
@@ -90,7 +90,7 @@ class MainWindow : public QMainWindow {
     return *timeline_;
   }
 
-  [[nodiscard]] AnswerTable& problems() {
+  [[nodiscard]] ProblemsView& problems() {
     return *problems_;
   }
 
@@ -170,7 +170,8 @@ class MainWindow : public QMainWindow {
   TablesPanel* tables_;
   TimelineView* timeline_;
   QPlainTextEdit* report_;
-  AnswerTable* problems_;
+  ProblemsView* problems_;
+  QDockWidget* timeline_dock_ = nullptr;
   QDockWidget* problems_dock_ = nullptr;
   QLabel* state_;
   QProgressBar* progress_;
@@ -182,8 +183,7 @@ class MainWindow : public QMainWindow {
   std::vector<QAction*> for_documents_;
   OutcomePtr shown_;
   OutcomePtr shown_baseline_;
-  std::vector<Diagnostic> listed_;
-  int failures_listed_ = 0;
+  bool problems_in_front_ = false;  // because of an error, not by the user
   QByteArray first_layout_;
   QByteArray layout_;  // of the docks, while they are hidden
   bool docks_shown_ = false;

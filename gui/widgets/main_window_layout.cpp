@@ -13,7 +13,7 @@
 #include "gui/widgets/dashboard_view.hpp"
 #include "gui/widgets/document_page.hpp"
 #include "gui/widgets/main_window.hpp"
-#include "gui/widgets/table_view.hpp"
+#include "gui/widgets/problems_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline_view.hpp"
 
@@ -23,7 +23,7 @@ void MainWindow::build_docks() {
   dashboard_ = new DashboardView(this);
   charts_ = new ChartsPanel(this);
   tables_ = new TablesPanel(this);
-  problems_ = new AnswerTable("Problems", this);
+  problems_ = new ProblemsView(this);
   report_ = new QPlainTextEdit(this);
   report_->setReadOnly(true);
   report_->setLineWrapMode(QPlainTextEdit::NoWrap);
@@ -41,22 +41,27 @@ void MainWindow::build_docks() {
   QDockWidget* charts = dock("Charts", charts_, Qt::RightDockWidgetArea);
   QDockWidget* tables = dock("Tables", tables_, Qt::RightDockWidgetArea);
   QDockWidget* report = dock("Report", report_, Qt::RightDockWidgetArea);
-  QDockWidget* timeline = dock("Timeline", timeline_, Qt::BottomDockWidgetArea);
+  timeline_dock_ = dock("Timeline", timeline_, Qt::BottomDockWidgetArea);
   problems_dock_ = dock("Problems", problems_, Qt::BottomDockWidgetArea);
-  tabifyDockWidget(timeline, problems_dock_);
-  timeline->raise();
+  tabifyDockWidget(timeline_dock_, problems_dock_);
+  timeline_dock_->raise();
   splitDockWidget(answer, charts, Qt::Vertical);
   tabifyDockWidget(charts, tables);
   tabifyDockWidget(charts, report);
   charts->raise();
-  connect(problems_, &AnswerTable::row_chosen, this, [this](int row) {
-    const int index = row - failures_listed_;
-    DocumentPage* page = current_page();
-    if (page != nullptr && index >= 0) {
-      const SourceLocation& where = listed_[static_cast<std::size_t>(index)].where;
-      page->show_line(where.line, where.column);
+  connect(problems_, &ProblemsView::line_wanted, this, [this](int line, int column) {
+    if (DocumentPage* page = current_page()) {
+      page->show_line(line, column);
     }
   });
+  connect(problems_,
+          &ProblemsView::fix_wanted,
+          this,
+          [this](const std::string& text, const scenario::Fix& fix) {
+            DocumentPage* page = current_page();
+            const QString problem = page != nullptr ? page->document().apply(text, fix) : QString();
+            statusBar()->showMessage(problem);
+          });
 }
 
 void MainWindow::build_status_bar() {
@@ -73,9 +78,11 @@ void MainWindow::reset_layout() {
   restoreState(first_layout_);
   const auto docks = findChildren<QDockWidget*>();
   const int wide = width() * 11 / 20;
-  const int tall = height() * 3 / 8;
+  // All cards of a run are seen at once; what is left belongs to the charts.
+  const int cards = height() * 2 / 5;
+  const int below = height() / 3;
   resizeDocks({docks[0], docks[1]}, {wide, wide}, Qt::Horizontal);
-  resizeDocks({docks[0], docks[1]}, {tall, tall}, Qt::Vertical);
+  resizeDocks({docks[0], docks[1]}, {cards, below}, Qt::Vertical);
   resizeDocks({problems_dock_}, {height() / 5}, Qt::Vertical);
 }
 

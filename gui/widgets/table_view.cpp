@@ -87,6 +87,11 @@ AnswerTable::AnswerTable(const QString& name, QWidget* parent) : QTableView(pare
   connect(this, &QTableView::activated, this, [this](const QModelIndex& index) {
     emit row_chosen(sorted_.mapToSource(index).row());
   });
+  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const auto& now) {
+    if (now.isValid()) {
+      emit row_marked(sorted_.mapToSource(now).row());
+    }
+  });
 }
 
 void AnswerTable::set(Table table) {

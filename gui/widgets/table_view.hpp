@@ -27,6 +27,7 @@ class AnswerTable : public QTableView {
 
  signals:
   void row_chosen(int row);  // of the table, by Return or a double click
+  void row_marked(int row);  // the cursor went there
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;

@@ -53,6 +53,8 @@ report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolve
                             resolved.mixed[i].costs->gpu().full_name);
   }
   echo.gpu_profile = resolved.costs.gpu().name;
+  echo.compute_roofs = compute_roofs(resolved.costs.gpu(), scenario.step.precision.compute);
+  echo.memory_bandwidth = resolved.costs.gpu().hbm_bandwidth.value();
   echo.calibration = resolved.costs.gpu().calibration;
   echo.software = resolved.costs.software().name;
   echo.software_version = resolved.costs.software().version;

@@ -353,6 +353,20 @@ std::string precision_name(const model::PrecisionSpec& precision) {
   return name;
 }
 
+std::vector<report::ComputeRoof> compute_roofs(const hardware::GpuProfile& gpu,
+                                               model::Dtype compute) {
+  const model::Dtype half =
+      gpu.find_gemm(model::Dtype::bf16) != nullptr ? model::Dtype::bf16 : model::Dtype::fp16;
+  std::vector<report::ComputeRoof> roofs;
+  for (const model::Dtype dtype : {half, compute}) {
+    const hardware::GemmRate* rate = gpu.find_gemm(dtype);
+    if (rate != nullptr && (roofs.empty() || dtype != half)) {
+      roofs.push_back({std::string(dtype_name(dtype)), rate->peak.value()});
+    }
+  }
+  return roofs;
+}
+
 Bytes worst_peak(const step::StepResult& result) {
   Bytes peak;
   for (const step::StageMemory& stage : result.memory) {

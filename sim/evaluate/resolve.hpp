@@ -13,6 +13,7 @@
 #include "sim/cost/cost_model.hpp"
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/layout/layout_spec.hpp"
+#include "sim/report/evaluation.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/step/step_simulator.hpp"
 
@@ -67,6 +68,10 @@ struct ResolvedLayout {
 
 // The precision as scenarios name it: bf16, fp8-delayed, ...
 [[nodiscard]] std::string precision_name(const model::PrecisionSpec& precision);
+
+// Dense peaks of the 16-bit type and of the type that GEMMs compute in.
+[[nodiscard]] std::vector<report::ComputeRoof> compute_roofs(const hardware::GpuProfile& gpu,
+                                                             model::Dtype compute);
 
 // Largest peak over the pipeline stages.
 [[nodiscard]] Bytes worst_peak(const step::StepResult& result);

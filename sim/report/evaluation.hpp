@@ -33,6 +33,12 @@
 
 namespace orrery::report {
 
+// Dense peak of one data type on the GPU, for the roofs of a roofline plot.
+struct ComputeRoof {
+  std::string dtype;
+  FlopPerSecond peak;
+};
+
 struct ScenarioEcho {
   std::string name;
   std::string file;
@@ -46,6 +52,8 @@ struct ScenarioEcho {
   std::string gpu;                                        // full name
   std::string gpu_profile;                                // name of the profile
   std::optional<hardware::CalibrationStamp> calibration;  // of the GPU, where it was measured
+  std::vector<ComputeRoof> compute_roofs;                 // of the GPU, by data type in use
+  BytesPerSecond memory_bandwidth;                        // of the GPU
   std::string software;                                   // profile name
   std::string software_version;
   std::int64_t nodes = 1;

@@ -1,8 +1,21 @@
 #include "sim/report/histogram.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "sim/base/check.hpp"
 
 namespace orrery::report {
+
+bool varies(const run::Distribution& values) {
+  constexpr double kRounding = 1e-9;
+  if (values.count() < 2) {
+    return false;
+  }
+  const double least = values.sorted().front();
+  const double greatest = values.sorted().back();
+  return greatest - least > kRounding * std::max(std::abs(least), std::abs(greatest));
+}
 
 std::vector<HistogramBin> histogram(const run::Distribution& values, int bins) {
   ORRERY_CHECK(bins > 0 && values.count() > 0, "a histogram of nothing");

@@ -107,6 +107,24 @@ std::vector<CauseRow> cause_rows(const Evaluation& evaluation) {
   return rows;
 }
 
+std::vector<CauseRow> main_cause_rows(const Evaluation& evaluation, std::size_t most) {
+  std::vector<CauseRow> rows = cause_rows(evaluation);
+  if (rows.size() <= most) {
+    return rows;
+  }
+  CauseRow& rest = rows[most - 1];
+  rest.cause = "all others";
+  for (std::size_t i = most; i < rows.size(); ++i) {
+    rest.failures += rows[i].failures;
+    rest.gpu_time += rows[i].gpu_time;
+    if (rest.dollars) {
+      *rest.dollars += rows[i].dollars.value_or(Dollars{});
+    }
+  }
+  rows.resize(most);
+  return rows;
+}
+
 std::vector<LedgerRow> step_ledger_rows(const Evaluation& evaluation) {
   const std::optional<DollarsPerSecond> price = mean_price(evaluation);
   const step::StepLedger& ledger = evaluation.step.ledger;

@@ -55,6 +55,9 @@ struct CauseRow {
 // Causes that struck, the one that took most GPU time first.
 [[nodiscard]] std::vector<CauseRow> cause_rows(const Evaluation& evaluation);
 
+// At most `most` rows (at least 1): the last one stands for all that have none, added up.
+[[nodiscard]] std::vector<CauseRow> main_cause_rows(const Evaluation& evaluation, std::size_t most);
+
 // One part of the peak memory of a stage.
 struct MemoryTerm {
   std::string_view name;  // as in JSON and CSV, without the unit

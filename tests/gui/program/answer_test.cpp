@@ -4,17 +4,23 @@
 
 #include <QFile>
 #include <QTemporaryDir>
+#include <QTest>
+#include <algorithm>
 #include <atomic>
+#include <map>
 
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/answer_job.hpp"
+#include "gui/models/answer_plot.hpp"
 #include "gui/models/answer_tables.hpp"
 #include "gui/models/comparison.hpp"
 #include "gui/models/dashboard.hpp"
 #include "gui/models/evaluation_job.hpp"
-#include "gui/models/plot.hpp"
+#include "gui/models/evaluation_plots.hpp"
+#include "gui/models/operation_plots.hpp"
 #include "gui/models/text.hpp"
 #include "gui/report/report_page.hpp"
+#include "sim/report/ledger_rows.hpp"
 #include "tests/gui/program/samples.hpp"
 
 namespace orrery::gui {
@@ -156,6 +162,123 @@ TEST(Plots, OfMemoryStackUpToThePeak) {
   ASSERT_EQ(plot.markers.size(), 1U);
 }
 
+TEST(Plots, OfUtilisationHangTogether) {
+  const Plot plot = step_utilisation_plot(*sample()->evaluation);
+  // By category from the top: a bar ends where the next one begins.
+  std::map<double, std::pair<double, double>> bars;
+  for (const PlotSeries& series : plot.series) {
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      bars[series.x[i]] = {series.low[i], series.y[i]};
+    }
+  }
+  ASSERT_EQ(bars.size(), plot.x.categories.size());
+  const auto* mfu = sample()->evaluation->metrics.find(report::MetricId::mfu);
+  EXPECT_EQ(bars.begin()->second, std::pair(0.0, 1.0));
+  EXPECT_EQ(bars.rbegin()->second, std::pair(0.0, mfu->value));
+  double level = 1.0;
+  for (std::size_t i = 1; i + 1 < bars.size(); ++i) {
+    const auto [low, high] = bars[static_cast<double>(i)];
+    EXPECT_TRUE(low == level || high == level) << plot.x.categories[i].toStdString();
+    level = high == level ? low : high;
+  }
+  EXPECT_EQ(level, mfu->value);
+}
+
+TEST(Plots, OfMemoryOverTheStepReachThePeakOfEachStage) {
+  const report::Evaluation& evaluation = *sample()->evaluation;
+  const Plot plot = memory_course_plot(evaluation);
+  ASSERT_EQ(plot.series.size(), evaluation.step.memory.size());
+  for (std::size_t stage = 0; stage < plot.series.size(); ++stage) {
+    const PlotSeries& line = plot.series[stage];
+    EXPECT_NEAR(*std::max_element(line.y.begin(), line.y.end()),
+                in_bytes(evaluation.step.memory[stage].peak()),
+                1.0);
+    EXPECT_EQ(line.x.back(), in_seconds(to_seconds(evaluation.step.step_time)));
+  }
+}
+
+TEST(Plots, OfCausesHaveCountsAndHoursSideBySide) {
+  const report::Evaluation& evaluation = *sample()->evaluation;
+  const Plot plot = causes_plot(evaluation);
+  const auto rows = cause_rows(evaluation);
+  ASSERT_EQ(plot.x.categories.size(), rows.size());
+  ASSERT_EQ(plot.series.size(), 2U);
+  EXPECT_FALSE(plot.series[0].second);
+  EXPECT_TRUE(plot.series[1].second);
+  EXPECT_EQ(plot.series[0].y[0], rows[0].failures);
+  EXPECT_EQ(plot.series[1].y[0], in_hours(rows[0].gpu_time));
+}
+
+// Each row of a flame view is as wide as the row above it, where that is divided.
+TEST(Plots, OfFlamesDivideTheStep) {
+  const report::Evaluation& evaluation = *sample()->evaluation;
+  const double step = in_seconds(to_seconds(evaluation.step.step_time));
+  for (const Plot& plot : {operation_flame_plot(evaluation), layer_flame_plot(evaluation)}) {
+    ASSERT_FALSE(plot.series.empty());
+    std::map<double, double> widths;
+    for (const PlotSeries& series : plot.series) {
+      for (std::size_t i = 0; i < series.x.size(); ++i) {
+        EXPECT_LE(series.low[i], series.y[i]);
+        widths[series.x[i]] += series.y[i] - series.low[i];
+      }
+    }
+    ASSERT_GE(widths.size(), 3U) << plot.name.toStdString();
+    EXPECT_NEAR(widths[0.0], step, 1e-6 * step);
+    EXPECT_NEAR(widths[1.0], step, 1e-6 * step);
+  }
+  EXPECT_FALSE(communication_plot(evaluation).series.empty());
+}
+
+TEST(Plots, OfTheRooflineStayBelowTheRoofs) {
+  const Plot plot = roofline_plot(*sample()->evaluation);
+  ASSERT_GE(plot.series.size(), 2U);
+  const PlotSeries& roof = plot.series.front();
+  ASSERT_EQ(roof.x.size(), 3U);
+  const double bandwidth = roof.y[1] / roof.x[1];
+  int points = 0;
+  for (const PlotSeries& series : plot.series) {
+    for (std::size_t i = 0; series.kind == PlotSeries::Kind::points && i < series.x.size(); ++i) {
+      EXPECT_LT(series.y[i], 1.01 * std::min(roof.y[1], bandwidth * series.x[i]))
+          << series.names[i].toStdString();
+      ++points;
+    }
+  }
+  EXPECT_GE(points, 6);
+}
+
+TEST(Charts, AreReadPointByPointWithTheKeyboard) {
+  ChartView chart;
+  chart.resize(700, 400);
+  chart.show_plot(step_ledger_plot(*sample()->evaluation));
+  EXPECT_EQ(chart.accessibleName(), "Chart: Step ledger");
+  EXPECT_EQ(chart.accessibleDescription(), chart.plot().title);
+  QTest::keyClick(&chart, Qt::Key_Down);
+  ASSERT_EQ(chart.read(), (PlotPoint{0, 0}));
+  QTest::keyClick(&chart, Qt::Key_Down);
+  EXPECT_EQ(chart.read(), (PlotPoint{1, 0})) << "the next category";
+  EXPECT_EQ(chart.accessibleDescription(), chart.plot().series[1].names[0]);
+  EXPECT_EQ(chart.point_at(chart.position_of({1, 0})), (PlotPoint{1, 0})) << "the mouse agrees";
+  QTest::keyClick(&chart, Qt::Key_Escape);
+  EXPECT_EQ(chart.read(), std::nullopt);
+
+  chart.show_plot(memory_course_plot(*sample()->evaluation));
+  QTest::keyClick(&chart, Qt::Key_Right);
+  QTest::keyClick(&chart, Qt::Key_Right);
+  EXPECT_EQ(chart.read(), (PlotPoint{0, 1}));
+  QTest::keyClick(&chart, Qt::Key_Down);
+  EXPECT_EQ(chart.read()->series, 1U) << "the next stage";
+  EXPECT_TRUE(chart.accessibleDescription().startsWith("stage 1, "));
+  QTest::keyClick(&chart, Qt::Key_End);
+  EXPECT_EQ(chart.read()->index, chart.plot().series[1].x.size() - 1);
+
+  chart.show_plot(causes_plot(*sample()->evaluation));
+  QTest::keyClick(&chart, Qt::Key_Down);
+  QTest::keyClick(&chart, Qt::Key_Right);
+  EXPECT_EQ(chart.read(), (PlotPoint{1, 0})) << "the panel beside";
+  QTest::keyClick(&chart, Qt::Key_Left);
+  EXPECT_EQ(chart.read(), (PlotPoint{0, 0}));
+}
+
 TEST(Plots, OfAnswersHaveTheirCurves) {
   for (const AnswerChart& chart : answer_charts()) {
     const AnswerPtr outcome =
@@ -176,11 +299,19 @@ TEST(Charts, ReachFilesOfEveryKind) {
   ChartView chart;
   for (const Plot& plot : evaluation_plots(*sample()->evaluation)) {
     chart.show_plot(plot);
+    const QString csv = folder.filePath("points.csv");
+    ASSERT_EQ(chart.save(csv), "");
+    std::size_t points = 0;
+    for (const PlotSeries& series : plot.series) {
+      points += series.x.size();
+    }
+    EXPECT_EQ(QString::fromStdString(read_text(csv)).count('\n'), points + 1)
+        << plot.name.toStdString();
   }
   for (const auto& [ending, begin] : {std::pair{"png", "\x89PNG"},
                                       {"svg", "<?xml"},
                                       {"pdf", "%PDF"},
-                                      {"csv", "series,x,y,low"}}) {
+                                      {"csv", "series,x,y,low,name"}}) {
     const QString path = folder.filePath(QString("chart.") + ending);
     ASSERT_EQ(chart.save(path), "");
     EXPECT_TRUE(read_text(path).starts_with(begin)) << ending;
@@ -248,11 +379,14 @@ TEST(Report, HasTheFiguresInEveryForm) {
        at = html.find("<svg", at + 1)) {
     ++drawings;
   }
-  EXPECT_EQ(drawings, content.plots.size());
+  EXPECT_EQ(drawings, content.plots.size() + content.more.size());
   EXPECT_TRUE(report_svg(content).startsWith("<?xml"));
   const QByteArray pdf = report_pdf(content);
   EXPECT_TRUE(pdf.startsWith("%PDF"));
   EXPECT_EQ(pdf.count("/Type /Page\n"), 1) << "one page";
+  ReportContent full = content;
+  full.full = true;
+  EXPECT_GE(report_pdf(full).count("/Type /Page\n"), 2) << "and the charts that it has no room for";
 }
 
 TEST(Report, CommandSaysWhatIsWrong) {

@@ -6,8 +6,10 @@
 #include <QFile>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QPushButton>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "gui/charts/chart_view.hpp"
@@ -19,8 +21,10 @@
 #include "gui/widgets/document_page.hpp"
 #include "gui/widgets/form_view.hpp"
 #include "gui/widgets/main_window.hpp"
+#include "gui/widgets/problems_view.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
+#include "gui/widgets/timeline_view.hpp"
 #include "gui/widgets/welcome_page.hpp"
 #include "tests/gui/program/samples.hpp"
 
@@ -144,7 +148,7 @@ TEST_F(Window, MarksProblemsWhereTheyAreAndKeepsTheLastAnswer) {
   page->editor().setPlainText(
       QString::fromStdString(replaced(run_scenario(), "mode: sync", "mode: asink")));
   ASSERT_TRUE(wait_for([page] { return !page->outcome()->evaluation; }));
-  const Table& problems = window->problems().table();
+  const Table& problems = window->problems().table().table();
   ASSERT_EQ(problems.rows.size(), 1U);
   EXPECT_EQ(problems.rows[0][1].text, "21");
   EXPECT_EQ(problems.rows[0][2].text, "checkpoint.mode");
@@ -152,8 +156,31 @@ TEST_F(Window, MarksProblemsWhereTheyAreAndKeepsTheLastAnswer) {
   EXPECT_EQ(window->dashboard().value_of("Step time"), before);
   const QTextCursor mark = page->document().text_document()->find("asink");
   EXPECT_TRUE(page->editor().problem_at(mark.position() - 1).contains("Allowed:"));
-  emit window->problems().row_chosen(0);
+  emit window->problems().table().row_chosen(0);
   EXPECT_EQ(page->editor().textCursor().blockNumber(), 20);
+}
+
+TEST_F(Window, ChangesTheTextAsAProblemProposes) {
+  DocumentPage* page = opened();
+  const std::string wrong = replaced(run_scenario(), "mode: sync", "mode: asink");
+  page->editor().setPlainText(QString::fromStdString(wrong));
+  ASSERT_TRUE(wait_for([page] { return !page->outcome()->evaluation; }));
+  auto buttons = window->problems().findChildren<QPushButton*>();
+  ASSERT_FALSE(buttons.empty());
+  EXPECT_EQ(window->problems().fixes().size(), static_cast<std::size_t>(buttons.size()));
+  const auto async = std::find_if(buttons.begin(), buttons.end(), [](const QPushButton* button) {
+    return button->text() == "Set checkpoint.mode to async";
+  });
+  ASSERT_NE(async, buttons.end());
+  QTest::keyClick(*async, Qt::Key_Space);
+  EXPECT_EQ(page->document().utf8(), replaced(run_scenario(), "mode: sync", "mode: async"));
+  ASSERT_TRUE(settled(page));
+  EXPECT_NE(page->outcome()->evaluation, nullptr);
+  EXPECT_EQ(window->problems().count(), 0);
+  EXPECT_TRUE(window->problems().fixes().empty());
+  EXPECT_FALSE(window->timeline().visibleRegion().isEmpty()) << "nothing is left to be looked at";
+  page->document().text_document()->undo();
+  EXPECT_EQ(page->document().utf8(), wrong);
 }
 
 TEST_F(Window, ShowsExactDiagnosticsOfWhatIsNoYaml) {

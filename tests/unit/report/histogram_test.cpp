@@ -16,6 +16,13 @@ TEST(Histogram, CountsEveryTrialOnceAndTheGreatestInTheLastBin) {
   EXPECT_DOUBLE_EQ(bins[1].share, 0.6);
 }
 
+TEST(Histogram, KnowsRoundingFromVariation) {
+  EXPECT_FALSE(varies(run::Distribution({53.9e6})));
+  EXPECT_FALSE(varies(run::Distribution({53.9e6, 53.9e6 * (1.0 + 1e-12)})));
+  EXPECT_TRUE(varies(run::Distribution({53.9e6, 53.9e6 + 1.0})));
+  EXPECT_FALSE(varies(run::Distribution({0.0, 0.0})));
+}
+
 TEST(Histogram, IsOneBinWithoutWidthWhenAllTrialsAgree) {
   const auto bins = histogram(run::Distribution({7.0, 7.0}), 10);
   ASSERT_EQ(bins.size(), 1U);

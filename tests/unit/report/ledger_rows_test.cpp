@@ -108,5 +108,26 @@ TEST(Trust, AStepWithoutTimeRestsOnNothing) {
   }
 }
 
+TEST(CauseRows, AddUpWhatHasNoRowOfItsOwn) {
+  Evaluation evaluation = testing::sample_evaluation();
+  const run::PlannedCause first = evaluation.plan->causes.front();
+  const Int128 hour = static_cast<Int128>(to_sim_time(hours(1.0)).ns);
+  evaluation.plan->causes.assign(4, first);
+  evaluation.run->failures_by_cause = {1.0, 2.0, 3.0, 4.0};
+  evaluation.run->gpu_time_by_cause = {40 * hour, 30 * hour, 20 * hour, 10 * hour};
+  const auto all = cause_rows(evaluation);
+  const auto few = main_cause_rows(evaluation, 2);
+  ASSERT_EQ(few.size(), 2U);
+  EXPECT_EQ(few[0].failures, all[0].failures);
+  EXPECT_EQ(few[1].cause, "all others");
+  EXPECT_EQ(few[1].failures, 9.0);
+  EXPECT_NEAR(in_hours(few[1].gpu_time), 60.0 / 4.0, 1e-9) << "mean of four trials";
+  ASSERT_TRUE(few[1].dollars);
+  EXPECT_NEAR(in_dollars(*few[1].dollars),
+              in_dollars(*all[1].dollars + *all[2].dollars + *all[3].dollars),
+              1e-9);
+  EXPECT_EQ(main_cause_rows(evaluation, 4).size(), 4U);
+}
+
 }  // namespace
 }  // namespace orrery::report

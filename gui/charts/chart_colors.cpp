@@ -1,0 +1,45 @@
+#include "gui/charts/chart_colors.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace orrery::gui {
+
+QColor hue(std::size_t i, bool dark) {
+  static const std::array<const char*, 8> kHues = {
+      "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#808080"};
+  const QColor color(kHues[i % kHues.size()]);
+  const bool again = (i / kHues.size()) % 2 == 1;
+  constexpr int kLighter = 140;
+  constexpr int kLighterInDark = 115;
+  return again ? color.lighter(kLighter) : (dark ? color.lighter(kLighterInDark) : color);
+}
+
+QColor scale_color(std::size_t i, std::size_t count, bool dark) {
+  static const std::array<const char*, 9> kScale = {"#440154",
+                                                    "#472d7b",
+                                                    "#3b528b",
+                                                    "#2c728e",
+                                                    "#21918c",
+                                                    "#28ae80",
+                                                    "#5ec962",
+                                                    "#addc30",
+                                                    "#fde725"};
+  constexpr double kDarkest = 0.3;    // on a dark ground
+  constexpr double kLightest = 0.82;  // on a light one
+  const double from = dark ? kDarkest : 0.0;
+  const double to = dark ? 1.0 : kLightest;
+  const double share =
+      count > 1 ? static_cast<double>(i) / static_cast<double>(count - 1) : (dark ? 0.5 : 0.25);
+  const double at = (from + (to - from) * share) * static_cast<double>(kScale.size() - 1);
+  const auto below = std::min(static_cast<std::size_t>(at), kScale.size() - 2);
+  const auto part = static_cast<float>(at - static_cast<double>(below));
+  const QColor low(kScale[below]);
+  const QColor high(kScale[below + 1]);
+  const auto mix = [part](float a, float b) { return a + (b - a) * part; };
+  return QColor::fromRgbF(mix(low.redF(), high.redF()),
+                          mix(low.greenF(), high.greenF()),
+                          mix(low.blueF(), high.blueF()));
+}
+
+}  // namespace orrery::gui

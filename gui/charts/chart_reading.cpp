@@ -1,0 +1,238 @@
+// A chart read point by point, by mouse and by keyboard.
+
+#include <QAccessible>
+#include <QKeyEvent>
+#include <QToolTip>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "gui/charts/chart_view.hpp"
+#include "gui/charts/span_bars.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+constexpr double kNear = 10.0;  // pixels
+constexpr double kFar = std::numeric_limits<double>::infinity();
+
+std::optional<Way> way_of(int key) {
+  switch (key) {
+    case Qt::Key_Left:
+      return Way::left;
+    case Qt::Key_Right:
+      return Way::right;
+    case Qt::Key_Up:
+      return Way::up;
+    case Qt::Key_Down:
+      return Way::down;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+QPointF ChartView::position_of(PlotPoint point) const {
+  const PlotSeries& series = plot_.series[point.series];
+  const auto* bars = dynamic_cast<const SpanBars*>(drawn_[point.series]);
+  const QPointF coordinates = bars != nullptr
+                                  ? bars->middle_of(point.index)
+                                  : QPointF(series.x[point.index], series.y[point.index]);
+  return drawn_[point.series]->coordsToPixels(coordinates.x(), coordinates.y());
+}
+
+// In pixels to the nearest point of a curve; of a curve in steps to the step above or below.
+double ChartView::distance_to(const PlotSeries& series,
+                              const QPointF& position,
+                              std::size_t& index) const {
+  const QCPAxis* keys = keys_of(series);
+  const QCPAxis* values = values_of(series);
+  if (series.kind == PlotSeries::Kind::steps) {
+    const auto after =
+        std::upper_bound(series.x.begin(), series.x.end(), keys->pixelToCoord(position.x()));
+    if (after == series.x.begin() || after == series.x.end()) {
+      return kFar;
+    }
+    index = static_cast<std::size_t>(after - series.x.begin()) - 1;
+    return std::abs(values->coordToPixel(series.y[index]) - position.y());
+  }
+  double best = kFar;
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    const double across = keys->coordToPixel(series.x[i]) - position.x();
+    if (std::abs(across) > kNear) {
+      continue;
+    }
+    const double distance = std::hypot(across, values->coordToPixel(series.y[i]) - position.y());
+    if (distance < best) {
+      best = distance;
+      index = i;
+    }
+  }
+  return best;
+}
+
+std::optional<PlotPoint> ChartView::point_at(const QPointF& position) const {
+  std::optional<PlotPoint> found;
+  double best = kNear;
+  for (std::size_t s = 0; s < drawn_.size(); ++s) {
+    if (const auto* bars = dynamic_cast<const SpanBars*>(drawn_[s])) {
+      const bool inside = bars->keyAxis()->axisRect()->rect().contains(position.toPoint());
+      if (const auto bar = inside ? bars->bar_at(position) : std::nullopt) {
+        return PlotPoint{s, *bar};
+      }
+      continue;
+    }
+    std::size_t index = 0;
+    const double distance = distance_to(plot_.series[s], position, index);
+    if (distance < best) {
+      best = distance;
+      found = PlotPoint{s, index};
+    }
+  }
+  return found;
+}
+
+void ChartView::read_point(const std::optional<PlotPoint>& point) {
+  for (QCPAbstractItem* item :
+       {static_cast<QCPAbstractItem*>(ring_), static_cast<QCPAbstractItem*>(words_)}) {
+    if (item != nullptr) {
+      removeItem(item);
+    }
+  }
+  ring_ = nullptr;
+  words_ = nullptr;
+  read_ = point;
+  if (point) {
+    const PlotSeries& series = plot_.series[point->series];
+    const QPointF place = position_of(*point);
+    const QColor ink = palette().color(QPalette::Text);
+    ring_ = new QCPItemTracer(this);
+    ring_->setStyle(QCPItemTracer::tsCircle);
+    ring_->setPen(QPen(ink, 2.0));
+    constexpr double kRing = 11.0;
+    ring_->setSize(kRing);
+    ring_->setClipToAxisRect(false);
+    ring_->position->setAxes(plot_.horizontal ? values_of(series) : keys_of(series),
+                             plot_.horizontal ? keys_of(series) : values_of(series));
+    ring_->position->setPixelPosition(place);
+    words_ = new QCPItemText(this);
+    words_->setText(point_text(plot_, *point));
+    words_->setFont(font());
+    words_->setColor(palette().color(QPalette::ToolTipText));
+    words_->setBrush(palette().color(QPalette::ToolTipBase));
+    words_->setPen(QPen(ink, 1.0));
+    words_->setPadding(QMargins(5, 3, 5, 3));
+    words_->setClipToAxisRect(false);
+    const bool right = place.x() > width() / 2.0;
+    const bool low = place.y() > height() / 2.0;
+    words_->setPositionAlignment((right ? Qt::AlignRight : Qt::AlignLeft) |
+                                 (low ? Qt::AlignBottom : Qt::AlignTop));
+    words_->position->setType(QCPItemPosition::ptAbsolute);
+    words_->position->setParentAnchor(ring_->position);
+    words_->position->setCoords(right ? -kRing : kRing, low ? -kRing : kRing);
+  }
+  setAccessibleDescription(point ? point_text(plot_, *point) : plot_.title);
+  QAccessibleEvent changed(this, QAccessible::DescriptionChanged);
+  QAccessible::updateAccessibility(&changed);
+  replot(rpQueuedReplot);
+}
+
+// True when there was no point yet and there is one now.
+bool ChartView::start_reading() {
+  if (read_) {
+    return false;
+  }
+  for (std::size_t s = 0; s < plot_.series.size(); ++s) {
+    if (!plot_.series[s].x.empty()) {
+      read_point(PlotPoint{s, 0});
+      return true;
+    }
+  }
+  return true;
+}
+
+void ChartView::keyPressEvent(QKeyEvent* event) {
+  constexpr double kCloser = 0.8;
+  constexpr int kPage = 20;
+  const auto way = way_of(event->key());
+  const bool along = event->key() == Qt::Key_Home || event->key() == Qt::Key_End ||
+                     event->key() == Qt::Key_PageUp || event->key() == Qt::Key_PageDown;
+  if (way || along) {
+    if (start_reading()) {
+      return;
+    }
+    const std::size_t last = plot_.series[read_->series].x.size() - 1;
+    PlotPoint point = *read_;
+    if (way) {
+      point = next_point(plot_, point, *way);
+    } else if (event->key() == Qt::Key_Home || event->key() == Qt::Key_End) {
+      point.index = event->key() == Qt::Key_Home ? 0 : last;
+    } else {
+      const std::size_t page = std::max<std::size_t>(1, last / kPage);
+      point.index = event->key() == Qt::Key_PageDown ? std::min(last, point.index + page)
+                                                     : point.index - std::min(point.index, page);
+    }
+    read_point(point);
+    return;
+  }
+  switch (event->key()) {
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+      if (read_) {
+        emit point_chosen(*read_);
+      }
+      return;
+    case Qt::Key_Escape:
+      if (!read_) {
+        QCustomPlot::keyPressEvent(event);  // cancels the evaluation
+        return;
+      }
+      read_point(std::nullopt);
+      return;
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+      zoom(kCloser);
+      return;
+    case Qt::Key_Minus:
+      zoom(1.0 / kCloser);
+      return;
+    case Qt::Key_0:
+      fit();
+      replot();
+      return;
+    default:
+      QCustomPlot::keyPressEvent(event);
+  }
+}
+
+void ChartView::mouseMoveEvent(QMouseEvent* event) {
+  QCustomPlot::mouseMoveEvent(event);
+  if (event->buttons() != Qt::NoButton) {
+    return;
+  }
+  const auto point = point_at(event->position());
+  if (point) {
+    QToolTip::showText(event->globalPosition().toPoint(), point_text(plot_, *point), this);
+  } else {
+    QToolTip::hideText();
+  }
+}
+
+void ChartView::mousePressEvent(QMouseEvent* event) {
+  pressed_ = event->position();
+  QCustomPlot::mousePressEvent(event);
+}
+
+void ChartView::mouseReleaseEvent(QMouseEvent* event) {
+  QCustomPlot::mouseReleaseEvent(event);
+  constexpr double kStill = 4.0;  // pixels; more is a drag
+  const QPointF moved = event->position() - pressed_;
+  const auto point = point_at(event->position());
+  if (point && moved.manhattanLength() < kStill && event->button() == Qt::LeftButton) {
+    emit point_chosen(*point);
+  }
+}
+
+}  // namespace orrery::gui

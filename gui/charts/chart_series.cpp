@@ -1,0 +1,161 @@
+// The series and markers of a plot as plottables and items of QCustomPlot.
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/charts/chart_colors.hpp"
+#include "gui/charts/chart_view.hpp"
+#include "gui/charts/span_bars.hpp"
+#include "gui/models/text.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+QVector<double> vector_of(const std::vector<double>& values) {
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+QCPAxis* ChartView::keys_of(const PlotSeries& series) const {
+  if (series.second && second_ != nullptr) {
+    return second_->axis(QCPAxis::atLeft);
+  }
+  return plot_.horizontal ? yAxis : xAxis;
+}
+
+QCPAxis* ChartView::values_of(const PlotSeries& series) const {
+  if (series.second && second_ != nullptr) {
+    return second_->axis(QCPAxis::atBottom);
+  }
+  return plot_.horizontal ? xAxis : yAxis;
+}
+
+QColor ChartView::color_of(std::size_t series) const {
+  if (plot_.ordered) {
+    return scale_color(series, plot_.series.size(), dark());
+  }
+  const PlotSeries& asked = plot_.series[series];
+  const bool kinds = asked.kind == PlotSeries::Kind::bars || asked.kind == PlotSeries::Kind::points;
+  return hue(asked.hue >= 0 ? static_cast<std::size_t>(asked.hue) : (kinds ? series : 0), dark());
+}
+
+void ChartView::add_series() {
+  ends_.assign(plot_.stacked ? plot_.x.categories.size() : 0, 0.0);
+  for (std::size_t i = 0; i < plot_.series.size(); ++i) {
+    const PlotSeries& series = plot_.series[i];
+    const QColor color = color_of(i);
+    switch (series.kind) {
+      case PlotSeries::Kind::line:
+      case PlotSeries::Kind::steps:
+      case PlotSeries::Kind::points:
+        drawn_.push_back(add_line(series, color));
+        break;
+      case PlotSeries::Kind::band:
+        drawn_.push_back(add_band(series, color));
+        break;
+      case PlotSeries::Kind::bars:
+        drawn_.push_back(add_bars(series, color));
+        break;
+    }
+  }
+}
+
+QCPAbstractPlottable* ChartView::add_line(const PlotSeries& series, const QColor& color) {
+  constexpr double kThick = 2.0;
+  constexpr double kThin = 1.4;
+  constexpr double kDot = 5.0;
+  constexpr double kPoint = 8.0;
+  auto* line = new QCPGraph(keys_of(series), values_of(series));
+  line->setData(vector_of(series.x), vector_of(series.y), true);
+  line->setName(series.name);
+  line->setPen(QPen(color, plot_.ordered ? kThin : kThick));
+  if (series.kind == PlotSeries::Kind::steps) {
+    line->setLineStyle(QCPGraph::lsStepLeft);
+  } else if (series.kind == PlotSeries::Kind::points) {
+    line->setLineStyle(QCPGraph::lsNone);
+    QColor edge = palette().color(QPalette::Base);
+    QColor ground = color;
+    ground.setAlphaF(0.85F);
+    line->setScatterStyle(
+        QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(edge, 1.0), QBrush(ground), kPoint));
+  } else if (series.marked) {
+    line->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, kDot));
+  }
+  return line;
+}
+
+QCPAbstractPlottable* ChartView::add_band(const PlotSeries& series, const QColor& color) {
+  QColor light = color;
+  light.setAlphaF(0.22F);
+  auto* low = new QCPGraph(xAxis, yAxis);
+  low->setData(vector_of(series.x), vector_of(series.low), true);
+  low->setPen(Qt::NoPen);
+  low->removeFromLegend();
+  auto* high = new QCPGraph(xAxis, yAxis);
+  high->setData(vector_of(series.x), vector_of(series.y), true);
+  high->setPen(Qt::NoPen);
+  high->setBrush(light);
+  high->setChannelFillGraph(low);
+  high->setName(series.name);
+  return high;
+}
+
+QCPAbstractPlottable* ChartView::add_bars(const PlotSeries& series, const QColor& color) {
+  auto* bars = new SpanBars(keys_of(series), values_of(series));
+  bars->setName(series.name);
+  bars->setPen(Qt::NoPen);
+  bars->setBrush(color);
+  bars->set_width(series.width);
+  std::vector<double> lows = series.low;
+  std::vector<double> highs = series.y;
+  if (lows.empty()) {
+    lows.assign(highs.size(), 0.0);
+  }
+  // On top of what stands at this position already.
+  for (std::size_t i = 0; i < highs.size() && !ends_.empty(); ++i) {
+    double& end = ends_[static_cast<std::size_t>(std::lround(series.x[i]))];
+    lows[i] = end;
+    highs[i] = end = end + series.y[i];
+  }
+  bars->set_data(series.x, std::move(lows), std::move(highs));
+  if (series.written && !series.low.empty()) {
+    bars->set_words(SpanBars::Words::inside, series.names);
+    bars->setPen(QPen(palette().color(QPalette::Base), 1.0));
+  } else if (series.written) {
+    const PlotAxis& axis = series.second && plot_.second ? *plot_.second : plot_.y;
+    std::vector<QString> texts;
+    for (const double y : series.y) {
+      texts.push_back(axis.dimension ? shown(*axis.dimension, y) : QString::number(y));
+    }
+    bars->set_words(SpanBars::Words::at_end, std::move(texts));
+  }
+  return bars;
+}
+
+void ChartView::add_markers() {
+  const QColor ink = palette().color(QPalette::Text);
+  for (const PlotMarker& marker : plot_.markers) {
+    auto* line = new QCPItemStraightLine(this);
+    line->setPen(QPen(ink, 1.0, Qt::DashLine));
+    const QPointF from = marker.on_x ? QPointF(marker.at, 0.0) : QPointF(0.0, marker.at);
+    const QPointF to = marker.on_x ? QPointF(marker.at, 1.0) : QPointF(1.0, marker.at);
+    line->point1->setCoords(from);
+    line->point2->setCoords(to);
+    auto* label = new QCPItemText(this);
+    label->setText(marker.label);
+    label->setFont(font());
+    label->setColor(ink);
+    label->setPadding(QMargins(4, 2, 4, 2));
+    label->position->setTypeX(marker.on_x ? QCPItemPosition::ptPlotCoords
+                                          : QCPItemPosition::ptAxisRectRatio);
+    label->position->setTypeY(marker.on_x ? QCPItemPosition::ptAxisRectRatio
+                                          : QCPItemPosition::ptPlotCoords);
+    label->setPositionAlignment(marker.on_x ? Qt::AlignLeft | Qt::AlignTop
+                                            : Qt::AlignRight | Qt::AlignBottom);
+    label->position->setCoords(marker.on_x ? marker.at : 1.0, marker.on_x ? 0.0 : marker.at);
+  }
+}
+
+}  // namespace orrery::gui

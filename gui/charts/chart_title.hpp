@@ -1,0 +1,31 @@
+#pragma once
+
+// The line above a plot. It never makes the plot wider than its place: what is too long is elided.
+
+#include <qcustomplot.h>
+
+namespace orrery::gui {
+
+class ChartTitle : public QCPTextElement {
+ public:
+  using QCPTextElement::QCPTextElement;
+
+ protected:
+  [[nodiscard]] QSize minimumOuterSizeHint() const override {
+    return {0, QCPTextElement::minimumOuterSizeHint().height()};
+  }
+
+  [[nodiscard]] QSize maximumOuterSizeHint() const override {
+    return {QWIDGETSIZE_MAX, QCPTextElement::maximumOuterSizeHint().height()};
+  }
+
+  void draw(QCPPainter* painter) override {
+    painter->setFont(mFont);
+    painter->setPen(QPen(mTextColor));
+    const QFontMetrics metrics(mFont, parentPlot());
+    painter->drawText(
+        mRect, Qt::AlignCenter, metrics.elidedText(mText, Qt::ElideRight, mRect.width()));
+  }
+};
+
+}  // namespace orrery::gui
