@@ -12,6 +12,8 @@
 #include "gui/timeline/store_builder.hpp"
 #include "gui/timeline/time_text.hpp"
 #include "sim/report/run_counters.hpp"
+#include "sim/report/run_trace.hpp"
+#include "sim/report/step_trace.hpp"
 #include "sim/report/trace_words.hpp"
 #include "sim/step/operation_timeline.hpp"
 
@@ -92,6 +94,28 @@ bool is_training(RunActivity activity) {
          activity == RunActivity::discarded_training;
 }
 
+// Nodes, spares and dollars per hour, as the trace of the run has them; and what share of the time
+// was productive.
+void add_run_counters(const report::Evaluation& evaluation, RowId job, StoreBuilder& builder) {
+  const report::Trace trace = report::run_trace(evaluation);
+  for (report::TrackId track = 0; track < trace.tracks.size(); ++track) {
+    std::vector<Sample> samples;
+    for (const report::TraceSample& sample : trace.samples) {
+      if (sample.counter == track) {
+        samples.push_back({sample.at.ns, sample.value});
+      }
+    }
+    if (!samples.empty()) {
+      builder.counter(trace.tracks[track].name, trace.tracks[track].unit, std::move(samples), job);
+    }
+  }
+  std::vector<Sample> productive;
+  for (const report::ShareSample& sample : report::productive_over_time(evaluation)) {
+    productive.push_back({sample.from.ns, sample.share});
+  }
+  builder.counter("productive share so far", "", std::move(productive), job);
+}
+
 Level run_level(const report::Evaluation& evaluation) {
   StoreBuilder builder;
   const RowId job = builder.group("job");
@@ -99,11 +123,7 @@ Level run_level(const report::Evaluation& evaluation) {
   for (std::size_t lane = 0; lane < rows.size(); ++lane) {
     rows[lane] = builder.row(report::kRunLaneNames[lane], job);
   }
-  std::vector<Sample> productive;
-  for (const report::ShareSample& sample : report::productive_over_time(evaluation)) {
-    productive.push_back({sample.from.ns, sample.share});
-  }
-  builder.counter("productive share so far", "", std::move(productive), job);
+  add_run_counters(evaluation, job, builder);
   const std::vector<run::PlannedCause>& causes = evaluation.plan->causes;
   for (const run::RunInterval& interval : evaluation.timeline.intervals()) {
     const auto cause = static_cast<std::size_t>(interval.cause);

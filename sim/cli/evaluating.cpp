@@ -124,6 +124,7 @@ void evaluate_file(InputFile& file,
   request.ticks = needs.ticks;
   request.timeline_trial = needs.timeline_trial;
   request.operations = needs.operations;
+  request.operation_timeline = needs.operation_timeline;
   request.stop = watch.token();
   request.progress = [&progress](std::int64_t done, std::int64_t all) {
     progress.update(done, all);

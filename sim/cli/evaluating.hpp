@@ -54,6 +54,7 @@ struct EvaluationNeeds {
   bool ticks = false;
   std::uint32_t timeline_trial = 0;
   bool operations = false;
+  bool operation_timeline = false;
 };
 
 // Fills `evaluation`, or `problem` and `code`. Throws Error(interrupted) after Ctrl-C.

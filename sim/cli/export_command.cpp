@@ -16,6 +16,7 @@
 #include "sim/report/csv_report.hpp"
 #include "sim/report/json_lines.hpp"
 #include "sim/report/json_report.hpp"
+#include "sim/report/operation_trace.hpp"
 #include "sim/report/perfetto_trace.hpp"
 #include "sim/report/run_trace.hpp"
 #include "sim/report/step_picture.hpp"
@@ -43,11 +44,13 @@ std::string whole_json(const report::Evaluation& evaluation) {
   return report::to_json(evaluation);
 }
 
-constexpr std::array<Export, 15> kExports = {{
+constexpr std::array<Export, 18> kExports = {{
     {"chrome-trace", "step", nullptr, report::step_trace, report::to_chrome_trace},
     {"chrome-trace", "run", nullptr, report::run_trace, report::to_chrome_trace},
+    {"chrome-trace", "operations", nullptr, report::operation_trace, report::to_chrome_trace},
     {"perfetto", "step", nullptr, report::step_trace, report::to_perfetto_trace},
     {"perfetto", "run", nullptr, report::run_trace, report::to_perfetto_trace},
+    {"perfetto", "operations", nullptr, report::operation_trace, report::to_perfetto_trace},
     {"csv", "metrics", report::metrics_csv},
     {"csv", "ledger", report::ledger_csv},
     {"csv", "memory", report::memory_csv},
@@ -56,6 +59,7 @@ constexpr std::array<Export, 15> kExports = {{
     {"jsonl", "memory", report::memory_lines},
     {"jsonl", "step", nullptr, report::step_trace, report::to_json_lines},
     {"jsonl", "run", nullptr, report::run_trace, report::to_json_lines},
+    {"jsonl", "operations", nullptr, report::operation_trace, report::to_json_lines},
     {"json", "all", whole_json},
     {"svg", "step", report::step_svg},
     {"svg", "schedule", report::schedule_svg},
@@ -91,7 +95,8 @@ std::string_view missing_part(const Export& wanted, const report::Evaluation& ev
   if (wanted.what == "run" && !evaluation.run) {
     return "there is no run to export: the scenario has no `training:`";
   }
-  const bool shows_step = wanted.what == "step" || wanted.what == "schedule";
+  const bool shows_step =
+      wanted.what == "step" || wanted.what == "schedule" || wanted.what == "operations";
   if (shows_step && evaluation.step.given) {
     return "there is no step to export: the scenario states its time";
   }
@@ -126,7 +131,8 @@ ExitCode export_file(const ExportOptions& options) {
                 {.levers = wanted.format == "json",
                  .timelines = timeline,
                  .ticks = wanted.what == "schedule",
-                 .timeline_trial = options.trial},
+                 .timeline_trial = options.trial,
+                 .operation_timeline = wanted.what == "operations"},
                 watch);
   if (!file.evaluation) {
     return file.code;
@@ -163,9 +169,10 @@ void add_export_command(CLI::App& app, Action& action) {
       ->add_option(
           "--what",
           options->what,
-          "perfetto, chrome-trace: step (default), run; svg: step (default), schedule (its "
-          "order in ticks of a layer, without hardware); csv: metrics (default), ledger, "
-          "memory; jsonl: these, and step and run as traces")
+          "perfetto, chrome-trace: step (default), run, operations (what runs within the tasks of "
+          "the step); svg: step (default), schedule (its order in ticks of a layer, without "
+          "hardware); csv: metrics (default), ledger, memory; jsonl: these, and step, run and "
+          "operations as traces")
       ->type_name("PART");
   command->add_option("--trial", options->trial, "Trial of the run to trace (default 0)")
       ->type_name("N");
