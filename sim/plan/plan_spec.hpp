@@ -2,22 +2,22 @@
 
 // What does the user want planned? Axes to search, what counts, and what must hold.
 //
-// axis              | values of a scenario            | automatic: every value that can be valid
-// ------------------|---------------------------------|--------------------------------------------
-// gpu               | cluster.gpu                     | as the scenario states it
-// nodes             | cluster.nodes                   | as the scenario states it
-// global_batch      | batch.global                    | as the scenario states it
-// pipeline          | layout.pipeline                 | up to layers + 2
-// schedule          | layout.schedule                 | none, 1f1b, interleaved and the scenario's
-// own virtual_stages    | layout.virtual_stages           | what the schedule takes tensor |
-// layout.tensor                   | divisors of the heads context           | layout.context |
-// divisors of the sequence expert            | layout.expert                   | divisors of the
-// experts expert_tensor     | layout.expert_tensor            | 1 and tensor sequence_parallel |
-// layout.sequence_parallel        | both, with tensor above 1 micro             | batch.micro |
-// divisors of global / data recompute         | recompute, in flow style        | none, selective,
-// full, {layers: 1, 2, 4, ...} sharding          | layout.sharding                 | all
-// shard_group       | layout.shard_group              | the whole group; of hsdp every part of it
-// offload           | none, or words joined by +      | none and what the scenario offloads
+// axis                   | values of a scenario            | automatic: what can be valid
+// -----------------------|---------------------------------|-------------------------------------
+// gpu, nodes             | cluster.gpu, .nodes             | as the scenario states it
+// global_batch           | batch.global                    | as the scenario states it
+// pipeline               | layout.pipeline                 | up to layers + 2
+// schedule               | layout.schedule                 | none, 1f1b, interleaved, its own
+// virtual_stages         | layout.virtual_stages           | what the schedule takes
+// tensor                 | layout.tensor                   | divisors of the heads
+// context                | layout.context                  | divisors of the sequence
+// expert, expert_tensor  | layout.expert, .expert_tensor   | divisors; 1 and tensor
+// sequence_parallel      | layout.sequence_parallel        | both, with tensor above 1
+// micro                  | batch.micro                     | divisors of global / data
+// recompute              | recompute, in flow style        | none, selective, full, {layers: 2^k}
+// sharding               | layout.sharding                 | all
+// shard_group            | layout.shard_group              | the whole; of hsdp every part
+// offload                | none, or words joined by +      | none and what the scenario offloads
 //
 // Offload words: optimizer, parameters (both in host memory), activations (all of them).
 
