@@ -12,8 +12,8 @@
 #include "calibrate/measure/replay_timer.hpp"
 #include "calibrate/sweep/bench.hpp"
 #include "kernels/device/device_info.hpp"
-#include "kernels/nvml/nvml.hpp"
 #include "kernels/device/stream.hpp"
+#include "kernels/nvml/nvml.hpp"
 
 namespace orrery::calibrate {
 

@@ -28,8 +28,8 @@
 
 #include "calibrate/samples/sample.hpp"
 #include "calibrate/sweep/stopping_rule.hpp"
-#include "kernels/nvml/nvml.hpp"
 #include "kernels/device/runnable.hpp"
+#include "kernels/nvml/nvml.hpp"
 #include "sim/base/units.hpp"
 
 namespace orrery::calibrate {

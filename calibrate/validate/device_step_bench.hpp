@@ -19,8 +19,8 @@
 
 #include "calibrate/measure/device_bench.hpp"
 #include "calibrate/validate/step_bench.hpp"
-#include "kernels/nvml/nvml.hpp"
 #include "kernels/device/stream.hpp"
+#include "kernels/nvml/nvml.hpp"
 
 namespace orrery::calibrate {
 

@@ -17,7 +17,7 @@ bool has_value(const ArgumentInfo& option) {
 struct Position {
   const CommandInfo* command = nullptr;
   const ArgumentInfo* awaited = nullptr;  // option whose value comes now
-  std::set<std::string> given = {};            // names of options
+  std::set<std::string> given = {};       // names of options
   std::size_t arguments = 0;              // positional ones
   bool only_arguments = false;            // after --
 };

@@ -28,6 +28,7 @@ TEST(JsonReport, HasExactlyTheKeysOfTheSchema) {
   EXPECT_EQ(json["schema"], "orrery-evaluation/1");
   EXPECT_EQ(keys_of(json),
             (std::set<std::string>{"schema",
+                                   "calibration",
                                    "bill",
                                    "causes",
                                    "scenario",
