@@ -24,7 +24,7 @@ elseif(NOT CMAKE_CUDA_COMPILER)
 else()
   set(CMAKE_CUDA_ARCHITECTURES ${ORRERY_CUDA_ARCHITECTURES})
   if(ORRERY_CCACHE)
-    set(CMAKE_CUDA_COMPILER_LAUNCHER ${ORRERY_CCACHE})
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${ORRERY_LAUNCHER})
   endif()
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 20)  # not before: CMake 3.25 tests the compiler with it before it knows it
