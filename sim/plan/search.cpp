@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -150,9 +151,10 @@ class Searcher {
           fitting_.begin(), fitting_.end(), [](const Estimated& a, const Estimated& b) {
             return before(a.ranked, b.ranked);
           });
-      if (winner != fitting_.end()) {
-        find_misses(std::move(large_), winner->ranked.score);
-      }
+      // Where nothing fits, what is least short of memory is all there is to say.
+      find_misses(std::move(large_),
+                  winner != fitting_.end() ? winner->ranked.score
+                                           : std::numeric_limits<double>::infinity());
     }
     finish();
     return std::move(result_);

@@ -7,7 +7,7 @@
 //   roof(x)   = min(x * memory bandwidth, dense peak of the data type);  ridge = peak / bandwidth
 //
 // symbol    | meaning                                                   | unit      | origin
-// ----------|-----------------------------------------------------------|-----------|---------------
+// ----------|-----------------------------------------------------------|-----------|--------------
 // FLOP      | of the operation in one step, as the kernel computes it   | FLOP      | operations
 // bytes     | that must cross the memory interface once                 | byte      | operations
 // time      | of the operation in one step, its exposed part            | s         | operations

@@ -102,6 +102,7 @@ const Arrows& arrows() {
         "validate",
         "report",
         "trace",
+        "*yaml/scalar.hpp",
         "*_spec.hpp",
         "*_result.hpp"}},
   };

@@ -30,7 +30,7 @@ constexpr std::size_t kMaxFileBytes = std::size_t{1} << 26U;
 
 bool is_text(const fs::path& path) {
   static const std::set<std::string> extensions = {
-      "", ".cmake", ".cpp", ".cu", ".cuh", ".hpp", ".json", ".md", ".svg", ".txt", ".yaml"};
+      "", ".cmake", ".cpp", ".cu", ".cuh", ".hpp", ".json", ".md", ".svg", ".txt", ".yaml", ".yml"};
   return extensions.contains(path.extension().string());
 }
 

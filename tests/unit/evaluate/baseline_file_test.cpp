@@ -64,7 +64,7 @@ TEST(BaselineFile, TolerancesComeBackAsTheyWere) {
   Baseline written = {.exact = 0.07, .statistical = 0.0033, .decide_point = true};
   written.tolerances["mfu"] = {.relative = 0.01, .absolute = 0.002};
   written.tolerances["cost_usd"] = {.any = true};
-  BaselineScenario scenario = {.file = "a.yaml", .fits = false};
+  BaselineScenario scenario = {.file = "a.yaml", .sha256 = "0123", .fits = false};
   scenario.tolerances["step_time_s"] = {.absolute = 0.25};
   written.scenarios.push_back(scenario);
   const Baseline read = parsed(to_yaml(written));
@@ -92,9 +92,10 @@ TEST(BaselineFile, NamesOfExpectationsServeAsWell) {
 
 TEST(BaselineFile, EveryMistakeIsNamedWithItsPlace) {
   const std::string head = "format: orrery-baseline/1\n";
-  EXPECT_EQ(problem("{}"), "base.yaml:1:1: error: format: is missing (for example orrery/1)");
+  EXPECT_EQ(problem("{}"),
+            "base.yaml:1:1: error: format: is required but missing (a text such as `abc`)");
   EXPECT_EQ(problem(head + "decide: maybe\n"),
-            "base.yaml:2:9: error: decide: `maybe` is not known (interval, point)");
+            "base.yaml:2:9: error: decide: `maybe` is not known (allowed: interval, point)");
   EXPECT_EQ(problem(head + "tolerances: {mfu: -1%}\n").find("base.yaml:2:19: error: "), 0U);
   EXPECT_EQ(problem(head + "tolerances: {mfu: {absolute: -1}}\n"),
             "base.yaml:2:30: error: tolerances.mfu.absolute: `-1` is too small (at least 0)");
