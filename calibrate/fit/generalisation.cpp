@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/base/quantile.hpp"
+
 namespace orrery::fit {
 
 namespace {
@@ -15,12 +17,6 @@ bool same_attention(const FitKey& key, const SoftwareProfile& a, const SoftwareP
   const bool of_attention = key.key == "attention_efficiency" || key.key == "score_passes" ||
                             key.key == "softmax_fallback_passes";
   return !of_attention || a.attention == b.attention;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
 }
 
 bool named(const std::vector<std::string>& names, const std::string& name) {
@@ -170,7 +166,7 @@ SoftwareProfile shared_defaults(const SoftwareProfile& start,
     }
     const Source source{SourceKind::assumed, "median of the other stacks"};
     if (!values.empty()) {
-      key->set(result, from_scale(*key, median(std::move(values))), source);
+      key->set(result, from_scale(*key, median_of(std::move(values))), source);
     } else if (key->neutral) {
       key->set(result, *key->neutral, source);
     }

@@ -4,21 +4,13 @@
 
 #include <algorithm>
 
+#include "sim/base/text.hpp"
+
 namespace orrery::fit {
 
 namespace {
 
 constexpr std::size_t kColumns = 100;
-
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 struct Block {
   std::size_t first = 0;

@@ -8,6 +8,7 @@
 
 #include "calibrate/import/check_rows.hpp"
 #include "sim/base/format.hpp"
+#include "sim/base/quantile.hpp"
 #include "sim/cost/collective.hpp"
 
 namespace orrery::calibration_import {
@@ -67,12 +68,6 @@ bool preferred(const Kind& a, const Kind& b) {
         rank_in(kTypeOrder, kind.first), rank_in(kRedopOrder, kind.second), kind);
   };
   return order(a) < order(b);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
 }
 
 void add_facts(const std::vector<Fact>& facts, ImportedTable& imported) {
@@ -140,7 +135,7 @@ ImportedTable table_of(const std::vector<Sample>& samples,
   }
   for (const auto& [size, values] : times) {
     imported.table.points.push_back(
-        {bytes(static_cast<double>(size)), microseconds(median(values))});
+        {bytes(static_cast<double>(size)), microseconds(median_of(values))});
   }
   imported.table.narrow = is_narrow(samples.front());
   imported.table.source = {SourceKind::measured, citation_of(*first, imported, in_place)};

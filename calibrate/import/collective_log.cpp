@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "sim/base/text.hpp"
+
 namespace orrery::calibration_import {
 
 namespace {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "calibrate/import/log_text.hpp"
+#include "sim/base/text.hpp"
 
 namespace orrery::calibration_import {
 

@@ -50,7 +50,6 @@ struct PrintedNumber {
                                                          std::string_view marker);
 
 [[nodiscard]] std::string_view trimmed(std::string_view text);
-[[nodiscard]] std::string lower_case(std::string_view text);
 
 // The part of a path behind the last slash.
 [[nodiscard]] std::string_view base_name(std::string_view path);

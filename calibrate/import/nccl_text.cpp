@@ -6,6 +6,7 @@
 
 #include "calibrate/import/formats.hpp"
 #include "calibrate/import/result_columns.hpp"
+#include "sim/base/text.hpp"
 
 namespace orrery::calibration_import {
 

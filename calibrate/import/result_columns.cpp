@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "sim/base/text.hpp"
+
 namespace orrery::calibration_import {
 
 namespace {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "calibrate/import/gpu_name.hpp"
+#include "sim/base/text.hpp"
 #include "sim/yaml/kinds.hpp"
 
 namespace orrery::calibration_import {

@@ -6,6 +6,7 @@
 
 #include "calibrate/samples/summary.hpp"
 #include "calibrate/validate/simulated_step.hpp"
+#include "sim/base/quantile.hpp"
 
 namespace orrery::calibrate {
 
@@ -138,10 +139,7 @@ std::vector<ComparedLayer> layers_of(const std::vector<ComparedStep>& steps) {
 
 double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  const double rank = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(rank);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (rank - static_cast<double>(below)) * (values[above] - values[below]);
+  return quantile_of_sorted(values, share);
 }
 
 std::optional<double> largest(const std::vector<double>& values) {
@@ -315,10 +313,6 @@ StepValidation compare_steps(const ValidationRecord& record,
   }
   add_gates(validation);
   return validation;
-}
-
-double median_of(std::vector<double> values) {
-  return values.empty() ? 0.0 : quantile(std::move(values), 0.5);
 }
 
 bool passed(const StepValidation& validation) {

@@ -105,9 +105,6 @@ struct StepValidation {
                                            const hardware::GpuProfile& gpu,
                                            const std::vector<TorchStep>& torch);
 
-// Of no value: 0.
-[[nodiscard]] double median_of(std::vector<double> values);
-
 [[nodiscard]] bool passed(const StepValidation& validation);
 
 // `all`: every kernel, not only products and the worst of the rest.

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "sim/base/text.hpp"
+
 namespace orrery::timeline {
 
 namespace {
@@ -59,16 +61,6 @@ std::vector<TrackId> tracks_of(const Store& store, const std::vector<RowId>& row
     }
   }
   return tracks;
-}
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return lower(c); });
-  return out;
 }
 
 template <typename Key>
@@ -128,11 +120,11 @@ SearchResult search(const Store& store,
   if (text.empty()) {
     return result;
   }
-  const std::string wanted = lower(text);
+  const std::string wanted = lower_case(text);
   std::vector<bool> matches;
   matches.reserve(store.names().size());
   for (const std::string& name : store.names()) {
-    matches.push_back(lower(name).find(wanted) != std::string::npos);
+    matches.push_back(lower_case(name).find(wanted) != std::string::npos);
   }
   if (std::find(matches.begin(), matches.end(), true) == matches.end()) {
     return result;

@@ -1,9 +1,10 @@
 #include "sim/cli/complete.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <set>
+
+#include "sim/base/text.hpp"
 
 namespace orrery::cli {
 
@@ -60,10 +61,7 @@ Position position_after(const CommandInfo& program, const std::vector<std::strin
 
 // "GPU" -> "gpus", "RECOVERY" -> "recovery": the lists of the catalogue are plurals, mostly.
 std::vector<Candidate> words_of_value(const std::string& value, const WordLists& words) {
-  std::string list = value;
-  std::transform(list.begin(), list.end(), list.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
+  const std::string list = lower_case(value);
   std::vector<Candidate> found = words(list + "s");
   return found.empty() ? words(list) : found;
 }

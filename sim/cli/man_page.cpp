@@ -6,6 +6,8 @@
 #include <cctype>
 #include <vector>
 
+#include "sim/base/text.hpp"
+
 namespace orrery::cli {
 
 namespace {
@@ -36,16 +38,6 @@ std::string upper(std::string text) {
     return static_cast<char>(std::toupper(c));
   });
   return text;
-}
-
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 std::string section(std::string_view title) {

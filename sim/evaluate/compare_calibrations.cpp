@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/base/format.hpp"
+#include "sim/base/quantile.hpp"
 #include "sim/yaml/document.hpp"
 
 namespace orrery::evaluate {
@@ -45,12 +46,6 @@ std::map<std::string, const CalibrationSample*> by_key(const CalibrationProfile&
     found[key_of(sample)] = &sample;
   }
   return found;
-}
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
 }
 
 // `cases` are sorted: the slowest of each group comes first.

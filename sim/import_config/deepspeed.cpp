@@ -5,9 +5,9 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
 
+#include "sim/base/text.hpp"
 #include "sim/import_config/readers.hpp"
 
 namespace orrery::import_config {
@@ -138,10 +138,7 @@ void read_optimizer(Import& import) {
   if (!type) {
     return;
   }
-  std::string name = *type;
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
-    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  });
+  const std::string name = lower_case(*type);
   const SourceItem& item = *import.keys.find("optimizer.type");
   if (name == "adam" || name == "adamw" || name == "fusedadam") {
     import.draft.set("precision.optimizer.name", "adamw", read_from(item));

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/text.hpp"
+
 namespace orrery::import_config {
 
 namespace {
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 // Any text for each `*`, whatever the case; linear in the text for one star, and patterns have few.
 bool matches(std::string_view pattern, std::string_view text) {
@@ -21,7 +19,7 @@ bool matches(std::string_view pattern, std::string_view text) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;
       mark = t;
-    } else if (p < pattern.size() && lower(pattern[p]) == lower(text[t])) {
+    } else if (p < pattern.size() && lower_case(pattern[p]) == lower_case(text[t])) {
       ++p;
       ++t;
     } else if (star != std::string_view::npos) {

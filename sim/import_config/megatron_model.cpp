@@ -4,19 +4,13 @@
 
 #include <algorithm>
 
+#include "sim/base/text.hpp"
 #include "sim/import_config/layer_patterns.hpp"
 #include "sim/import_config/megatron_keys.hpp"
 
 namespace orrery::import_config {
 
 namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  });
-  return text;
-}
 
 void copy(MegatronKeys& keys, std::string_view name, std::string_view target) {
   copy_count(keys.import, keys.path(name), target);
@@ -31,7 +25,7 @@ void read_activation(MegatronKeys& keys) {
   std::string named_by;
   for (const std::string_view key : {"activation", "activation_func"}) {
     if (const auto text = keys.import.keys.text(keys.path(key))) {
-      name = lower(*text);
+      name = lower_case(*text);
       named_by = key;
     }
   }
@@ -70,7 +64,7 @@ void read_norm_and_biases(MegatronKeys& keys) {
   Draft& draft = keys.import.draft;
   SourceKeys& source = keys.import.keys;
   const auto norm = source.text(keys.path("normalization"));
-  const bool rms = norm && lower(*norm).find("rms") != std::string::npos;
+  const bool rms = norm && lower_case(*norm).find("rms") != std::string::npos;
   draft.set("model.norm",
             rms ? "rms_norm" : "layer_norm",
             norm ? read_from(*keys.find("normalization")) : default_of(keys.import, "LayerNorm"));

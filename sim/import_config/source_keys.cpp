@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "sim/base/text.hpp"
+
 namespace orrery::import_config {
 
 namespace {
@@ -25,14 +27,6 @@ std::string normalised(std::string_view name) {
   std::string path(name);
   std::replace(path.begin(), path.end(), '-', '_');
   return path;
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) {
-    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  });
-  return result;
 }
 
 std::optional<double> parse_double(std::string_view text) {
@@ -223,7 +217,7 @@ std::optional<bool> SourceKeys::flag(std::string_view path) {
   }
   constexpr std::array<std::string_view, 4> kTrue = {"true", "1", "yes", "on"};
   constexpr std::array<std::string_view, 4> kFalse = {"false", "0", "no", "off"};
-  const std::string word = lower(*text);
+  const std::string word = lower_case(*text);
   if (std::find(kTrue.begin(), kTrue.end(), word) != kTrue.end()) {
     return true;
   }

@@ -3,7 +3,8 @@
 #include <fmt/core.h>
 
 #include <array>
-#include <cctype>
+
+#include "sim/base/text.hpp"
 
 namespace orrery::import_config {
 
@@ -168,7 +169,7 @@ std::vector<TorchtitanFlavor> all_flavors() {
 std::string plain(std::string_view text) {
   std::string result;
   for (const char c : text) {
-    result += c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    result += c == '-' ? '_' : lower_case(c);
   }
   return result;
 }

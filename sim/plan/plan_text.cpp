@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sim/base/format.hpp"
+#include "sim/base/text.hpp"
 #include "sim/plan/objective.hpp"
 #include "sim/plan/plan_report.hpp"
 #include "sim/report/difference.hpp"
@@ -201,17 +202,6 @@ void add_traits(const std::vector<const Proposal*>& proposals, sweep::TextTable&
       table.rows[row].push_back(report::printable(proposals[row]->traits[i].value));
     }
   }
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
 }
 
 // A table as lines of a section, cut at the width of the page.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
+#include "sim/base/quantile.hpp"
 #include "sim/run/theory.hpp"
 
 namespace orrery::run {
@@ -36,11 +37,7 @@ Distribution::Distribution(std::vector<double> values) : sorted_(std::move(value
 
 double Distribution::quantile(double q) const {
   ORRERY_CHECK(q >= 0.0 && q <= 1.0 && !sorted_.empty(), "quantile {} of {} values", q, count());
-  const double h = static_cast<double>(sorted_.size() - 1) * q;
-  const auto below = static_cast<std::size_t>(h);
-  const std::size_t above = std::min(below + 1, sorted_.size() - 1);
-  const double part = h - static_cast<double>(below);
-  return sorted_[below] + part * (sorted_[above] - sorted_[below]);
+  return quantile_of_sorted(sorted_, q);
 }
 
 Interval Distribution::ci95_of_quantile(double q) const {

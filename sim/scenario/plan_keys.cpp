@@ -3,13 +3,13 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
 #include <optional>
 
 #include "sim/plan/plan_spec.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
+#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::scenario {
 
@@ -28,28 +28,6 @@ PlanSpec& spec_of(Draft& draft) {
     draft.scenario.plan.emplace();
   }
   return *draft.scenario.plan;
-}
-
-// In flow style, as it would stand behind the key that the axis changes.
-std::string flow_text(const Value& value) {
-  std::string text;
-  switch (value.kind) {
-    case Value::Kind::null:
-      return "null";
-    case Value::Kind::scalar:
-      return value.text;
-    case Value::Kind::sequence:
-      for (const Value& item : value.items) {
-        text += (text.empty() ? "" : ", ") + flow_text(item);
-      }
-      return "[" + text + "]";
-    case Value::Kind::mapping:
-      for (const yaml::Entry& entry : value.entries) {
-        text += (text.empty() ? "" : ", ") + entry.key + ": " + flow_text(entry.value);
-      }
-      return "{" + text + "}";
-  }
-  return text;
 }
 
 // auto, or the values: which of them a scenario takes is checked where the search is made.
@@ -80,7 +58,7 @@ void read_axis(const Value& value,
   choice.mode = AxisChoice::Mode::listed;
   choice.values.clear();
   for (const Value& item : value.items) {
-    choice.values.push_back(flow_text(item));
+    choice.values.push_back(item.kind == Value::Kind::scalar ? item.text : yaml::flow_text(item));
   }
 }
 

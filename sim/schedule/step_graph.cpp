@@ -8,6 +8,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/schedule/data_parallel_stream.hpp"
+#include "sim/schedule/task_kind.hpp"
 #include "sim/schedule/task_writer.hpp"
 #include "sim/schedule/transfers.hpp"
 
@@ -19,20 +20,6 @@ constexpr std::size_t kMostStopsShown = 8;
 
 std::size_t index(int value) {
   return static_cast<std::size_t>(value);
-}
-
-TaskKind task_kind(OpKind kind) {
-  switch (kind) {
-    case OpKind::forward:
-      return TaskKind::forward;
-    case OpKind::backward:
-      return TaskKind::backward;
-    case OpKind::backward_input:
-      return TaskKind::backward_input;
-    case OpKind::backward_weight:
-      return TaskKind::backward_weight;
-  }
-  return TaskKind::forward;
 }
 
 void check_options(const Schedule& schedule, const StepGraphOptions& options) {

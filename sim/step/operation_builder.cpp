@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/schedule/task_kind.hpp"
 #include "sim/step/combined_step.hpp"
 #include "sim/step/operation_names.hpp"
 #include "sim/step/operation_sequences.hpp"
@@ -22,20 +23,6 @@ using schedule::StepTask;
 using schedule::TaskKind;
 
 using PartList = std::vector<TaskPart>;
-
-TaskKind pass_of(OpKind kind) {
-  switch (kind) {
-    case OpKind::forward:
-      return TaskKind::forward;
-    case OpKind::backward:
-      return TaskKind::backward;
-    case OpKind::backward_input:
-      return TaskKind::backward_input;
-    case OpKind::backward_weight:
-      return TaskKind::backward_weight;
-  }
-  return TaskKind::forward;
-}
 
 // Tasks that are made of the same operations.
 struct TaskKey {
@@ -196,7 +183,7 @@ std::uint32_t Builder::add_kind(const StepTask& task, const TaskParts& times) {
                  schedule::kWholeChunk);
         add_pass(kind.parts,
                  chunk_of(task.device, task.backward_chunk),
-                 pass_of(task.backward_kind),
+                 schedule::task_kind(task.backward_kind),
                  schedule::kWholeChunk);
       }
       break;
@@ -265,7 +252,7 @@ void Builder::add_combined(PartList& parts, const StepTask& task) {
   const Chunk forward = chunk_of(task.device, task.chunk);
   const Chunk backward = chunk_of(task.device, task.backward_chunk);
   const bool with_weights = task.backward_kind == OpKind::backward;
-  const TaskKind pass = pass_of(task.backward_kind);
+  const TaskKind pass = schedule::task_kind(task.backward_kind);
   if (backward.layers.has_head) {
     parts.push_back({backward.maker.head().of(pass), kHeadLayer});
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "sim/base/check.hpp"
+#include "sim/schedule/task_kind.hpp"
 #include "sim/step/combined_step.hpp"
 
 namespace orrery::step {
@@ -35,20 +36,6 @@ const Parts& pass_of(const BucketCosts& bucket, TaskKind kind) {
       break;
   }
   ORRERY_CHECK(false, "task kind {} has no cost per bucket", static_cast<int>(kind));
-}
-
-TaskKind kind_of(OpKind kind) {
-  switch (kind) {
-    case OpKind::forward:
-      return TaskKind::forward;
-    case OpKind::backward:
-      return TaskKind::backward;
-    case OpKind::backward_input:
-      return TaskKind::backward_input;
-    case OpKind::backward_weight:
-      return TaskKind::backward_weight;
-  }
-  return TaskKind::forward;
 }
 
 // All buckets of the chunk.
@@ -91,7 +78,7 @@ Parts task_parts(const schedule::StepGraph& graph, const StageCosts& costs, cons
     Parts both = chunk_parts(costs, chunk, TaskKind::forward);
     both.add(chunk_parts(costs,
                          device.chunks[static_cast<std::size_t>(task.backward_chunk)],
-                         kind_of(task.backward_kind)));
+                         schedule::task_kind(task.backward_kind)));
     return both;
   }
   return task.bucket == schedule::kWholeChunk

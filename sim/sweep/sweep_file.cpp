@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/yaml/document.hpp"
+#include "sim/yaml/flow_text.hpp"
 #include "sim/yaml/reader.hpp"
 
 namespace orrery::sweep {
@@ -16,28 +17,6 @@ namespace kind = yaml::kind;
 constexpr std::array<yaml::Choice<Mode>, 3> kModes = {
     {{"grid", Mode::grid}, {"zip", Mode::zip}, {"random", Mode::random}}};
 
-// In flow style, as it would stand behind --vary KEY=.
-std::string flow_text(const Value& value) {
-  std::string text;
-  switch (value.kind) {
-    case Value::Kind::null:
-      return "null";
-    case Value::Kind::scalar:
-      return value.quoted ? "\"" + value.text + "\"" : value.text;
-    case Value::Kind::sequence:
-      for (const Value& item : value.items) {
-        text += (text.empty() ? "" : ", ") + flow_text(item);
-      }
-      return "[" + text + "]";
-    case Value::Kind::mapping:
-      for (const yaml::Entry& entry : value.entries) {
-        text += (text.empty() ? "" : ", ") + entry.key + ": " + flow_text(entry.value);
-      }
-      return "{" + text + "}";
-  }
-  return text;
-}
-
 std::optional<Axis> read_axis(const yaml::Entry& entry, Diagnostics& diagnostics) {
   const Value& value = entry.value;
   if (value.kind == Value::Kind::scalar) {
@@ -45,7 +24,7 @@ std::optional<Axis> read_axis(const yaml::Entry& entry, Diagnostics& diagnostics
   }
   std::vector<std::string> values;
   for (const Value& item : value.items) {
-    values.push_back(flow_text(item));
+    values.push_back(yaml::flow_text(item));
   }
   if (value.kind != Value::Kind::sequence) {
     diagnostics.error(

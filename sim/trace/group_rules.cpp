@@ -1,7 +1,8 @@
 #include "sim/trace/group_rules.hpp"
 
 #include <algorithm>
-#include <cctype>
+
+#include "sim/base/text.hpp"
 
 namespace orrery::trace {
 
@@ -37,8 +38,7 @@ constexpr std::array<Axis, 1> kRest = {Axis::data};
 
 bool has_word(std::string_view text, std::string_view word) {
   return std::search(text.begin(), text.end(), word.begin(), word.end(), [](char a, char b) {
-           return std::tolower(static_cast<unsigned char>(a)) ==
-                  std::tolower(static_cast<unsigned char>(b));
+           return lower_case(a) == lower_case(b);
          }) != text.end();
 }
 

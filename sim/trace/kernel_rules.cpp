@@ -1,8 +1,8 @@
 #include "sim/trace/kernel_rules.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <string>
+
+#include "sim/base/text.hpp"
 
 namespace orrery::trace {
 
@@ -121,14 +121,6 @@ constexpr std::array<KernelRule, 100> kRules = {{
     {"at::native", Work::memory, Operation::none, "PyTorch, the rest"},
     {"triton_", Work::memory, Operation::none, "Inductor's fused kernels"},
 }};
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
-  return lower;
-}
 
 }  // namespace
 

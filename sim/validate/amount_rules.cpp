@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "sim/base/text.hpp"
 #include "sim/run/published_metrics.hpp"
 #include "sim/validate/case_rules.hpp"
 #include "sim/validate/run_case.hpp"

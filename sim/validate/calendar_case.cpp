@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/text.hpp"
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/theory.hpp"

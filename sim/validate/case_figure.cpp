@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "sim/base/text.hpp"
 #include "sim/validate/case_inputs.hpp"
 
 namespace orrery::validate {

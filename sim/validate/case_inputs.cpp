@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "sim/base/text.hpp"
 #include "sim/yaml/scalar.hpp"
 
 namespace orrery::validate {
@@ -112,14 +113,6 @@ bool contains_one(std::string_view name, Stems stems) {
 }
 
 }  // namespace
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return lower;
-}
 
 std::optional<double> CaseInputs::number(Stems stems) const {
   for (const std::string_view stem : stems) {

@@ -100,7 +100,4 @@ class CaseInputs {
   std::vector<std::string> missing_;
 };
 
-// In lower case, ASCII only.
-[[nodiscard]] std::string lower_case(std::string_view text);
-
 }  // namespace orrery::validate

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/text.hpp"
 #include "sim/validate/case_inputs.hpp"
 #include "sim/yaml/scalar.hpp"
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/text.hpp"
 #include "sim/run/recovery_spec.hpp"
 #include "sim/validate/case_rules.hpp"
 #include "sim/validate/fleet_case.hpp"

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/model/presets.hpp"
 #include "sim/validate/row_mapping.hpp"
@@ -22,17 +23,10 @@ using model::Dtype;
 using model::Fp8Scaling;
 using model::ModelSpec;
 
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
-  return text;
-}
-
 // Letters and digits of a model's name, without its release: "Llama-3.1-405B (8 layers)" and
 // "llama3-405b" are both "llama3405b".
 std::string plain_name(std::string_view name) {
-  std::string text = lower_case(std::string(name.substr(0, name.find(" ("))));
+  std::string text = lower_case(name.substr(0, name.find(" (")));
   const std::size_t dot = text.find("3.1");
   if (dot != std::string::npos) {
     text.erase(dot + 1, 2);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sim/base/text.hpp"
 #include "sim/run/published_metrics.hpp"
 #include "sim/validate/case_inputs.hpp"
 #include "sim/validate/whole_runs.hpp"

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/text.hpp"
 #include "sim/validate/case_rules.hpp"
 #include "sim/validate/case_tolerance.hpp"
 #include "sim/validate/data_row.hpp"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/text.hpp"
 #include "sim/validate/case_rules.hpp"
 #include "sim/validate/remarks.hpp"
 #include "sim/validate/run_case.hpp"

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/quantile.hpp"
 #include "sim/validate/validation.hpp"
 
 namespace orrery::validate {
@@ -8,15 +9,6 @@ namespace orrery::validate {
 namespace {
 
 using Rows = std::vector<const ValidationRow*>;
-
-// Linear between order statistics; `sorted` is not empty.
-double quantile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double share = at - static_cast<double>(below);
-  return sorted[below] + share * (sorted[above] - sorted[below]);
-}
 
 Rows trusted(const Rows& rows) {
   Rows kept;
@@ -118,8 +110,8 @@ Statistics statistics_of(const Rows& rows) {
   std::sort(sizes.begin(), sizes.end());
   constexpr double kMedian = 0.5;
   constexpr double kP90 = 0.9;
-  result.median = quantile(sizes, kMedian);
-  result.p90 = quantile(sizes, kP90);
+  result.median = quantile_of_sorted(sizes, kMedian);
+  result.p90 = quantile_of_sorted(sizes, kP90);
   const std::size_t predicted = result.n - result.skipped;
   result.bias = predicted > 0 ? sum / static_cast<double>(predicted) : 0.0;
   return result;

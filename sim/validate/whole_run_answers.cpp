@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/base/text.hpp"
 #include "sim/run/published_metrics.hpp"
 #include "sim/run/theory.hpp"
 #include "sim/validate/calendar_case.hpp"

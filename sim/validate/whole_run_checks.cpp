@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/text.hpp"
 #include "sim/validate/case_inputs.hpp"
 #include "sim/validate/case_tolerance.hpp"
 #include "sim/validate/whole_run_check.hpp"

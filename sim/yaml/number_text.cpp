@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <system_error>
 
+#include "sim/base/text.hpp"
+
 namespace orrery::yaml {
 
 namespace {
@@ -41,18 +43,10 @@ std::size_t exponent_length(std::string_view text) {
   return digits == 0 ? 0 : digits + head;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return result;
-}
-
 bool is_not_finite(std::string_view text) {
   constexpr std::array<std::string_view, 6> kWords = {
       "nan", ".nan", "inf", ".inf", "infinity", "-.inf"};
-  std::string word = lower(text);
+  std::string word = lower_case(text);
   if (word.starts_with('+') || word == "-inf" || word == "-infinity" || word == "-nan") {
     word.erase(0, 1);
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/text.hpp"
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/number_text.hpp"
 #include "sim/yaml/scalar.hpp"
@@ -182,13 +183,10 @@ Parsed<T> refuse(std::string_view text, std::string_view problem, std::string_vi
   return {std::nullopt, fmt::format("{} {}", display(text), problem), std::string(allowed)};
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool equal_but_for_case(std::string_view a, std::string_view b) {
-  return std::equal(
-      a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return lower_case(x) == lower_case(y);
+  });
 }
 
 // What is wrong with a unit that is not in the table, with the nearest right one.

@@ -40,6 +40,9 @@ bool is_picture(const fs::path& path) {
 
 void add_file(Tree& tree, const fs::path& root, const fs::directory_entry& entry) {
   const bool picture = is_picture(entry.path());
+  if (entry.path().filename() == ".git") {
+    return;  // in a further worktree a file that points to the first one
+  }
   if (!entry.is_regular_file() || entry.is_symlink() || !(picture || is_text(entry.path()))) {
     return;
   }

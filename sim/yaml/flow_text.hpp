@@ -1,0 +1,14 @@
+#pragma once
+
+// How does a value of a document stand on one line? In flow style, as it would behind a key or
+// behind `--vary KEY=`: [1, 2], {kind: gdr, ranks: 8}; quoted words keep their quotes.
+
+#include <string>
+
+#include "sim/yaml/document.hpp"
+
+namespace orrery::yaml {
+
+[[nodiscard]] std::string flow_text(const Value& value);
+
+}  // namespace orrery::yaml
