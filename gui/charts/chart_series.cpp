@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "gui/charts/chart_colors.hpp"
 #include "gui/charts/chart_view.hpp"
@@ -14,6 +15,44 @@ namespace {
 
 QVector<double> vector_of(const std::vector<double>& values) {
   return {values.begin(), values.end()};
+}
+
+// A star of five points, one unit from its middle to a point.
+QPainterPath star_path(double radius) {
+  constexpr int kCorners = 10;
+  constexpr double kInner = 0.42;
+  QPolygonF corners;
+  for (int i = 0; i < kCorners; ++i) {
+    const double angle = std::numbers::pi * (0.2 * i - 0.5);
+    const double length = i % 2 == 0 ? radius : radius * kInner;
+    corners << QPointF(length * std::cos(angle), length * std::sin(angle));
+  }
+  QPainterPath path;
+  path.addPolygon(corners);
+  path.closeSubpath();
+  return path;
+}
+
+// Marks differ in shape, so that they are told apart without colour.
+QCPScatterStyle mark_style(PlotMark mark, const QColor& color, const QColor& edge) {
+  constexpr double kDisc = 8.0;
+  constexpr double kCross = 6.0;
+  constexpr double kDiamond = 11.0;
+  constexpr double kStar = 9.0;
+  constexpr double kAsItIs = 6.0;  // paths are drawn at size / 6
+  QColor ground = color;
+  ground.setAlphaF(0.85F);
+  switch (mark) {
+    case PlotMark::cross:
+      return {QCPScatterStyle::ssCross, QPen(color, 1.4), Qt::NoBrush, kCross};
+    case PlotMark::diamond:
+      return {QCPScatterStyle::ssDiamond, QPen(edge, 1.0), QBrush(ground), kDiamond};
+    case PlotMark::star:
+      return {star_path(kStar), QPen(edge, 1.0), QBrush(color), kAsItIs};
+    case PlotMark::disc:
+      break;
+  }
+  return {QCPScatterStyle::ssCircle, QPen(edge, 1.0), QBrush(ground), kDisc};
 }
 
 }  // namespace
@@ -66,7 +105,6 @@ QCPAbstractPlottable* ChartView::add_line(const PlotSeries& series, const QColor
   constexpr double kThick = 2.0;
   constexpr double kThin = 1.4;
   constexpr double kDot = 5.0;
-  constexpr double kPoint = 8.0;
   auto* line = new QCPGraph(keys_of(series), values_of(series));
   line->setData(vector_of(series.x), vector_of(series.y), true);
   line->setName(series.name);
@@ -75,11 +113,7 @@ QCPAbstractPlottable* ChartView::add_line(const PlotSeries& series, const QColor
     line->setLineStyle(QCPGraph::lsStepLeft);
   } else if (series.kind == PlotSeries::Kind::points) {
     line->setLineStyle(QCPGraph::lsNone);
-    QColor edge = palette().color(QPalette::Base);
-    QColor ground = color;
-    ground.setAlphaF(0.85F);
-    line->setScatterStyle(
-        QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(edge, 1.0), QBrush(ground), kPoint));
+    line->setScatterStyle(mark_style(series.mark, color, palette().color(QPalette::Base)));
   } else if (series.marked) {
     line->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, kDot));
   }

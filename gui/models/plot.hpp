@@ -31,6 +31,8 @@ struct PlotAxis {
   bool logarithmic = false;
 };
 
+enum class PlotMark { disc, diamond, star, cross };
+
 struct PlotSeries {
   enum class Kind { line, steps, points, band, bars };
 
@@ -42,6 +44,7 @@ struct PlotSeries {
   std::vector<QString> names = {};  // what is said of each point; empty: its numbers
   double width = 0.75;              // of bars, in x
   bool marked = false;              // a dot at each point of a line
+  PlotMark mark = PlotMark::disc;   // of points
   bool second = false;              // in the second panel
   bool written = false;             // the names of bars stand in them or at their ends
   int hue = -1;                     // place in the colours; -1: that of the series

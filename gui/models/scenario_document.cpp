@@ -91,6 +91,16 @@ ScenarioDocument* ScenarioDocument::duplicate(QObject* parent) const {
   return copy;
 }
 
+ScenarioDocument* ScenarioDocument::derive(const QString& text,
+                                           const QString& title,
+                                           QObject* parent) const {
+  auto* variant = new ScenarioDocument(parent);
+  variant->start_new(text, title);
+  variant->origin_ = origin_;
+  variant->document_.setModified(true);
+  return variant;
+}
+
 QString ScenarioDocument::save() {
   return save_as(path_);
 }

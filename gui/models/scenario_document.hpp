@@ -41,6 +41,11 @@ class ScenarioDocument : public QObject {
   // A copy with the same text and origin, without a path.
   [[nodiscard]] ScenarioDocument* duplicate(QObject* parent) const;
 
+  // The same with another text, which no file holds yet.
+  [[nodiscard]] ScenarioDocument* derive(const QString& text,
+                                         const QString& title,
+                                         QObject* parent) const;
+
   // One undo step. The value stands in the text as it is given here.
   [[nodiscard]] QString set_key(const QString& key, const QString& value);
   [[nodiscard]] QString remove_key(const QString& key);

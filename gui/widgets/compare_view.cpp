@@ -79,6 +79,16 @@ void CompareView::set_candidates(std::vector<Candidate> candidates) {
   compare();
 }
 
+void CompareView::show_only(const QStringList& titles) {
+  left_out_.clear();
+  for (const Candidate& candidate : candidates_) {
+    if (!titles.contains(candidate.title)) {
+      left_out_.push_back(candidate.title);
+    }
+  }
+  set_candidates(std::move(candidates_));
+}
+
 void CompareView::compare() {
   std::vector<Candidate> chosen;
   int pending = 0;

@@ -26,6 +26,9 @@ class CompareView : public QWidget {
   // The first that is ticked is what the others are compared with.
   void set_candidates(std::vector<Candidate> candidates);
 
+  // Ticks the scenarios of these titles and no other.
+  void show_only(const QStringList& titles);
+
   [[nodiscard]] const AnswerTable& differences() const {
     return *differences_;
   }

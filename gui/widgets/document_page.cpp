@@ -11,6 +11,7 @@
 
 #include "gui/widgets/code_editor.hpp"
 #include "gui/widgets/form_view.hpp"
+#include "gui/widgets/plan_panel.hpp"
 
 namespace orrery::gui {
 
@@ -30,6 +31,8 @@ DocumentPage::DocumentPage(ScenarioDocument* document, QWidget* parent)
   sides_->setDocumentMode(true);
   sides_->addTab(editor_, "Text");
   sides_->addTab(form_, "Form");
+  plan_ = new PlanPanel(document, this);
+  sides_->addTab(plan_, "Plan");
   find_bar_ = new QWidget(this);
   disk_bar_ = new QWidget(this);
   build_find_bar(find_bar_);
@@ -57,7 +60,16 @@ DocumentPage::DocumentPage(ScenarioDocument* document, QWidget* parent)
   connect(&job_, &EvaluationJob::failed, this, &DocumentPage::sentence);
   connect(&job_, &EvaluationJob::cancelled, this, [this] { emit sentence("Cancelled."); });
   connect(form_, &FormView::line_wanted, this, [this](int line) { show_line(line, 1); });
+  connect(sides_, &QTabWidget::currentChanged, this, &DocumentPage::side_changed);
+  connect_plan();
   setFocusProxy(editor_);
+}
+
+void DocumentPage::connect_plan() {
+  connect(plan_, &PlanPanel::running_changed, this, &DocumentPage::running_changed);
+  connect(plan_, &PlanPanel::progressed, this, &DocumentPage::progressed);
+  connect(plan_, &PlanPanel::sentence_said, this, &DocumentPage::sentence);
+  connect(plan_, &PlanPanel::scenario_wanted, this, &DocumentPage::scenario_wanted);
 }
 
 void DocumentPage::build_find_bar(QWidget* bar) {
@@ -129,6 +141,12 @@ void DocumentPage::set_live(bool live) {
 void DocumentPage::cancel() {
   pause_.stop();
   job_.cancel();
+  plan_->keep_best();
+}
+
+void DocumentPage::drop() {
+  cancel();
+  plan_->drop();
 }
 
 void DocumentPage::take(const OutcomePtr& outcome) {
@@ -156,8 +174,12 @@ QString DocumentPage::title() const {
   return document_->title();
 }
 
+bool DocumentPage::planning() const {
+  return plan_->running();
+}
+
 bool DocumentPage::running() const {
-  return job_.running();
+  return job_.running() || planning();
 }
 
 void DocumentPage::find() {
@@ -165,6 +187,7 @@ void DocumentPage::find() {
     form_->find();
     return;
   }
+  show_form(false);
   find_bar_->show();
   const QString selected = editor_->textCursor().selectedText();
   if (!selected.isEmpty()) {
@@ -195,6 +218,15 @@ void DocumentPage::show_line(int line, int column) {
 
 void DocumentPage::show_form(bool form) {
   sides_->setCurrentWidget(form ? static_cast<QWidget*>(form_) : editor_);
+}
+
+void DocumentPage::show_plan() {
+  sides_->setCurrentWidget(plan_);
+  plan_->setFocus();
+}
+
+bool DocumentPage::plan_shown() const {
+  return sides_->currentWidget() == plan_;
 }
 
 bool DocumentPage::form_shown() const {

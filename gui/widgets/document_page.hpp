@@ -1,7 +1,7 @@
 #pragma once
 
-// One open scenario: its text and its form side by side as tabs, its answer, and where that stood
-// when the scenario was opened.
+// One open scenario: its text, its form and its plan as tabs, its answer, and where that stood when
+// the scenario was opened.
 //
 // A pause in typing starts an evaluation on a worker thread. The text in memory is the truth: a
 // file that changes or vanishes meanwhile is reported in a bar above the text, never taken
@@ -21,6 +21,7 @@ namespace orrery::gui {
 
 class CodeEditor;
 class FormView;
+class PlanPanel;
 
 class DocumentPage : public QWidget {
   Q_OBJECT
@@ -31,14 +32,19 @@ class DocumentPage : public QWidget {
 
   void evaluate();
   void set_live(bool live);  // evaluate when typing pauses
-  void cancel();
-  void set_baseline();  // what is shown now
+  void cancel();             // the plan keeps the best so far
+  void drop();               // of a page that closes
+  void set_baseline();       // what is shown now
   void find();
   void show_line(int line, int column);
   void show_form(bool form);
 
+  void show_plan();
+
   [[nodiscard]] bool form_shown() const;
-  [[nodiscard]] bool running() const;
+  [[nodiscard]] bool plan_shown() const;
+  [[nodiscard]] bool planning() const;
+  [[nodiscard]] bool running() const;  // evaluates or plans
 
   [[nodiscard]] ScenarioDocument& document() {
     return *document_;
@@ -52,6 +58,10 @@ class DocumentPage : public QWidget {
 
   [[nodiscard]] FormView& form() {
     return *form_;
+  }
+
+  [[nodiscard]] PlanPanel& plan() {
+    return *plan_;
   }
 
   // The newest one with an evaluation; null before the first.
@@ -78,10 +88,13 @@ class DocumentPage : public QWidget {
   void running_changed(bool running);
   void progressed(qint64 done, qint64 all);
   void sentence(const QString& text);
+  void side_changed();
+  void scenario_wanted(const QString& text, const QString& title, bool compare);
 
  private:
   void build_find_bar(QWidget* bar);
   void build_disk_bar(QWidget* bar);
+  void connect_plan();
   void find_next(bool backward);
   void take(const OutcomePtr& outcome);
 
@@ -95,6 +108,7 @@ class DocumentPage : public QWidget {
   QTabWidget* sides_;
   CodeEditor* editor_;
   FormView* form_;
+  PlanPanel* plan_;
   QWidget* find_bar_;
   QLineEdit* find_text_;
   QWidget* disk_bar_;

@@ -21,6 +21,7 @@
 #include "gui/widgets/compare_view.hpp"
 #include "gui/widgets/dashboard_view.hpp"
 #include "gui/widgets/document_page.hpp"
+#include "gui/widgets/plan_panel.hpp"
 #include "gui/widgets/problems_view.hpp"
 #include "gui/widgets/saved_page.hpp"
 #include "gui/widgets/table_view.hpp"
@@ -179,6 +180,13 @@ DocumentPage* MainWindow::add_page(ScenarioDocument* document) {
     constexpr int kShown = 8000;
     statusBar()->showMessage(text, kShown);
   });
+  connect(page, &DocumentPage::side_changed, this, &MainWindow::show_page);
+  connect(page,
+          &DocumentPage::scenario_wanted,
+          this,
+          [this, page](const QString& text, const QString& title, bool compare) {
+            open_plan(page, text, title, compare);
+          });
   page->set_live(live_->isChecked());
   tabs_->addTab(page, document->title());
   update_tab(page);
@@ -237,7 +245,7 @@ bool MainWindow::close_page(DocumentPage* page) {
   if (!may_close(page)) {
     return false;
   }
-  page->cancel();
+  page->drop();
   page->disconnect(this);
   tabs_->removeTab(tabs_->indexOf(page));
   page->deleteLater();
@@ -251,11 +259,12 @@ bool MainWindow::close_page(DocumentPage* page) {
 
 void MainWindow::show_page() {
   DocumentPage* page = current_page();
-  show_docks(page != nullptr);
+  const bool docks = page != nullptr && !page->plan_shown();
+  show_docks(docks);
   update_title();
   update_actions();
-  show_problems(page);
-  if (page == nullptr) {
+  show_problems(docks ? page : nullptr);
+  if (!docks) {
     return;
   }
   const OutcomePtr& answered = page->answered();
@@ -335,7 +344,7 @@ void MainWindow::update_actions() {
   }
   QString state;
   if (running) {
-    state = "Evaluating...";
+    state = page->planning() ? "Planning..." : "Evaluating...";
   } else if (page != nullptr && page->outcome()) {
     state = page->outcome()->evaluation ? "Ready" : "The scenario has problems";
   }

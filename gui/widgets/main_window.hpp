@@ -114,6 +114,12 @@ class MainWindow : public QMainWindow {
   }
 
   void show_compare();
+
+  // A scenario that a plan of this page gave, beside it where `compare`.
+  DocumentPage* open_plan(DocumentPage* from,
+                          const QString& text,
+                          const QString& title,
+                          bool compare);
   void close_tab(int index);
   void set_theme(Theme theme);
 
@@ -136,6 +142,7 @@ class MainWindow : public QMainWindow {
   void build_view_menu();
   void build_help_menu();
   void fill_recent_menu();
+  void save_chart();
   void save_answer();
 
   // main_window_files.cpp

@@ -131,6 +131,18 @@ void MainWindow::update_traces() {
   }
 }
 
+DocumentPage* MainWindow::open_plan(DocumentPage* from,
+                                    const QString& text,
+                                    const QString& title,
+                                    bool compare) {
+  DocumentPage* page = add_page(from->document().derive(text, title, nullptr));
+  if (compare) {
+    show_compare();
+    compare_->show_only({from->title(), page->title()});
+  }
+  return page;
+}
+
 void MainWindow::close_tab(int index) {
   QWidget* widget = tabs_->widget(index);
   if (auto* page = qobject_cast<DocumentPage*>(widget)) {

@@ -15,6 +15,8 @@
 #include "gui/widgets/code_editor.hpp"
 #include "gui/widgets/document_page.hpp"
 #include "gui/widgets/main_window.hpp"
+#include "gui/widgets/plan_panel.hpp"
+#include "gui/widgets/plan_result_view.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/trace_page.hpp"
 #include "gui/widgets/welcome_page.hpp"
@@ -35,6 +37,7 @@ constexpr auto kShortcuts = R"(<table cellpadding="3">
 <tr><td>Ctrl+F</td><td>find in the text, or search the keys of the form</td></tr>
 <tr><td>Ctrl+T</td><td>text and form</td></tr>
 <tr><td>F5, Esc</td><td>evaluate, cancel</td></tr>
+<tr><td>Ctrl+L</td><td>plan: search the best layouts</td></tr>
 <tr><td>Ctrl+B</td><td>take the answer as the baseline of changes</td></tr>
 <tr><td>Ctrl+K</td><td>compare the open scenarios</td></tr>
 <tr><td>Ctrl+E</td><td>save the chart</td></tr>
@@ -68,7 +71,7 @@ void MainWindow::build_file_menu() {
   add("Save &as...", QKeySequence("Ctrl+Shift+S"), [this] { save_as(current_page()); });
   add("&Duplicate", QKeySequence("Ctrl+D"), [this] { duplicate_document(); });
   menu->addSeparator();
-  add("Save &chart...", QKeySequence("Ctrl+E"), [this] { charts_->save_chart(); });
+  add("Save &chart...", QKeySequence("Ctrl+E"), [this] { save_chart(); });
   add("Save answer as &JSON...", {}, [this] { save_answer(); });
   menu->addSeparator();
   menu->addAction(
@@ -83,6 +86,14 @@ void MainWindow::fill_recent_menu() {
   }
   if (recent_menu_->isEmpty()) {
     recent_menu_->addAction("none yet")->setEnabled(false);
+  }
+}
+
+void MainWindow::save_chart() {
+  if (current_page()->plan_shown()) {
+    current_page()->plan().result().save_chart();
+  } else {
+    charts_->save_chart();
   }
 }
 
@@ -144,6 +155,9 @@ void MainWindow::build_run_menu() {
       page->set_live(live);
     }
   });
+  menu->addSeparator();
+  for_documents_.push_back(menu->addAction(
+      "Plan &layouts...", QKeySequence("Ctrl+L"), this, [this] { current_page()->show_plan(); }));
   menu->addSeparator();
   for_documents_.push_back(
       menu->addAction("Take as &baseline", QKeySequence("Ctrl+B"), this, [this] {

@@ -115,6 +115,18 @@ void AnswerTable::fit_columns() {
   horizontalHeader()->setStretchLastSection(true);
 }
 
+void AnswerTable::mark_row(int row) {
+  if (row < 0) {
+    selectionModel()->clear();
+    return;
+  }
+  const QModelIndex at = sorted_.mapFromSource(model_.index(row, 0));
+  if (at.row() != currentIndex().row() || !selectionModel()->isRowSelected(at.row())) {
+    setCurrentIndex(at);
+    selectRow(at.row());
+  }
+}
+
 void AnswerTable::copy_selection() const {
   QString text;
   QModelIndexList rows = selectionModel()->selectedRows();

@@ -18,6 +18,7 @@ class AnswerTable : public QTableView {
   explicit AnswerTable(const QString& name, QWidget* parent = nullptr);
 
   void set(Table table);
+  void mark_row(int row);  // of the table; -1: none
   void copy_selection() const;
   [[nodiscard]] QString save_csv(const QString& path) const;  // a sentence, empty: saved
 

@@ -57,6 +57,11 @@ std::optional<Searched> search_all(const PlanQuestion& question,
   return searched;
 }
 
+// Without a simulation steps are all that is known, and numbers of GPUs.
+void rank_by_step(Objective asked, Plan& plan) {
+  plan.ranked_by = asked == Objective::fewest_gpus ? asked : Objective::step_time;
+}
+
 Plan start_plan(const PlanQuestion& question,
                 const scenario::Scenario& scenario,
                 const Searched& searched) {
@@ -77,9 +82,10 @@ Plan start_plan(const PlanQuestion& question,
                       std::all_of(searched.clusters.begin(),
                                   searched.clusters.end(),
                                   [](const ClusterSearch& one) { return one.found.complete; });
-  plan.ranked_by = plan.searched_all || question.spec.objective == Objective::fewest_gpus
-                       ? question.spec.objective
-                       : Objective::step_time;
+  plan.ranked_by = question.spec.objective;
+  if (!plan.searched_all) {
+    rank_by_step(question.spec.objective, plan);
+  }
   plan.pool = static_cast<std::int64_t>(searched.pool.proposals.size());
   return plan;
 }
@@ -136,8 +142,11 @@ void add_misses(const Searched& searched, Plan& plan) {
   }
 }
 
-void note_interruption(Plan& plan) {
-  if (!plan.searched_all) {
+void note_interruption(bool estimates, Plan& plan) {
+  if (estimates) {
+    plan.notes.emplace_back(
+        "interrupted before a plan was simulated: figures are estimates without failures");
+  } else if (!plan.searched_all) {
     plan.notes.push_back(
         fmt::format("interrupted after {} layouts: the best of those; figures "
                     "are estimates without failures",
@@ -248,10 +257,16 @@ std::optional<Plan> make_plan(const PlanQuestion& question,
   }
   plan.simulated = simulated.count;
   plan.simulated_all = simulated.complete;
+  const bool none = plan.searched_all && !simulated.complete &&
+                    ranking(simulated, searched->pool, question.spec.objective).empty();
+  if (none) {  // stopped before one plan was done: its step is known all the same
+    rank_by_step(question.spec.objective, plan);
+    simulated = unsimulated(*searched, question);
+  }
   PlanQuestion ranked = question;
   ranked.spec.objective = plan.ranked_by;
   finish(ranked, *searched, simulated, points, plan);
-  note_interruption(plan);
+  note_interruption(none, plan);
   plan.diagnostics = diagnostics;
   return plan;
 }

@@ -1,10 +1,10 @@
 #include "sim/plan/search.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <tuple>

@@ -10,9 +10,20 @@ namespace orrery::plan {
 
 namespace {
 
+// "Chosen", or the rank that it came to, or neither.
+std::string verdict_on(const Plan& plan, const Proposal& proposal) {
+  for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
+    if (plan.finalists[i].proposal.tag == proposal.tag) {
+      return i == 0 ? "Chosen" : fmt::format("Ranked {}", i + 1);
+    }
+  }
+  return "Considered";
+}
+
 // One line above everything, unless a directive for editors stands there.
-std::string with_head(std::string text, const Plan& plan) {
-  const std::string head = fmt::format("# Chosen by orrery plan: {} among {} layouts of {}.\n",
+std::string with_head(std::string text, const Plan& plan, const Proposal& proposal) {
+  const std::string head = fmt::format("# {} by orrery plan: {} among {} layouts of {}.\n",
+                                       verdict_on(plan, proposal),
                                        best_words(plan.spec.objective),
                                        plan.counts.layouts,
                                        plan.name);
@@ -68,6 +79,20 @@ std::optional<std::string> with_changes(std::string_view text,
   return edited;
 }
 
+std::optional<std::string> proposal_file(std::string_view text,
+                                         const Plan& plan,
+                                         const Proposal& proposal,
+                                         const std::filesystem::path& path,
+                                         Diagnostics& diagnostics) {
+  auto edited = with_changes(text, proposal.changes, diagnostics);
+  if (!edited) {
+    return std::nullopt;
+  }
+  *edited = with_head(*std::move(edited), plan, proposal);
+  return scenario::load_text(*edited, path.string(), diagnostics) ? std::move(edited)
+                                                                  : std::nullopt;
+}
+
 std::optional<std::string> winner_file(std::string_view text,
                                        const Plan& plan,
                                        const Finalist& chosen,
@@ -78,7 +103,7 @@ std::optional<std::string> winner_file(std::string_view text,
   if (!edited) {
     return std::nullopt;
   }
-  *edited = with_head(*std::move(edited), plan);
+  *edited = with_head(*std::move(edited), plan, chosen.proposal);
   return check(*edited, chosen, path, search, diagnostics) ? std::move(edited) : std::nullopt;
 }
 

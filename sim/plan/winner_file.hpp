@@ -31,4 +31,12 @@ namespace orrery::plan {
                                                      const hardware::ProfileSearch& search,
                                                      Diagnostics& diagnostics);
 
+// The same of a plan that was not evaluated beside the winner: a point of a trade-off, a layout
+// that nearly fits. It must be read as a scenario; nothing is known of its step to compare.
+[[nodiscard]] std::optional<std::string> proposal_file(std::string_view text,
+                                                       const Plan& plan,
+                                                       const Proposal& proposal,
+                                                       const std::filesystem::path& path,
+                                                       Diagnostics& diagnostics);
+
 }  // namespace orrery::plan

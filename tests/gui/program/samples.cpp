@@ -67,12 +67,16 @@ std::string read_text(const QString& path) {
   return file.readAll().toStdString();
 }
 
-std::string printed_json(const QString& path) {
+std::string printed(const QStringList& arguments) {
   QProcess process;
-  process.start(ORRERY_BINARY_DIR "/bin/orrery", {"run", "--json", "--quiet", path});
+  process.start(ORRERY_BINARY_DIR "/bin/orrery", arguments);
   EXPECT_TRUE(process.waitForFinished(kPatience));
   EXPECT_EQ(process.exitCode(), 0) << process.readAllStandardError().toStdString();
   return process.readAllStandardOutput().toStdString();
+}
+
+std::string printed_json(const QString& path) {
+  return printed({"run", "--json", "--quiet", path});
 }
 
 }  // namespace orrery::gui::testing

@@ -4,6 +4,7 @@
 
 #include <QSignalSpy>
 #include <QString>
+#include <QStringList>
 #include <functional>
 #include <string>
 
@@ -21,6 +22,9 @@ namespace orrery::gui::testing {
 
 void write_text(const QString& path, const std::string& text);
 [[nodiscard]] std::string read_text(const QString& path);
+
+// What `orrery` prints with these arguments; the process must end with code 0.
+std::string printed(const QStringList& arguments);
 
 // What `orrery run --json` prints about this file; the process must end with code 0.
 [[nodiscard]] std::string printed_json(const QString& path);

@@ -171,6 +171,27 @@ TEST(MakePlan, KeepsTheBestSoFarWhenItIsStopped) {
   EXPECT_NE(to_text(plan, {}).find("NOTE"), std::string::npos);
 }
 
+// Before one plan is simulated the steps of the best estimates are what is best so far.
+TEST(MakePlan, RanksEstimatesWhenItIsStoppedBeforeAPlanIsSimulated) {
+  PlanQuestion asked = question(small_text() + narrow_block());
+  asked.spec.objective = Objective::cost;
+  std::stop_source source;
+  asked.threads = 1;
+  asked.stop = source.get_token();
+  asked.progress = [&source](Stage stage, std::int64_t, std::int64_t) {
+    if (stage == Stage::simulate) {
+      source.request_stop();
+    }
+  };
+  const Plan plan = plan_of(asked);
+  EXPECT_FALSE(plan.complete());
+  EXPECT_EQ(plan.ranked_by, Objective::step_time);
+  EXPECT_FALSE(plan.finalists.empty());
+  EXPECT_EQ(plan.notes,
+            std::vector<std::string>{"interrupted before a plan was simulated: figures are "
+                                     "estimates without failures"});
+}
+
 TEST(MakePlan, SaysWhatTheObjectiveNeeds) {
   const auto with = [](const std::string& objective, const std::string& text) {
     PlanQuestion asked = question(text + narrow_block());

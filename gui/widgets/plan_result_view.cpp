@@ -1,0 +1,304 @@
+#include "gui/widgets/plan_result_view.hpp"
+
+#include <QComboBox>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QPushButton>
+#include <QScopedValueRollback>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QTextBrowser>
+#include <QVBoxLayout>
+#include <utility>
+
+#include "gui/charts/chart_view.hpp"
+#include "gui/models/text.hpp"
+#include "gui/widgets/table_view.hpp"
+#include "sim/plan/plan_words.hpp"
+
+namespace orrery::gui {
+
+PlanResultView::PlanResultView(QWidget* parent) : QWidget(parent) {
+  title_ = new QLabel(this);
+  title_->setWordWrap(true);
+  title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  QFont strong = font();
+  strong.setBold(true);
+  constexpr double kTitle = 1.15;
+  strong.setPointSizeF(strong.pointSizeF() * kTitle);
+  title_->setFont(strong);
+  lines_ = new QLabel(this);
+  lines_->setWordWrap(true);
+  lines_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  auto* upper = new QSplitter(Qt::Horizontal, this);
+  upper->addWidget(build_chart());
+  upper->addWidget(build_details());
+  upper->setStretchFactor(0, 1);
+  upper->setSizes({640, 360});
+  upper->setChildrenCollapsible(false);
+  build_tables();
+  auto* splitter = new QSplitter(Qt::Vertical, this);
+  splitter->addWidget(upper);
+  splitter->addWidget(tabs_);
+  splitter->setStretchFactor(0, 3);
+  splitter->setStretchFactor(1, 2);
+  splitter->setSizes({380, 280});
+  splitter->setChildrenCollapsible(false);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(6, 6, 6, 0);
+  column->addWidget(title_);
+  column->addWidget(lines_);
+  column->addWidget(splitter, 1);
+}
+
+QWidget* PlanResultView::build_chart() {
+  auto* holder = new QWidget(this);
+  chart_ = new ChartView(holder);
+  chart_->installEventFilter(this);
+  fronts_ = new QComboBox(holder);
+  fronts_->setAccessibleName("Which trade-off is drawn");
+  auto* label = new QLabel("&Trade-off", holder);
+  label->setBuddy(fronts_);
+  auto* save = new QPushButton("Save &chart...", holder);
+  save->setToolTip("PNG, SVG, PDF or CSV");
+  auto* row = new QHBoxLayout;
+  row->addWidget(label);
+  row->addWidget(fronts_);
+  row->addStretch(1);
+  row->addWidget(save);
+  auto* column = new QVBoxLayout(holder);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addLayout(row);
+  column->addWidget(chart_, 1);
+  connect(save, &QPushButton::clicked, this, &PlanResultView::save_chart);
+  connect(fronts_, &QComboBox::activated, this, &PlanResultView::show_front);
+  connect(chart_, &ChartView::point_chosen, this, &PlanResultView::choose_point);
+  return holder;
+}
+
+QWidget* PlanResultView::build_details() {
+  auto* holder = new QWidget(this);
+  details_ = new QTextBrowser(holder);
+  details_->setAccessibleName("The chosen plan");
+  open_ = new QPushButton("&Open as scenario", holder);
+  open_->setToolTip("A new scenario with the keys of this plan; nothing is saved yet");
+  compare_ = new QPushButton("Co&mpare", holder);
+  compare_->setToolTip("Opens it as a scenario, and sets it beside this one");
+  auto* save = new QPushButton("Save pl&an...", holder);
+  save->setToolTip("All of the plan as orrery plan prints it: JSON, CSV or text");
+  auto* row = new QHBoxLayout;
+  for (QPushButton* button : {open_, compare_}) {
+    button->setAutoDefault(true);
+    row->addWidget(button);
+  }
+  row->addStretch(1);
+  row->addWidget(save);
+  auto* column = new QVBoxLayout(holder);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(details_, 1);
+  column->addLayout(row);
+  connect(save, &QPushButton::clicked, this, &PlanResultView::save_plan);
+  connect(open_, &QPushButton::clicked, this, [this] { open(false); });
+  connect(compare_, &QPushButton::clicked, this, [this] { open(true); });
+  return holder;
+}
+
+void PlanResultView::build_tables() {
+  tabs_ = new QTabWidget(this);
+  tabs_->setDocumentMode(true);
+  tabs_->setAccessibleName("Tables of the plan");
+  constexpr std::array<const char*, parts> kNames = {"Ranking", "Trade-off", "Nearly", "Firm"};
+  for (std::size_t i = 0; i < parts; ++i) {
+    auto* page = new QWidget(tabs_);
+    const auto part = static_cast<Part>(i);
+    Shown& shown = tables_[part];
+    shown.caption = new QLabel(page);
+    shown.caption->setWordWrap(true);
+    shown.view = new AnswerTable(kNames[part], page);
+    shown.caption->setContentsMargins(4, 2, 4, 2);
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(shown.caption);
+    column->addWidget(shown.view, 1);
+    tabs_->addTab(page, kNames[part]);
+    connect(shown.view, &AnswerTable::row_marked, this, [this, part](int row) {
+      choose_row(part, row);
+    });
+    connect(shown.view, &AnswerTable::row_chosen, this, [this, part](int row) {
+      choose_row(part, row);
+      open(false);
+    });
+  }
+}
+
+void PlanResultView::show_plan(const PlanPtr& outcome) {
+  outcome_ = outcome;
+  chosen_.reset();
+  const plan::Plan& plan = *outcome->plan;
+  const PlanHeadline headline = plan_headline(plan);
+  title_->setText(headline.title);
+  lines_->setText(headline.lines);
+  fronts_->clear();
+  for (const plan::Front& front : plan.fronts) {
+    fronts_->addItem(front_name(front));
+  }
+  fronts_->setEnabled(fronts_->count() > 1);
+  fill(ranking,
+       ranking_table(plan),
+       plan.trials > 0 && plan.simulated_all && plan.searched_all
+           ? "All plans met the same failures: differences are judged trial by trial (± 95 %). "
+             "Return or a double click opens a plan as a scenario."
+           : "Return or a double click opens a plan as a scenario.");
+  fill(nearly,
+       neighbours_table(plan),
+       plan.neighbours.empty() ? "Nothing faster fails for want of memory alone."
+       : headline.found        ? "Faster, if only they fitted. Return opens the layout that fits."
+                               : "What is least short of memory.");
+  fill(firm,
+       firmness_table(plan),
+       plan.stability.checked ? qt(plan::firm_words(plan)) : QString("This was not checked."));
+  show_front();
+  tabs_->setCurrentIndex(headline.found ? static_cast<int>(ranking) : static_cast<int>(nearly));
+  if (headline.found) {
+    choose(plan.finalists.front().proposal);
+  } else {
+    details_->setPlainText("No plan is chosen.");
+    set_opening(false);
+  }
+}
+
+void PlanResultView::fill(Part part, PlanTable filled, const QString& caption) {
+  const QScopedValueRollback quiet(choosing_, true);
+  tables_[part].data = std::move(filled);
+  tables_[part].caption->setText(caption);
+  tables_[part].view->set(tables_[part].data.table);
+}
+
+const plan::Front* PlanResultView::front() const {
+  const int index = fronts_->currentIndex();
+  return index < 0 ? nullptr : &outcome_->plan->fronts[static_cast<std::size_t>(index)];
+}
+
+void PlanResultView::show_front() {
+  const plan::Front* shown = front();
+  if (shown == nullptr) {
+    plot_ = {};
+    chart_->show_nothing("Nothing is traded: one plan is best in every figure.");
+    fill(trade_off, {}, "Nothing is traded: one plan is best in every figure.");
+    return;
+  }
+  plot_ = front_plot(*outcome_->plan, *shown);
+  chart_->show_plot(plot_.plot);
+  fill(trade_off,
+       trade_off_table(*outcome_->plan, *shown),
+       shown->simulated ? "Simulated plans that no other beats in both figures."
+                        : "Estimates without failures that no other beats in both figures.");
+  if (chosen_) {
+    choose(plan::Proposal(*chosen_));
+  }
+}
+
+void PlanResultView::choose(const plan::Proposal& proposal) {
+  const QScopedValueRollback quiet(choosing_, true);
+  chosen_ = proposal;
+  for (Shown& shown : tables_) {
+    int found = -1;
+    for (std::size_t row = 0; row < shown.data.proposals.size() && found < 0; ++row) {
+      const auto& at = shown.data.proposals[row];
+      found = at && at->tag == proposal.tag ? static_cast<int>(row) : -1;
+    }
+    shown.view->mark_row(found);
+  }
+  const plan::Front* drawn = front();
+  chart_->read_point(drawn != nullptr ? point_of(plot_, *drawn, proposal.tag) : std::nullopt);
+  details_->setHtml(proposal_html(*outcome_->plan, proposal));
+  set_opening(false);
+}
+
+void PlanResultView::choose_row(Part part, int row) {
+  const auto& proposals = tables_[part].data.proposals;
+  const auto index = static_cast<std::size_t>(row);
+  if (!choosing_ && row >= 0 && index < proposals.size() && proposals[index]) {
+    choose(plan::Proposal(*proposals[index]));
+  }
+}
+
+const plan::FrontPoint* PlanResultView::front_point(PlotPoint point) const {
+  const plan::Front* drawn = front();
+  if (drawn == nullptr || point.series >= plot_.points.size()) {
+    return nullptr;
+  }
+  return &drawn->points[plot_.points[point.series][point.index]];
+}
+
+void PlanResultView::choose_point(PlotPoint point) {
+  if (const plan::FrontPoint* at = front_point(point)) {
+    choose(plan::Proposal(at->proposal));
+  }
+}
+
+void PlanResultView::open(bool compare) {
+  if (chosen_ && open_->isEnabled()) {
+    emit open_wanted(*chosen_, compare);
+  }
+}
+
+void PlanResultView::set_opening(bool opening) {
+  open_->setEnabled(chosen_ && !opening);
+  compare_->setEnabled(chosen_ && !opening);
+}
+
+// On a point a double click opens it, and so does Return where it is chosen already.
+bool PlanResultView::eventFilter(QObject* watched, QEvent* event) {
+  if (watched != chart_) {
+    return false;
+  }
+  std::optional<PlotPoint> point;
+  bool again = true;
+  if (event->type() == QEvent::MouseButtonDblClick) {
+    point = chart_->point_at(static_cast<QMouseEvent*>(event)->position());
+  } else if (event->type() == QEvent::KeyPress) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    if (key == Qt::Key_Return || key == Qt::Key_Enter) {
+      point = chart_->read();
+      const plan::FrontPoint* at = point ? front_point(*point) : nullptr;
+      again = at != nullptr && chosen_ && at->proposal.tag == chosen_->tag;
+    }
+  }
+  if (!point || !again || front_point(*point) == nullptr) {
+    return false;
+  }
+  choose_point(*point);
+  open(false);
+  return true;
+}
+
+void PlanResultView::focus_ranking() {
+  tabs_->setCurrentIndex(static_cast<int>(ranking));
+  tables_[ranking].view->setFocus();
+}
+
+void PlanResultView::save_plan() {
+  if (!outcome_) {
+    return;
+  }
+  save_with_dialog(this,
+                   "Save plan",
+                   "plan.json",
+                   "JSON (*.json);;CSV table (*.csv);;Text (*.txt)",
+                   [this](const QString& path) { return save_plan_file(*outcome_->plan, path); });
+}
+
+void PlanResultView::save_chart() {
+  save_with_dialog(this,
+                   "Save chart",
+                   chart_->plot().name,
+                   "PNG image (*.png);;SVG drawing (*.svg);;PDF page (*.pdf);;CSV table (*.csv)",
+                   [this](const QString& path) { return chart_->save(path); });
+}
+
+}  // namespace orrery::gui
