@@ -27,9 +27,18 @@ std::string_view read_log(const LogFile& file, Findings& findings, Diagnostics& 
       return format.name;
     }
   }
+  // A configuration above this is not taken for one (import_config::kMostBytes).
+  constexpr std::size_t kLargestConfiguration = std::size_t{4} << 20U;
+  if (file.text.empty()) {
+    diagnostics.error({file.name}, "", "is empty");
+    return {};
+  }
   diagnostics.error({file.name},
                     "",
-                    "holds no results of a known program",
+                    file.text.size() > kLargestConfiguration
+                        ? "holds no results of a known program, and is too large for a training "
+                          "configuration (4 MiB)"
+                        : "holds no results of a known program",
                     "text, CSV or JSON of nccl-tests, text or JSON of nvbandwidth, or a training "
                     "configuration, see orrery import --help");
   return {};

@@ -64,7 +64,8 @@ bool is_configuration(const std::string& name) {
     return false;
   }
   const std::string text = read_file(name, import_config::kMostBytes);
-  return import_config::recognise(text) || text.find("format: orrery/") != std::string::npos;
+  return import_config::recognise(text) || import_config::is_python(text) ||
+         text.find("format: orrery/") != std::string::npos;
 }
 
 // The words of `import` for the program that reads logs; nothing when they are for this one. What

@@ -130,7 +130,7 @@ ExitCode import_files(const ImportCommand& command) {
 
 constexpr std::string_view kFooter =
     R"(Reads config.json of Hugging Face models, arguments of Megatron-LM (scripts, commands,
-YAML), NeMo YAML, torchtitan TOML and commands, DeepSpeed JSON; the content decides which.
+YAML), NeMo YAML, torchtitan TOML, commands and saved JSON, DeepSpeed JSON; the content decides.
 Several files are combined. What no file says is asked for, what a program does by default and
 what is assumed is listed. Nothing is executed.
 

@@ -12,14 +12,15 @@ namespace orrery::import_config {
 
 namespace {
 
-constexpr std::array<ConfigFormatInfo, 7> kFormats = {
+constexpr std::array<ConfigFormatInfo, 8> kFormats = {
     {{ConfigFormat::hugging_face, "hugging-face", "config.json of a model (Hugging Face)"},
      {ConfigFormat::deepspeed, "deepspeed", "DeepSpeed configuration (JSON)"},
      {ConfigFormat::megatron_args, "megatron-args", "arguments of Megatron-LM (script or command)"},
      {ConfigFormat::megatron_yaml, "megatron-yaml", "arguments of Megatron-LM (YAML)"},
      {ConfigFormat::nemo, "nemo", "NeMo configuration (YAML)"},
      {ConfigFormat::torchtitan, "torchtitan", "torchtitan job configuration (TOML)"},
-     {ConfigFormat::torchtitan_command, "torchtitan-cli", "torchtitan command"}}};
+     {ConfigFormat::torchtitan_command, "torchtitan-cli", "torchtitan command"},
+     {ConfigFormat::torchtitan_saved, "torchtitan-json", "configuration saved by torchtitan"}}};
 
 bool has(std::string_view text, std::string_view piece) {
   return text.find(piece) != std::string_view::npos;
@@ -45,6 +46,9 @@ std::optional<ConfigFormat> recognise_json(std::string_view text) {
                                                       "\"text_config\""};
   if (has(text, "\"traceEvents\"")) {
     return std::nullopt;  // a trace may quote anything
+  }
+  if (has(text, "\"parallelism\"") && has(text, "\"data_parallel_shard_degree\"")) {
+    return ConfigFormat::torchtitan_saved;
   }
   if (has_any(text, kDeepSpeed)) {
     return ConfigFormat::deepspeed;
@@ -82,6 +86,19 @@ bool has_table(std::string_view text, std::string_view name) {
   return false;
 }
 
+// A line that begins with `from a.b import c`, `import a.b`.
+bool has_python_import(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (line.starts_with("import ") || (line.starts_with("from ") && has(line, " import "))) {
+      return true;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
 std::optional<ConfigFormat> recognise_text(std::string_view text) {
   constexpr std::array<std::string_view, 6> kTables = {"[parallelism]",
                                                        "[training]",
@@ -97,6 +114,9 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
                                                          "--hidden-size"};
   constexpr std::array<std::string_view, 4> kTitan = {
       "--parallelism.", "--training.", "--activation_checkpoint.", "--job.config_file"};
+  if (is_python(text) && !has_any(text, kMegatron) && !has_any(text, kTitan)) {
+    return std::nullopt;
+  }
   const bool tables = std::any_of(kTables.begin(), kTables.end(), [text](std::string_view name) {
     return has_table(text, name);
   });
@@ -146,6 +166,13 @@ std::optional<ConfigFormat> find_format(std::string_view name) {
                                    kFormats.end(),
                                    [name](const ConfigFormatInfo& f) { return f.name == name; });
   return found == kFormats.end() ? std::nullopt : std::optional(found->format);
+}
+
+bool is_python(std::string_view text) {
+  constexpr std::string_view kInterpreter = "#!";
+  const std::string_view first = text.substr(0, text.find('\n'));
+  const bool shell = first.starts_with(kInterpreter) && !has(first, "python");
+  return !shell && has_python_import(text);
 }
 
 std::optional<ConfigFormat> recognise(std::string_view text) {

@@ -426,6 +426,25 @@ constexpr std::array<std::string_view, 36> kTorchtitan = {"job.*",
                                                           "float8.*",
                                                           "compile.backend"};
 
+// Written out whatever they are; those of a pipeline are read when there is one.
+constexpr std::array<std::string_view, 16> kTorchtitanSaved = {
+    "profiler.*",
+    "tokenizer*",
+    "dataloader.*",
+    "validator.*",
+    "loss.*",
+    "optimizer.*",
+    "activation_checkpoint.*",
+    "training.mixed_precision_reduce",
+    "training.disable_cuda_graphs",
+    "parallelism.spmd_backend",
+    "parallelism.pipeline_parallel_*",
+    "parallelism.context_parallel_load_balancer",
+    "parallelism.fsdp_reshard_after_forward",
+    "parallelism.enable_sequence_parallel",
+    "parallelism.module_fqns_per_model_part",
+    "override.*"};
+
 template <std::size_t N>
 bool any_matches(const std::array<std::string_view, N>& patterns, std::string_view path) {
   return std::any_of(patterns.begin(), patterns.end(), [path](std::string_view pattern) {
@@ -454,6 +473,8 @@ bool is_known_idle(ConfigFormat format, std::string_view path) {
     case ConfigFormat::torchtitan:
     case ConfigFormat::torchtitan_command:
       return any_matches(kTorchtitan, path);
+    case ConfigFormat::torchtitan_saved:
+      return any_matches(kTorchtitan, path) || any_matches(kTorchtitanSaved, path);
   }
   return false;
 }

@@ -63,7 +63,10 @@ class Importing {
     for (const ConfigFormat format : kFirst) {
       read_format(ordered, {format});
     }
-    read_format(ordered, {ConfigFormat::torchtitan, ConfigFormat::torchtitan_command});
+    read_format(ordered,
+                {ConfigFormat::torchtitan,
+                 ConfigFormat::torchtitan_command,
+                 ConfigFormat::torchtitan_saved});
     read_format(ordered, {ConfigFormat::deepspeed});
     if (!diagnostics_.has_errors()) {
       settle(draft_, pending_, diagnostics_);
@@ -77,6 +80,14 @@ class Importing {
  private:
   std::optional<ConfigFormat> format_of(const ConfigFile& file) {
     const auto format = file.format ? file.format : recognise(file.text);
+    if (!format && is_python(file.text)) {
+      diagnostics_.error({file.name},
+                         "",
+                         "is a program in Python, which is not run",
+                         "what it writes as JSON, YAML or TOML: torchtitan does with "
+                         "--debug.save_config_file FILE.json");
+      return format;
+    }
     if (!format) {
       std::string known;
       for (const ConfigFormatInfo& info : config_formats()) {
@@ -109,6 +120,7 @@ class Importing {
     switch (format) {
       case ConfigFormat::hugging_face:
       case ConfigFormat::deepspeed:
+      case ConfigFormat::torchtitan_saved:
         return parse_json(file.text, file.name, diagnostics_);
       case ConfigFormat::megatron_yaml:
       case ConfigFormat::nemo: {
@@ -173,6 +185,7 @@ class Importing {
         return "NeMo";
       case ConfigFormat::torchtitan:
       case ConfigFormat::torchtitan_command:
+      case ConfigFormat::torchtitan_saved:
         return "torchtitan";
       case ConfigFormat::megatron_args:
       case ConfigFormat::megatron_yaml:
@@ -194,6 +207,7 @@ class Importing {
         return;
       case ConfigFormat::torchtitan:
       case ConfigFormat::torchtitan_command:
+      case ConfigFormat::torchtitan_saved:
         read_torchtitan(import);
         return;
       case ConfigFormat::megatron_args:

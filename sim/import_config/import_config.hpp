@@ -13,18 +13,20 @@
 // megatron-yaml  | the same keys as YAML (MODEL_ARGS, --yaml-cfg)       | the same
 // nemo           | YAML with trainer and model                          | the same, and the nodes
 // torchtitan     | TOML with [parallelism], [training] or [job]         | layout, batch; model by
-// name torchtitan-cli | a command with --module or --training.*              | the same
+//                |                                                      | name
+// torchtitan-cli | a command with --module or --training.*              | the same
+// torchtitan-json| JSON with parallelism.data_parallel_shard_degree     | the same, every layer
 //
 // Several files may be combined; what two of them state must agree. Nothing is executed: of a shell
 // script, assignments, arrays and simple conditions are read, all else is reported.
 //
-// Where a value comes from  | meaning
-// --------------------------|----------------------------------------------------------------------
-// read                      | it stands in a file (converted where the two stacks count
-// differently) derived                   | it follows from values that were read by_default | the
-// file is silent, and the program that reads it takes this value assumed                   | no
-// file says it; printed as an assumption given                     | the caller stated it
-// (ImportOptions::settings)
+// where a value comes from | meaning
+// -------------------------|-----------------------------------------------------------------------
+// read                     | it stands in a file
+// derived                  | it follows from values that were read
+// by_default               | the file is silent, and the program that reads it takes this value
+// assumed                  | no file says it; printed as an assumption
+// given                    | the caller stated it (ImportOptions::settings)
 //
 // What no file says and cannot be assumed is asked for: the key stands in the text without a value,
 // so that the reader of scenarios refuses it, and in ImportResult::asked. Errors of the files go to
@@ -49,7 +51,8 @@ enum class ConfigFormat {
   megatron_yaml,
   nemo,
   torchtitan,
-  torchtitan_command
+  torchtitan_command,
+  torchtitan_saved
 };
 
 struct ConfigFormatInfo {
@@ -65,6 +68,9 @@ struct ConfigFormatInfo {
 
 // By what the text says, never by the name of the file; nothing when it is none of them.
 [[nodiscard]] std::optional<ConfigFormat> recognise(std::string_view text);
+
+// Whether the text is a program in Python, which is not run: it can only say what it has written.
+[[nodiscard]] bool is_python(std::string_view text);
 
 // The largest file that is read.
 inline constexpr std::size_t kMostBytes = std::size_t{4} << 20U;

@@ -41,6 +41,21 @@ std::size_t closing(std::string_view text, std::size_t at, char open, char close
   return text.size();
 }
 
+// Where the blanks begin behind the piece of a value that begins at `at`; a command that was not
+// run stays whole.
+std::size_t piece_end(std::string_view text, std::size_t at) {
+  while (at < text.size() && kBlanks.find(text[at]) == std::string_view::npos) {
+    if (text.substr(at).starts_with("$(")) {
+      at = closing(text, at + 1, '(', ')');
+    } else if (text[at] == '`') {
+      at = std::min(text.find('`', at + 1), text.size() - 1) + 1;
+    } else {
+      ++at;
+    }
+  }
+  return at;
+}
+
 // Whole numbers with + - * / % and parentheses; nothing when it is anything else.
 class Arithmetic {
  public:
@@ -269,7 +284,7 @@ void ShellVariables::put_split(const Variable& variable, const std::string& text
     if (begin > at) {
       end_word(output);
     }
-    const std::size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
+    const std::size_t end = piece_end(text, begin);
     const std::string_view piece = std::string_view(text).substr(begin, end - begin);
     const std::size_t found = script_.find(piece, from);
     const std::size_t before = output.offset;

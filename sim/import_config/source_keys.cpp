@@ -168,7 +168,14 @@ bool SourceKeys::is_unread(std::string_view path) const {
 }
 
 void SourceKeys::error(const SourceItem& item, std::string_view message, std::string_view allowed) {
-  diagnostics_.error(item.where, item.shown, message, allowed);
+  // Two readers of one key say what is wrong with it once.
+  const std::vector<Diagnostic>& said = diagnostics_.all();
+  const bool known = std::any_of(said.begin(), said.end(), [&](const Diagnostic& one) {
+    return one.where == item.where && one.key == item.shown && one.message == message;
+  });
+  if (!known) {
+    diagnostics_.error(item.where, item.shown, message, allowed);
+  }
 }
 
 const std::string* SourceKeys::scalar(SourceItem& item, std::string_view what) {
@@ -204,7 +211,11 @@ std::optional<double> SourceKeys::number(std::string_view path) {
   }
   const std::optional<double> value = parse_double(*text);
   if (!value) {
-    error(*item, fmt::format("{} is no number", yaml::display(*text)));
+    // What a command line states without a value reads as true.
+    const bool bare = *text == "true" && item->shown.starts_with("--");
+    error(*item,
+          bare ? std::string("has no number behind it")
+               : fmt::format("{} is no number", yaml::display(*text)));
   }
   return value;
 }

@@ -1,4 +1,5 @@
-// torchtitan: the TOML of its job_config, and commands with --module, --config and overrides.
+// torchtitan: the TOML of its job_config, commands with --module, --config and overrides, and what
+// it saves itself (torchtitan_saved.hpp).
 //
 // Meaning and defaults of the keys: torchtitan/config/job_config.py before commit 9810191b (TOML)
 // and torchtitan/config/configs.py at b5bcd76c (commands); the split of a pipeline from
@@ -12,6 +13,7 @@
 
 #include "sim/import_config/readers.hpp"
 #include "sim/import_config/torchtitan_flavors.hpp"
+#include "sim/import_config/torchtitan_saved.hpp"
 
 namespace orrery::import_config {
 
@@ -35,13 +37,17 @@ class Torchtitan {
   explicit Torchtitan(Import& import) : import_(import), keys_(import.keys) {}
 
   void read() {
-    command_ = keys_.find("module") != nullptr || keys_.find("config") != nullptr;
+    saved_ = keys_.find("model_spec.name") != nullptr;
+    command_ = saved_ || keys_.find("module") != nullptr || keys_.find("config") != nullptr;
     read_model();
     read_degrees();
     read_pipeline();
     read_batch();
     read_precision();
     read_recompute();
+    if (saved_) {
+      read_saved_remarks(import_);
+    }
     read_run();
     import_.draft.set("software",
                       "torchtitan-fsdp2",
@@ -88,11 +94,17 @@ class Torchtitan {
 
   // `--config llama3_8b` names a function of the module; the flavor stands behind its name.
   void read_model() {
-    const std::string name_key = command_ ? "module" : "model.name";
-    const std::string flavor_key = command_ ? "config" : "model.flavor";
+    const std::string name_key = saved_ ? "model_spec.name" : command_ ? "module" : "model.name";
+    const std::string flavor_key = saved_     ? "model_spec.flavor"
+                                   : command_ ? "config"
+                                              : "model.flavor";
     const auto name = keys_.text(name_key);
     const auto flavor = keys_.text(flavor_key);
     if (!name || !flavor) {
+      return;
+    }
+    if (keys_.find(kSavedLayers) != nullptr) {
+      read_saved_model(import_);
       return;
     }
     std::string wanted = *flavor;
@@ -112,11 +124,12 @@ class Torchtitan {
                       yaml::display(*flavor),
                       known_flavors()));
     }
-    if (command_) {
+    if (command_ && !saved_) {
       import_.draft.note(
           "the settings of the function that --config names are in torchtitan's code: only what "
           "the command states was read; what it leaves to the function takes torchtitan's defaults "
-          "here");
+          "here. `--debug.save_config_file FILE.json` makes torchtitan write all of them, and that "
+          "file can be imported");
     }
   }
 
@@ -274,7 +287,10 @@ class Torchtitan {
   }
 
   void read_batch() {
-    if (command_) {
+    // Tokens in place of sequences, since the summer of 2026.
+    const bool in_tokens = command_ && keys_.find("training.local_batch_size") == nullptr &&
+                           keys_.find("training.seq_len") == nullptr;
+    if (in_tokens) {
       copy_count(import_, "training.max_context_length", "model.sequence_length");
       keep_count(import_,
                  "training.num_tokens_per_microbatch_per_dp_rank",
@@ -287,8 +303,14 @@ class Torchtitan {
                    import_.pending.step_tokens,
                    "batch.global");
       }
-      keep_count(
-          import_, "parallelism.num_pp_microbatches", import_.pending.accumulation, "batch.global");
+      if (pipeline_ > 1) {  // ignored without a pipeline
+        keep_count(import_,
+                   "parallelism.num_pp_microbatches",
+                   import_.pending.accumulation,
+                   "batch.global");
+      } else {
+        static_cast<void>(keys_.take("parallelism.num_pp_microbatches"));
+      }
       return;
     }
     copy_count(import_, "training.seq_len", "model.sequence_length");
@@ -361,6 +383,10 @@ class Torchtitan {
   }
 
   void read_recompute() {
+    if (saved_ && keys_.find("activation_checkpoint.mode") == nullptr) {
+      read_saved_recompute(import_);
+      return;
+    }
     const auto mode = keys_.text("activation_checkpoint.mode");
     const auto option = keys_.text("activation_checkpoint.selective_ac_option");
     const SourceItem* item = keys_.find("activation_checkpoint.mode");
@@ -422,7 +448,8 @@ class Torchtitan {
 
   Import& import_;
   SourceKeys& keys_;
-  bool command_ = false;
+  bool command_ = false;  // the keys of the command line, since February 2026
+  bool saved_ = false;
   std::int64_t tensor_ = 1;
   std::int64_t pipeline_ = 1;
 };

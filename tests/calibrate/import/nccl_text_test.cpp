@@ -292,7 +292,16 @@ TEST(NcclText, SurvivesEveryCutAndRandomDamage) {
 }
 
 TEST(NcclText, RefusesWhatIsNoLog) {
-  for (const std::string text : {"", "hello\n8 processes were started\n", "{\"a\": 1}"}) {
+  Diagnostics nothing;
+  read_text("", nothing, "notes.txt");
+  EXPECT_EQ(to_string(nothing), "notes.txt: error: is empty\n");
+  Diagnostics large;
+  read_text(std::string(std::size_t{5} << 20U, 'x'), large, "notes.txt");
+  EXPECT_TRUE(to_string(large).starts_with(
+      "notes.txt: error: holds no results of a known program, and is too large for a training "
+      "configuration (4 MiB) ("))
+      << to_string(large);
+  for (const std::string text : {"hello\n8 processes were started\n", "{\"a\": 1}"}) {
     Diagnostics diagnostics;
     read_text(text, diagnostics, "notes.txt");
     EXPECT_EQ(to_string(diagnostics),

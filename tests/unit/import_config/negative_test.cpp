@@ -57,6 +57,13 @@ TEST(WrongValues, SayWhatIsNeeded) {
             "a.json:3:3: error: tie_word_embeddings: `perhaps` is neither true nor false\n");
 }
 
+// Two readers ask for the batch.
+TEST(WrongValues, AreSaidOnce) {
+  EXPECT_EQ(
+      problems_of("ds.json", "{\"gradient_accumulation_steps\": -1}", ConfigFormat::deepspeed),
+      "ds.json:1:2: error: gradient_accumulation_steps: `-1` is no whole number from 0 on\n");
+}
+
 // A number that is whole, but far outside of what a scenario takes, is reported where it stands.
 TEST(WrongValues, OutsideOfAScenariosBoundsNameTheirKey) {
   const std::string problems = json_problems(
@@ -134,7 +141,13 @@ TEST(Files, OfUnknownKindsAreRefusedWithTheKnownOnes) {
   EXPECT_EQ(problems_of("notes.txt", "hello\n", std::nullopt),
             "notes.txt: error: is no configuration that is known (--format with one of "
             "hugging-face, deepspeed, megatron-args, megatron-yaml, nemo, torchtitan, "
-            "torchtitan-cli)\n");
+            "torchtitan-cli, torchtitan-json)\n");
+  EXPECT_EQ(problems_of("config_registry.py",
+                        "from torchtitan.trainer import Trainer\n\n\ndef llama3_8b() -> "
+                        "Trainer.Config:\n    num_layers: int = 3\n",
+                        std::nullopt),
+            "config_registry.py: error: is a program in Python, which is not run (what it writes "
+            "as JSON, YAML or TOML: torchtitan does with --debug.save_config_file FILE.json)\n");
   EXPECT_EQ(problems_of("a.yaml", "format: orrery/1\nmodel: {preset: llama3-8b}\n", std::nullopt),
             "a.yaml: error: is a file of Orrery already\n");
 }

@@ -35,6 +35,24 @@ TEST(ShellScripts, FollowVariablesArraysAndArithmetic) {
   EXPECT_EQ(imported.line("layout.pipeline"), 5);
 }
 
+// What the program nvidia-smi would say is not known, and not several words.
+TEST(ShellScripts, DefaultsThatAreCommandsStayUnread) {
+  const Imported imported = import_script(
+      std::string("TP=${TP:-$(nvidia-smi -L | wc -l)}\nPP=`cat stages.txt`\ntorchrun train.py "
+                  "--tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP "
+                  "--context-parallel-size ${CP:-$(echo 2)} ") +
+      kModel + "\n");
+  EXPECT_EQ(imported.problems(), "");
+  for (const char* key : {"layout.tensor", "layout.pipeline", "layout.context"}) {
+    EXPECT_TRUE(imported.asks(key)) << key;
+  }
+}
+
+TEST(ShellScripts, AnOptionWithoutItsNumberIsSaidSo) {
+  EXPECT_EQ(import_script("python train.py --num-layers --hidden-size 4096\n").problems(),
+            "run.sh:1:17: error: --num-layers: has no number behind it\n");
+}
+
 TEST(ShellScripts, TakeTheBranchThatHolds) {
   const std::string script = std::string(R"(
 MODE=fast
