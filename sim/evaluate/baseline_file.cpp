@@ -137,7 +137,7 @@ std::optional<BaselineMetric> read_metric(yaml::MappingReader& from, const std::
 
 BaselineScenario read_scenario(yaml::MappingReader& from) {
   BaselineScenario scenario;
-  scenario.file = from.require_text("file").value_or("");
+  scenario.file = from.require_text("file", "`../scenarios/a.yaml`").value_or("");
   scenario.sha256 = from.optional_text("sha256").value_or("");
   scenario.trials =
       from.optional<kind::Count>("trials", yaml::at_least<std::int64_t>(0)).value_or(0);
@@ -157,12 +157,31 @@ BaselineScenario read_scenario(yaml::MappingReader& from) {
   return scenario;
 }
 
+// A file of another format is refused as a whole: its other keys mean something else.
+bool has_format(yaml::MappingReader& reader) {
+  constexpr std::string_view kMaker = "`orrery check --write-baseline FILE` makes one";
+  if (!reader.valid()) {
+    return false;
+  }
+  if (!reader.has("format")) {
+    reader.error("format",
+                 "is required but missing: this is no baseline",
+                 fmt::format("`format: {}`; {}", kBaselineFormat, kMaker));
+    return false;
+  }
+  const auto format = reader.require_text("format");
+  if (format && *format != kBaselineFormat) {
+    reader.error("format",
+                 yaml::display(*format) + " is no baseline",
+                 fmt::format("{}; {}", kBaselineFormat, kMaker));
+  }
+  return format == kBaselineFormat;
+}
+
 std::optional<Baseline> read_tree(const yaml::Value& root, Diagnostics& diagnostics) {
   Baseline baseline;
   yaml::MappingReader reader(root, diagnostics);
-  const auto format = reader.require_text("format");
-  if (format && *format != kBaselineFormat) {
-    reader.error("format", yaml::display(*format) + " is no baseline", kBaselineFormat);
+  if (!has_format(reader)) {
     return std::nullopt;
   }
   baseline.decide_point = reader.optional_choice("decide", kDecisions).value_or(false);

@@ -432,7 +432,7 @@ std::optional<CalibrationProfile> read_calibration_document(const Value& root,
   CalibrationProfile profile;
   profile.file = file;
   if (reader.require_choice("schema", kSchemas)) {
-    profile.base = reader.require_text("base").value_or("");
+    profile.base = reader.require_text("base", "`h100-sxm-80gb`").value_or("");
     profile.base_where = reader.where("base");
     const auto date = reader.require<kind::Date>("measured_at");
     profile.measured_at = date ? kind::Date::format(*date) : std::string();

@@ -51,7 +51,8 @@ std::optional<MappingReader> coefficient_mapping(MappingReader& parent, std::str
 
 std::optional<CoefficientOrigin> read_origin(MappingReader& coefficient) {
   const std::optional<SourceKind> kind = coefficient.require_choice("source", kSources);
-  std::optional<std::string> citation = coefficient.require_text("citation");
+  std::optional<std::string> citation =
+      coefficient.require_text("citation", "`arXiv 2407.21783, table 4`");
   const std::optional<double> residual = coefficient.optional<yaml::kind::Fraction>("residual");
   const std::optional<ValidRange> range = read_range(coefficient);
   coefficient.finish();

@@ -110,14 +110,14 @@ void check_ranks(MappingReader& reader, const CollectiveTable& table) {
 std::optional<CollectiveTable> read_table(MappingReader& reader, const FileHead& head) {
   const std::int64_t one = 1;
   CollectiveTable table;
-  auto rig = reader.require_text("rig");
-  auto gpu = reader.require_text("gpu");
+  auto rig = reader.require_text("rig", "`east`");
+  auto gpu = reader.require_text("gpu", "`h100-sxm-80gb`");
   const auto operation = reader.require_choice("operation", kOperations);
   const auto ranks = reader.require<kind::Count>("ranks", at_least<std::int64_t>(2));
   const auto nodes = reader.require<kind::Count>("nodes", at_least(one));
   const auto domain = reader.require<kind::Count>("nvlink_domain", at_least(one));
   const auto source = reader.require_choice("source", kSources);
-  auto citation = reader.require_text("citation");
+  auto citation = reader.require_text("citation", "`nccl-tests issue 290`");
   table.narrow = reader.optional<kind::Boolean>("narrow").value_or(false);
   table.nvls = reader.optional<kind::Boolean>("nvls").value_or(false);
   table.sharp = reader.optional<kind::Boolean>("sharp").value_or(false);

@@ -265,8 +265,9 @@ TopLevel read_top_level(MappingReader& root) {
 }
 
 std::optional<GpuProfile> read_keys(MappingReader& reader) {
-  std::optional<std::string> name = reader.require_text("name");
-  std::optional<std::string> full_name = reader.require_text("full_name");
+  std::optional<std::string> name = reader.require_text("name", "`h100-sxm-80gb`");
+  std::optional<std::string> full_name =
+      reader.require_text("full_name", "`NVIDIA H100 SXM5 80 GB`");
   const std::optional<GpuArch> arch = reader.require_choice("arch", kArchitectures);
   const auto sm_count = reader.require<kind::Count>("sm_count", at_least<std::int64_t>(1));
   TopLevel top = read_top_level(reader);

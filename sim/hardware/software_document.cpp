@@ -301,7 +301,7 @@ SoftwareProfile make_profile(Rates rates) {
 }
 
 std::optional<SoftwareProfile> read_keys(MappingReader& reader) {
-  std::optional<std::string> name = reader.require_text("name");
+  std::optional<std::string> name = reader.require_text("name", "`megatron-core`");
   std::optional<std::string> version = reader.require_text("version");
   const auto attention = reader.require_choice("attention", kAttention);
   Rates rates = read_rates(reader, attention);

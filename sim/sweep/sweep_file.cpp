@@ -91,7 +91,7 @@ std::optional<SweepFile> read_sweep_file(std::string_view text,
   SweepFile file;
   yaml::MappingReader reader(*root, diagnostics);
   reader.allow("format");
-  if (const auto scenario = reader.require_text("scenario")) {
+  if (const auto scenario = reader.require_text("scenario", "`llama3-405b-16k.yaml`")) {
     file.scenario = std::filesystem::path(file_name).parent_path() / *scenario;
   }
   if (const Value* vary = reader.take_required("vary", "a mapping", "{capacity.spares: [0, 8]}")) {

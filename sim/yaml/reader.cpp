@@ -230,8 +230,9 @@ std::optional<std::string> MappingReader::optional_text(const KeyNames& names) {
   return text_of(take(names), path_of(names.primary()), *diagnostics_);
 }
 
-std::optional<std::string> MappingReader::require_text(const KeyNames& names) {
-  return text_of(take_required(names, "a text", "`abc`"), path_of(names.primary()), *diagnostics_);
+std::optional<std::string> MappingReader::require_text(const KeyNames& names,
+                                                       std::string_view example) {
+  return text_of(take_required(names, "a text", example), path_of(names.primary()), *diagnostics_);
 }
 
 const std::vector<Value>* MappingReader::optional_sequence(const KeyNames& names) {

@@ -125,9 +125,10 @@ class MappingReader {
                             : read_value<K>(*value, path_of(names.primary()), *diagnostics_, range);
   }
 
-  // Any scalar, kept as text; an empty text is an error.
+  // Any scalar, kept as text; an empty text is an error. `example`: of what could stand there.
   [[nodiscard]] std::optional<std::string> optional_text(const KeyNames& names);
-  [[nodiscard]] std::optional<std::string> require_text(const KeyNames& names);
+  [[nodiscard]] std::optional<std::string> require_text(const KeyNames& names,
+                                                        std::string_view example = "`abc`");
 
   template <typename E, std::size_t N>
   [[nodiscard]] std::optional<E> optional_choice(const KeyNames& names,

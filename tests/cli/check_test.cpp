@@ -134,7 +134,11 @@ TEST_F(CheckTest, BaselinesOfTheWrongShapeSayWhereAndWhat) {
     return finished.err;
   };
   EXPECT_EQ(message("format: orrery/1\n"),
-            "base.yaml:1:9: error: format: `orrery/1` is no baseline (orrery-baseline/1)\n");
+            "base.yaml:1:9: error: format: `orrery/1` is no baseline (orrery-baseline/1; `orrery "
+            "check --write-baseline FILE` makes one)\n");
+  EXPECT_EQ(message("tolerances: {mfuu: 1%}\n"),
+            "base.yaml:1:1: error: format: is required but missing: this is no baseline (`format: "
+            "orrery-baseline/1`; `orrery check --write-baseline FILE` makes one)\n");
   EXPECT_TRUE(has(message("format: orrery-baseline/1\ntolerances: {mfuu: 1%}\n"),
                   "base.yaml:2:14: error: tolerances.mfuu: unknown key"));
   EXPECT_TRUE(has(message("format: orrery-baseline/1\ntolerances: {mfu: 200%}\n"),

@@ -93,7 +93,8 @@ TEST(BaselineFile, NamesOfExpectationsServeAsWell) {
 TEST(BaselineFile, EveryMistakeIsNamedWithItsPlace) {
   const std::string head = "format: orrery-baseline/1\n";
   EXPECT_EQ(problem("{}"),
-            "base.yaml:1:1: error: format: is required but missing (a text such as `abc`)");
+            "base.yaml:1:1: error: format: is required but missing: this is no baseline (`format: "
+            "orrery-baseline/1`; `orrery check --write-baseline FILE` makes one)");
   EXPECT_EQ(problem(head + "decide: maybe\n"),
             "base.yaml:2:9: error: decide: `maybe` is not known (allowed: interval, point)");
   EXPECT_EQ(problem(head + "tolerances: {mfu: -1%}\n").find("base.yaml:2:19: error: "), 0U);

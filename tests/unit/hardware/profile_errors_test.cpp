@@ -59,7 +59,7 @@ TEST(ProfileErrors, AValueWithoutItsSourceIsRefused) {
   EXPECT_EQ(gpu_errors("{value: 8GiB, source: datasheet, citation: sheet}",
                        "{value: 8GiB, source: datasheet}"),
             "tiny.yaml:6:9: error: memory.citation: is required but missing (a text such as "
-            "`abc`)\n");
+            "`arXiv 2407.21783, table 4`)\n");
 }
 
 TEST(ProfileErrors, AProfileCannotSayGiven) {

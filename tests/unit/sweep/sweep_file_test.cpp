@@ -59,7 +59,8 @@ points: 4
 metrics: [godput]
 treads: 1
 )"),
-            "s.yaml:1:1: error: scenario: is required but missing (a text such as `abc`)\n"
+            "s.yaml:1:1: error: scenario: is required but missing (a text such as "
+            "`llama3-405b-16k.yaml`)\n"
             "s.yaml:3:19: error: capacity.spare: unknown key (did you mean `capacity.spares`?)\n"
             "s.yaml:4:20: error: capacity.spares: has no list of values ([V1, V2], or "
             "from:to:steps)\n"
