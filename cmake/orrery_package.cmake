@@ -89,7 +89,8 @@ listing do not.")
 endif()
 if(TARGET orrery-mpi)
   orrery_package(mpi orrery-mpi "${same}, openmpi-bin"
-"Lets the processes of mpirun share the points of a sweep.")
+"Lets the processes of mpirun share the points of a sweep, and the plans that a
+search simulates.")
 endif()
 set(libraries libboost-dev libfmt-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev)
 if(NOT ORRERY_STD_THREAD)

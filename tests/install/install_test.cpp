@@ -100,6 +100,14 @@ TEST_F(InstallTest, ProfilesAreFoundBesideTheProgramForAScenarioAnywhere) {
   EXPECT_GE(list["entries"].size(), 19U);
 }
 
+TEST_F(InstallTest, ShippedScenariosAreFoundByTheirNames) {
+  const Finished named = run(program() + " run --json one-gpu");
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_EQ(named.err,
+            fmt::format("orrery: one-gpu is {}\n", (scenarios() / "one-gpu.yaml").string()));
+  EXPECT_EQ(named.out, run(program() + " run --json " + quoted(scenarios() / "one-gpu.yaml")).out);
+}
+
 TEST_F(InstallTest, ALinkToTheProgramFindsThemToo) {
   const Finished linked =
       run("ln -s " + program() + " here && ./here run " + quoted(scenarios() / "one-gpu.yaml"));
@@ -174,6 +182,9 @@ TEST_F(InstallTest, BillOfMaterialsIsSpdx) {
   EXPECT_TRUE(of_program.contains("SPDXRef-Library-fmt"));
   EXPECT_TRUE(of_program.contains("SPDXRef-Library-yaml-cpp"));
   EXPECT_FALSE(of_program.contains("SPDXRef-Library-QCustomPlot"));
+  const std::string left_out = run(program() + " doctor --json").out;
+  EXPECT_EQ(of_program.contains("SPDXRef-Library-tomlplusplus"),
+            left_out.find("import of TOML") == std::string::npos);
   EXPECT_EQ(licences.at("orrery"), "Apache-2.0");
   if (ORRERY_HAS_GUI) {
     EXPECT_EQ(licences.at("orrery-gui"), "GPL-3.0-or-later");
