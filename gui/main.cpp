@@ -12,8 +12,11 @@
 
 #include "gui/report/report_page.hpp"
 #include "gui/widgets/main_window.hpp"
+#include "sim/base/error.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/command_table.hpp"
+#include "sim/cli/evaluating.hpp"
+#include "sim/cli/output.hpp"
 
 namespace {
 
@@ -31,7 +34,8 @@ int explain_window(int argc, char** argv) {
   return orrery::cli::run_guarded([argc, argv] {
     CLI::App app("The desktop program: edit scenarios and see their answer", "orrery gui");
     std::vector<std::string> files;
-    app.add_option("FILE", files, "Scenarios, traces and saved answers to open");
+    app.add_option("FILE", files, "Scenarios, also shipped ones by name, traces, saved answers")
+        ->type_name("SCENARIO");
     static_cast<void>(orrery::cli::parse_program(app, argc, argv, "gui"));
     return orrery::cli::ExitCode::ok;
   });
@@ -45,7 +49,24 @@ QStringList words_of(int argc, char** argv) {
   return words;
 }
 
-int show_window(const QStringList& files) {
+// Qt misses the folder of a desktop session, which a page does not need.
+void pass_on_message(QtMsgType /*type*/, const QMessageLogContext& /*where*/, const QString& text) {
+  if (!text.startsWith("QStandardPaths:")) {
+    orrery::cli::message(text.toStdString());
+  }
+}
+
+// A word may be the name of a shipped scenario; one that is neither is said before a window opens.
+int show_window(const QStringList& words) {
+  QStringList files;
+  try {
+    for (const QString& word : words) {
+      files << QString::fromStdString(orrery::cli::scenario_file(word.toStdString(), false));
+    }
+  } catch (const orrery::Error& error) {
+    orrery::cli::message(error.what());
+    return static_cast<int>(orrery::cli::ExitCode::io);
+  }
   orrery::gui::MainWindow window;
   for (const QString& file : files) {
     window.open_path(file);
@@ -64,6 +85,7 @@ int main(int argc, char** argv) {
   }
   if (report) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
+    qInstallMessageHandler(pass_on_message);
   }
   const QApplication application(argc, argv);
   QApplication::setApplicationName("orrery-gui");

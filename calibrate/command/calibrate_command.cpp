@@ -23,6 +23,7 @@
 #include "calibrate/sweep/sweep_runner.hpp"
 #include "sim/base/file.hpp"
 #include "sim/cli/cli.hpp"
+#include "sim/cli/evaluating.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
@@ -65,7 +66,7 @@ void add_options(CLI::App& app, CommandOptions& options) {
       ->type_name("FILE");
   app.add_flag("--quick", options.quick, "A small part of each family, in less than a minute");
   app.add_option("--scenario", options.scenarios, "Measure the exact shapes of its step first")
-      ->type_name("FILE");
+      ->type_name("SCENARIO");
   app.add_option("--samples", options.samples, "Compute the profile from these samples, no GPU")
       ->type_name("FILE");
   auto* list = app.add_flag("--list", options.list, "Only say what would be measured, no GPU");
@@ -105,7 +106,8 @@ void add_options(CLI::App& app, CommandOptions& options) {
 // The shapes of the scenarios, the largest shares first; nothing after their problems were printed.
 std::optional<std::vector<SweepCase>> exact_cases(const CommandOptions& options) {
   std::vector<SweepCase> cases;
-  for (const std::string& file : options.scenarios) {
+  for (const std::string& word : options.scenarios) {
+    const std::string file = cli::scenario_file(word, options.quiet);
     Diagnostics diagnostics;
     const auto scenario = scenario::load_file(file, diagnostics);
     std::optional<evaluate::Resolved> resolved;

@@ -1,9 +1,7 @@
 #pragma once
 
-// Which scenarios come with the program? Those beside the shipped profiles, with a line each.
-//
-// The folder is the one above `profiles/` in the first directory of the standard search that has
-// scenarios; the line is the comment at the head of the file, up to its first full stop.
+// Which scenarios come with the program, in the order in which the window offers them? Those of
+// evaluate/shipped_scenarios.hpp, the main one first.
 
 #include <QString>
 #include <vector>

@@ -15,6 +15,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/cli/cli.hpp"
+#include "sim/cli/evaluating.hpp"
 
 namespace orrery::gui {
 
@@ -37,13 +38,13 @@ std::optional<ReportOptions> parse(const QStringList& arguments) {
   CLI::App app("One page about a scenario: figures, charts, expectations; no display is needed",
                "orrery report");
   ReportOptions options;
-  app.add_option("FILE", options.file, "Scenario")->required();
+  app.add_option("SCENARIO", options.file, "Scenario: a file or a shipped name")->required();
   app.add_option("-o,--output", options.out, ".html, .pdf or .svg; - writes HTML to stdout")
       ->required()
       ->type_name("FILE");
   app.add_flag(
       "--full", options.full, "Also the charts that take many runs; a PDF has all charts then");
-  app.footer("Example:\n  orrery report scenarios/llama3-405b-16k.yaml -o report.pdf");
+  app.footer("Example:\n  orrery report llama3-405b-16k -o report.pdf");
   std::vector<std::string> words = {"orrery-gui"};
   for (const QString& argument : arguments) {
     words.push_back(argument.toStdString());
@@ -63,8 +64,9 @@ std::optional<ReportOptions> parse(const QStringList& arguments) {
 }
 
 cli::ExitCode write_page(const ReportOptions& options) {
-  const std::string text = read_file(options.file, kMostBytes);
-  const OutcomePtr outcome = evaluate_text({.text = text, .file_name = options.file});
+  const std::string file = cli::scenario_file(options.file, false);
+  const std::string text = read_file(file, kMostBytes);
+  const OutcomePtr outcome = evaluate_text({.text = text, .file_name = file});
   say(stderr, to_string(outcome->diagnostics));
   if (!outcome->failure.isEmpty()) {
     throw Error(ErrorKind::device, outcome->failure.toStdString());

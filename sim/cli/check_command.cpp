@@ -170,7 +170,7 @@ void check_usage(const CheckOptions& options) {
 
 // All answers; on a terminal the diagnostics come as they are found.
 CheckReport evaluate_all(const CheckOptions& options) {
-  std::vector<InputFile> files = load_files(options.files);
+  std::vector<InputFile> files = load_files(options.files, options.evaluation.quiet);
   const InterruptWatch watch;
   CheckReport report;
   for (InputFile& file : files) {
@@ -258,7 +258,9 @@ void add_check_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "check", "Judge the `expect:` lines of scenarios, and what moved since a baseline, for CI");
   const auto options = std::make_shared<CheckOptions>();
-  command->add_option("FILE", options->files, "Scenarios; - reads one from stdin")->required();
+  command
+      ->add_option("SCENARIO", options->files, "Scenarios: files or shipped names; - reads stdin")
+      ->required();
   command->add_flag("--json", options->json, "orrery-check/1");
   command->add_flag("--signature",
                     options->signature,

@@ -30,13 +30,13 @@ constexpr std::string_view kSummary =
     "when does it finish, what does it cost, what is lost to failures.";
 
 constexpr std::string_view kFooter = R"(Examples:
-  orrery run scenarios/llama3-405b-16k.yaml
-  orrery run --json -o result.json scenarios/llama3-70b-64h100.yaml
+  orrery run llama3-405b-16k
+  orrery run --json -o result.json llama3-70b-64h100
   orrery check --junit report.xml scenarios/*.yaml
-  orrery sweep --vary capacity.spares=0:64:9 scenarios/llama3-405b-16k.yaml
-  orrery plan --objective cost -o best.yaml scenarios/llama3-70b-64h100.yaml
-  orrery explain mfu scenarios/llama3-405b-16k.yaml
-  orrery export --format chrome-trace -o step.json scenarios/gpt3-175b-1024.yaml
+  orrery sweep --vary capacity.spares=0:64:9 llama3-405b-16k
+  orrery plan --objective cost -o best.yaml llama3-70b-64h100
+  orrery explain mfu llama3-405b-16k
+  orrery export --format chrome-trace -o step.json gpt3-175b-1024
   orrery import config.json ds_config.json --gpu h100-sxm-80gb --nodes 8 -o run.yaml
   orrery validate scenarios/published/measured_runs.yaml
 

@@ -7,7 +7,7 @@
 // run      | what does this training run take, and why: one screen, or JSON
 // check    | does it meet its `expect:` lines: for CI, with JUnit
 // explain  | how did one number come about: formula, inputs, coefficients, sources
-// list     | which names may a scenario use
+// list     | which names may a scenario use, and which scenarios are shipped
 // schema   | what may a scenario file say: JSON Schema, or the reference in Markdown
 // export   | the same for other programs: traces, tables, JSON
 // sweep    | what happens at many values of its keys

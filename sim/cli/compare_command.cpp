@@ -260,7 +260,7 @@ std::optional<report::ComparedAnswer> answer_of(const std::string& name,
                                                 const InterruptWatch& watch,
                                                 ExitCode& code) {
   if (!is_saved(name)) {
-    InputFile file = std::move(load_files({name}).front());
+    InputFile file = std::move(load_files({name}, true).front());
     evaluate_file(file, options.evaluation, {}, watch);
     code = worse(code, file.code);
     return file.evaluation ? std::optional(report::compared(*file.evaluation)) : std::nullopt;
@@ -319,6 +319,10 @@ ExitCode compare_traces(const CompareOptions& options) {
 }
 
 ExitCode compare_files(CompareOptions& options) {
+  options.first = scenario_file(options.first, options.evaluation.quiet);
+  for (std::string& other : options.others) {
+    other = scenario_file(other, options.evaluation.quiet);
+  }
   options.second = options.others.front();
   const auto traces =
       std::count_if(options.others.begin(), options.others.end(), [](const std::string& file) {
@@ -363,12 +367,14 @@ void add_compare_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<CompareOptions>();
   command
       ->add_option("A", options->first, "Calibration profile, scenario, or what run --json wrote")
+      ->type_name("SCENARIO")
       ->required();
   command
       ->add_option("B",
                    options->others,
                    "The other one; beside a scenario also Kineto or Chrome traces of its ranks, "
                    ".json or .json.gz")
+      ->type_name("SCENARIO")
       ->required();
   command->add_flag("--json", options->json, "orrery-comparison/1");
   command

@@ -201,7 +201,7 @@ std::optional<trace::GpuTraces> read_traces(const std::vector<std::string>& file
 
 ExitCode compare_with_traces(const TraceComparison& asked) {
   trace::MeasureOptions options = measure_options(asked.reading);
-  InputFile file = std::move(load_files({asked.scenario}).front());
+  InputFile file = std::move(load_files({asked.scenario}, true).front());
   const InterruptWatch watch;
   const auto traces = read_traces(asked.traces, watch, asked.evaluation.quiet);
   if (!traces) {

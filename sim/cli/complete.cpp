@@ -106,6 +106,9 @@ Completion complete_value(const ArgumentInfo& argument,
   }
   const bool positional = !argument.names.front().starts_with('-');
   const std::string& value = positional ? argument.names.front() : argument.value;
+  if (value == "SCENARIO" || argument.value == "SCENARIO") {
+    return {.kind = CompletionKind::files, .candidates = words("scenarios")};
+  }
   if (value == "FILE") {
     return {.kind = CompletionKind::files};
   }
@@ -204,7 +207,8 @@ std::string to_lines(const Completion& completion, bool meanings) {
   std::string text;
   switch (completion.kind) {
     case CompletionKind::files:
-      return "files\n";
+      text = "files\n";
+      break;
     case CompletionKind::folders:
       return "folders\n";
     case CompletionKind::words:

@@ -9,6 +9,7 @@
 // -..., --...               | options of the command that are not there yet, or may come again
 // the value of an option    | its choices; else what its value is called: FILE, DIR, METRIC, GPU
 // ... an argument               | by its name in the same way; files where nothing else is known
+// SCENARIO                  | files, and the names of shipped scenarios
 // KEY=VALUES, KEY=VALUE     | keys of a scenario; after the = the words that the key takes
 // METRICS                   | metrics, separated by commas
 //
@@ -28,7 +29,7 @@ struct Candidate {
   std::string meaning;  // may be empty
 };
 
-enum class CompletionKind { words, files, folders };
+enum class CompletionKind { words, files, folders };  // files: and the candidates
 
 struct Completion {
   CompletionKind kind = CompletionKind::words;
@@ -44,8 +45,9 @@ using WordLists = std::function<std::vector<Candidate>(std::string_view list)>;
                                   const std::vector<std::string>& line,
                                   const WordLists& words);
 
-// What the scripts read: a first line "words", "words-open" (no blank follows), "files" or
-// "folders", then a candidate a line, with its meaning behind a tab when `meanings`.
+// What the scripts read: a first line "words", "words-open" (no blank follows), "files" (which the
+// shell finds, and what follows beside them) or "folders", then a candidate a line, with its
+// meaning behind a tab when `meanings`.
 [[nodiscard]] std::string to_lines(const Completion& completion, bool meanings);
 
 // The script for "bash", "zsh" or "fish"; empty for others.

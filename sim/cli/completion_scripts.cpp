@@ -31,7 +31,15 @@ _orrery() {
     -- "${line[@]:1}" 2>/dev/null)
   COMPREPLY=()
   case ${answer[0]-} in
-    files) compopt -o default ;;
+    files)
+      if ((${#answer[@]} > 1)); then
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -f -- "$typed")
+        COMPREPLY+=("${answer[@]:1}")
+      else
+        compopt -o default
+      fi
+      ;;
     folders) compopt -o dirnames ;;
     words-open | words)
       [[ ${answer[0]} == words-open ]] && compopt -o nospace
@@ -50,13 +58,13 @@ constexpr std::string_view kZsh = R"zsh(#compdef orrery
 _orrery() {
   local -a answer described
   local line text meaning
+  local -i ending=1
   text=$("${(Q)words[1]/#\~/$HOME}" completion --candidates zsh \
     -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)
   answer=("${(@f)text}")
   case ${answer[1]} in
-    files) compset -P '--*='; _files ;;
     folders) compset -P '--*='; _files -/ ;;
-    words*)
+    files | words*)
       for line in "${(@)answer[2,-1]}"; do
         text=${line%%$'\t'*}
         meaning=
@@ -65,9 +73,16 @@ _orrery() {
       done
       if [[ ${answer[1]} == words-open ]]; then
         _describe -V orrery described -S ''
-      else
+        ending=$?
+      elif (( $#described )); then
         _describe -V orrery described
+        ending=$?
       fi
+      if [[ ${answer[1]} == files ]]; then
+        compset -P '--*='
+        _files && ending=0
+      fi
+      return ending
       ;;
   esac
 }
@@ -89,6 +104,8 @@ function __orrery_candidates
     switch "$answer[1]"
         case files
             __fish_complete_path (string replace -r -- '^--[^=]*=' '' "$typed")
+            set -e answer[1]
+            printf '%s\n' $answer
         case folders
             __fish_complete_directories (string replace -r -- '^--[^=]*=' '' "$typed")
         case 'words*'

@@ -1,10 +1,14 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "sim/base/format.hpp"
 #include "sim/base/units.hpp"
 #include "sim/cli/doctor.hpp"
+#include "sim/report/text_page.hpp"
 
 namespace orrery::cli {
 
@@ -12,57 +16,82 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kIndent = "           ";
+using report::TextPage;
 
 // A titled part: the first line beside the title, the others below it.
 class Part {
  public:
-  explicit Part(std::string_view title) : text_(fmt::format("{:<11}", title)) {}
+  Part(TextPage& page, std::string_view title) : page_(page), title_(title) {}
 
-  void line(std::string_view text) {
-    text_ += fmt::format("{}{}\n", first_ ? "" : kIndent, text);
+  // What does not fit on the line goes on `hanging` columns further right.
+  void line(std::string_view text, std::size_t hanging = 2) {
+    if (first_) {
+      page_.section(title_, text, false);
+    } else {
+      page_.line(text, hanging);
+    }
     first_ = false;
   }
 
-  [[nodiscard]] std::string text() const {
-    return first_ ? std::string() : text_;
+  void lines(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      line(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
   }
 
  private:
-  std::string text_;
+  TextPage& page_;
+  std::string_view title_;
   bool first_ = true;
 };
 
-std::string head(const DoctorReport& report) {
-  std::string libraries;
-  for (const LibraryInfo& library : report.build.libraries) {
-    libraries +=
-        fmt::format("{}{} {}", libraries.empty() ? "" : ", ", library.name, library.version);
+// Lines that break between libraries, not between a name and its version.
+void add_libraries(const std::vector<LibraryInfo>& libraries, Part& part) {
+  constexpr std::size_t kRoom = report::kPageWidth - report::kPageIndent - 1;  // before a comma
+  std::string line;
+  for (const LibraryInfo& library : libraries) {
+    const std::string one = fmt::format("{} {}", library.name, library.version);
+    if (!line.empty() && line.size() + 2 + one.size() > kRoom) {
+      part.line(line + ",");
+      line.clear();
+    }
+    line += line.empty() ? one : ", " + one;
   }
-  Part part("Orrery");
+  part.line(line);
+}
+
+void add_head(const DoctorReport& report, TextPage& page) {
+  Part part(page, "Orrery");
   part.line(fmt::format(
       "{}, {} build by {}", report.build.version, report.build.build_type, report.build.compiler));
   part.line(report.program);
-  part.line(libraries);
+  add_libraries(report.build.libraries, part);
   for (const std::string_view left_out : report.build.left_out) {
     part.line(fmt::format("left out: {}", left_out));
   }
-  return part.text();
 }
 
-std::string programs(const DoctorReport& report) {
-  Part part("PROGRAMS");
+// All of them stand in the folder of this one, which the head names.
+void add_programs(const DoctorReport& report, TextPage& page) {
+  Part part(page, "PROGRAMS");
+  std::size_t name = 0;
+  std::size_t commands = 0;
   for (const ProgramState& program : report.programs) {
-    part.line(fmt::format("{:<17} {:<28} {}",
-                          program.name,
-                          program.commands,
-                          program.path ? program.path->string() : "not there"));
+    name = std::max(name, program.name.size());
+    commands = std::max(commands, program.commands.size());
   }
-  return part.text();
+  for (const ProgramState& program : report.programs) {
+    part.line(fmt::format("{}  {}  {}",
+                          report::pad_right(program.name, name),
+                          report::pad_right(program.commands, commands),
+                          program.path ? "here" : "not there"));
+  }
 }
 
-std::string profiles(const DoctorReport& report) {
-  Part part("PROFILES");
+void add_profiles(const DoctorReport& report, TextPage& page) {
+  Part part(page, "PROFILES");
   for (const ProfileFolder& folder : report.profiles) {
     part.line(fmt::format("{}: {} GPUs, {} training stacks, {} files of measured collectives",
                           folder.path.string(),
@@ -73,11 +102,14 @@ std::string profiles(const DoctorReport& report) {
   if (report.profiles.empty()) {
     part.line("none");
   }
-  Part scenarios("SCENARIOS");
-  scenarios.line(report.scenarios
-                     ? fmt::format("{}: {}", report.scenarios->string(), report.scenario_count)
-                     : "none shipped with this program");
-  return part.text() + scenarios.text();
+  Part scenarios(page, "SCENARIOS");
+  scenarios.line(
+      report.scenarios
+          ? fmt::format("{}: {} (orrery list scenarios), to be named without the folder: orrery "
+                        "run llama3-405b-16k",
+                        report.scenarios->string(),
+                        report.scenario_count)
+          : "none shipped with this program");
 }
 
 std::string build_line(const MachineState& machine) {
@@ -90,11 +122,11 @@ std::string build_line(const MachineState& machine) {
                      machine.cudnn_attention ? "with" : "without");
 }
 
-std::string machine_part(const MachineState& machine) {
-  Part part("GPU");
+void add_machine(const MachineState& machine, TextPage& page) {
+  Part part(page, "GPU");
   if (!machine.asked) {
     part.line("not asked: orrery-calibrate is not there or does not answer");
-    return part.text();
+    return;
   }
   for (const GpuState& gpu : machine.gpus) {
     part.line(
@@ -113,11 +145,10 @@ std::string machine_part(const MachineState& machine) {
                           machine.driver_cuda.empty() ? "unknown" : machine.driver_cuda));
   }
   part.line(build_line(machine));
-  return part.text();
 }
 
-std::string surroundings(const DoctorReport& report) {
-  Part part("MACHINE");
+void add_surroundings(const DoctorReport& report, TextPage& page) {
+  Part part(page, "MACHINE");
   part.line(fmt::format(
       "{} threads{}",
       report.threads,
@@ -129,22 +160,18 @@ std::string surroundings(const DoctorReport& report) {
                           folder.writable ? "can be written" : "CANNOT be written",
                           folder.use));
   }
-  return part.text();
 }
 
-std::string findings(const DoctorReport& report) {
-  std::string text;
+void add_findings(const DoctorReport& report, TextPage& page) {
   for (const bool problem : {true, false}) {
-    Part part(problem ? "PROBLEMS" : "ADVICE");
+    Part part(page, problem ? "PROBLEMS" : "ADVICE");
     for (const Finding& finding : report.findings) {
       if (finding.problem == problem) {
-        part.line(finding.text);
-        part.line("  " + finding.remedy);
+        part.lines(finding.text);
+        part.line("  " + finding.remedy, 4);
       }
     }
-    text += part.text();
   }
-  return text;
 }
 
 Json machine_json(const MachineState& machine) {
@@ -184,8 +211,14 @@ Json build_json(const BuildInfo& build) {
 }  // namespace
 
 std::string to_text(const DoctorReport& report) {
-  return head(report) + programs(report) + profiles(report) + machine_part(report.machine) +
-         surroundings(report) + findings(report);
+  TextPage page(report::TextStyle{});
+  add_head(report, page);
+  add_programs(report, page);
+  add_profiles(report, page);
+  add_machine(report.machine, page);
+  add_surroundings(report, page);
+  add_findings(report, page);
+  return page.text();
 }
 
 std::string to_json(const DoctorReport& report) {

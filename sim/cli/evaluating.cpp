@@ -1,5 +1,6 @@
 #include "sim/cli/evaluating.hpp"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +12,7 @@
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/evaluate/catalog.hpp"
+#include "sim/evaluate/shipped_scenarios.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace orrery::cli {
@@ -88,13 +90,25 @@ std::string read_standard_input() {
   return text;
 }
 
-std::vector<InputFile> load_files(const std::vector<std::string>& names) {
+std::string scenario_file(const std::string& word, bool quiet) {
+  const evaluate::FoundScenario found = evaluate::find_scenario(word);
+  if (!found.problem.empty()) {
+    throw Error(ErrorKind::io, found.problem);
+  }
+  if (found.shipped && !quiet) {
+    message(fmt::format("{} is {}", word, found.path.string()));
+  }
+  return found.path.string();
+}
+
+std::vector<InputFile> load_files(const std::vector<std::string>& names, bool quiet) {
   std::vector<InputFile> files;
-  for (const std::string& name : names) {
+  for (const std::string& word : names) {
     InputFile file;
-    file.name = name;
+    file.name = word;
     try {
-      file.scenario = load(name, file.diagnostics);
+      file.name = scenario_file(word, quiet);
+      file.scenario = load(file.name, file.diagnostics);
       if (!file.scenario) {
         fail(file, ExitCode::invalid);
       }

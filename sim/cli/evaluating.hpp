@@ -45,7 +45,11 @@ struct InputFile {
 // All of standard input, up to what a file may hold. Throws Error(io).
 [[nodiscard]] std::string read_standard_input();
 
-[[nodiscard]] std::vector<InputFile> load_files(const std::vector<std::string>& names);
+// The file that a word of the command line means. A shipped scenario that is found by its name is
+// named on stderr, unless `quiet`. Throws Error(io) where there is neither.
+[[nodiscard]] std::string scenario_file(const std::string& word, bool quiet);
+
+[[nodiscard]] std::vector<InputFile> load_files(const std::vector<std::string>& names, bool quiet);
 
 // What a command wants beside the options of the user.
 struct EvaluationNeeds {

@@ -59,7 +59,7 @@ std::string to_json(const report::MetricInfo& metric,
 
 ExitCode explain_file(const ExplainOptions& options) {
   const report::MetricInfo& metric = metric_of(options.metric);
-  std::vector<InputFile> files = load_files({options.file});
+  std::vector<InputFile> files = load_files({options.file}, options.evaluation.quiet);
   const InterruptWatch watch;
   InputFile& file = files.front();
   evaluate_file(file, options.evaluation, {.operations = true}, watch);
@@ -90,13 +90,15 @@ void add_explain_command(CLI::App& app, Action& action) {
       app.add_subcommand("explain", "Formula, inputs and sources behind one metric");
   const auto options = std::make_shared<ExplainOptions>();
   command->add_option("METRIC", options->metric, "One of `orrery list metrics`")->required();
-  command->add_option("FILE", options->file, "Scenario; - reads it from stdin")->required();
+  command
+      ->add_option("SCENARIO", options->file, "Scenario: a file or a shipped name; - reads stdin")
+      ->required();
   command->add_flag("--json", options->json, "orrery-explanation/1");
   add_output_option(*command, options->output);
   add_evaluation_options(*command, options->evaluation);
   command->footer(
       "Example:\n"
-      "  orrery explain mfu scenarios/llama3-405b-16k.yaml");
+      "  orrery explain mfu llama3-405b-16k");
   command->callback([options, &action] { action = [options] { return explain_file(*options); }; });
 }
 

@@ -122,7 +122,7 @@ std::string written(const Export& wanted,
 ExitCode export_file(const ExportOptions& options) {
   const Export& wanted = find_export(options);
   const report::TraceWindow window = parse_window(options.trace.window);
-  std::vector<InputFile> files = load_files({options.file});
+  std::vector<InputFile> files = load_files({options.file}, options.evaluation.quiet);
   const InterruptWatch watch;
   InputFile& file = files.front();
   const bool timeline = wanted.trace != nullptr || wanted.format == "svg";
@@ -156,7 +156,9 @@ void add_export_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("export", "Traces, pictures, tables and JSON for other programs");
   const auto options = std::make_shared<ExportOptions>();
-  command->add_option("FILE", options->file, "Scenario; - reads it from stdin")->required();
+  command
+      ->add_option("SCENARIO", options->file, "Scenario: a file or a shipped name; - reads stdin")
+      ->required();
   command
       ->add_option(
           "--format",
@@ -181,11 +183,11 @@ void add_export_command(CLI::App& app, Action& action) {
   add_evaluation_options(*command, options->evaluation);
   command->footer(
       "Examples:\n"
-      "  orrery export --format perfetto -o step.pftrace scenarios/gpt3-175b-1024.yaml\n"
+      "  orrery export --format perfetto -o step.pftrace gpt3-175b-1024\n"
       "  orrery export --format perfetto --what run --window 10d:12d -o run.pftrace \\\n"
-      "    scenarios/llama3-405b-whole-run.yaml\n"
-      "  orrery export --format svg --what schedule -o picture.svg scenarios/schedule-zb-v.yaml\n"
-      "  orrery export --format csv --what ledger scenarios/gpt3-175b-1024.yaml");
+      "    llama3-405b-whole-run\n"
+      "  orrery export --format svg --what schedule -o picture.svg schedule-zb-v\n"
+      "  orrery export --format csv --what ledger gpt3-175b-1024");
   command->callback([options, &action] { action = [options] { return export_file(*options); }; });
 }
 

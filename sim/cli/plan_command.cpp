@@ -335,8 +335,9 @@ void check_usage(const PlanOptions& options, const sweep::Crew& crew) {
   static_cast<void>(output_of(options, false));
 }
 
-ExitCode run_plan_command(const PlanOptions& options, sweep::Crew& crew) {
+ExitCode run_plan_command(PlanOptions& options, sweep::Crew& crew) {
   check_usage(options, crew);
+  options.file = scenario_file(options.file, options.evaluation.quiet || !crew.leads());
   const std::string text =
       options.file == "-" ? read_standard_input() : read_file(options.file, kMostBytes);
   Diagnostics diagnostics;
@@ -373,7 +374,10 @@ ExitCode run_plan_command(const PlanOptions& options, sweep::Crew& crew) {
 }
 
 void add_goal_options(CLI::App& command, PlanOptions& options) {
-  command.add_option("FILE", options.file, "Scenario with or without a `plan:` block; - for stdin")
+  command
+      .add_option("SCENARIO",
+                  options.file,
+                  "Scenario, with or without `plan:`: a file or a shipped name; - reads stdin")
       ->required();
   command.add_option("--objective", options.objective, "What is to be as low as possible")
       ->check(CLI::IsMember(
@@ -441,11 +445,11 @@ void add_plan_command(CLI::App& app, Action& action, sweep::Crew& crew) {
       "Every layout of the searched axes is estimated by the model of `orrery run`; the best are\n"
       "simulated with failures and ranked. Ctrl-C shows the best so far. Exit code 4: no plan.\n\n"
       "Examples:\n"
-      "  orrery plan scenarios/llama3-70b-64h100.yaml\n"
+      "  orrery plan llama3-70b-64h100\n"
       "  orrery plan --objective cost --fix tensor --search micro=1,2 -o best.yaml "
-      "scenarios/llama3-70b-64h100.yaml\n"
+      "llama3-70b-64h100\n"
       "  orrery plan --objective fewest_gpus --deadline 60d --search nodes=8,16,32 \\\n"
-      "    scenarios/llama3-70b-64h100.yaml");
+      "    llama3-70b-64h100");
   command->callback([options, &action, &crew] {
     action = [options, &crew] { return run_plan_command(*options, crew); };
   });

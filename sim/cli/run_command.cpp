@@ -31,7 +31,7 @@ std::string text_of(const std::vector<report::Evaluation>& evaluations, report::
 }
 
 ExitCode run_files(const RunOptions& options) {
-  std::vector<InputFile> files = load_files(options.files);
+  std::vector<InputFile> files = load_files(options.files, options.evaluation.quiet);
   const InterruptWatch watch;
   std::vector<report::Evaluation> evaluations;
   ExitCode code = ExitCode::ok;
@@ -63,15 +63,17 @@ void add_run_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("run", "Time, cost, losses and the reasons, on one screen");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("FILE", options->files, "Scenarios; - reads one from stdin")->required();
+  command
+      ->add_option("SCENARIO", options->files, "Scenarios: files or shipped names; - reads stdin")
+      ->required();
   command->add_flag("--json", options->json, "orrery-evaluation/1; an array for several files");
   add_output_option(*command, options->output);
   add_evaluation_options(*command, options->evaluation);
   add_colour_option(*command, options->colour);
   command->footer(
       "Examples:\n"
-      "  orrery run scenarios/llama3-405b-16k.yaml\n"
-      "  orrery run --json -o result.json scenarios/llama3-70b-64h100.yaml");
+      "  orrery run llama3-405b-16k\n"
+      "  orrery run --json -o result.json llama3-70b-64h100");
   command->callback([options, &action] { action = [options] { return run_files(*options); }; });
 }
 

@@ -315,10 +315,11 @@ ExitCode give_answer(const SweepOptions& options,
   return ExitCode::ok;
 }
 
-ExitCode run_sweep_command(const SweepOptions& options, sweep::Crew& crew) {
+ExitCode run_sweep_command(SweepOptions& options, sweep::Crew& crew) {
   if (options.file == "-" && crew.members() > 1) {
     throw UsageError("sweep: several processes cannot share standard input: name a file");
   }
+  options.file = scenario_file(options.file, options.evaluation.quiet || !crew.leads());
   Diagnostics diagnostics;
   const auto sweep = make_sweep(options, diagnostics);
   if (crew.leads()) {
@@ -340,7 +341,10 @@ ExitCode run_sweep_command(const SweepOptions& options, sweep::Crew& crew) {
 }
 
 void add_points_options(CLI::App& command, SweepOptions& options) {
-  command.add_option("FILE", options.file, "Scenario, or a sweep in orrery-sweep/1; - for stdin")
+  command
+      .add_option("SCENARIO",
+                  options.file,
+                  "Scenario: a file or a shipped name; or a sweep in orrery-sweep/1; - reads stdin")
       ->required();
   command
       .add_option("--vary",
@@ -422,14 +426,14 @@ void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew) {
       "or break a rule stay in the table with their reason. Processes under mpirun share the\n"
       "points; the table is the same for any number of threads and processes.\n\n"
       "Examples:\n"
-      "  orrery sweep --vary capacity.spares=0:64:9 scenarios/llama3-405b-16k.yaml\n"
+      "  orrery sweep --vary capacity.spares=0:64:9 llama3-405b-16k\n"
       "  orrery sweep --vary checkpoint.interval=5min:4h:12:log --vary checkpoint.mode=sync,async "
       "\\\n"
-      "    --metrics 'goodput,cost' -o table.csv scenarios/llama3-405b-16k.yaml\n"
+      "    --metrics 'goodput,cost' -o table.csv llama3-405b-16k\n"
       "  orrery sweep --resume -o table.csv sweep.yaml\n"
-      "  orrery sweep --answer checkpoint-interval scenarios/llama3-405b-16k.yaml\n"
-      "  orrery sweep --answer spot scenarios/spot-70b.yaml\n"
-      "  orrery sweep --answer finish-by --by 2026-12-24 scenarios/llama3-70b-64h100.yaml");
+      "  orrery sweep --answer checkpoint-interval llama3-405b-16k\n"
+      "  orrery sweep --answer spot spot-70b\n"
+      "  orrery sweep --answer finish-by --by 2026-12-24 llama3-70b-64h100");
   command->callback([options, &action, &crew] {
     action = [options, &crew] { return run_sweep_command(*options, crew); };
   });

@@ -8,6 +8,7 @@
 
 #include "sim/base/format.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
+#include "sim/evaluate/shipped_scenarios.hpp"
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/model/presets.hpp"
 #include "sim/report/metrics.hpp"
@@ -22,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<CatalogKindInfo, 11> kKinds = {{
+constexpr std::array<CatalogKindInfo, 12> kKinds = {{
+    {CatalogKind::scenarios, "scenarios", "shipped scenarios, to be named in place of a file"},
     {CatalogKind::models, "models", "model presets, for model.preset", "model.preset"},
     {CatalogKind::gpus, "gpus", "GPU profiles, for cluster.gpu", "cluster.gpu"},
     {CatalogKind::software, "software", "profiles of training stacks, for software", "software"},
@@ -115,6 +117,15 @@ std::vector<CatalogEntry> schedule_entries() {
   return entries;
 }
 
+std::vector<CatalogEntry> scenario_entries() {
+  std::vector<CatalogEntry> entries;
+  for (ShippedScenario& scenario : shipped_scenarios()) {
+    entries.push_back(
+        {std::move(scenario.name), std::move(scenario.title), scenario.path.string()});
+  }
+  return entries;
+}
+
 std::vector<CatalogEntry> metric_entries() {
   std::vector<CatalogEntry> entries;
   for (const report::MetricInfo& metric : report::metric_registry()) {
@@ -152,6 +163,8 @@ std::vector<CatalogEntry> catalog(CatalogKind kind,
                                   const hardware::ProfileSearch& search,
                                   Diagnostics& diagnostics) {
   switch (kind) {
+    case CatalogKind::scenarios:
+      return scenario_entries();
     case CatalogKind::models:
       return preset_entries(model::model_presets());
     case CatalogKind::gpus:

@@ -4,6 +4,7 @@
 //
 // kind      | what is listed                                                    | origin
 // ----------|-------------------------------------------------------------------|------------------
+// scenarios | scenarios that come with the program                              | their files
 // models    | model presets                                                     | model/presets.hpp
 // gpus      | GPU profiles found in the search directories                      | profile files
 // software  | profiles of training stacks found there                           | profile files
@@ -28,6 +29,7 @@
 namespace orrery::evaluate {
 
 enum class CatalogKind {
+  scenarios,
   models,
   gpus,
   software,

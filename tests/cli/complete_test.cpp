@@ -205,7 +205,11 @@ printf '%s\n' "${COMPREPLY[@]}"
   EXPECT_NE(ask("sweep --vary layout.schedule=", "sweep --vary layout.schedule =").find("\nzb-v\n"),
             std::string::npos);
   EXPECT_EQ(ask("run --color al", "run --color al"), "always\n");
-  EXPECT_EQ(ask("run ", "run ''"), "\n") << "files are the shell's to find";
+  EXPECT_EQ(ask("run -o ", "run -o ''"), "\n") << "files are the shell's to find";
+  EXPECT_EQ(ask("run one-g", "run one-g"), "one-gpu\n");
+  EXPECT_EQ(ask("run ask.b", "run ask.b"), "\n") << "no scenario is called so";
+  EXPECT_TRUE(ask("run ", "run ''").starts_with("ask.bash\nairesim-default\n") ||
+              ask("run ", "run ''").find("\nask.bash\n") != std::string::npos);
 }
 
 TEST_F(CompleteTest, FishScriptAnswersWithMeanings) {
@@ -223,6 +227,8 @@ complete -C $argv[2]
   };
   EXPECT_EQ(ask("orrery schem"),
             "schema\tJSON Schema (draft 7) of scenario files, or their reference\n");
+  EXPECT_NE(ask("orrery run one-g").find("one-gpu\t"), std::string::npos);
+  EXPECT_EQ(ask("orrery run ask."), "ask.fish\n");
   EXPECT_EQ(ask("orrery sweep --vary layout.schedule=zb-v"),
             "layout.schedule=zb-v\tsplit backward over two chunks per device that turn at the last "
             "device\n");

@@ -102,6 +102,33 @@ TEST_F(DoctorTest, IsHealthyHereAndSaysWhatItIsBuiltFrom) {
   EXPECT_FALSE(json["build"]["libraries"].empty());
 }
 
+// Wider are only words that cannot be broken: the paths of deep folders.
+TEST_F(DoctorTest, LinesFitThePage) {
+  DoctorReport report;
+  report.build.libraries = {8, {"a-library-with-a-name", "12.345.678-9", "MIT"}};
+  report.programs = {{"orrery-calibrate", "calibrate, validate --hardware", "/usr/bin/x", ""},
+                     {"orrery-gui", "gui, report", std::nullopt, "install"}};
+  report.profiles = {{"/opt/somebody/projects/simulators/orrery/scenarios/profiles", 19, 16, 4}};
+  report.scenarios = "/opt/somebody/projects/simulators/orrery/scenarios";
+  report.machine = {.asked = true, .absence = "libnvidia-ml.so.1 is not on this machine"};
+  report.findings = {{true, std::string(30, 'a') + ":1:2: error: k: " + std::string(60, 'b'), "c"},
+                     {false,
+                      "text",
+                      "remedy that is long enough to go on in a second line, which "
+                      "stands below the words of the first and not its blanks"}};
+  const std::string text = to_text(report);
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = text.find('\n', begin);
+    EXPECT_LE(end - begin, 100U) << text.substr(begin, end - begin);
+    begin = end + 1;
+  }
+  EXPECT_TRUE(has(text, "orrery-calibrate  calibrate, validate --hardware  here\n")) << text;
+  EXPECT_TRUE(has(text, "orrery-gui        gui, report                     not there\n")) << text;
+  EXPECT_TRUE(has(text, "\n             remedy that is long")) << text;
+  EXPECT_TRUE(has(text, "\n               ")) << text;
+}
+
 TEST_F(DoctorTest, AWrongFolderInTheEnvironmentIsFive) {
   const Finished finished = run("doctor", "ORRERY_PROFILES=/nowhere/at/all");
   EXPECT_EQ(finished.code, 5);
