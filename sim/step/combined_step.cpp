@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/engine/replay.hpp"
+#include "sim/step/offload.hpp"
 #include "sim/step/task_times.hpp"
 
 namespace orrery::step {
@@ -167,6 +168,17 @@ Parts combined_step(const StageCosts& costs,
     }
   }
   parts.add(StepCategory::idle, cost::term(parts.total() * combined.jitter, combined.source));
+  PassCopies copies;
+  for (const std::uint32_t bucket : forward.buckets) {
+    copies.add(costs.buckets[bucket].copies.forward);
+  }
+  for (const std::uint32_t bucket : backward.buckets) {
+    copies.add(costs.buckets[bucket].copies.backward_input);
+    if (with_weights) {
+      copies.add(costs.buckets[bucket].copies.backward_weight);
+    }
+  }
+  add_exposed(parts, copies, combined.copies_overlap, combined.copies_source);
   return parts;
 }
 

@@ -18,9 +18,10 @@
 //
 // What precedes the dispatch (attention, norms, router, permutation) is the attention node; what
 // follows the combine (shared experts, residual) and the experts themselves are the mlp node. Dense
-// layers are one attention node each. Recomputation runs with the backward's attention node, a full
-// one with its own all-to-all exposed. Weight gradients that the schedule runs later take no part.
-// Without a combined step the all-to-all may still run beside what does not wait for it:
+// layers are one attention node each. Copies to and from the host (offload.hpp) of both passes
+// together hide behind the whole step. Recomputation runs with the backward's attention node, a
+// full one with its own all-to-all exposed. Weight gradients that the schedule runs later take no
+// part. Without a combined step the all-to-all may still run beside what does not wait for it:
 //   forward: the shared experts; full backward: shared experts and weight gradients of the experts
 //
 // Source: arXiv 2412.19437, section 3.2 (DualPipe, 20 of 132 SMs); Megatron-LM

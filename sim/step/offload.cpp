@@ -6,13 +6,6 @@ namespace orrery::step {
 
 namespace {
 
-// What crosses the link during one pass.
-struct Copies {
-  Bytes out;
-  Bytes in;
-  Bytes from_drives;
-};
-
 double gpus_of_node(const StepInput& input) {
   return static_cast<double>(std::min(input.cluster.gpus_per_node, input.layout.gpus));
 }
@@ -54,21 +47,29 @@ Seconds drive_time(const Costing& costing, Bytes read, Bytes written) {
   return time;
 }
 
-void add_exposed(Parts& pass, const Costing& costing, const Copies& copies) {
-  const Link link = host_link(costing);
-  const Seconds time = std::max(std::max(copies.out, copies.in) / link.rate,
-                                drive_time(costing, copies.from_drives, {}));
-  const Seconds hidden = costing.input.spec.offload.overlap ? pass.total() : Seconds{};
-  if (time > hidden) {
-    pass.add(StepCategory::offload, cost::term(time - hidden, link.kind));
-  }
-}
-
 Bytes wire_gradients(const StepInput& input, double parameters) {
   return model::bytes_per_element(input.spec.precision.activation) * parameters;
 }
 
 }  // namespace
+
+void PassCopies::add(const PassCopies& other) {
+  out += other.out;
+  in += other.in;
+  from_drives += other.from_drives;
+}
+
+SourceKind copies_source(const Costing& costing) {
+  return host_link(costing).kind;
+}
+
+void add_exposed(Parts& pass, const PassCopies& copies, bool overlap, SourceKind source) {
+  const Seconds time = std::max({copies.out, copies.in, copies.from_drives});
+  const Seconds hidden = overlap ? pass.total() : Seconds{};
+  if (time > hidden) {
+    pass.add(StepCategory::offload, cost::term(time - hidden, source));
+  }
+}
 
 bool gradients_wait_on_host(const StepInput& input, const cost::CostModel& costs) {
   return input.spec.offload.optimizer != OffloadTarget::none &&
@@ -87,10 +88,18 @@ void add_copies(BucketCosts& bucket, const Costing& costing, const BucketBytes& 
   const Bytes drives = spec.parameters == OffloadTarget::nvme ? parameters : Bytes{};
   const Bytes gradients =
       gradients_wait_on_host(input, costing.costs) ? wire_gradients(input, moved.updated) : Bytes{};
-  add_exposed(bucket.forward, costing, {activations, parameters, drives});
-  add_exposed(bucket.backward, costing, {gradients, activations + parameters, drives});
-  add_exposed(bucket.backward_input, costing, {{}, activations + parameters, drives});
-  add_exposed(bucket.backward_weight, costing, {gradients, {}, {}});
+  const Link link = host_link(costing);
+  const Seconds read = drive_time(costing, drives, {});
+  BucketCopies& copies = bucket.copies;
+  copies.forward = {activations / link.rate, parameters / link.rate, read};
+  copies.backward_input = {Seconds{}, (activations + parameters) / link.rate, read};
+  copies.backward_weight = {gradients / link.rate, Seconds{}, Seconds{}};
+  PassCopies backward = copies.backward_input;
+  backward.add(copies.backward_weight);
+  add_exposed(bucket.forward, copies.forward, spec.overlap, link.kind);
+  add_exposed(bucket.backward, backward, spec.overlap, link.kind);
+  add_exposed(bucket.backward_input, copies.backward_input, spec.overlap, link.kind);
+  add_exposed(bucket.backward_weight, copies.backward_weight, spec.overlap, link.kind);
 }
 
 Parts offloaded_update(const Costing& costing, double parameters, Seconds backward) {

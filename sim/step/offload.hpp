@@ -33,8 +33,15 @@ struct BucketBytes {
   double updated = 0.0;  // parameters whose gradients this rank keeps
 };
 
-// Adds the exposed copies to the passes of a bucket.
+// Fills `copies` of a bucket and adds the exposed ones to its passes.
 void add_copies(BucketCosts& bucket, const Costing& costing, const BucketBytes& moved);
+
+// Where the rate of the copies is from.
+[[nodiscard]] SourceKind copies_source(const Costing& costing);
+
+// What `pass` does not hide of `copies`; a forward that runs with a backward is one pass, whose
+// copies in both directions pass each other on the link.
+void add_exposed(Parts& pass, const PassCopies& copies, bool overlap, SourceKind source);
 
 // Gradients wait in host memory between micro-batches.
 [[nodiscard]] bool gradients_wait_on_host(const StepInput& input, const cost::CostModel& costs);

@@ -248,6 +248,8 @@ CombinedLayers BucketTable::combined() const {
   combined.slowdown = expert_slowdown(costing_.costs);
   combined.jitter = jitter_share(costing_);
   combined.source = software.communication_slowdown.kind();
+  combined.copies_overlap = costing_.input.spec.offload.overlap;
+  combined.copies_source = copies_source(costing_);
   for (std::size_t sort = 0; sort < known_.layers.size(); ++sort) {
     if (known_.layers[sort]) {
       combined.nodes[sort] = known_.layers[sort]->nodes;

@@ -50,6 +50,21 @@ struct EdgeCosts {
   Parts backward_weight;
 };
 
+// How long the copies of a pass to and from the host keep link and drives busy.
+struct PassCopies {
+  Seconds out;
+  Seconds in;
+  Seconds from_drives;
+
+  void add(const PassCopies& other);
+};
+
+struct BucketCopies {
+  PassCopies forward;
+  PassCopies backward_input;
+  PassCopies backward_weight;
+};
+
 // Costs of one bucket (group of layers) of a chunk.
 struct BucketCosts {
   Parts forward;
@@ -60,6 +75,7 @@ struct BucketCosts {
   Parts parameter_gather;
   Parts parameter_gather_again;      // for a backward: of the reshard group, if there is one
   EdgeCosts edges;                   // part of the passes above; filled for combined steps only
+  BucketCopies copies;               // exposed ones are part of the passes above
   double parameters = 0.0;           // of the rank's shard of the model, before ZeRO
   model::ShardParameters held = {};  // the same by kind
 };
@@ -89,6 +105,8 @@ struct CombinedLayers {
   double jitter = 0.0;                        // share of the busy time
   std::array<HostTimes, kLayerSorts> host{};  // by sort
   SourceKind source = SourceKind::assumed;
+  bool copies_overlap = true;                    // those to the host, with the step
+  SourceKind copies_source = SourceKind::given;  // of the rate of the link
 
   [[nodiscard]] const LayerNodeParts& nodes_of(std::uint8_t sort) const;
 };

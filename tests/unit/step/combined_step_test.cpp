@@ -80,6 +80,25 @@ TEST(CombinedStep, ComputeBesideAnExchangeIsSlower) {
   EXPECT_NEAR(in_us(parts, StepCategory::exposed_expert), end - 40.0, kCloseMicroseconds);
 }
 
+// Out 20 and then 35, in 30: they pass each other on the link, so 55 beside 40 of compute. Without
+// the weight gradients' 35 all of it hides.
+TEST(CombinedStep, CopiesOfBothDirectionsHideBehindTheWholeStep) {
+  StageCosts costs = one_layer(4.0);
+  BucketCosts bucket;
+  bucket.copies.forward.out = microseconds(20.0);
+  bucket.copies.backward_input.in = microseconds(30.0);
+  bucket.copies.backward_weight.out = microseconds(35.0);
+  costs.buckets = {bucket};
+  costs.devices[0].chunks[0].buckets = {0};
+  const auto offload = [&costs](bool with_weights) {
+    return in_us(combined_step(costs, costs.devices[0], 0, 0, with_weights), StepCategory::offload);
+  };
+  EXPECT_NEAR(offload(true), 15.0, kCloseMicroseconds);
+  EXPECT_NEAR(offload(false), 0.0, kCloseMicroseconds);
+  costs.combined.copies_overlap = false;
+  EXPECT_NEAR(offload(true), 55.0, kCloseMicroseconds);
+}
+
 Case mixture(ScheduleKind schedule) {
   Case what;
   what.model = "deepseek-v2";
@@ -113,6 +132,22 @@ TEST(CombinedStep, ScheduleHidesExchangesThatOtherwiseStandInTheWay) {
     EXPECT_NEAR(
         share(hidden, StepCategory::compute) / share(exposed, StepCategory::compute), 1.0, 1e-4);
   }
+}
+
+// With a link that no pass can hide, a step that combines passes pays for its copies as others do.
+TEST(CombinedStep, ActivationsOnTheHostTakeTheirTime) {
+  Case what = mixture(ScheduleKind::dualpipe);
+  what.step.offload.activations = 0.5;
+  what.step.offload.link = gigabytes_per_second(1.0);
+  const StepResult combined = simulate(what);
+  what = mixture(ScheduleKind::one_f_one_b);
+  what.step.offload.activations = 0.5;
+  what.step.offload.link = gigabytes_per_second(1.0);
+  const StepResult plain = simulate(what);
+  const double ratio = share(combined, StepCategory::offload) / share(plain, StepCategory::offload);
+  // Out and in share a step: at best half of the time that one after the other takes.
+  EXPECT_GT(ratio, 0.45);
+  EXPECT_LT(ratio, 1.0);
 }
 
 // Plain 1F1B has nothing of the other direction, only the shared experts and weight gradients.
