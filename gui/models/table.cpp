@@ -3,23 +3,17 @@
 #include <QFont>
 #include <utility>
 
+#include "sim/report/escape.hpp"
+
 namespace orrery::gui {
-
-namespace {
-
-QString csv_field(QString text) {
-  const bool quote = text.contains(',') || text.contains('"') || text.contains('\n');
-  return quote ? '"' + text.replace('"', "\"\"") + '"' : text;
-}
-
-}  // namespace
 
 QString to_csv(const Table& table) {
   QString csv;
   const auto add_row = [&csv](const auto& cells, const auto& text_of) {
     bool first = true;
     for (const auto& cell : cells) {
-      csv += (first ? "" : ",") + csv_field(text_of(cell));
+      csv += (first ? "" : ",") +
+             QString::fromStdString(report::csv_cell(text_of(cell).toStdString()));
       first = false;
     }
     csv += '\n';

@@ -4,71 +4,11 @@
 
 #include <string_view>
 
+#include "sim/report/escape.hpp"
+
 namespace orrery::cli {
 
 namespace {
-
-bool is_ascii(char c) {
-  constexpr unsigned char kFirstNonAscii = 0x80;
-  return static_cast<unsigned char>(c) < kFirstNonAscii;
-}
-
-bool is_continuation(char c) {
-  constexpr unsigned kMask = 0xC0;
-  constexpr unsigned kContinuation = 0x80;
-  return (static_cast<unsigned char>(c) & kMask) == kContinuation;
-}
-
-// Bytes of the code point that starts here, 0 when it is not UTF-8.
-std::size_t code_point_length(std::string_view text) {
-  constexpr unsigned char kTwo = 0xC2;
-  constexpr unsigned char kThree = 0xE0;
-  constexpr unsigned char kFour = 0xF0;
-  constexpr unsigned char kEnd = 0xF5;
-  const auto first = static_cast<unsigned char>(text.front());
-  if (is_ascii(text.front())) {
-    return 1;
-  }
-  std::size_t length = first >= kTwo ? 2 : 0;
-  length = first >= kThree ? 3 : length;
-  length = first >= kFour ? 4 : length;
-  if (length == 0 || first >= kEnd || text.size() < length) {
-    return 0;
-  }
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!is_continuation(text[i])) {
-      return 0;
-    }
-  }
-  return length;
-}
-
-// XML 1.0 allows no control characters but tab and the ends of lines.
-std::string escaped(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t length = code_point_length(text);
-    const char c = text.front();
-    constexpr char kFirstPrintable = ' ';
-    if (length == 0 || (length == 1 && c < kFirstPrintable && c != '\t' && c != '\n')) {
-      out += '?';
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else if (c == '\n') {
-      out += "&#10;";
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-  return out;
-}
 
 struct Suite {
   std::size_t cases = 0;
@@ -80,8 +20,8 @@ struct Suite {
 void add_case(Suite& suite, std::string_view file, std::string_view name, std::string_view inside) {
   ++suite.cases;
   suite.body += fmt::format("    <testcase classname=\"{}\" name=\"{}\"{}",
-                            escaped(file),
-                            escaped(name),
+                            report::xml_text(file),
+                            report::xml_text(name),
                             inside.empty() ? "/>\n" : ">\n");
   if (!inside.empty()) {
     suite.body += fmt::format("      {}\n    </testcase>\n", inside);
@@ -97,13 +37,13 @@ void add_failure(Suite& suite,
   add_case(suite,
            file,
            name,
-           fmt::format("<failure type=\"{}\" message=\"{}\"/>", kind, escaped(detail)));
+           fmt::format("<failure type=\"{}\" message=\"{}\"/>", kind, report::xml_text(detail)));
 }
 
 std::string properties(const report::Evaluation& evaluation) {
   std::string text =
       fmt::format("    <properties>\n      <property name=\"sha256\" value=\"{}\"/>\n",
-                  escaped(evaluation.echo.sha256));
+                  report::xml_text(evaluation.echo.sha256));
   if (evaluation.plan) {
     text += fmt::format("      <property name=\"trials\" value=\"{}\"/>\n",
                         evaluation.plan->simulation.trials);
@@ -136,10 +76,11 @@ Suite suite_of(const CheckedFile& file) {
   Suite suite;
   if (!file.evaluation) {
     ++suite.errors;
-    add_case(suite,
-             file.file,
-             "scenario can be evaluated",
-             fmt::format("<error type=\"invalid\" message=\"{}\"/>", escaped(file.problem)));
+    add_case(
+        suite,
+        file.file,
+        "scenario can be evaluated",
+        fmt::format("<error type=\"invalid\" message=\"{}\"/>", report::xml_text(file.problem)));
     return suite;
   }
   suite.body = properties(*file.evaluation);
@@ -174,7 +115,7 @@ std::string to_junit(const CheckReport& report) {
     all.errors += suite.errors;
     all.body += fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}  </testsuite>\n",
-        escaped(file.file),
+        report::xml_text(file.file),
         suite.cases,
         suite.failures,
         suite.errors,

@@ -3,6 +3,7 @@
 
 #include "sim/hardware/coefficient_reader.hpp"
 #include "sim/hardware/profile_document.hpp"
+#include "sim/hardware/read_profile.hpp"
 
 namespace orrery::hardware {
 
@@ -355,21 +356,8 @@ SoftwareProfile compiled(SoftwareProfile software) {
 std::optional<SoftwareProfile> read_software_document(const yaml::Value& root,
                                                       const std::string& file,
                                                       Diagnostics& diagnostics) {
-  Diagnostics problems;
-  MappingReader reader(root, problems);
-  const bool known_format = reader.require_choice("format", kFormats).has_value();
-  std::optional<SoftwareProfile> profile;
-  if (known_format) {  // a file of another kind would only raise a flood of unknown keys
-    profile = read_keys(reader);
-  }
-  for (const Diagnostic& problem : problems.all()) {
-    diagnostics.add(problem);
-  }
-  if (problems.has_errors() || !profile) {
-    return std::nullopt;
-  }
-  profile->file = file;
-  return profile;
+  return read_profile(
+      root, file, kFormats, [](MappingReader& reader) { return read_keys(reader); }, diagnostics);
 }
 
 }  // namespace orrery::hardware

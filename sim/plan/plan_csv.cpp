@@ -1,14 +1,15 @@
 #include <fmt/core.h>
 
 #include "sim/plan/plan_report.hpp"
+#include "sim/report/escape.hpp"
 #include "sim/sweep/sweep_report.hpp"
 
 namespace orrery::plan {
 
 namespace {
 
+using report::csv_cell;
 using report::MetricId;
-using sweep::csv_cell;
 
 constexpr std::array<MetricId, 9> kColumns = {MetricId::step_time,
                                               MetricId::mfu,

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "sim/report/escape.hpp"
 #include "sim/report/ledger_rows.hpp"
 
 namespace orrery::report {
@@ -13,20 +14,6 @@ namespace {
 constexpr double kLowQuantile = 0.1;
 constexpr double kMedian = 0.5;
 constexpr double kHighQuantile = 0.9;
-
-std::string cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c;
-    if (c == '"') {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
 
 std::string cell(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : std::string();
@@ -43,8 +30,8 @@ void add_line(std::string& table, const std::vector<std::string>& cells) {
 void add_ledger(std::string& table, std::string_view name, const std::vector<LedgerRow>& rows) {
   for (const LedgerRow& row : rows) {
     add_line(table,
-             {cell(name),
-              cell(row.category),
+             {csv_cell(name),
+              csv_cell(row.category),
               cell(in_seconds(row.gpu_time)),
               cell(row.share),
               row.dollars ? cell(in_dollars(*row.dollars)) : std::string()});
@@ -61,7 +48,7 @@ std::string metrics_csv(const Evaluation& evaluation) {
     if (value == nullptr) {
       continue;
     }
-    std::vector<std::string> cells = {cell(metric.json_key), cell(value->value)};
+    std::vector<std::string> cells = {csv_cell(metric.json_key), cell(value->value)};
     if (value->trials) {
       const run::Interval interval = value->trials->ci95_of_quantile(kMedian);
       for (const double x : {value->trials->quantile(kLowQuantile),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/format.hpp"
+#include "sim/report/escape.hpp"
 #include "sim/step/unit_times.hpp"
 
 namespace orrery::report {
@@ -58,29 +59,6 @@ constexpr std::array<Legend, 6> kLegends = {{{Paint::forward, "forward"},
                                              {Paint::weight, "weight gradients"},
                                              {Paint::optimizer, "optimizer"},
                                              {Paint::data, "data-parallel communication"}}};
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 // Lighter for later chunks: chunk c of v keeps 1 - 0.5 c / v of its color's distance from white.
 std::string color_of(Paint paint, int chunk, int chunks) {
@@ -157,8 +135,8 @@ class Picture {
         width,
         height);
     add("<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n");
-    text(8.0, 20.0, 15.0, escaped(evaluation_.echo.name));
-    text(8.0, 38.0, 11.0, escaped(subtitle()));
+    text(8.0, 20.0, 15.0, xml_text(evaluation_.echo.name));
+    text(8.0, 38.0, 11.0, xml_text(subtitle()));
     for (std::size_t device = 0; device < devices_; ++device) {
       draw_device(device, kTop + row * static_cast<double>(device));
     }

@@ -10,6 +10,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
+#include "sim/report/escape.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/sweep/answer_rows.hpp"
 #include "sim/sweep/run_sweep.hpp"
@@ -59,7 +60,7 @@ std::string text_of(const AnswerCell& cell, const std::optional<report::Dimensio
 
 std::string csv_of(const AnswerCell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) {
-    return csv_cell(*text);
+    return report::csv_cell(*text);
   }
   const auto* number = std::get_if<double>(&cell);
   return number != nullptr && std::isfinite(*number) ? fmt::format("{}", *number) : std::string();
@@ -115,7 +116,7 @@ std::string to_text(const Answer& answer, report::TextStyle style) {
 std::string to_csv(const Answer& answer) {
   std::string table;
   for (const AnswerColumn& column : answer.columns) {
-    table += (table.empty() ? "" : ",") + csv_cell(column.name);
+    table += (table.empty() ? "" : ",") + report::csv_cell(column.name);
   }
   table += "\n";
   for (const auto& row : answer.rows) {

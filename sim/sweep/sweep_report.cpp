@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/base/format.hpp"
+#include "sim/report/escape.hpp"
 
 namespace orrery::sweep {
 
@@ -85,20 +86,6 @@ std::string status_line(const std::vector<PointResult>& results) {
 
 }  // namespace
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c;
-    if (c == '"') {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
-
 std::string figure_text(const Column& column, const std::optional<double>& value) {
   return value ? report::format_value(report::dimension_of(column.operand), *value) : "-";
 }
@@ -106,19 +93,20 @@ std::string figure_text(const Column& column, const std::optional<double>& value
 std::string to_csv(const Sweep& sweep, const std::vector<PointResult>& results) {
   std::string table = "point";
   for (const Axis& axis : sweep.axes) {
-    table += "," + csv_cell(axis.key.path);
+    table += "," + report::csv_cell(axis.key.path);
   }
   table += ",status,reason";
   for (const Column& column : sweep.columns) {
-    table += "," + csv_cell(column.name);
+    table += "," + report::csv_cell(column.name);
   }
   table += "\n";
   for (std::size_t i = 0; i < results.size(); ++i) {
     table += std::to_string(i + 1);
     for (const std::string& value : sweep.points[i]) {
-      table += "," + csv_cell(value);
+      table += "," + report::csv_cell(value);
     }
-    table += fmt::format(",{},{}", to_string(results[i].status), csv_cell(results[i].reason));
+    table +=
+        fmt::format(",{},{}", to_string(results[i].status), report::csv_cell(results[i].reason));
     for (std::size_t j = 0; j < sweep.columns.size(); ++j) {
       const auto& cells = results[i].cells;
       table += j < cells.size() && cells[j] ? fmt::format(",{}", *cells[j]) : ",";

@@ -39,9 +39,6 @@ struct TextTable {
 // As many columns as fit; lines end in a newline. Rows may be shorter than the heads.
 [[nodiscard]] std::string to_text(const TextTable& table, const report::TextPage& page);
 
-// Quoted where RFC 4180 asks for it.
-[[nodiscard]] std::string csv_cell(std::string_view text);
-
 // A figure for people: dates as dates, dollars as dollars; "-" when there is none.
 [[nodiscard]] std::string figure_text(const Column& column, const std::optional<double>& value);
 

@@ -1,0 +1,19 @@
+#pragma once
+
+// How does a text stand in a table or a document of another format, whatever it holds?
+//
+// format       | what changes
+// -------------|--------------------------------------------------------------------------------
+// CSV          | quoted where RFC 4180 asks for it, quotes doubled
+// XML 1.0, SVG | & < > " and line ends as references; bytes that are no UTF-8 and control
+//              | characters, which no document may hold, as ?
+
+#include <string>
+#include <string_view>
+
+namespace orrery::report {
+
+[[nodiscard]] std::string csv_cell(std::string_view text);
+[[nodiscard]] std::string xml_text(std::string_view text);
+
+}  // namespace orrery::report
