@@ -34,7 +34,10 @@ int explain_window(int argc, char** argv) {
   return orrery::cli::run_guarded([argc, argv] {
     CLI::App app("The desktop program: edit scenarios and see their answer", "orrery gui");
     std::vector<std::string> files;
-    app.add_option("FILE", files, "Scenarios, also shipped ones by name, traces, saved answers")
+    app.add_option("FILE",
+                   files,
+                   "Scenarios, also shipped ones by name, traces, saved answers, and configuration "
+                   "files of other stacks")
         ->type_name("SCENARIO");
     static_cast<void>(orrery::cli::parse_program(app, argc, argv, "gui"));
     return orrery::cli::ExitCode::ok;
@@ -68,9 +71,7 @@ int show_window(const QStringList& words) {
     return static_cast<int>(orrery::cli::ExitCode::io);
   }
   orrery::gui::MainWindow window;
-  for (const QString& file : files) {
-    window.open_path(file);
-  }
+  window.open_paths(files);
   window.show();
   return QApplication::exec();
 }

@@ -122,7 +122,7 @@ QCPAbstractPlottable* ChartView::add_line(const PlotSeries& series, const QColor
 
 QCPAbstractPlottable* ChartView::add_band(const PlotSeries& series, const QColor& color) {
   QColor light = color;
-  light.setAlphaF(0.22F);
+  light.setAlphaF(dark() ? 0.34F : 0.22F);  // seen on the ground, and in the legend
   auto* low = new QCPGraph(xAxis, yAxis);
   low->setData(vector_of(series.x), vector_of(series.low), true);
   low->setPen(Qt::NoPen);

@@ -3,6 +3,7 @@
 #include <QBuffer>
 #include <QEvent>
 #include <QFileInfo>
+#include <QResizeEvent>
 #include <QSvgGenerator>
 #include <algorithm>
 #include <filesystem>
@@ -54,7 +55,6 @@ void ChartView::show_plot(const Plot& plot) {
   const bool spans = plot.horizontal && !plot.series.empty() && !plot.series[0].low.empty();
   const bool named = plot.named || (plot.series.size() > 1 && !plot.second && !spans);
   remove_second();
-  place_legend(named && (plot.stacked || plot.ordered || plot.named));
   legend->setVisible(named);
   if (plot.second && plot.horizontal) {
     add_second();
@@ -65,6 +65,7 @@ void ChartView::show_plot(const Plot& plot) {
   setAccessibleName(plot.name.isEmpty() ? QString("Chart") : "Chart: " + plot.name);
   setAccessibleDescription(plot.title);
   dress();
+  shape(size());
   fit();
   replot();
 }
@@ -112,9 +113,6 @@ void ChartView::prepare_axes() {
 void ChartView::add_second() {
   second_ = new QCPAxisRect(this);
   body_->addElement(0, 1, second_);
-  // The first panel has the names of the categories too.
-  body_->setColumnStretchFactor(0, 1.7);
-  body_->setColumnStretchFactor(1, 1.0);
   QCPAxis* names = second_->axis(QCPAxis::atLeft);
   const auto follow = qOverload<const QCPRange&>(&QCPAxis::setRange);
   connect(yAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), names, follow);
@@ -129,26 +127,118 @@ void ChartView::remove_second() {
   }
 }
 
-// Beside the bars of a stack, which fill the plot; else in the upper left corner of it.
-void ChartView::place_legend(bool beside) {
-  QCPLayout* holder = legend->layout();
-  if (beside == (beside_ != nullptr)) {
+// What depends on the size of the drawing.
+void ChartView::shape(const QSize& whole) {
+  shape_legend(whole);
+  fit_names(whole);
+  fit_panels(whole);
+}
+
+// Where a stack or a flame fills the plot, the legend goes beside or below it, whichever takes less
+// of a chart of this size; else into the upper left corner of the plot.
+void ChartView::shape_legend(const QSize& whole) {
+  const bool full = plot_.stacked || plot_.ordered || plot_.named || plot_.horizontal;
+  if (!legend->visible() || !full || legend->itemCount() == 0) {
+    legend->setWrap(0);
+    legend->setFillOrder(QCPLayoutGrid::foRowsFirst, true);
+    place_legend(LegendPlace::inside);
     return;
   }
-  holder->take(legend);
-  if (beside) {
-    constexpr double kAsNarrowAsPossible = 0.001;
-    beside_ = new QCPLayoutGrid;
-    body_->addElement(0, 1, beside_);
-    body_->setColumnStretchFactor(1, kAsNarrowAsPossible);
-    beside_->addElement(0, 0, legend);
-    beside_->addElement(1, 0, new QCPLayoutElement(this));  // takes the height that is left
-    beside_->setRowStretchFactor(0, kAsNarrowAsPossible);
-  } else {
-    body_->remove(beside_);
-    beside_ = nullptr;
+  const QFontMetrics metrics(legend->font(), this);
+  constexpr int kBelowWords = 2;  // else letters lose what reaches below the line
+  int widest = 0;
+  int items = 0;
+  for (int i = 0; i < legend->itemCount(); ++i) {
+    // Places of a grid, of which the last row may have empty ones.
+    if (auto* item = qobject_cast<QCPPlottableLegendItem*>(legend->item(i))) {
+      item->setMargins({0, 0, 0, kBelowWords});
+      widest = std::max(widest, metrics.horizontalAdvance(item->plottable()->name()));
+      ++items;
+    }
+  }
+  const QMargins margins = legend->margins();
+  const int item = widest + legend->iconSize().width() + legend->iconTextPadding();
+  const int air = margins.left() + margins.right();
+  const int columns = std::max((whole.width() - 2 * air) / (item + legend->columnSpacing()), 1);
+  const int rows = (items + columns - 1) / columns;
+  const double below = rows * (metrics.height() + kBelowWords + legend->rowSpacing()) + air;
+  const bool beside = (item + air) * whole.height() < below * whole.width();
+  place_legend(beside ? LegendPlace::beside : LegendPlace::below);
+  legend->setWrap(beside ? 0 : columns);
+  legend->setFillOrder(beside ? QCPLayoutGrid::foRowsFirst : QCPLayoutGrid::foColumnsFirst, true);
+}
+
+// Names of many categories in a low chart: smaller before they cover each other.
+void ChartView::fit_names(const QSize& whole) {
+  if (!plot_.horizontal || plot_.x.categories.empty()) {
+    return;
+  }
+  constexpr double kLeast = 7.0;
+  constexpr double kOfLine = 0.85;
+  constexpr int kLinesAround = 5;  // title, ticks and label of the other axis
+  QFont names = font();
+  const int line = QFontMetrics(names, this).height();
+  const double legend_below =
+      legend_place_ == LegendPlace::below ? legend->minimumOuterSizeHint().height() : 0.0;
+  const double room = (whole.height() - kLinesAround * line - legend_below) /
+                      static_cast<double>(plot_.x.categories.size());
+  if (room < line) {
+    names.setPixelSize(static_cast<int>(std::max(room * kOfLine, kLeast)));
+  }
+  yAxis->setTickLabelFont(names);
+}
+
+// Both panels have the same room for their bars; the first has the names of the categories too.
+void ChartView::fit_panels(const QSize& whole) {
+  if (second_ == nullptr) {
+    return;
+  }
+  constexpr double kBesideNames = 14.0;  // ticks and air
+  constexpr double kLeast = 40.0;
+  const QFontMetricsF metrics(yAxis->tickLabelFont(), this);
+  double names = 0.0;
+  for (const QString& category : plot_.x.categories) {
+    names = std::max(names, metrics.horizontalAdvance(category));
+  }
+  names += kBesideNames;
+  const double panel = std::max((whole.width() - names) / 2.0, kLeast);
+  body_->setColumnStretchFactor(0, names + panel);
+  body_->setColumnStretchFactor(1, panel);
+}
+
+void ChartView::place_legend(LegendPlace place) {
+  if (place == legend_place_) {
+    return;
+  }
+  legend_place_ = place;
+  legend->layout()->take(legend);
+  if (holder_ != nullptr) {
+    holder_->layout()->remove(holder_);
+    holder_ = nullptr;
     body_->simplify();
+    plotLayout()->simplify();
+  }
+  if (place == LegendPlace::inside) {
     axisRect()->insetLayout()->addElement(legend, Qt::AlignTop | Qt::AlignLeft);
+    return;
+  }
+  // As small as the legend allows; the other element takes what is left beside or below it.
+  constexpr double kAsSmallAsPossible = 0.001;
+  holder_ = new QCPLayoutGrid;
+  holder_->addElement(0, 0, legend);
+  auto* rest = new QCPLayoutElement(this);
+  if (place == LegendPlace::beside) {
+    body_->addElement(0, 1, holder_);
+    body_->setColumnStretchFactor(1, kAsSmallAsPossible);
+    holder_->addElement(1, 0, rest);
+    holder_->setRowStretchFactor(0, kAsSmallAsPossible);
+  } else {
+    constexpr int kAir = 3;
+    holder_->setMargins({0, kAir, 0, kAir});
+    plotLayout()->addElement(2, 0, holder_);
+    plotLayout()->setRowStretchFactor(2, kAsSmallAsPossible);
+    holder_->addElement(0, 1, rest);
+    holder_->setColumnStretchFactor(0, kAsSmallAsPossible);
   }
 }
 
@@ -207,7 +297,12 @@ void ChartView::dress() {
     dress_axis(rect->axis(QCPAxis::atLeft));
     dress_axis(rect->axis(QCPAxis::atBottom));
   }
-  legend->setFont(font());
+  QFont small = font();
+  constexpr double kSmaller = 0.9;
+  if (small.pointSizeF() > 0.0) {
+    small.setPointSizeF(small.pointSizeF() * kSmaller);
+  }
+  legend->setFont(small);
   constexpr int kIcon = 14;
   legend->setIconSize(kIcon, kIcon * 2 / 3);
   legend->setTextColor(ink);
@@ -241,6 +336,14 @@ void ChartView::dress_axis(QCPAxis* axis) {
 
 QString ChartView::save(const QString& path) {
   read_point(std::nullopt);  // the mark is for the screen
+  shape({kExportWidth, kExportHeight});
+  QString problem = write(path);
+  shape(size());
+  replot();
+  return problem;
+}
+
+QString ChartView::write(const QString& path) {
   const QString ending = QFileInfo(path).suffix().toLower();
   QByteArray bytes;
   QBuffer buffer(&bytes);
@@ -276,6 +379,7 @@ QString ChartView::save(const QString& path) {
 
 void ChartView::draw(QCPPainter& painter, const QRect& place) {
   painter.save();
+  shape(place.size());
   painter.setMode(QCPPainter::pmVectorized);
   painter.setMode(QCPPainter::pmNoCaching);
   painter.translate(place.topLeft());
@@ -288,6 +392,11 @@ void ChartView::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
     show_plot(Plot(plot_));
   }
+}
+
+void ChartView::resizeEvent(QResizeEvent* event) {
+  shape(event->size());
+  QCustomPlot::resizeEvent(event);
 }
 
 void ChartView::mouseDoubleClickEvent(QMouseEvent* /*event*/) {

@@ -62,6 +62,7 @@ class ChartView : public QCustomPlot {
 
  protected:
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
@@ -69,13 +70,20 @@ class ChartView : public QCustomPlot {
   void mouseDoubleClickEvent(QMouseEvent* event) override;
 
  private:
+  enum class LegendPlace { inside, beside, below };
+
   // chart_view.cpp
   [[nodiscard]] bool dark() const;
   void prepare_axes();
   void prepare_axis(QCPAxis* axis, const PlotAxis& model);
   void add_second();
   void remove_second();
-  void place_legend(bool beside);
+  void place_legend(LegendPlace place);
+  void shape(const QSize& whole);
+  void shape_legend(const QSize& whole);
+  void fit_names(const QSize& whole);
+  void fit_panels(const QSize& whole);
+  [[nodiscard]] QString write(const QString& path);
   void dress();
   void dress_axis(QCPAxis* axis);
   void fit();
@@ -103,7 +111,8 @@ class ChartView : public QCustomPlot {
   std::vector<double> ends_;                  // of stacked bars so far, by position
   ChartTitle* title_;
   QCPLayoutGrid* body_;
-  QCPLayoutGrid* beside_ = nullptr;  // holds the legend
+  LegendPlace legend_place_ = LegendPlace::inside;
+  QCPLayoutGrid* holder_ = nullptr;  // of the legend where it is not inside
   QCPAxisRect* second_ = nullptr;
   std::optional<PlotPoint> read_;
   QPointF pressed_;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gui/models/key_choices.hpp"
 #include "gui/models/text.hpp"
-#include "sim/evaluate/catalog.hpp"
 
 namespace orrery::gui {
 
@@ -218,26 +218,20 @@ bool FormModel::setData(const QModelIndex& index, const QVariant& value, int rol
   return problem.isEmpty();
 }
 
+// Profiles are files: only the catalogue knows their names. Other names are those of the key table.
 QStringList FormModel::choices(const scenario::Field& field) const {
-  static const std::map<std::string, evaluate::CatalogKind> kCatalogs = {
-      {"cluster.gpu", evaluate::CatalogKind::gpus}, {"software", evaluate::CatalogKind::software}};
-  const auto kind = kCatalogs.find(field.path);
-  if (kind == kCatalogs.end()) {
-    QStringList words;
-    for (const std::string& word : field.choices) {
-      words.push_back(qt(word));
+  if (field.choices.empty()) {
+    const auto [names, first] = names_.try_emplace(field.path);
+    if (first) {
+      names->second = catalog_names(field.path, document_->file_name()).value_or(QStringList());
     }
-    return words;
+    return names->second;
   }
-  const auto [names, first] = names_.try_emplace(field.path);
-  if (first) {
-    Diagnostics ignored;
-    const auto search = evaluate::profile_search(document_->file_name(), {});
-    for (const auto& entry : evaluate::catalog(kind->second, search, ignored)) {
-      names->second.push_back(qt(entry.name));
-    }
+  QStringList words;
+  for (const std::string& word : field.choices) {
+    words.push_back(qt(word));
   }
-  return names->second;
+  return words;
 }
 
 }  // namespace orrery::gui

@@ -18,6 +18,9 @@ namespace {
 using report::Dimension;
 using step::OperationKind;
 
+constexpr auto kByOperation = "Flame by operation";
+constexpr auto kByLayer = "Flame by layer";
+
 QString time_text(SimTime time) {
   return qt(format_time(to_seconds(time)));
 }
@@ -36,6 +39,12 @@ QString words_of(const report::FlameBar& bar) {
   return words;
 }
 
+// "bubble" for "bubble: waiting for other stages", "data-parallel" for "data-parallel
+// communication": a legend leaves room for what it explains.
+QString brief(std::string_view label) {
+  return qt(label).section(':', 0, 0).remove(" communication");
+}
+
 // A series for each category of the ledger, so that they have its colours.
 void add_bars(const report::Evaluation& evaluation,
               const std::vector<report::FlameBar>& bars,
@@ -45,7 +54,7 @@ void add_bars(const report::Evaluation& evaluation,
   for (std::size_t c = 0; c < rows.size(); ++c) {
     const auto category = static_cast<step::StepCategory>(c);
     PlotSeries series{.kind = PlotSeries::Kind::bars,
-                      .name = qt(rows[c].label),
+                      .name = brief(rows[c].label),
                       .width = kTouching,
                       .written = true,
                       .hue = step_hue(category)};
@@ -76,21 +85,45 @@ Plot flame(const QString& name, const QString& title, std::vector<QString> level
 
 }  // namespace
 
-Plot operation_flame_plot(const report::Evaluation& evaluation) {
-  Plot plot = flame("Flame by operation",
-                    "What takes the time of a step, mean of all stages",
+Plot operation_flame_plot(const report::Evaluation& evaluation, std::optional<std::int64_t> stage) {
+  Plot plot = flame(kByOperation,
+                    stage ? QString("What takes the time of a step on stage %1").arg(*stage)
+                          : QString("What takes the time of a step, mean of all stages"),
                     {"step", "account", "operation"});
-  add_bars(evaluation, flame_by_operation(evaluation), plot);
+  add_bars(evaluation, flame_by_operation(evaluation, stage), plot);
   return plot;
 }
 
-Plot layer_flame_plot(const report::Evaluation& evaluation) {
-  const std::int64_t stage = busiest_device(evaluation);
-  Plot plot = flame("Flame by layer",
-                    QString("Where stage %1 spends its step, which waits least").arg(stage),
+Plot layer_flame_plot(const report::Evaluation& evaluation, std::optional<std::int64_t> stage) {
+  const std::int64_t busiest = busiest_device(evaluation);
+  const std::int64_t shown = stage.value_or(busiest);
+  Plot plot = flame(kByLayer,
+                    QString("Where stage %1 spends its step%2")
+                        .arg(shown)
+                        .arg(shown == busiest ? ", which waits least" : ""),
                     {"stage", "chunk", "layer", "operation"});
-  add_bars(evaluation, flame_by_layer(evaluation, stage), plot);
+  add_bars(evaluation, flame_by_layer(evaluation, shown), plot);
   return plot;
+}
+
+QStringList flame_choices(const report::Evaluation& evaluation, const QString& chart) {
+  const std::int64_t stages = stage_count(evaluation);
+  if ((chart != kByOperation && chart != kByLayer) || stages < 2) {
+    return {};
+  }
+  QStringList choices = {chart == kByLayer
+                             ? QString("stage %1, waits least").arg(busiest_device(evaluation))
+                             : QString("mean of all stages")};
+  for (std::int64_t stage = 0; stage < stages; ++stage) {
+    choices << QString("stage %1").arg(stage);
+  }
+  return choices;
+}
+
+Plot flame_plot(const report::Evaluation& evaluation, const QString& chart, int choice) {
+  const auto stage = choice > 0 ? std::optional<std::int64_t>(choice - 1) : std::nullopt;
+  return chart == kByLayer ? layer_flame_plot(evaluation, stage)
+                           : operation_flame_plot(evaluation, stage);
 }
 
 Plot communication_plot(const report::Evaluation& evaluation) {

@@ -159,21 +159,23 @@ QString step_to_draw(const trace::MeasuredTrace& measured, const std::optional<s
   return qt((*middle)->name);
 }
 
-const timeline::Level* step_level(const OutcomePtr& prediction) {
+const timeline::Level* level_of(const OutcomePtr& prediction, std::string_view name) {
   if (!prediction) {
     return nullptr;
   }
   const auto found = std::find_if(
-      prediction->levels.begin(), prediction->levels.end(), [](const timeline::Level& level) {
-        return level.name == "step";
+      prediction->levels.begin(), prediction->levels.end(), [name](const timeline::Level& level) {
+        return level.name == name;
       });
   return found == prediction->levels.end() ? nullptr : &*found;
 }
 
-timeline::Levels drawn_beside(const TraceQuestion& question,
-                              const trace::GpuTraces& traces,
-                              const TraceAnswer& answer,
-                              trace::AxisFinder& axes) {
+// The measured ranks, and below them this level of the prediction.
+std::shared_ptr<const timeline::Store> ranks_beside(const TraceQuestion& question,
+                                                    const trace::GpuTraces& traces,
+                                                    const TraceAnswer& answer,
+                                                    const timeline::Level* predicted,
+                                                    trace::AxisFinder& axes) {
   timeline::SideBySide sides;
   for (const trace::MeasuredRank& rank : answer.measured.ranks) {
     for (const trace::MeasuredStep& one : rank.steps) {
@@ -187,17 +189,39 @@ timeline::Levels drawn_beside(const TraceQuestion& question,
       }
     }
   }
-  if (const timeline::Level* level = step_level(question.prediction)) {
+  if (predicted != nullptr) {
     sides.add({"predicted, " + question.prediction_title.toStdString(),
-               level->store,
-               level->store->range()});
+               predicted->store,
+               predicted->store->range()});
   }
-  auto store = sides.build();
-  if (!store || store->slices().empty()) {
+  return sides.build();
+}
+
+// The whole step with the passes of the prediction, and closer to it with its operations.
+timeline::Levels drawn_beside(const TraceQuestion& question,
+                              const trace::GpuTraces& traces,
+                              const TraceAnswer& answer,
+                              trace::AxisFinder& axes) {
+  auto step = ranks_beside(question, traces, answer, level_of(question.prediction, "step"), axes);
+  if (!step || step->slices().empty()) {
     return {};
   }
-  const std::string name = answer.drawn_step.toStdString();
-  return {{name, "step", std::move(store), {}, "a measured step, from the begin of its work"}};
+  const timeline::TimeRange whole = step->range();
+  timeline::Levels levels = {{answer.drawn_step.toStdString(),
+                              "step",
+                              std::move(step),
+                              {},
+                              "a measured step, from the begin of its work"}};
+  if (const timeline::Level* operations = level_of(question.prediction, "operations")) {
+    const std::int64_t length = std::max<std::int64_t>(whole.end, 1);
+    levels.push_back({operations->name,
+                      "",
+                      ranks_beside(question, traces, answer, operations, axes),
+                      timeline::Repetition({{{0, length}, 0}}, length),
+                      "kernels of the measured step, operations of the predicted one",
+                      timeline::longest_window(*operations)});
+  }
+  return levels;
 }
 
 }  // namespace

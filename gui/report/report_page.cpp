@@ -313,7 +313,20 @@ ReportContent report_content(const OutcomePtr& outcome, bool full) {
     content.plots.push_back(memory_course_plot(evaluation));
     content.plots.push_back(roofline_plot(evaluation));
   }
-  std::erase_if(content.plots, [](const Plot& plot) { return plot.series.empty(); });
+  // A ledger of one account says nothing; what a step is made of fills the page then.
+  std::erase_if(content.plots, [](const Plot& plot) {
+    return plot.series.empty() || (plot.horizontal && plot.x.categories.size() == 1);
+  });
+  constexpr std::size_t kOnPage = 2 * kRowsOnFirstPage;
+  for (const auto& make : {communication_plot, memory_course_plot, roofline_plot}) {
+    Plot plot = make(evaluation);
+    const bool there = std::any_of(content.plots.begin(), content.plots.end(), [&](const Plot& p) {
+      return p.name == plot.name;
+    });
+    if (content.plots.size() < kOnPage && !there && !plot.series.empty()) {
+      content.plots.push_back(std::move(plot));
+    }
+  }
   for (Plot& plot : evaluation_plots(evaluation)) {
     const bool there = std::any_of(content.plots.begin(), content.plots.end(), [&](const Plot& p) {
       return p.name == plot.name;

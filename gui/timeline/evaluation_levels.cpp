@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -147,54 +146,23 @@ Level run_level(const report::Evaluation& evaluation) {
   return {"run", "run", builder.build(), {}, "one trial of the run"};
 }
 
-// Which slice a message comes from and which one waits for it: the pass of the same micro-batch
-// that ends last before it on its own stage, and the one of the same kind that begins first after
-// it elsewhere.
-class MessageEnds {
- public:
-  void add(const step::Slice& slice, PendingSlice place) {
-    if (slice.task.stream == Stream::compute && report::has_micro_batch(slice.task.kind)) {
-      passes_[slice.task.micro_batch].push_back({&slice, place});
-    }
-  }
-
-  void connect(const step::Slice& message, PendingSlice place, StoreBuilder& builder) const {
-    const auto found = passes_.find(message.task.micro_batch);
-    if (found == passes_.end()) {
-      return;
-    }
-    const Pass* from = nullptr;
-    for (const Pass& pass : found->second) {
-      if (pass.slice->task.device == message.task.device && pass.slice->end <= message.start &&
-          (from == nullptr || pass.slice->end > from->slice->end)) {
-        from = &pass;
+// What comes from what: messages, and reductions and gathers of a chunk with the passes around
+// them.
+void add_flows(const report::Evaluation& evaluation,
+               const std::vector<std::optional<PendingSlice>>& places,
+               StoreBuilder& builder) {
+  for (const report::StepFlow& flow : report::step_flows(evaluation.step.slices)) {
+    const FlowKind kind =
+        flow.kind == report::StepFlow::Kind::message ? FlowKind::message : FlowKind::collective;
+    for (std::size_t i = 1; i < flow.slices.size(); ++i) {
+      const auto& from = places[flow.slices[i - 1]];
+      const auto& to = places[flow.slices[i]];
+      if (from && to) {
+        builder.flow(*from, *to, kind);
       }
     }
-    if (from == nullptr) {
-      return;
-    }
-    const Pass* to = nullptr;
-    for (const Pass& pass : found->second) {
-      if (pass.slice->task.device != message.task.device && pass.slice->start >= message.end &&
-          pass.slice->task.kind == from->slice->task.kind &&
-          (to == nullptr || pass.slice->start < to->slice->start)) {
-        to = &pass;
-      }
-    }
-    builder.flow(from->place, place, FlowKind::message);
-    if (to != nullptr) {
-      builder.flow(place, to->place, FlowKind::message);
-    }
   }
-
- private:
-  struct Pass {
-    const step::Slice* slice = nullptr;
-    PendingSlice place;
-  };
-
-  std::map<std::int32_t, std::vector<Pass>> passes_;
-};
+}
 
 // Messages that take no resource of the schedule are no slices of the step.
 bool has_messages(const report::Evaluation& evaluation) {
@@ -210,6 +178,7 @@ struct StageRows {
 
 StageRows add_stage(StoreBuilder& builder, const report::Evaluation& evaluation, std::size_t d) {
   const RowId stage = builder.group(fmt::format("stage {}", d));
+  builder.set_ranks(stage, ranks_alike(evaluation, d));
   StageRows rows;
   for (const Stream stream : {Stream::compute, Stream::data_parallel_comm, Stream::p2p}) {
     const bool used =
@@ -257,9 +226,7 @@ Level step_level(const report::Evaluation& evaluation) {
   for (std::size_t d = 0; d < std::max<std::size_t>(evaluation.step.stage_ledgers.size(), 1); ++d) {
     stages.push_back(add_stage(builder, evaluation, d));
   }
-  MessageEnds ends;
   std::vector<std::optional<PendingSlice>> places;
-  std::vector<std::pair<const step::Slice*, PendingSlice>> messages;
   for (const step::Slice& slice : evaluation.step.slices) {
     const schedule::StepTask& task = slice.task;
     const auto device = static_cast<std::size_t>(std::max<std::int16_t>(task.device, 0));
@@ -268,21 +235,13 @@ Level step_level(const report::Evaluation& evaluation) {
       places.emplace_back();
       continue;
     }
-    const PendingSlice place =
-        builder.add(stages[device].streams[static_cast<std::size_t>(task.stream)],
-                    {slice.start.ns,
-                     slice.end.ns,
-                     builder.name(report::task_name(task)),
-                     category_of(task.kind)});
-    places.emplace_back(place);
-    ends.add(slice, place);
-    if (task.kind == TaskKind::send_receive) {
-      messages.emplace_back(&slice, place);
-    }
+    places.emplace_back(builder.add(stages[device].streams[static_cast<std::size_t>(task.stream)],
+                                    {slice.start.ns,
+                                     slice.end.ns,
+                                     builder.name(report::task_name(task)),
+                                     category_of(task.kind)}));
   }
-  for (const auto& [slice, place] : messages) {
-    ends.connect(*slice, place, builder);
-  }
+  add_flows(evaluation, places, builder);
   add_messages(evaluation, stages, places, builder);
   const std::int64_t time = evaluation.step.step_time.ns;
   return {"step",

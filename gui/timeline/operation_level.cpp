@@ -12,6 +12,7 @@
 
 #include "gui/timeline/time_text.hpp"
 #include "sim/base/format.hpp"
+#include "sim/layout/placement.hpp"
 #include "sim/report/operation_words.hpp"
 #include "sim/report/step_counters.hpp"
 #include "sim/step/operation_timeline.hpp"
@@ -178,6 +179,7 @@ void OperationLevel::add_stage(std::size_t device) {
                   device,
                   format_integer(ranks),
                   ranks == 1 ? "rank" : (unequal ? "ranks, their mean" : "ranks alike")));
+  builder_.set_ranks(stage, ranks_alike(evaluation_, device));
   StageRows rows;
   for (std::size_t s = 0; s < step::kOperationStreams; ++s) {
     rows.streams[s] =
@@ -325,6 +327,28 @@ Level OperationLevel::build() {
 }
 
 }  // namespace
+
+std::vector<std::int32_t> ranks_alike(const report::Evaluation& evaluation, std::size_t device) {
+  const layout::Layout& layout = evaluation.echo.layout;
+  const auto& timeline = evaluation.step.operation_timeline;
+  const bool unequal = timeline && device < timeline->paces.size() &&
+                       timeline->paces[device].slowest > timeline->paces[device].mean;
+  const auto devices = static_cast<std::size_t>(layout.pipeline);
+  if (unequal || layout.order.empty() || devices != evaluation.step.stage_ledgers.size()) {
+    return {};
+  }
+  const layout::RankMap map(layout);
+  std::vector<std::int32_t> ranks;
+  for (std::int64_t data = 0; data < layout.data; ++data) {
+    for (std::int64_t context = 0; context < layout.context; ++context) {
+      for (std::int64_t tensor = 0; tensor < layout.tensor; ++tensor) {
+        ranks.push_back(map.rank({tensor, context, static_cast<std::int64_t>(device), data}).value);
+      }
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
 
 void add_memory(const report::Evaluation& evaluation,
                 std::size_t device,

@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "gui/timeline/levels.hpp"
 #include "gui/timeline/store_builder.hpp"
@@ -27,6 +28,10 @@
 namespace orrery::timeline {
 
 inline constexpr std::uint64_t kMostOperations = 4'000'000;
+
+// The ranks of a pipeline device, ascending; empty where they are not alike, or not known.
+[[nodiscard]] std::vector<std::int32_t> ranks_alike(const report::Evaluation& evaluation,
+                                                    std::size_t device);
 
 // A counter of what the stage holds in memory, where it is known.
 void add_memory(const report::Evaluation& evaluation,

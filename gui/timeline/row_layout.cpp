@@ -1,9 +1,32 @@
 #include "gui/timeline/row_layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/format.hpp"
+
 namespace orrery::timeline {
+
+std::string row_name(const Store& store, const RowPlace& place) {
+  switch (place.part) {
+    case RowPart::ranks:
+      return fmt::format(
+          "{} ranks", format_integer(static_cast<std::int64_t>(store.ranks_of(place.row).size())));
+    case RowPart::rank:
+      return fmt::format("rank {}", store.ranks_of(place.row)[place.rank]);
+    case RowPart::own:
+    case RowPart::of_rank:
+      break;
+  }
+  return store.rows()[place.row].name;
+}
+
+std::uint32_t row_depth(const Store& store, const RowPlace& place) {
+  const std::uint32_t own = store.rows()[place.row].depth;
+  return place.part == RowPart::own ? own : place.part == RowPart::ranks ? own + 1 : own + 2;
+}
 
 RowLayout::RowLayout(std::shared_ptr<const Store> store)
     : store_(std::move(store)), collapsed_(store_->rows().size(), false) {
@@ -28,6 +51,31 @@ void RowLayout::set_collapsed(RowId row, bool collapsed) {
 void RowLayout::set_all_collapsed(bool collapsed) {
   for (RowId row = 0; row < collapsed_.size(); ++row) {
     collapsed_[row] = collapsed && store_->rows()[row].kind == RowKind::group;
+  }
+  open_ranks_.clear();
+  rebuild();
+}
+
+void RowLayout::toggle(const RowPlace& place) {
+  if (place.row >= collapsed_.size()) {
+    return;
+  }
+  switch (place.part) {
+    case RowPart::own:
+      set_collapsed(place.row, !is_collapsed(place.row));
+      return;
+    case RowPart::ranks:
+      if (open_ranks_.erase(place.row) == 0) {
+        open_ranks_[place.row];
+      }
+      break;
+    case RowPart::rank:
+      if (std::set<std::uint32_t>& open = open_ranks_[place.row]; open.erase(place.rank) == 0) {
+        open.insert(place.rank);
+      }
+      break;
+    case RowPart::of_rank:
+      return;
   }
   rebuild();
 }
@@ -73,6 +121,12 @@ void RowLayout::fit_all() {
   set_scroll(0.0);
 }
 
+void RowLayout::magnify(double factor) {
+  row_height_ *= factor;
+  view_height_ *= factor;
+  scroll_ *= factor;
+}
+
 void RowLayout::scroll_by(double pixels) {
   set_scroll(scroll_ + pixels);
 }
@@ -94,8 +148,9 @@ void RowLayout::reveal(RowId row) {
   if (changed) {
     rebuild();
   }
-  const auto it = std::find_if(
-      scrolled_.begin(), scrolled_.end(), [row](const LaidRow& laid) { return laid.row == row; });
+  const auto it = std::find_if(scrolled_.begin(), scrolled_.end(), [row](const LaidRow& laid) {
+    return laid.place() == RowPlace{row};
+  });
   if (it == scrolled_.end()) {
     return;
   }
@@ -178,25 +233,58 @@ std::uint32_t RowLayout::total_units(const std::vector<LaidRow>& rows) {
   return rows.empty() ? 0 : rows.back().first_unit + rows.back().units;
 }
 
+void RowLayout::append(std::vector<LaidRow>& rows, const RowPlace& place, bool collapsed) const {
+  const bool head = place.part == RowPart::ranks || place.part == RowPart::rank;
+  const std::uint32_t units = head ? 1 : units_of(place.row);
+  const std::uint32_t first = total_units(rows);
+  rows.push_back({place.row, first, units, collapsed, place.part, place.rank});
+}
+
+// Below the rows of their group.
+void RowLayout::append_ranks(RowId group) {
+  const auto shown = open_ranks_.find(group);
+  append(scrolled_, {group, RowPart::ranks}, shown == open_ranks_.end());
+  if (shown == open_ranks_.end()) {
+    return;
+  }
+  const auto count = static_cast<std::uint32_t>(store_->ranks_of(group).size());
+  for (std::uint32_t rank = 0; rank < count; ++rank) {
+    const bool open = shown->second.contains(rank);
+    append(scrolled_, {group, RowPart::rank, rank}, !open);
+    for (RowId row = group + 1; open && row < store_->rows()[group].end; ++row) {
+      if (store_->rows()[row].kind != RowKind::group) {
+        append(scrolled_, {row, RowPart::of_rank, rank}, false);
+      }
+    }
+  }
+}
+
 void RowLayout::rebuild() {
   pinned_.clear();
   scrolled_.clear();
-  const auto append = [this](std::vector<LaidRow>& rows, RowId row, bool collapsed) {
-    const std::uint32_t units = units_of(row);
-    const std::uint32_t first = total_units(rows);
-    rows.push_back({row, first, units, collapsed});
-  };
   for (const RowId row : pins_) {
-    append(pinned_, row, store_->rows()[row].kind == RowKind::group);
+    append(pinned_, {row}, store_->rows()[row].kind == RowKind::group);
   }
+  std::vector<RowId> with_ranks;  // whose rows are being laid
   const auto count = static_cast<RowId>(store_->rows().size());
+  const auto end_groups = [&](RowId row) {
+    while (!with_ranks.empty() && store_->rows()[with_ranks.back()].end <= row) {
+      append_ranks(with_ranks.back());
+      with_ranks.pop_back();
+    }
+  };
   for (RowId row = 0; row < count;) {
+    end_groups(row);
     const bool closed = collapsed_[row];
     if (!is_pinned(row)) {
-      append(scrolled_, row, closed);
+      append(scrolled_, {row}, closed);
+    }
+    if (!closed && store_->ranks_of(row).size() > 1) {
+      with_ranks.push_back(row);
     }
     row = closed ? store_->rows()[row].end : row + 1;
   }
+  end_groups(count);
   clamp_scroll();
 }
 

@@ -13,22 +13,56 @@
 //
 // Pinned rows stay in place above the others and are not shown again below. A change of what is
 // collapsed or pinned costs O(rows), everything else O(log rows).
+//
+// Below a group that stands for several ranks is a line that opens to them, each rank a line that
+// opens to the rows of the group: those of the group, which all its ranks share.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "gui/timeline/store.hpp"
 
 namespace orrery::timeline {
 
+// Which line a row of the store stands on: its own, or one of the ranks that share it.
+enum class RowPart : std::uint8_t {
+  own,
+  ranks,   // of a group: opens to its ranks
+  rank,    // one of them: opens to the rows of the group
+  of_rank  // one of these
+};
+
+struct RowPlace {
+  RowId row = kNoRow;
+  RowPart part = RowPart::own;
+  std::uint32_t rank = 0;  // place in the ranks of the group
+
+  friend bool operator==(const RowPlace&, const RowPlace&) = default;
+};
+
 struct LaidRow {
   RowId row = 0;
   std::uint32_t first_unit = 0;  // within its part: pinned or scrolled
   std::uint32_t units = 1;
   bool collapsed = false;  // a group that shows all its tracks on one line
+  RowPart part = RowPart::own;
+  std::uint32_t rank = 0;
+
+  [[nodiscard]] RowPlace place() const {
+    return {row, part, rank};
+  }
 };
+
+// "stage 3", "1,024 ranks", "rank 17".
+[[nodiscard]] std::string row_name(const Store& store, const RowPlace& place);
+
+// How far it is indented: ranks stand within their group.
+[[nodiscard]] std::uint32_t row_depth(const Store& store, const RowPlace& place);
 
 class RowLayout {
  public:
@@ -52,6 +86,9 @@ class RowLayout {
   [[nodiscard]] bool is_pinned(RowId row) const;
   void set_collapsed(RowId row, bool collapsed);
   void set_all_collapsed(bool collapsed);
+
+  // Opens or closes what stands there: a group, the ranks of a group, a rank.
+  void toggle(const RowPlace& place);
   void set_pinned(RowId row, bool pinned);
 
   // Height of the part of the widget that shows rows.
@@ -66,6 +103,9 @@ class RowLayout {
 
   // The largest height at which all rows are visible, at most the usual one.
   void fit_all();
+
+  // Everything so many times as large: for screens with several pixels to a point.
+  void magnify(double factor);
 
   void scroll_by(double pixels);
   void set_scroll(double pixels);
@@ -117,10 +157,13 @@ class RowLayout {
   [[nodiscard]] std::uint32_t units_of(RowId row) const;
   [[nodiscard]] static std::uint32_t total_units(const std::vector<LaidRow>& rows);
   void rebuild();
+  void append(std::vector<LaidRow>& rows, const RowPlace& place, bool collapsed) const;
+  void append_ranks(RowId group);
   void clamp_scroll();
 
   std::shared_ptr<const Store> store_;
   std::vector<bool> collapsed_;
+  std::map<RowId, std::set<std::uint32_t>> open_ranks_;  // of groups whose ranks are shown
   std::vector<RowId> pins_;
   std::vector<LaidRow> pinned_;
   std::vector<LaidRow> scrolled_;

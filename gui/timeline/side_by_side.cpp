@@ -14,7 +14,11 @@ namespace {
 class StoreCopy {
  public:
   StoreCopy(const StoreSide& side, StoreBuilder& builder)
-      : side_(side), store_(*side.store), builder_(builder), rows_(store_.rows().size(), kNoRow) {}
+      : side_(side),
+        store_(*side.store),
+        builder_(builder),
+        rows_(store_.rows().size(), kNoRow),
+        names_(store_.names().size()) {}
 
   void run() {
     top_ = builder_.group(side_.name);
@@ -48,8 +52,20 @@ class StoreCopy {
     if (made == kNoRow) {
       const Row& parent = store_.rows()[row.parent];
       made = builder_.group(parent.name, parent_of(parent));
+      if (const auto ranks = store_.ranks_of(row.parent); !ranks.empty()) {
+        builder_.set_ranks(made, {ranks.begin(), ranks.end()});
+      }
     }
     return made;
+  }
+
+  // With what there is to say about it, which may differ from side to side.
+  NameId name_of(const Slice& slice) {
+    std::optional<NameId>& made = names_[slice.name()];
+    if (!made) {
+      made = builder_.name(store_.name_of(slice), store_.note_of(slice));
+    }
+    return *made;
   }
 
   void copy_row(RowId id) {
@@ -98,7 +114,7 @@ class StoreCopy {
       const PendingSlice place = builder_.add(rows_[id],
                                               {begin - side_.window.begin,
                                                std::max(begin, end) - side_.window.begin,
-                                               builder_.name(store_.name_of(slice)),
+                                               name_of(slice),
                                                slice.category(),
                                                slice.is(kAbnormal)});
       if (has_flows_) {
@@ -111,6 +127,7 @@ class StoreCopy {
   const Store& store_;
   StoreBuilder& builder_;
   std::vector<RowId> rows_;
+  std::vector<std::optional<NameId>> names_;
   std::unordered_map<SliceId, PendingSlice> places_;
   RowId top_ = kNoRow;
   bool has_flows_ = false;

@@ -47,6 +47,7 @@ struct Row {
   TrackId first_track = 0;
   std::uint32_t tracks = 0;   // of a group: of all rows below it
   std::uint32_t counter = 0;  // of a counter row: index into counters()
+  std::uint32_t ranks = 0;    // of a group: 1 + index into the lists of ranks; 0: it has none
 };
 
 enum class MarkKind : std::uint8_t { failure, checkpoint, restart, other, count_ };
@@ -89,6 +90,12 @@ class Store {
 
   [[nodiscard]] const std::vector<Counter>& counters() const {
     return counters_;
+  }
+
+  // The ranks that a group stands for, which are alike and share its rows; empty for most.
+  [[nodiscard]] std::span<const std::int32_t> ranks_of(RowId group) const {
+    const std::uint32_t list = rows_[group].ranks;
+    return list == 0 ? std::span<const std::int32_t>() : std::span(ranks_[list - 1]);
   }
 
   [[nodiscard]] std::span<const Mark> marks() const {
@@ -155,6 +162,7 @@ class Store {
   friend class StoreBuilder;
 
   std::vector<Row> rows_;
+  std::vector<std::vector<std::int32_t>> ranks_;
   std::vector<Track> tracks_;
   std::vector<Slice> slices_;
   std::vector<std::int64_t> long_durations_;

@@ -57,6 +57,11 @@ void StoreBuilder::set_order(RowId row, std::int64_t order) {
 }
 
 // Long slices before the short ones that begin with them: a caller before what it calls.
+void StoreBuilder::set_ranks(RowId group, std::vector<std::int32_t> ranks) {
+  ranks_.push_back(std::move(ranks));
+  rows_[group].row.ranks = static_cast<std::uint32_t>(ranks_.size());
+}
+
 bool StoreBuilder::earlier(const Slice& a, const Slice& b) const {
   return a.begin() != b.begin() ? a.begin() < b.begin() : end_of(a) > end_of(b);
 }
@@ -100,13 +105,25 @@ void StoreBuilder::note(NameId name, std::string text) {
 }
 
 NameId StoreBuilder::name(std::string_view text) {
+  return name(text, {});
+}
+
+NameId StoreBuilder::name(std::string_view text, std::string_view note) {
   if (names_.size() == kMostNames - 1) {
     text = "(more names)";
+    note = {};
   }
-  const auto [it, is_new] = name_ids_.try_emplace(std::string(text), NameId{0});
+  std::string key(text);
+  if (!note.empty()) {
+    key.append(1, '\0').append(note);
+  }
+  const auto [it, is_new] = name_ids_.try_emplace(std::move(key), NameId{0});
   if (is_new) {
     it->second = static_cast<NameId>(names_.size());
     names_.emplace_back(text);
+    if (!note.empty()) {
+      this->note(it->second, std::string(note));
+    }
   }
   return it->second;
 }
@@ -309,6 +326,7 @@ std::shared_ptr<const Store> StoreBuilder::build(std::stop_token stop, const Pro
       marks_.begin(), marks_.end(), [](const Mark& a, const Mark& b) { return a.time < b.time; });
   store->marks_ = std::move(marks_);
   store->counters_ = std::move(counters_);
+  store->ranks_ = std::move(ranks_);
   store->long_durations_ = long_durations_;
   store->names_ = std::move(names_);
   store->notes_ = std::move(notes_);

@@ -58,6 +58,9 @@ class StoreBuilder {
   // Rows of one parent stand in ascending order of this, then in the order they were made.
   void set_order(RowId row, std::int64_t order);
 
+  // The ranks that a group stands for: all alike, they share its rows.
+  void set_ranks(RowId group, std::vector<std::int32_t> ranks);
+
   // Sorts the slices of all rows by time. What add() returned before no longer holds.
   void sort_slices();
 
@@ -69,6 +72,10 @@ class StoreBuilder {
 
   // Lines about all slices of a name; the latest counts.
   void note(NameId name, std::string text);
+
+  // A name with its note, which another slice of that name may have differently: a number for each
+  // pair of both.
+  NameId name(std::string_view text, std::string_view note);
 
   PendingSlice add(RowId row, const NewSlice& slice);
   void reserve(RowId row, std::size_t slices);
@@ -118,6 +125,7 @@ class StoreBuilder {
 
   std::vector<PendingRow> rows_;
   std::vector<RowId> roots_;
+  std::vector<std::vector<std::int32_t>> ranks_;
   std::vector<std::int64_t> long_durations_;
   std::vector<Counter> counters_;
   std::vector<Mark> marks_;

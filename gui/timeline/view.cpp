@@ -71,6 +71,13 @@ void View::resize(int columns, double rows_height) {
   keep_in_range();
 }
 
+View View::magnified(double factor, int columns) const {
+  View fine = *this;
+  fine.columns_ = std::max(columns, 1);
+  fine.rows().magnify(factor);
+  return fine;
+}
+
 void View::set_readable_rows() {
   for (RowLayout& layout : layouts_) {
     layout.set_readable_height();

@@ -36,10 +36,16 @@ struct Copy {
 
 struct Hit {
   RowId row = kNoRow;
+  RowPart part = RowPart::own;
+  std::uint32_t rank = 0;  // of a line of a rank: its place among those of the group
   std::optional<SliceId> slice;
   std::optional<std::uint32_t> mark;  // index into marks()
   std::int64_t origin = 0;            // of the copy that was hit, absolute
   std::int64_t time = 0;              // absolute
+
+  [[nodiscard]] RowPlace place() const {
+    return {row, part, rank};
+  }
 };
 
 struct SelectedArea {
@@ -96,6 +102,9 @@ class View {
   [[nodiscard]] std::vector<std::string> path() const;
 
   void resize(int columns, double rows_height);
+
+  // The same picture, `factor` times as fine and `columns` wide.
+  [[nodiscard]] View magnified(double factor, int columns) const;
 
   // Rows of all levels at a height at which their names can be read.
   void set_readable_rows();

@@ -59,6 +59,8 @@ Hit View::pick(double column, double y) const {
     return hit;
   }
   hit.row = row->row->row;
+  hit.part = row->row->part;
+  hit.rank = row->row->rank;
   const Row& data = store().rows()[hit.row];
   if (level_ > 0) {
     const std::int64_t outer = origins_[level_ - 1];
@@ -159,8 +161,12 @@ std::vector<std::string> View::describe(const Hit& hit) const {
     return lines;
   }
   const Row& row = store().rows()[hit.row];
-  std::string where = row.name;
-  for (RowId up = row.parent; up != kNoRow; up = store().rows()[up].parent) {
+  std::string where = row_name(store(), hit.place());
+  if (hit.part == RowPart::of_rank) {
+    where = fmt::format("{} / {}", row_name(store(), {row.parent, RowPart::rank, hit.rank}), where);
+  }
+  const bool inside = hit.part == RowPart::ranks || hit.part == RowPart::rank;
+  for (RowId up = inside ? hit.row : row.parent; up != kNoRow; up = store().rows()[up].parent) {
     where = fmt::format("{} / {}", store().rows()[up].name, where);
   }
   if (row.kind == RowKind::counter) {

@@ -1,5 +1,6 @@
 #include "gui/widgets/charts_panel.hpp"
 
+#include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QListWidget>
@@ -12,6 +13,7 @@
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/answer_plot.hpp"
 #include "gui/models/evaluation_plots.hpp"
+#include "gui/models/operation_plots.hpp"
 #include "gui/models/text.hpp"
 #include "gui/widgets/table_view.hpp"
 
@@ -20,6 +22,7 @@ namespace orrery::gui {
 ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
   list_ = new QListWidget(this);
   list_->setAccessibleName("Charts");
+  list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // long names end in dots
   chart_ = new ChartView(this);
   status_ = new QLabel(this);
   status_->setWordWrap(true);
@@ -27,10 +30,16 @@ ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
   progress_->setTextVisible(false);
   progress_->setMaximumHeight(6);
   progress_->hide();
+  stage_ = new QComboBox(this);
+  stage_->setAccessibleName("Stage");
+  stage_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  stage_->setToolTip("Which pipeline stage the chart is about");
+  stage_->hide();
   auto* save = new QPushButton("Save &chart...", this);
   save->setToolTip("PNG, SVG, PDF or CSV");
 
   auto* bottom = new QHBoxLayout;
+  bottom->addWidget(stage_);
   bottom->addWidget(status_, 1);
   bottom->addWidget(save);
   auto* right = new QWidget(this);
@@ -48,6 +57,10 @@ ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
   row->addWidget(splitter);
 
   connect(list_, &QListWidget::currentRowChanged, this, &ChartsPanel::show_chosen);
+  connect(stage_, &QComboBox::activated, this, [this](int chosen) {
+    chosen_stage_ = chosen;
+    show_chosen();
+  });
   connect(save, &QPushButton::clicked, this, &ChartsPanel::save_chart);
   connect(&job_, &AnswerJob::finished, this, &ChartsPanel::show_answer);
   connect(&job_, &AnswerJob::failed, this, [this](const QString& s) { chart_->show_nothing(s); });
@@ -88,7 +101,9 @@ void ChartsPanel::fill_list() {
     const QString chosen = list_->currentItem() != nullptr ? list_->currentItem()->text() : "";
     const QSignalBlocker quiet(list_);
     list_->clear();
-    list_->addItems(wanted);
+    for (const QString& name : wanted) {
+      (new QListWidgetItem(name, list_))->setToolTip(name);
+    }
     list_->setCurrentRow(std::max(0, static_cast<int>(wanted.indexOf(chosen))));
   }
   show_chosen();
@@ -119,8 +134,12 @@ void ChartsPanel::show_chosen() {
   const QString name = list_->currentItem() != nullptr ? list_->currentItem()->text() : "";
   const auto plot =
       std::find_if(plots_.begin(), plots_.end(), [&name](const Plot& p) { return p.name == name; });
+  offer_stages(name);
   if (plot != plots_.end()) {
-    chart_->show_plot(*plot);
+    const int choice = stage_->currentIndex();
+    chart_->show_plot(stage_->count() > 0 && choice > 0
+                          ? flame_plot(*outcome_->evaluation, name, choice)
+                          : *plot);
     return;
   }
   for (const AnswerChart& chart : answer_charts()) {
@@ -137,6 +156,23 @@ void ChartsPanel::show_chosen() {
     return;
   }
   chart_->show_nothing(outcome_ ? "This scenario has no such chart." : "No answer yet.");
+}
+
+// Of a flame view one stage can be shown; which one is kept from chart to chart.
+void ChartsPanel::offer_stages(const QString& chart) {
+  const QStringList choices = outcome_ && outcome_->evaluation
+                                  ? flame_choices(*outcome_->evaluation, chart)
+                                  : QStringList();
+  QStringList offered;
+  for (int i = 0; i < stage_->count(); ++i) {
+    offered << stage_->itemText(i);
+  }
+  if (choices != offered) {
+    stage_->clear();
+    stage_->addItems(choices);
+  }
+  stage_->setCurrentIndex(chosen_stage_ < choices.size() ? chosen_stage_ : 0);
+  stage_->setVisible(!choices.isEmpty());
 }
 
 void ChartsPanel::show_answer(const AnswerPtr& outcome) {

@@ -12,8 +12,9 @@
 #include "gui/models/evaluation_job.hpp"
 #include "gui/models/plot.hpp"
 
-class QListWidget;
+class QComboBox;
 class QLabel;
+class QListWidget;
 class QProgressBar;
 
 namespace orrery::gui {
@@ -32,6 +33,11 @@ class ChartsPanel : public QWidget {
 
   [[nodiscard]] QStringList names() const;
 
+  // Of flame views; empty where the chart is not about a stage.
+  [[nodiscard]] QComboBox& stages() {
+    return *stage_;
+  }
+
   [[nodiscard]] ChartView& chart() {
     return *chart_;
   }
@@ -42,6 +48,7 @@ class ChartsPanel : public QWidget {
  private:
   void fill_list();
   void show_chosen();
+  void offer_stages(const QString& chart);
   void show_answer(const AnswerPtr& outcome);
 
   OutcomePtr outcome_;
@@ -50,6 +57,8 @@ class ChartsPanel : public QWidget {
   AnswerJob job_;
   QListWidget* list_;
   ChartView* chart_;
+  QComboBox* stage_;
+  int chosen_stage_ = 0;  // place in the list of stages; 0: all, or the busiest
   QLabel* status_;
   QProgressBar* progress_;
 };

@@ -1,5 +1,6 @@
 #include "gui/widgets/dashboard_view.hpp"
 
+#include <QEvent>
 #include <QFrame>
 #include <QGraphicsOpacityEffect>
 #include <QGridLayout>
@@ -7,6 +8,8 @@
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace orrery::gui {
 
@@ -36,25 +39,40 @@ const char* tone_color(Tone tone, bool dark) {
   }
 }
 
+bool is_dark(const QPalette& palette) {
+  constexpr int kMiddle = 128;
+  return palette.color(QPalette::Base).lightness() < kMiddle;
+}
+
 }  // namespace
 
+// A change stands beside the name where both can be read, else beside the value, else on a line of
+// its own.
 class CardView : public QFrame {
  public:
   explicit CardView(QWidget* parent) : QFrame(parent) {
     setFrameShape(QFrame::StyledPanel);
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
-    for (QLabel** label : {&name_, &value_, &detail_, &change_}) {
+    for (QLabel** label : {&name_, &value_, &detail_}) {
       *label = new QLabel(this);
     }
-    auto* head = new QHBoxLayout;
-    head->addWidget(name_, 1);
-    head->addWidget(change_);
+    for (QLabel*& label : changes_) {
+      label = new QLabel(this);
+      label->setForegroundRole(QPalette::WindowText);
+    }
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 4, 8, 4);
+    column->setContentsMargins(kSide, 4, kSide, 4);
     column->setSpacing(1);
-    column->addLayout(head);
-    column->addWidget(value_);
+    for (const auto& [label, change] :
+         {std::pair{name_, changes_[kBesideName]}, {value_, changes_[kBesideValue]}}) {
+      auto* line = new QHBoxLayout;
+      line->setSpacing(kGap);
+      line->addWidget(label, 1);
+      line->addWidget(change);
+      column->addLayout(line);
+    }
+    column->addWidget(changes_[kAlone]);
     column->addWidget(detail_);
     column->addStretch(1);
     for (QLabel* label : {name_, value_, detail_}) {
@@ -65,37 +83,80 @@ class CardView : public QFrame {
     detail_->setForegroundRole(QPalette::PlaceholderText);
     // Else the text takes the role that goes with the ground, whatever the palette says.
     value_->setForegroundRole(QPalette::WindowText);
-    change_->setForegroundRole(QPalette::WindowText);
     detail_->setWordWrap(true);
   }
 
   void show_card(const Card& card) {
-    constexpr int kMiddle = 128;
-    const bool dark = palette().color(QPalette::Base).lightness() < kMiddle;
+    tone_ = card.tone;
     name_->setText(card.name);
     value_->setText(card.value);
-    QPalette colors = palette();
-    if (const char* color = tone_color(card.tone, dark)) {
-      colors.setColor(QPalette::WindowText, QColor(color));
-    }
-    value_->setPalette(colors);
     detail_->setText(card.detail);
     detail_->setVisible(!card.detail.isEmpty());
-    change_->setText(card.change);
-    change_->setVisible(!card.change.isEmpty());
-    QPalette moved = palette();
-    moved.setColor(QPalette::WindowText, QColor(dark ? "#7cb7ff" : "#00508a"));
-    change_->setPalette(moved);
+    for (QLabel* label : changes_) {
+      label->setText(card.change);
+    }
+    color();
+    place_change();
     setToolTip(card.tip);
     setAccessibleName(card.name + ": " + card.value);
     setAccessibleDescription(card.detail + " " + card.change);
   }
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override {
+    QFrame::resizeEvent(event);
+    place_change();
+  }
+
+  void changeEvent(QEvent* event) override {
+    QFrame::changeEvent(event);
+    // The first one comes while the card is made.
+    if (event->type() == QEvent::PaletteChange && changes_[kAlone] != nullptr) {
+      color();
+    }
+  }
+
  private:
+  enum Place { kBesideName, kBesideValue, kAlone, kPlaces };
+
+  static constexpr int kSide = 8;
+  static constexpr int kGap = 6;
+
+  static int width_of(const QLabel* label) {
+    return label->text().isEmpty() ? 0 : label->sizeHint().width();
+  }
+
+  // In the tones of a light or a dark ground.
+  void color() {
+    const bool dark = is_dark(palette());
+    QPalette colors = palette();
+    if (const char* tone = tone_color(tone_, dark)) {
+      colors.setColor(QPalette::WindowText, QColor(tone));
+    }
+    value_->setPalette(colors);
+    QPalette moved = palette();
+    moved.setColor(QPalette::WindowText, QColor(dark ? "#7cb7ff" : "#00508a"));
+    for (QLabel* label : changes_) {
+      label->setPalette(moved);
+    }
+  }
+
+  void place_change() {
+    const int change = width_of(changes_[kAlone]);
+    const int room = width() - 2 * (kSide + frameWidth()) - kGap - change;
+    const Place place = width_of(name_) <= room    ? kBesideName
+                        : width_of(value_) <= room ? kBesideValue
+                                                   : kAlone;
+    for (int i = 0; i < kPlaces; ++i) {
+      changes_[static_cast<std::size_t>(i)]->setVisible(change > 0 && i == place);
+    }
+  }
+
+  Tone tone_ = Tone::plain;
   QLabel* name_ = nullptr;
   QLabel* value_ = nullptr;
   QLabel* detail_ = nullptr;
-  QLabel* change_ = nullptr;
+  std::array<QLabel*, kPlaces> changes_{};
 };
 
 DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new QWidget) {
@@ -145,13 +206,9 @@ void DashboardView::show_answer(const Dashboard& dashboard) {
   for (const QString& reason : dashboard.reasons) {
     reasons += (reasons.isEmpty() ? "" : "\n") + reason;
   }
-  constexpr int kMiddle = 128;
-  QPalette colors = palette();
-  const bool dark = colors.color(QPalette::Base).lightness() < kMiddle;
-  colors.setColor(QPalette::WindowText, QColor(tone_color(Tone::bad, dark)));
-  reasons_->setPalette(colors);
   reasons_->setText(reasons);
   reasons_->setVisible(!reasons.isEmpty());
+  color_reasons();
   columns_ = 0;
   place_cards();
   set_stale(false);
@@ -186,6 +243,19 @@ QString DashboardView::value_of(const QString& card) const {
 void DashboardView::resizeEvent(QResizeEvent* event) {
   QScrollArea::resizeEvent(event);
   place_cards();
+}
+
+void DashboardView::changeEvent(QEvent* event) {
+  QScrollArea::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && reasons_ != nullptr) {
+    color_reasons();
+  }
+}
+
+void DashboardView::color_reasons() {
+  QPalette colors = palette();
+  colors.setColor(QPalette::WindowText, QColor(tone_color(Tone::bad, is_dark(colors))));
+  reasons_->setPalette(colors);
 }
 
 void DashboardView::place_cards() {

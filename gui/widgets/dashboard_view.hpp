@@ -29,15 +29,17 @@ class DashboardView : public QScrollArea {
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
+  void color_reasons();
   void place_cards();
 
   Dashboard shown_;
   QWidget* page_;
   QLabel* title_;
   QLabel* subtitle_;
-  QLabel* reasons_;
+  QLabel* reasons_ = nullptr;
   QLabel* step_head_;
   QLabel* run_head_;
   QGridLayout* step_grid_;

@@ -83,14 +83,16 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   build_status_bar();
   build_menus();
 
+  connect(&exporting_, &LatestTask::failed, this, [this](const QString& sentence) {
+    statusBar()->clearMessage();
+    tell(sentence);
+  });
   connect(welcome_, &WelcomePage::example_chosen, this, &MainWindow::open_example);
   connect(welcome_, &WelcomePage::file_chosen, this, &MainWindow::open_path);
   connect(welcome_, &WelcomePage::new_wanted, this, &MainWindow::new_document);
+  connect(welcome_, &WelcomePage::import_wanted, this, &MainWindow::ask_for_import);
   connect(welcome_, &WelcomePage::open_wanted, this, [this] {
-    for (const QString& path :
-         QFileDialog::getOpenFileNames(this, "Open scenarios", {}, kScenarioFilter)) {
-      open_path(path);
-    }
+    open_paths(QFileDialog::getOpenFileNames(this, "Open scenarios", {}, kScenarioFilter));
   });
   connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::show_page);
   connect(tabs_, &QTabWidget::tabCloseRequested, this, &MainWindow::close_tab);
@@ -103,6 +105,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
 MainWindow::~MainWindow() {
   // Pages tell the window about their end; it must not listen any more.
   tabs_->disconnect(this);
+  exporting_.disconnect(this);
 }
 
 DocumentPage* MainWindow::current_page() const {
@@ -399,9 +402,11 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
+  QStringList paths;
   for (const QUrl& url : event->mimeData()->urls()) {
-    open_path(url.toLocalFile());
+    paths << url.toLocalFile();
   }
+  open_paths(paths);
 }
 
 }  // namespace orrery::gui

@@ -20,6 +20,7 @@
 
 #include "gui/models/comparison.hpp"
 #include "gui/models/evaluation_job.hpp"
+#include "gui/models/latest_task.hpp"
 #include "gui/widgets/theme.hpp"
 
 class QAction;
@@ -34,6 +35,7 @@ class ChartsPanel;
 class CompareView;
 class DashboardView;
 class DocumentPage;
+class ImportPage;
 class ProblemsView;
 class ScenarioDocument;
 class SavedPage;
@@ -56,9 +58,15 @@ class MainWindow : public QMainWindow {
   DocumentPage* open_file(const QString& path);
   DocumentPage* open_example(const QString& path);
 
-  // Whatever the file is, by its content: a scenario, a trace or a saved answer. Null, with a
-  // message to the user, when it cannot be opened.
+  // Whatever the file is, by its content: a scenario, a trace, a saved answer or a configuration of
+  // another stack. Null, with a message to the user, when it cannot be opened.
   QWidget* open_path(const QString& path);
+
+  // All of them; configuration files of other stacks come together on one page.
+  void open_paths(const QStringList& paths);
+
+  // Configuration files on their way to a scenario; on the page in front where that is one.
+  ImportPage* import_files(const QStringList& paths);
 
   // The traces of the ranks of one job, on one page; problems are sentences in the page.
   TracePage* open_traces(const QStringList& paths);
@@ -113,6 +121,10 @@ class MainWindow : public QMainWindow {
     return all;
   }
 
+  // For others to read, in the background: what was written, or why not, is said.
+  void write_trace(const OutcomePtr& answered, const std::string& part, const QString& path);
+  void write_page(const OutcomePtr& answered, const QString& path);
+
   void show_compare();
 
   // A scenario that a plan of this page gave, beside it where `compare`.
@@ -151,6 +163,14 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] std::vector<Candidate> candidates() const;
   void update_traces();
 
+  // main_window_import.cpp
+  void ask_for_import();
+  void open_imported(ImportPage* page, const QString& text, const QString& title);
+
+  // main_window_export.cpp
+  void export_trace();
+  void save_report();
+
   // main_window_layout.cpp
   void build_docks();
   void build_status_bar();
@@ -188,6 +208,7 @@ class MainWindow : public QMainWindow {
   QAction* live_ = nullptr;
   QAction* cancel_ = nullptr;
   std::vector<QAction*> for_documents_;
+  LatestTask exporting_;
   OutcomePtr shown_;
   OutcomePtr shown_baseline_;
   bool problems_in_front_ = false;  // because of an error, not by the user

@@ -4,9 +4,11 @@
 #include <QFileInfo>
 #include <QTabWidget>
 
+#include "gui/models/config_import.hpp"
 #include "gui/models/saved_answer.hpp"
 #include "gui/widgets/compare_view.hpp"
 #include "gui/widgets/document_page.hpp"
+#include "gui/widgets/import_page.hpp"
 #include "gui/widgets/main_window.hpp"
 #include "gui/widgets/saved_page.hpp"
 #include "gui/widgets/trace_page.hpp"
@@ -42,7 +44,31 @@ QWidget* MainWindow::open_path(const QString& path) {
   if (is_trace(path)) {
     return open_traces({path});
   }
+  switch (text_kind_of(path)) {
+    case TextKind::configuration:
+      return import_files({path});
+    case TextKind::unknown:
+      tell(unknown_sentence(path));
+      return nullptr;
+    case TextKind::scenario:
+      break;
+  }
   return open_file(path);
+}
+
+void MainWindow::open_paths(const QStringList& paths) {
+  QStringList configurations;
+  for (const QString& path : paths) {
+    const bool other = report::is_saved_evaluation(head_of(path)) || is_trace(path);
+    if (!other && text_kind_of(path) == TextKind::configuration) {
+      configurations << path;
+    } else {
+      open_path(path);
+    }
+  }
+  if (!configurations.isEmpty()) {
+    import_files(configurations);
+  }
 }
 
 TracePage* MainWindow::open_traces(const QStringList& paths) {

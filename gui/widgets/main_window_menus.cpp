@@ -31,6 +31,7 @@ namespace {
 constexpr auto kShortcuts = R"(<table cellpadding="3">
 <tr><td>Ctrl+O, Ctrl+N</td><td>open, new scenario</td></tr>
 <tr><td>Ctrl+Shift+O</td><td>open the traces of a real step</td></tr>
+<tr><td>Ctrl+I</td><td>import configuration files of other stacks</td></tr>
 <tr><td>Ctrl+S, Ctrl+Shift+S</td><td>save, save as</td></tr>
 <tr><td>Ctrl+D</td><td>duplicate, to compare a variant</td></tr>
 <tr><td>Ctrl+Z, Ctrl+Shift+Z</td><td>undo, redo</td></tr>
@@ -40,7 +41,7 @@ constexpr auto kShortcuts = R"(<table cellpadding="3">
 <tr><td>Ctrl+L</td><td>plan: search the best layouts</td></tr>
 <tr><td>Ctrl+B</td><td>take the answer as the baseline of changes</td></tr>
 <tr><td>Ctrl+K</td><td>compare the open scenarios</td></tr>
-<tr><td>Ctrl+E</td><td>save the chart</td></tr>
+<tr><td>Ctrl+E, Ctrl+P</td><td>save the chart, save the report</td></tr>
 <tr><td>Ctrl+W, Ctrl+Q</td><td>close the tab, quit</td></tr>
 </table>)";
 
@@ -63,6 +64,7 @@ void MainWindow::build_file_menu() {
   menu->addAction(
       "Open &trace...", QKeySequence("Ctrl+Shift+O"), this, &MainWindow::ask_for_traces);
   menu->addAction("Open sa&ved answer...", this, &MainWindow::ask_for_saved);
+  menu->addAction("&Import...", QKeySequence("Ctrl+I"), this, &MainWindow::ask_for_import);
   menu->addSeparator();
   const auto add = [&](const QString& text, const QKeySequence& keys, auto&& action) {
     for_documents_.push_back(menu->addAction(text, keys, this, action));
@@ -73,6 +75,8 @@ void MainWindow::build_file_menu() {
   menu->addSeparator();
   add("Save &chart...", QKeySequence("Ctrl+E"), [this] { save_chart(); });
   add("Save answer as &JSON...", {}, [this] { save_answer(); });
+  add("Save re&port...", QKeySequence("Ctrl+P"), [this] { save_report(); });
+  add("E&xport trace...", {}, [this] { export_trace(); });
   menu->addSeparator();
   menu->addAction(
       "&Close tab", QKeySequence("Ctrl+W"), this, [this] { close_tab(tabs_->currentIndex()); });

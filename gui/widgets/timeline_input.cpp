@@ -85,9 +85,7 @@ bool TimelineView::row_key(int key) {
       break;
     case Qt::Key_Return:
     case Qt::Key_Enter:
-      if (hover_.row != timeline::kNoRow) {
-        rows.set_collapsed(hover_.row, !rows.is_collapsed(hover_.row));
-      }
+      rows.toggle(hover_.place());
       break;
     default:
       return false;
@@ -273,7 +271,10 @@ void TimelineView::hover_at(QPoint position) {
       hover_lines_ << QString::fromStdString(line);
     }
   } else if (!view_.empty() && regions_.names.contains(position)) {
-    hover_.row = view_.pick(0.0, row_y_of(position)).row;
+    const timeline::Hit hit = view_.pick(0.0, row_y_of(position));
+    hover_.row = hit.row;
+    hover_.part = hit.part;
+    hover_.rank = hit.rank;
   } else if (!view_.empty() && regions_.marks.contains(position)) {
     hover_lines_ = TimelinePainter::marks_near(*this, position.x() - regions_.marks.left());
   }
@@ -308,13 +309,14 @@ bool TimelineView::click_names(QPoint position) {
   if (!regions_.names.contains(position)) {
     return false;
   }
-  const timeline::RowId row = view_.pick(0.0, row_y_of(position)).row;
-  if (row != timeline::kNoRow) {
+  const timeline::RowPlace place = view_.pick(0.0, row_y_of(position)).place();
+  if (place.row != timeline::kNoRow) {
     timeline::RowLayout& rows = view_.rows();
-    if (position.x() >= regions_.names.right() - TimelinePainter::kPinWidth) {
-      rows.set_pinned(row, !rows.is_pinned(row));
+    const bool pin = position.x() >= regions_.names.right() - TimelinePainter::kPinWidth;
+    if (pin && place.part == timeline::RowPart::own) {
+      rows.set_pinned(place.row, !rows.is_pinned(place.row));
     } else {
-      rows.set_collapsed(row, !rows.is_collapsed(row));
+      rows.toggle(place);
     }
     changed();
   }

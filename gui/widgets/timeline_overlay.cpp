@@ -113,8 +113,8 @@ std::optional<QRectF> TimelinePainter::place_of(timeline::SliceId id) const {
   const timeline::TrackId track = store.track_of(id);
   const timeline::RowId row = store.tracks()[track].row;
   for (const LaidLine& line : visible_rows()) {
-    if (line.row->row != row) {
-      continue;
+    if (line.row->place() != timeline::RowPlace{row}) {
+      continue;  // arrows and marks are at the rows themselves, not at each rank that shares them
     }
     const double height = view_.rows().row_height();
     const double top = line.top + height * (track - store.rows()[row].first_track);
@@ -284,7 +284,8 @@ void TimelinePainter::box_of_text(const QStringList& lines, QPoint near) {
   for (const QString& line : lines) {
     width = std::max(width, metrics.horizontalAdvance(line));
   }
-  width = std::min(width + 16, widget_.width() - 8);
+  constexpr int kRounding = 2;  // of widths that are no whole pixels: no line is cut for them
+  width = std::min(width + 16 + kRounding, widget_.width() - 8);
   const int height = static_cast<int>(lines.size()) * metrics.height() + 10;
   const int x = std::clamp(near.x() + 14, 4, std::max(widget_.width() - width - 4, 4));
   const bool below = near.y() + 18 + height < widget_.height();

@@ -362,11 +362,14 @@ void TimelinePainter::paint_name(const LaidLine& line) {
   painter_.save();
   const QRectF below_pins = QRectF(at_.names).adjusted(0, view_.rows().pinned_height(), 0, 0);
   painter_.setClipRect(line.pinned ? box : box.intersected(below_pins), Qt::IntersectClip);
-  const bool hovered = widget_.hover_.row == line.row->row;
+  const timeline::RowPlace place = line.row->place();
+  const bool own = place.part == timeline::RowPart::own;
+  const bool group = row.kind == RowKind::group;
+  const bool hovered = widget_.hover_.place() == place;
   painter_.fillRect(box, color(hovered ? palette_.line : palette_.panel));
   constexpr double kIndent = 12.0;
-  double x = 8.0 + kIndent * row.depth;
-  if (row.kind == RowKind::group) {
+  double x = 8.0 + kIndent * row_depth(view_.store(), place);
+  if (group) {
     painter_.setRenderHint(QPainter::Antialiasing);
     QPainterPath arrow;
     const double middle = line.top + view_.rows().row_height() / 2.0;
@@ -379,23 +382,30 @@ void TimelinePainter::paint_name(const LaidLine& line) {
   }
   x += kIndent;
   QFont font = painter_.font();
-  font.setBold(row.kind == RowKind::group);
+  font.setBold(group && own);
   painter_.setFont(font);
   painter_.setPen(color(palette_.text));
   const double room = at_.names.right() - kPinWidth - x;
-  QString name = QString::fromStdString(row.name);
+  QString name = QString::fromStdString(row_name(view_.store(), place));
+  const double half = view_.rows().row_height();
+  const auto write = [&](double top, double tall, const QString& words) {
+    painter_.drawText(
+        QRectF(x, top, room, tall),
+        Qt::AlignVCenter | Qt::AlignLeft,
+        painter_.fontMetrics().elidedText(words, Qt::ElideMiddle, static_cast<int>(room)));
+  };
   if (row.kind == RowKind::counter) {
     const timeline::Counter& counter = view_.store().counters()[row.counter];
-    name = TimelineView::tr("%1, up to %2 %3")
-               .arg(name)
+    write(line.top, half, name);
+    painter_.setPen(color(palette_.faint_text));
+    name = TimelineView::tr("up to %1 %2")
                .arg(counter.extremes().greatest, 0, 'g', 4)
                .arg(QString::fromStdString(counter.unit()));
+    write(line.top + half, half, name);
+  } else {
+    write(line.top, std::min(height, 2.0 * half), name);
   }
-  painter_.drawText(
-      QRectF(x, line.top, room, std::min(height, 2.0 * view_.rows().row_height())),
-      Qt::AlignVCenter | Qt::AlignLeft,
-      painter_.fontMetrics().elidedText(name, Qt::ElideMiddle, static_cast<int>(room)));
-  if (hovered || line.pinned) {
+  if ((hovered && own) || line.pinned) {
     const QPointF pin(at_.names.right() - kPinWidth / 2.0,
                       line.top + view_.rows().row_height() / 2.0);
     painter_.setRenderHint(QPainter::Antialiasing);

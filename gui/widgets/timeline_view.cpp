@@ -157,18 +157,35 @@ void TimelineView::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
 }
 
-void TimelineView::paintEvent(QPaintEvent* /*event*/) {
-  if (raster_stale_ && !view_.empty()) {
-    if (raster_.size() != regions_.rows.size()) {
-      raster_ = QImage(regions_.rows.size(), QImage::Format_RGB32);
+// In the pixels of the screen, of which a point may have several.
+void TimelineView::make_images() {
+  const double ratio = devicePixelRatioF();
+  const auto pixels = [ratio](const QSize& points) { return (QSizeF(points) * ratio).toSize(); };
+  const auto prepare = [&](QImage& image, const QSize& points) {
+    if (image.size() == pixels(points)) {
+      return false;
     }
-    timeline::paint_rows(view_, palette_, raster_);
+    image = QImage(pixels(points), QImage::Format_RGB32);
+    image.setDevicePixelRatio(ratio);
+    return true;
+  };
+  if (prepare(raster_, regions_.rows.size()) || raster_stale_) {
+    if (raster_.size() == regions_.rows.size()) {
+      timeline::paint_rows(view_, palette_, raster_);
+    } else {
+      timeline::paint_rows(view_.magnified(ratio, raster_.width()), palette_, raster_);
+    }
     raster_stale_ = false;
   }
-  if (minimap_stale_ && !view_.empty()) {
-    minimap_ = QImage(regions_.minimap.size(), QImage::Format_RGB32);
+  if (prepare(minimap_, regions_.minimap.size()) || minimap_stale_) {
     timeline::paint_minimap(view_, palette_, minimap_);
     minimap_stale_ = false;
+  }
+}
+
+void TimelineView::paintEvent(QPaintEvent* /*event*/) {
+  if (!view_.empty()) {
+    make_images();
   }
   QPainter painter(this);
   TimelinePainter(*this, painter).paint();
@@ -181,7 +198,7 @@ bool TimelineView::event(QEvent* event) {
       const timeline::Hit hit = view_.pick(0.0, row_y_of(help->pos()));
       if (hit.row != timeline::kNoRow) {
         QToolTip::showText(help->globalPos(),
-                           QString::fromStdString(view_.store().rows()[hit.row].name));
+                           QString::fromStdString(row_name(view_.store(), hit.place())));
       }
       return true;
     }

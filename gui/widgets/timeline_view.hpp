@@ -135,6 +135,7 @@ class TimelineView : public QWidget {
 
   void changed();  // the view shows something else: paint all of it
   void layout_regions();
+  void make_images();
   void update_scroll_bar();
   void hover_at(QPoint position);
   void click_at(QPoint position);

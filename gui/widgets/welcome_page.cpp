@@ -96,6 +96,9 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   recent_->setItemDelegate(new TwoLines(recent_));
   auto* open = new QPushButton("&Open a file...", this);
   auto* fresh = new QPushButton("&New scenario", this);
+  auto* imports = new QPushButton("&Import...", this);
+  imports->setToolTip(
+      "Configuration files of Hugging Face, DeepSpeed, Megatron-LM, NeMo, torchtitan");
 
   auto* left = new QVBoxLayout;
   left->addWidget(heading("Start from a shipped scenario", kHead, this));
@@ -105,6 +108,7 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   right->addWidget(heading("Recent files", kHead, this));
   right->addWidget(recent_, 1);
   right->addWidget(open);
+  right->addWidget(imports);
   right->addWidget(fresh);
   auto* row = new QHBoxLayout;
   row->setSpacing(24);
@@ -132,6 +136,7 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
     emit file_chosen(item->data(Qt::UserRole).toString());
   });
   connect(open, &QPushButton::clicked, this, &WelcomePage::open_wanted);
+  connect(imports, &QPushButton::clicked, this, &WelcomePage::import_wanted);
   connect(fresh, &QPushButton::clicked, this, &WelcomePage::new_wanted);
   setFocusProxy(examples_);
 }

@@ -28,6 +28,7 @@ class WelcomePage : public QWidget {
   void file_chosen(const QString& path);
   void open_wanted();
   void new_wanted();
+  void import_wanted();
 
  private:
   void filter(const QString& words);

@@ -6,6 +6,8 @@
 //   painted = share of pixels that differ from the background, least over the frames
 //
 // A frame that shows less than a tenth of what its slices cover is an error, not a fast frame.
+// The operations of the main scenario are drawn as well, as a window draws them: also with two
+// pixels to the point.
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>
@@ -16,12 +18,14 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "gui/models/evaluation_job.hpp"
 #include "gui/timeline/chrome_reader.hpp"
 #include "gui/timeline/raster.hpp"
 #include "gui/widgets/timeline_view.hpp"
@@ -115,6 +119,54 @@ void frames(benchmark::State& state) {
   state.counters["median_ms"] = quantile(times, 0.5);
   state.counters["p99_ms"] = quantile(times, 0.99);
   state.counters["painted"] = least_painted;
+}
+
+// The innermost level of the main scenario: the operations of one step on 16 stages.
+const timeline::Level& operations() {
+  static const timeline::Level level = [] {
+    const std::string file = ORRERY_SOURCE_DIR "/scenarios/llama3-405b-16k.yaml";
+    std::ifstream in(file);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    return gui::evaluate_text({.text = text, .file_name = file})->levels.back();
+  }();
+  return level;
+}
+
+// Arguments: visible time in millionths, height of a row in points (0: all rows fit), pixels to the
+// point.
+void operation_frames(benchmark::State& state) {
+  const timeline::Level& level = operations();
+  const double share = static_cast<double>(state.range(0)) * kPerMillion;
+  const auto fine = static_cast<int>(state.range(2));
+  timeline::View view = timeline::view_of(level.store, kWidth, kHeight);
+  if (state.range(1) == 0) {
+    view.rows().fit_all();
+  } else {
+    view.rows().set_row_height(static_cast<double>(state.range(1)));
+  }
+  const timeline::Palette palette = timeline::light_palette();
+  QImage image(kWidth * fine, kHeight * fine, QImage::Format_RGB32);
+  RandomStream random(3, 0, Purpose::property_test);
+  const timeline::TimeRange all = level.store->range();
+  const auto length = static_cast<std::int64_t>(share * static_cast<double>(all.length()));
+  std::vector<double> times;
+  for ([[maybe_unused]] const auto _ : state) {
+    const double place = random.uniform01() * (1.0 - share);
+    const auto begin = static_cast<std::int64_t>(place * static_cast<double>(all.length()));
+    view.set_window({begin, begin + length});
+    view.rows().set_scroll(random.uniform01() * view.rows().largest_scroll());
+    const Clock::time_point start = Clock::now();
+    if (fine == 1) {
+      timeline::paint_rows(view, palette, image);
+    } else {
+      timeline::paint_rows(view.magnified(fine, kWidth * fine), palette, image);
+    }
+    times.push_back(milliseconds_since(start));
+    state.SetIterationTime(times.back() / 1e3);
+  }
+  state.counters["slices"] = static_cast<double>(level.store->slices().size());
+  state.counters["median_ms"] = quantile(times, 0.5);
+  state.counters["p99_ms"] = quantile(times, 0.99);
 }
 
 // The whole widget: raster, names, labels, axis, legend; painted into an image.
@@ -211,6 +263,11 @@ BENCHMARK(frames)->Apply(all_views)->Iterations(100)->UseManualTime()->Unit(
     benchmark::kMillisecond);
 BENCHMARK(widget_frames)
     ->ArgsProduct({{256, 16'384}, {1'000'000, 10'000, 100}, {0, 18}})
+    ->Iterations(100)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(operation_frames)
+    ->ArgsProduct({{1'000'000, 100'000, 10'000, 1'000}, {0, 18}, {1, 2}})
     ->Iterations(100)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);

@@ -219,6 +219,34 @@ TEST(EvaluationLevels, ConnectMessagesWithWhatSendsAndWhatWaits) {
   EXPECT_EQ(step.slices()[step.flows()[1].to].begin(), 1'500'000);
 }
 
+// backward 3 of stage 0 adds the last gradients, their reduction follows, and then the optimizer.
+TEST(EvaluationLevels, ConnectReductionsWithTheirGradientsAndTheOptimizer) {
+  report::Evaluation evaluation = with_slices();
+  const auto later = [&](schedule::TaskKind kind, schedule::Stream stream, std::int64_t start) {
+    schedule::StepTask task;
+    task.kind = kind;
+    task.stream = stream;
+    task.bucket = schedule::kWholeChunk;
+    evaluation.step.slices.push_back({task, {start}, {start + 500'000}});
+  };
+  later(schedule::TaskKind::gradient_reduce, schedule::Stream::data_parallel_comm, 7'000'000);
+  later(schedule::TaskKind::optimizer, schedule::Stream::compute, 7'500'000);
+  evaluation.step.step_time = {8'000'000};
+  const Levels levels = levels_of(evaluation);
+  const Store& step = *levels.back().store;
+  std::vector<std::pair<std::string, std::string>> collectives;
+  for (const Flow& flow : step.flows()) {
+    if (flow.kind == FlowKind::collective) {
+      collectives.emplace_back(step.name_of(step.slices()[flow.from]),
+                               step.name_of(step.slices()[flow.to]));
+    }
+  }
+  ASSERT_EQ(collectives.size(), 2U);
+  EXPECT_EQ(collectives[0].first, "backward 3");
+  EXPECT_EQ(collectives[0].second, collectives[1].first);
+  EXPECT_EQ(collectives[1].second, "optimizer");
+}
+
 TEST(EvaluationLevels, TheStepRepeatsInAllTrainingOfTheRun) {
   report::Evaluation evaluation = with_slices();
   evaluation.timeline.clear();

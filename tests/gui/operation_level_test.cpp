@@ -10,6 +10,7 @@
 #include "gui/timeline/evaluation_levels.hpp"
 #include "gui/timeline/finding.hpp"
 #include "gui/timeline/view.hpp"
+#include "sim/layout/layout_spec.hpp"
 #include "sim/report/step_counters.hpp"
 #include "sim/step/operation_timeline.hpp"
 
@@ -168,6 +169,25 @@ TEST(OperationLevel, CountsWhatLinksCarry) {
   EXPECT_NEAR(in_gigabytes_per_second(use[3].outside), 10.0, 1e-9);  // 300 kB in 30 us
   EXPECT_EQ(in_bytes_per_second(use[4].outside), 0.0);
   EXPECT_NE(find_row(*operation_level(two_stages())->store, "NVLink use"), nullptr);
+}
+
+// Ranks of a stage by the rank map: tensor fastest, then pipeline, then data. Where GPUs are
+// unequal the rows are those of the mean, and no rank is said to have them.
+TEST(OperationLevel, KnowsTheRanksThatShareTheRowsOfAStage) {
+  report::Evaluation evaluation = two_stages();
+  layout::Layout& layout = evaluation.echo.layout;
+  layout.gpus = 8;
+  layout.tensor = 2;
+  layout.pipeline = 2;
+  layout.data = 2;
+  layout.order = {
+      layout::Axis::tensor, layout::Axis::context, layout::Axis::pipeline, layout::Axis::data};
+  EXPECT_EQ(ranks_alike(evaluation, 0), (std::vector<std::int32_t>{0, 1, 4, 5}));
+  EXPECT_TRUE(ranks_alike(evaluation, 1).empty());
+  const Levels levels = levels_of(evaluation);
+  for (const Level& level : levels) {
+    EXPECT_EQ(level.store->ranks_of(0).size(), 4U) << level.name;
+  }
 }
 
 // Zooming in goes from the step to its operations, zooming out goes back.

@@ -65,6 +65,29 @@ TEST(SideBySide, PutsStoresBelowOneAnotherFromZero) {
   EXPECT_EQ(both->counters()[1].value_at(100), 2.0);
 }
 
+// Slices of one name may have different notes on the two sides; ranks come along.
+TEST(SideBySide, KeepsNotesAndRanks) {
+  const auto noted = [](const std::string& note) {
+    StoreBuilder builder;
+    const RowId stage = builder.group("stage 0");
+    const RowId row = builder.row("compute", stage);
+    const NameId name = builder.name("qkv fprop");
+    builder.note(name, note);
+    builder.add(row, {0, 10, name, Category::forward});
+    builder.set_ranks(stage, {0, 1});
+    return builder.build();
+  };
+  SideBySide sides;
+  sides.add({"A", noted("400 TFLOP/s"), {0, 10}});
+  sides.add({"B", noted("500 TFLOP/s"), {0, 10}});
+  const auto both = sides.build();
+  ASSERT_EQ(both->slices().size(), 2U);
+  EXPECT_EQ(both->note_of(both->slices()[0]), "400 TFLOP/s");
+  EXPECT_EQ(both->note_of(both->slices()[1]), "500 TFLOP/s");
+  EXPECT_EQ(both->name_of(both->slices()[1]), "qkv fprop");
+  EXPECT_EQ(both->ranks_of(1).size(), 2U);
+}
+
 TEST(SideBySide, MakesNoRowsForWhatLiesOutsideTheWindow) {
   StoreBuilder builder;
   builder.add(builder.row("early"), {0, 10, builder.name("a"), Category::other});

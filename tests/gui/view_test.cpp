@@ -178,6 +178,70 @@ TEST(RowLayout, CollapsingPinningAndScrollingKeepTheirPromises) {
   EXPECT_EQ(rows.between(3, 5), (std::vector<RowId>{3, 4, 5}));
 }
 
+// A group that stands for ranks opens to them, a rank to the rows of the group: same tracks, other
+// lines.
+TEST(RowLayout, AGroupOpensToTheRanksThatShareItsRows) {
+  StoreBuilder builder;
+  const RowId stage = builder.group("stage 0");
+  const RowId compute = builder.row("compute", stage);
+  builder.add(compute, {0, kSecond, builder.name("forward"), Category::forward});
+  builder.counter("memory", "GB", {{0, 1.0}}, stage);
+  builder.set_ranks(stage, {4, 5, 12, 13});
+  builder.row("after");
+  View view = view_of(builder.build(), kWidth, 500);
+  RowLayout& rows = view.rows();
+  const auto names = [&] {
+    std::vector<std::string> all;
+    for (const LaidRow& laid : rows.scrolled()) {
+      all.push_back(std::string(2 * row_depth(view.store(), laid.place()), ' ') +
+                    row_name(view.store(), laid.place()));
+    }
+    return all;
+  };
+  const std::vector<std::string> closed = {
+      "stage 0", "  compute", "  memory", "  4 ranks", "after"};
+  EXPECT_EQ(names(), closed);
+  rows.toggle(rows.scrolled()[3].place());
+  EXPECT_EQ(names(),
+            (std::vector<std::string>{"stage 0",
+                                      "  compute",
+                                      "  memory",
+                                      "  4 ranks",
+                                      "    rank 4",
+                                      "    rank 5",
+                                      "    rank 12",
+                                      "    rank 13",
+                                      "after"}));
+  rows.toggle(rows.scrolled()[6].place());
+  ASSERT_EQ(rows.scrolled().size(), 11U);
+  EXPECT_EQ(names()[6], "    rank 12");
+  EXPECT_EQ(names()[7], "      compute");
+  EXPECT_EQ(names()[8], "      memory");
+  // The same slice on the line of the rank as on that of its stage.
+  rows.set_row_height(20.0);
+  const Hit own = view.pick(kWidth / 2.0, rows.top_of(rows.scrolled()[1], false) + 5.0);
+  const Hit of_rank = view.pick(kWidth / 2.0, rows.top_of(rows.scrolled()[7], false) + 5.0);
+  ASSERT_TRUE(of_rank.slice.has_value());
+  EXPECT_EQ(of_rank.slice, own.slice);
+  EXPECT_EQ(view.describe(own).back(), "stage 0 / compute");
+  EXPECT_EQ(view.describe(of_rank).back(), "stage 0 / rank 12 / compute");
+  rows.toggle(rows.scrolled()[3].place());
+  EXPECT_EQ(names(), closed);
+  rows.set_collapsed(stage, true);
+  EXPECT_EQ(names(), (std::vector<std::string>{"stage 0", "after"}));
+}
+
+TEST(View, AFinerPictureShowsTheSame) {
+  View view(run_and_step());
+  view.resize(kWidth, 300.0);
+  view.frame_all();
+  const View fine = view.magnified(2.0, 2 * kWidth);
+  EXPECT_EQ(fine.columns(), 2 * kWidth);
+  EXPECT_EQ(fine.window(), view.window());
+  EXPECT_DOUBLE_EQ(fine.rows().row_height(), 2.0 * view.rows().row_height());
+  EXPECT_EQ(fine.pick(200.0, 10.0).slice, view.pick(100.0, 5.0).slice);
+}
+
 TEST(Statistics, AreThoseOfTheSlicesThatTouchTheArea) {
   constexpr std::uint64_t kSeed = 99;
   SCOPED_TRACE(kSeed);

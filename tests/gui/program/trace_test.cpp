@@ -97,6 +97,15 @@ TEST_F(TraceWindow, ShowsTheMeasuredStepBesideTheSimulatedOneOnOneAxis) {
   // Drawn is the step of median length; both begin at zero.
   EXPECT_EQ(page->answer()->drawn_step, "ProfilerStep#2");
   EXPECT_EQ(page->timeline().view().store().range().begin, 0);
+  // Closer in, the same with the operations of the prediction.
+  const timeline::Levels& levels = page->answer()->beside;
+  ASSERT_EQ(levels.size(), 2U);
+  EXPECT_EQ(levels[1].name, "operations");
+  EXPECT_GT(levels[1].store->slices().size(), levels[0].store->slices().size());
+  EXPECT_EQ(levels[1].store->rows()[0].name, "measured, rank 0");
+  page->timeline().go_to_level(1);
+  EXPECT_EQ(page->timeline().view().level(), 1U);
+  EXPECT_EQ(groups(page->timeline()).back(), "predicted, run.yaml");
   EXPECT_EQ(page->answer()->tables.front().title, "Categories");
   EXPECT_EQ(page->answer()->tables.front().rows.back()[2].text, "3.00 ms");
 }

@@ -1,0 +1,24 @@
+#include "gui/models/key_choices.hpp"
+
+#include "gui/models/text.hpp"
+#include "sim/evaluate/catalog.hpp"
+
+namespace orrery::gui {
+
+std::optional<QStringList> catalog_names(std::string_view key, const std::string& scenario_file) {
+  for (const evaluate::CatalogKindInfo& kind : evaluate::catalog_kinds()) {
+    if (kind.key.empty() || kind.key != key) {
+      continue;
+    }
+    QStringList names;
+    Diagnostics ignored;
+    const auto search = evaluate::profile_search(scenario_file, {});
+    for (const auto& entry : evaluate::catalog(kind.kind, search, ignored)) {
+      names.push_back(qt(entry.name));
+    }
+    return names;
+  }
+  return std::nullopt;
+}
+
+}  // namespace orrery::gui

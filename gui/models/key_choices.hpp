@@ -1,0 +1,17 @@
+#pragma once
+
+// Which names does a key of the scenario take, where only the catalogue knows them?
+
+#include <QStringList>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace orrery::gui {
+
+// Profiles and presets for cluster.gpu, software, cluster.network.preset, ...; nothing for keys
+// that take no names. `scenario_file` says where profiles are looked for; may be empty.
+[[nodiscard]] std::optional<QStringList> catalog_names(std::string_view key,
+                                                       const std::string& scenario_file);
+
+}  // namespace orrery::gui
