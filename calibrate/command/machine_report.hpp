@@ -7,18 +7,21 @@
 // symbol  | meaning                                                    | origin
 // --------|------------------------------------------------------------|-----------------
 // cuda    | toolkit this build was made with; null without one         | CMake
+// missing | libraries of CUDA that the program would need and the loader does not find
 // profile | shipped profile of a GPU by its name; null when none       | base_of_device
 
 #include <string>
+#include <vector>
 
 #include "kernels/nvml/gpu_list.hpp"
 
 namespace orrery::calibrate {
 
 struct BuildParts {
-  std::string cuda;  // "13.0.88"; empty without CUDA
+  std::string cuda = {};  // "13.0.88"; empty without CUDA
   bool collectives = false;
   bool cudnn_attention = false;
+  std::vector<std::string> missing = {};  // orrery-calibrate-cuda is there, but cannot be started
 };
 
 [[nodiscard]] std::string to_json(const BuildParts& parts, const kernels::GpuList& machine);

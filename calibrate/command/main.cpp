@@ -2,6 +2,8 @@
 // For the rest it becomes orrery-calibrate-cuda, the only program that CUDA's libraries are linked
 // to.
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,6 +63,11 @@ bool asks_another(int /*argc*/, const char* const* /*argv*/) {
 
 constexpr std::string_view kDeviceProgram = "orrery-calibrate-cuda";
 
+std::vector<std::string> missing_for_device() {
+  const auto program = orrery::cli::program_beside(kDeviceProgram);
+  return program ? orrery::cli::missing_libraries(*program) : std::vector<std::string>{};
+}
+
 // Does not return: this needs a GPU.
 [[noreturn]] void hand_over(int argc, const char* const* argv) {
   const auto program = orrery::cli::program_beside(kDeviceProgram);
@@ -68,6 +75,13 @@ constexpr std::string_view kDeviceProgram = "orrery-calibrate-cuda";
     throw orrery::Error(orrery::ErrorKind::device,
                         "this build of orrery-calibrate has no CUDA: build it on a machine with "
                         "the CUDA toolkit");
+  }
+  if (const auto missing = missing_for_device(); !missing.empty()) {
+    throw orrery::Error(
+        orrery::ErrorKind::device,
+        fmt::format("measuring needs libraries that are not found here: {}; install the CUDA "
+                    "toolkit and NCCL, or name their folder in LD_LIBRARY_PATH",
+                    fmt::join(missing, ", ")));
   }
   orrery::cli::become_program(*program, std::vector<std::string>(argv + 1, argv + argc));
 }
@@ -79,7 +93,8 @@ StepBenchFactory step_benches(int argc, const char* const* argv) {
 Devices devices(int argc, const char* const* argv) {
   return {.bench = [argc, argv](int) -> std::unique_ptr<Bench> { hand_over(argc, argv); },
           .collectives = [argc, argv](const CollectiveRequest&, const OpenJournal&)
-              -> CollectiveOutcome { hand_over(argc, argv); }};
+              -> CollectiveOutcome { hand_over(argc, argv); },
+          .parts = {.missing = missing_for_device()}};
 }
 
 // --machine speaks of the program that has CUDA, when that starts.

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <sstream>
 #include <system_error>
 
 #include "sim/base/error.hpp"
@@ -117,6 +118,24 @@ std::optional<std::string> output_of(const fs::path& program,
   const bool ended = waitpid(child, &status, 0) == child;
   const bool success = ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   return complete && success ? std::optional(std::move(text)) : std::nullopt;
+}
+
+std::vector<std::string> missing_libraries(const fs::path& program) {
+  // The loader lists what it finds and does not start the program.
+  const auto listing =
+      output_of("/usr/bin/env", {"LD_TRACE_LOADED_OBJECTS=1", program.string(), "--help"});
+  std::vector<std::string> missing;
+  std::istringstream lines(listing.value_or(std::string()));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::string arrow;
+    std::string found;
+    if (words >> name >> arrow >> found && arrow == "=>" && found == "not") {
+      missing.push_back(std::move(name));
+    }
+  }
+  return missing;
 }
 
 }  // namespace orrery::cli

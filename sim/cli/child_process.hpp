@@ -23,4 +23,8 @@ namespace orrery::cli {
                                                    const std::vector<std::string>& arguments,
                                                    int most_seconds = 20);
 
+// The shared libraries of the program that the loader does not find here; without them it cannot
+// be started.
+[[nodiscard]] std::vector<std::string> missing_libraries(const std::filesystem::path& program);
+
 }  // namespace orrery::cli

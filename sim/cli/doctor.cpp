@@ -1,6 +1,6 @@
 #include "sim/cli/doctor.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -188,7 +188,12 @@ void judge_machine(const MachineState& machine, std::vector<Finding>& findings) 
                         .text = "the NVIDIA driver does not answer: " + machine.absence,
                         .remedy = "nvidia-smi should work; load or update the driver"});
   }
-  if (machine.cuda.empty() && !machine.gpus.empty()) {
+  if (!machine.missing.empty() && !machine.gpus.empty()) {
+    findings.push_back(
+        {.text = fmt::format("orrery-calibrate cannot measure the GPU: {} not found",
+                             fmt::join(machine.missing, ", ")),
+         .remedy = "install the CUDA toolkit and NCCL, or name their folder in LD_LIBRARY_PATH"});
+  } else if (machine.cuda.empty() && !machine.gpus.empty()) {
     findings.push_back(
         {.text = "this orrery-calibrate is built without CUDA and cannot measure the GPU",
          .remedy = "build it where the CUDA toolkit 12.9 or later is installed"});
@@ -217,6 +222,7 @@ MachineState read_machine(const std::string& json) {
     state.cuda = text_or_empty(build.at("cuda"));
     state.collectives = build.at("collectives").get<bool>();
     state.cudnn_attention = build.at("cudnn_attention").get<bool>();
+    state.missing = build.value("missing", std::vector<std::string>{});
     state.driver_installed = driver.at("installed").get<bool>();
     state.driver = text_or_empty(driver.at("version"));
     state.driver_cuda = text_or_empty(driver.at("cuda"));

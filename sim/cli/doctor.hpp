@@ -48,6 +48,7 @@ struct MachineState {
   std::string cuda = {};  // of the build; empty without
   bool collectives = false;
   bool cudnn_attention = false;
+  std::vector<std::string> missing = {};  // libraries of CUDA that the loader does not find
   bool driver_installed = false;
   std::string driver = {};
   std::string driver_cuda = {};

@@ -1,4 +1,4 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -113,6 +113,11 @@ void add_profiles(const DoctorReport& report, TextPage& page) {
 }
 
 std::string build_line(const MachineState& machine) {
+  if (!machine.missing.empty()) {
+    return fmt::format(
+        "orrery-calibrate fits and lists, but does not measure: {} not found (CUDA, NCCL)",
+        fmt::join(machine.missing, ", "));
+  }
   if (machine.cuda.empty()) {
     return "orrery-calibrate is built without CUDA: fits and lists, but does not measure";
   }
@@ -185,6 +190,7 @@ Json machine_json(const MachineState& machine) {
           {"cuda", machine.cuda},
           {"collectives", machine.collectives},
           {"cudnn_attention", machine.cudnn_attention},
+          {"missing", machine.missing},
           {"driver_installed", machine.driver_installed},
           {"driver", machine.driver},
           {"driver_cuda", machine.driver_cuda},

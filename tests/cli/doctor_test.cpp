@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/file.hpp"
+#include "sim/cli/child_process.hpp"
 #include "tests/cli/cli_fixture.hpp"
 
 namespace orrery::cli::testing {
@@ -66,6 +67,31 @@ TEST(Doctor, WhatIsMissingIsAdviceWithItsRemedy) {
   EXPECT_TRUE(has(text, "built without CUDA and cannot measure the GPU\n"));
   EXPECT_TRUE(has(text, "/nowhere for results cannot be written\n"));
   EXPECT_TRUE(has(text, "NVIDIA H200, 140 GiB, profile h200-sxm\n")) << text;
+}
+
+// Packages of a build with CUDA on a machine without it.
+TEST(Doctor, LibrariesOfCudaThatAreNotFoundAreNamed) {
+  std::string json(kMachine);
+  json.replace(json.find("\"cudnn_attention\": false"),
+               std::string_view("\"cudnn_attention\": false").size(),
+               "\"cudnn_attention\": false, \"missing\": [\"libnccl.so.2\", \"libcublas.so.13\"]");
+  DoctorReport report;
+  report.machine = read_machine(json);
+  report.findings = find_findings(report);
+  const std::string text = to_text(report);
+  EXPECT_TRUE(has(text,
+                  "           orrery-calibrate fits and lists, but does not measure: libnccl.so.2, "
+                  "libcublas.so.13 not\n"))
+      << text;
+  EXPECT_TRUE(has(text, "cannot measure the GPU: libnccl.so.2, libcublas.so.13 not found\n"))
+      << text;
+  EXPECT_FALSE(has(text, "built without CUDA")) << text;
+}
+
+// env asks the loader: /bin/sh finds all of its libraries.
+TEST(Doctor, AProgramThatStartsLacksNoLibrary) {
+  EXPECT_TRUE(missing_libraries("/bin/sh").empty());
+  EXPECT_TRUE(missing_libraries("/nowhere/at/all").empty());
 }
 
 TEST(Doctor, NoProfileIsAProblem) {
