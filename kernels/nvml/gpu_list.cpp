@@ -1,17 +1,16 @@
 #include "kernels/nvml/gpu_list.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
 
-#include "kernels/nvml/shared_library.hpp"
+#include "kernels/nvml/nvml_library.hpp"
 
 namespace orrery::kernels {
 
 namespace {
 
-constexpr int kSuccess = 0;
+constexpr const char* kCount = "nvmlDeviceGetCount_v2";
 
 // As NVIDIA documents nvmlMemory_t (NVML API reference).
 struct Memory {
@@ -21,24 +20,18 @@ struct Memory {
 };
 
 struct Functions {
-  int (*init)() = nullptr;
-  int (*shutdown)() = nullptr;
   int (*count)(unsigned*) = nullptr;
   int (*device)(unsigned, void**) = nullptr;
   int (*name)(void*, char*, unsigned) = nullptr;
   int (*memory)(void*, Memory*) = nullptr;
-  int (*driver)(char*, unsigned) = nullptr;
   int (*cuda)(int*) = nullptr;
 
-  explicit Functions(void* library) {
-    load_function(library, init, "nvmlInit_v2");
-    load_function(library, shutdown, "nvmlShutdown");
-    load_function(library, count, "nvmlDeviceGetCount_v2");
-    load_function(library, device, "nvmlDeviceGetHandleByIndex_v2");
-    load_function(library, name, "nvmlDeviceGetName");
-    load_function(library, memory, "nvmlDeviceGetMemoryInfo");
-    load_function(library, driver, "nvmlSystemGetDriverVersion");
-    load_function(library, cuda, "nvmlSystemGetCudaDriverVersion_v2");
+  explicit Functions(const NvmlLibrary& library) {
+    library.load(count, {kCount});
+    library.load(device, {"nvmlDeviceGetHandleByIndex_v2"});
+    library.load(name, {"nvmlDeviceGetName"});
+    library.load(memory, {"nvmlDeviceGetMemoryInfo"});
+    library.load(cuda, {"nvmlSystemGetCudaDriverVersion_v2"});
   }
 };
 
@@ -46,63 +39,49 @@ constexpr std::size_t kMostLetters = 96;  // NVML_DEVICE_NAME_V2_BUFFER_SIZE
 
 ListedGpu ask_gpu(const Functions& f, unsigned index) {
   ListedGpu gpu{.name = "a GPU that does not answer", .memory = std::nullopt};
-  void* device = nullptr;
-  if (f.device == nullptr || f.device(index, &device) != kSuccess) {
+  const auto device = ask_nvml<void*>(f.device, index);
+  if (!device) {
     return gpu;
   }
   std::array<char, kMostLetters> name = {};
-  if (f.name != nullptr && f.name(device, name.data(), kMostLetters - 1) == kSuccess) {
+  if (f.name != nullptr && f.name(*device, name.data(), kMostLetters - 1) == kNvmlSuccess) {
     gpu.name = name.data();
   }
-  Memory memory;
-  if (f.memory != nullptr && f.memory(device, &memory) == kSuccess) {
-    gpu.memory = bytes(static_cast<double>(memory.total));
+  if (const auto memory = ask_nvml<Memory>(f.memory, *device)) {
+    gpu.memory = bytes(static_cast<double>(memory->total));
   }
   return gpu;
 }
 
-void ask_driver(const Functions& f, GpuList& list) {
-  std::array<char, kMostLetters> driver = {};
-  if (f.driver != nullptr && f.driver(driver.data(), kMostLetters - 1) == kSuccess) {
-    list.driver = driver.data();
-  }
-  int cuda = 0;  // 13000 for 13.0, 12090 for 12.9
-  if (f.cuda != nullptr && f.cuda(&cuda) == kSuccess) {
-    constexpr int kMajor = 1000;
-    constexpr int kMinor = 10;
-    list.cuda = fmt::format("{}.{}", cuda / kMajor, cuda % kMajor / kMinor);
-  }
+// "13.0" of 13000; empty when the driver does not say.
+std::string cuda_of(const Functions& f) {
+  constexpr int kMajor = 1000;
+  constexpr int kMinor = 10;
+  const auto cuda = ask_nvml<int>(f.cuda);
+  return cuda ? fmt::format("{}.{}", *cuda / kMajor, *cuda % kMajor / kMinor) : std::string();
 }
 
 }  // namespace
 
 GpuList list_gpus(const char* library_name) {
+  const NvmlLibrary library(library_name, kCount);
   GpuList list;
-  void* library = dlopen(library_name, RTLD_LAZY);
-  if (library == nullptr) {
-    list.absence = fmt::format("{} is not on this machine", library_name);
+  list.installed = library.installed();
+  list.absence = library.absence();
+  if (!list.absence.empty()) {
     return list;
   }
-  list.installed = true;
   const Functions f(library);
+  list.driver = nvml_driver(library).value_or("");
+  list.cuda = cuda_of(f);
   unsigned count = 0;
-  if (f.init == nullptr || f.count == nullptr) {
-    list.absence = fmt::format("{} lacks nvmlInit_v2 or nvmlDeviceGetCount_v2", library_name);
-  } else if (const int status = f.init(); status != kSuccess) {
-    list.absence = fmt::format("nvmlInit_v2 returned {}", status);
-  } else {
-    ask_driver(f, list);
-    if (const int counted = f.count(&count); counted != kSuccess) {
-      list.absence = fmt::format("nvmlDeviceGetCount_v2 returned {}", counted);
-    }
-    for (unsigned i = 0; i < count && list.absence.empty(); ++i) {
-      list.gpus.push_back(ask_gpu(f, i));
-    }
-    if (f.shutdown != nullptr) {
-      f.shutdown();
-    }
+  if (const int status = f.count(&count); status != kNvmlSuccess) {
+    list.absence = fmt::format("{} returned {}", kCount, status);
+    return list;
   }
-  dlclose(library);
+  for (unsigned i = 0; i < count; ++i) {
+    list.gpus.push_back(ask_gpu(f, i));
+  }
   return list;
 }
 

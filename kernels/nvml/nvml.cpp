@@ -1,20 +1,19 @@
 #include "kernels/nvml/nvml.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <string_view>
 #include <utility>
 
-#include "kernels/nvml/shared_library.hpp"
+#include "kernels/nvml/nvml_library.hpp"
 #include "sim/base/units.hpp"
 
 namespace orrery::kernels {
 
 namespace {
 
-constexpr int kSuccess = 0;
+constexpr const char* kDeviceByPci = "nvmlDeviceGetHandleByPciBusId_v2";
 constexpr int kClockSm = 1;
 constexpr int kClockMemory = 2;
 constexpr int kTemperatureGpu = 0;
@@ -57,10 +56,7 @@ bool is_throttled(std::uint64_t reasons) {
   return (reasons & throttling) != 0;
 }
 
-// Prototypes as NVIDIA documents them (NVML API reference); an int for every enumeration.
 struct Nvml::Functions {
-  int (*init)() = nullptr;
-  int (*shutdown)() = nullptr;
   int (*device_by_pci)(const char*, void**) = nullptr;
   int (*clock)(void*, int, unsigned*) = nullptr;
   int (*max_clock)(void*, int, unsigned*) = nullptr;
@@ -72,40 +68,26 @@ struct Nvml::Functions {
   int (*pcie_generation)(void*, unsigned*) = nullptr;
   int (*pcie_width)(void*, unsigned*) = nullptr;
   int (*mig)(void*, unsigned*, unsigned*) = nullptr;
-  int (*driver)(char*, unsigned) = nullptr;
 
-  explicit Functions(void* library) {
-    load_function(library, init, "nvmlInit_v2");
-    load_function(library, shutdown, "nvmlShutdown");
-    load_function(library, device_by_pci, "nvmlDeviceGetHandleByPciBusId_v2");
-    load_function(library, clock, "nvmlDeviceGetClockInfo");
-    load_function(library, max_clock, "nvmlDeviceGetMaxClockInfo");
-    load_function(library, power, "nvmlDeviceGetPowerUsage");
-    load_function(library, energy, "nvmlDeviceGetTotalEnergyConsumption");
-    load_function(library, temperature, "nvmlDeviceGetTemperature");
-    load_function(library, reasons, "nvmlDeviceGetCurrentClocksEventReasons");
-    if (reasons == nullptr) {  // its name before driver 535
-      load_function(library, reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
-    }
-    load_function(library, power_limit, "nvmlDeviceGetEnforcedPowerLimit");
-    load_function(library, pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
-    load_function(library, pcie_width, "nvmlDeviceGetMaxPcieLinkWidth");
-    load_function(library, mig, "nvmlDeviceGetMigMode");
-    load_function(library, driver, "nvmlSystemGetDriverVersion");
+  explicit Functions(const NvmlLibrary& library) {
+    library.load(device_by_pci, {kDeviceByPci});
+    library.load(clock, {"nvmlDeviceGetClockInfo"});
+    library.load(max_clock, {"nvmlDeviceGetMaxClockInfo"});
+    library.load(power, {"nvmlDeviceGetPowerUsage"});
+    library.load(energy, {"nvmlDeviceGetTotalEnergyConsumption"});
+    library.load(temperature, {"nvmlDeviceGetTemperature"});
+    // The second is its name before driver 535.
+    library.load(
+        reasons,
+        {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
+    library.load(power_limit, {"nvmlDeviceGetEnforcedPowerLimit"});
+    library.load(pcie_generation, {"nvmlDeviceGetMaxPcieLinkGeneration"});
+    library.load(pcie_width, {"nvmlDeviceGetMaxPcieLinkWidth"});
+    library.load(mig, {"nvmlDeviceGetMigMode"});
   }
 };
 
 namespace {
-
-// The answer of a question that NVML may not know or not support.
-template <typename Value = unsigned, typename Function, typename... Arguments>
-std::optional<Value> ask(Function function, Arguments... arguments) {
-  Value value = {};
-  if (function == nullptr || function(arguments..., &value) != kSuccess) {
-    return std::nullopt;
-  }
-  return value;
-}
 
 template <typename Value>
 std::optional<double> scaled(std::optional<Value> value, double factor) {
@@ -124,36 +106,19 @@ std::optional<int> as_int(std::optional<unsigned> value) {
 
 }  // namespace
 
-Nvml::Nvml(const std::string& pci, const char* library) {
-  library_ = dlopen(library, RTLD_LAZY);
-  if (library_ == nullptr) {
-    absence_ = fmt::format("{} is not on this machine", library);
+Nvml::Nvml(const std::string& pci, const char* library)
+    : library_(std::make_unique<NvmlLibrary>(library, kDeviceByPci)),
+      functions_(std::make_unique<Functions>(*library_)),
+      absence_(library_->absence()) {
+  if (!absence_.empty()) {
     return;
   }
-  auto functions = std::make_unique<Functions>(library_);
-  if (functions->init == nullptr || functions->device_by_pci == nullptr) {
-    absence_ = fmt::format("{} lacks nvmlInit_v2 or nvmlDeviceGetHandleByPciBusId_v2", library);
-    return;
-  }
-  if (const int status = functions->init(); status != kSuccess) {
-    absence_ = fmt::format("nvmlInit_v2 returned {}", status);
-    return;
-  }
-  functions_ = std::move(functions);
-  if (const int status = functions_->device_by_pci(pci.c_str(), &device_); status != kSuccess) {
+  if (const int status = functions_->device_by_pci(pci.c_str(), &device_); status != kNvmlSuccess) {
     absence_ = fmt::format("NVML does not know the GPU {} (status {})", pci, status);
-    device_ = nullptr;
   }
 }
 
-Nvml::~Nvml() {
-  if (functions_ && functions_->shutdown != nullptr) {
-    functions_->shutdown();
-  }
-  if (library_ != nullptr) {
-    dlclose(library_);
-  }
-}
+Nvml::~Nvml() = default;
 
 GpuReading Nvml::read() const {
   GpuReading reading;
@@ -161,12 +126,12 @@ GpuReading Nvml::read() const {
     return reading;
   }
   const Functions& f = *functions_;
-  reading.sm_clock = scaled(ask(f.clock, device_, kClockSm), 1.0);
-  reading.memory_clock = scaled(ask(f.clock, device_, kClockMemory), 1.0);
-  reading.power = scaled(ask(f.power, device_), kMilli);
-  reading.energy = scaled(ask<unsigned long long>(f.energy, device_), kMilli);
-  reading.temperature = scaled(ask(f.temperature, device_, kTemperatureGpu), 1.0);
-  reading.reasons = ask<unsigned long long>(f.reasons, device_);
+  reading.sm_clock = scaled(ask_nvml(f.clock, device_, kClockSm), 1.0);
+  reading.memory_clock = scaled(ask_nvml(f.clock, device_, kClockMemory), 1.0);
+  reading.power = scaled(ask_nvml(f.power, device_), kMilli);
+  reading.energy = scaled(ask_nvml<unsigned long long>(f.energy, device_), kMilli);
+  reading.temperature = scaled(ask_nvml(f.temperature, device_, kTemperatureGpu), 1.0);
+  reading.reasons = ask_nvml<unsigned long long>(f.reasons, device_);
   return reading;
 }
 
@@ -176,21 +141,17 @@ GpuLimits Nvml::limits() const {
     return limits;
   }
   const Functions& f = *functions_;
-  limits.sm_clock = scaled(ask(f.max_clock, device_, kClockSm), 1.0);
-  limits.memory_clock = scaled(ask(f.max_clock, device_, kClockMemory), 1.0);
-  limits.power_limit = scaled(ask(f.power_limit, device_), kMilli);
-  limits.pcie_generation = as_int(ask(f.pcie_generation, device_));
-  limits.pcie_width = as_int(ask(f.pcie_width, device_));
+  limits.sm_clock = scaled(ask_nvml(f.max_clock, device_, kClockSm), 1.0);
+  limits.memory_clock = scaled(ask_nvml(f.max_clock, device_, kClockMemory), 1.0);
+  limits.power_limit = scaled(ask_nvml(f.power_limit, device_), kMilli);
+  limits.pcie_generation = as_int(ask_nvml(f.pcie_generation, device_));
+  limits.pcie_width = as_int(ask_nvml(f.pcie_width, device_));
   unsigned current = 0;
   unsigned pending = 0;
-  if (f.mig != nullptr && f.mig(device_, &current, &pending) == kSuccess) {
+  if (f.mig != nullptr && f.mig(device_, &current, &pending) == kNvmlSuccess) {
     limits.mig = current != 0;
   }
-  std::array<char, 96> driver = {};
-  if (f.driver != nullptr &&
-      f.driver(driver.data(), static_cast<unsigned>(driver.size() - 1)) == kSuccess) {
-    limits.driver = driver.data();
-  }
+  limits.driver = nvml_driver(*library_);
   return limits;
 }
 

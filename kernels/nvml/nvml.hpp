@@ -24,6 +24,8 @@
 
 namespace orrery::kernels {
 
+class NvmlLibrary;
+
 struct GpuReading {
   std::optional<double> sm_clock;      // MHz
   std::optional<double> memory_clock;  // MHz
@@ -70,8 +72,8 @@ class Nvml {
  private:
   struct Functions;
 
+  std::unique_ptr<NvmlLibrary> library_;
   std::unique_ptr<Functions> functions_;
-  void* library_ = nullptr;
   void* device_ = nullptr;
   std::string absence_;
 };
