@@ -11,6 +11,7 @@
 
 #include "calibrate/profile/attention_fit.hpp"
 #include "calibrate/profile/derived_figures.hpp"
+#include "calibrate/profile/machine_fields.hpp"
 #include "calibrate/samples/summary.hpp"
 #include "sim/cost/measured_kernels.hpp"
 
@@ -23,50 +24,6 @@ using hardware::KernelOperation;
 using kernels::Operation;
 
 constexpr std::size_t kFolds = 5;
-
-std::string text_of(const std::optional<std::int64_t>& value) {
-  return value ? fmt::format("{}", *value) : std::string(hardware::kUnknownField);
-}
-
-std::string text_of(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : std::string(hardware::kUnknownField);
-}
-
-std::string text_of(const std::string& value) {
-  return value.empty() ? std::string(hardware::kUnknownField) : value;
-}
-
-std::string count_text(std::int64_t value) {
-  return value > 0 ? fmt::format("{}", value) : std::string(hardware::kUnknownField);
-}
-
-void set_machine(const Fingerprint& from, hardware::Fingerprint& to) {
-  to.set("gpu.name", text_of(from.gpu));
-  to.set("gpu.count", count_text(from.gpus));
-  to.set("gpu.cc", text_of(from.compute_capability));
-  to.set("gpu.sm_count", count_text(from.multiprocessors));
-  to.set("gpu.l2_bytes", count_text(from.l2_bytes));
-  to.set("gpu.mem_bytes", count_text(from.memory_bytes));
-  to.set("gpu.pci_gen", text_of(from.pcie_generation));
-  to.set("gpu.pci_width", text_of(from.pcie_width));
-  to.set("gpu.mig", from.mig ? "true" : "false");
-  to.set("gpu.ecc", from.ecc ? "true" : "false");
-  to.set("driver", text_of(from.driver.value_or("")));
-  to.set("cuda.compiled", text_of(from.cuda_compiled));
-  to.set("cuda.runtime", text_of(from.cuda_runtime));
-  to.set("cuda.driver_api", text_of(from.cuda_driver));
-  for (const auto& [name, versions] : {std::pair("cublaslt", from.cublaslt),
-                                       std::pair("cudnn", from.cudnn),
-                                       std::pair("nccl", from.nccl)}) {
-    to.set(fmt::format("libs.{}.header", name), text_of(versions.header));
-    to.set(fmt::format("libs.{}.runtime", name), text_of(versions.runtime));
-  }
-  to.set("power_limit_w", text_of(from.power_limit));
-  to.set("clocks_mhz.sm_max", text_of(from.most_sm_clock));
-  to.set("host.cpu", text_of(from.cpu));
-  to.set("host.cores", count_text(from.cores));
-  to.set("tool.version", text_of(from.tool));
-}
 
 // Clocks and throttling, as they were while it measured.
 void set_seen(const std::vector<Sample>& samples, hardware::Fingerprint& to) {
@@ -298,7 +255,7 @@ std::optional<BuiltProfile> build_profile(const Measurements& measurements,
     diagnostics.error({}, "samples", "nothing was measured that could be fitted");
     return std::nullopt;
   }
-  set_machine(measurements.fingerprint, profile.fingerprint);
+  profile.fingerprint = machine_fields(measurements.fingerprint);
   set_seen(measurements.samples, profile.fingerprint);
   profile.id = hardware::fingerprint_id(profile.fingerprint);
   add_samples(measurements.samples, profile);

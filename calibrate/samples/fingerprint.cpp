@@ -2,8 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/base/file.hpp"
-
 namespace orrery::calibrate {
 
 namespace {
@@ -80,8 +78,6 @@ Fingerprint from_json(const Json& json) {
   return f;
 }
 
-constexpr std::size_t kIdDigits = 16;
-
 }  // namespace
 
 std::string to_json(const Fingerprint& fingerprint) {
@@ -94,10 +90,6 @@ std::optional<Fingerprint> read_fingerprint(std::string_view json) {
   } catch (const Json::exception&) {
     return std::nullopt;
   }
-}
-
-std::string id_of(const Fingerprint& fingerprint) {
-  return sha256_hex(to_json(fingerprint)).substr(0, kIdDigits);
 }
 
 std::string differences(const Fingerprint& a, const Fingerprint& b) {

@@ -2,11 +2,9 @@
 
 // On what was a profile measured? Everything that may change a rate: GPU, driver, libraries, host.
 //
-//   id = first 16 digits of SHA-256 of the machine part as JSON, keys in the order below
-//
-// Two measurements are of one machine when their ids agree; what a run only sees (clocks under
-// load, date) is not part of it. What is not known is absent, never 0. A profile whose GPU has
-// another name than the scenario's is foreign.
+// What a run only sees (clocks under load, date) is not part of it. What is not known is absent,
+// never 0. Its id is that of the profile (calibrate/profile/machine_fields.hpp). A profile whose
+// GPU has another name than the scenario's is foreign.
 
 #include <cstdint>
 #include <optional>
@@ -48,8 +46,6 @@ struct Fingerprint {
 // One object of JSON, and back: nothing when a field is missing or of another type.
 [[nodiscard]] std::string to_json(const Fingerprint& fingerprint);
 [[nodiscard]] std::optional<Fingerprint> read_fingerprint(std::string_view json);
-
-[[nodiscard]] std::string id_of(const Fingerprint& fingerprint);
 
 // Names of the fields in which two differ, for people: "driver, cublaslt".
 [[nodiscard]] std::string differences(const Fingerprint& a, const Fingerprint& b);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "calibrate/profile/machine_fields.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/cli/cli.hpp"
@@ -154,6 +155,7 @@ TEST_F(CalibrationFile, WrittenAndReadAgainItPredictsTheSame) {
   ASSERT_TRUE(read) << to_string(diagnostics);
   EXPECT_EQ(read->fingerprint, built->profile.fingerprint);
   EXPECT_EQ(read->id, built->profile.id);
+  EXPECT_EQ(read->id, machine_id(planted(0.004).fingerprint));  // as a validation names the machine
   ASSERT_EQ(read->samples.size(), built->profile.samples.size());
   ASSERT_EQ(read->fits.size(), built->profile.fits.size());
   const hardware::KernelTables before = kernel_tables(built->profile);

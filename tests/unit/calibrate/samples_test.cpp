@@ -156,13 +156,10 @@ TEST(Fingerprint, BringsBackWhatWasWrittenAndKnowsWhatChanged) {
   const std::optional<Fingerprint> read = read_fingerprint(to_json(here));
   ASSERT_TRUE(read);
   EXPECT_EQ(to_json(*read), to_json(here));
-  EXPECT_EQ(id_of(*read), id_of(here));
-  EXPECT_EQ(id_of(here).size(), 16U);
   Fingerprint other = here;
   other.driver = "590.1";
   other.cublaslt.runtime = std::nullopt;
   EXPECT_EQ(differences(here, other), "driver, cublaslt");
-  EXPECT_NE(id_of(here), id_of(other));
 }
 
 TEST_F(SampleFile, ResumesAndTheLaterSampleOfAPointHolds) {
