@@ -3,7 +3,7 @@
 // How are casts from bf16 to 8 and 4 bits launched, with and without the transposed copy? Scales
 // and codes: kernels/reference/quantize.hpp.
 //
-// recipe | scales[r, c / group], by row | group | transposed copy has scales
+// recipe | scales of codes              | group | transposed copy has scales
 // -------|------------------------------|-------|-------------------------------------
 // tensor | one given number             | all   | the same number
 // row    | fp32, one per row            | all   | fp32, one per column
@@ -16,12 +16,12 @@
 // x           | [rows, columns] bf16                                         | -    | operands
 // codes       | [rows, columns], a byte each; nvfp4 two in a byte, even low  | -    | result
 // transposed  | [columns, rows] likewise                                     | -    | result
-// magnitude   | largest |x|: of the tensor; row with transpose: [columns]    | -    | result,
-// scratch multiplier  | tensor: 1 / scale, from an earlier step                      | -    |
-// operands
+// magnitude   | largest |x|: of the tensor; row with transpose: [columns]    | -    | result
+// multiplier  | tensor: 1 / scale, from an earlier step                      | -    | operands
 //
-// Scales lie as the table says, without the interleaving that some products want. Rows and columns
-// are multiples of 128 (without the transpose: columns only); row: columns up to 32768.
+// Scales lie as cuBLASLt's products read them (scale_layout.hpp), each copy as an operand whose
+// rows are reduced; padding of the layout is left as it is. Rows and columns are multiples of 128
+// (without the transpose: columns only); row: columns up to 32768.
 
 #include <cuda_bf16.h>
 
@@ -29,6 +29,7 @@
 
 #include "kernels/device/portable.hpp"
 #include "kernels/device/runnable.hpp"
+#include "kernels/scale_layout.hpp"
 
 namespace orrery::kernels {
 
@@ -65,6 +66,23 @@ struct Cast {
       break;
   }
   return 0;
+}
+
+// Where a product looks for the scales of such codes.
+[[nodiscard]] ORRERY_HD constexpr ScaleMode scale_mode(CastRecipe recipe) {
+  switch (recipe) {
+    case CastRecipe::tensor:
+      return ScaleMode::tensor;
+    case CastRecipe::row:
+      return ScaleMode::row;
+    case CastRecipe::block:
+      return ScaleMode::vec128;
+    case CastRecipe::mx:
+      return ScaleMode::vec32;
+    case CastRecipe::nvfp4:
+      return ScaleMode::vec16;
+  }
+  return ScaleMode::none;
 }
 
 // tensor raises *magnitude, which starts at 0 at the caller's; the others set it themselves.

@@ -92,15 +92,37 @@ struct CastGiven {
   bool wide_range;
 };
 
-// Scales and codes of eight values, number `pack` of `codes`; `given` of the recipe row is the
+// One copy of the tensor: its codes by rows of `reduced`, and its scales.
+struct CastCopy {
+  std::uint8_t* codes;
+  void* scales;
+  std::int64_t outer;
+  std::int64_t reduced;
+};
+
+ORRERY_HD inline CastCopy straight_copy(const Cast& cast) {
+  return {cast.codes, cast.scales, cast.rows, cast.columns};
+}
+
+ORRERY_HD inline CastCopy transposed_copy(const Cast& cast) {
+  return {cast.transposed, cast.transposed_scales, cast.columns, cast.rows};
+}
+
+// Where the scale of the group that begins at `pack` stands. Packs have 32 bits (launch.cuh).
+template <CastRecipe kRecipe>
+ORRERY_HD std::int64_t scale_place(const CastCopy& copy, std::int64_t pack) {
+  const auto packs = static_cast<std::uint32_t>(copy.reduced / kLanes);
+  const auto first = static_cast<std::uint32_t>(pack);
+  return scale_index({scale_mode(kRecipe), copy.outer, copy.reduced},
+                     static_cast<std::int64_t>(first / packs),
+                     static_cast<std::int64_t>(first % packs) * kLanes);
+}
+
+// Scales and codes of eight values, number `pack` of the copy; `given` of the recipe row is the
 // magnitude of the whole row or column.
 template <CastRecipe kRecipe, typename Team>
-ORRERY_HD void cast_lanes(const Team& team,
-                          const Lanes& x,
-                          CastGiven given,
-                          std::uint8_t* codes,
-                          void* scales,
-                          std::int64_t pack) {
+ORRERY_HD void cast_lanes(
+    const Team& team, const Lanes& x, CastGiven given, const CastCopy& copy, std::int64_t pack) {
   constexpr int kThreads = group_threads<kRecipe>();
   GroupScale scale = {0U, given.value};
   if constexpr (kThreads > 1) {
@@ -113,21 +135,21 @@ ORRERY_HD void cast_lanes(const Team& team,
       scale = nvfp4_scale(magnitude, given.value);
     }
     if (pack % kThreads == 0) {
+      const std::int64_t place = scale_place<kRecipe>(copy, pack);
       if constexpr (kRecipe == CastRecipe::block) {
-        static_cast<std::uint32_t*>(scales)[pack / kThreads] = scale.stored;
+        static_cast<std::uint32_t*>(copy.scales)[place] = scale.stored;
       } else {
-        static_cast<std::uint8_t*>(scales)[pack / kThreads] =
-            static_cast<std::uint8_t>(scale.stored);
+        static_cast<std::uint8_t*>(copy.scales)[place] = static_cast<std::uint8_t>(scale.stored);
       }
     }
   } else if constexpr (kRecipe == CastRecipe::row) {
     scale = fp32_scale(given.value);
   }
   if constexpr (kRecipe == CastRecipe::nvfp4) {
-    reinterpret_cast<std::uint32_t*>(codes)[pack] = fp4_codes(x, scale.multiplier);
+    reinterpret_cast<std::uint32_t*>(copy.codes)[pack] = fp4_codes(x, scale.multiplier);
   } else {
     const auto kind = given.wide_range ? __NV_E5M2 : __NV_E4M3;
-    reinterpret_cast<uint2*>(codes)[pack] = fp8_codes(x, scale.multiplier, kind);
+    reinterpret_cast<uint2*>(copy.codes)[pack] = fp8_codes(x, scale.multiplier, kind);
   }
 }
 
@@ -167,7 +189,7 @@ ORRERY_HD void cast_body(Team& team, const Cast& cast) {
     if constexpr (kRecipe == CastRecipe::tensor) {
       most = fmaxf(most, largest_magnitude(x));
     }
-    cast_lanes<kRecipe>(team, x, given, cast.codes, cast.scales, i);
+    cast_lanes<kRecipe>(team, x, given, straight_copy(cast), i);
   });
   if constexpr (kRecipe == CastRecipe::tensor) {
     most = team.maximum(most);
@@ -200,8 +222,7 @@ ORRERY_HD void cast_row_body(Team& team, const Cast& cast) {
         cast_lanes<CastRecipe::row>(team,
                                     unpack<__nv_bfloat16>(held[p]),
                                     {most, false},
-                                    cast.codes,
-                                    nullptr,
+                                    straight_copy(cast),
                                     row * packs + index);
       }
     }
@@ -260,7 +281,7 @@ ORRERY_HD void cast_tile_body(Team& team, const Cast& cast, std::uint32_t* tile)
     if constexpr (kRecipe != CastRecipe::row) {
       const Lanes x = unpack<__nv_bfloat16>(loaded);
       most = fmaxf(most, largest_magnitude(x));
-      cast_lanes<kRecipe>(team, x, given, cast.codes, cast.scales, pack);
+      cast_lanes<kRecipe>(team, x, given, straight_copy(cast), pack);
     }
   }
   team.barrier();
@@ -288,8 +309,8 @@ ORRERY_HD void cast_tile_body(Team& team, const Cast& cast, std::uint32_t* tile)
         scales[column + 1] = fp32_scale(right.value).stored;
       }
     }
-    cast_lanes<kRecipe>(team, low, left, cast.transposed, cast.transposed_scales, pack);
-    cast_lanes<kRecipe>(team, high, right, cast.transposed, cast.transposed_scales, next);
+    cast_lanes<kRecipe>(team, low, left, transposed_copy(cast), pack);
+    cast_lanes<kRecipe>(team, high, right, transposed_copy(cast), next);
   }
   if constexpr (kRecipe == CastRecipe::tensor) {
     most = team.maximum(most);

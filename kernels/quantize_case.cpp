@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -5,6 +7,7 @@
 #include "kernels/own_case.hpp"
 #include "kernels/quantize.hpp"
 #include "kernels/reference/quantize.hpp"
+#include "kernels/scale_layout.hpp"
 #include "kernels/vector.hpp"
 
 namespace orrery::kernels {
@@ -64,6 +67,10 @@ struct CastShape {
     return group == 0 ? 1 : length / group;
   }
 
+  [[nodiscard]] ScaledShape scaled(bool transposed) const {
+    return {scale_mode(recipe), transposed ? columns : rows, transposed ? rows : columns};
+  }
+
   [[nodiscard]] float multiplier() const {
     return static_cast<float>(reference::largest(format_of(code())) / kLargestNormal);
   }
@@ -104,8 +111,8 @@ class CastFamily {
     const std::int64_t copies = s.transposes ? 2 : 1;
     return matrix_bytes(Element::bf16, s.rows, s.columns) +
            copies * matrix_bytes(s.code(), s.rows, s.columns) +
-           matrix_bytes(s.scale(), s.rows, s.groups(s.columns)) +
-           matrix_bytes(s.scale(), s.columns, s.groups(s.rows)) +
+           matrix_bytes(s.scale(), 1, scale_count(s.scaled(false))) +
+           matrix_bytes(s.scale(), 1, scale_count(s.scaled(true))) +
            2 * matrix_bytes(Element::fp32, 1, s.columns);
   }
 
@@ -114,14 +121,14 @@ class CastFamily {
     const float multiplier = s.multiplier();
     Set set{.x = random_matrix(Element::bf16, s.rows, s.columns, seed, 0, stream),
             .codes = make_matrix(s.code(), s.rows, s.columns),
-            .scales = make_matrix(s.scale(), s.rows, s.groups(s.columns)),
+            .scales = make_matrix(s.scale(), 1, scale_count(s.scaled(false))),
             .transposed = {},
             .transposed_scales = {},
             .magnitude = make_matrix(Element::fp32, 1, s.columns),
             .multiplier = uploaded({&multiplier, 1}, 1, 1, stream)};
     if (s.transposes) {
       set.transposed = make_matrix(s.code(), s.columns, s.rows);
-      set.transposed_scales = make_matrix(s.scale(), s.columns, s.groups(s.rows));
+      set.transposed_scales = make_matrix(s.scale(), 1, scale_count(s.scaled(true)));
     }
     clear_magnitude(set, stream);
     return set;
@@ -149,18 +156,18 @@ class CastFamily {
       mark(set.transposed, set.transposed_scales, stream);
     }
     launch(set, stream);
-    check_all_written(set.codes, set.scales, "codes", stream, comparison);
     const double tensor_scale = check_tensor(set, stream, comparison);
+    const Copy straight{"codes", set.codes, set.scales, shape_.scaled(false), tensor_scale};
+    const auto scales = check_all_written(straight, stream, comparison);
     for (const std::int64_t row : sampled(shape_.rows, kSampledRows)) {
-      check_row({"codes", set.codes, set.scales, row, tensor_scale},
-                read_row(set.x, row, stream),
-                stream,
-                comparison);
+      check_row(straight, row, scales, read_row(set.x, row, stream), stream, comparison);
     }
     if (!shape_.transposes) {
       return;
     }
-    check_all_written(set.transposed, set.transposed_scales, "transposed", stream, comparison);
+    const Copy turned{
+        "transposed", set.transposed, set.transposed_scales, shape_.scaled(true), tensor_scale};
+    const auto turned_scales = check_all_written(turned, stream, comparison);
     for (const std::int64_t pack : sampled(shape_.columns / kLanes, kSampledPacks)) {
       const auto columns = read_columns(set.x, pack * kLanes, kLanes, stream);
       for (std::int64_t l = 0; l < kLanes; ++l) {
@@ -168,22 +175,17 @@ class CastFamily {
         for (auto i = static_cast<std::size_t>(l); i < columns.size(); i += kLanes) {
           column.push_back(columns[i]);
         }
-        check_row(
-            {"transposed", set.transposed, set.transposed_scales, pack * kLanes + l, tensor_scale},
-            column,
-            stream,
-            comparison);
+        check_row(turned, pack * kLanes + l, turned_scales, column, stream, comparison);
       }
     }
   }
 
  private:
-  // One copy's row and the scales of its groups.
-  struct CopyRow {
+  struct Copy {
     std::string_view what;
     const DeviceMatrix& codes;
     const DeviceMatrix& scales;
-    std::int64_t row;
+    ScaledShape layout;
     double tensor_scale;
   };
 
@@ -204,18 +206,31 @@ class CastFamily {
     mark_unwritten(scales, stream);
   }
 
-  // Two codes of 4 bits may be what marks an unwritten byte; the sampled rows show those.
-  void check_all_written(const DeviceMatrix& codes,
-                         const DeviceMatrix& scales,
-                         std::string_view what,
-                         Stream stream,
-                         Comparison& comparison) const {
-    if (codes.element != Element::e2m1) {
-      check_written(codes, what, stream, comparison);
+  // Returns all scales, with the padding of their layout, which alone may be left unwritten. Two
+  // codes of 4 bits may be what marks an unwritten byte; the sampled rows show those.
+  std::vector<double> check_all_written(const Copy& copy,
+                                        Stream stream,
+                                        Comparison& comparison) const {
+    if (copy.codes.element != Element::e2m1) {
+      check_written(copy.codes, copy.what, stream, comparison);
     }
-    if (has_scales()) {
-      check_written(scales, what, stream, comparison);
+    if (!has_scales()) {
+      return {};
     }
+    const DeviceMatrix& scales = copy.scales;
+    const std::int64_t groups = copy.layout.outer * shape_.groups(copy.layout.reduced);
+    const std::int64_t left = count_unwritten(scales.buffer.data(),
+                                              static_cast<int>(bytes_of(scales.element, 1)),
+                                              scales.count(),
+                                              stream);
+    if (left != scales.count() - groups) {
+      comparison.fail(fmt::format("{} of {} scales of {} were written, {} expected",
+                                  scales.count() - left,
+                                  scales.count(),
+                                  copy.what,
+                                  groups));
+    }
+    return read_row(scales, 0, stream);
   }
 
   // The largest magnitude of the tensor, and what nvfp4 makes of it; 1 for the others.
@@ -239,27 +254,29 @@ class CastFamily {
     return shape_.recipe == CastRecipe::nvfp4 ? reference::nvfp4_tensor_scale(most) : 1.0;
   }
 
-  void check_row(const CopyRow& copy,
+  void check_row(const Copy& copy,
+                 std::int64_t row,
+                 const std::vector<double>& scales,
                  const std::vector<double>& values,
                  Stream stream,
                  Comparison& comparison) const {
-    const auto codes = read_row(copy.codes, copy.row, stream);
-    const auto scales =
-        has_scales() ? read_row(copy.scales, copy.row, stream) : std::vector<double>();
+    const auto codes = read_row(copy.codes, row, stream);
     const NumberFormat format = format_of(shape_.code());
-    const std::size_t groups = std::max<std::size_t>(scales.size(), 1);
+    const auto groups = static_cast<std::size_t>(shape_.groups(copy.layout.reduced));
     const std::size_t group = values.size() / groups;
     for (std::size_t g = 0; g < groups; ++g) {
       const auto own = std::span<const double>(values).subspan(g * group, group);
       double scale = 1.0 / static_cast<double>(shape_.multiplier());
       if (has_scales()) {
-        check_scale(copy, g, own, scales[g], comparison);
-        scale = scales[g] * copy.tensor_scale;
+        const auto first = static_cast<std::int64_t>(g * group);
+        const double found = scales[static_cast<std::size_t>(scale_index(copy.layout, row, first))];
+        check_scale({row, static_cast<std::int64_t>(g)}, copy, own, found, comparison);
+        scale = found * copy.tensor_scale;
       }
       for (std::size_t i = 0; i < group; ++i) {
         const double found = codes[g * group + i];
         comparison.add_error(copy.what,
-                             copy.row,
+                             row,
                              static_cast<std::int64_t>(g * group + i),
                              found * scale,
                              own[i],
@@ -268,30 +285,32 @@ class CastFamily {
     }
   }
 
-  void check_scale(const CopyRow& copy,
-                   std::size_t group,
+  struct GroupPlace {
+    std::int64_t row;
+    std::int64_t group;
+  };
+
+  void check_scale(GroupPlace at,
+                   const Copy& copy,
                    std::span<const double> values,
                    double found,
                    Comparison& comparison) const {
     const double most = reference::largest_magnitude(values);
-    const auto column = static_cast<std::int64_t>(group);
     constexpr auto kE4m3 = NumberFormat::e4m3;
+    const auto add = [&](double expected, double error) {
+      comparison.add_error("scales", at.row, at.group, found, expected, error);
+    };
     if (shape_.recipe == CastRecipe::nvfp4) {
       const double wanted = most / reference::largest(NumberFormat::e2m1) / copy.tensor_scale;
       const double expected = reference::nvfp4_block_scale(most, copy.tensor_scale);
-      const double error = found == expected ? 0.0 : code_error(kE4m3, wanted, found);
-      comparison.add_error("scales", copy.row, column, found, expected, error);
+      add(expected, found == expected ? 0.0 : code_error(kE4m3, wanted, found));
     } else if (shape_.recipe == CastRecipe::mx) {
       const double expected = reference::mx_scale(kE4m3, most);
-      comparison.add_error(
-          "scales", copy.row, column, found, expected, found == expected ? 0.0 : 2.0);
+      add(expected, found == expected ? 0.0 : 2.0);
     } else {
-      comparison.add("scales",
-                     copy.row,
-                     column,
-                     found,
-                     reference::group_scale(kE4m3, most),
-                     reference::tolerance_of(NumberFormat::fp32));
+      const double expected = reference::group_scale(kE4m3, most);
+      add(expected,
+          reference::error_of(found, expected, reference::tolerance_of(NumberFormat::fp32)));
     }
   }
 

@@ -24,6 +24,8 @@
 
 #include <cstdint>
 
+#include "kernels/device/portable.hpp"
+
 namespace orrery::kernels {
 
 enum class ScaleMode { none, tensor, row, vec128, blk128, vec32, vec16 };
@@ -36,7 +38,7 @@ struct ScaledShape {
 
 namespace detail {
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+ORRERY_HD constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
@@ -48,16 +50,16 @@ inline constexpr std::int64_t kTileScales = kTileRows * kTileBlocks;
 }  // namespace detail
 
 // Elements of a row that share a scale where the mode is tiled.
-[[nodiscard]] constexpr std::int64_t tiled_vector(ScaleMode mode) {
+[[nodiscard]] ORRERY_HD constexpr std::int64_t tiled_vector(ScaleMode mode) {
   constexpr std::int64_t kMx = 32;
   constexpr std::int64_t kNv = 16;
   return mode == ScaleMode::vec32 ? kMx : kNv;
 }
 
 // `blocks`: of a whole row.
-[[nodiscard]] constexpr std::int64_t tiled_scale_index(std::int64_t row,
-                                                       std::int64_t block,
-                                                       std::int64_t blocks) {
+[[nodiscard]] ORRERY_HD constexpr std::int64_t tiled_scale_index(std::int64_t row,
+                                                                 std::int64_t block,
+                                                                 std::int64_t blocks) {
   constexpr std::int64_t kRowsInColumn = 32;
   constexpr std::int64_t kRowStride = 16;
   const std::int64_t tiles = detail::ceil_div(blocks, detail::kTileBlocks);
@@ -68,12 +70,12 @@ inline constexpr std::int64_t kTileScales = kTileRows * kTileBlocks;
 }
 
 // Row stride of the scales of blk128: L4.
-[[nodiscard]] constexpr std::int64_t block_scale_stride(std::int64_t reduced) {
+[[nodiscard]] ORRERY_HD constexpr std::int64_t block_scale_stride(std::int64_t reduced) {
   constexpr std::int64_t kMultiple = 4;
   return detail::ceil_div(detail::ceil_div(reduced, detail::kScaleBlock), kMultiple) * kMultiple;
 }
 
-[[nodiscard]] constexpr std::int64_t scale_count(const ScaledShape& shape) {
+[[nodiscard]] ORRERY_HD constexpr std::int64_t scale_count(const ScaledShape& shape) {
   switch (shape.mode) {
     case ScaleMode::none:
       return 0;
@@ -96,9 +98,9 @@ inline constexpr std::int64_t kTileScales = kTileRows * kTileBlocks;
 }
 
 // The scale of element (row, l); the operand has one (mode is not none).
-[[nodiscard]] constexpr std::int64_t scale_index(const ScaledShape& shape,
-                                                 std::int64_t row,
-                                                 std::int64_t l) {
+[[nodiscard]] ORRERY_HD constexpr std::int64_t scale_index(const ScaledShape& shape,
+                                                           std::int64_t row,
+                                                           std::int64_t l) {
   switch (shape.mode) {
     case ScaleMode::none:
     case ScaleMode::tensor:

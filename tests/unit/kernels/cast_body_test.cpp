@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -130,13 +131,15 @@ void check_copy(CastRecipe recipe,
     for (std::size_t i = first; i < first + group; ++i) {
       values.push_back(value(i / columns, i % columns));
     }
-    const double scale = recipe == CastRecipe::tensor
-                             ? 1.0 / static_cast<double>(kMultiplier)
-                             : scale_of(recipe,
-                                        scales,
-                                        first / group,
-                                        reference::largest_magnitude(values),
-                                        tensor_scale);
+    // Where a product of these operands looks for it.
+    const auto place = static_cast<std::size_t>(scale_index(
+        {scale_mode(recipe), static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)},
+        static_cast<std::int64_t>(first / columns),
+        static_cast<std::int64_t>(first % columns)));
+    const double scale =
+        recipe == CastRecipe::tensor
+            ? 1.0 / static_cast<double>(kMultiplier)
+            : scale_of(recipe, scales, place, reference::largest_magnitude(values), tensor_scale);
     for (std::size_t i = 0; i < group; ++i) {
       const std::uint32_t code = code_at(codes, first + i, four_bits);
       const auto expected = reference::quantized(format, values[i], scale);
@@ -202,6 +205,26 @@ TEST(CastBodies, WithTheTransposeAreThoseOfTheReference) {
   check<CastRecipe::block>(true);
   check<CastRecipe::mx>(true);
   check<CastRecipe::nvfp4>(true);
+}
+
+// 200 rows fill one tile of scales and part of another: every group has its scale, and the padding
+// is not touched.
+TEST(CastBodies, LeaveThePaddingOfTheirScalesAlone) {
+  constexpr std::size_t kFewer = 200;
+  const Operand<__nv_bfloat16> x = random_matrix();
+  std::vector<std::uint8_t> codes(kFewer * kColumns);
+  const ScaledShape layout{ScaleMode::vec32, kFewer, kColumns};
+  std::vector<std::uint8_t> scales(static_cast<std::size_t>(scale_count(layout)), 0xFF);
+  const Cast cast{.recipe = CastRecipe::mx,
+                  .x = x.stored.data(),
+                  .codes = codes.data(),
+                  .scales = scales.data(),
+                  .rows = kFewer,
+                  .columns = kColumns};
+  run_blocks(3, 32, [&](HostTeam& team) { cast_body<CastRecipe::mx>(team, cast); });
+  EXPECT_EQ(scales.size(), 256U * (kColumns / 32));
+  EXPECT_EQ(static_cast<std::size_t>(std::count(scales.begin(), scales.end(), 0xFF)),
+            56U * (kColumns / 32));
 }
 
 // Over all exponents, and beside the powers of two where rounding up turns.
