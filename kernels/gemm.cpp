@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -267,7 +268,11 @@ double LtProduct::seconds_of(const cublasLtMatmulAlgo_t& algorithm, Stream strea
 void LtProduct::search(Stream stream) {
   std::vector<double> seconds;
   for (const auto& candidate : candidates_) {
-    seconds.push_back(seconds_of(candidate.algo, stream));
+    try {
+      seconds.push_back(seconds_of(candidate.algo, stream));
+    } catch (const Unsupported&) {  // offered by the heuristic, refused by the call
+      seconds.push_back(HUGE_VAL);
+    }
   }
   const auto best = std::min_element(seconds.begin(), seconds.end());
   const auto& fastest = candidates_[static_cast<std::size_t>(best - seconds.begin())];

@@ -1,17 +1,15 @@
-#include <cublas_v2.h>
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/device/memory.hpp"
-#include "kernels/device/status.hpp"
 #include "kernels/device/stream.hpp"
 #include "kernels/families.hpp"
-#include "kernels/library_call.hpp"
+#include "kernels/grouped_call.hpp"
 #include "kernels/product.hpp"
-#include "sim/base/error.hpp"
 
 namespace orrery::kernels {
 
@@ -19,22 +17,14 @@ namespace {
 
 constexpr int kSampled = 12;  // rows and columns of a checked group
 
-GroupedArguments arguments_of(const std::vector<Product>& products) {
-  GroupedArguments arguments;
-  for (const Product& product : products) {
-    arguments.add(product);
-  }
-  return arguments;
-}
-
 // The operands of all groups lie in three buffers, each group aligned, as experts do in one tensor.
 struct OperandSet {
   DeviceBuffer a;
   DeviceBuffer b;
   DeviceBuffer d;
-  DeviceBuffer pointers;  // a of each group, then b, then d
+  DeviceBuffer scales;  // of a and of b of each group, where they have one
+  GroupedCall::Operands operands;
   std::vector<ProductSeeds> seeds;
-  std::vector<std::int64_t> d_offsets;  // bytes
 };
 
 struct Extents {
@@ -57,7 +47,9 @@ class GroupedProduct final : public Runnable {
  public:
   GroupedProduct(std::vector<Product> products, const PrepareOptions& options);
 
-  void launch(Stream stream, int copy) override;
+  void launch(Stream stream, int copy) override {
+    call_.launch(sets_[static_cast<std::size_t>(copy)].operands, stream);
+  }
 
   [[nodiscard]] int copies() const override {
     return static_cast<int>(sets_.size());
@@ -66,102 +58,81 @@ class GroupedProduct final : public Runnable {
   [[nodiscard]] Verification verify(Stream stream) override;
 
   [[nodiscard]] std::string_view implementation() const override {
-    return "cublas";
+    return call_.implementation();
+  }
+
+  [[nodiscard]] std::vector<Detail> details() const override {
+    return call_.refusal().empty() ? std::vector<Detail>{}
+                                   : std::vector<Detail>{{"not_grouped", call_.refusal()}};
   }
 
  private:
   void add_set(std::uint64_t seed, Stream stream);
-  void require_capture(Stream stream);
 
   std::vector<Product> products_;
-  GroupedArguments arguments_;
-  BlasContext context_;
-  DeviceBuffer workspace_;
+  GroupLanes lanes_;
+  GroupedCall call_;
   std::vector<OperandSet> sets_;
 };
 
 GroupedProduct::GroupedProduct(std::vector<Product> products, const PrepareOptions& options)
-    : products_(std::move(products)), arguments_(arguments_of(products_)) {
-  context_ = start_blas();
-  workspace_ = DeviceBuffer(kWorkspaceBytes);
-  if (options.multiprocessors > 0) {
-    check(cublasSetSmCountTarget(context_.get(), options.multiprocessors),
-          "limit the multiprocessors");
-  }
+    : products_(std::move(products)), call_(products_, lanes_, options.multiprocessors) {
   const Extents bytes = extents_of(products_);
-  const int sets = operand_sets(
-      bytes.a + bytes.b + bytes.d, options.rotated, memory_budget(options) - kWorkspaceBytes);
+  const int sets =
+      operand_sets(bytes.a + bytes.b + bytes.d, options.rotated, memory_budget(options));
   const OwnedStream stream;
   for (int i = 0; i < sets; ++i) {
     add_set(options.seed + static_cast<std::uint64_t>(i), stream.get());
   }
   stream.synchronize();
-  launch(stream.get(), 0);  // cuBLAS says only now whether it offers the case
-  stream.synchronize();
-  require_capture(stream.get());
-}
-
-// Measurement replays calls from a graph; a call that copies host arguments may refuse to be
-// captured.
-void GroupedProduct::require_capture(Stream stream) {
-  try {
-    const Graph graph(stream, [this](Stream capturing) { launch(capturing, 0); });
-    graph.launch(stream);
-    check(cudaStreamSynchronize(stream), "replay a grouped product");
-  } catch (const Error& error) {
-    static_cast<void>(cudaGetLastError());
-    throw Unsupported(fmt::format("a grouped product cannot be replayed: {}", error.what()),
-                      "not captured");
-  }
 }
 
 void GroupedProduct::add_set(std::uint64_t seed, Stream stream) {
   const Extents bytes = extents_of(products_);
+  const bool scaled = products_.front().a.scales == ScaleMode::tensor;
   OperandSet set;
   set.a = DeviceBuffer(bytes.a);
   set.b = DeviceBuffer(bytes.b);
   set.d = DeviceBuffer(bytes.d);
-  std::vector<void*> a;
-  std::vector<void*> b;
-  std::vector<void*> d;
+  const auto groups = static_cast<std::int64_t>(products_.size());
+  set.scales = DeviceBuffer(scaled ? 2 * groups * kMemoryAlignment : 0);
+  std::vector<ProductPointers> parts;
   Extents offset;
   for (const Product& product : products_) {
-    const auto group = static_cast<std::uint64_t>(a.size());
-    const ProductSeeds seeds = seeds_of(seed * products_.size() + group);
+    const auto group = static_cast<std::int64_t>(parts.size());
+    const ProductSeeds seeds =
+        seeds_of(seed * products_.size() + static_cast<std::uint64_t>(group));
     const std::int64_t results = product.m * product.n;
-    a.push_back(set.a.as<char>() + offset.a);
-    b.push_back(set.b.as<char>() + offset.b);
-    d.push_back(set.d.as<char>() + offset.d);
-    fill_normal(
-        a.back(), product.a.element, product.a.count(), contents(product.a, seeds.a), stream);
-    fill_normal(
-        b.back(), product.b.element, product.b.count(), contents(product.b, seeds.b), stream);
-    fill_normal(d.back(), product.result, results, {seeds.c, 1.0F, 0}, stream);
+    void* const a = set.a.as<char>() + offset.a;
+    void* const b = set.b.as<char>() + offset.b;
+    void* const d = set.d.as<char>() + offset.d;
+    fill_normal(a, product.a.element, product.a.count(), contents(product.a, seeds.a), stream);
+    fill_normal(b, product.b.element, product.b.count(), contents(product.b, seeds.b), stream);
+    fill_normal(d, product.result, results, {seeds.c, 1.0F, 0}, stream);
+    ProductPointers part{.a = a, .b = b, .d = d};
+    if (scaled) {
+      auto* const scale = set.scales.as<char>() + 2 * group * kMemoryAlignment;
+      auto* const other = scale + kMemoryAlignment;
+      fill_uniform(scale, Element::fp32, 1, scale_contents(product.a, seeds.a_scales), stream);
+      fill_uniform(other, Element::fp32, 1, scale_contents(product.b, seeds.b_scales), stream);
+      part.a_scale = reinterpret_cast<const float*>(scale);
+      part.b_scale = reinterpret_cast<const float*>(other);
+    }
+    parts.push_back(part);
     set.seeds.push_back(seeds);
-    set.d_offsets.push_back(offset.d);
     offset.a += aligned(bytes_of(product.a.element, product.a.count()));
     offset.b += aligned(bytes_of(product.b.element, product.b.count()));
     offset.d += aligned(bytes_of(product.result, results));
   }
-  std::vector<void*> pointers = a;
-  pointers.insert(pointers.end(), b.begin(), b.end());
-  pointers.insert(pointers.end(), d.begin(), d.end());
-  const auto size = static_cast<std::int64_t>(pointers.size() * sizeof(void*));
-  set.pointers = DeviceBuffer(size);
-  copy_to_device(set.pointers.data(), pointers.data(), size, stream);
+  set.operands = call_.bind(std::move(parts), stream);
   sets_.push_back(std::move(set));
-}
-
-void GroupedProduct::launch(Stream stream, int copy) {
-  const OperandSet& set = sets_[static_cast<std::size_t>(copy)];
-  run_grouped(context_, arguments_, set.pointers, workspace_, stream);
 }
 
 Verification GroupedProduct::verify(Stream stream) {
   const OperandSet& set = sets_.front();
   for (std::size_t g = 0; g < products_.size(); ++g) {
     const Product& product = products_[g];
-    char* d = set.d.as<char>() + set.d_offsets[g];
+    void* const d = set.operands.parts[g].d;
     const std::int64_t count = product.m * product.n;
     if (product.accumulates) {
       fill_normal(d, product.result, count, {set.seeds[g].c, 1.0F, 0}, stream);
@@ -176,7 +147,7 @@ Verification GroupedProduct::verify(Stream stream) {
   worst.passed = true;
   for (std::size_t g = 0; g < products_.size(); ++g) {
     const Product& product = products_[g];
-    const char* d = set.d.as<char>() + set.d_offsets[g];
+    const void* const d = set.operands.parts[g].d;
     const std::int64_t count = product.m * product.n;
     const int bytes = static_cast<int>(bytes_of(product.result, 1));
     const std::int64_t unwritten =
@@ -223,11 +194,6 @@ std::vector<Product> products_of(const KernelCase& kernel) {
 
 std::unique_ptr<Runnable> make_grouped_gemm(const KernelCase& kernel,
                                             const PrepareOptions& options) {
-  if (kernel.precision != Precision::bf16 && kernel.precision != Precision::fp16) {
-    throw Unsupported(
-        fmt::format("cuBLAS groups products of bf16 and fp16, not {}", to_string(kernel.precision)),
-        status_text(Library::cublas, CUBLAS_STATUS_NOT_SUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED"));
-  }
   return std::make_unique<GroupedProduct>(products_of(kernel), options);
 }
 

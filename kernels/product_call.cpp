@@ -1,8 +1,5 @@
 #include "kernels/product_call.hpp"
 
-#include <utility>
-#include <vector>
-
 #include "kernels/device/status.hpp"
 #include "kernels/device/stream.hpp"
 #include "kernels/library_call.hpp"
@@ -31,8 +28,8 @@ std::int64_t product_workspace_bytes() {
 }
 
 struct ProductCall::Plan {
-  Plan(const KernelCase& kernel, const DeviceBuffer& given)
-      : product(dense_product(kernel)), workspace(given) {
+  Plan(const Product& asked, const DeviceBuffer& given, int limit)
+      : product(asked), workspace(given), multiprocessors(limit) {
     if (product.a.scales != ScaleMode::none && product.a.scales != ScaleMode::tensor) {
       throw_unsupported();
     }
@@ -57,6 +54,9 @@ struct ProductCall::Plan {
         std::int32_t{product.b.reduced_contiguous ? CUBLAS_OP_N : CUBLAS_OP_T});
     if (product.fast) {
       set(description, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+    }
+    if (multiprocessors > 0) {
+      set(description, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, std::int32_t{multiprocessors});
     }
     if (scaled()) {
       // The heuristic looks at the alignment of these pointers and reads nothing through them.
@@ -91,6 +91,7 @@ struct ProductCall::Plan {
 
   Product product;
   const DeviceBuffer& workspace;
+  int multiprocessors;
   LtContext context;
   LtDescription description;
   LtLayout a;
@@ -100,7 +101,10 @@ struct ProductCall::Plan {
 };
 
 ProductCall::ProductCall(const KernelCase& kernel, const DeviceBuffer& workspace)
-    : plan_(std::make_unique<Plan>(kernel, workspace)) {}
+    : ProductCall(dense_product(kernel), workspace, 0) {}
+
+ProductCall::ProductCall(const Product& product, const DeviceBuffer& workspace, int multiprocessors)
+    : plan_(std::make_unique<Plan>(product, workspace, multiprocessors)) {}
 
 ProductCall::ProductCall(ProductCall&& other) noexcept = default;
 
@@ -134,69 +138,6 @@ void ProductCall::launch(const ProductPointers& pointers, Stream stream) const {
                        static_cast<std::size_t>(plan_->workspace.bytes()),
                        stream),
         "run cublasLtMatmul");
-}
-
-struct GroupedCall::Plan {
-  Plan(const KernelCase& kernel, const DeviceBuffer& given) : workspace(given) {
-    if (kernel.precision != Precision::bf16 && kernel.precision != Precision::fp16) {
-      throw_unsupported();
-    }
-    const bool weight = kernel.role == Role::wgrad || kernel.role == Role::wgrad_accumulate;
-    for (const std::int64_t tokens : group_rows(kernel)) {
-      group_products.push_back(product_of(kernel.role,
-                                          kernel.precision,
-                                          weight ? extent(kernel, "m") : tokens,
-                                          extent(kernel, "n"),
-                                          weight ? tokens : extent(kernel, "k")));
-      // The library takes no empty product; an expert without tokens has none.
-      if (tokens > 0) {
-        arguments.add(group_products.back());
-      }
-    }
-    context = start_blas();
-  }
-
-  const DeviceBuffer& workspace;
-  BlasContext context;
-  std::vector<Product> group_products;  // empty ones too: their weights have a place
-  GroupedArguments arguments;
-};
-
-GroupedCall::GroupedCall(const KernelCase& kernel, const DeviceBuffer& workspace)
-    : plan_(std::make_unique<Plan>(kernel, workspace)) {}
-
-GroupedCall::GroupedCall(GroupedCall&& other) noexcept = default;
-
-GroupedCall::~GroupedCall() = default;
-
-DeviceBuffer GroupedCall::addresses(const ProductPointers& pointers, Stream stream) const {
-  std::vector<const void*> a;
-  std::vector<const void*> b;
-  std::vector<const void*> d;
-  const auto* next_a = static_cast<const char*>(pointers.a);
-  const auto* next_b = static_cast<const char*>(pointers.b);
-  const auto* next_d = static_cast<const char*>(pointers.d);
-  for (const Product& product : plan_->group_products) {
-    if (product.m > 0 && product.k > 0) {
-      a.push_back(next_a);
-      b.push_back(next_b);
-      d.push_back(next_d);
-    }
-    next_a += bytes_of(product.a.element, product.a.count());
-    next_b += bytes_of(product.b.element, product.b.count());
-    next_d += bytes_of(product.result, product.m * product.n);
-  }
-  std::vector<const void*> all = std::move(a);
-  all.insert(all.end(), b.begin(), b.end());
-  all.insert(all.end(), d.begin(), d.end());
-  const auto bytes = static_cast<std::int64_t>(all.size() * sizeof(void*));
-  DeviceBuffer buffer(bytes);
-  copy_to_device(buffer.data(), all.data(), bytes, stream);
-  return buffer;
-}
-
-void GroupedCall::launch(const DeviceBuffer& addresses, Stream stream) const {
-  run_grouped(plan_->context, plan_->arguments, addresses, plan_->workspace, stream);
 }
 
 }  // namespace orrery::kernels

@@ -1,7 +1,7 @@
 #pragma once
 
-// How is a product run on operands that the caller owns? The calls that gemm.cpp and
-// grouped_gemm.cpp measure, with the library's first choice, for whole training steps.
+// How is a product run on operands that the caller owns? The call that gemm.cpp measures, with the
+// library's first choice, for whole training steps and for groups of products.
 //
 // symbol  | meaning                                                    | unit | origin
 // --------|------------------------------------------------------------|------|--------------
@@ -9,16 +9,16 @@
 //         | result                                                     |      |
 // scales  | of a and b, one fp32 each; fp8_tensor only                 | -    | caller
 //
-// Both throw Unsupported where the library does not offer the product, and only enqueue when they
-// are launched.
+// Throws Unsupported where the library does not offer the product, and only enqueues when it is
+// launched.
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "kernels/cases/kernel_case.hpp"
 #include "kernels/device/memory.hpp"
 #include "kernels/device/runnable.hpp"
+#include "kernels/product.hpp"
 
 namespace orrery::kernels {
 
@@ -34,6 +34,8 @@ struct ProductPointers {
 class ProductCall {
  public:
   ProductCall(const KernelCase& kernel, const DeviceBuffer& workspace);
+  // `multiprocessors`: that it may use, 0 for all.
+  ProductCall(const Product& product, const DeviceBuffer& workspace, int multiprocessors);
   ProductCall(ProductCall&& other) noexcept;
   ~ProductCall();
 
@@ -45,23 +47,5 @@ class ProductCall {
 };
 
 [[nodiscard]] std::int64_t product_workspace_bytes();
-
-// A grouped_gemm of bf16 or fp16. Groups lie one after another, without gaps: rows of tokens in the
-// order of the groups, weights of one group after those of the one before.
-class GroupedCall {
- public:
-  GroupedCall(const KernelCase& kernel, const DeviceBuffer& workspace);
-  GroupedCall(GroupedCall&& other) noexcept;
-  ~GroupedCall();
-
-  // Addresses of the parts of every group on the device, for launch(); waits for the stream.
-  [[nodiscard]] DeviceBuffer addresses(const ProductPointers& pointers, Stream stream) const;
-
-  void launch(const DeviceBuffer& addresses, Stream stream) const;
-
- private:
-  struct Plan;
-  std::unique_ptr<Plan> plan_;
-};
 
 }  // namespace orrery::kernels

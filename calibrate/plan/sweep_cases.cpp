@@ -131,6 +131,16 @@ void add_dense(Depth depth, std::vector<SweepCase>& all) {
   dense.move_to(all);
 }
 
+// `layer.m`: tokens of a group on average; the busiest has `skew` times as many.
+KernelCase grouped_product(
+    const Shape& layer, Role role, Precision precision, std::int64_t groups, std::int64_t skew) {
+  KernelCase kernel = product(layer, role, precision);
+  const auto [m, n, k] = std::array{kernel.extents[0], kernel.extents[1], kernel.extents[2]};
+  kernel.operation = Operation::grouped_gemm;
+  kernel.extents = {groups, m, n, k, skew * layer.m};
+  return kernel;
+}
+
 void add_grouped(std::vector<SweepCase>& all) {
   Collector grouped("grouped");
   constexpr std::array<Shape, 2> kExperts = {{{0, 4096, 7168}, {0, 7168, 2048}}};
@@ -140,27 +150,34 @@ void add_grouped(std::vector<SweepCase>& all) {
         for (const Role role : kGroupedRoles) {
           // The first group of the skewed one holds four times the mean.
           for (const std::int64_t skew : {1, 4}) {
-            KernelCase kernel = product({rows, expert.n, expert.k}, role, Precision::bf16);
-            const std::array<std::int64_t, 3> mnk = {
-                kernel.extents[0], kernel.extents[1], kernel.extents[2]};
-            kernel.operation = Operation::grouped_gemm;
-            kernel.extents = {groups, mnk[0], mnk[1], mnk[2], skew * rows};
             if (skew == 1 || rows == 512) {
-              grouped.add(kernel);
+              grouped.add(
+                  grouped_product({rows, expert.n, expert.k}, role, Precision::bf16, groups, skew));
             }
           }
         }
       }
     }
   }
+  // With one scale per tensor, and once what no library groups: the profile then says so.
+  for (const std::int64_t groups : {8, 64}) {
+    for (const std::int64_t rows : {512, 4096}) {
+      for (const Role role : kGroupedRoles) {
+        grouped.add(grouped_product({rows, 4096, 7168}, role, Precision::fp8_tensor, groups, 1));
+      }
+    }
+  }
+  for (const Precision precision : {Precision::fp8_block, Precision::mxfp8}) {
+    grouped.add(grouped_product({512, 4096, 7168}, Role::fprop, precision, 8, 1));
+  }
   grouped.move_to(all);
 }
 
-KernelCase attention(std::array<std::int64_t, 8> extents, Role role) {
-  return {.operation = Operation::attention,
-          .role = role,
-          .precision = Precision::bf16,
-          .extents = extents};
+KernelCase attention(std::array<std::int64_t, 8> extents,
+                     Role role,
+                     Precision precision = Precision::bf16) {
+  return {
+      .operation = Operation::attention, .role = role, .precision = precision, .extents = extents};
 }
 
 void add_attention(Depth depth, std::vector<SweepCase>& all) {
@@ -187,6 +204,11 @@ void add_attention(Depth depth, std::vector<SweepCase>& all) {
         block.add(attention({1, 64, 8, length, length, 128, 128, 1}, role));
       }
     }
+  }
+  if (depth == Depth::full) {  // asked once, so that the profile says that it is not offered
+    const std::array<std::int64_t, 8> extents = {8, 16, 4, 2048, 2048, 128, 128, 1};
+    block.add(attention(extents, Role::forward, Precision::fp8_tensor));
+    block.add(attention(extents, Role::backward, Precision::fp8_tensor));
   }
   block.move_to(all);
 }

@@ -242,14 +242,36 @@ void DeviceStep::add_product(const StepOperation& operation) {
       [call = &place->second, pointers](Stream stream) { call->launch(pointers, stream); });
 }
 
+// Groups lie one after another, without gaps: rows of tokens in the order of the groups, weights of
+// one group after those of the one before. A group without tokens has no product, its weights have
+// a place all the same.
 void DeviceStep::add_grouped(const StepOperation& operation, Stream stream) {
   const KernelCase& kernel = operation.kernel;
-  const auto place = grouped_.try_emplace(kernel, kernel, *workspace_).first;
-  const kernels::ProductPointers pointers{
-      .a = data(operation.reads[1]), .b = data(operation.reads[0]), .d = data(operation.writes[0])};
-  scratch_.push_back(std::make_unique<DeviceBuffer>(place->second.addresses(pointers, stream)));
-  launches_.emplace_back([call = &place->second, addresses = scratch_.back().get()](Stream on) {
-    call->launch(*addresses, on);
+  const bool weight = kernel.role == Role::wgrad || kernel.role == Role::wgrad_accumulate;
+  const auto* a = static_cast<const char*>(data(operation.reads[1]));
+  const auto* b = static_cast<const char*>(data(operation.reads[0]));
+  auto* d = static_cast<char*>(data(operation.writes[0]));
+  std::vector<kernels::Product> products;
+  std::vector<kernels::ProductPointers> parts;
+  for (const std::int64_t tokens : group_rows(kernel)) {
+    const kernels::Product product = kernels::product_of(kernel.role,
+                                                         kernel.precision,
+                                                         weight ? extent(kernel, "m") : tokens,
+                                                         extent(kernel, "n"),
+                                                         weight ? tokens : extent(kernel, "k"));
+    if (tokens > 0) {
+      products.push_back(product);
+      parts.push_back({.a = a, .b = b, .d = d});
+    }
+    a += kernels::bytes_of(product.a.element, product.a.count());
+    b += kernels::bytes_of(product.b.element, product.b.count());
+    d += kernels::bytes_of(product.result, product.m * product.n);
+  }
+  const auto place = grouped_.try_emplace(kernel, std::move(products), lanes_).first;
+  groups_.push_back(std::make_unique<kernels::GroupedCall::Operands>(
+      place->second.bind(std::move(parts), stream)));
+  launches_.emplace_back([call = &place->second, operands = groups_.back().get()](Stream on) {
+    call->launch(*operands, on);
   });
 }
 

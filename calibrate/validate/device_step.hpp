@@ -27,6 +27,7 @@
 #include "kernels/attention_case.hpp"
 #include "kernels/device/memory.hpp"
 #include "kernels/device/stream.hpp"
+#include "kernels/grouped_call.hpp"
 #include "kernels/product_call.hpp"
 
 namespace orrery::calibrate {
@@ -76,7 +77,9 @@ class DeviceStep {
   std::vector<std::unique_ptr<kernels::DeviceBuffer>> scratch_;
   std::unique_ptr<kernels::DeviceBuffer> workspace_;
   std::map<kernels::KernelCase, kernels::ProductCall> products_;
+  kernels::GroupLanes lanes_;
   std::map<kernels::KernelCase, kernels::GroupedCall> grouped_;
+  std::vector<std::unique_ptr<kernels::GroupedCall::Operands>> groups_;  // of each call
   std::map<kernels::KernelCase, std::unique_ptr<kernels::AttentionRunnable>> attention_;
   std::vector<float> multipliers_;  // of the casts, in the order of the program
   float* scales_ = nullptr;         // 1 / multiplier, on the device

@@ -54,13 +54,15 @@ const std::vector<std::string>& cases() {
         all.push_back(std::string("gemm ") + role + " " + precision + " m=512 n=768 k=1024");
       }
     }
-    for (const char* role : {"fprop", "dgrad"}) {
-      all.push_back(std::string("grouped_gemm ") + role +
-                    " bf16 groups=4 m=128 n=256 k=512 largest=256");
-    }
-    for (const char* role : {"wgrad", "wgrad_accumulate"}) {
-      all.push_back(std::string("grouped_gemm ") + role +
-                    " bf16 groups=4 m=256 n=512 k=128 largest=256");
+    for (const char* precision : {"bf16", "fp8_tensor"}) {
+      for (const char* role : {"fprop", "dgrad"}) {
+        all.push_back(std::string("grouped_gemm ") + role + " " + precision +
+                      " groups=6 m=128 n=256 k=512 largest=256");
+      }
+      for (const char* role : {"wgrad", "wgrad_accumulate"}) {
+        all.push_back(std::string("grouped_gemm ") + role + " " + precision +
+                      " groups=6 m=256 n=512 k=128 largest=256");
+      }
     }
     for (const char* role : {"forward", "backward"}) {
       for (const char* rest : {"bf16 sequences=2 heads=8 groups=2 queries=300 keys=300 dim_qk=128 "
