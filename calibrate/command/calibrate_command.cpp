@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "calibrate/command/check_report.hpp"
@@ -62,7 +63,9 @@ struct CommandOptions {
 };
 
 void add_options(CLI::App& app, CommandOptions& options) {
-  app.add_option("-o,--output", options.output, "Write the profile to FILE, its samples beside it")
+  app.add_option("-o,--output",
+                 options.output,
+                 "Write the profile to FILE, its samples beside it; with --check the report")
       ->type_name("FILE");
   app.add_flag("--quick", options.quick, "A small part of each family, in less than a minute");
   app.add_option("--scenario", options.scenarios, "Measure the exact shapes of its step first")
@@ -162,8 +165,11 @@ cli::ExitCode check_kernels(Bench& bench, const CommandOptions& options) {
       check_all(bench, watch.token(), [&](std::int64_t done, std::int64_t all) {
         progress.update(done, all);
       });
-  watch.check();
   cli::deliver(options.json ? to_json(report) : to_text(report), std::nullopt);
+  if (options.output) {
+    cli::deliver(to_json(report), *options.output);
+  }
+  watch.check();
   return report.failed == 0 ? cli::ExitCode::ok : cli::ExitCode::device;
 }
 
@@ -224,11 +230,13 @@ cli::ExitCode deliver_profile(const Measurements& measurements,
         samples.string()));
     return cli::ExitCode::ok;
   }
+  std::vector<std::string> warnings = report.warnings;
+  warnings.insert(warnings.end(), summary.failures.begin(), summary.failures.end());
   const ProfileRequest request{.base = options.base,
                                .raw_file = samples.filename().string(),
                                .protocol = protocol_lines(),
                                .rig = rig_of(options, measurements.fingerprint),
-                               .warnings = report.warnings};
+                               .warnings = std::move(warnings)};
   if (!request.rig && any_evidence(measurements, is_collective)) {
     cli::message("the profile holds no collectives: say --network, the wires they ran on");
   }
@@ -242,7 +250,12 @@ cli::ExitCode deliver_profile(const Measurements& measurements,
     return cli::ExitCode::device;
   }
   write_file_atomically(*options.output, *profile);
-  return cli::ExitCode::ok;
+  cli::message(
+      fmt::format("{} is the profile, {} its samples; orrery validate --hardware {} judges it",
+                  *options.output,
+                  samples.string(),
+                  *options.output));
+  return summary.failures.empty() ? cli::ExitCode::ok : cli::ExitCode::device;
 }
 
 cli::ExitCode measure(const std::vector<SweepCase>& exact,

@@ -42,10 +42,12 @@ CheckReport check_all(Bench& bench,
   report.fingerprint = bench.fingerprint();
   const std::vector<kernels::KernelCase> cases = check_cases();
   for (const kernels::KernelCase& kernel : cases) {
-    if (stop.stop_requested()) {
-      break;
+    if (stop.stop_requested() || report.lost) {
+      ++report.not_run;
+      continue;
     }
     CheckRow row = check_one(bench, kernel);
+    report.lost = row.supported && !row.verification.passed && !bench.usable();
     if (!row.supported) {
       ++report.unsupported;
     } else {
@@ -71,6 +73,12 @@ std::string to_text(const CheckReport& report) {
                         kernels::to_text(row.kernel),
                         explains ? "\n                   " : "",
                         explains ? why : "");
+  }
+  if (report.lost) {
+    text += "\nthe GPU answers no more after that: the rest needs another run\n";
+  }
+  if (report.not_run > 0) {
+    text += fmt::format("\n{} cases were not run\n", report.not_run);
   }
   text += fmt::format(
       "\n{} passed, {} failed, {} not offered by this GPU or its libraries; the figure is the "
@@ -99,6 +107,7 @@ std::string to_json(const CheckReport& report) {
                     {"passed", report.passed},
                     {"failed", report.failed},
                     {"unsupported", report.unsupported},
+                    {"not_run", report.not_run},
                     {"rows", std::move(rows)}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -25,9 +25,10 @@ struct CheckReport {
   std::int64_t passed = 0;
   std::int64_t failed = 0;
   std::int64_t unsupported = 0;
+  std::int64_t not_run = 0;  // after a stop request, or a failure that ended the use of the GPU
+  bool lost = false;         // such a failure
 };
 
-// Ends early after a stop request.
 [[nodiscard]] CheckReport check_all(
     Bench& bench,
     std::stop_token stop,

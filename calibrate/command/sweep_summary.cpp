@@ -1,5 +1,7 @@
 #include "calibrate/command/sweep_summary.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -114,6 +116,11 @@ SweepSummary summarise(const Measurements& measurements, const SweepReport& repo
     const KernelCase& kernel = sample.kernel;
     const Kind kind = {kernel.operation, kernel.role, kernel.precision};
     throttled.insert(sample.state.throttled.begin(), sample.state.throttled.end());
+    if (is_failure(sample)) {
+      summary.failures.push_back(
+          fmt::format("{}: {}", kernels::to_text(sample.kernel), sample.status));
+      continue;
+    }
     if (!sample.supported && !sample.condition.alone()) {
       continue;
     }

@@ -37,6 +37,7 @@ struct SweepSummary {
   std::optional<double> burst_clock;      // MHz
   std::optional<double> sustained_clock;  // MHz
   std::vector<std::string> unsupported;   // kinds of cases: "gemm mxfp8"
+  std::vector<std::string> failures;      // wrong results and failures: case and what happened
   std::vector<std::string> throttled;     // reasons seen
   std::int64_t points = 0;
   std::int64_t anchors = 0;

@@ -21,7 +21,7 @@ std::string rate_text(const FamilyRates& family, double rate) {
 }
 
 std::string family_line(const FamilyRates& family) {
-  return fmt::format("  {:<38} {:>6} {:>15} {:>15} {:>8} {:>6}\n",
+  return fmt::format("  {:<40} {:>6} {:>14} {:>14} {:>8} {:>7}\n",
                      family.name,
                      family.points,
                      rate_text(family, family.median),
@@ -118,7 +118,7 @@ std::string to_text(const SweepSummary& summary) {
   if (!anchor.empty()) {
     text += fmt::format("8192 x 8192 x 8192 in bf16: {}\n", anchor);
   }
-  text += fmt::format("\n  {:<38} {:>6} {:>15} {:>15} {:>8} {:>6}\n",
+  text += fmt::format("\n  {:<40} {:>6} {:>14} {:>14} {:>8} {:>7}\n",
                       "kernel",
                       "points",
                       "median",
@@ -133,6 +133,12 @@ std::string to_text(const SweepSummary& summary) {
     text += "\nnot offered by this GPU or its libraries:\n";
     for (const std::string& name : summary.unsupported) {
       text += fmt::format("  {}\n", name);
+    }
+  }
+  if (!summary.failures.empty()) {
+    text += "\nleft out, because it is wrong or fails here:\n";
+    for (const std::string& failure : summary.failures) {
+      text += fmt::format("  {}\n", failure);
     }
   }
   if (!summary.throttled.empty()) {
@@ -166,6 +172,7 @@ std::string to_json(const SweepSummary& summary) {
                     {"families", std::move(families)},
                     {"derived", std::move(derived)},
                     {"unsupported", summary.unsupported},
+                    {"failures", summary.failures},
                     {"throttled", summary.throttled},
                     {"blocks_repeated", summary.report.blocks_repeated},
                     {"warnings", summary.report.warnings}};

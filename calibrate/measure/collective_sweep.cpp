@@ -30,6 +30,7 @@ constexpr int kFewestCalls = 5;
 constexpr int kMostCalls = 200;
 constexpr int kSamples = 10;
 constexpr Seconds kBlock = milliseconds(20.0);
+constexpr std::int64_t kLargestFunctional = std::int64_t{1} << 20U;  // bytes
 
 int calls_of(double seconds_per_call) {
   const double calls = std::ceil(in_seconds(kBlock) / std::max(seconds_per_call, kNano));
@@ -57,8 +58,11 @@ class Sweep {
   CollectiveOutcome run() {
     const auto shapes = collective_shapes(world_.ranks(), world_.nodes());
     for (const CollectiveShape& shape : shapes) {
-      all_ += static_cast<std::int64_t>(collective_cases(shape).size() +
-                                        background_cases(shape).size());
+      for (const auto& cases : {collective_cases(shape), background_cases(shape)}) {
+        all_ += std::count_if(cases.begin(), cases.end(), [this](const KernelCase& kernel) {
+          return !too_large(kernel);
+        });
+      }
     }
     for (const CollectiveShape& shape : shapes) {
       // The first ranks alone: what groups do to each other at once the simulator models.
@@ -83,13 +87,24 @@ class Sweep {
     return group.largest(decides && mine ? 1.0 : 0.0, stream_.get()) > 0.0;
   }
 
+  // Ranks that share a GPU show that calls work: with small messages, and nothing beside them.
+  [[nodiscard]] bool too_large(const KernelCase& kernel) const {
+    return world_.functional() && extent(kernel, "bytes") > kLargestFunctional;
+  }
+
   void run_shape(const CollectiveShape& shape, const CollectiveGroup& group) {
     for (const KernelCase& kernel : collective_cases(shape)) {
+      if (too_large(kernel)) {
+        continue;
+      }
       if (!step(kernel, {}, group, [&] { measure(kernel, group); })) {
         return;
       }
     }
     for (const KernelCase& other : background_cases(shape)) {
+      if (too_large(other)) {
+        continue;
+      }
       const Condition condition{.kind = Condition::Kind::beside, .count = 0, .other = other};
       if (!step(anchor_case(), condition, group, [&] { measure_beside(condition, group); })) {
         return;
@@ -116,15 +131,30 @@ class Sweep {
     return true;
   }
 
-  // A product on every rank while they exchange: what the collective takes from it.
-  void measure_beside(const Condition& condition, const CollectiveGroup& group) {
+  // Fills a sample by `work` and keeps it; what is not offered is kept as such.
+  template <typename Work>
+  void keep(const KernelCase& kernel, const Condition& condition, const Work& work) {
     Sample sample;
-    sample.kernel = anchor_case();
+    sample.kernel = kernel;
     sample.condition = condition;
     sample.block = "collectives";
     sample.functional = outcome_.functional;
-    const auto largest = [&](double value) { return group.largest(value, stream_.get()); };
     try {
+      work(sample);
+    } catch (const kernels::Unsupported& unsupported) {
+      sample.supported = false;
+      sample.status = unsupported.status();
+    }
+    sample.taken_at = utc_now();
+    if (journal_) {
+      journal_->append(sample);
+    }
+  }
+
+  // A product on every rank while they exchange: what the collective takes from it.
+  void measure_beside(const Condition& condition, const CollectiveGroup& group) {
+    keep(anchor_case(), condition, [&](Sample& sample) {
+      const auto largest = [&](double value) { return group.largest(value, stream_.get()); };
       const std::unique_ptr<kernels::Runnable> product = kernels::prepare(sample.kernel, {});
       const std::unique_ptr<kernels::Collective> other =
           kernels::make_collective(condition.other.value(), group, {});
@@ -135,14 +165,7 @@ class Sweep {
       sample.times = std::move(timing.times);
       sample.state = std::move(timing.state);
       sample.implementation = product->implementation();
-    } catch (const kernels::Unsupported& unsupported) {
-      sample.supported = false;
-      sample.status = unsupported.status();
-    }
-    sample.taken_at = utc_now();
-    if (journal_) {
-      journal_->append(sample);
-    }
+    });
   }
 
   // Every rank looks at its own result; one wrong rank ends the sweep on all.
@@ -166,12 +189,8 @@ class Sweep {
   }
 
   void measure(const KernelCase& kernel, const CollectiveGroup& group) {
-    Sample sample;
-    sample.kernel = kernel;
-    sample.block = "collectives";
-    sample.functional = outcome_.functional;
-    sample.implementation = "nccl";
-    try {
+    keep(kernel, {}, [&](Sample& sample) {
+      sample.implementation = "nccl";
       const std::unique_ptr<kernels::Collective> collective =
           kernels::make_collective(kernel, group, {});
       verify(kernel, *collective, group, sample);
@@ -194,14 +213,7 @@ class Sweep {
                       .power = reading.power,
                       .temperature = reading.temperature,
                       .throttled = {}};
-    } catch (const kernels::Unsupported& unsupported) {
-      sample.supported = false;
-      sample.status = unsupported.status();
-    }
-    sample.taken_at = utc_now();
-    if (journal_) {
-      journal_->append(sample);
-    }
+    });
   }
 
   const CollectiveRequest& request_;

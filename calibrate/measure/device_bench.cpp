@@ -182,6 +182,10 @@ kernels::Verification DeviceBench::verify(const kernels::KernelCase& kernel) {
   return prepare(kernel, {})->verify(stream_.get());
 }
 
+bool DeviceBench::usable() {
+  return kernels::device_answers();
+}
+
 std::string DeviceBench::now() const {
   return utc_now();
 }

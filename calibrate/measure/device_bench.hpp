@@ -39,6 +39,7 @@ class DeviceBench : public Bench {
   void soak(Seconds duration) override;
 
   [[nodiscard]] kernels::Verification verify(const kernels::KernelCase& kernel) override;
+  [[nodiscard]] bool usable() override;
 
   // Why NVML does not answer; empty when it does.
   [[nodiscard]] const std::string& nvml_absence() const {

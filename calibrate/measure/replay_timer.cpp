@@ -85,8 +85,9 @@ Timing time_replays(const Replays& replays,
                     const TimingRules& rules) {
   DeviceReadings readings;
   if (regime == Regime::sustained) {
-    for (int i = 0; i < kUncounted; ++i) {
-      (void)replays.run([] {});
+    Seconds warm;
+    for (int i = 0; i < kUncounted || warm < rules.warm_up; ++i) {
+      warm += replays.run([] {});
     }
   }
   Timing timing;

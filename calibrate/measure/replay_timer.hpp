@@ -19,10 +19,11 @@
 //                  the replay begins and its last is not when the replay ends, which is checked;
 //                  15 samples
 //
-// Sustained: three replays that are not counted, then samples until the stopping rule ends them.
-// Burst: before each sample the GPU idles for 200 ms, so that its clock is the highest it takes.
-// Clock, power and temperature are read while replays run; the medians are kept. Inside a graph the
-// gaps between calls are those of a captured training step.
+// Sustained: replays for 60 ms, three at least, that are not counted, because the pause before a
+// case lets the power limit give a higher clock for a while; then samples until the stopping rule
+// ends them. Burst: before each sample the GPU idles for 200 ms, so that its clock is the highest
+// it takes. Clock, power and temperature are read while replays run; the medians are kept. Inside a
+// graph the gaps between calls are those of a captured training step.
 
 #include <functional>
 
@@ -38,7 +39,8 @@ struct TimingRules {
   StoppingRule stopping;
   Seconds replay = milliseconds(2.0);
   Seconds idle = milliseconds(200.0);  // before a burst
-  int most_calls = 2000;               // in one graph
+  Seconds warm_up = milliseconds(60.0);
+  int most_calls = 2000;  // in one graph
 };
 
 struct Timing {

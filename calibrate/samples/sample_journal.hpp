@@ -45,6 +45,10 @@ class SampleJournal {
     return samples_;
   }
 
+  [[nodiscard]] const std::filesystem::path& path() const {
+    return file_.path();
+  }
+
   void append(const Sample& sample);
   void close();
 

@@ -35,7 +35,8 @@ std::vector<std::pair<std::string, std::string>> protocol_lines() {
       {"caches", "operand sets in turn, more than 4 x L2 together"},
       {"timing", "replays of a graph between two events"},
       {"stop", "10 samples and a standard error of the median below 0.5 %, 150 ms or 40 samples"},
-      {"regime", "sustained, after a soak of 10 s; bursts after 200 ms of idling"}};
+      {"regime",
+       "sustained, after a soak of 10 s and 60 ms of each case; bursts after 200 ms of idling"}};
 }
 
 }  // namespace orrery::calibrate

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "calibrate/samples/summary.hpp"
+#include "calibrate/sweep/crash_log.hpp"
 #include "kernels/device/runnable.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
@@ -18,6 +19,10 @@ namespace orrery::calibrate {
 namespace {
 
 using Cases = std::vector<SweepCase>;
+
+constexpr std::string_view kWrong = "wrong result: ";
+constexpr std::string_view kFailed = "failed: ";
+constexpr std::string_view kLost = "device lost: ";
 
 bool is_burst(const SweepCase& planned) {
   return planned.regime == Regime::burst;
@@ -32,11 +37,20 @@ void shuffle(Cases& cases, std::uint64_t seed) {
 }
 
 class Runner {
+  using Kind = std::tuple<kernels::Operation, kernels::Role, kernels::Precision>;
+
  public:
   Runner(Bench& bench, SampleJournal& journal, const SweepOptions& options)
-      : bench_(bench), journal_(journal), options_(options) {
+      : bench_(bench),
+        journal_(journal),
+        options_(options),
+        crashes_(journal.path().string() + ".running") {
+    remember_crashes();
     for (const Sample& sample : journal.samples()) {
       anchors_ = std::max(anchors_, sample.repeat);
+      if (!sample.supported) {
+        remember(sample);
+      }
     }
   }
 
@@ -63,6 +77,9 @@ class Runner {
     if (!rest.empty() && !stopped()) {
       bench_.soak(options_.soak);
       run_blocks(rest);
+    }
+    if (!report_.interrupted) {
+      crashes_.forget();
     }
     return std::move(report_);
   }
@@ -156,8 +173,40 @@ class Runner {
     return summarise(sample.times).median;
   }
 
-  bool first_of_its_kind(const kernels::KernelCase& kernel) {
-    return verified_.insert({kernel.operation, kernel.role, kernel.precision}).second;
+  static Kind kind_of(const kernels::KernelCase& kernel) {
+    return {kernel.operation, kernel.role, kernel.precision};
+  }
+
+  // A kind that is wrong, or ends the use of the device, is not tried again.
+  void remember(const Sample& sample) {
+    const std::string_view status = sample.status;
+    if (sample.condition.alone() && (status.starts_with(kWrong) || status.starts_with(kLost))) {
+      left_out_.insert(kind_of(sample.kernel));
+    }
+  }
+
+  // One crash may have been somebody's kill; two of one kind are its own.
+  void remember_crashes() {
+    std::set<Kind> once;
+    for (const kernels::KernelCase& kernel : crashes_.ended()) {
+      if (!once.insert(kind_of(kernel)).second && !journal_.has(kernel, Regime::sustained)) {
+        journal_.append(refused(
+            {kernel, "crash", Regime::sustained},
+            fmt::format("{}the process ended twice while a kernel of its kind ran", kLost)));
+      }
+    }
+  }
+
+  Sample refused(const SweepCase& planned, std::string status) {
+    Sample sample;
+    sample.kernel = planned.kernel;
+    sample.regime = planned.regime;
+    sample.condition = planned.condition;
+    sample.block = planned.block;
+    sample.supported = false;
+    sample.status = std::move(status);
+    sample.taken_at = bench_.now();
+    return sample;
   }
 
   // False after a stop request.
@@ -165,37 +214,18 @@ class Runner {
     if (stopped()) {
       return false;
     }
-    const bool alone = planned.condition.alone();
-    const bool product = alone && planned.kernel.operation == kernels::Operation::gemm;
-    MeasureOptions how{.regime = planned.regime,
-                       .condition = planned.condition,
-                       .verify = alone && first_of_its_kind(planned.kernel),
-                       .search = product && searched_ < options_.searched};
-    Sample sample;
-    try {
-      sample = bench_.measure(planned.kernel, how);
-      searched_ += how.search ? 1 : 0;
-      ++report_.measured;
-    } catch (const kernels::Unsupported& unsupported) {
-      if (alone) {
-        verified_.erase({planned.kernel.operation, planned.kernel.role, planned.kernel.precision});
-      }
-      sample.kernel = planned.kernel;
-      sample.regime = planned.regime;
-      sample.condition = planned.condition;
-      sample.supported = false;
-      sample.status = unsupported.status();
-      sample.taken_at = bench_.now();
-      ++report_.unsupported;
-    }
-    if (sample.error && *sample.error > 1.0) {
-      throw Error(ErrorKind::device,
-                  fmt::format("{}: the result is wrong, {:.3g} times what its format allows",
-                              kernels::to_text(planned.kernel),
-                              *sample.error));
-    }
-    sample.block = planned.block;
+    const Sample sample = taken(planned);
     journal_.append(sample);
+    if (!sample.supported) {
+      remember(sample);
+    }
+    if (sample.status.starts_with(kLost)) {
+      throw Error(ErrorKind::device,
+                  fmt::format("{}: {}; what was measured is kept, and the same command goes on "
+                              "without this kind",
+                              kernels::to_text(planned.kernel),
+                              sample.status));
+    }
     ++done_;
     if (options_.progress) {
       options_.progress(done_, all_);
@@ -203,13 +233,65 @@ class Runner {
     return true;
   }
 
-  using Kind = std::tuple<kernels::Operation, kernels::Role, kernels::Precision>;
+  Sample taken(const SweepCase& planned) {
+    const Kind kind = kind_of(planned.kernel);
+    Sample sample;
+    std::string trouble;
+    if (left_out_.contains(kind)) {
+      trouble = "left out: its kind fails on this GPU";
+    } else {
+      try {
+        const MeasureOptions how = how_of(planned);
+        crashes_.begin(planned.kernel);
+        sample = bench_.measure(planned.kernel, how);
+        searched_ += how.search ? 1 : 0;
+        ++report_.measured;
+        if (sample.error && *sample.error > 1.0) {
+          trouble = fmt::format("{}{:.3g} times what its format allows", kWrong, *sample.error);
+        }
+      } catch (const kernels::Unsupported& unsupported) {
+        trouble = unsupported.status();
+        unverify(planned);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::device) {
+          throw;
+        }
+        trouble = fmt::format("{}{}", bench_.usable() ? kFailed : kLost, error.what());
+        unverify(planned);
+      }
+    }
+    crashes_.end();
+    if (!trouble.empty()) {
+      ++report_.unsupported;
+      return refused(planned, trouble);
+    }
+    sample.block = planned.block;
+    return sample;
+  }
+
+  // The next case of the kind is the first that is verified.
+  void unverify(const SweepCase& planned) {
+    if (planned.condition.alone()) {
+      verified_.erase(kind_of(planned.kernel));
+    }
+  }
+
+  MeasureOptions how_of(const SweepCase& planned) {
+    const bool alone = planned.condition.alone();
+    const bool product = alone && planned.kernel.operation == kernels::Operation::gemm;
+    return {.regime = planned.regime,
+            .condition = planned.condition,
+            .verify = alone && verified_.insert(kind_of(planned.kernel)).second,
+            .search = product && searched_ < options_.searched};
+  }
 
   Bench& bench_;
   SampleJournal& journal_;
   const SweepOptions& options_;
+  CrashLog crashes_;
   SweepReport report_;
   std::set<Kind> verified_;
+  std::set<Kind> left_out_;
   std::size_t searched_ = 0;
   std::int64_t anchors_ = 0;
   std::int64_t done_ = 0;
@@ -217,6 +299,11 @@ class Runner {
 };
 
 }  // namespace
+
+bool is_failure(const Sample& sample) {
+  const auto begins = [&sample](std::string_view text) { return sample.status.starts_with(text); };
+  return !sample.supported && (begins(kWrong) || begins(kFailed) || begins(kLost));
+}
 
 SweepReport run_sweep(const std::vector<SweepCase>& exact,
                       const std::vector<SweepCase>& cases,

@@ -15,9 +15,17 @@
 // soak         | 10 s, 2 s before a block that is repeated             | s    | protocol
 //
 // Every sample goes to the journal as soon as it is taken: a sweep that is killed resumes with what
-// is missing. The first case of each operation, role and precision is verified against the
-// reference; one that fails ends the sweep, since times of wrong results mean nothing. The order is
-// random by `seed`, the exact shapes of scenarios before everything else.
+// is missing. The first case of each operation, role and precision (its kind) is verified against
+// the reference. The order is random by `seed`, the exact shapes of scenarios before everything
+// else.
+//
+// trouble                       | what is kept                         | and then
+// ------------------------------|--------------------------------------|---------------------------
+// not offered                   | not supported, the library's status  | the next case
+// a wrong result                | not supported: "wrong result: ..."   | no other case of its kind
+// a failure of one case         | not supported: "failed: ..."         | the next case
+// the device answers no more    | not supported: "device lost: ..."    | ends; resumed, none of its
+// kind
 
 #include <cstdint>
 #include <functional>
@@ -52,8 +60,11 @@ struct SweepReport {
   bool interrupted = false;
 };
 
-// `exact`: measured first, in their order. Throws what the bench throws, but for Unsupported, and
-// Error(device) when a result is wrong.
+// A sample of a wrong result or of a failure, and not of what is merely not offered.
+[[nodiscard]] bool is_failure(const Sample& sample);
+
+// `exact`: measured first, in their order. Throws what the bench throws for an anchor, and
+// Error(device) when the device answers no more; what was taken is in the journal then.
 [[nodiscard]] SweepReport run_sweep(const std::vector<SweepCase>& exact,
                                     const std::vector<SweepCase>& cases,
                                     Bench& bench,

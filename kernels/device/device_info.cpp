@@ -124,6 +124,11 @@ std::string no_device_sentence(int cuda_status) {
   }
 }
 
+bool device_answers() {
+  static_cast<void>(cudaGetLastError());  // of a launch that was refused: that is over
+  return cudaDeviceSynchronize() == cudaSuccess;
+}
+
 DeviceInfo find_device(int index) {
   int visible = 0;
   const cudaError_t status = cudaGetDeviceCount(&visible);

@@ -54,6 +54,10 @@ struct DeviceInfo {
 // The sentence of that error, from the status of the first call.
 [[nodiscard]] std::string no_device_sentence(int cuda_status);
 
+// Whether the current GPU still runs what it is given. Some failures, such as an address that no
+// kernel may touch, end the use of it for the rest of the process.
+[[nodiscard]] bool device_answers();
+
 // "13.0" of 13000.
 [[nodiscard]] std::string cuda_version_text(int version);
 

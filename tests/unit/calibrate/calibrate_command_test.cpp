@@ -147,10 +147,20 @@ TEST_F(CalibrateCommand, ChecksEveryKernel) {
   EXPECT_GT(good.at("passed"), 100);
   EXPECT_GT(good.at("unsupported"), 0);
   error_ = 3.0;
-  const Outcome bad = run({"--check", "-q"});
+  const Outcome bad = run({"--check", "-q", "-o", path("check.json")});
+  EXPECT_EQ(Json::parse(read_file(path("check.json"), 1U << 22U)).at("passed"), 0);
   EXPECT_EQ(bad.code, cli::ExitCode::device);
   EXPECT_NE(bad.out.find("FAIL        3.000  gemm fprop"), std::string::npos);
   EXPECT_NE(bad.out.find("row 3"), std::string::npos);
+}
+
+// Everything is wrong here: nothing is measured, and the screen says why.
+TEST_F(CalibrateCommand, SaysWhatIsWrong) {
+  error_ = 3.0;
+  const Outcome outcome = run({"--quick", "-q", "-o", path("wrong.yaml")});
+  EXPECT_NE(outcome.out.find("left out, because it is wrong or fails here:\n"), std::string::npos);
+  EXPECT_NE(outcome.out.find(": wrong result: 3 times what its format allows\n"), std::string::npos)
+      << outcome.out;
 }
 
 TEST_F(CalibrateCommand, AScenarioPutsItsShapesFirst) {

@@ -37,6 +37,9 @@ class FormulaBench : public Bench {
     if (unsupported.contains(kernel.precision)) {
       throw kernels::Unsupported("no algorithm", "15 NOT_SUPPORTED");
     }
+    if (on_case) {
+      on_case(kernel);
+    }
     measured.push_back(kernel);
     verified += options.verify ? 1 : 0;
     searched += options.search ? 1 : 0;
@@ -59,7 +62,7 @@ class FormulaBench : public Bench {
       sample.times.push_back(times_(kernel) * factor * slowness * factor_of_condition);
     }
     if (options.verify) {
-      sample.error = error;
+      sample.error = error_of ? error_of(kernel) : error;
     }
     return sample;
   }
@@ -76,6 +79,10 @@ class FormulaBench : public Bench {
             .where = "row 3"};
   }
 
+  [[nodiscard]] bool usable() override {
+    return alive;
+  }
+
   [[nodiscard]] std::string now() const override {
     return "2026-11-20T12:00:00Z";
   }
@@ -88,6 +95,9 @@ class FormulaBench : public Bench {
   std::vector<kernels::KernelCase> measured;
   std::vector<double> soaks;
   std::function<void()> on_measure;
+  std::function<void(const kernels::KernelCase& kernel)> on_case;  // may throw
+  std::function<double(const kernels::KernelCase& kernel)> error_of;
+  bool alive = true;
   double slowness = 1.0;
   double error = 0.1;
   int verified = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <tuple>
@@ -94,19 +95,106 @@ TEST_F(SweepRunner, TheFirstOfEachKindIsVerified) {
   EXPECT_EQ(bench.verified, static_cast<int>(kinds.size()));
 }
 
-TEST_F(SweepRunner, AWrongResultEndsTheSweep) {
+// Times of wrong results mean nothing, and say nothing about other kernels.
+TEST_F(SweepRunner, AWrongResultLeavesOutItsKindAndNothingElse) {
   FormulaBench bench(time_of);
-  bench.error = 1.5;
+  bench.error_of = [](const kernels::KernelCase& kernel) {
+    return kernel.operation == kernels::Operation::swiglu ? 1.5 : 0.1;
+  };
+  (void)run(bench);
+  EXPECT_EQ(keys(), planned());
+  int wrong = 0;
+  for (const Sample& sample : read_measurements(path()).samples) {
+    EXPECT_EQ(sample.supported, sample.kernel.operation != kernels::Operation::swiglu);
+    if (is_failure(sample)) {
+      ++wrong;
+      EXPECT_EQ(sample.status, "wrong result: 1.5 times what its format allows");
+      EXPECT_TRUE(sample.times.empty());
+    } else if (!sample.supported) {
+      EXPECT_EQ(sample.status, "left out: its kind fails on this GPU");
+    }
+  }
+  EXPECT_EQ(wrong, 2);  // forward and backward, of the first size each
+}
+
+TEST_F(SweepRunner, AFailureLeavesOutItsCase) {
+  FormulaBench bench(time_of);
+  kernels::KernelCase broken;
+  bench.on_case = [&broken](const kernels::KernelCase& kernel) {
+    if (kernel.operation == kernels::Operation::rms_norm &&
+        (broken == kernels::KernelCase() || broken == kernel)) {
+      broken = kernel;
+      throw Error(ErrorKind::device, "the GPU failed to launch a norm");
+    }
+  };
+  (void)run(bench);
+  EXPECT_EQ(keys(), planned());
+  int failures = 0;
+  for (const Sample& sample : read_measurements(path()).samples) {
+    failures += is_failure(sample) ? 1 : 0;
+    EXPECT_EQ(sample.supported, sample.kernel != broken);
+  }
+  EXPECT_EQ(failures, 1);
+}
+
+// A GPU that is lost to the process: the next process goes on, without what lost it.
+TEST_F(SweepRunner, ADeviceThatIsLostEndsTheSweepAndItsKindIsNotTriedAgain) {
+  const auto lose = [](FormulaBench& bench) {
+    bench.on_case = [&bench](const kernels::KernelCase& kernel) {
+      if (kernel.operation == kernels::Operation::adamw) {
+        bench.alive = false;
+        throw Error(ErrorKind::device, "an illegal address");
+      }
+    };
+  };
+  FormulaBench first(time_of);
+  lose(first);
   try {
-    (void)run(bench);
-    FAIL() << "accepted";
+    (void)run(first);
+    FAIL() << "went on";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::device);
-    EXPECT_EQ(
-        std::string(error.what()),
-        "gemm fprop bf16 m=8192 n=8192 k=8192: the result is wrong, 1.5 times what its format "
-        "allows");
+    EXPECT_NE(std::string(error.what()).find("device lost: an illegal address; what was measured"),
+              std::string::npos)
+        << error.what();
   }
+  FormulaBench second(time_of);
+  lose(second);
+  (void)run(second);
+  EXPECT_EQ(keys(), planned());
+  for (const Sample& sample : read_measurements(path()).samples) {
+    EXPECT_EQ(sample.supported, sample.kernel.operation != kernels::Operation::adamw);
+  }
+}
+
+// A library that ends the process itself: what it leaves is the name of its case. Once it may have
+// been killed from outside; the second time its kind is left out.
+TEST_F(SweepRunner, AKindThatEndsTheProcessTwiceIsLeftOut) {
+  const auto crash = [this] {  // as it stands when a process is gone
+    std::ofstream(path().string() + ".running", std::ios::app)
+        << "swiglu forward bf16 rows=4096 columns=16384\n";
+  };
+  crash();
+  FormulaBench first(time_of);
+  (void)run(first);
+  for (const Sample& sample : read_measurements(path()).samples) {
+    EXPECT_TRUE(sample.supported);
+  }
+  EXPECT_FALSE(fs::exists(path().string() + ".running"));
+  fs::remove(path());
+  crash();
+  crash();
+  FormulaBench second(time_of);
+  (void)run(second);
+  EXPECT_EQ(keys(), planned());
+  int failures = 0;
+  for (const Sample& sample : read_measurements(path()).samples) {
+    const bool left_out = sample.kernel.operation == kernels::Operation::swiglu &&
+                          sample.kernel.role == kernels::Role::forward;
+    EXPECT_EQ(sample.supported, !left_out);
+    failures += is_failure(sample) ? 1 : 0;
+  }
+  EXPECT_EQ(failures, 1);
 }
 
 // Stopped after every number of measurements, and started again: each point is there once, and none
