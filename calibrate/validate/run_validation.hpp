@@ -6,9 +6,10 @@
 //   soak; check the small steps; time every step; time every kernel of theirs once, and a copy to
 //   the host
 //
-// A step whose gradients are wrong ends the validation: times of wrong results mean nothing. What
-// the library does not offer is recorded with its status. A step and its kernels follow each other
-// without a pause, so that both run at the clock that the GPU sustains.
+// Where the gradients of a small step are wrong, steps of its kind (precision, dense or mixture)
+// are not timed: times of wrong results mean nothing. What the library does not offer and what
+// fails is recorded with its status; a GPU that answers no more ends the validation. A step and its
+// kernels follow each other without a pause, so that both run at the clock that the GPU sustains.
 
 #include <functional>
 #include <stop_token>
@@ -26,7 +27,6 @@ struct ValidationOptions {
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
 };
 
-// Throws what the bench throws, but for Unsupported, and Error(device) when gradients are wrong.
 // After a stop request: what there is.
 [[nodiscard]] ValidationRecord run_validation(StepBench& bench, const ValidationOptions& options);
 

@@ -224,6 +224,13 @@ std::optional<double> best_rule(const std::vector<ComparedStep>& steps) {
   return best;
 }
 
+bool any_failed(const ValidationRecord& record) {
+  const auto failed = [](const auto& entry) { return entry.status.starts_with(kFailedStatus); };
+  return std::any_of(record.checks.begin(), record.checks.end(), failed) ||
+         std::any_of(record.steps.begin(), record.steps.end(), failed) ||
+         std::any_of(record.kernels.begin(), record.kernels.end(), failed);
+}
+
 void add_gates(StepValidation& validation) {
   std::vector<Gate>& gates = validation.gates;
   const std::vector<double> products = kernel_errors(validation.steps, is_unseen_product);
@@ -250,6 +257,9 @@ void add_gates(StepValidation& validation) {
     }
   }
   gates.push_back({"gradients that are wrong", 0.0, largest(wrong)});
+  if (any_failed(validation.record)) {
+    gates.push_back({"calls that failed", 0.0, 1.0});
+  }
 }
 
 ComparedTorch compare_torch(const TorchStep& measured,

@@ -6,6 +6,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Error.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -114,6 +115,7 @@ ValidationRecord measure(const CommandOptions& options, const StepBenchFactory& 
     ValidationOptions how = validation_options(options.quick);
     if (options.loop) {
       how.timing.loop = seconds(*options.loop);
+      how.timing.warm_up = std::min(how.timing.warm_up, how.timing.loop);
     }
     how.stop = watch.token();
     how.progress = [&](std::int64_t done, std::int64_t all) { progress.update(done, all); };

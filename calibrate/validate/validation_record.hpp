@@ -9,7 +9,7 @@
 //   steps:    - {shape: 13b ..., us: 91000, p10: ..., p90: ..., n: 110, launched_us: ..., ...}
 //   kernels:  - {case: gemm fprop bf16 m=3072 ..., us: 780.1, implementation: cublaslt}
 //
-// What the library does not offer stands with its status in place of a time.
+// What the library does not offer, or fails, stands with its status in place of a time.
 
 #include <optional>
 #include <string>
@@ -20,6 +20,9 @@
 #include "sim/base/diagnostics.hpp"
 
 namespace orrery::calibrate {
+
+// A status begins so where a call failed that is offered.
+inline constexpr std::string_view kFailedStatus = "failed: ";
 
 struct RecordedCheck {
   StepShape shape;
@@ -48,7 +51,7 @@ struct RecordedKernel {
 };
 
 struct ValidationRecord {
-  std::string fingerprint;
+  std::string fingerprint;  // id, as of a profile that is measured there
   std::string gpu;
   std::string measured_at;
   std::vector<RecordedCheck> checks = {};

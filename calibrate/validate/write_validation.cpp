@@ -206,7 +206,17 @@ std::string checks_text(const StepValidation& validation) {
                           entry.check.reference_loss,
                           entry.check.worst,
                           entry.check.passed ? "passed" : "FAILED at " + entry.check.where)
-            : fmt::format("{:<30} not offered: {}\n", name, entry.status);
+            : fmt::format("{:<30} not run: {}\n", name, entry.status);
+  }
+  for (const RecordedStep& step : validation.record.steps) {
+    if (!step.status.empty()) {
+      text += fmt::format("{:<30} not timed: {}\n", short_name(step.shape), step.status);
+    }
+  }
+  for (const RecordedKernel& entry : validation.record.kernels) {
+    if (entry.status.starts_with(kFailedStatus)) {
+      text += fmt::format("{}: {}\n", kernels::to_text(entry.kernel), entry.status);
+    }
   }
   return text;
 }
@@ -264,6 +274,9 @@ std::string to_text(const StepValidation& validation, bool all) {
                                  validation.profile.substr(0, kIdDigits),
                                  validation.record.gpu,
                                  validation.record.measured_at);
+  if (validation.record.fingerprint != validation.profile) {
+    text += "  with other libraries, driver or machine than the profile was measured with\n";
+  }
   return text + checks_text(validation) + steps_text(validation) + layers_text(validation) +
          kernels_text(validation, all) + torch_text(validation) + gates_text(validation);
 }

@@ -173,7 +173,7 @@ TEST(StepComparison, KeepsItsTextWithinAPage) {
     EXPECT_LE(end - begin, 100U) << text.substr(begin, end - begin);
     begin = end + 1;
   }
-  EXPECT_NE(text.find("not offered: 15 NOT_SUPPORTED"), std::string::npos) << text;
+  EXPECT_NE(text.find("not timed: 15 NOT_SUPPORTED"), std::string::npos) << text;
   const auto json = nlohmann::json::parse(to_json(validation));
   EXPECT_EQ(json.at("schema"), "orrery-hardware-validation/1");
   EXPECT_EQ(json.at("gates").size(), 8U);
@@ -208,9 +208,39 @@ TEST(Validation, ChecksSmallStepsBeforeItTimesLargeOnes) {
     EXPECT_TRUE(cases.insert(entry.kernel).second);
   }
   EXPECT_TRUE(cases.contains(transfer_case()));
+}
 
+// Times of wrong steps mean nothing; nothing of it passes.
+TEST(RunValidation, DoesNotTimeStepsWhoseGradientsAreWrong) {
+  const hardware::GpuProfile gpu = planted_gpu();
+  test::FormulaStepBench bench(machine(gpu, 1.0));
   bench.worst = 0.5;
-  EXPECT_THROW((void)run_validation(bench, two_shapes()), Error);
+  const ValidationRecord record = run_validation(bench, two_shapes());
+  ASSERT_EQ(record.steps.size(), 2U);
+  for (const RecordedStep& step : record.steps) {
+    EXPECT_EQ(step.status, "its small step is not right on this GPU");
+  }
+  const StepValidation validation = compare_steps(record, gpu, {});
+  EXPECT_EQ(gate(validation, "gradients that are wrong"), 1.0);
+  EXPECT_FALSE(passed(validation));
+}
+
+TEST(RunValidation, KeepsWhatItHasWhenTheDeviceFails) {
+  const hardware::GpuProfile gpu = planted_gpu();
+  test::FormulaStepBench bench(machine(gpu, 1.0));
+  bench.single().on_case = [&bench](const KernelCase& kernel) {
+    if (kernel.operation == Operation::adamw) {
+      bench.single().alive = false;
+      throw Error(ErrorKind::device, "an illegal address");
+    }
+  };
+  const ValidationRecord record = run_validation(bench, two_shapes());
+  ASSERT_EQ(record.steps.size(), 1U);  // the kernels of the first lost the GPU
+  EXPECT_EQ(record.steps[0].status, "");
+  EXPECT_EQ(record.kernels.back().status, "failed: an illegal address");
+  const StepValidation validation = compare_steps(record, gpu, {});
+  EXPECT_EQ(gate(validation, "calls that failed"), 1.0);
+  EXPECT_FALSE(passed(validation));
 }
 
 const std::string kTorch = R"([{"schema": "orrery-torch-step/1", "mode": "eager", "shape":)"
