@@ -1,111 +1,281 @@
 #!/usr/bin/env bash
-# Takes the calibration to a GPU machine that has CUDA's libraries and little else, and runs all of it
-# there: kernels checked, swept twice, validated.
-#   calibrate/run_on_gpu.sh pack DIR     here: builds, and copies programs and profiles into DIR
-#   DIR/run_on_gpu.sh run OUT [quick]    there: writes profile, samples and reports into OUT
-# Each stage writes its log and its exit code; a stage that fails does not end the others.
+# Takes the calibration to a GPU machine that has CUDA's libraries and little else, and runs all of
+# it there.
+#   calibrate/run_on_gpu.sh pack DIR [BUILD]
+#       here: copies programs and profiles into DIR; without BUILD, a folder that is built already,
+#       it builds first
+#   DIR/run_on_gpu.sh run OUT [within SECONDS] [quick] [only STAGE...]
+#       there: writes at most eight files into OUT
+# Stages, most valuable first: check, sweep, profile, validate, torch, again, collectives, sanitizer.
+# One that fails or runs out of time keeps what it has and does not end the others; a sweep goes on
+# from the samples that are in OUT already. Exit code 5 without a GPU, 1 where a stage found
+# something wrong.
 set -euo pipefail
 
+readonly stages_known="check sweep profile validate torch again collectives sanitizer"
+
+die() {
+  echo "run_on_gpu.sh: $*" >&2
+  exit 2
+}
+
+# ---------------------------------------------------------------------------------------------- pack
+
+# Every machine that runs CUDA 13 has these, or they are far too large to carry.
+readonly of_system='ld-linux|lib(c|m|dl|rt|pthread|resolv)[.]'
+readonly of_cuda='lib(cuda|cudart|cublas|cublasLt|cudnn|nccl|nvrtc)[.]'
+
 pack() {
-  local target=$1
-  cd "$(dirname "${BASH_SOURCE[0]}")/.."
-  scripts/build release orrery orrery-calibrate
-  mkdir -p "$target/bin" "$target/lib" "$target/scenarios"
-  cp build/release/bin/orrery build/release/bin/orrery-calibrate* "$target/bin/"
-  cp -r scenarios/profiles "$target/scenarios/"
-  cp scenarios/llama3-70b-64h100.yaml scenarios/llama3-405b-16k.yaml "$target/scenarios/"
-  cp calibrate/run_on_gpu.sh "$target/"
-  if [[ -f calibrate/torch_step.py ]]; then
-    cp calibrate/torch_step.py "$target/"
+  local build=${2:-} here program name path newest
+  mkdir -p "$1"
+  here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+  if [[ -z $build ]]; then
+    "$here/scripts/build" release orrery orrery-calibrate
+    build=$here/build/release
   fi
-  # What a bare CUDA machine lacks; the C and C++ libraries are taken from there.
-  local program library
-  for program in "$target"/bin/*; do
-    while read -r library; do
-      cp --update "$library" "$target/lib/"
-    done < <(ldd "$program" | awk '$1 ~ /^lib(yaml-cpp|fmt|tbb)/ {print $3}')
+  staged=$(mktemp -d)
+  trap 'rm -rf "${staged:?}"' EXIT  # not local: it is read at the end
+  mkdir "$staged"/{bin,lib,lib-cxx,scenarios}
+  for program in orrery orrery-calibrate orrery-calibrate-cuda; do
+    [[ -x $build/bin/$program ]] || die "$build/bin/$program is not built: no CUDA toolkit here?"
+    strip --strip-unneeded -o "$staged/bin/$program" "$build/bin/$program"
   done
-  du -sh "$target" | awk '{print "packed: " $1}' >&2
+  while read -r name path; do
+    if [[ $name =~ ^lib(stdc\+\+|gcc_s)[.] ]]; then
+      cp "$path" "$staged/lib-cxx/"  # used only where that machine's are too old
+    elif [[ ! $name =~ ^($of_system|$of_cuda) ]]; then
+      cp "$path" "$staged/lib/"
+    fi
+  done < <(ldd "$build"/bin/orrery{,-calibrate,-calibrate-cuda} |
+    awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u)
+  cp -r "$here/scenarios/profiles" "$staged/scenarios/"
+  cp "$here"/scenarios/{llama3-70b-64h100,llama3-405b-16k}.yaml "$staged/scenarios/"
+  cp "$here/calibrate/torch_step.py" "$staged/"
+  tar -C "$staged" -czf "$1/programs.tar.gz" .
+  cp "$here/calibrate/run_on_gpu.sh" "$1/"
+  newest=$(cat "$staged"/bin/* "$staged"/lib/* | grep -aoE 'GLIBC_2[.][0-9]+' | sort -Vu | tail -n 1)
+  echo "packed $(du -sh "$1" | cut -f1) into $1" >&2
+  echo "that machine needs ${newest/_/ } and the libraries of CUDA 13" >&2
 }
 
-# The folder of the first place that holds a library: the loader's, the toolkit's, Python's wheels.
-folder_of() {
-  local name=$1 found
-  found=$(ldconfig -p 2>/dev/null | awk -v name="$name" '$1 == name {print $NF; exit}')
-  if [[ -z $found ]]; then
-    found=$(find /usr/local/cuda* /usr/lib /opt -name "$name" 2>/dev/null | head -n 1 || true)
+# ------------------------------------------------------------------------------------- that machine
+
+# Folders that hold CUDA's libraries there: those of Python's packages, the toolkit's, the system's.
+library_folders() {
+  local roots=()
+  if command -v python3 >/dev/null; then
+    mapfile -t roots < <(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' || true)
   fi
-  if [[ -n $found ]]; then
-    dirname "$found"
-  fi
+  roots+=(/usr/local/cuda* /opt /usr/local/nvidia /usr/lib /usr/lib64)
+  find "${roots[@]}" '(' -name 'libcublas*.so.13' -o -name libnvrtc.so.13 -o -name libcudnn.so.9 \
+    -o -name libnccl.so.2 -o -name libcuda.so.1 -o -name libnvidia-ml.so.1 ')' \
+    -not -path '*/stubs/*' -printf '%h\n' 2>/dev/null | awk '!seen[$0]++' | paste -sd: || true
 }
 
-# stage NAME LIMIT COMMAND...: output to OUT/NAME.log, seconds and exit code on the screen.
+# The folders with which the program starts: those above, the same in the reverse order, and both
+# with our C++ library.
+choose_libraries() {
+  local folders reverse candidate
+  folders=$(library_folders)
+  reverse=$(tr : '\n' <<<"$folders" | tac | paste -sd: -)
+  for candidate in "$folders" "$reverse" "$here/lib-cxx:$folders" "$here/lib-cxx:$reverse"; do
+    libraries=$here/lib:$candidate${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    if LD_LIBRARY_PATH=$libraries "$here/bin/orrery-calibrate-cuda" --machine >>"$report" 2>&1; then
+      return
+    fi
+  done
+  LD_LIBRARY_PATH=$here/lib:$folders ldd "$here/bin/orrery-calibrate-cuda" |
+    awk '/not found/ {missing = missing " " $1}
+         END {print "run_on_gpu.sh: this machine lacks" (missing ? missing : " something")}' |
+    tee -a "$report" >&2
+  exit 5
+}
+
+# -------------------------------------------------------------------------------------------- stages
+
+seconds_left() {
+  echo $((within > 0 ? within - SECONDS : 1000000))
+}
+
+# stage NAME MOST COMMAND...: output to the report, one line on the screen. Needs 5 s; sets `code`.
 stage() {
-  local name=$1 limit=$2 code=0 begin=$SECONDS
+  local name=$1 most=$2 begin=$SECONDS left
   shift 2
-  timeout --signal=INT --kill-after=20 "$limit" "$@" >"$out/$name.log" 2>&1 || code=$?
-  printf '%-14s %4d s  exit %d\n' "$name" $((SECONDS - begin)) "$code" | tee -a "$out/stages.txt"
-  if ((code != 0)); then
-    tail -n 5 "$out/$name.log"
+  left=$(($(seconds_left) - reserve))
+  code=0
+  if ((left < 5)); then
+    code=124
+    printf '%-12s left out: no time\n' "$name" | tee -a "$report"
+    return
   fi
+  printf '\n== %s\n' "$name" >>"$report"
+  ((most < left)) || most=$left
+  timeout --signal=INT --kill-after=15 "$most" "$@" >>"$report" 2>&1 || code=$?
+  printf '%-12s %4d s  exit %d\n' "$name" $((SECONDS - begin)) "$code" | tee -a "$report"
+  ((code == 0)) || worst=1
+}
+
+ours() {
+  stage "$1" "$2" env LD_LIBRARY_PATH="$libraries" ORRERY_PROFILES="$here/scenarios/profiles" \
+    "${@:3}"
+}
+
+wanted() {
+  [[ " $only " == *" $1 "* ]]
+}
+
+machine() {
+  uname -a
+  grep -m1 'model name' /proc/cpuinfo || true
+  nvidia-smi || /usr/local/nvidia/bin/nvidia-smi || true
+  nvidia-smi -q -d CLOCK,POWER,PERFORMANCE || true
+  LD_LIBRARY_PATH=$libraries ldd "$here/bin/orrery-calibrate-cuda" || true
+}
+
+# A process whose GPU was lost cannot go on; another one leaves out what lost it.
+sweep() {
+  local attempt
+  rm -f "$out/measured.yaml"
+  for attempt in 1 2 3 4 5 6; do
+    ours sweep "$1" "$calibrate" "${depth[@]}" -q -o "$out/measured.yaml" --seed "$attempt" \
+      --scenario "$here/scenarios/llama3-70b-64h100.yaml"
+    # Done, out of time, no GPU or bad input: nothing that another attempt changes.
+    # A library that takes the process with it is left out after the second time.
+    if [[ $code =~ ^(0|2|3|124|130|137)$ || -f $out/measured.yaml ]]; then
+      return
+    fi
+  done
+}
+
+profile() {
+  if [[ -f $out/measured.samples.jsonl && ! -f $out/measured.yaml ]]; then
+    ours profile 30 "$calibrate" --samples "$out/measured.samples.jsonl" -o "$out/measured.yaml"
+  fi
+}
+
+validate() {
+  local torch=()
+  if [[ ! -f $out/measured.yaml ]]; then
+    return
+  fi
+  if [[ -f $out/torch_step.json ]]; then
+    torch=(--torch "$out/torch_step.json")
+  fi
+  ours validate "$1" "$here/bin/orrery" validate --hardware "$out/measured.yaml" -q --rows \
+    "${depth[@]}" "${loop[@]}" -o "$out/validation.yaml" "${torch[@]}"
+  if ((code > 1)) && [[ -f $out/validation.yaml ]]; then
+    ours compare_steps 30 "$here/bin/orrery" validate --hardware "$out/measured.yaml" --rows \
+      --record "$out/validation.yaml" "${torch[@]}"
+  fi
+}
+
+again() {
+  ours again "$1" "$calibrate" --quick --seed 2 -q -o "$work/again.yaml"
+  cp "$work/again.samples.jsonl" "$out/" 2>/dev/null || true
+  if [[ -f $work/again.yaml && -f $out/measured.yaml ]]; then
+    ours compare 30 "$here/bin/orrery" compare "$out/measured.yaml" "$work/again.yaml"
+  fi
+}
+
+# With one GPU two processes share it, each as if on a host of its own: the calls work, times mean
+# nothing.
+collectives() {
+  local second pair=(--collectives --meet "file:$work/meet" --ranks 2 --local-rank 0 -q)
+  ours one_rank "$1" "$calibrate" --collectives -q -o "$work/one.yaml"
+  export NCCL_DEBUG=WARN
+  NCCL_HOSTID=second LD_LIBRARY_PATH=$libraries timeout --kill-after=5 "$1" \
+    "$calibrate" "${pair[@]}" --rank 1 -o "$work/second.yaml" >"$work/second.log" 2>&1 &
+  second=$!
+  NCCL_HOSTID=first ours two_ranks "$1" "$calibrate" "${pair[@]}" --rank 0 -o "$work/two.yaml"
+  kill "$second" 2>/dev/null || true
+  wait "$second" || true
+  tail -n 40 "$work/second.log" >>"$report"
+  cp "$work/two.samples.jsonl" "$out/collectives.samples.jsonl" 2>/dev/null || true
+}
+
+# The part of the report between one heading and the next, cut to so many bytes.
+part() {
+  awk -v name="== $1" '$0 == name {on = 1; next} /^== / {on = 0} on' "$report" | head -c "$2"
 }
 
 run() {
   out=$1
-  local depth=() here
-  here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+  shift
+  local packed
+  packed=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+  within=0 only=$stages_known depth=() loop=() worst=0 code=0 reserve=0
+  while (($#)); do
+    case $1 in
+      within) within=${2:?within SECONDS}; shift ;;
+      quick) depth=(--quick) ;;
+      only) shift; only=$*; break ;;
+      *) die "what is \`$1\`? (within SECONDS, quick, only STAGE...)" ;;
+    esac
+    shift
+  done
+  local name
+  for name in $only; do
+    [[ " $stages_known " == *" $name "* ]] || die "there is no stage $name ($stages_known)"
+  done
+  ((within == 0)) || loop=(--loop 2)
   mkdir -p "$out"
   out=$(cd "$out" && pwd)
-  if [[ ${2:-full} == quick ]]; then
-    depth=(--quick)
-  fi
-  local path=$here/lib library folder
-  for library in libcublasLt.so.13 libcublas.so.13 libcudnn.so.9 libnccl.so.2 libnvrtc.so.13; do
-    folder=$(folder_of "$library")
-    if [[ -n $folder ]]; then
-      path=$path:$folder
-    else
-      echo "$library: not found here" | tee -a "$out/stages.txt"
-    fi
-  done
-  export LD_LIBRARY_PATH=$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-  export ORRERY_PROFILES=$here/scenarios/profiles
-  local calibrate=$here/bin/orrery-calibrate
+  work=$(mktemp -d)
+  trap 'rm -rf "${work:?}"' EXIT
+  here=$work/packed
+  mkdir "$here"
+  tar -C "$here" -xzf "$packed/programs.tar.gz"
+  report=$out/report.txt
+  calibrate=$here/bin/orrery-calibrate
+  printf '== machine\n' >>"$report"
+  choose_libraries
+  machine >>"$report" 2>&1 || true
 
-  stage machine 30 bash -c 'nvidia-smi; nvidia-smi -q -d CLOCK,POWER; uname -a; ldd '"$calibrate"
-  stage check 120 "$calibrate" --check -q
-  stage check_json 120 "$calibrate" --check -q --json
-  if command -v compute-sanitizer >/dev/null; then
-    stage sanitizer 240 compute-sanitizer --error-exitcode 9 "$calibrate" --check -q
-  else
-    echo "compute-sanitizer: not found here" | tee -a "$out/stages.txt"
-  fi
-  stage sweep 420 "$calibrate" "${depth[@]}" -q -o "$out/measured.yaml" \
-    --scenario "$here/scenarios/llama3-70b-64h100.yaml"
-  stage sweep_again 180 "$calibrate" --quick --seed 2 -q -o "$out/again.yaml"
-  if [[ -f $out/measured.yaml && -f $out/again.yaml ]]; then
-    stage compare 30 "$here/bin/orrery" compare "$out/measured.yaml" "$out/again.yaml"
-  fi
-  if command -v python3 >/dev/null && [[ -f $here/torch_step.py ]]; then
-    stage torch 240 python3 "$here/torch_step.py" --warm-up 5 --loop 5 -o "$out/torch_step.json"
-  fi
-  if [[ -f $out/measured.yaml ]]; then
-    local torch=()
-    if [[ -f $out/torch_step.json ]]; then
-      torch=(--torch "$out/torch_step.json")
+  if wanted check; then
+    ours check 120 "$calibrate" --check -q -o "$out/check.json"
+    if ((code == 5)) && [[ ! -s $out/check.json ]]; then
+      tail -n 2 "$report" | head -n 1 >&2
+      exit 5
     fi
-    stage validate 420 "$here/bin/orrery" validate --hardware "$out/measured.yaml" -q --rows \
-      "${depth[@]}" -o "$out/validation.yaml" "${torch[@]}"
+    part check 100000 | grep -A1 '^FAIL' | head -n 40 || true
   fi
-  cat "$out/stages.txt"
+  # Of the time that is left, what comes after a stage and is worth more than its end.
+  reserve=$((within > 0 ? within / 3 : 0))
+  if wanted sweep; then sweep 420; fi
+  reserve=0
+  if wanted profile; then profile; fi
+  if wanted validate; then validate 420; fi
+  if wanted torch && command -v python3 >/dev/null; then
+    stage torch 180 python3 "$here/torch_step.py" --warm-up 3 --loop 3 -o "$out/torch_step.json"
+    if [[ -f $out/validation.yaml && -f $out/torch_step.json ]]; then
+      ours with_torch 30 "$here/bin/orrery" validate --hardware "$out/measured.yaml" \
+        --record "$out/validation.yaml" --torch "$out/torch_step.json"
+    fi
+  fi
+  if wanted again; then again 180; fi
+  if wanted collectives; then collectives 60; fi
+  if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
+    ours sanitizer 300 compute-sanitizer --error-exitcode 9 "$here/bin/orrery-calibrate-cuda" \
+      --check -q
+  fi
+
+  cat "$out"/*.running >>"$report" 2>/dev/null && rm "$out"/*.running
+  # The end of the screen is what is read: the rates, then the verdict.
+  part sweep 5000
+  part profile 3000
+  if [[ -n $(part with_torch 10) ]]; then part with_torch 5000; else part validate 5000; fi
+  part compare 1500
+  echo
+  grep -E '^[a-z_]+ +([0-9]+ s  exit|left out)' "$report"
+  du -h "$out"/*
+  exit "$worst"
 }
 
 case ${1:-} in
-  pack) pack "${2:?calibrate/run_on_gpu.sh pack DIR}" ;;
-  run) run "${2:?run_on_gpu.sh run OUT [quick]}" "${3:-full}" ;;
+  pack) pack "${2:?calibrate/run_on_gpu.sh pack DIR [BUILD]}" "${3:-}" ;;
+  run) run "${@:2}" ;;
   *)
-    sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac

@@ -221,7 +221,7 @@ def main():
         for mode in modes:
             try:
                 results.append(measure(torch, text, mode, arguments))
-            except RuntimeError as problem:  # no compiler, or not enough memory: the rest counts
+            except Exception as problem:  # no compiler, or not enough memory: the rest counts
                 print(f"torch_step: {mode} {text}: {problem}", file=sys.stderr)
             torch.cuda.empty_cache()
             if arguments.output:  # after each, so that what is done outlives an interruption

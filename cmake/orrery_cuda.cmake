@@ -77,8 +77,11 @@ if(ORRERY_CUDA)
   mark_as_advanced(ORRERY_CUDNN_FRONTEND_INCLUDE)
   if(ORRERY_CUDNN AND ORRERY_CUDNN_FRONTEND_INCLUDE)
     set(ORRERY_CUDNN_FRONTEND ON)
+  elseif(NOT ORRERY_CUDNN)
+    orrery_leave_out("cuDNN attention (cuDNN is missing: own kernels are built)")
   else()
-    orrery_leave_out("cuDNN attention (cudnn-frontend headers are missing: own kernels are built)")
+    orrery_leave_out("cuDNN attention (own kernels are built: the headers of cudnn-frontend are missing; the \
+Python package nvidia-cudnn-frontend has them, ORRERY_CUDNN_FRONTEND_INCLUDE names their folder)")
   endif()
 endif()
 

@@ -1,0 +1,157 @@
+// The script that takes a calibration to a GPU machine, with programs that only pretend: stages
+// that fail, hang or lose the GPU must not cost what other stages have.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "sim/base/file.hpp"
+
+namespace orrery::calibrate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+
+// Finds the argument after -o, and does what CHECK and SWEEP say.
+constexpr const char* kCalibrate = R"(#!/usr/bin/env bash
+while [[ $1 != -o && $# -gt 1 ]]; do all+=" $1"; shift; done
+all+=" $*" file=${2:-}
+case $all in
+  *--machine*) exit 0 ;;
+  *--check*)
+    if [[ $CHECK == absent ]]; then
+      echo "orrery: no NVIDIA GPU is visible on this machine"
+      exit 5
+    fi
+    echo '{}' >"$file"; echo "200 passed, 0 failed" ;;
+  *--samples*) echo "profile of what there is" >"$file" ;;
+  *--collectives*) echo "{}" >"${file%.yaml}.samples.jsonl" ;;
+  *)
+    echo "sample" >>"${file%.yaml}.samples.jsonl"
+    if [[ $SWEEP == hang ]]; then sleep 60; fi
+    if [[ $SWEEP == lost && $(wc -l <"${file%.yaml}.samples.jsonl") -lt 3 ]]; then exit 5; fi
+    echo "700 TFLOP/s"; echo "profile" >"$file" ;;
+esac
+)";
+
+constexpr const char* kOrrery = R"(#!/usr/bin/env bash
+while [[ $1 != -o && $# -gt 1 ]]; do shift; done
+if [[ $1 == -o ]]; then echo "steps" >"$2"; fi
+echo "gates passed"
+)";
+
+constexpr const char* kTorch = "import sys\nopen(sys.argv[-1], 'w').write('[]')\n";
+
+class RunOnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("orrery_run_on_gpu_" + std::to_string(getpid()));
+    fs::create_directories(folder_ / "packed" / "bin");
+    fs::create_directories(folder_ / "packed" / "scenarios" / "profiles");
+    fs::copy_file(fs::path(ORRERY_SOURCE_DIR) / "calibrate" / "run_on_gpu.sh",
+                  folder_ / "run_on_gpu.sh");
+    program("orrery-calibrate", kCalibrate);
+    program("orrery-calibrate-cuda", kCalibrate);
+    program("orrery", kOrrery);
+    write(folder_ / "packed" / "torch_step.py", kTorch);
+    ASSERT_EQ(shell("tar -C packed -czf programs.tar.gz ."), 0);
+  }
+
+  void TearDown() override {
+    fs::remove_all(folder_);
+  }
+
+  static void write(const fs::path& path, const std::string& text) {
+    std::ofstream(path) << text;
+  }
+
+  void program(const std::string& name, const std::string& text) const {
+    const fs::path path = folder_ / "packed" / "bin" / name;
+    write(path, text);
+    fs::permissions(path, fs::perms::owner_all);
+  }
+
+  [[nodiscard]] int shell(const std::string& command) const {
+    const int status = std::system(("cd '" + folder_.string() + "' && " + command).c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  // Exit code; the screen is in screen().
+  [[nodiscard]] int run(const std::string& settings, const std::string& words) const {
+    return shell(settings + " ./run_on_gpu.sh run out " + words + " >screen 2>&1");
+  }
+
+  [[nodiscard]] std::string screen() const {
+    return read_file(folder_ / "screen", kMostBytes);
+  }
+
+  [[nodiscard]] std::set<std::string> files() const {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_ / "out")) {
+      names.insert(entry.path().filename().string());
+    }
+    return names;
+  }
+
+  fs::path folder_;
+};
+
+// A machine may give back few files with plain names: at most eight, nothing in folders.
+TEST_F(RunOnGpu, LeavesEightFilesAtMost) {
+  ASSERT_EQ(run("CHECK=fine SWEEP=fine", "within 500"), 0) << screen();
+  std::set<std::string> expected = {"again.samples.jsonl",
+                                    "check.json",
+                                    "collectives.samples.jsonl",
+                                    "measured.samples.jsonl",
+                                    "measured.yaml",
+                                    "report.txt",
+                                    "torch_step.json",
+                                    "validation.yaml"};
+  if (shell("command -v python3 >/dev/null") != 0) {
+    expected.erase("torch_step.json");
+  }
+  EXPECT_EQ(files(), expected);
+  EXPECT_TRUE(std::regex_search(screen(), std::regex("sweep +[0-9]+ s  exit 0")));
+  EXPECT_NE(screen().find("700 TFLOP/s"), std::string::npos) << screen();
+  EXPECT_NE(screen().find("gates passed"), std::string::npos) << screen();
+}
+
+TEST_F(RunOnGpu, ASweepThatRunsOutOfTimeStillBecomesAProfileAndIsJudged) {
+  EXPECT_EQ(run("CHECK=fine SWEEP=hang", "within 18 only check sweep profile validate"), 1);
+  EXPECT_TRUE(std::regex_search(screen(), std::regex("sweep +[0-9]+ s  exit 124"))) << screen();
+  EXPECT_EQ(read_file(folder_ / "out" / "measured.yaml", kMostBytes), "profile of what there is\n");
+  EXPECT_TRUE(files().contains("validation.yaml"));
+}
+
+TEST_F(RunOnGpu, ALostGpuCostsOneProcess) {
+  EXPECT_EQ(run("CHECK=fine SWEEP=lost", "only check sweep"), 1);
+  EXPECT_EQ(read_file(folder_ / "out" / "measured.yaml", kMostBytes), "profile\n");
+  EXPECT_EQ(read_file(folder_ / "out" / "measured.samples.jsonl", kMostBytes),
+            "sample\nsample\nsample\n");
+}
+
+TEST_F(RunOnGpu, WithoutAGpuEndsWithOneSentence) {
+  EXPECT_EQ(run("CHECK=absent SWEEP=fine", ""), 5);
+  EXPECT_TRUE(std::regex_match(screen(),
+                               std::regex("check +[0-9]+ s  exit 5\n"
+                                          "orrery: no NVIDIA GPU is visible on this machine\n")))
+      << screen();
+  EXPECT_EQ(files(), std::set<std::string>{"report.txt"});
+}
+
+TEST_F(RunOnGpu, RefusesStagesThatItDoesNotHave) {
+  EXPECT_EQ(run("CHECK=fine SWEEP=fine", "only sweeps"), 2);
+  EXPECT_TRUE(screen().starts_with("run_on_gpu.sh: there is no stage sweeps (check sweep"));
+}
+
+}  // namespace
+}  // namespace orrery::calibrate
