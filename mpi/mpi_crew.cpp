@@ -164,6 +164,57 @@ void MpiCrew::dismiss(int member) {
   dismissed_[static_cast<std::size_t>(member)] = true;
 }
 
+// The leader hears all members, then tells each what all said.
+std::vector<std::string> MpiCrew::gather(const std::string& mine) {
+  std::vector<std::string> said = {mine};
+  for (int member = 1; member < ranks_; ++member) {
+    MPI_Status status;
+    MPI_Probe(member, kToLeader, MPI_COMM_WORLD, &status);
+    std::string text = receive(status);
+    if (!text.starts_with("X")) {
+      dismiss(member);
+      throw Error(ErrorKind::io, fmt::format("process {} has ended", member));
+    }
+    said.push_back(text.substr(1));
+  }
+  std::string all;
+  for (const std::string& one : said) {
+    all += fmt::format("{} ", one.size());
+  }
+  all += '\n';
+  for (const std::string& one : said) {
+    all += one;
+  }
+  for (int member = 1; member < ranks_; ++member) {
+    send(all, member, kToMember);
+  }
+  return said;
+}
+
+std::vector<std::string> MpiCrew::exchange(const std::string& mine) {
+  if (ranks_ == 1) {
+    return {mine};
+  }
+  if (leads()) {
+    return gather(mine);
+  }
+  send("X" + mine, 0, kToLeader);
+  MPI_Status status;
+  MPI_Probe(0, kToMember, MPI_COMM_WORLD, &status);
+  const std::string all = receive(status);
+  if (all.empty()) {
+    dismissed_[0] = true;
+    throw Error(ErrorKind::io, "process 0 has ended");
+  }
+  std::string_view rest = all;
+  std::vector<std::string> said;
+  for (const std::size_t size : numbers_in(take_line(rest))) {
+    said.emplace_back(rest.substr(0, size));
+    rest.remove_prefix(size);
+  }
+  return said;
+}
+
 // Takes what the member found and gives it more; how many points it got.
 std::size_t MpiCrew::answer(Shared& shared, int member, const std::string& message) {
   std::string_view text = message;

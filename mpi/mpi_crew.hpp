@@ -5,7 +5,9 @@
 //
 //   member -> leader   "R <identity>\n" + finished points, one line each: asks for more
 //                      "E <kind> <text>": what went wrong; "F": does not take part
+//                      "X" + bytes: its part of an exchange
 //   leader -> member   numbers of points, separated by blanks; nothing: no more
+//                      sizes, separated by blanks, "\n" + bytes of all: an exchange
 //
 // Rank 0 leads, and evaluates points as well. Batches shrink with what is left, so that all end
 // together. The identity (scenario, profiles, keys, metrics) must be that of the leader: machines
@@ -39,6 +41,12 @@ class MpiCrew : public sweep::Crew {
     return ranks_;
   }
 
+  [[nodiscard]] int number() const override {
+    return rank_;
+  }
+
+  [[nodiscard]] std::vector<std::string> exchange(const std::string& mine) override;
+
   [[nodiscard]] bool lead(sweep::PointEvaluator& evaluator,
                           const std::vector<std::size_t>& points,
                           int threads,
@@ -51,6 +59,7 @@ class MpiCrew : public sweep::Crew {
 
   [[nodiscard]] std::size_t answer(Shared& shared, int member, const std::string& message);
   void dismiss(int member);
+  [[nodiscard]] std::vector<std::string> gather(const std::string& mine);
 
   int rank_ = 0;
   int ranks_ = 1;

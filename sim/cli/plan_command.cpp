@@ -39,6 +39,7 @@ struct PlanOptions {
   std::optional<std::string> headroom;
   std::optional<std::int64_t> gpus_at_most;
   bool tensor_within_nvlink = false;
+  bool any_stack = false;
   std::vector<std::string> pareto;
   EvaluationOptions evaluation;
   std::vector<std::string> outputs;
@@ -189,6 +190,7 @@ void add_command_line(const PlanOptions& options, plan::PlanSpec& spec) {
     constraints.most_gpus = options.gpus_at_most;
   }
   constraints.tensor_within_nvlink |= options.tensor_within_nvlink;
+  spec.any_stack = options.any_stack;
 }
 
 enum class Form { text, csv, json };
@@ -410,6 +412,9 @@ void add_goal_options(CLI::App& command, PlanOptions& options) {
   command.add_flag("--tensor-within-nvlink",
                    options.tensor_within_nvlink,
                    "Tensor groups stay within one NVLink domain");
+  command.add_flag("--any-stack",
+                   options.any_stack,
+                   "Also schedules, sharding and recomputation that the stack does not offer");
   command
       .add_option("--pareto",
                   options.pareto,

@@ -11,6 +11,7 @@
 #include "sim/evaluate/resolve.hpp"
 #include "sim/model/flops.hpp"
 #include "sim/step/cost_memo.hpp"
+#include "sim/step/step_bounds.hpp"
 #include "sim/step/step_simulator.hpp"
 
 namespace orrery::plan {
@@ -140,6 +141,15 @@ Estimate Estimator::estimate(const Candidate& candidate) {
   estimate.tokens_per_second = in_tokens_per_second(rate);
   estimate.mfu = state.flop_per_token * in_tokens_per_second(rate) * per_second(1.0) / peak;
   return estimate;
+}
+
+SimTime Estimator::least_of_family(const Candidate& candidate) {
+  State& state = *state_;
+  if (state.prepare(candidate)) {
+    return {};  // whoever looks at its members finds the rule
+  }
+  Hardware& hardware = state.hardware(candidate);
+  return step::least_time_of_passes(state.input, hardware.costs, &hardware.memo);
 }
 
 Bound Estimator::bound(const Candidate& candidate) {

@@ -33,10 +33,9 @@ enum class Verdict : std::uint8_t {
   over_host_memory  // of a node, for what is offloaded
 };
 
-struct Estimate {
+// All of an estimate that is a number: what processes tell each other.
+struct EstimateFigures {
   Verdict verdict = Verdict::breaks_rule;
-  std::string key = {};      // breaks_rule: the scenario key that decides
-  std::string message = {};  // breaks_rule: the rule with its numbers
   SimTime step_time = {};
   Bytes peak_memory = {};
   Bytes memory_limit = {};
@@ -46,6 +45,11 @@ struct Estimate {
   step::StepLedger ledger = {};
   double mfu = 0.0;
   double tokens_per_second = 0.0;
+};
+
+struct Estimate : EstimateFigures {
+  std::string key = {};      // breaks_rule: the scenario key that decides
+  std::string message = {};  // breaks_rule: the rule with its numbers
 };
 
 // What is certain without a step graph, in a small part of the time.
@@ -68,6 +72,9 @@ class Estimator {
   [[nodiscard]] Estimate estimate(const Candidate& candidate);
 
   [[nodiscard]] Bound bound(const Candidate& candidate);
+
+  // The step of no layout of the candidate's family (families.hpp) takes less.
+  [[nodiscard]] SimTime least_of_family(const Candidate& candidate);
 
  private:
   struct State;

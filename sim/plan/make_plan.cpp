@@ -32,6 +32,7 @@ struct Searched {
 
 std::optional<Searched> search_all(const PlanQuestion& question,
                                    const scenario::Scenario& scenario,
+                                   sweep::Crew& crew,
                                    Diagnostics& diagnostics) {
   auto bench = make_workbench(scenario, question.spec, question.search, diagnostics);
   if (!bench) {
@@ -46,6 +47,9 @@ std::optional<Searched> search_all(const PlanQuestion& question,
   options.sequences = sequences_of(scenario);
   options.gpu_hours = gpu_hours_by_machine(question.spec, *bench);
   options.stop = question.stop;
+  options.team = {.number = crew.number(),
+                  .processes = crew.members(),
+                  .exchange = [&crew](const std::string& mine) { return crew.exchange(mine); }};
   options.progress = [&question](std::int64_t done, std::int64_t all) {
     if (question.progress) {
       question.progress(Stage::search, done, all);
@@ -76,6 +80,10 @@ Plan start_plan(const PlanQuestion& question,
     plan.seed = question.seed.value_or(scenario.run->simulation.seed);
   }
   plan.counts = total(searched.clusters);
+  if (const StackOffer* offer = searched.bench.offer) {
+    plan.not_offered = {
+        searched.bench.software.name, lacks_of(*offer, question.spec), std::string(offer->source)};
+  }
   const std::size_t clusters =
       searched.space[Axis::gpu].size() * searched.space[Axis::nodes].size();
   plan.searched_all = searched.clusters.size() == clusters &&
@@ -238,7 +246,7 @@ std::optional<Plan> make_plan(const PlanQuestion& question,
   if (diagnostics.has_errors()) {
     return std::nullopt;
   }
-  const auto searched = search_all(question, *scenario, diagnostics);
+  const auto searched = search_all(question, *scenario, crew, diagnostics);
   if (!searched) {
     return std::nullopt;
   }

@@ -42,6 +42,13 @@ struct Trait {
   std::string value;
 };
 
+// Another layout whose step spends all its time as the plan's does, and what differs.
+struct Variant {
+  std::string axis;   // "sharding"
+  std::string value;  // "zero2"
+  std::vector<scenario::KeyValue> changes;
+};
+
 // A plan on its way: which keys turn the scenario into it.
 struct Proposal {
   Candidate candidate;
@@ -50,6 +57,7 @@ struct Proposal {
   std::vector<Trait> traits;                // every axis, in a fixed order
   std::vector<scenario::KeyValue> changes;  // against the scenario, those of the run included
   std::int64_t gpus = 1;
+  std::vector<Variant> alike = {};
 };
 
 enum class Standing { best, tie, behind };
@@ -144,6 +152,13 @@ struct Stability {
   double memory_margin = 0.0;  // free memory / peak of the winner
 };
 
+// What the search did not try, since the training stack does not offer it.
+struct NotOffered {
+  std::string stack;
+  std::vector<std::string> what;  // empty: nothing was left out
+  std::string source;
+};
+
 struct Plan {
   std::string name;  // of the scenario
   std::string file;
@@ -154,6 +169,7 @@ struct Plan {
   std::int64_t trials = 0;
   std::uint64_t seed = 0;
   SearchCounts counts;
+  NotOffered not_offered = {};
   std::int64_t simulated = 0;  // pool points done in full
   std::int64_t pool = 0;       // of so many
   std::optional<Finalist> current;

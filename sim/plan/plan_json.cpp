@@ -48,11 +48,18 @@ Json proposal_json(const Proposal& proposal) {
   for (const Trait& trait : proposal.traits) {
     axes[trait.name] = trait.value;
   }
+  Json alike = Json::array();
+  for (const Variant& variant : proposal.alike) {
+    alike.push_back({{"axis", variant.axis},
+                     {"value", variant.value},
+                     {"changes", changes_json(variant.changes)}});
+  }
   return {{"tag", proposal.tag},
           {"words", proposal.words},
           {"gpus", proposal.gpus},
           {"axes", std::move(axes)},
-          {"changes", changes_json(proposal.changes)}};
+          {"changes", changes_json(proposal.changes)},
+          {"alike", std::move(alike)}};
 }
 
 Json metrics_json(const report::Evaluation& evaluation) {
@@ -177,6 +184,12 @@ Json counts_json(const Plan& plan) {
           {"simulated", plan.simulated}};
 }
 
+Json not_offered_json(const NotOffered& lacks) {
+  return lacks.what.empty()
+             ? Json(nullptr)
+             : Json{{"stack", lacks.stack}, {"what", lacks.what}, {"source", lacks.source}};
+}
+
 }  // namespace
 
 std::string to_json(const Plan& plan) {
@@ -209,6 +222,7 @@ std::string to_json(const Plan& plan) {
       {"seed", plan.seed},
       {"constraints", constraints_json(plan.spec)},
       {"search", counts_json(plan)},
+      {"not_offered", not_offered_json(plan.not_offered)},
       {"current", plan.current ? finalist_json(*plan.current) : Json(nullptr)},
       {"finalists", std::move(finalists)},
       {"fronts", std::move(fronts)},

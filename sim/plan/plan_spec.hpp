@@ -133,6 +133,7 @@ struct PlanSpec {
   Objective objective = Objective::step_time;
   std::optional<Seconds> deadline = {};  // for fewest_gpus
   Constraints constraints;
+  bool any_stack = false;  // also what the training stack does not offer (stack_offers.hpp)
   std::int64_t finalists = 8;
   std::array<AxisChoice, kRunAxes> run{};  // by RunAxis; listed or left alone
   // Of each listed GPU type, in the order of the list; empty: the price of the scenario.

@@ -32,7 +32,7 @@ void add_search(TextPage& page, const Plan& plan) {
   const std::vector<std::string> lines = search_lines(plan);
   page.section("SEARCH", report::printable(lines.front()));
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    page.line(lines[i]);
+    page.line(report::printable(lines[i]));
   }
 }
 
@@ -70,11 +70,22 @@ std::vector<std::size_t> telling_traits(const std::vector<const Proposal*>& prop
   return telling;
 }
 
+// "zero1, zero2" where both are alike.
+std::string trait_text(const Proposal& proposal, std::size_t trait) {
+  std::string text = proposal.traits[trait].value;
+  for (const Variant& variant : proposal.alike) {
+    if (variant.axis == proposal.traits[trait].name) {
+      text += ", " + variant.value;
+    }
+  }
+  return text;
+}
+
 void add_traits(const std::vector<const Proposal*>& proposals, sweep::TextTable& table) {
   for (const std::size_t i : telling_traits(proposals)) {
     table.heads.push_back(proposals.front()->traits[i].name);
     for (std::size_t row = 0; row < proposals.size(); ++row) {
-      table.rows[row].push_back(report::printable(proposals[row]->traits[i].value));
+      table.rows[row].push_back(report::printable(trait_text(*proposals[row], i)));
     }
   }
 }

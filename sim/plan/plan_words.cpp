@@ -1,6 +1,7 @@
 #include "sim/plan/plan_words.hpp"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cmath>
 
@@ -102,6 +103,11 @@ std::string spread_words(const report::Evaluation& evaluation, MetricId id, std:
 std::vector<std::string> search_lines(const Plan& plan) {
   std::vector<std::string> lines = {fmt::format(
       "{} layouts on {}: {}", format_integer(plan.counts.layouts), plan.gpu, fate_of(plan.counts))};
+  if (!plan.not_offered.what.empty()) {
+    lines.push_back(fmt::format("not offered by {}: {} (--any-stack to include)",
+                                plan.not_offered.stack,
+                                fmt::join(plan.not_offered.what, "; ")));
+  }
   if (plan.simulated > 0) {
     lines.push_back(plan.trials > 0
                         ? fmt::format("{} plans simulated with failures over {} trials each, all "

@@ -82,6 +82,46 @@ Proposal with_run(Proposal proposal, const std::vector<scenario::KeyValue>& run)
   return proposal;
 }
 
+// zero1 and zero2 share the same states for the same checkpoints: where their steps spend all time
+// alike, only memory tells them apart.
+bool is_alike(const Ranked& one, const Ranked& other) {
+  const auto shards_states = [](const Candidate& candidate) {
+    return candidate.sharding == layout::Sharding::zero1 ||
+           candidate.sharding == layout::Sharding::zero2;
+  };
+  Candidate same = other.candidate;
+  same.sharding = one.candidate.sharding;
+  return same == one.candidate && shards_states(one.candidate) && shards_states(other.candidate) &&
+         one.estimate.step_time == other.estimate.step_time &&
+         one.estimate.ledger == other.estimate.ledger;
+}
+
+// The best `most` choices of a cluster; layouts alike are one.
+std::vector<Proposal> best_choices(const std::vector<Ranked>& best,
+                                   std::size_t most,
+                                   const Workbench& bench) {
+  std::vector<Proposal> choices;
+  std::vector<const Ranked*> first;
+  for (const Ranked& ranked : best) {
+    const auto known = std::find_if(first.begin(), first.end(), [&ranked](const Ranked* other) {
+      return is_alike(*other, ranked);
+    });
+    if (known != first.end()) {
+      const Proposal other = propose(ranked.candidate, bench);
+      Proposal& choice = choices[static_cast<std::size_t>(known - first.begin())];
+      choice.alike.push_back({"sharding", sharding_name(ranked.candidate), other.changes});
+      const std::string name = sharding_name(choice.candidate);
+      choice.words.replace(choice.words.find(name),
+                           name.size(),
+                           fmt::format("{} and {} alike", name, sharding_name(ranked.candidate)));
+    } else if (choices.size() < most) {
+      first.push_back(&ranked);
+      choices.push_back(propose(ranked.candidate, bench));
+    }
+  }
+  return choices;
+}
+
 std::size_t layouts_per_cluster(const PlanSpec& spec, std::size_t clusters) {
   const auto finalists = static_cast<std::size_t>(spec.finalists);
   if (clusters <= 1) {
@@ -101,7 +141,8 @@ std::vector<ClusterSearch> search_clusters(const Workbench& bench,
   std::int64_t before = 0;
   for (const std::int64_t gpu : space[Axis::gpu]) {
     for (const std::int64_t nodes : space[Axis::nodes]) {
-      if (options.stop.stop_requested()) {
+      // All processes of a team stop at the same cluster.
+      if (!clusters.empty() && !clusters.back().found.complete) {
         return clusters;
       }
       Space one = space;
@@ -114,6 +155,7 @@ std::vector<ClusterSearch> search_clusters(const Workbench& bench,
       request.gpu_hour = options.gpu_hours;
       request.sequences = options.sequences;
       request.stop = options.stop;
+      request.team = options.team;
       std::int64_t size = 0;
       const std::int64_t left = all - static_cast<std::int64_t>(clusters.size());
       request.progress = [&](std::int64_t done, std::int64_t of) {
@@ -245,8 +287,7 @@ Pool make_pool(const std::vector<ClusterSearch>& clusters,
   const std::size_t each = layouts_per_cluster(spec, filled);
   const auto combinations = run_combinations(spec);
   for (const ClusterSearch& cluster : clusters) {
-    for (std::size_t i = 0; i < std::min(each, cluster.found.best.size()); ++i) {
-      Proposal layout = propose(cluster.found.best[i].candidate, bench);
+    for (Proposal& layout : best_choices(cluster.found.best, each, bench)) {
       add_price(spec, bench, layout);
       for (const auto& run : combinations) {
         pool.proposals.push_back(with_run(layout, run));

@@ -30,6 +30,23 @@ std::int64_t whole_group(const Candidate& candidate) {
   return std::int64_t{candidate.data} * candidate.context;
 }
 
+// Divisors of the group but 1 and itself, ascending: each below the root has one above it.
+void add_parts(std::int64_t whole, AxisValues& parts) {
+  parts.clear();
+  for (std::int64_t ranks = 2; ranks * ranks <= whole; ++ranks) {
+    if (whole % ranks == 0) {
+      parts.push_back(ranks);
+    }
+  }
+  const std::size_t small_ones = parts.size();
+  for (std::size_t i = small_ones; i > 0; --i) {
+    const std::int64_t other = whole / parts[i - 1];
+    if (other != parts[i - 1]) {
+      parts.push_back(other);
+    }
+  }
+}
+
 }  // namespace
 
 Rules::Rules(const Space& space, const Workbench& bench)
@@ -48,12 +65,7 @@ void Rules::values(Axis axis, const Candidate& so_far, AxisValues& out) const {
   out = all;
   // Every part of the group that shares more than nothing and less than all.
   if (axis == Axis::shard_group && so_far.sharding == Sharding::hsdp && all == AxisValues{0}) {
-    out.clear();
-    for (std::int64_t ranks = 2; ranks < whole_group(so_far); ++ranks) {
-      if (whole_group(so_far) % ranks == 0) {
-        out.push_back(ranks);
-      }
-    }
+    add_parts(whole_group(so_far), out);
   }
 }
 
@@ -227,7 +239,9 @@ bool Rules::set_recompute(std::int64_t value, Candidate& candidate) const {
 bool Rules::set_sharding(std::int64_t value, Candidate& candidate) const {
   candidate.sharding = static_cast<Sharding>(value);
   if (whole_group(candidate) > 1) {
-    return true;
+    return !automatic(Axis::sharding) || bench_.offer == nullptr ||
+           candidate.sharding == bench_.base.layout.sharding ||
+           bench_.offer->offers(candidate.sharding, candidate.pipeline > 1);
   }
   // One rank shards nothing: all words mean the same.
   candidate.sharding = Sharding::none;

@@ -1,127 +1,22 @@
 #include "sim/plan/search.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <numeric>
-#include <optional>
 #include <tuple>
 #include <utility>
 
-#include "sim/base/parallel.hpp"
+#include "sim/plan/families.hpp"
+#include "sim/plan/scoring.hpp"
+#include "sim/plan/shared_work.hpp"
 
 namespace orrery::plan {
 
 namespace {
-
-struct Scoring {
-  const Workbench& bench;
-  const PlanSpec& spec;
-  const SearchOptions& options;
-
-  [[nodiscard]] double seconds_per_sequence(const Ranked& ranked) const {
-    return in_seconds(to_seconds(ranked.estimate.step_time)) /
-           static_cast<double>(ranked.candidate.global_batch);
-  }
-
-  // Of the whole job, in dollars or, without prices, GPU-hours.
-  [[nodiscard]] double rate(const Candidate& candidate) const {
-    const double price =
-        options.gpu_hour.empty() ? 1.0 : options.gpu_hour[std::size_t{candidate.gpu}];
-    return price * static_cast<double>(gpus_of(candidate, bench));
-  }
-
-  [[nodiscard]] double score(const Ranked& ranked) const {
-    const double time = seconds_per_sequence(ranked);
-    const auto gpus = static_cast<double>(gpus_of(ranked.candidate, bench));
-    switch (spec.objective) {
-      case Objective::cost:
-      case Objective::cost_per_token:
-        return time * rate(ranked.candidate);
-      case Objective::energy:
-        return time * gpus * bench.machines[ranked.candidate.gpu].gpu.power_watts.value();
-      case Objective::fewest_gpus: {
-        const double limit = spec.deadline ? in_seconds(*spec.deadline) : 0.0;
-        const double whole = options.sequences.value_or(0.0) * time;
-        // Late layouts behind all others; of equal size the faster one first.
-        const bool late = spec.deadline && whole > limit;
-        return (late ? kTera : 0.0) + gpus + time / (1.0 + time);
-      }
-      case Objective::step_time:
-      case Objective::finish_time:
-        break;
-    }
-    return time;
-  }
-};
-
-bool before(const Ranked& a, const Ranked& b) {
-  return a.score < b.score;
-}
-
-// Best first; equal ones as they stood.
-void keep_best(std::vector<Ranked>& list, std::int64_t keep) {
-  std::stable_sort(list.begin(), list.end(), before);
-  if (static_cast<std::int64_t>(list.size()) > keep) {
-    list.resize(static_cast<std::size_t>(keep));
-  }
-}
-
-// No other is both faster and cheaper.
-std::vector<Ranked> pareto_front(const std::vector<Ranked>& fitting, const Scoring& scoring) {
-  struct Point {
-    double time;
-    double cost;
-    std::size_t index;
-  };
-
-  std::vector<Point> points;
-  for (std::size_t i = 0; i < fitting.size(); ++i) {
-    const double time = scoring.seconds_per_sequence(fitting[i]);
-    points.push_back({time, time * scoring.rate(fitting[i].candidate), i});
-  }
-  std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
-    return std::pair(a.time, a.cost) < std::pair(b.time, b.cost);
-  });
-  std::vector<Ranked> front;
-  double cheapest = 0.0;
-  for (const Point& point : points) {
-    if (front.empty() || point.cost < cheapest) {
-      cheapest = point.cost;
-      front.push_back(fitting[point.index]);
-    }
-  }
-  return front;
-}
-
-// Estimators are dear to make and belong to one thread at a time.
-class Crew {
- public:
-  Crew(const Workbench& bench, Bytes headroom) : bench_(bench), headroom_(headroom) {}
-
-  std::unique_ptr<Estimator> take() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) {
-      return std::make_unique<Estimator>(bench_, headroom_);
-    }
-    auto estimator = std::move(idle_.back());
-    idle_.pop_back();
-    return estimator;
-  }
-
-  void give(std::unique_ptr<Estimator> estimator) {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(estimator));
-  }
-
- private:
-  const Workbench& bench_;
-  Bytes headroom_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Estimator>> idle_;
-};
 
 class Searcher {
  public:
@@ -132,19 +27,18 @@ class Searcher {
       : bench_(bench),
         options_(options),
         scoring_{bench, spec, options},
-        crew_(bench, spec.constraints.memory_headroom),
+        work_(bench, spec.constraints.memory_headroom, options),
         candidates_(layouts(space, bench)) {
     result_.counts.grid = space.grid();
     result_.counts.layouts = static_cast<std::int64_t>(candidates_.size());
   }
 
   SearchResult run() {
+    work_.agree(fmt::format("{} {} layouts", bench_.base.sha256, candidates_.size()));
     if (!options_.prune) {
-      std::vector<std::size_t> all(candidates_.size());
-      std::iota(all.begin(), all.end(), std::size_t{0});
-      take(estimate(all, true));
-    } else if (bound_all()) {
-      for (const auto& [key, members] : groups()) {
+      estimate_all();
+    } else if (bound_families()) {
+      for (auto& [key, members] : groups()) {
         search_group(members);
       }
       const auto winner = std::min_element(
@@ -152,8 +46,7 @@ class Searcher {
             return before(a.ranked, b.ranked);
           });
       // Where nothing fits, what is least short of memory is all there is to say.
-      find_misses(std::move(large_),
-                  winner != fitting_.end() ? winner->ranked.score
+      find_misses(winner != fitting_.end() ? winner->ranked.score
                                            : std::numeric_limits<double>::infinity());
     }
     finish();
@@ -169,138 +62,242 @@ class Searcher {
   };
 
   // In the order of the indices; after a stop request without those that were not begun.
-  std::vector<Estimated> estimate(const Indices& indices, bool report) {
-    std::vector<std::optional<Estimated>> found(indices.size());
-    for_each(indices.size(), report, [&](Estimator& estimator, std::size_t i) {
-      Ranked ranked{candidates_[indices[i]], estimator.estimate(candidates_[indices[i]])};
-      ranked.score = scoring_.score(ranked);
-      found[i] = Estimated{indices[i], std::move(ranked)};
-    });
+  std::vector<Estimated> estimate(const Indices& indices) {
+    const auto found = work_.share<EstimateFigures>(
+        indices.size(), {}, [&](Estimator& estimator, std::size_t i, EstimateFigures* result) {
+          *result = estimator.estimate(candidates_[indices[i]]);
+        });
     std::vector<Estimated> done;
-    for (std::optional<Estimated>& one : found) {
-      if (one) {
-        done.push_back(*std::move(one));
+    for (std::size_t i = 0; i < found.items(); ++i) {
+      if (found.done[i] != 0) {
+        Ranked ranked{candidates_[indices[i]], {}};
+        static_cast<EstimateFigures&>(ranked.estimate) = found.results[i];
+        ranked.score = scoring_.score(ranked);
+        done.push_back({indices[i], std::move(ranked)});
       }
     }
     return done;
   }
 
-  template <typename Visit>
-  void for_each(std::size_t count, bool report, const Visit& visit) {
-    constexpr std::int64_t kGrain = 16;
-    constexpr std::int64_t kLongGrain = 256;
-    std::mutex mutex;
-    std::int64_t done = 0;
-    const auto all = static_cast<std::int64_t>(count);
-    const bool complete = parallel_for(
-        all,
-        {.threads = options_.threads, .grain = report ? kLongGrain : kGrain, .stop = options_.stop},
-        [&](std::int64_t begin, std::int64_t end) {
-          auto estimator = crew_.take();
-          for (std::int64_t i = begin; i < end; ++i) {
-            visit(*estimator, static_cast<std::size_t>(i));
-          }
-          crew_.give(std::move(estimator));
-          const std::lock_guard lock(mutex);
-          done += end - begin;
-          if (report && options_.progress) {
-            options_.progress(done, all);
-          }
-        });
-    result_.complete = result_.complete && complete;
+  // Every layout in full.
+  void estimate_all() {
+    constexpr std::size_t kAtOnce = 8192;
+    for (std::size_t first = 0; first < candidates_.size() && !work_.stopped(); first += kAtOnce) {
+      const std::size_t last = std::min(first + kAtOnce, candidates_.size());
+      Indices part(last - first);
+      std::iota(part.begin(), part.end(), first);
+      take(estimate(part));
+      report(static_cast<double>(last) / static_cast<double>(candidates_.size()));
+    }
   }
 
-  // Memory and a least time of every layout. False after a stop request.
-  bool bound_all() {
-    bounds_.resize(candidates_.size());
-    for_each(candidates_.size(), true, [&](Estimator& estimator, std::size_t i) {
-      bounds_[i] = estimator.bound(candidates_[i]);
-    });
-    return result_.complete;
+  void report(double share) const {
+    if (options_.progress) {
+      options_.progress(
+          static_cast<std::int64_t>(share * static_cast<double>(result_.counts.layouts)),
+          result_.counts.layouts);
+    }
   }
 
-  // Layouts that compete in step time alone: same GPUs, same batch.
-  std::map<std::tuple<int, int, int>, Indices> groups() const {
-    std::map<std::tuple<int, int, int>, Indices> groups;
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const Candidate& candidate = candidates_[i];
-      groups[{candidate.gpu, candidate.nodes, candidate.global_batch}].push_back(i);
+  // A least time of every family. False after a stop request.
+  bool bound_families() {
+    families_ = families(candidates_);
+    const auto found = work_.share<SimTime>(
+        families_.size(),
+        {},
+        [&](Estimator& estimator, std::size_t i, SimTime* least) {
+          *least = estimator.least_of_family(candidates_[families_[i].first]);
+        },
+        [this](double share) { report(share); });
+    for (std::size_t i = 0; i < families_.size(); ++i) {
+      families_[i].least = found.results[i];
+    }
+    return !work_.stopped();
+  }
+
+  // Families that compete in step time alone: same GPUs, same batch.
+  std::map<std::tuple<int, int, int>, std::vector<Family>> groups() const {
+    std::map<std::tuple<int, int, int>, std::vector<Family>> groups;
+    for (const Family& family : families_) {
+      const Candidate& candidate = candidates_[family.first];
+      groups[{candidate.gpu, candidate.nodes, candidate.global_batch}].push_back(family);
     }
     return groups;
   }
 
+  // What one group still has to decide.
+  struct Open {
+    std::vector<Family> families;  // the least time first
+    std::size_t next = 0;          // of the families: those before it were looked into
+    std::vector<std::pair<SimTime, std::size_t>> layouts = {};  // heap: least time, index
+    std::vector<SimTime> times = {};  // of those that fit, ascending, at most `keep`
+  };
+
   // Those with the least bound first, until no bound is below the last of the best.
-  void search_group(const Indices& members) {
-    Indices open;
-    for (const std::size_t i : members) {
-      const Bound& bound = bounds_[i];
-      if (bound.verdict == Verdict::fits || bound.undecided) {
-        open.push_back(i);
-      } else if (bound.verdict == Verdict::over_memory) {
-        large_.push_back(i);
-        ++result_.counts.over_memory;
-      } else if (bound.verdict == Verdict::over_host_memory) {
-        ++result_.counts.over_host_memory;
-      } else {
-        ++result_.counts.breaks_rule;
-      }
-    }
-    std::stable_sort(open.begin(), open.end(), [this](std::size_t a, std::size_t b) {
-      return bounds_[a].least < bounds_[b].least;
-    });
-    std::vector<SimTime> times;  // of those that fit, ascending, at most `keep`
-    constexpr std::size_t kBlock = 128;
-    std::size_t next = 0;
-    while (next < open.size() && !options_.stop.stop_requested() && may_win(open[next], times)) {
-      Indices block;
-      while (block.size() < kBlock && next < open.size() && may_win(open[next], times)) {
-        block.push_back(open[next++]);
-      }
+  void search_group(std::vector<Family>& members) {
+    Open open{std::move(members)};
+    std::stable_sort(open.families.begin(),
+                     open.families.end(),
+                     [](const Family& a, const Family& b) { return a.least < b.least; });
+    for (Indices block = next_block(open); !block.empty(); block = next_block(open)) {
       std::sort(block.begin(), block.end());  // what shares a step graph stands together
-      std::vector<Estimated> done = estimate(block, false);
+      std::vector<Estimated> done = estimate(block);
       for (const Estimated& one : done) {
         if (one.ranked.estimate.verdict == Verdict::fits) {
-          times.push_back(one.ranked.estimate.step_time);
+          open.times.push_back(one.ranked.estimate.step_time);
         }
       }
-      std::sort(times.begin(), times.end());
-      times.resize(std::min(times.size(), static_cast<std::size_t>(options_.keep)));
+      std::sort(open.times.begin(), open.times.end());
+      open.times.resize(std::min(open.times.size(), static_cast<std::size_t>(options_.keep)));
       take(std::move(done));
     }
-    result_.counts.bounded += static_cast<std::int64_t>(open.size() - next);
+    for (std::size_t i = open.next; i < open.families.size(); ++i) {
+      result_.counts.bounded += may_win(open.families[i].least, open) ? 0 : open.families[i].size();
+    }
+    for (const auto& [least, index] : open.layouts) {
+      result_.counts.bounded += may_win(least, open) ? 0 : 1;
+    }
   }
 
-  [[nodiscard]] bool may_win(std::size_t index, const std::vector<SimTime>& times) const {
-    return static_cast<std::int64_t>(times.size()) < options_.keep ||
-           bounds_[index].least <= times.back();
+  // Layouts with the least bounds of all that are left, as far as they may be among the best.
+  Indices next_block(Open& open) {
+    constexpr std::size_t kBlock = 128;
+    Indices block;
+    while (block.size() < kBlock && !work_.stopped()) {
+      const bool closed = open.next == open.families.size();
+      const bool first = !open.layouts.empty() &&
+                         (closed || open.layouts.front().first < open.families[open.next].least);
+      if (!first && !closed && may_win(open.families[open.next].least, open)) {
+        look_into_families(open);
+        continue;
+      }
+      if (!first || !may_win(open.layouts.front().first, open)) {
+        break;
+      }
+      block.push_back(open.layouts.front().second);
+      std::pop_heap(open.layouts.begin(), open.layouts.end(), std::greater<>());
+      open.layouts.pop_back();
+    }
+    return block;
+  }
+
+  void look_into_families(Open& open) {
+    constexpr std::size_t kFamilies = 64;
+    const std::size_t end = std::min(open.next + kFamilies, open.families.size());
+    std::vector<Family> block(open.families.begin() + static_cast<std::ptrdiff_t>(open.next),
+                              open.families.begin() + static_cast<std::ptrdiff_t>(end));
+    open.next = end;
+    std::sort(block.begin(), block.end(), [](const Family& a, const Family& b) {
+      return a.first < b.first;  // what shares passes stands together
+    });
+    std::vector<std::size_t> sizes;
+    for (const Family& family : block) {
+      sizes.push_back(static_cast<std::size_t>(family.size()));
+    }
+    const bool mixture = bench_.base.model.moe.has_value();
+    const auto found = work_.share<Member>(
+        block.size(), sizes, [&](Estimator& estimator, std::size_t i, Member* members) {
+          const auto bounded = bound_members(block[i], candidates_, mixture, estimator);
+          std::copy(bounded.begin(), bounded.end(), members);
+        });
+    for (std::size_t i = 0; i < found.items(); ++i) {
+      for (std::size_t at = found.begins[i]; found.done[i] != 0 && at < found.begins[i + 1]; ++at) {
+        sort_in(found.results[at], open);
+      }
+    }
+  }
+
+  void sort_in(const Member& member, Open& open) {
+    const Bound& bound = member.bound;
+    if (bound.verdict == Verdict::fits || bound.undecided) {
+      open.layouts.emplace_back(bound.least, member.index);
+      std::push_heap(open.layouts.begin(), open.layouts.end(), std::greater<>());
+    } else if (bound.verdict == Verdict::over_memory) {
+      large_.push_back(member);
+      ++result_.counts.over_memory;
+    } else if (bound.verdict == Verdict::over_host_memory) {
+      ++result_.counts.over_host_memory;
+    } else {
+      ++result_.counts.breaks_rule;
+    }
+  }
+
+  [[nodiscard]] bool may_win(SimTime least, const Open& open) const {
+    return static_cast<std::int64_t>(open.times.size()) < options_.keep ||
+           least <= open.times.back();
   }
 
   // The score of a layout that took no more than its bound.
-  [[nodiscard]] double least_score(std::size_t index) const {
-    Ranked least{candidates_[index], {}};
-    least.estimate.step_time = bounds_[index].least;
+  [[nodiscard]] double least_score(const Member& member) const {
+    Ranked least{candidates_[member.index], {}};
+    least.estimate.step_time = member.bound.least;
     return scoring_.score(least);
   }
 
   // Of the layouts that may be better than the winner those that are least short of memory.
-  void find_misses(Indices large, double winner) {
-    std::erase_if(large, [&](std::size_t i) { return least_score(i) >= winner; });
-    std::stable_sort(large.begin(), large.end(), [this](std::size_t a, std::size_t b) {
-      return bounds_[b].headroom < bounds_[a].headroom;
-    });
-    std::int64_t found = 0;
+  void find_misses(double winner) {
+    std::erase_if(large_, [&](const Member& member) { return least_score(member) >= winner; });
+    const auto later = [](const Member& a, const Member& b) {
+      return std::tuple(a.bound.headroom, b.index) < std::tuple(b.bound.headroom, a.index);
+    };
+    std::make_heap(large_.begin(), large_.end(), later);
     constexpr std::size_t kBlock = 32;
-    for (std::size_t next = 0; next < large.size() && found < options_.misses; next += kBlock) {
-      const std::size_t end = std::min(next + kBlock, large.size());
-      const Indices block(large.begin() + static_cast<std::ptrdiff_t>(next),
-                          large.begin() + static_cast<std::ptrdiff_t>(end));
-      for (Estimated& one : estimate(block, false)) {
+    while (!large_.empty() && !enough_misses(winner) && !work_.stopped()) {
+      Indices known;
+      std::vector<Member> implied;
+      // Behind one whose own headroom is not known only others like it are taken.
+      while (!large_.empty() && known.size() + implied.size() < kBlock &&
+             (large_.front().implied || implied.empty())) {
+        std::pop_heap(large_.begin(), large_.end(), later);
+        if (large_.back().implied) {
+          implied.push_back(large_.back());
+        } else {
+          known.push_back(large_.back().index);
+        }
+        large_.pop_back();
+      }
+      for (const Member& member : own_bounds(implied)) {
+        if (least_score(member) < winner) {
+          large_.push_back(member);
+          std::push_heap(large_.begin(), large_.end(), later);
+        }
+      }
+      for (Estimated& one : estimate(known)) {
         if (one.ranked.estimate.verdict == Verdict::over_memory && one.ranked.score < winner) {
-          ++found;
           misses_.push_back(std::move(one));
         }
       }
     }
+  }
+
+  // Nothing that is left is as little short of memory as the last of the misses found; bounds and
+  // estimates may differ in the last bits.
+  [[nodiscard]] bool enough_misses(double winner) const {
+    std::vector<Bytes> found;
+    for (const Estimated& miss : misses_) {
+      if (miss.ranked.score < winner) {
+        found.push_back(miss.ranked.estimate.headroom);
+      }
+    }
+    const auto wanted = static_cast<std::size_t>(options_.misses);
+    if (wanted == 0 || found.size() < wanted) {
+      return wanted == 0;
+    }
+    std::sort(found.begin(), found.end(), std::greater<>());
+    constexpr double kRounding = 1e-9;
+    const Bytes limit = misses_.front().ranked.estimate.memory_limit;
+    return large_.front().bound.headroom + limit * kRounding < found[wanted - 1];
+  }
+
+  std::vector<Member> own_bounds(const std::vector<Member>& members) {
+    return work_
+        .share<Member>(members.size(),
+                       {},
+                       [&](Estimator& estimator, std::size_t i, Member* result) {
+                         const std::size_t index = members[i].index;
+                         *result = {index, estimator.bound(candidates_[index]), false};
+                       })
+        .results;
   }
 
   void take(std::vector<Estimated> done) {
@@ -340,6 +337,7 @@ class Searcher {
   }
 
   void finish() {
+    result_.complete = !work_.stopped();
     result_.best = in_order(std::move(fitting_));
     result_.front = pareto_front(result_.best, scoring_);
     keep_best(result_.best, options_.keep);
@@ -361,10 +359,10 @@ class Searcher {
   const Workbench& bench_;
   const SearchOptions& options_;
   Scoring scoring_;
-  Crew crew_;
+  SharedWork work_;
   std::vector<Candidate> candidates_;
-  std::vector<Bound> bounds_;
-  Indices large_;  // over memory by their bounds
+  std::vector<Family> families_;
+  std::vector<Member> large_;  // over memory by their bounds
   std::vector<Estimated> fitting_;
   std::vector<Estimated> misses_;
   std::vector<Estimated> all_;

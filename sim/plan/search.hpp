@@ -10,7 +10,7 @@
 //
 // These rank estimates of a run without failures; those that are close are for a full simulation to
 // tell apart. Ties stand in the order of the space. The result does not depend on the number of
-// threads.
+// threads or processes.
 
 #include <cstdint>
 #include <functional>
@@ -37,7 +37,8 @@ struct SearchCounts {
   double grid = 0.0;           // combinations before any rule
   std::int64_t layouts = 0;    // whose rules hold
   std::int64_t estimated = 0;  // in full: step graph, replay, ledger
-  std::int64_t bounded = 0;    // a lower bound of their step time is above the best few
+  std::int64_t bounded = 0;    // a lower bound of their step time is above the best few; whether
+                               // they fit was not asked
   std::int64_t fits = 0;       // of the estimated
   std::int64_t over_memory = 0;
   std::int64_t over_host_memory = 0;
@@ -53,12 +54,21 @@ struct SearchResult {
   bool complete = true;  // false: stopped; best of what was seen
 };
 
+// Processes that share one search: each calls search() with the same question and gets the whole
+// result. `exchange` hands every process what all of them say, by number; absent: it is alone.
+struct Team {
+  int number = 0;
+  int processes = 1;
+  std::function<std::vector<std::string>(const std::string&)> exchange = {};
+};
+
 struct SearchOptions {
   int threads = 0;         // 0: all cores
   std::int64_t keep = 64;  // best
   std::int64_t misses = 16;
   bool prune = true;  // leave out what cannot be among the best; false: estimate all
   bool keep_all = false;
+  Team team = {};  // the other processes of the search
   // Dollars per GPU-hour by machine; empty: the same for all.
   std::vector<double> gpu_hour = {};
   // Sequences that the run must see, for deadlines; absent: none.

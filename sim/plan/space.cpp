@@ -122,10 +122,13 @@ class Values {
       case Axis::pipeline:
         return divisors(gpus(), base_.model.num_layers + 2);
       case Axis::schedule: {
-        AxisValues kinds = {static_cast<std::int64_t>(ScheduleKind::none),
-                            static_cast<std::int64_t>(ScheduleKind::one_f_one_b),
-                            static_cast<std::int64_t>(ScheduleKind::interleaved),
-                            stated(axis)};
+        AxisValues kinds = {stated(axis)};
+        for (const ScheduleKind kind :
+             {ScheduleKind::none, ScheduleKind::one_f_one_b, ScheduleKind::interleaved}) {
+          if (bench_.offer == nullptr || bench_.offer->offers(kind)) {
+            kinds.push_back(static_cast<std::int64_t>(kind));
+          }
+        }
         sort_unique(kinds);
         return kinds;
       }

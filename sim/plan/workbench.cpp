@@ -142,11 +142,16 @@ void add_recompute(std::vector<RecomputeChoice>& choices, const step::RecomputeS
 }
 
 // Layers of a chunk that are recomputed: powers of two; covering a whole chunk is `full`.
-void add_automatic(std::vector<RecomputeChoice>& choices, const scenario::Scenario& scenario) {
+void add_automatic(Workbench& bench) {
+  std::vector<RecomputeChoice>& choices = bench.recomputes;
+  const scenario::Scenario& scenario = bench.base;
   for (const Recompute policy : {Recompute::none, Recompute::selective, Recompute::full}) {
-    add_recompute(choices, {.policy = policy});
+    if (policy != Recompute::selective || bench.offer == nullptr || bench.offer->selective) {
+      add_recompute(choices, {.policy = policy});
+    }
   }
-  for (std::int64_t layers = 1; layers < scenario.model.num_layers; layers *= 2) {
+  const bool some = bench.offer == nullptr || bench.offer->layers;
+  for (std::int64_t layers = 1; some && layers < scenario.model.num_layers; layers *= 2) {
     add_recompute(choices, {.policy = Recompute::full, .layers = layers});
   }
   add_recompute(choices, scenario.step.recompute);
@@ -158,7 +163,7 @@ bool add_recomputes(Workbench& bench, const AxisChoice& axis, Diagnostics& diagn
       add_recompute(bench.recomputes, bench.base.step.recompute);
       return true;
     case AxisChoice::Mode::automatic:
-      add_automatic(bench.recomputes, bench.base);
+      add_automatic(bench);
       return true;
     case AxisChoice::Mode::listed:
       break;
@@ -325,7 +330,8 @@ std::optional<Workbench> make_workbench(const scenario::Scenario& scenario,
   if (!software || diagnostics.has_errors()) {
     return std::nullopt;
   }
-  Workbench bench{scenario, *std::move(software), {}, {}, {}};
+  const StackOffer* offer = spec.any_stack ? nullptr : offer_of(software->name);
+  Workbench bench{scenario, *std::move(software), {}, {}, {}, offer};
   const bool made = add_machines(bench, spec[Axis::gpu], where, diagnostics) &&
                     add_recomputes(bench, spec[Axis::recompute], diagnostics) &&
                     add_offloads(bench, spec[Axis::offload], diagnostics);

@@ -17,6 +17,7 @@
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/hardware/software_profile.hpp"
 #include "sim/plan/plan_spec.hpp"
+#include "sim/plan/stack_offers.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/step/offload_spec.hpp"
 #include "sim/step/step_spec.hpp"
@@ -46,6 +47,7 @@ struct Workbench {
   std::vector<Machine> machines;            // the first is that of the scenario
   std::vector<RecomputeChoice> recomputes;  // in the order of the axis
   std::vector<OffloadChoice> offloads;
+  const StackOffer* offer = nullptr;  // what a search may try by itself; nullptr: everything
 };
 
 // Reads the profiles and the axes gpu, recompute and offload. Nothing after an error, among them a

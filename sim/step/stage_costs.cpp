@@ -66,6 +66,10 @@ struct BucketContent {
   bool head = false;
   double shared_table = 0.0;  // parameters of the copied input table, beside the head
 
+  [[nodiscard]] std::int64_t example(std::size_t sort) const {
+    return sort < kPolicies ? dense_layer : moe_layer;
+  }
+
   friend bool operator==(const BucketContent& a, const BucketContent& b) {
     return a.layers == b.layers && a.embedding == b.embedding && a.head == b.head &&
            a.shared_table == b.shared_table;
@@ -75,8 +79,8 @@ struct BucketContent {
 // The distinct buckets of all chunks; only what occurs is costed, and only once.
 class BucketTable {
  public:
-  BucketTable(const Costing& costing, KnownPasses& known, KnownPlaces* places)
-      : costing_(costing), known_(known), places_(places) {}
+  BucketTable(const Costing& costing, KnownPasses& known, KnownPlaces* places, Replicas replicas)
+      : costing_(costing), known_(known), places_(places), replicas_(replicas) {}
 
   std::uint32_t index_of(const BucketContent& content) {
     const auto known = std::find(contents_.begin(), contents_.end(), content);
@@ -108,6 +112,7 @@ class BucketTable {
 
  private:
   BucketCosts cost_bucket(const BucketContent& content);
+  [[nodiscard]] model::ShardParameters held_by(const BucketContent& content) const;
   [[nodiscard]] BucketBytes moved_bytes(const BucketContent& content,
                                         const model::ShardParameters& held) const;
   const LayerCosts& layer_costs(std::size_t sort, std::int64_t layer, model::Recompute policy);
@@ -119,6 +124,7 @@ class BucketTable {
   const Costing& costing_;
   KnownPasses& known_;
   KnownPlaces* places_;
+  Replicas replicas_;
   std::vector<BucketContent> contents_;
   std::vector<BucketCosts> buckets_;
 };
@@ -186,22 +192,13 @@ ReplicaParts BucketTable::replica_parts(const model::ShardParameters& held) cons
 }
 
 BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
-  const model::ModelSpec& model = costing_.input.model;
-  const model::ShardContext& shard = costing_.options.shard;
   BucketCosts bucket;
-  model::ShardParameters held;
-  const auto add_parameters = [&held](const model::ShardParameters& more, double count) {
-    held.dense += more.dense * count;
-    held.expert += more.expert * count;
-  };
   for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
     if (content.layers[sort] > 0) {
-      const auto count = static_cast<double>(content.layers[sort]);
       const auto policy = static_cast<model::Recompute>(sort % BucketContent::kPolicies);
-      const std::int64_t layer =
-          sort < BucketContent::kPolicies ? content.dense_layer : content.moe_layer;
-      add_layer(bucket, layer_costs(sort, layer, policy), count);
-      add_parameters(model::layer_shard_parameters(model, shard, layer), count);
+      add_layer(bucket,
+                layer_costs(sort, content.example(sort), policy),
+                static_cast<double>(content.layers[sort]));
     }
   }
   const auto add_edge = [&](const LayerCosts& edge) {
@@ -215,27 +212,51 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
   };
   if (content.embedding) {
     add_edge(embedding_costs());
-    add_parameters(model::embedding_shard_parameters(model, shard), 1.0);
   }
   if (content.head) {
     add_edge(head_costs());
-    add_parameters(model::head_shard_parameters(model, shard), 1.0);
   }
-  held.dense += content.shared_table;
-  bucket.parameters = held.dense + held.expert;
-  bucket.held = held;
-  const ReplicaParts replica = replica_parts(held);
-  bucket.gradient_reduce = replica.gradient_reduce;
-  bucket.parameter_gather = replica.parameter_gather;
-  bucket.parameter_gather_again = replica.parameter_gather_again;
+  if (replicas_ == Replicas::costed) {
+    bucket.held = held_by(content);
+    bucket.parameters = bucket.held.dense + bucket.held.expert;
+    const ReplicaParts replica = replica_parts(bucket.held);
+    bucket.gradient_reduce = replica.gradient_reduce;
+    bucket.parameter_gather = replica.parameter_gather;
+    bucket.parameter_gather_again = replica.parameter_gather_again;
+  }
   for (Parts* parts :
        {&bucket.forward, &bucket.backward, &bucket.backward_input, &bucket.backward_weight}) {
     apply_jitter(*parts, costing_);
   }
-  if (costing_.input.spec.offload.any()) {
-    add_copies(bucket, costing_, moved_bytes(content, held));
+  if (replicas_ == Replicas::costed && costing_.input.spec.offload.any()) {
+    add_copies(bucket, costing_, moved_bytes(content, bucket.held));
   }
   return bucket;
+}
+
+// Parameters of the rank's shard of the model, before ZeRO.
+model::ShardParameters BucketTable::held_by(const BucketContent& content) const {
+  const model::ModelSpec& model = costing_.input.model;
+  const model::ShardContext& shard = costing_.options.shard;
+  model::ShardParameters held;
+  const auto add = [&held](const model::ShardParameters& more, double count) {
+    held.dense += more.dense * count;
+    held.expert += more.expert * count;
+  };
+  for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
+    if (content.layers[sort] > 0) {
+      add(model::layer_shard_parameters(model, shard, content.example(sort)),
+          static_cast<double>(content.layers[sort]));
+    }
+  }
+  if (content.embedding) {
+    add(model::embedding_shard_parameters(model, shard), 1.0);
+  }
+  if (content.head) {
+    add(model::head_shard_parameters(model, shard), 1.0);
+  }
+  held.dense += content.shared_table;
+  return held;
 }
 
 CombinedLayers BucketTable::combined() const {
@@ -267,13 +288,11 @@ BucketBytes BucketTable::moved_bytes(const BucketContent& content,
   for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
     if (content.layers[sort] > 0) {
       const auto policy = static_cast<model::Recompute>(sort % BucketContent::kPolicies);
-      const std::int64_t layer =
-          sort < BucketContent::kPolicies ? content.dense_layer : content.moe_layer;
       moved.activations +=
           model::layer_activation_bytes(
               input.model,
               {.ops = costing_.options, .recompute = policy, .dropout = costing_.options.dropout},
-              layer) *
+              content.example(sort)) *
           static_cast<double>(content.layers[sort]);
     }
   }
@@ -414,13 +433,14 @@ void Parts::add(const Parts& other, double count) {
 StageCosts stage_costs(const StepInput& input,
                        const cost::CostModel& costs,
                        const std::vector<std::vector<int>>& buckets,
-                       CostMemo* memo) {
+                       CostMemo* memo,
+                       Replicas replicas) {
   CostMemo own;
   KnownPlaces* places = memo != nullptr ? &memo->places(input) : nullptr;
   Costing costing = make_costing(input, costs, places != nullptr ? &places->places : nullptr);
   KnownPasses& passes = (memo != nullptr ? *memo : own).passes(costing);
   costing.narrow_elements = &passes.narrow_elements;
-  BucketTable table(costing, passes, places);
+  BucketTable table(costing, passes, places, replicas);
   StageCosts result;
   result.known = memo != nullptr ? &passes : nullptr;
   std::vector<bool> hops_on_network;
@@ -430,19 +450,21 @@ StageCosts stage_costs(const StepInput& input,
     const auto index = static_cast<std::size_t>(d);
     DeviceCosts device;
     for (std::size_t c = 0; c < input.layout.stages[index].size(); ++c) {
+      const double copied = replicas == Replicas::free
+                                ? 0.0
+                                : layout::shared_table_parameters(
+                                      input.model, input.layout, d, static_cast<std::int64_t>(c));
       device.chunks.push_back(
-          cost_chunk(costing,
-                     table,
-                     input.layout.stages[index][c],
-                     buckets[index][c],
-                     layout::shared_table_parameters(
-                         input.model, input.layout, d, static_cast<std::int64_t>(c))));
+          cost_chunk(costing, table, input.layout.stages[index][c], buckets[index][c], copied));
     }
-    device.optimizer = cost_optimizer(costing,
-                                      layout::stage_shard_parameters(input.model, input.layout, d),
-                                      d,
-                                      table.backward_time(device));
-    device.optimizer.add(cost_copies(costing, map, d));
+    if (replicas == Replicas::costed) {
+      device.optimizer =
+          cost_optimizer(costing,
+                         layout::stage_shard_parameters(input.model, input.layout, d),
+                         d,
+                         table.backward_time(device));
+      device.optimizer.add(cost_copies(costing, map, d));
+    }
     result.devices.push_back(std::move(device));
     Parts to_next;
     hops_on_network.push_back(false);
@@ -461,6 +483,9 @@ StageCosts stage_costs(const StepInput& input,
       result.send_backward.begin(), result.send_backward.end() - 1, result.send_backward.end());
   result.combined = table.combined();
   result.buckets = std::move(table).take();
+  if (replicas == Replicas::free) {
+    return result;
+  }
   share_nics({.places = costing.places,
               .software = costs.software(),
               .overlapped = input.spec.overlap.data,

@@ -157,11 +157,16 @@ struct StageCosts {
 // Of one message from a pipeline stage to the next.
 [[nodiscard]] Bytes message_bytes(const StepInput& input);
 
+// Whether it takes time to keep replicas and what waits on the host in step. `free`: passes and
+// messages alone, which layouts share that differ in how their states are sharded or offloaded.
+enum class Replicas : std::uint8_t { costed, free };
+
 // `memo`: what was costed before, or nullptr (cost_memo.hpp).
 [[nodiscard]] StageCosts stage_costs(const StepInput& input,
                                      const cost::CostModel& costs,
                                      const std::vector<std::vector<int>>& buckets,
-                                     CostMemo* memo = nullptr);
+                                     CostMemo* memo = nullptr,
+                                     Replicas replicas = Replicas::costed);
 
 // The operations of one step on one GPU of a pipeline device, merged by name, longest first.
 [[nodiscard]] std::vector<OperationShare> operation_account(const StepInput& input,

@@ -253,21 +253,31 @@ class Bound {
   std::vector<DeviceTimes> devices_;
 };
 
-// Tasks of the longest chain times what rounding may take from each.
-SimTime rounding(const StepInput& input, const StageCosts& stages) {
+// Tasks of the longest chain times what rounding may take from each. A chunk has no more buckets
+// than layers.
+SimTime rounding(const StepInput& input) {
   constexpr double kPasses = 8.0;  // passes, messages, gathers and reductions of a micro-batch
-  double buckets = 0.0;
-  for (const DeviceCosts& device : stages.devices) {
-    double held = 0.0;
-    for (const ChunkCosts& chunk : device.chunks) {
-      held += static_cast<double>(chunk.buckets.size());
+  std::int64_t buckets = 0;
+  for (const std::vector<layout::ChunkLayers>& device : input.layout.stages) {
+    std::int64_t held = 0;
+    for (const layout::ChunkLayers& chunk : device) {
+      held += std::max<std::int64_t>(1, chunk.num_layers);
     }
     buckets = std::max(buckets, held);
   }
   const double tasks =
-      kPasses * buckets *
-      (micro_batches_per_chunk(input) + static_cast<double>(stages.devices.size()));
+      kPasses * static_cast<double>(buckets) *
+      (micro_batches_per_chunk(input) + static_cast<double>(input.layout.pipeline));
   return SimTime{static_cast<std::int64_t>(tasks * static_cast<double>(kStepCategories))};
+}
+
+bool has_bound(const StepInput& input) {
+  return !input.spec.variation.any() && input.mixed.empty() && input.spec.local_steps.islands <= 1;
+}
+
+SimTime least(const StepInput& input, const cost::CostModel& costs, const StageCosts& stages) {
+  const SimTime found = to_sim_time(Bound(input, costs, stages).least());
+  return std::max(SimTime{}, found - rounding(input));
 }
 
 }  // namespace
@@ -275,11 +285,18 @@ SimTime rounding(const StepInput& input, const StageCosts& stages) {
 SimTime least_step_time(const StepInput& input,
                         const cost::CostModel& costs,
                         const StageCosts& stages) {
-  if (input.spec.variation.any() || !input.mixed.empty() || input.spec.local_steps.islands > 1) {
+  return has_bound(input) ? least(input, costs, stages) : SimTime{};
+}
+
+SimTime least_time_of_passes(const StepInput& input, const cost::CostModel& costs, CostMemo* memo) {
+  if (!has_bound(input)) {
     return {};
   }
-  const SimTime least = to_sim_time(Bound(input, costs, stages).least());
-  return std::max(SimTime{}, least - rounding(input, stages));
+  std::vector<std::vector<int>> whole;  // one bucket: nothing is communicated by bucket
+  for (const std::vector<layout::ChunkLayers>& device : input.layout.stages) {
+    whole.emplace_back(device.size(), 1);
+  }
+  return least(input, costs, stage_costs(input, costs, whole, memo, Replicas::free));
 }
 
 }  // namespace orrery::step

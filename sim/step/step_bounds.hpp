@@ -19,6 +19,10 @@
 // terms that no longer follow are left out. Stretching by overlapped communication only adds.
 // Rounding takes at most half a nanosecond of each part of each task: that much is subtracted.
 //
+// Without the terms of the replicas (reduce, optimizer, gathers, copies to the host) it holds for
+// all layouts at once that differ in sharding, its group or offload alone: those terms only add,
+// and the passes are the same (but for the type of the gradients, which FSDP's have of their own).
+//
 // Steps with unequal GPUs or islands have no bound: 0.
 
 #include "sim/base/sim_time.hpp"
@@ -32,5 +36,11 @@ namespace orrery::step {
 [[nodiscard]] SimTime least_step_time(const StepInput& input,
                                       const cost::CostModel& costs,
                                       const StageCosts& stages);
+
+// Of any layout that differs from this one in sharding, its group or offload alone, as long as both
+// shard the parameters or neither does.
+[[nodiscard]] SimTime least_time_of_passes(const StepInput& input,
+                                           const cost::CostModel& costs,
+                                           CostMemo* memo = nullptr);
 
 }  // namespace orrery::step

@@ -1,7 +1,9 @@
 #include "sim/step/step_simulator.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -119,12 +121,13 @@ struct StepSimulator::Structure {
   StepGraph graph;
 };
 
-struct StepSimulator::Peaks {
-  schedule::ScheduleRequest request;
-  schedule::LivePeaks peaks;
+// By what a step asks of its schedule.
+struct StepSimulator::KnownPeaks {
+  std::map<std::tuple<schedule::ScheduleKind, int, int, int>, schedule::LivePeaks> of;
 };
 
-StepSimulator::StepSimulator() = default;
+StepSimulator::StepSimulator() : peaks_(std::make_unique<KnownPeaks>()) {}
+
 StepSimulator::~StepSimulator() = default;
 StepSimulator::StepSimulator(StepSimulator&&) noexcept = default;
 StepSimulator& StepSimulator::operator=(StepSimulator&&) noexcept = default;
@@ -214,22 +217,21 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate(const StepInput& i
 
 std::variant<const schedule::LivePeaks*, StepProblem> StepSimulator::live_peaks(
     const schedule::ScheduleRequest& request) {
-  for (const auto& known : peaks_) {
-    if (known->request == request) {
-      return &known->peaks;
-    }
+  const std::tuple key(request.kind, request.devices, request.chunks, request.micro_batches);
+  const auto known = peaks_->of.find(key);
+  if (known != peaks_->of.end()) {
+    return &known->second;
   }
   auto made = schedule::generate(request);
   if (auto* refusal = std::get_if<schedule::ScheduleRefusal>(&made)) {
     return StepProblem{"layout.schedule", refusal->message, refusal->allowed};
   }
-  constexpr std::size_t kKept = 64;
-  if (peaks_.size() == kKept) {
-    peaks_.erase(peaks_.begin());
+  constexpr std::size_t kMost = 2048;
+  if (peaks_->of.size() == kMost) {
+    peaks_->of.clear();
   }
-  peaks_.push_back(std::make_unique<Peaks>(
-      Peaks{request, schedule::live_peaks(std::get<schedule::Schedule>(made))}));
-  return &peaks_.back()->peaks;
+  return &peaks_->of.emplace(key, schedule::live_peaks(std::get<schedule::Schedule>(made)))
+              .first->second;
 }
 
 std::variant<StepBound, StepProblem> StepSimulator::bound(const StepInput& input,

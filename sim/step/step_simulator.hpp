@@ -82,7 +82,7 @@ class StepSimulator {
 
  private:
   struct Structure;
-  struct Peaks;
+  struct KnownPeaks;
 
   [[nodiscard]] std::variant<const Structure*, StepProblem> structure(
       const schedule::ScheduleRequest& request, const schedule::StepGraphOptions& options);
@@ -93,7 +93,7 @@ class StepSimulator {
                                                                        const StepOptions& options);
 
   std::vector<std::unique_ptr<Structure>> kept_;  // the latest last
-  std::vector<std::unique_ptr<Peaks>> peaks_;     // likewise
+  std::unique_ptr<KnownPeaks> peaks_;
 };
 
 // One step with a simulator of its own.

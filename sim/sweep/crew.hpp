@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "sim/sweep/point_evaluator.hpp"
@@ -31,6 +32,17 @@ class Crew {
   // Processes.
   [[nodiscard]] virtual int members() const {
     return 1;
+  }
+
+  // This process among them.
+  [[nodiscard]] virtual int number() const {
+    return 0;
+  }
+
+  // What every member says, by number: all members ask together, before they lead or serve. Throws
+  // when one of them has ended.
+  [[nodiscard]] virtual std::vector<std::string> exchange(const std::string& mine) {
+    return {mine};
   }
 
   // `threads` of every member (0: all cores). False when a stop request came before all points were

@@ -63,6 +63,7 @@ Question ask(std::optional<scenario::Scenario> scenario, Diagnostics& diagnostic
       .directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}};
   ORRERY_CHECK(scenario.has_value(), "scenario: {}", to_string(diagnostics));
   plan::PlanSpec spec;
+  spec.any_stack = true;  // every axis whole
   auto bench = plan::make_workbench(*scenario, spec, search, diagnostics);
   ORRERY_CHECK(bench.has_value(), "workbench: {}", to_string(diagnostics));
   auto space = plan::make_space(*bench, spec, diagnostics);

@@ -3,7 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <barrier>
+#include <thread>
 
+#include "sim/base/error.hpp"
 #include "tests/unit/plan/plan_fixture.hpp"
 
 namespace orrery::plan::test {
@@ -42,6 +45,7 @@ std::vector<std::string> brute_force(const Bench& bench, std::size_t keep) {
 
 PlanSpec few_degrees() {
   PlanSpec spec;
+  spec.any_stack = true;
   spec[Axis::tensor] = listed({"1", "2", "4", "8"});
   spec[Axis::context] = listed({"1", "2"});
   spec[Axis::pipeline] = listed({"1", "2", "4"});
@@ -78,6 +82,22 @@ TEST(Search, LeavesOutOnlyWhatCannotBeAmongTheBest) {
   }
 }
 
+// Where nothing fits every layout is a miss: those least short of memory are found all the same.
+TEST(Search, FindsTheLeastShortOfMemoryWhereNothingFits) {
+  for (const std::string& text : {dense_text(), mixture_text()}) {
+    PlanSpec spec = few_degrees();
+    spec.constraints.memory_headroom = gibibytes(79.0);
+    const Bench bench = make_bench(text, spec);
+    const SearchResult pruned = search(bench.bench, bench.space, bench.spec, {.threads = 2});
+    const SearchResult all =
+        search(bench.bench, bench.space, bench.spec, {.threads = 2, .prune = false});
+    EXPECT_TRUE(pruned.best.empty());
+    ASSERT_FALSE(pruned.misses.empty());
+    EXPECT_EQ(names(pruned.misses, bench.bench), names(all.misses, bench.bench));
+    EXPECT_EQ(pruned.counts.over_memory, all.counts.over_memory);
+  }
+}
+
 TEST(Search, DoesNotDependOnTheNumberOfThreads) {
   const Bench bench = make_bench(mixture_text(), few_degrees());
   const SearchResult one = search(bench.bench, bench.space, bench.spec, {.threads = 1});
@@ -88,6 +108,72 @@ TEST(Search, DoesNotDependOnTheNumberOfThreads) {
     EXPECT_EQ(many.counts.estimated, one.counts.estimated);
     EXPECT_EQ(many.counts.bounded, one.counts.bounded);
     EXPECT_EQ(many.counts.over_memory, one.counts.over_memory);
+  }
+}
+
+// Processes as threads of this one: each waits until all have spoken.
+class Meeting {
+ public:
+  explicit Meeting(int processes)
+      : said_(static_cast<std::size_t>(processes)), barrier_(processes) {}
+
+  Team seat(int number) {
+    return {.number = number,
+            .processes = static_cast<int>(said_.size()),
+            .exchange = [this, number](const std::string& mine) {
+              said_[static_cast<std::size_t>(number)] = mine;
+              barrier_.arrive_and_wait();
+              const std::vector<std::string> all = said_;
+              barrier_.arrive_and_wait();
+              return all;
+            }};
+  }
+
+ private:
+  std::vector<std::string> said_;
+  std::barrier<> barrier_;
+};
+
+TEST(Search, DoesNotDependOnTheNumberOfProcesses) {
+  PlanSpec spec = few_degrees();
+  spec.constraints.memory_headroom = gibibytes(20.0);
+  const Bench bench = make_bench(mixture_text(), spec);
+  const SearchResult one = search(bench.bench, bench.space, bench.spec, {.threads = 1});
+  for (const int processes : {2, 3}) {
+    Meeting meeting(processes);
+    std::vector<SearchResult> results(static_cast<std::size_t>(processes));
+    {
+      std::vector<std::jthread> threads;
+      for (int number = 0; number < processes; ++number) {
+        threads.emplace_back([&, number] {
+          results[static_cast<std::size_t>(number)] = search(
+              bench.bench, bench.space, bench.spec, {.threads = 1, .team = meeting.seat(number)});
+        });
+      }
+    }
+    for (const SearchResult& result : results) {
+      EXPECT_EQ(names(result.best, bench.bench), names(one.best, bench.bench));
+      EXPECT_EQ(names(result.misses, bench.bench), names(one.misses, bench.bench));
+      EXPECT_EQ(names(result.front, bench.bench), names(one.front, bench.bench));
+      EXPECT_EQ(result.counts.estimated, one.counts.estimated);
+      EXPECT_EQ(result.counts.bounded, one.counts.bounded);
+      EXPECT_EQ(result.counts.over_memory, one.counts.over_memory);
+      EXPECT_TRUE(result.complete);
+    }
+  }
+}
+
+TEST(Search, OfProcessesThatSeeDifferentSpacesIsRefused) {
+  const Bench bench = make_bench(dense_text(), few_degrees());
+  const SearchOptions options = {
+      .team = {.number = 0, .processes = 2, .exchange = [](const std::string& mine) {
+                 return std::vector<std::string>{mine, "another"};
+               }}};
+  try {
+    static_cast<void>(search(bench.bench, bench.space, bench.spec, options));
+    FAIL() << "it searched";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "process 1 searches another scenario than process 0");
   }
 }
 

@@ -192,6 +192,44 @@ TEST(MakePlan, RanksEstimatesWhenItIsStoppedBeforeAPlanIsSimulated) {
                                      "estimates without failures"});
 }
 
+// zero1 and zero2 spend their time alike where gradients are reduced once a step: one line, both
+// names, and room for other choices.
+TEST(MakePlan, NamesLayoutsThatAreAlikeInOneLine) {
+  PlanQuestion asked =
+      question(small_text() +
+               replaced(narrow_block(), "sharding: [zero1, zero3]", "sharding: [zero1, zero2]"));
+  const Plan plan = plan_of(asked);
+  ASSERT_EQ(plan.finalists.size(), 4U);
+  for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
+    const Proposal& proposal = plan.finalists[i].proposal;
+    ASSERT_EQ(proposal.alike.size(), 1U) << proposal.words;
+    EXPECT_EQ(proposal.alike.front().axis, "sharding");
+    EXPECT_EQ(proposal.alike.front().value, "zero2");
+    EXPECT_NE(proposal.words.find("zero1 and zero2 alike"), std::string::npos) << proposal.words;
+    Diagnostics diagnostics;
+    const auto other = asked.base.with(proposal.alike.front().changes, diagnostics);
+    ASSERT_TRUE(other) << to_string(diagnostics);
+    EXPECT_EQ(evaluated(*other).step.step_time, plan.finalists[i].evaluation.step.step_time);
+    for (std::size_t k = 0; k < i; ++k) {
+      EXPECT_NE(plan.finalists[k].proposal.tag, proposal.tag);
+    }
+  }
+  EXPECT_NE(to_json(plan).find("\"alike\""), std::string::npos);
+}
+
+TEST(MakePlan, SaysWhatTheStackDoesNotOffer) {
+  const std::string block = replaced(narrow_block(), "    sharding: [zero1, zero3]\n", "");
+  PlanQuestion asked = question(small_text() + "software: megatron-deepspeed\n" + block);
+  const Plan plan = plan_of(asked);
+  const std::string page = to_text(plan, {});
+  EXPECT_NE(page.find("not offered by megatron-deepspeed: hsdp; zero2, zero3 beside a pipeline"),
+            std::string::npos)
+      << page;
+  EXPECT_NE(page.find("--any-stack"), std::string::npos) << page;
+  asked.spec.any_stack = true;
+  EXPECT_TRUE(plan_of(asked).not_offered.what.empty());
+}
+
 TEST(MakePlan, SaysWhatTheObjectiveNeeds) {
   const auto with = [](const std::string& objective, const std::string& text) {
     PlanQuestion asked = question(text + narrow_block());

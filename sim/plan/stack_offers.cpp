@@ -1,0 +1,151 @@
+#include "sim/plan/stack_offers.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <utility>
+
+namespace orrery::plan {
+
+namespace {
+
+using layout::Sharding;
+using schedule::ScheduleKind;
+
+constexpr std::array<std::string_view, 5> kShardingNames = {
+    "none", "zero1", "zero2", "zero3", "hsdp"};
+
+std::string_view name_of(Sharding sharding) {
+  return kShardingNames[static_cast<std::size_t>(sharding)];
+}
+
+constexpr std::array<StackOffer, 11> kOffers = {{
+    {.stack = "megatron-lm",
+     .shardings = "none zero1",
+     .beside_pipeline = "none zero1",
+     .source = "Narayanan et al. 2021 (arXiv 2104.04473) and Korthikanti et al. 2022 (2205.05198): "
+               "1F1B, interleaved, selective and by layers; --use-distributed-optimizer"},
+    {.stack = "megatron-core",
+     .shardings = "none zero1 zero2 zero3 hsdp",
+     .beside_pipeline = "none zero1",
+     .source = "Megatron Core developer guide: the distributed optimizer with "
+               "--num-distributed-optimizer-instances; Megatron FSDP (optim_grads, "
+               "optim_grads_params) beside tensor, expert and context parallelism"},
+    {.stack = "nemo",
+     .shardings = "none zero1 zero2 zero3 hsdp",
+     .beside_pipeline = "none zero1",
+     .source = "runs Megatron Core"},
+    {.stack = "megatron-deepspeed",
+     .chunks = false,
+     .shardings = "none zero1 zero2 zero3",
+     .beside_pipeline = "none zero1",
+     .selective = false,
+     .layers = false,
+     .source = "DeepSpeed runtime/pipe/engine.py: \"ZeRO-2 and ZeRO-3 are incompatible with "
+               "pipeline parallelism\"; its TrainSchedule is 1F1B; --checkpoint-activations"},
+    {.stack = "meta-llama3",
+     .shardings = "zero2 zero3",
+     .beside_pipeline = "zero2 zero3",
+     .source = "Llama 3 (arXiv 2407.21783), section 3.3.2: FSDP shards optimizer states and "
+               "gradients, and does not reshard parameters before the backward"},
+    {.stack = "torchtitan",
+     .shardings = "none zero2 zero3 hsdp",
+     .beside_pipeline = "none zero2 zero3 hsdp",
+     .layers = false,
+     .source = "Liang et al. 2024 (arXiv 2410.06511): FSDP2, HSDP and DDP; 1F1B and interleaved; "
+               "activation checkpointing full or selective"},
+    {.stack = "llm-foundry",
+     .pipeline = false,
+     .chunks = false,
+     .shardings = "none zero2 zero3 hsdp",
+     .selective = false,
+     .layers = false,
+     .source = "Composer documentation: FULL_SHARD, SHARD_GRAD_OP, HYBRID_SHARD, NO_SHARD; "
+               "activation checkpointing of whole blocks"},
+    {.stack = "metaseq",
+     .pipeline = false,
+     .chunks = false,
+     .shardings = "none zero2 zero3",
+     .selective = false,
+     .layers = false,
+     .source = "OPT (arXiv 2205.01068), section 2.4: fairscale FSDP with Megatron's tensor "
+               "parallelism"},
+    {.stack = "pytorch-ddp",
+     .pipeline = false,
+     .chunks = false,
+     .shardings = "none",
+     .layers = false,
+     .source = "PyTorch DistributedDataParallel: replicas"},
+    {.stack = "internevo",
+     .shardings = "none zero1 zero3",
+     .beside_pipeline = "none zero1",
+     .selective = false,
+     .source =
+         "InternEvo documentation: parallel.zero1 with its size, pipeline.interleaved_overlap, "
+         "model.checkpoint as a share of the layers; weight parallelism"},
+    {.stack = "hai-llm",
+     .shardings = "none zero1",
+     .beside_pipeline = "none zero1",
+     .source = "DeepSeek-V3 (arXiv 2412.19437), section 3.2: DualPipe, ZeRO-1"},
+}};
+
+std::string names_of(const std::vector<Sharding>& shardings) {
+  std::string names;
+  for (const Sharding sharding : shardings) {
+    names += fmt::format("{}{}",
+                         names.empty() ? "" : ", ",
+                         sharding == Sharding::none ? "no sharding" : name_of(sharding));
+  }
+  return names;
+}
+
+}  // namespace
+
+bool StackOffer::offers(Sharding sharding, bool with_pipeline) const {
+  return (with_pipeline ? beside_pipeline : shardings).find(name_of(sharding)) !=
+         std::string_view::npos;
+}
+
+bool StackOffer::offers(ScheduleKind schedule) const {
+  return schedule == ScheduleKind::none ||
+         (pipeline && (chunks || schedule != ScheduleKind::interleaved));
+}
+
+const StackOffer* offer_of(std::string_view stack) {
+  const StackOffer* best = nullptr;
+  for (const StackOffer& offer : kOffers) {
+    if (stack.starts_with(offer.stack) &&
+        (best == nullptr || best->stack.size() < offer.stack.size())) {
+      best = &offer;
+    }
+  }
+  return best;
+}
+
+std::vector<std::string> lacks_of(const StackOffer& offer, const PlanSpec& spec) {
+  std::vector<std::string> lacks;
+  const auto add = [&](Axis axis, bool offered, std::string words) {
+    if (!offered && spec[axis].mode == AxisChoice::Mode::automatic) {
+      lacks.push_back(std::move(words));
+    }
+  };
+  add(Axis::schedule, offer.pipeline, "pipelines");
+  add(Axis::schedule, offer.chunks || !offer.pipeline, "interleaved schedules");
+  std::vector<Sharding> never;
+  std::vector<Sharding> alone;
+  for (std::size_t i = 0; i < kShardingNames.size(); ++i) {
+    const auto sharding = static_cast<Sharding>(i);
+    if (!offer.offers(sharding, false)) {
+      never.push_back(sharding);
+    } else if (offer.pipeline && !offer.offers(sharding, true)) {
+      alone.push_back(sharding);
+    }
+  }
+  add(Axis::sharding, never.empty(), names_of(never));
+  add(Axis::sharding, alone.empty(), names_of(alone) + " beside a pipeline");
+  add(Axis::recompute, offer.selective, "selective recomputation");
+  add(Axis::recompute, offer.layers, "recomputation of some layers");
+  return lacks;
+}
+
+}  // namespace orrery::plan
