@@ -80,8 +80,8 @@ if(ORRERY_CUDA)
   elseif(NOT ORRERY_CUDNN)
     orrery_leave_out("cuDNN attention (cuDNN is missing: own kernels are built)")
   else()
-    orrery_leave_out("cuDNN attention (own kernels are built: the headers of cudnn-frontend are missing; the \
-Python package nvidia-cudnn-frontend has them, ORRERY_CUDNN_FRONTEND_INCLUDE names their folder)")
+    orrery_leave_out("cuDNN attention (no headers of cudnn-frontend: own kernels are built. The Python package \
+nvidia-cudnn-frontend has them, ORRERY_CUDNN_FRONTEND_INCLUDE names their folder)")
   endif()
 endif()
 
