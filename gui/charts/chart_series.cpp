@@ -36,7 +36,8 @@ QPainterPath star_path(double radius) {
 // Marks differ in shape, so that they are told apart without colour.
 QCPScatterStyle mark_style(PlotMark mark, const QColor& color, const QColor& edge) {
   constexpr double kDisc = 8.0;
-  constexpr double kCross = 6.0;
+  constexpr double kCross = 5.0;
+  constexpr double kSquare = 8.0;
   constexpr double kDiamond = 11.0;
   constexpr double kStar = 9.0;
   constexpr double kAsItIs = 6.0;  // paths are drawn at size / 6
@@ -44,7 +45,10 @@ QCPScatterStyle mark_style(PlotMark mark, const QColor& color, const QColor& edg
   ground.setAlphaF(0.85F);
   switch (mark) {
     case PlotMark::cross:
-      return {QCPScatterStyle::ssCross, QPen(color, 1.4), Qt::NoBrush, kCross};
+      ground.setAlphaF(0.6F);
+      return {QCPScatterStyle::ssCross, QPen(ground, 1.2), Qt::NoBrush, kCross};
+    case PlotMark::square:
+      return {QCPScatterStyle::ssSquare, QPen(edge, 1.0), QBrush(ground), kSquare};
     case PlotMark::diamond:
       return {QCPScatterStyle::ssDiamond, QPen(edge, 1.0), QBrush(ground), kDiamond};
     case PlotMark::star:

@@ -250,6 +250,12 @@ void ChartView::fit() {
   } else if (plot_.x.logarithmic) {
     fit_logarithmic(keys);
   }
+  const auto points = [](const PlotSeries& one) { return one.kind == PlotSeries::Kind::points; };
+  if (plot_.x.categories.empty() && !plot_.x.logarithmic &&
+      std::any_of(plot_.series.begin(), plot_.series.end(), points)) {
+    const QCPRange range = keys->range();
+    keys->setRange(range.lower - range.size() * kAir, range.upper + range.size() * kAir);
+  }
   fit_values(plot_.horizontal ? xAxis : yAxis, false);
   if (second_ != nullptr) {
     fit_values(second_->axis(QCPAxis::atBottom), true);

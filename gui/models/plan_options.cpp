@@ -24,6 +24,29 @@ constexpr auto kFixed = "fixed";
 constexpr std::array<std::string_view, 6> kOfTheRun = {
     "gpu", "nodes", "global_batch", "interval", "spares", "spot_share"};
 
+// Where the last part of the key does not say enough, or is an abbreviation.
+struct Name {
+  std::string_view key;
+  const char* name;
+};
+
+constexpr Name kNames[] = {{"plan.constraints.memory_headroom", "free memory"},
+                           {"plan.constraints.tensor_within_nvlink", "tensor in NVLink"},
+                           {"plan.constraints.global_batch", "batch range"},
+                           {"plan.constraints.gpus_at_most", "GPUs at most"},
+                           {"plan.search.gpu", "GPU"},
+                           {"plan.search.interval", "checkpoint interval"},
+                           {"plan.gpu_hours", "price of a GPU-hour"}};
+
+QString name_of(std::string_view key) {
+  for (const Name& one : kNames) {
+    if (one.key == key) {
+      return one.name;
+    }
+  }
+  return spoken(key.substr(key.rfind('.') + 1));
+}
+
 PlanOption::Group group_of(std::string_view path) {
   if (path.starts_with("plan.constraints.")) {
     return PlanOption::Group::constraint;
@@ -105,7 +128,7 @@ std::vector<PlanOption> plan_options(const std::string& text) {
     PlanOption option;
     option.key = field.path;
     option.group = group_of(field.path);
-    option.name = spoken(std::string_view(field.path).substr(field.path.rfind('.') + 1));
+    option.name = name_of(field.path);
     option.tip = tip_of(field);
     option.stated = field.stated.has_value();
     for (const std::string& choice : field.choices) {

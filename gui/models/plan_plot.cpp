@@ -1,5 +1,6 @@
 #include "gui/models/plan_plot.hpp"
 
+#include <QStringList>
 #include <array>
 #include <utility>
 
@@ -10,7 +11,7 @@ namespace orrery::gui {
 
 namespace {
 
-enum Kind : std::size_t { line, other, behind, tie, best, kinds };
+enum Kind : std::size_t { line, other, now, behind, tie, best, kinds };
 
 struct Dress {
   const char* name;
@@ -18,8 +19,9 @@ struct Dress {
   int hue;
 };
 
-constexpr std::array<Dress, kinds> kDress = {{{"beaten by none", PlotMark::disc, 7},
+constexpr std::array<Dress, kinds> kDress = {{{"no other beats both", PlotMark::disc, 7},
                                               {"not ranked", PlotMark::cross, 7},
+                                              {"as it stands", PlotMark::square, 3},
                                               {"ranked", PlotMark::disc, 0},
                                               {"tie with the best", PlotMark::diamond, 1},
                                               {"best", PlotMark::star, 5}}};
@@ -42,20 +44,40 @@ Place place_of(const plan::Plan& plan, const plan::FrontPoint& point) {
     }
   }
   if (plan.current && plan.current->proposal.tag == point.proposal.tag) {
-    return {other, "the scenario as it stands"};
+    return {now, "the scenario as it stands"};
   }
   return {other, "not ranked"};
 }
 
+// Broken at commas, so that it has a place beside its point.
+QString narrow(const QString& words) {
+  constexpr qsizetype kWide = 42;
+  QString text;
+  qsizetype begin = 0;
+  for (const QString& part : words.split(", ")) {
+    if (!text.isEmpty()) {
+      const bool next = text.size() - begin + part.size() > kWide;
+      text += next ? ",\n" : ", ";
+      begin = next ? text.size() : begin;
+    }
+    text += part;
+  }
+  return text;
+}
+
 QString words_of(const plan::Front& front, const plan::FrontPoint& point, const Place& place) {
-  return QString("%1 %2, %3 %4: %5\n%6 GPUs, %7")
-      .arg(qt(front.x.title),
+  return QString("%1\n%2 %3, %4 %5\n%6")
+      .arg(place.words,
+           qt(front.x.title),
            shown(front.x.dimension, point.x),
            qt(front.y.title),
            shown(front.y.dimension, point.y),
-           place.words,
-           qt(format_integer(point.proposal.gpus)),
-           qt(point.proposal.words));
+           narrow(qt(format_integer(point.proposal.gpus) + " GPUs, " + point.proposal.words)));
+}
+
+QString capital(QString text) {
+  text[0] = text[0].toUpper();
+  return text;
 }
 
 }  // namespace
@@ -68,7 +90,8 @@ PlanPlot front_plot(const plan::Plan& plan, const plan::Front& front) {
   PlanPlot shown;
   Plot& plot = shown.plot;
   plot.name = front_name(front);
-  plot.title = front_name(front) + (front.simulated ? ": simulated plans, lower left is better"
+  plot.title =
+      capital(front_name(front)) + (front.simulated ? ": simulated plans, lower left is better"
                                                     : ": estimates, lower left is better");
   plot.x = {.label = qt(front.x.title), .dimension = front.x.dimension};
   plot.y = {.label = qt(front.y.title), .dimension = front.y.dimension};

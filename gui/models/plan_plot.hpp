@@ -7,6 +7,7 @@
 // best         | star     | the plan that is chosen
 // tie          | diamond  | ranked, and not told apart from the best
 // ranked       | disc     | ranked behind it
+// now          | square   | the scenario as it stands, where it is not ranked
 // others       | cross    | simulated or estimated, but not ranked
 // on the front | line     | through those that no other beats in both figures
 

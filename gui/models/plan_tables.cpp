@@ -27,19 +27,21 @@ Cell layout_cell(const plan::Proposal& proposal) {
   return {.text = qt(proposal.words), .tip = qt(proposal.words)};
 }
 
-// Metrics beside the figure by which plans are ranked.
+// Metrics beside the figure by which plans are ranked: those that a choice is about stand before
+// the layout, the others behind its reason.
 struct Column {
   MetricId metric;
   const char* head;
+  bool first;
 };
 
 std::vector<Column> columns_of(const plan::Plan& plan) {
-  constexpr Column kColumns[] = {{MetricId::step_time, "step"},
-                                 {MetricId::mfu, "MFU"},
-                                 {MetricId::finish_time, "finish"},
-                                 {MetricId::cost, "cost"},
-                                 {MetricId::energy, "energy"},
-                                 {MetricId::memory_headroom, "memory head room"}};
+  constexpr Column kColumns[] = {{MetricId::step_time, "step", true},
+                                 {MetricId::cost, "cost", true},
+                                 {MetricId::memory_headroom, "free memory", true},
+                                 {MetricId::finish_time, "finish", false},
+                                 {MetricId::mfu, "MFU", false},
+                                 {MetricId::energy, "energy", false}};
   const report::Evaluation& best = plan.finalists.front().evaluation;
   const auto ranked = plan::metric_of(best, plan.ranked_by);
   std::vector<Column> columns;
@@ -70,8 +72,9 @@ Cell spread_cell(const plan::Plan& plan, const Finalist& finalist) {
     return {.text = "does not vary", .tone = Tone::faint};
   }
   const Dimension dimension = report::info(*id).dimension;
-  return {.text = shown(dimension, value->trials->quantile(0.1)) + " to " +
-                  shown(dimension, value->trials->quantile(0.9))};
+  const QString low = shown(dimension, value->trials->quantile(0.1));
+  const QString high = shown(dimension, value->trials->quantile(0.9));
+  return {.text = low == high ? low : low + " to " + high};
 }
 
 Cell standing_cell(const Finalist& finalist) {
@@ -90,35 +93,80 @@ Cell standing_cell(const Finalist& finalist) {
   return cell;
 }
 
+Cell rank_cell(const plan::Plan& plan, std::optional<std::size_t> rank) {
+  if (rank) {
+    return {.text = QString::number(*rank), .order = static_cast<double>(*rank)};
+  }
+  return {.text = kNow,
+          .tip = "the scenario as it stands",
+          .order = static_cast<double>(plan.finalists.size() + 1)};
+}
+
+Cell behind_cell(const Finalist& finalist) {
+  if (!finalist.evaluation.feasible) {
+    return {};
+  }
+  return {.text = qt(plan::behind_words(finalist, kPlusMinus)),
+          .tip = finalist.paired ? "95 % interval of the difference, trial by trial" : "",
+          .order = finalist.behind.mean};
+}
+
 std::vector<Cell> ranking_row(const plan::Plan& plan,
                               const Finalist& finalist,
                               const std::vector<Column>& columns,
                               std::optional<std::size_t> rank) {
-  Cell behind{.text = qt(plan::behind_words(finalist, kPlusMinus)),
-              .tip = finalist.paired ? "95 % interval of the difference, trial by trial" : "",
-              .order = finalist.behind.mean};
-  std::vector<Cell> row = {
-      rank ? Cell{.text = QString::number(*rank), .order = static_cast<double>(*rank)}
-           : Cell{.text = kNow,
-                  .tip = "the scenario as it stands",
-                  .order = static_cast<double>(plan.finalists.size() + 1)},
-      standing_cell(finalist),
-      {.text = qt(plan::figure_words(plan, finalist.value)),
-       .order = finalist.value,
-       .tone = Tone::strong},
-      finalist.evaluation.feasible ? behind : Cell{},
-      spread_cell(plan, finalist)};
-  for (const Column& column : columns) {
-    row.push_back(metric_cell(finalist, column.metric));
+  std::vector<Cell> row = {rank_cell(plan, rank),
+                           standing_cell(finalist),
+                           {.text = qt(plan::figure_words(plan, finalist.value)),
+                            .order = finalist.value,
+                            .tone = Tone::strong},
+                           behind_cell(finalist)};
+  const auto add_metrics = [&](bool first) {
+    for (const Column& column : columns) {
+      if (column.first == first) {
+        row.push_back(metric_cell(finalist, column.metric));
+      }
+    }
+  };
+  add_metrics(true);
+  if (plan.ranked_by != plan::Objective::fewest_gpus) {
+    row.push_back({.text = qt(format_integer(finalist.proposal.gpus)),
+                   .order = static_cast<double>(finalist.proposal.gpus)});
   }
-  row.push_back({.text = qt(format_integer(finalist.proposal.gpus)),
-                 .order = static_cast<double>(finalist.proposal.gpus)});
   row.push_back(layout_cell(finalist.proposal));
   const QString why = finalist.evaluation.feasible || finalist.evaluation.reasons.empty()
                           ? qt(finalist.reason)
                           : qt(finalist.evaluation.reasons.front());
   row.push_back({.text = why, .tip = why});
+  row.push_back(spread_cell(plan, finalist));
+  add_metrics(false);
   return row;
+}
+
+// In the order of ranking_row().
+std::vector<QString> ranking_heads(const plan::Plan& plan, const std::vector<Column>& columns) {
+  const bool by_gpus = plan.ranked_by == plan::Objective::fewest_gpus;
+  std::vector<QString> heads = {
+      "rank",
+      "standing",
+      by_gpus ? QString("fewest GPUs") : spoken(plan::to_string(plan.ranked_by)),
+      "behind"};
+  const auto add_metrics = [&](bool first) {
+    for (const Column& column : columns) {
+      if (column.first == first) {
+        heads.emplace_back(column.head);
+      }
+    }
+  };
+  add_metrics(true);
+  if (!by_gpus) {
+    heads.emplace_back("GPUs");
+  }
+  for (const char* head : {"layout", "why it loses", "8 of 10 trials"}) {
+    heads.emplace_back(head);
+  }
+  add_metrics(false);
+  return heads;
 }
 
 bool ranked(const plan::Plan& plan, const plan::Proposal& proposal) {
@@ -131,6 +179,15 @@ QString paragraph(const QString& text) {
   return text.isEmpty() ? QString() : "<p>" + text.toHtmlEscaped() + "</p>";
 }
 
+QString beside_best(const Finalist& finalist) {
+  if (!finalist.evaluation.feasible) {
+    return "does not fit";
+  }
+  const QString behind = qt(plan::behind_words(finalist, kPlusMinus));
+  return behind +
+         (finalist.standing == plan::Standing::tie ? " with the best" : " against the best");
+}
+
 // The finalist, with the scenario as it stands among them.
 const Finalist* finalist_of(const plan::Plan& plan,
                             const plan::Proposal& proposal,
@@ -138,14 +195,13 @@ const Finalist* finalist_of(const plan::Plan& plan,
   for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
     const Finalist& one = plan.finalists[i];
     if (one.proposal.tag == proposal.tag) {
-      standing =
-          i == 0 ? QString("The best plan")
-                 : QString("Rank %1: %2").arg(i + 1).arg(qt(plan::behind_words(one, kPlusMinus)));
+      standing = i == 0 ? QString("The best plan")
+                        : QString("Rank %1: %2").arg(i + 1).arg(beside_best(one));
       return &one;
     }
   }
   if (plan.current && plan.current->proposal.tag == proposal.tag) {
-    standing = "The scenario as it stands: " + qt(plan::behind_words(*plan.current, kPlusMinus));
+    standing = "The scenario as it stands: " + beside_best(*plan.current);
     return &*plan.current;
   }
   standing = "Not among the ranked plans";
@@ -161,14 +217,7 @@ PlanTable ranking_table(const plan::Plan& plan) {
   }
   const std::vector<Column> columns = columns_of(plan);
   Table& table = ranking.table;
-  table.heads = {
-      "rank", "standing", spoken(plan::to_string(plan.ranked_by)), "behind", "8 of 10 trials"};
-  for (const Column& column : columns) {
-    table.heads.emplace_back(column.head);
-  }
-  for (const char* head : {"GPUs", "layout", "why it loses"}) {
-    table.heads.emplace_back(head);
-  }
+  table.heads = ranking_heads(plan, columns);
   for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
     table.rows.push_back(ranking_row(plan, plan.finalists[i], columns, i + 1));
     ranking.proposals.emplace_back(plan.finalists[i].proposal);
@@ -260,16 +309,18 @@ PlanHeadline plan_headline(const plan::Plan& plan) {
   }
   const Finalist& best = plan.finalists.front();
   headline.title = QString("%1: %2 GPUs, %3")
-                       .arg(qt(plan::figure_words(plan, best.value)),
+                       .arg(qt(plan::best_words(plan.ranked_by)),
                             qt(format_integer(best.proposal.gpus)),
                             qt(best.proposal.words));
+  headline.title[0] = headline.title[0].toUpper();
   QStringList figures;
   for (const std::string& line : plan::figure_lines(best)) {
     figures << qt(line);
   }
   const QString current = qt(plan::current_words(plan));
+  // How many plans were simulated stands above their ranking.
   headline.lines =
-      figures.join("; ") + (current.isEmpty() ? "" : "\n" + current) + "\n" + lines.join("; ");
+      figures.join("; ") + (current.isEmpty() ? "" : "\n" + current) + "\n" + lines.front();
   const QString tight = qt(plan::tight_memory_words(plan));
   if (!tight.isEmpty()) {
     headline.notes += (headline.notes.isEmpty() ? "" : "\n") + tight;
@@ -284,9 +335,11 @@ QString proposal_html(const plan::Plan& plan, const plan::Proposal& proposal) {
       "<b>" + standing.toHtmlEscaped() + "</b>" +
       paragraph(QString("%1 GPUs: %2").arg(qt(format_integer(proposal.gpus)), qt(proposal.words)));
   if (finalist != nullptr) {
+    QStringList figures;
     for (const std::string& line : plan::figure_lines(*finalist)) {
-      html += qt(line).toHtmlEscaped() + "<br>";
+      figures << qt(line).toHtmlEscaped();
     }
+    html += "<p>" + figures.join("<br>") + "</p>";
     if (!finalist->reason.empty()) {
       html += paragraph("Against the best: " + qt(finalist->reason));
     }

@@ -31,7 +31,7 @@ struct PlotAxis {
   bool logarithmic = false;
 };
 
-enum class PlotMark { disc, diamond, star, cross };
+enum class PlotMark { disc, diamond, square, star, cross };
 
 struct PlotSeries {
   enum class Kind { line, steps, points, band, bars };

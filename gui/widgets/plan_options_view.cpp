@@ -27,6 +27,11 @@ QString title_of(PlanOption::Group group) {
   return {};
 }
 
+// "fewest GPUs" for "fewest_gpus".
+QString in_words(const QString& name) {
+  return spoken(name.toStdString()).replace("gpus", "GPUs");
+}
+
 QString key_of(const QComboBox* box) {
   return box->currentData().toString();
 }
@@ -89,7 +94,7 @@ void PlanOptionsView::build(const std::vector<PlanOption>& options) {
       auto* box = new QComboBox(page_);
       box->addItem({}, QString());
       for (const QString& choice : option.choices) {
-        box->addItem(spoken(choice.toStdString()), choice);
+        box->addItem(in_words(choice), choice);
       }
       boxes_[option.key] = box;
       field = box;
@@ -113,7 +118,7 @@ void PlanOptionsView::add_trade_off() {
   trade_x_->addItem("as they fit", QString());
   for (const std::string_view figure : plan::kFrontFigures) {
     for (QComboBox* box : {trade_x_, trade_y_}) {
-      box->addItem(spoken(figure), qt(figure));
+      box->addItem(in_words(qt(figure)), qt(figure));
     }
   }
   trade_x_->setAccessibleName("Trade-off across");
@@ -140,9 +145,8 @@ void PlanOptionsView::refresh(const PlanOption& option) {
     line->second->setPlaceholderText(option.without);
     line->second->setToolTip(option.tip);
   } else if (const auto box = boxes_.find(option.key); box != boxes_.end()) {
-    box->second->setItemText(0,
-                             spoken(option.without.toStdString()) +
-                                 (option.stated ? " (of the scenario)" : " (default)"));
+    box->second->setItemText(
+        0, in_words(option.without) + (option.stated ? " (scenario)" : " (default)"));
     box->second->setToolTip(option.tip);
   }
 }

@@ -12,6 +12,7 @@
 #include <QTabWidget>
 #include <QTextBrowser>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <utility>
 
 #include "gui/charts/chart_view.hpp"
@@ -20,6 +21,33 @@
 #include "sim/plan/plan_words.hpp"
 
 namespace orrery::gui {
+
+namespace {
+
+QString ranking_caption(const plan::Plan& plan) {
+  const std::vector<std::string> lines = plan::search_lines(plan);
+  QString caption;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    caption += qt(lines[i]) + ". ";
+  }
+  return caption + "Return or a double click opens a plan as a scenario.";
+}
+
+// Layouts and reasons are long, and said in full beside the scatter: both are begun in the table.
+void narrow_words(AnswerTable& view) {
+  constexpr int kLayout = 290;
+  constexpr int kReason = 330;
+  const std::vector<QString>& heads = view.table().heads;
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const int column = static_cast<int>(i);
+    if (heads[i] == "layout" || heads[i] == "why it loses") {
+      const int widest = heads[i] == "layout" ? kLayout : kReason;
+      view.setColumnWidth(column, std::min(view.columnWidth(column), widest));
+    }
+  }
+}
+
+}  // namespace
 
 PlanResultView::PlanResultView(QWidget* parent) : QWidget(parent) {
   title_ = new QLabel(this);
@@ -147,12 +175,7 @@ void PlanResultView::show_plan(const PlanPtr& outcome) {
     fronts_->addItem(front_name(front));
   }
   fronts_->setEnabled(fronts_->count() > 1);
-  fill(ranking,
-       ranking_table(plan),
-       plan.trials > 0 && plan.simulated_all && plan.searched_all
-           ? "All plans met the same failures: differences are judged trial by trial (± 95 %). "
-             "Return or a double click opens a plan as a scenario."
-           : "Return or a double click opens a plan as a scenario.");
+  fill(ranking, ranking_table(plan), ranking_caption(plan));
   fill(nearly,
        neighbours_table(plan),
        plan.neighbours.empty() ? "Nothing faster fails for want of memory alone."
@@ -165,6 +188,8 @@ void PlanResultView::show_plan(const PlanPtr& outcome) {
   tabs_->setCurrentIndex(headline.found ? static_cast<int>(ranking) : static_cast<int>(nearly));
   if (headline.found) {
     choose(plan.finalists.front().proposal);
+    // The mark says what it is on the side that has room, which is known once the chart has a size.
+    QMetaObject::invokeMethod(this, &PlanResultView::mark_chosen, Qt::QueuedConnection);
   } else {
     details_->setPlainText("No plan is chosen.");
     set_opening(false);
@@ -176,6 +201,7 @@ void PlanResultView::fill(Part part, PlanTable filled, const QString& caption) {
   tables_[part].data = std::move(filled);
   tables_[part].caption->setText(caption);
   tables_[part].view->set(tables_[part].data.table);
+  narrow_words(*tables_[part].view);
 }
 
 const plan::Front* PlanResultView::front() const {
@@ -213,10 +239,15 @@ void PlanResultView::choose(const plan::Proposal& proposal) {
     }
     shown.view->mark_row(found);
   }
-  const plan::Front* drawn = front();
-  chart_->read_point(drawn != nullptr ? point_of(plot_, *drawn, proposal.tag) : std::nullopt);
+  mark_chosen();
   details_->setHtml(proposal_html(*outcome_->plan, proposal));
   set_opening(false);
+}
+
+void PlanResultView::mark_chosen() {
+  const plan::Front* drawn = front();
+  chart_->read_point(drawn != nullptr && chosen_ ? point_of(plot_, *drawn, chosen_->tag)
+                                                 : std::nullopt);
 }
 
 void PlanResultView::choose_row(Part part, int row) {

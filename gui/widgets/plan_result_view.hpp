@@ -76,6 +76,7 @@ class PlanResultView : public QWidget {
   void build_tables();
   void show_front();
   void fill(Part part, PlanTable filled, const QString& caption);
+  void mark_chosen();
   void choose_row(Part part, int row);
   void choose_point(PlotPoint point);
   void open(bool compare);

@@ -92,16 +92,19 @@ TEST_F(Plans, RankingHasTheFiguresOfTheCommandLine) {
       {"MFU", report::MetricId::mfu},
       {"finish", report::MetricId::finish_time},
       {"cost", report::MetricId::cost},
-      {"memory head room", report::MetricId::memory_headroom}};
+      {"free memory", report::MetricId::memory_headroom}};
   std::size_t compared = 0;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     const auto& row = ranking.table.rows[i];
     EXPECT_EQ(row[1].text.toStdString(), finalists[i].at("standing").get<std::string>());
     EXPECT_EQ(row[2].order, finalists[i].at("value").get<double>());
     EXPECT_EQ(row[3].order, finalists[i].at("behind").at("mean").get<double>());
-    EXPECT_EQ(row.back().text.toStdString(), finalists[i].at("reason").get<std::string>());
     for (std::size_t column = 0; column < row.size(); ++column) {
-      const auto metric = metrics.find(ranking.table.heads[column]);
+      const QString& head = ranking.table.heads[column];
+      if (head == "why it loses") {
+        EXPECT_EQ(row[column].text.toStdString(), finalists[i].at("reason").get<std::string>());
+      }
+      const auto metric = metrics.find(head);
       if (metric != metrics.end()) {
         const std::string key(report::info(metric->second).json_key);
         EXPECT_EQ(row[column].order, finalists[i].at("metrics").at(key).at("value").get<double>())
@@ -147,7 +150,8 @@ TEST_F(Plans, ScatterTellsItsPointsApartByShape) {
         const plan::FrontPoint& point = front.points[shown.points[s][i]];
         EXPECT_EQ(series.x[i], point.x);
         EXPECT_EQ(series.y[i], point.y);
-        EXPECT_TRUE(series.names[i].contains(qt(point.proposal.words)));
+        EXPECT_TRUE(
+            QString(series.names[i]).replace(",\n", ", ").contains(qt(point.proposal.words)));
       }
     }
     EXPECT_EQ(marks, front.points.size());
