@@ -19,9 +19,10 @@ namespace {
 
 constexpr int kExportWidth = 1000;
 constexpr int kExportHeight = 620;
-constexpr double kAir = 0.06;           // of the range, around the data
-constexpr double kRoomForWords = 0.4;   // the same, where words follow the bars
-constexpr double kRoomForMarker = 0.1;  // and above a line with its label
+constexpr double kAir = 0.06;            // of the range, around the data
+constexpr double kRoomForWords = 0.4;    // the same, where words follow the bars
+constexpr double kRoomInPanel = 0.65;    // where two panels share the width
+constexpr double kRoomForMarker = 0.17;  // and above a line with its label
 
 void fit_logarithmic(QCPAxis* axis) {
   constexpr double kFactor = 1.5;
@@ -103,7 +104,7 @@ void ChartView::prepare_axes() {
     names->setTickLabels(false);
     names->setLabel({});
     prepare_axis(second_->axis(QCPAxis::atBottom), *plot_.second);
-    constexpr int kFewTicks = 3;
+    constexpr int kFewTicks = 2;
     second_->axis(QCPAxis::atBottom)->ticker()->setTickCount(kFewTicks);
     xAxis->ticker()->setTickCount(kFewTicks);
   }
@@ -161,8 +162,10 @@ void ChartView::shape_legend(const QSize& whole) {
   const int air = margins.left() + margins.right();
   const int columns = std::max((whole.width() - 2 * air) / (item + legend->columnSpacing()), 1);
   const int rows = (items + columns - 1) / columns;
-  const double below = rows * (metrics.height() + kBelowWords + legend->rowSpacing()) + air;
-  const bool beside = (item + air) * whole.height() < below * whole.width();
+  const int line = metrics.height() + kBelowWords + legend->rowSpacing();
+  const double below = rows * line + air;
+  const bool fits = (items + 2) * line < whole.height();  // with the title
+  const bool beside = fits && (item + air) * whole.height() < below * whole.width();
   place_legend(beside ? LegendPlace::beside : LegendPlace::below);
   legend->setWrap(beside ? 0 : columns);
   legend->setFillOrder(beside ? QCPLayoutGrid::foRowsFirst : QCPLayoutGrid::foColumnsFirst, true);
@@ -272,7 +275,7 @@ void ChartView::fit_values(QCPAxis* values, bool second) {
     written = written || (series.written && series.low.empty() && series.second == second);
   }
   QCPRange range = values->range();
-  double air = written ? kRoomForWords : kAir;
+  double air = written ? (plot_.second ? kRoomInPanel : kRoomForWords) : kAir;
   for (const PlotMarker& marker : plot_.markers) {
     if (!marker.on_x && !second) {
       range.expand(marker.at);

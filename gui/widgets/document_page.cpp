@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QShortcut>
 #include <QTabWidget>
 #include <QVBoxLayout>
@@ -32,7 +33,13 @@ DocumentPage::DocumentPage(ScenarioDocument* document, QWidget* parent)
   sides_->addTab(editor_, "Text");
   sides_->addTab(form_, "Form");
   plan_ = new PlanPanel(document, this);
-  sides_->addTab(plan_, "Plan");
+  // Wider than the text has to be: it scrolls rather than take the room of the answer.
+  auto* scrolled = new QScrollArea(this);
+  scrolled->setWidgetResizable(true);
+  scrolled->setFrameShape(QFrame::NoFrame);
+  scrolled->setWidget(plan_);
+  plan_side_ = scrolled;
+  sides_->addTab(plan_side_, "Plan");
   find_bar_ = new QWidget(this);
   disk_bar_ = new QWidget(this);
   build_find_bar(find_bar_);
@@ -221,12 +228,12 @@ void DocumentPage::show_form(bool form) {
 }
 
 void DocumentPage::show_plan() {
-  sides_->setCurrentWidget(plan_);
+  sides_->setCurrentWidget(plan_side_);
   plan_->setFocus();
 }
 
 bool DocumentPage::plan_shown() const {
-  return sides_->currentWidget() == plan_;
+  return sides_->currentWidget() == plan_side_;
 }
 
 bool DocumentPage::form_shown() const {

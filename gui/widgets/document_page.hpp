@@ -109,6 +109,7 @@ class DocumentPage : public QWidget {
   CodeEditor* editor_;
   FormView* form_;
   PlanPanel* plan_;
+  QWidget* plan_side_;  // holds it
   QWidget* find_bar_;
   QLineEdit* find_text_;
   QWidget* disk_bar_;
