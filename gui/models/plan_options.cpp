@@ -30,7 +30,8 @@ struct Name {
   const char* name;
 };
 
-constexpr Name kNames[] = {{"plan.constraints.memory_headroom", "free memory"},
+constexpr Name kNames[] = {{"plan.any_stack", "beyond the stack"},
+                           {"plan.constraints.memory_headroom", "free memory"},
                            {"plan.constraints.tensor_within_nvlink", "tensor in NVLink"},
                            {"plan.constraints.global_batch", "batch range"},
                            {"plan.constraints.gpus_at_most", "GPUs at most"},

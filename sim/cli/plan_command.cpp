@@ -190,7 +190,7 @@ void add_command_line(const PlanOptions& options, plan::PlanSpec& spec) {
     constraints.most_gpus = options.gpus_at_most;
   }
   constraints.tensor_within_nvlink |= options.tensor_within_nvlink;
-  spec.any_stack = options.any_stack;
+  spec.any_stack |= options.any_stack;
 }
 
 enum class Form { text, csv, json };

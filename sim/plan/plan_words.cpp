@@ -104,9 +104,10 @@ std::vector<std::string> search_lines(const Plan& plan) {
   std::vector<std::string> lines = {fmt::format(
       "{} layouts on {}: {}", format_integer(plan.counts.layouts), plan.gpu, fate_of(plan.counts))};
   if (!plan.not_offered.what.empty()) {
-    lines.push_back(fmt::format("not offered by {}: {} (--any-stack to include)",
-                                plan.not_offered.stack,
-                                fmt::join(plan.not_offered.what, "; ")));
+    lines.push_back(
+        fmt::format("not offered by {}: {} (--any-stack or plan.any_stack includes them)",
+                    plan.not_offered.stack,
+                    fmt::join(plan.not_offered.what, "; ")));
   }
   if (plan.simulated > 0) {
     lines.push_back(plan.trials > 0

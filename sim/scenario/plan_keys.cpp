@@ -237,6 +237,14 @@ void add_goal(std::vector<Key>& keys) {
        .example = "16"},
       yaml::between<std::int64_t>(1, 1000),
       [](Draft& draft, const std::int64_t& value) { spec_of(draft).finalists = value; }));
+  keys.push_back(value_key<kind::Boolean>(
+      {.path = "plan.any_stack",
+       .fallback = "false",
+       .meaning = "Search schedules, sharding and recomputation, too, that the training stack does "
+                  "not offer.",
+       .example = "true"},
+      {},
+      [](Draft& draft, const bool& value) { spec_of(draft).any_stack = value; }));
   constexpr double kLargestTie = 0.5;
   keys.push_back(value_key<kind::Fraction>(
       {.path = "plan.tie",

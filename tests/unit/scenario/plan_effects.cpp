@@ -56,6 +56,7 @@ void dump_plan(Lines& lines, const plan::PlanSpec& spec) {
   lines.add("plan.objective", spec.objective);
   lines.add("plan.deadline", spec.deadline);
   lines.add("plan.finalists", spec.finalists);
+  lines.add("plan.any_stack", spec.any_stack);
   lines.add("plan.tie", spec.tie);
   lines.add("plan.memory_headroom", spec.constraints.memory_headroom);
   lines.add("plan.tensor_within_nvlink", spec.constraints.tensor_within_nvlink);
@@ -75,6 +76,7 @@ const std::vector<Effect>& plan_effects() {
         {"plan.objective", "cost", "plan.objective = #2", kPlan},
         {"plan.deadline", "60d", "plan.deadline = 5184000 s", kPlan},
         {"plan.finalists", "3", "plan.finalists = 3", {{"plan.objective", "cost"}}},
+        {"plan.any_stack", "true", "plan.any_stack = true", kPlan},
         {"plan.tie", "2%", "plan.tie = 0.02", kPlan},
         {"plan.constraints.memory_headroom", "4GiB", "plan.memory_headroom = 4294967296 B", kPlan},
         {"plan.constraints.tensor_within_nvlink",
