@@ -128,6 +128,7 @@ std::vector<ShippedScenario> shipped_scenarios() {
     }
   }
   std::vector<ShippedScenario> list;
+  list.reserve(found.size());
   for (auto& [name, scenario] : found) {
     list.push_back(std::move(scenario));
   }

@@ -10,7 +10,6 @@ namespace orrery::plan {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using report::MetricId;
 
 template <typename T>
 Json or_null(const std::optional<T>& value) {

@@ -94,7 +94,7 @@ void add_traits(const std::vector<const Proposal*>& proposals, sweep::TextTable&
 std::vector<std::string> table_lines(const sweep::TextTable& table, const TextPage& page) {
   sweep::TextTable narrow = table;
   while (true) {
-    const auto lines = lines_of(sweep::to_text(narrow, page));
+    auto lines = lines_of(sweep::to_text(narrow, page));
     const bool fits = std::all_of(lines.begin(), lines.end(), [](const std::string& line) {
       return report::text_columns(line) + report::kPageIndent <= report::kPageWidth;
     });

@@ -116,7 +116,7 @@ class Searcher {
   }
 
   // Families that compete in step time alone: same GPUs, same batch.
-  std::map<std::tuple<int, int, int>, std::vector<Family>> groups() const {
+  [[nodiscard]] std::map<std::tuple<int, int, int>, std::vector<Family>> groups() const {
     std::map<std::tuple<int, int, int>, std::vector<Family>> groups;
     for (const Family& family : families_) {
       const Candidate& candidate = candidates_[family.first];
@@ -191,6 +191,7 @@ class Searcher {
       return a.first < b.first;  // what shares passes stands together
     });
     std::vector<std::size_t> sizes;
+    sizes.reserve(block.size());
     for (const Family& family : block) {
       sizes.push_back(static_cast<std::size_t>(family.size()));
     }
@@ -330,6 +331,7 @@ class Searcher {
       return a.index < b.index;
     });
     std::vector<Ranked> ranked;
+    ranked.reserve(list.size());
     for (Estimated& one : list) {
       ranked.push_back(std::move(one.ranked));
     }

@@ -26,7 +26,7 @@ void SharedWork::agree(const std::string& identity) const {
 std::vector<std::size_t> SharedWork::part(const Cut& cut, int process) const {
   std::vector<std::size_t> items;
   const auto processes = static_cast<std::size_t>(options_.team.processes);
-  for (std::size_t chunk = static_cast<std::size_t>(process); chunk * cut.grain < cut.items;
+  for (auto chunk = static_cast<std::size_t>(process); chunk * cut.grain < cut.items;
        chunk += processes) {
     const std::size_t end = std::min(cut.items, (chunk + 1) * cut.grain);
     for (std::size_t item = chunk * cut.grain; item < end; ++item) {

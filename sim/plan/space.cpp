@@ -14,7 +14,6 @@ namespace orrery::plan {
 
 namespace {
 
-using layout::Sharding;
 using schedule::ScheduleKind;
 
 constexpr std::array<std::string_view, 5> kShardingNames = {
@@ -283,9 +282,9 @@ class Walk {
     // Values that follow from others are made for each combination.
     AxisValues& values = scratch_[axis];
     rules_.values(static_cast<Axis>(axis), candidate_, values);
-    for (std::size_t i = 0; i < values.size(); ++i) {
+    for (const auto value : values) {
       const Candidate before = candidate_;
-      if (rules_.set(static_cast<Axis>(axis), values[i], candidate_)) {
+      if (rules_.set(static_cast<Axis>(axis), value, candidate_)) {
         descend(axis + 1);
       }
       candidate_ = before;

@@ -187,13 +187,13 @@ std::string offload_text(const step::OffloadSpec& spec) {
   }
   std::vector<std::string_view> words;
   if (spec.optimizer == OffloadTarget::cpu) {
-    words.push_back("optimizer");
+    words.emplace_back("optimizer");
   }
   if (spec.parameters == OffloadTarget::cpu) {
-    words.push_back("parameters");
+    words.emplace_back("parameters");
   }
   if (spec.activations == 1.0) {
-    words.push_back("activations");
+    words.emplace_back("activations");
   }
   const bool sayable = spec.optimizer != OffloadTarget::nvme &&
                        spec.parameters != OffloadTarget::nvme &&
