@@ -15,7 +15,7 @@
 #include "gui/models/evaluation_plots.hpp"
 #include "gui/models/operation_plots.hpp"
 #include "gui/models/text.hpp"
-#include "gui/widgets/table_view.hpp"
+#include "gui/widgets/save_chart.hpp"
 
 namespace orrery::gui {
 
@@ -192,11 +192,7 @@ void ChartsPanel::show_answer(const AnswerPtr& outcome) {
 }
 
 void ChartsPanel::save_chart() {
-  save_with_dialog(this,
-                   "Save chart",
-                   chart_->plot().name,
-                   "PNG image (*.png);;SVG drawing (*.svg);;PDF page (*.pdf);;CSV table (*.csv)",
-                   [this](const QString& path) { return chart_->save(path); });
+  save_chart_with_dialog(this, *chart_);
 }
 
 }  // namespace orrery::gui

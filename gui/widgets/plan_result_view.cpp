@@ -17,6 +17,7 @@
 
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/text.hpp"
+#include "gui/widgets/save_chart.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "sim/plan/plan_words.hpp"
 
@@ -325,11 +326,7 @@ void PlanResultView::save_plan() {
 }
 
 void PlanResultView::save_chart() {
-  save_with_dialog(this,
-                   "Save chart",
-                   chart_->plot().name,
-                   "PNG image (*.png);;SVG drawing (*.svg);;PDF page (*.pdf);;CSV table (*.csv)",
-                   [this](const QString& path) { return chart_->save(path); });
+  save_chart_with_dialog(this, *chart_);
 }
 
 }  // namespace orrery::gui

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
+#include "sim/layout/sharding_names.hpp"
 #include "sim/schedule/schedule.hpp"
 
 namespace orrery::plan {
@@ -15,13 +15,6 @@ namespace {
 using layout::Sharding;
 using scenario::Scenario;
 using step::OffloadTarget;
-
-constexpr std::array<std::string_view, 5> kShardingNames = {
-    "none", "zero1", "zero2", "zero3", "hsdp"};
-
-std::string_view name_of(Sharding sharding) {
-  return kShardingNames[static_cast<std::size_t>(sharding)];
-}
 
 std::string_view name_of(OffloadTarget target) {
   switch (target) {

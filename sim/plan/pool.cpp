@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "sim/layout/sharding_names.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/yaml/kinds.hpp"
 
@@ -13,15 +14,12 @@ namespace orrery::plan {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kShardingNames = {
-    "none", "zero1", "zero2", "zero3", "hsdp"};
-
 // Kept per cluster: enough for fronts and for the check of stability.
 constexpr std::int64_t kKept = 256;
 constexpr std::int64_t kMisses = 16;
 
 std::string sharding_name(const Candidate& candidate) {
-  return std::string(kShardingNames[static_cast<std::size_t>(candidate.sharding)]);
+  return std::string(name_of(candidate.sharding));
 }
 
 // Sharded over a part of the ranks that could share.

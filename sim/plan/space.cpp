@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/layout/sharding_names.hpp"
 #include "sim/plan/rules.hpp"
 
 namespace orrery::plan {
@@ -15,9 +16,6 @@ namespace orrery::plan {
 namespace {
 
 using schedule::ScheduleKind;
-
-constexpr std::array<std::string_view, 5> kShardingNames = {
-    "none", "zero1", "zero2", "zero3", "hsdp"};
 
 AxisValues divisors(std::int64_t value, std::int64_t most) {
   AxisValues found;
@@ -228,7 +226,7 @@ class Values {
       case Axis::schedule:
         return index_of(schedule::kScheduleNames, text);
       case Axis::sharding:
-        return index_of(kShardingNames, text);
+        return index_of(layout::kShardingNames, text);
       case Axis::sequence_parallel:
         return index_of(std::array<std::string_view, 2>{"false", "true"}, text);
       default:
@@ -247,7 +245,7 @@ class Values {
       case Axis::schedule:
         return fmt::format("{}", fmt::join(schedule::kScheduleNames, ", "));
       case Axis::sharding:
-        return fmt::format("{}", fmt::join(kShardingNames, ", "));
+        return fmt::format("{}", fmt::join(layout::kShardingNames, ", "));
       case Axis::sequence_parallel:
         return "true, false";
       default:

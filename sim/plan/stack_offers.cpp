@@ -5,19 +5,14 @@
 #include <array>
 #include <utility>
 
+#include "sim/layout/sharding_names.hpp"
+
 namespace orrery::plan {
 
 namespace {
 
 using layout::Sharding;
 using schedule::ScheduleKind;
-
-constexpr std::array<std::string_view, 5> kShardingNames = {
-    "none", "zero1", "zero2", "zero3", "hsdp"};
-
-std::string_view name_of(Sharding sharding) {
-  return kShardingNames[static_cast<std::size_t>(sharding)];
-}
 
 constexpr std::array<StackOffer, 11> kOffers = {{
     {.stack = "megatron-lm",
@@ -133,7 +128,7 @@ std::vector<std::string> lacks_of(const StackOffer& offer, const PlanSpec& spec)
   add(Axis::schedule, offer.chunks || !offer.pipeline, "interleaved schedules");
   std::vector<Sharding> never;
   std::vector<Sharding> alone;
-  for (std::size_t i = 0; i < kShardingNames.size(); ++i) {
+  for (std::size_t i = 0; i < layout::kShardingNames.size(); ++i) {
     const auto sharding = static_cast<Sharding>(i);
     if (!offer.offers(sharding, false)) {
       never.push_back(sharding);

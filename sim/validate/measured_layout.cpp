@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/base/check.hpp"
+#include "sim/layout/sharding_names.hpp"
 #include "sim/validate/row_mapping.hpp"
 #include "sim/validate/run_tables.hpp"
 
@@ -121,11 +122,10 @@ void map_sharding(const DataRow& row, Mapping& mapping) {
     spec.sharding = usual_sharding(stack);
   }
   if (!stated || spec.sharding != *stated) {
-    constexpr std::array<std::string_view, 5> kNames = {"none", "zero1", "zero2", "zero3", "hsdp"};
     mapping.note(fmt::format("sharding{}{} as its stack has it: {}",
                              name.empty() ? "" : " ",
                              name,
-                             kNames[static_cast<std::size_t>(spec.sharding)]));
+                             name_of(spec.sharding)));
   }
   spec.shard_group = layout.integer("shard_group");
   const std::int64_t replicas = spec.data.value_or(1) * spec.context;
