@@ -28,12 +28,24 @@ using step::OperationStream;
 using step::PlacedOperation;
 using step::StepCategory;
 
-Category category_of_kernel(const Operation& operation, TaskKind task) {
+bool is_drawn(const Operation& operation) {
+  return operation.kind != OperationKind::wait && operation.kind != OperationKind::slowdown;
+}
+
+// Nothing in a combined step waits for its weight gradients.
+bool is_beside(const PlacedOperation& placed, const Operation& operation) {
+  return placed.pass == step::PartPass::backward && operation.name.ends_with("wgrad");
+}
+
+Category category_of_kernel(const Operation& operation, step::PartPass pass, TaskKind task) {
   if (operation.name.ends_with("wgrad")) {
     return Category::weight_gradient;
   }
   if (operation.name.ends_with("dgrad") || operation.name.ends_with("backward")) {
     return Category::input_gradient;
+  }
+  if (pass == step::PartPass::forward) {
+    return Category::forward;
   }
   switch (task) {
     case TaskKind::forward:
@@ -47,7 +59,7 @@ Category category_of_kernel(const Operation& operation, TaskKind task) {
   }
 }
 
-Category category_of(const Operation& operation, StepCategory booked, TaskKind task) {
+Category category_of(const Operation& operation, const PlacedOperation& placed, TaskKind task) {
   switch (operation.stream) {
     case OperationStream::tensor:
       return Category::tensor;
@@ -66,11 +78,12 @@ Category category_of(const Operation& operation, StepCategory booked, TaskKind t
     default:
       break;
   }
-  if (booked == StepCategory::recompute) {
+  if (placed.category == StepCategory::recompute) {
     return Category::recompute;
   }
-  return booked == StepCategory::optimizer ? Category::optimizer
-                                           : category_of_kernel(operation, task);
+  return placed.category == StepCategory::optimizer
+             ? Category::optimizer
+             : category_of_kernel(operation, placed.pass, task);
 }
 
 constexpr std::uint64_t kMostWithFlows =
@@ -85,6 +98,12 @@ struct StageRows {
 struct Ends {
   std::optional<PendingSlice> first;
   std::optional<PendingSlice> last;
+};
+
+// One pass of a task on its way through kernels and collectives.
+struct Chain {
+  std::optional<PendingSlice> last;    // kernel
+  std::optional<PendingSlice> waited;  // the latest collective that what follows waits for
 };
 
 class OperationLevel {
@@ -106,7 +125,8 @@ class OperationLevel {
   void add_slowest(std::size_t slice);
   void add_messages();
   void add_link(std::size_t device, RowId stage);
-  NameId name_of(const PlacedOperation& placed, std::uint32_t kind);
+  NameId name_of(std::uint32_t kind, std::size_t at);
+  void connect(Chain& chain, const PlacedOperation& placed, PendingSlice place);
 
   const report::Evaluation& evaluation_;
   const step::OperationTimeline& timeline_;
@@ -115,8 +135,8 @@ class OperationLevel {
   std::map<std::uint32_t, double> runs_of_;
   std::vector<std::array<bool, step::kOperationStreams>> used_;  // by device
   std::vector<StageRows> stages_;
-  std::vector<Ends> ends_;  // by slice of the step
-  std::unordered_map<std::uint64_t, NameId> names_;
+  std::vector<Ends> ends_;                           // by slice of the step
+  std::unordered_map<std::uint64_t, NameId> names_;  // by kind of task and place in it
   std::uint64_t expected_ = 0;
   std::uint64_t left_out_ = 0;
   std::int64_t kernel_time_ = 0;
@@ -137,7 +157,7 @@ void OperationLevel::find_streams() {
     expected_ += placed_[timeline_.runs[i].kind].size();
     for (const PlacedOperation& placed : placed_[timeline_.runs[i].kind]) {
       const Operation& operation = timeline_.operations[placed.operation];
-      if (operation.kind != OperationKind::wait) {
+      if (is_drawn(operation)) {
         used_[device][static_cast<std::size_t>(operation.stream)] = true;
       }
     }
@@ -193,21 +213,18 @@ void OperationLevel::add_stage(std::size_t device) {
   add_link(device, stage);
 }
 
-NameId OperationLevel::name_of(const PlacedOperation& placed, std::uint32_t kind) {
-  const auto layer = static_cast<std::uint32_t>(placed.layer);
-  const std::uint64_t key = static_cast<std::uint64_t>(placed.operation) << 32U | layer;
+NameId OperationLevel::name_of(std::uint32_t kind, std::size_t at) {
+  const std::uint64_t key = static_cast<std::uint64_t>(kind) << 32U | at;
   const auto known = names_.find(key);
   if (known != names_.end()) {
     return known->second;
   }
-  const NameId name = builder_.name(step::full_name(timeline_, placed));
+  const PlacedOperation& placed = placed_[kind][at];
+  const auto lines =
+      report::operation_lines(timeline_, placed, runs_of_[kind], evaluation_.step.step_time);
+  const NameId name =
+      builder_.name(step::full_name(timeline_, placed), fmt::format("{}", fmt::join(lines, "\n")));
   names_.emplace(key, name);
-  builder_.note(
-      name,
-      fmt::format("{}",
-                  fmt::join(report::operation_lines(
-                                timeline_, placed, runs_of_[kind], evaluation_.step.step_time),
-                            "\n")));
   return name;
 }
 
@@ -226,35 +243,49 @@ void OperationLevel::add_slowest(std::size_t index) {
                {slice.start.ns, slice.end.ns, name, Category::kernel, true});
 }
 
+// A collective begins after the last kernel of its pass; what compute waits for is over when the
+// next one begins.
+void OperationLevel::connect(Chain& chain, const PlacedOperation& placed, PendingSlice place) {
+  const Operation& operation = timeline_.operations[placed.operation];
+  if (operation.kind == OperationKind::collective) {
+    if (chain.last) {
+      builder_.flow(*chain.last, place, FlowKind::collective);
+    }
+    const bool to_its_end =
+        placed.booked > SimTime{} && placed.booked == placed.end - placed.booked_from;
+    chain.waited = to_its_end ? std::optional(place) : std::nullopt;
+  } else if (operation.stream == OperationStream::compute && !is_beside(placed, operation)) {
+    if (chain.waited) {
+      builder_.flow(*chain.waited, place, FlowKind::collective);
+      chain.waited.reset();
+    }
+    chain.last = place;
+  }
+}
+
 void OperationLevel::add_task(std::size_t index) {
   const step::Slice& slice = evaluation_.step.slices[index];
   const std::uint32_t kind = timeline_.runs[index].kind;
   const StageRows& rows = stages_[static_cast<std::size_t>(slice.task.device)];
   const bool with_flows = expected_ < kMostWithFlows;
-  std::optional<PendingSlice> waited;  // the latest collective that what follows waits for
-  for (const PlacedOperation& placed : placed_[kind]) {
+  std::array<Chain, 2> chains;  // of the two passes of a combined step, or one
+  for (std::size_t i = 0; i < placed_[kind].size(); ++i) {
+    const PlacedOperation& placed = placed_[kind][i];
     const Operation& operation = timeline_.operations[placed.operation];
-    if (operation.kind == OperationKind::wait) {
+    if (!is_drawn(operation)) {
       continue;
     }
     const PendingSlice place =
         builder_.add(rows.streams[static_cast<std::size_t>(operation.stream)],
                      {(slice.start + placed.start).ns,
                       (slice.start + placed.end).ns,
-                      name_of(placed, kind),
-                      category_of(operation, placed.category, slice.task.kind)});
-    Ends& ends = ends_[index];
-    if (operation.kind == OperationKind::collective && with_flows) {
-      if (ends.last) {
-        builder_.flow(*ends.last, place, FlowKind::collective);
-      }
-      waited =
-          placed.booked == placed.end - placed.booked_from ? std::optional(place) : std::nullopt;
-    } else if (operation.stream == OperationStream::compute) {
-      if (waited) {
-        builder_.flow(*waited, place, FlowKind::collective);
-        waited.reset();
-      }
+                      name_of(kind, i),
+                      category_of(operation, placed, slice.task.kind)});
+    if (with_flows) {
+      connect(chains[placed.pass == step::PartPass::backward ? 1 : 0], placed, place);
+    }
+    if (operation.stream == OperationStream::compute) {
+      Ends& ends = ends_[index];
       ends.first = ends.first.value_or(place);
       ends.last = place;
       kernel_time_ += placed.booked.ns;

@@ -24,8 +24,16 @@ using step::Slice;
 constexpr std::int64_t kLanesPerStream = 100;
 constexpr std::int64_t kWaitingThread = kLanesPerStream * 10;
 
-constexpr std::array<std::string_view, 9> kKindNames = {
-    "gemm", "attention", "memory", "collective", "message", "update", "launch", "copy", "wait"};
+constexpr std::array<std::string_view, 10> kKindNames = {"gemm",
+                                                         "attention",
+                                                         "memory",
+                                                         "collective",
+                                                         "message",
+                                                         "update",
+                                                         "launch",
+                                                         "copy",
+                                                         "wait",
+                                                         "slowdown"};
 
 // A slice beside compute, before it has a lane.
 struct Beside {
@@ -34,6 +42,7 @@ struct Beside {
   std::string name;
   std::uint32_t operation = 0;
   SimTime exposed;
+  SimTime slowed = {};
 };
 
 class OperationTrace {
@@ -73,7 +82,8 @@ class OperationTrace {
   void add_messages();
   void add_beside(Device& device);
   void add_waits();
-  void describe(std::uint32_t operation, SimTime start, SimTime end, SimTime exposed);
+  void describe(
+      std::uint32_t operation, SimTime start, SimTime end, SimTime exposed, SimTime slowed);
 
   const Evaluation& evaluation_;
   const OperationTimeline& timeline_;
@@ -81,7 +91,8 @@ class OperationTrace {
   std::vector<Device> devices_;
 };
 
-void OperationTrace::describe(std::uint32_t index, SimTime start, SimTime end, SimTime exposed) {
+void OperationTrace::describe(
+    std::uint32_t index, SimTime start, SimTime end, SimTime exposed, SimTime slowed) {
   const Operation& operation = timeline_.operations[index];
   if (operation.flop > 0.0) {
     builder_.argument("flop", static_cast<std::int64_t>(operation.flop));
@@ -89,29 +100,55 @@ void OperationTrace::describe(std::uint32_t index, SimTime start, SimTime end, S
   if (operation.bytes > Bytes{}) {
     builder_.argument("bytes", static_cast<std::int64_t>(in_bytes(operation.bytes)));
   }
+  if (slowed > SimTime{}) {
+    builder_.argument("slowed_ns", slowed.ns);
+  }
   if (operation.kind == OperationKind::collective) {
     builder_.argument("ranks", operation.ranks);
     builder_.argument("nodes", operation.nodes);
     builder_.argument("exposed_ns", exposed.ns);
-    builder_.argument("hidden_ns", (end - start - exposed).ns);
+    builder_.argument("hidden_ns", (end - start - exposed - slowed).ns);
   }
 }
 
-// Spans of neighbouring operations of one layer.
+// Two passes of one task take turns, layer by layer.
+std::string span_name(const PlacedOperation& placed) {
+  const std::string layer = step::layer_name(placed.layer);
+  switch (placed.pass) {
+    case step::PartPass::forward:
+      return layer + " forward";
+    case step::PartPass::backward:
+      return layer + " backward";
+    case step::PartPass::whole_task:
+      break;
+  }
+  return layer;
+}
+
+SimTime booked_until(const PlacedOperation& placed) {
+  return placed.booked_from + placed.booked + placed.slowed;
+}
+
+// Spans of neighbouring operations of one layer; what runs beside compute is in none.
 void OperationTrace::add_layers(const Slice& slice,
                                 const std::vector<PlacedOperation>& placed,
                                 TrackId thread) {
   for (std::size_t i = 0; i < placed.size();) {
-    std::size_t end = i;
-    while (end < placed.size() && placed[end].layer == placed[i].layer) {
-      ++end;
+    const PlacedOperation& first = placed[i];
+    SimTime last = booked_until(first);
+    for (; i < placed.size(); ++i) {
+      const PlacedOperation& one = placed[i];
+      if (booked_until(one) > one.booked_from) {
+        if (one.layer != first.layer || one.pass != first.pass) {
+          break;
+        }
+        last = booked_until(one);
+      }
     }
-    const SimTime begin = slice.start + placed[i].booked_from;
-    const SimTime last = slice.start + placed[end - 1].booked_from + placed[end - 1].booked;
-    if (placed[i].layer != step::kNoLayer && last > begin) {
-      builder_.slice({thread, begin, last, step::layer_name(placed[i].layer), "layer"});
+    if (first.layer != step::kNoLayer && last > first.booked_from) {
+      builder_.slice(
+          {thread, slice.start + first.booked_from, slice.start + last, span_name(first), "layer"});
     }
-    i = end;
   }
 }
 
@@ -131,22 +168,24 @@ void OperationTrace::add_task(std::size_t index) {
     const Operation& operation = timeline_.operations[one.operation];
     const SimTime start = std::max(slice.start + one.start, SimTime{});
     const SimTime end = slice.start + one.end;
-    const bool on_compute =
-        operation.stream == OperationStream::compute || operation.kind == OperationKind::wait;
+    const bool on_compute = operation.stream == OperationStream::compute ||
+                            operation.kind == OperationKind::wait ||
+                            operation.kind == OperationKind::slowdown;
     if (computes && on_compute) {
       builder_.slice({device.compute,
                       start,
                       end,
                       operation.name,
                       kKindNames[static_cast<std::size_t>(operation.kind)]});
-      describe(one.operation, start, end, one.booked);
+      describe(one.operation, start, end, one.booked, one.slowed);
     } else {
       device.beside[static_cast<std::size_t>(operation.stream)].push_back(
           {start,
            end,
            step::full_name(timeline_, one),
            one.operation,
-           computes ? one.booked : std::min(timeline_.runs[index].exposed, end - start)});
+           computes ? one.booked : std::min(timeline_.runs[index].exposed, end - start),
+           one.slowed});
     }
   }
 }
@@ -196,7 +235,7 @@ void OperationTrace::add_beside(Device& device) {
                       slice.end,
                       slice.name,
                       kKindNames[static_cast<std::size_t>(operation.kind)]});
-      describe(slice.operation, slice.start, slice.end, slice.exposed);
+      describe(slice.operation, slice.start, slice.end, slice.exposed, slice.slowed);
     }
   }
 }

@@ -8,8 +8,9 @@
 //                   | drives (lanes where slices overlap); waiting of the device, by category
 //
 // Arguments of an operation: FLOP, bytes, ranks of a collective, the part that compute waits for
-// (exposed_ns) and the rest (hidden_ns). One process stands for all ranks of the stage that are
-// alike.
+// (exposed_ns) and the rest (hidden_ns), what all-to-all beside it adds to a kernel (slowed_ns).
+// One process stands for all ranks of the stage that are alike. A combined step has layers of two
+// passes, "layer 7 forward" and "layer 9 backward".
 
 #include "sim/report/evaluation.hpp"
 #include "sim/report/trace.hpp"

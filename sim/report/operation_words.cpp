@@ -63,6 +63,10 @@ std::vector<std::string> operation_lines(const step::OperationTimeline& timeline
                                 format_bytes(operation.bytes),
                                 format_bandwidth(operation.bytes / time)));
   }
+  if (placed.slowed > SimTime{}) {
+    lines.push_back(fmt::format("slowed {} by the experts' all-to-all beside it",
+                                format_time(to_seconds(placed.slowed))));
+  }
   if (step_time > SimTime{} && placed.booked > SimTime{}) {
     lines.push_back(fmt::format("{} of the step in {} runs",
                                 format_percent(booked * runs / to_seconds(step_time)),

@@ -199,6 +199,12 @@ std::vector<CommunicationRow> communication_rows(const Evaluation& evaluation) {
                       SimTime{node.time.ns / n},
                       SimTime{node.hidden.ns / n},
                       node.runs / static_cast<double>(n)});
+    } else if (node.kind == OperationKind::slowdown) {
+      rows.push_back({node.name,
+                      node.category,
+                      SimTime{node.time.ns / n},
+                      {},
+                      node.runs / static_cast<double>(n)});
     } else if (node.kind == OperationKind::wait && !waits(node.category)) {
       waiting.push_back(node);
     }

@@ -56,7 +56,8 @@ struct FlameBar {
 
 // What communication costs, one row per operation: exposed, and hidden beside compute. Most time
 // first; the mean over all stages. What compute waits for communication that runs on its own (that
-// of data parallelism) is shared out over it by its time.
+// of data parallelism) is shared out over it by its time; what it adds to compute beside it is a
+// row of its own.
 struct CommunicationRow {
   std::string name;
   step::StepCategory category = step::StepCategory::exposed_tensor;

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/replay.hpp"
@@ -29,7 +28,11 @@ constexpr std::size_t index(LayerNode node) {
   return static_cast<std::size_t>(node);
 }
 
-// The nodes of a combined step with what they are made of.
+constexpr bool is_exchange(LayerNode node) {
+  return schedule::is_all_to_all(node);
+}
+
+// The nodes of a combined step with what they are made of, and when they run.
 class Streams {
  public:
   Streams(const StageCosts& costs,
@@ -38,7 +41,8 @@ class Streams {
           bool with_weights)
       : overlap_(schedule::build_layer_overlap(
             {.forward_layers = static_cast<int>(forward.layers.size()),
-             .backward_layers = static_cast<int>(backward.layers.size())})) {
+             .backward_layers = static_cast<int>(backward.layers.size())})),
+        backward_layers_(backward.layers.size()) {
     std::array<std::size_t, schedule::kLayerNodes> seen{};
     durations_.reserve(overlap_.nodes.size());
     for (const LayerNode node : overlap_.nodes) {
@@ -48,73 +52,116 @@ class Streams {
       const Parts& parts = costs.combined.nodes_of(sort)[index(node)];
       const bool runs = with_weights || !is_weight(node);
       durations_.push_back(runs ? to_sim_time(parts.total()) : SimTime{});
-      if (schedule::is_all_to_all(node)) {
+      if (is_exchange(node)) {
         all_to_all_ += durations_.back();
       } else if (runs) {
         work_.add(parts);
         compute_ += durations_.back();
       }
     }
+    replay(costs.combined.slowdown);
   }
 
   [[nodiscard]] const Parts& work() const {
     return work_;
   }
 
-  [[nodiscard]] std::vector<CombinedNode> order(const ChunkCosts& backward) {
-    (void)replay();
-    std::vector<std::size_t> ids(durations_.size());
-    std::iota(ids.begin(), ids.end(), std::size_t{0});
-    std::stable_sort(ids.begin(), ids.end(), [this](std::size_t a, std::size_t b) {
-      return timing_.start[a] < timing_.start[b];
-    });
-    std::vector<std::size_t> nth(durations_.size());
-    std::array<std::size_t, schedule::kLayerNodes> seen{};
-    for (std::size_t i = 0; i < nth.size(); ++i) {
-      nth[i] = seen[index(overlap_.nodes[i])]++;
-    }
-    std::vector<CombinedNode> nodes;
-    for (const std::size_t i : ids) {
-      const LayerNode node = overlap_.nodes[i];
-      if (durations_[i] > SimTime{}) {
-        const bool forward = is_forward(node);
-        nodes.push_back({node, forward, forward ? nth[i] : backward.layers.size() - 1 - nth[i]});
-      }
-    }
-    return nodes;
+  // All-to-all that nothing hides, and what hiding the rest costs the compute.
+  [[nodiscard]] Seconds exposed() const {
+    return to_seconds(std::max(timing_.makespan - compute_, SimTime{}));
   }
 
-  // All-to-all that nothing hides, and what hiding the rest costs the compute.
-  [[nodiscard]] Seconds exposed(double slowdown) {
-    SimTime makespan = replay();
-    const SimTime hidden = compute_ + all_to_all_ - makespan;
-    if (slowdown > 0.0 && hidden > SimTime{} && compute_ > SimTime{}) {
-      const double stretch =
-          1.0 + slowdown * in_seconds(to_seconds(hidden)) / in_seconds(to_seconds(compute_));
-      for (std::size_t i = 0; i < durations_.size(); ++i) {
-        if (!schedule::is_all_to_all(overlap_.nodes[i])) {
-          durations_[i] = to_sim_time(to_seconds(durations_[i]) * stretch);
-        }
-      }
-      // Never worse than one after the other.
-      makespan = std::min(replay(), compute_ + all_to_all_);
-    }
-    return to_seconds(std::max(makespan - compute_, SimTime{}));
-  }
+  [[nodiscard]] std::vector<CombinedNode> nodes() const;
 
  private:
-  [[nodiscard]] SimTime replay() {
-    engine::replay_linear(overlap_.graph, durations_, {}, timing_);
-    return timing_.makespan;
-  }
+  void replay(double slowdown);
+  void run_one_after_the_other();
 
   schedule::LayerOverlap overlap_;
-  std::vector<SimTime> durations_;
+  std::size_t backward_layers_;
+  std::vector<SimTime> durations_;  // alone
   engine::Timing timing_;
   Parts work_;
   SimTime compute_;
   SimTime all_to_all_;
 };
+
+void Streams::replay(double slowdown) {
+  engine::replay_linear(overlap_.graph, durations_, {}, timing_);
+  const SimTime hidden = compute_ + all_to_all_ - timing_.makespan;
+  if (slowdown <= 0.0 || hidden <= SimTime{} || compute_ <= SimTime{}) {
+    return;
+  }
+  const double stretch =
+      1.0 + slowdown * in_seconds(to_seconds(hidden)) / in_seconds(to_seconds(compute_));
+  std::vector<SimTime> slowed = durations_;
+  for (std::size_t i = 0; i < slowed.size(); ++i) {
+    if (!is_exchange(overlap_.nodes[i])) {
+      slowed[i] = to_sim_time(to_seconds(slowed[i]) * stretch);
+    }
+  }
+  engine::replay_linear(overlap_.graph, slowed, {}, timing_);
+  if (timing_.makespan > compute_ + all_to_all_) {
+    run_one_after_the_other();  // never worse than that
+  }
+}
+
+// Nodes are numbered so that all comes after what it waits for.
+void Streams::run_one_after_the_other() {
+  SimTime clock;
+  for (std::size_t i = 0; i < durations_.size(); ++i) {
+    timing_.start[i] = clock;
+    clock += durations_[i];
+    timing_.end[i] = clock;
+  }
+  timing_.makespan = clock;
+}
+
+std::vector<CombinedNode> Streams::nodes() const {
+  std::vector<CombinedNode> nodes;
+  std::vector<CombinedNode> exchanges;
+  std::array<std::size_t, schedule::kLayerNodes> seen{};
+  for (std::size_t i = 0; i < durations_.size(); ++i) {
+    const LayerNode node = overlap_.nodes[i];
+    const std::size_t k = seen[index(node)]++;
+    if (durations_[i] <= SimTime{}) {
+      continue;
+    }
+    CombinedNode made{node,
+                      is_forward(node),
+                      is_forward(node) ? k : backward_layers_ - 1 - k,
+                      timing_.start[i],
+                      timing_.end[i],
+                      {},
+                      {}};
+    if (is_exchange(node)) {
+      exchanges.push_back(made);
+    } else {
+      made.slowed = made.end - made.start - durations_[i];
+      nodes.push_back(made);
+    }
+  }
+  // Both streams run in order, and compute goes on when an all-to-all ends: what it waits for is
+  // the end of one, or whole ones.
+  SimTime waits_from;
+  auto next = exchanges.begin();
+  for (std::size_t i = 0; i <= nodes.size(); ++i) {
+    const SimTime waits_until = i < nodes.size() ? nodes[i].start : timing_.makespan;
+    for (; next != exchanges.end() && next->end <= waits_until; ++next) {
+      next->exposed = std::max(next->end - std::max(next->start, waits_from), SimTime{});
+    }
+    waits_from = i < nodes.size() ? nodes[i].end : waits_until;
+  }
+  nodes.insert(nodes.end(), exchanges.begin(), exchanges.end());
+  const auto place = [](const CombinedNode& one) {
+    const SimTime at = one.exposed > SimTime{} ? one.end - one.exposed : one.start;
+    return std::pair(at, !is_exchange(one.node));
+  };
+  std::stable_sort(nodes.begin(), nodes.end(), [&](const CombinedNode& a, const CombinedNode& b) {
+    return place(a) < place(b);
+  });
+  return nodes;
+}
 
 }  // namespace
 
@@ -127,11 +174,11 @@ double expert_slowdown(const cost::CostModel& costs) {
   return std::min(software.expert_all_to_all_sms->value() / all, 1.0);
 }
 
-std::vector<CombinedNode> combined_order(const StageCosts& costs,
+std::vector<CombinedNode> combined_nodes(const StageCosts& costs,
                                          const ChunkCosts& forward,
                                          const ChunkCosts& backward,
                                          bool with_weights) {
-  return Streams(costs, forward, backward, with_weights).order(backward);
+  return Streams(costs, forward, backward, with_weights).nodes();
 }
 
 Parts combined_step(const StageCosts& costs,
@@ -142,9 +189,9 @@ Parts combined_step(const StageCosts& costs,
   const ChunkCosts& forward = device.chunks[forward_chunk];
   const ChunkCosts& backward = device.chunks[backward_chunk];
   const CombinedLayers& combined = costs.combined;
-  Streams streams(costs, forward, backward, with_weights);
+  const Streams streams(costs, forward, backward, with_weights);
   Parts parts = streams.work();
-  cost::Cost exposed = cost::term(streams.exposed(combined.slowdown), combined.source);
+  cost::Cost exposed = cost::term(streams.exposed(), combined.source);
   parts.add(StepCategory::exposed_expert, exposed);
   Seconds host;
   for (const std::uint8_t sort : forward.layers) {

@@ -35,14 +35,20 @@ namespace orrery::step {
 // Added work per hidden all-to-all second.
 [[nodiscard]] double expert_slowdown(const cost::CostModel& costs);
 
-// A node of a combined step, in the order of their begin.
+// A node of a combined step on the clock of its two streams, which begins at 0.
 struct CombinedNode {
   schedule::LayerNode node = schedule::LayerNode::attention_forward;
   bool forward = true;
   std::size_t layer = 0;  // within its chunk
+  SimTime start = {};
+  SimTime end = {};
+  SimTime exposed = {};  // of an all-to-all: compute waits for its last part
+  SimTime slowed = {};   // of compute: what the all-to-all beside it adds
 };
 
-[[nodiscard]] std::vector<CombinedNode> combined_order(const StageCosts& costs,
+// All that take time, in the order in which compute runs or waits for them; one that it does not
+// wait for stands where it begins. exposed + slowed == exposed expert communication of the streams.
+[[nodiscard]] std::vector<CombinedNode> combined_nodes(const StageCosts& costs,
                                                        const ChunkCosts& forward,
                                                        const ChunkCosts& backward,
                                                        bool with_weights);

@@ -58,8 +58,11 @@ class Builder {
 
   OperationTimeline build() {
     timeline_.stretched = table_.operation({.name = "slowed by data-parallel communication",
-                                            .kind = OperationKind::wait,
+                                            .kind = OperationKind::slowdown,
                                             .stream = OperationStream::data});
+    timeline_.slowed = table_.operation({.name = "slowed by the experts' all-to-all",
+                                         .kind = OperationKind::slowdown,
+                                         .stream = OperationStream::expert});
     add_runs();
     add_messages();
     take_waits();
@@ -101,6 +104,7 @@ class Builder {
   void add_pass(PartList& parts, const Chunk& chunk, TaskKind pass, std::int32_t bucket);
   void add_layers(PartList& parts, const Chunk& chunk, TaskKind pass, int bucket);
   void add_combined(PartList& parts, const StepTask& task);
+  void add_one_after_the_other(PartList& parts, const StepTask& task);
   [[nodiscard]] std::int32_t layer_of_bucket(const Chunk& chunk, std::int32_t bucket) const;
   [[nodiscard]] std::uint32_t message_operation(const schedule::Message& message);
   void add_message(TaskId to, const engine::Predecessor& edge);
@@ -177,14 +181,7 @@ std::uint32_t Builder::add_kind(const StepTask& task, const TaskParts& times) {
       if (of_.stages.combined.active) {
         add_combined(kind.parts, task);
       } else {
-        add_pass(kind.parts,
-                 chunk_of(task.device, task.chunk),
-                 TaskKind::forward,
-                 schedule::kWholeChunk);
-        add_pass(kind.parts,
-                 chunk_of(task.device, task.backward_chunk),
-                 schedule::task_kind(task.backward_kind),
-                 schedule::kWholeChunk);
+        add_one_after_the_other(kind.parts, task);
       }
       break;
     default:
@@ -198,12 +195,7 @@ std::uint32_t Builder::add_kind(const StepTask& task, const TaskParts& times) {
 // What the parts of the task hold beyond the operations.
 void Builder::add_remainders(TaskKindOperations& kind) {
   constexpr Seconds kNegligible = nanoseconds(2.0);  // of rounding
-  std::array<Seconds, kStepCategories> sums{};
-  for (const TaskPart& part : kind.parts) {
-    for (const SequenceEntry& entry : timeline_.sequences[part.sequence]) {
-      sums[static_cast<std::size_t>(entry.category)] += entry.booked;
-    }
-  }
+  const auto sums = booked_by_category(timeline_, kind);
   for (std::size_t c = 0; c < kStepCategories; ++c) {
     const auto category = static_cast<StepCategory>(c);
     const Seconds missing = to_seconds(kind.by_category[c]) - sums[c];
@@ -248,31 +240,50 @@ void Builder::add_layers(PartList& parts, const Chunk& chunk, TaskKind pass, int
   parts.insert(parts.end(), made.begin(), made.end());
 }
 
+void Builder::add_one_after_the_other(PartList& parts, const StepTask& task) {
+  const auto add = [&](std::int16_t chunk, TaskKind kind, PartPass pass) {
+    const std::size_t first = parts.size();
+    add_pass(parts, chunk_of(task.device, chunk), kind, schedule::kWholeChunk);
+    for (std::size_t i = first; i < parts.size(); ++i) {
+      parts[i].pass = pass;
+    }
+  };
+  add(task.chunk, TaskKind::forward, PartPass::forward);
+  add(task.backward_chunk, schedule::task_kind(task.backward_kind), PartPass::backward);
+}
+
+// Embedding and head by themselves, before and after the two streams.
 void Builder::add_combined(PartList& parts, const StepTask& task) {
   const Chunk forward = chunk_of(task.device, task.chunk);
   const Chunk backward = chunk_of(task.device, task.backward_chunk);
   const bool with_weights = task.backward_kind == OpKind::backward;
   const TaskKind pass = schedule::task_kind(task.backward_kind);
   if (backward.layers.has_head) {
-    parts.push_back({backward.maker.head().of(pass), kHeadLayer});
+    parts.push_back({backward.maker.head().of(pass), kHeadLayer, PartPass::backward});
   }
   if (forward.layers.has_embedding) {
-    parts.push_back({forward.maker.embedding().forward, kEmbeddingLayer});
+    parts.push_back({forward.maker.embedding().forward, kEmbeddingLayer, PartPass::forward});
   }
   for (const CombinedNode& node :
-       combined_order(of_.stages, forward.costs, backward.costs, with_weights)) {
+       combined_nodes(of_.stages, forward.costs, backward.costs, with_weights)) {
     const Chunk& chunk = node.forward ? forward : backward;
     const auto i = static_cast<std::int64_t>(node.layer);
     const std::int64_t layer = chunk.layers.first_layer + i;
     const model::Recompute policy = recompute_policy(of_.input.spec.recompute, i);
     parts.push_back({chunk.maker.layer(layer, policy).nodes[static_cast<std::size_t>(node.node)],
-                     static_cast<std::int32_t>(layer)});
+                     static_cast<std::int32_t>(layer),
+                     node.forward ? PartPass::forward : PartPass::backward,
+                     PartTime{.start = node.start,
+                              .end = node.end,
+                              .exposed = node.exposed,
+                              .slowed = node.slowed,
+                              .exchange = schedule::is_all_to_all(node.node)}});
   }
   if (forward.layers.has_head) {
-    parts.push_back({forward.maker.head().forward, kHeadLayer});
+    parts.push_back({forward.maker.head().forward, kHeadLayer, PartPass::forward});
   }
   if (backward.layers.has_embedding) {
-    parts.push_back({backward.maker.embedding().of(pass), kEmbeddingLayer});
+    parts.push_back({backward.maker.embedding().of(pass), kEmbeddingLayer, PartPass::backward});
   }
 }
 

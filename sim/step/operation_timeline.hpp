@@ -21,12 +21,16 @@
 // any number of GPUs takes kilobytes; place_operations() lays one task out in whole nanoseconds.
 // What a task takes beside its operations (host time that the launches need, waiting for the
 // slowest GPU, copies to the host) stands as an operation of its own at the end of its layer or
-// bucket. A combined step of schedules that run a forward with a backward is laid out one node
-// after the other, its all-to-all booked as far as the step as a whole waits for it.
+// bucket. A combined step runs a forward beside a backward on two streams (combined_step.hpp): its
+// kernels stand where the compute stream has them, as long as the all-to-all beside them makes
+// them; its all-to-all where the communication stream has them, booked as far as compute waits for
+// them. The clock of the two streams is that of GPUs at nominal speed: where GPUs are unequal, it
+// runs as much slower as the kernels do.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,7 +75,8 @@ enum class OperationKind : std::uint8_t {
   update,      // optimizer
   launch,      // the GPU waits for the host
   copy,        // to and from the host and its drives
-  wait         // for others
+  wait,        // for others
+  slowdown     // of compute, by communication beside it
 };
 
 // What an operation is, whichever layer runs it. Work is that of one rank, per run.
@@ -101,9 +106,23 @@ inline constexpr std::int32_t kNoLayer = -1;  // optimizer, communication of a b
 inline constexpr std::int32_t kEmbeddingLayer = -2;
 inline constexpr std::int32_t kHeadLayer = -3;
 
+// Which pass of its task a part belongs to: a task of two passes has a forward and a backward.
+enum class PartPass : std::uint8_t { whole_task, forward, backward };
+
+// Where a node of a combined step runs, on the clock of its two streams (CombinedNode).
+struct PartTime {
+  SimTime start = {};
+  SimTime end = {};
+  SimTime exposed = {};   // of an all-to-all: compute waits for its last part
+  SimTime slowed = {};    // of compute: what the all-to-all beside it adds
+  bool exchange = false;  // an all-to-all, on the stream of communication
+};
+
 struct TaskPart {
   std::uint32_t sequence = 0;  // index into OperationTimeline::sequences
   std::int32_t layer = kNoLayer;
+  PartPass pass = PartPass::whole_task;
+  std::optional<PartTime> time = std::nullopt;  // of a node of a combined step
 };
 
 // What tasks of one composition consist of.
@@ -154,6 +173,7 @@ struct OperationTimeline {
   std::vector<MessageRun> messages;
   std::vector<DevicePace> paces;  // by pipeline device
   std::uint32_t stretched = 0;    // the operation that stands for stretches
+  std::uint32_t slowed = 0;       // and the one for what all-to-all beside it adds to compute
 };
 
 // One operation within its task. Times are whole nanoseconds from the start of the task.
@@ -166,16 +186,24 @@ struct PlacedOperation {
   SimTime end = {};
   SimTime booked_from = {};  // booked parts follow each other without gaps from 0 to the task's end
   SimTime booked = {};
+  SimTime slowed = {};  // follows `booked`: what all-to-all beside it adds; exposed_expert
+  PartPass pass = PartPass::whole_task;
 };
 
-// The operations of one run of a task, in order of `booked_from`. Booked times add up to the task's
-// time by category; the stretch, where there is one, is the last.
+// The operations of one run of a task, in order of `booked_from`. Booked times, and what slows
+// them, add up to the task's time by category; the stretch, where there is one, is the last.
+// All-to-all of a combined step that compute does not wait for is booked with nothing, and lies
+// anywhere in the task.
 [[nodiscard]] std::vector<PlacedOperation> place_operations(const OperationTimeline& timeline,
                                                             const TaskRun& run);
 
 // "layer 12 · mlp_up fprop", "head · logits fprop", "gradient reduce_scatter data"
 [[nodiscard]] std::string full_name(const OperationTimeline& timeline,
                                     const PlacedOperation& placed);
+
+// Of what the parts of a task hold, by category, before it is rounded to whole nanoseconds.
+[[nodiscard]] std::array<Seconds, kStepCategories> booked_by_category(
+    const OperationTimeline& timeline, const TaskKindOperations& kind);
 
 // "layer 12", "embedding", "head"; empty for kNoLayer.
 [[nodiscard]] std::string layer_name(std::int32_t layer);

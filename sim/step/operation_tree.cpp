@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -38,7 +39,8 @@ struct Uses {
   SimTime exposed;   // of communication
   SimTime duration;  // of communication
   std::int32_t chunk = kNoChunk;
-  bool on_device = true;  // occupies the compute of its device
+  std::int32_t backward_chunk = kNoChunk;  // of a task of two passes
+  bool on_device = true;                   // occupies the compute of its device
 };
 
 using DeviceUses = std::map<std::uint32_t, Uses>;  // by kind
@@ -54,6 +56,7 @@ std::vector<DeviceUses> uses_of(const StepResult& result, const OperationTimelin
     use.exposed += run.exposed;
     use.duration += slice.end - slice.start;
     use.chunk = slice.task.chunk == schedule::kNone ? kNoChunk : slice.task.chunk;
+    use.backward_chunk = slice.task.backward_chunk;
     use.on_device = slice.task.stream == schedule::Stream::compute;
   }
   return uses;
@@ -66,13 +69,19 @@ SimTime times(SimTime time, double count) {
 void add_tasks(Sums& sums, const OperationTimeline& timeline, const DeviceUses& uses) {
   for (const auto& [kind, use] : uses) {
     for (const PlacedOperation& placed : place_operations(timeline, {kind, {}, {}})) {
-      Sum& sum = sums[{use.chunk, placed.layer, placed.operation, placed.category}];
-      const SimTime whole = times(placed.end - placed.start, use.runs);
+      const std::int32_t chunk = placed.pass == PartPass::backward ? use.backward_chunk : use.chunk;
+      Sum& sum = sums[{chunk, placed.layer, placed.operation, placed.category}];
+      const SimTime whole = times(placed.end - placed.start - placed.slowed, use.runs);
       // Beside compute nothing is booked: waiting for it stands among the waits.
       const SimTime booked = use.on_device ? times(placed.booked, use.runs) : SimTime{};
       sum.time += booked;
       sum.hidden += whole - booked;
       sum.runs += use.runs;
+      if (placed.slowed > SimTime{}) {
+        Sum& slowed = sums[{chunk, placed.layer, timeline.slowed, StepCategory::exposed_expert}];
+        slowed.time += times(placed.slowed, use.runs);
+        slowed.runs += use.runs;
+      }
     }
     if (use.stretch > SimTime{}) {
       Sum& sum = sums[{use.chunk, kNoLayer, timeline.stretched, StepCategory::exposed_data}];
@@ -145,24 +154,35 @@ class Writer {
     }
   }
 
-  // Sums up what stands below; kind, stream and category are those of the most time.
+  // Sums up what stands below. The category is the one that takes the most time, kind and stream
+  // are those of its greatest operation.
   void close(std::uint32_t index) {
     const auto end = static_cast<std::uint32_t>(nodes_.size());
-    nodes_[index].end = end;
-    const OperationNode* most = nullptr;
+    OperationNode& node = nodes_[index];
+    node.end = end;
+    std::array<SimTime, kStepCategories> times{};
     for (std::uint32_t i = index + 1; i < end; i = nodes_[i].end) {
-      OperationNode& node = nodes_[index];
       const OperationNode& child = nodes_[i];
       node.time += child.time;
       node.hidden += child.hidden;
       node.flop += child.flop;
       node.bytes += child.bytes;
       node.runs = std::max(node.runs, child.runs);
-      if (most == nullptr || more_time(child, *most)) {
-        most = &child;
-        node.kind = child.kind;
-        node.stream = child.stream;
-        node.category = child.category;
+    }
+    for (std::uint32_t i = index + 1; i < end; ++i) {
+      const bool leaf = nodes_[i].level == TreeLevel::operation;
+      times[static_cast<std::size_t>(nodes_[i].category)] += leaf ? nodes_[i].time : SimTime{};
+    }
+    node.category =
+        static_cast<StepCategory>(std::max_element(times.begin(), times.end()) - times.begin());
+    const OperationNode* most = nullptr;
+    for (std::uint32_t i = index + 1; i < end; ++i) {
+      const OperationNode& one = nodes_[i];
+      if (one.level == TreeLevel::operation && one.category == node.category &&
+          (most == nullptr || more_time(one, *most))) {
+        most = &one;
+        node.kind = one.kind;
+        node.stream = one.stream;
       }
     }
   }

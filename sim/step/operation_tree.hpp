@@ -36,7 +36,8 @@ struct OperationNode {
   TreeLevel level = TreeLevel::operation;
   std::uint32_t parent = kNoNode;
   std::uint32_t end = 0;  // one past the last node below this one: a subtree is [node, end)
-  // Of operations; of what stands above them that of the most time.
+  // Of operations; of what stands above them the category that takes the most time, and kind and
+  // stream of its greatest operation.
   OperationKind kind = OperationKind::wait;
   OperationStream stream = OperationStream::compute;
   StepCategory category = StepCategory::compute;

@@ -159,6 +159,66 @@ TEST(OperationLevel, ConnectsMessagesAndCollectives) {
   EXPECT_EQ(collectives, 2U);  // what it waits for; what is beside its rest does not wait
 }
 
+// Attention of layer 1 forward beside an all-to-all of layer 9 backward, which is waited for at its
+// end; then the experts of layer 9 backward and their weight gradients.
+report::Evaluation combined_step() {
+  report::Evaluation evaluation = two_stages();
+  evaluation.step.stage_ledgers.resize(1);
+  evaluation.step.slices = {slice(TaskKind::overlapped, 0, 0, 130)};
+  auto timeline = std::make_shared<step::OperationTimeline>();
+  timeline->operations = {{.name = "norm", .kind = OperationKind::memory},
+                          {.name = "expert_combine_backward",
+                           .kind = OperationKind::collective,
+                           .stream = OperationStream::expert},
+                          {.name = "expert_down dgrad", .kind = OperationKind::gemm},
+                          {.name = "expert_down wgrad", .kind = OperationKind::gemm}};
+  const auto compute = [](std::uint32_t operation, double us) {
+    return step::Sequence{{operation, StepCategory::compute, microseconds(us), {}, false}};
+  };
+  timeline->sequences = {compute(0, 60.0), compute(1, 80.0), compute(2, 20.0), compute(3, 30.0)};
+  const auto part = [](std::uint32_t sequence, step::PartPass pass, step::PartTime time) {
+    return step::TaskPart{
+        sequence, pass == step::PartPass::forward ? 1 : 9, pass, std::optional(time)};
+  };
+  const auto us = [](std::int64_t value) { return SimTime{value * kMicrosecond}; };
+  step::TaskKindOperations kind;
+  kind.parts = {
+      part(0, step::PartPass::forward, {.start = us(0), .end = us(60)}),
+      part(1,
+           step::PartPass::backward,
+           {.start = us(0), .end = us(80), .exposed = us(20), .exchange = true}),
+      part(2, step::PartPass::backward, {.start = us(80), .end = us(100)}),
+      part(3, step::PartPass::backward, {.start = us(100), .end = us(130)}),
+  };
+  kind.total = us(130);
+  kind.by_category[static_cast<std::size_t>(StepCategory::compute)] = us(110);
+  kind.by_category[static_cast<std::size_t>(StepCategory::exposed_expert)] = us(20);
+  timeline->kinds = {kind};
+  timeline->runs = {{0, {}, {}}};
+  evaluation.step.operation_timeline = std::move(timeline);
+  return evaluation;
+}
+
+TEST(OperationLevel, DrawsBothPassesOfACombinedStepWhereTheyRun) {
+  const auto level = operation_level(combined_step());
+  ASSERT_TRUE(level.has_value());
+  const Store& store = *level->store;
+  const auto compute = slices_of(store, "compute");
+  ASSERT_EQ(compute.size(), 3U);
+  EXPECT_EQ(compute[0].category(), Category::forward);
+  EXPECT_EQ(compute[1].category(), Category::input_gradient);
+  EXPECT_EQ(compute[1].begin(), 80 * kMicrosecond);
+  const auto exchange = slices_of(store, "expert parallel");
+  ASSERT_EQ(exchange.size(), 1U);
+  EXPECT_EQ(exchange[0].begin(), 0);
+  EXPECT_EQ(store.duration_of(exchange[0]), 80 * kMicrosecond);
+  // The kernel beside it belongs to the other pass: only what waits for it hangs on it.
+  ASSERT_EQ(store.flows().size(), 1U);
+  EXPECT_EQ(store.name_of(store.slices()[store.flows()[0].from]),
+            "layer 9 · expert_combine_backward");
+  EXPECT_EQ(store.name_of(store.slices()[store.flows()[0].to]), "layer 9 · expert_down dgrad");
+}
+
 TEST(OperationLevel, CountsWhatLinksCarry) {
   const std::vector<report::LinkSample> use = report::link_use_over_time(two_stages(), 0);
   ASSERT_EQ(use.size(), 5U);

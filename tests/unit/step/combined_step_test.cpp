@@ -99,6 +99,76 @@ TEST(CombinedStep, CopiesOfBothDirectionsHideBehindTheWholeStep) {
   EXPECT_NEAR(offload(true), 55.0, kCloseMicroseconds);
 }
 
+std::vector<CombinedNode> nodes_of_one_layer(const StageCosts& costs) {
+  const ChunkCosts& chunk = costs.devices[0].chunks[0];
+  return combined_nodes(costs, chunk, chunk, true);
+}
+
+const CombinedNode& find(const std::vector<CombinedNode>& nodes, LayerNode which) {
+  for (const CombinedNode& node : nodes) {
+    if (node.node == which) {
+      return node;
+    }
+  }
+  ADD_FAILURE() << "no such node";
+  return nodes.front();
+}
+
+// As in ALongExchangeIsExposed...: mlp_w ends at 19, mlp_f begins at 30 when the dispatch ends.
+TEST(CombinedStep, NodesStandWhereTheTwoStreamsRunThem) {
+  const auto nodes = nodes_of_one_layer(one_layer(20.0));
+  ASSERT_EQ(nodes.size(), 10U);
+  const CombinedNode& dispatch = find(nodes, LayerNode::dispatch_forward);
+  EXPECT_EQ(dispatch.start.ns, 10'000);
+  EXPECT_EQ(dispatch.end.ns, 30'000);
+  EXPECT_EQ(dispatch.exposed.ns, 11'000);
+  EXPECT_EQ(find(nodes, LayerNode::mlp_forward).start.ns, 30'000);
+  EXPECT_EQ(find(nodes, LayerNode::dispatch_backward).exposed.ns, 0);
+  SimTime exposed;
+  for (const CombinedNode& node : nodes) {
+    EXPECT_EQ(node.slowed.ns, 0);
+    exposed += node.exposed;
+  }
+  EXPECT_EQ(exposed.ns, 11'000);
+}
+
+// As in ComputeBesideAnExchangeIsSlower: every node takes 1.13125 times as long.
+TEST(CombinedStep, NodesBesideAnExchangeTakeLonger) {
+  StageCosts costs = one_layer(20.0);
+  costs.combined.slowdown = 0.25;
+  const auto nodes = nodes_of_one_layer(costs);
+  const auto slowed_us = [&nodes](LayerNode node) {
+    return in_microseconds(to_seconds(find(nodes, node).slowed));
+  };
+  EXPECT_NEAR(slowed_us(LayerNode::attention_forward), 1.3125, kCloseMicroseconds / 10.0);
+  EXPECT_NEAR(slowed_us(LayerNode::attention_weight), 0.65625, kCloseMicroseconds / 10.0);
+  SimTime sum;
+  for (const CombinedNode& node : nodes) {
+    sum += node.exposed + node.slowed;
+  }
+  const Parts parts = combined_step(costs, costs.devices[0], 0, 0, true);
+  EXPECT_NEAR(in_us(parts, StepCategory::exposed_expert),
+              in_microseconds(to_seconds(sum)),
+              kCloseMicroseconds / 10.0);
+}
+
+// Slowed by 2: 2.05 times 40, and mlp_f waits until 40.5: 83.55 > 40 + 32. So one after the other,
+// all of it waited for and nothing slowed.
+TEST(CombinedStep, NeverTakesLongerThanOneAfterTheOther) {
+  StageCosts costs = one_layer(20.0);
+  costs.combined.slowdown = 2.0;
+  const Parts parts = combined_step(costs, costs.devices[0], 0, 0, true);
+  EXPECT_NEAR(in_us(parts, StepCategory::exposed_expert), 32.0, kCloseMicroseconds);
+  SimTime clock;
+  for (const CombinedNode& node : nodes_of_one_layer(costs)) {
+    EXPECT_EQ(node.start, clock);
+    EXPECT_EQ(node.slowed.ns, 0);
+    EXPECT_EQ(node.exposed, schedule::is_all_to_all(node.node) ? node.end - node.start : SimTime{});
+    clock = node.end;
+  }
+  EXPECT_EQ(clock.ns, 72'000);
+}
+
 Case mixture(ScheduleKind schedule) {
   Case what;
   what.model = "deepseek-v2";

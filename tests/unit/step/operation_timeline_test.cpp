@@ -66,10 +66,14 @@ void expect_tasks_to_be_tiled(const StepResult& result) {
     for (const PlacedOperation& placed : place_operations(timeline, timeline.runs[i])) {
       ASSERT_EQ(placed.booked_from, cursor) << description(slice);
       ASSERT_GE(placed.booked, SimTime{});
-      ASSERT_LE(placed.start, placed.booked_from);
-      ASSERT_GE(placed.end, placed.booked_from + placed.booked);
-      cursor += placed.booked;
+      const SimTime taken = placed.booked + placed.slowed;
+      if (taken > SimTime{}) {
+        ASSERT_LE(placed.start, placed.booked_from) << description(slice);
+        ASSERT_GE(placed.end, placed.booked_from + taken) << description(slice);
+      }
+      cursor += taken;
       sums[static_cast<std::size_t>(placed.category)] += placed.booked;
+      sums[static_cast<std::size_t>(StepCategory::exposed_expert)] += placed.slowed;
     }
     ASSERT_EQ(cursor.ns, (slice.end - slice.start).ns) << description(slice);
     const TaskKindOperations& kind = timeline.kinds[timeline.runs[i].kind];
@@ -89,6 +93,8 @@ void expect_ledgers_to_be_met(const StepResult& result) {
       for (const PlacedOperation& placed : place_operations(timeline, timeline.runs[i])) {
         sums[static_cast<std::size_t>(slice.task.device)]
             [static_cast<std::size_t>(placed.category)] += placed.booked.ns;
+        sums[static_cast<std::size_t>(slice.task.device)]
+            [static_cast<std::size_t>(StepCategory::exposed_expert)] += placed.slowed.ns;
       }
     }
   }
@@ -246,6 +252,145 @@ TEST(OperationTimeline, HidesWhatOverlaps) {
   EXPECT_LT(tensor(overlapped).first, tensor(serial).first);
   EXPECT_GT(tensor(overlapped).second, tensor(serial).second);
   expect_consistent(overlapped);
+}
+
+Case experts_on(ScheduleKind schedule) {
+  Case what;
+  what.model = "deepseek-v2";
+  what.gpu = "h800-sxm";
+  what.nodes = 16;
+  what.layout.pipeline = 4;
+  what.layout.virtual_stages = 2;
+  what.layout.expert = 16;
+  what.layout.sharding = layout::Sharding::zero1;
+  what.batch = {.global = 32 * 16, .micro = 1};
+  what.step.schedule = schedule;
+  return what;
+}
+
+// What a combined step draws: neither stream runs two things at once, all of it lies in the task,
+// compute stands still only while an all-to-all runs, and no pass runs ahead of itself.
+void expect_two_streams(const StepResult& result, const TaskRun& run, std::int64_t slack) {
+  const OperationTimeline& timeline = *result.operation_timeline;
+  std::array<SimTime, kOperationStreams> reached{};
+  std::map<PartPass, SimTime> ready;
+  SimTime expert;
+  SimTime waited;
+  for (const PlacedOperation& placed : place_operations(timeline, run)) {
+    const Operation& operation = timeline.operations[placed.operation];
+    const bool exchange = operation.stream == OperationStream::expert;
+    ASSERT_GE(placed.start, SimTime{}) << operation.name;
+    ASSERT_LE(placed.end, timeline.kinds[run.kind].total + run.stretch) << operation.name;
+    if (exchange || operation.stream == OperationStream::compute) {
+      SimTime& before = reached[static_cast<std::size_t>(operation.stream)];
+      ASSERT_GE(placed.start, before) << operation.name;
+      before = placed.end;
+    }
+    // Weight gradients wait for compute alone, and nothing of the step waits for them.
+    const bool weight = operation.name.ends_with("wgrad");
+    if (!weight && (exchange || operation.stream == OperationStream::compute)) {
+      SimTime& before = ready[placed.pass];
+      ASSERT_GE(placed.start.ns + slack, before.ns)
+          << full_name(timeline, placed) << " runs ahead of what it waits for";
+      before = std::max(before, placed.end);
+    }
+    expert += exchange ? placed.end - placed.start : SimTime{};
+    waited += placed.category == StepCategory::exposed_expert ? placed.booked : SimTime{};
+    waited += placed.slowed;
+  }
+  EXPECT_GT(expert, waited) << "some of it is hidden";
+  EXPECT_EQ(
+      waited,
+      timeline.kinds[run.kind].by_category[static_cast<std::size_t>(StepCategory::exposed_expert)]);
+}
+
+// The clock of the streams is whole nanoseconds per node, that of the task per category.
+constexpr std::int64_t kRoundingSlack = 100;
+
+TEST(OperationTimeline, RunsBothPassesOfACombinedStepOnTwoStreams) {
+  for (const ScheduleKind kind :
+       {ScheduleKind::dualpipe, ScheduleKind::dualpipev, ScheduleKind::interleaved_combined}) {
+    SCOPED_TRACE(schedule::to_string(kind));
+    const StepResult result = with_timeline(experts_on(kind));
+    const OperationTimeline& timeline = *result.operation_timeline;
+    expect_consistent(result);
+    std::set<std::uint32_t> seen;
+    for (std::size_t i = 0; i < result.slices.size(); ++i) {
+      if (result.slices[i].task.kind == TaskKind::overlapped &&
+          seen.insert(timeline.runs[i].kind).second) {
+        expect_two_streams(result, timeline.runs[i], kRoundingSlack);
+      }
+    }
+    EXPECT_GE(seen.size(), 4U);
+  }
+}
+
+// Up the layers forward and down backward, a layer of each in turn.
+TEST(OperationTimeline, TakesTurnsBetweenThePassesOfACombinedStep) {
+  const StepResult result = with_timeline(experts_on(ScheduleKind::dualpipe));
+  const OperationTimeline& timeline = *result.operation_timeline;
+  const auto combined =
+      std::find_if(result.slices.begin(), result.slices.end(), [](const Slice& slice) {
+        return slice.task.kind == TaskKind::overlapped && slice.task.device == 1;
+      });
+  ASSERT_NE(combined, result.slices.end());
+  const TaskRun& run = timeline.runs[static_cast<std::size_t>(combined - result.slices.begin())];
+  std::map<PartPass, std::vector<std::int32_t>> layers;
+  int turns = 0;
+  PartPass latest = PartPass::whole_task;
+  for (const PlacedOperation& placed : place_operations(timeline, run)) {
+    const Operation& operation = timeline.operations[placed.operation];
+    if (operation.stream != OperationStream::expert || placed.layer < 0) {
+      continue;
+    }
+    std::vector<std::int32_t>& of_pass = layers[placed.pass];
+    if (of_pass.empty() || of_pass.back() != placed.layer) {
+      of_pass.push_back(placed.layer);
+    }
+    turns += placed.pass == latest ? 0 : 1;
+    latest = placed.pass;
+  }
+  const std::vector<std::int32_t>& forward = layers[PartPass::forward];
+  const std::vector<std::int32_t>& backward = layers[PartPass::backward];
+  EXPECT_GT(forward.size(), 5U);
+  EXPECT_TRUE(std::is_sorted(forward.begin(), forward.end()));
+  EXPECT_TRUE(std::is_sorted(backward.rbegin(), backward.rend()));
+  EXPECT_GE(turns, static_cast<int>(2 * forward.size()));
+}
+
+// Slower kernels stretch the clock of the streams; the ledger still adds up.
+TEST(OperationTimeline, DrawsCombinedStepsOfUnequalGpus) {
+  Case what = experts_on(ScheduleKind::dualpipev);
+  what.step.variation.gpu_sigma = 0.05;
+  what.step.variation.draws = 3;
+  const StepResult result = with_timeline(what);
+  expect_consistent(result);
+  const OperationTimeline& timeline = *result.operation_timeline;
+  for (std::size_t i = 0; i < result.slices.size(); ++i) {
+    if (result.slices[i].task.kind == TaskKind::overlapped) {
+      expect_two_streams(result, timeline.runs[i], kRoundingSlack);
+      break;
+    }
+  }
+}
+
+// The tree has the layers of the backward below the chunk of the backward.
+TEST(OperationTimeline, CountsBothPassesOfACombinedStepToTheirChunks) {
+  const StepResult result = with_timeline(experts_on(ScheduleKind::dualpipev));
+  std::string chunk;
+  std::map<std::string, std::set<std::string>> layers;
+  const std::vector<OperationNode> tree = operation_tree(result);
+  for (std::size_t i = 0; i < tree[0].end; ++i) {
+    if (tree[i].level == TreeLevel::chunk) {
+      chunk = tree[i].name;
+    } else if (tree[i].level == TreeLevel::layer) {
+      layers[chunk].insert(tree[i].name);
+    }
+  }
+  ASSERT_EQ(layers.size(), 2U);
+  for (const std::string& layer : layers["chunk 0"]) {
+    EXPECT_FALSE(layers["chunk 1"].contains(layer)) << layer;
+  }
 }
 
 // Many layouts, schedules and choices at random; those that break a rule are passed over.
