@@ -27,6 +27,40 @@ QString change_text(report::Dimension dimension, const report::Compared& cell) {
   return text;
 }
 
+// A candidate that has a level.
+struct Side {
+  const Candidate* candidate;
+  const timeline::Level* level;
+};
+
+std::vector<Side> sides_of(std::span<const Candidate> candidates, const std::string& level) {
+  std::vector<Side> sides;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.outcome) {
+      continue;
+    }
+    for (const timeline::Level& one : candidate.outcome->levels) {
+      if (one.name == level) {
+        sides.push_back({&candidate, &one});
+      }
+    }
+  }
+  return sides;
+}
+
+std::shared_ptr<const timeline::Store> store_of(const std::vector<Side>& sides,
+                                                const std::stop_token& stop = {}) {
+  timeline::SideBySide beside;
+  for (const Side& side : sides) {
+    if (stop.stop_requested()) {
+      return nullptr;
+    }
+    beside.add(
+        {side.candidate->title.toStdString(), side.level->store, side.level->store->range()});
+  }
+  return beside.build(stop);
+}
+
 }  // namespace
 
 Table differing_keys_table(std::span<const Candidate> candidates) {
@@ -84,24 +118,37 @@ Table differences_table(std::span<const Candidate> candidates) {
 }
 
 timeline::Levels timelines_beside(std::span<const Candidate> candidates, const std::string& level) {
-  timeline::SideBySide sides;
-  int count = 0;
-  for (const Candidate& candidate : candidates) {
-    if (!candidate.outcome) {
-      continue;
-    }
-    for (const timeline::Level& one : candidate.outcome->levels) {
-      if (one.name == level) {
-        sides.add({candidate.title.toStdString(), one.store, one.store->range()});
-        ++count;
-      }
-    }
-  }
-  if (count < 2) {
+  const std::vector<Side> sides = sides_of(candidates, level);
+  if (sides.size() < 2) {
     return {};
   }
-  auto store = sides.build();
-  return {{level, level, std::move(store), {}, "the scenarios one below the other, from zero"}};
+  return {{level, level, store_of(sides), {}, "the scenarios one below the other, from zero"}};
+}
+
+std::optional<timeline::Level> operations_beside(std::span<const Candidate> candidates,
+                                                 const std::stop_token& stop) {
+  const std::vector<Side> sides = sides_of(candidates, "operations");
+  if (sides.size() < 2) {
+    return std::nullopt;
+  }
+  std::int64_t length = 1;
+  std::int64_t window = 1;
+  for (const Side& step : sides_of(candidates, "step")) {
+    length = std::max(length, step.level->store->range().end);
+  }
+  for (const Side& side : sides) {
+    window = std::max(window, timeline::longest_window(*side.level));
+  }
+  auto store = store_of(sides, stop);
+  if (stop.stop_requested() || !store) {
+    return std::nullopt;
+  }
+  return timeline::Level{"operations",
+                         "",
+                         std::move(store),
+                         timeline::Repetition({{{0, length}, 0}}, length),
+                         "operations of the steps one below the other, from zero",
+                         window};
 }
 
 }  // namespace orrery::gui

@@ -4,7 +4,9 @@
 // tables, and their timelines on one axis.
 
 #include <memory>
+#include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "gui/models/evaluation_job.hpp"
@@ -34,5 +36,10 @@ struct Candidate {
 // fewer than two candidates have it.
 [[nodiscard]] timeline::Levels timelines_beside(std::span<const Candidate> candidates,
                                                 const std::string& level);
+
+// The operations of these steps in the same way, the level within that of the steps; nothing when
+// fewer than two candidates have them, or after a stop request. Millions of slices take seconds.
+[[nodiscard]] std::optional<timeline::Level> operations_beside(
+    std::span<const Candidate> candidates, const std::stop_token& stop = {});
 
 }  // namespace orrery::gui

@@ -24,15 +24,20 @@ TimeRange around(std::int64_t middle, std::int64_t length) {
 
 }  // namespace
 
-View::View(Levels levels) : levels_(std::move(levels)) {
-  for (const Level& level : levels_) {
-    layouts_.emplace_back(level.store);
-    origins_.push_back(0);
-    shown_.push_back({level.store->range(), 0});
+View::View(Levels levels) {
+  for (Level& level : levels) {
+    add_level(std::move(level));
   }
   if (!empty()) {
     window_ = whole();
   }
+}
+
+void View::add_level(Level level) {
+  layouts_.emplace_back(level.store);
+  origins_.push_back(0);
+  shown_.push_back({level.store->range(), 0});
+  levels_.push_back(std::move(level));
 }
 
 TimeRange View::whole() const {
@@ -78,9 +83,9 @@ View View::magnified(double factor, int columns) const {
   return fine;
 }
 
-void View::set_readable_rows() {
-  for (RowLayout& layout : layouts_) {
-    layout.set_readable_height();
+void View::set_readable_rows(std::size_t first) {
+  for (std::size_t i = first; i < layouts_.size(); ++i) {
+    layouts_[i].set_readable_height();
   }
 }
 

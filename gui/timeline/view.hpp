@@ -59,6 +59,9 @@ class View {
   View() = default;
   explicit View(Levels levels);
 
+  // One more level within the innermost; what is looked at stays. The view is not empty.
+  void add_level(Level level);
+
   [[nodiscard]] bool empty() const {
     return levels_.empty();
   }
@@ -106,8 +109,8 @@ class View {
   // The same picture, `factor` times as fine and `columns` wide.
   [[nodiscard]] View magnified(double factor, int columns) const;
 
-  // Rows of all levels at a height at which their names can be read.
-  void set_readable_rows();
+  // Rows of all levels, from this one on, at a height at which their names can be read.
+  void set_readable_rows(std::size_t first = 0);
 
   [[nodiscard]] int columns() const {
     return columns_;

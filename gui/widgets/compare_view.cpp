@@ -126,7 +126,20 @@ void CompareView::show_timelines() {
   drawn_ = chosen_;
   timeline::Levels levels = timelines_beside(chosen_, level_->currentText().toStdString());
   upper_->setVisible(!levels.empty() || level_->currentIndex() > 0);
+  const bool steps = !levels.empty() && level_->currentIndex() == 0;
   timelines_->set_levels(std::move(levels));
+  closer_.cancel();
+  if (steps) {
+    closer_.start([this, candidates = drawn_](const std::stop_token& stop,
+                                              const LatestTask::Report&) -> LatestTask::Delivery {
+      auto level = operations_beside(candidates, stop);
+      return [this, level = std::move(level)] {
+        if (level) {
+          timelines_->add_level(*level);
+        }
+      };
+    });
+  }
 }
 
 }  // namespace orrery::gui

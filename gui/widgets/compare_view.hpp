@@ -2,11 +2,15 @@
 
 // How do the open scenarios differ? A tick for each, their timelines on one axis, keys that differ,
 // and figures below.
+//
+// The steps come first; their operations, which can be millions, are put side by side on a thread
+// of their own and then are the level within the steps.
 
 #include <QWidget>
 #include <vector>
 
 #include "gui/models/comparison.hpp"
+#include "gui/models/latest_task.hpp"
 
 class QComboBox;
 class QLabel;
@@ -59,6 +63,7 @@ class CompareView : public QWidget {
   TimelineView* timelines_;
   std::vector<Candidate> chosen_;  // those that are ticked
   std::vector<Candidate> drawn_;
+  LatestTask closer_;  // makes the level of the operations
   AnswerTable* keys_;
   AnswerTable* differences_;
 };

@@ -73,6 +73,17 @@ void TimelineView::set_levels(timeline::Levels levels) {
   Q_EMIT level_changed(static_cast<int>(view_.empty() ? 0 : view_.level()));
 }
 
+void TimelineView::add_level(timeline::Level level) {
+  if (view_.empty()) {
+    return;
+  }
+  const std::size_t added = view_.levels().size();
+  view_.add_level(std::move(level));
+  layout_regions();
+  view_.set_readable_rows(added);
+  changed();
+}
+
 void TimelineView::set_dark(bool dark) {
   forced_dark_ = dark;
   palette_ = dark ? timeline::dark_palette() : timeline::light_palette();

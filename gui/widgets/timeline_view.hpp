@@ -59,6 +59,9 @@ class TimelineView : public QWidget {
   // Replaces what is shown; no levels: nothing.
   void set_levels(timeline::Levels levels);
 
+  // One more within the innermost; what the user looks at stays.
+  void add_level(timeline::Level level);
+
   // Follows the palette of the application unless set here.
   void set_dark(bool dark);
 

@@ -236,5 +236,23 @@ TEST_F(TraceWindow, ComparedScenariosHaveTheirTimelinesOnOneRuler) {
   EXPECT_EQ(timelines.view().levels().front().name, "run");
 }
 
+TEST_F(TraceWindow, ComparedStepsAreDrawnByTheirOperationsWhenSeenFromNear) {
+  opened("a.yaml", run_scenario());
+  opened("b.yaml", replaced(run_scenario(), "tensor: 8", "tensor: 4"));
+  window->show_compare();
+  TimelineView& timelines = window->compare().timelines();
+  timelines.zoom_in();
+  const timeline::TimeRange zoomed = timelines.view().window();
+  ASSERT_TRUE(wait_for([&] { return timelines.view().levels().size() == 2; }));
+  EXPECT_EQ(timelines.view().window(), zoomed) << "what the user looks at stays";
+  EXPECT_EQ(timelines.view().level(), 0U);
+  timelines.go_to_level(1);
+  EXPECT_EQ(timelines.view().level(), 1U);
+  EXPECT_EQ(timelines.view().levels()[1].name, "operations");
+  EXPECT_EQ(groups(timelines), (std::vector<std::string>{"a.yaml", "b.yaml"}));
+  const timeline::Store& store = timelines.view().store();
+  EXPECT_GT(store.slices().size(), timelines.view().levels()[0].store->slices().size());
+}
+
 }  // namespace
 }  // namespace orrery::gui
