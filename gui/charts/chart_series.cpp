@@ -174,6 +174,7 @@ QCPAbstractPlottable* ChartView::add_bars(const PlotSeries& series, const QColor
 
 void ChartView::add_markers() {
   const QColor ink = palette().color(QPalette::Text);
+  labels_.clear();
   for (const PlotMarker& marker : plot_.markers) {
     auto* line = new QCPItemStraightLine(this);
     line->setPen(QPen(ink, 1.0, Qt::DashLine));
@@ -193,6 +194,9 @@ void ChartView::add_markers() {
     label->setPositionAlignment(marker.on_x ? Qt::AlignLeft | Qt::AlignTop
                                             : Qt::AlignRight | Qt::AlignBottom);
     label->position->setCoords(marker.on_x ? marker.at : 1.0, marker.on_x ? 0.0 : marker.at);
+    if (marker.on_x) {
+      labels_.emplace_back(label, marker.at);
+    }
   }
 }
 

@@ -66,8 +66,8 @@ void ChartView::show_plot(const Plot& plot) {
   setAccessibleName(plot.name.isEmpty() ? QString("Chart") : "Chart: " + plot.name);
   setAccessibleDescription(plot.title);
   dress();
-  shape(size());
   fit();
+  shape(size());
   replot();
 }
 
@@ -86,6 +86,8 @@ void ChartView::prepare_axis(QCPAxis* axis, const PlotAxis& model) {
   axis->setScaleType(model.logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
   axis->setSubTicks(model.categories.empty() && !model.logarithmic);
   axis->grid()->setVisible(model.categories.empty());
+  constexpr int kTick = 5;
+  axis->setTickLengthIn(model.categories.empty() ? kTick : 0);  // else they cross what bars say
 }
 
 void ChartView::prepare_axes() {
@@ -133,42 +135,9 @@ void ChartView::shape(const QSize& whole) {
   shape_legend(whole);
   fit_names(whole);
   fit_panels(whole);
-}
-
-// Where a stack or a flame fills the plot, the legend goes beside or below it, whichever takes less
-// of a chart of this size; else into the upper left corner of the plot.
-void ChartView::shape_legend(const QSize& whole) {
-  const bool full = plot_.stacked || plot_.ordered || plot_.named || plot_.horizontal;
-  if (!legend->visible() || !full || legend->itemCount() == 0) {
-    legend->setWrap(0);
-    legend->setFillOrder(QCPLayoutGrid::foRowsFirst, true);
-    place_legend(LegendPlace::inside);
-    return;
+  if (legend_place_ == LegendPlace::inside && legend->visible()) {
+    axisRect()->insetLayout()->setInsetAlignment(0, emptiest_corner(whole));
   }
-  const QFontMetrics metrics(legend->font(), this);
-  constexpr int kBelowWords = 2;  // else letters lose what reaches below the line
-  int widest = 0;
-  int items = 0;
-  for (int i = 0; i < legend->itemCount(); ++i) {
-    // Places of a grid, of which the last row may have empty ones.
-    if (auto* item = qobject_cast<QCPPlottableLegendItem*>(legend->item(i))) {
-      item->setMargins({0, 0, 0, kBelowWords});
-      widest = std::max(widest, metrics.horizontalAdvance(item->plottable()->name()));
-      ++items;
-    }
-  }
-  const QMargins margins = legend->margins();
-  const int item = widest + legend->iconSize().width() + legend->iconTextPadding();
-  const int air = margins.left() + margins.right();
-  const int columns = std::max((whole.width() - 2 * air) / (item + legend->columnSpacing()), 1);
-  const int rows = (items + columns - 1) / columns;
-  const int line = metrics.height() + kBelowWords + legend->rowSpacing();
-  const double below = rows * line + air;
-  const bool fits = (items + 2) * line < whole.height();  // with the title
-  const bool beside = fits && (item + air) * whole.height() < below * whole.width();
-  place_legend(beside ? LegendPlace::beside : LegendPlace::below);
-  legend->setWrap(beside ? 0 : columns);
-  legend->setFillOrder(beside ? QCPLayoutGrid::foRowsFirst : QCPLayoutGrid::foColumnsFirst, true);
 }
 
 // Names of many categories in a low chart: smaller before they cover each other.
@@ -209,42 +178,6 @@ void ChartView::fit_panels(const QSize& whole) {
   body_->setColumnStretchFactor(1, panel);
 }
 
-void ChartView::place_legend(LegendPlace place) {
-  if (place == legend_place_) {
-    return;
-  }
-  legend_place_ = place;
-  legend->layout()->take(legend);
-  if (holder_ != nullptr) {
-    holder_->layout()->remove(holder_);
-    holder_ = nullptr;
-    body_->simplify();
-    plotLayout()->simplify();
-  }
-  if (place == LegendPlace::inside) {
-    axisRect()->insetLayout()->addElement(legend, Qt::AlignTop | Qt::AlignLeft);
-    return;
-  }
-  // As small as the legend allows; the other element takes what is left beside or below it.
-  constexpr double kAsSmallAsPossible = 0.001;
-  holder_ = new QCPLayoutGrid;
-  holder_->addElement(0, 0, legend);
-  auto* rest = new QCPLayoutElement(this);
-  if (place == LegendPlace::beside) {
-    body_->addElement(0, 1, holder_);
-    body_->setColumnStretchFactor(1, kAsSmallAsPossible);
-    holder_->addElement(1, 0, rest);
-    holder_->setRowStretchFactor(0, kAsSmallAsPossible);
-  } else {
-    constexpr int kAir = 3;
-    holder_->setMargins({0, kAir, 0, kAir});
-    plotLayout()->addElement(2, 0, holder_);
-    plotLayout()->setRowStretchFactor(2, kAsSmallAsPossible);
-    holder_->addElement(0, 1, rest);
-    holder_->setColumnStretchFactor(0, kAsSmallAsPossible);
-  }
-}
-
 void ChartView::fit() {
   rescaleAxes();
   QCPAxis* keys = plot_.horizontal ? yAxis : xAxis;
@@ -263,6 +196,7 @@ void ChartView::fit() {
   if (second_ != nullptr) {
     fit_values(second_->axis(QCPAxis::atBottom), true);
   }
+  turn_labels();
 }
 
 void ChartView::fit_values(QCPAxis* values, bool second) {
@@ -319,9 +253,6 @@ void ChartView::dress() {
   ground.setAlphaF(0.85F);
   legend->setBrush(ground);
   legend->setBorderPen(QPen(faint));
-  if (axisRect()->insetLayout()->elementCount() > 0) {
-    axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignLeft);
-  }
   QFont strong = font();
   strong.setBold(true);
   title_->setFont(strong);

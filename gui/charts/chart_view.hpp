@@ -17,6 +17,7 @@
 
 #include <QString>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "gui/models/plot.hpp"
@@ -78,9 +79,7 @@ class ChartView : public QCustomPlot {
   void prepare_axis(QCPAxis* axis, const PlotAxis& model);
   void add_second();
   void remove_second();
-  void place_legend(LegendPlace place);
   void shape(const QSize& whole);
-  void shape_legend(const QSize& whole);
   void fit_names(const QSize& whole);
   void fit_panels(const QSize& whole);
   [[nodiscard]] QString write(const QString& path);
@@ -89,6 +88,12 @@ class ChartView : public QCustomPlot {
   void fit();
   void fit_values(QCPAxis* values, bool second);
   void zoom(double factor);
+
+  // chart_legend.cpp
+  void shape_legend(const QSize& whole);
+  void place_legend(LegendPlace place);
+  [[nodiscard]] Qt::Alignment emptiest_corner(const QSize& whole) const;
+  void turn_labels();
 
   // chart_series.cpp
   [[nodiscard]] QCPAxis* keys_of(const PlotSeries& series) const;
@@ -107,8 +112,9 @@ class ChartView : public QCustomPlot {
                                    std::size_t& index) const;
 
   Plot plot_;
-  std::vector<QCPAbstractPlottable*> drawn_;  // by series
-  std::vector<double> ends_;                  // of stacked bars so far, by position
+  std::vector<QCPAbstractPlottable*> drawn_;             // by series
+  std::vector<double> ends_;                             // of stacked bars so far, by position
+  std::vector<std::pair<QCPItemText*, double>> labels_;  // of markers on the first axis
   ChartTitle* title_;
   QCPLayoutGrid* body_;
   LegendPlace legend_place_ = LegendPlace::inside;

@@ -1,6 +1,7 @@
 #include "gui/models/table.hpp"
 
 #include <QFont>
+#include <algorithm>
 #include <utility>
 
 #include "sim/report/escape.hpp"
@@ -23,6 +24,12 @@ QString to_csv(const Table& table) {
     add_row(row, [](const Cell& cell) { return cell.text; });
   }
   return csv;
+}
+
+bool is_numeric(const Table& table, std::size_t column) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [column](const auto& row) {
+    return column < row.size() && row[column].order.has_value();
+  });
 }
 
 void TableModel::set(Table table) {
@@ -79,11 +86,14 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant TableModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation == Qt::Horizontal && role == Qt::DisplayRole &&
-      static_cast<std::size_t>(section) < table_.heads.size()) {
-    return table_.heads[static_cast<std::size_t>(section)];
+  const auto column = static_cast<std::size_t>(section);
+  if (orientation != Qt::Horizontal || column >= table_.heads.size()) {
+    return {};
   }
-  return {};
+  if (role == Qt::TextAlignmentRole && is_numeric(table_, column)) {
+    return QVariant(Qt::AlignVCenter | Qt::AlignRight);
+  }
+  return role == Qt::DisplayRole ? QVariant(table_.heads[column]) : QVariant();
 }
 
 }  // namespace orrery::gui

@@ -7,6 +7,7 @@
 
 #include <QAbstractTableModel>
 #include <QString>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct Table {
   std::vector<QString> heads = {};
   std::vector<std::vector<Cell>> rows = {};
 };
+
+// Any value of the column is a number: its head stands to the right, as they do.
+[[nodiscard]] bool is_numeric(const Table& table, std::size_t column);
 
 // RFC 4180, with a header row; numbers as they are shown.
 [[nodiscard]] QString to_csv(const Table& table);

@@ -3,7 +3,6 @@
 #include <QBuffer>
 #include <QPageSize>
 #include <QPainter>
-#include <QPalette>
 #include <QPdfWriter>
 #include <QSvgGenerator>
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/answer_job.hpp"
 #include "gui/models/answer_plot.hpp"
-#include "gui/models/answer_tables.hpp"
 #include "gui/models/dashboard.hpp"
 #include "gui/models/evaluation_plots.hpp"
 #include "gui/models/operation_plots.hpp"
@@ -33,14 +31,6 @@ constexpr int kPdfDots = 1200;
 constexpr qsizetype kMostLines = 12;
 constexpr std::size_t kRowsOnFirstPage = 3;
 constexpr std::size_t kRowsOnPage = 4;
-
-QPalette paper() {
-  QPalette palette(Qt::white);
-  palette.setColor(QPalette::Base, Qt::white);
-  palette.setColor(QPalette::Text, Qt::black);
-  palette.setColor(QPalette::WindowText, Qt::black);
-  return palette;
-}
 
 QColor ink(Tone tone) {
   return tone == Tone::good ? QColor("#00703c") : tone == Tone::bad ? QColor("#b3170b") : Qt::black;
@@ -168,15 +158,8 @@ QStringList notes_of(const ReportContent& content) {
   return lines;
 }
 
-QString foot_of(const ReportContent& content) {
-  const report::ScenarioEcho& echo = content.outcome->evaluation->echo;
-  constexpr int kShown = 16;
-  return QString("%1, SHA-256 %2..., %3")
-      .arg(qt(echo.file).section('/', -1), qt(echo.sha256).left(kShown), qt(echo.software));
-}
-
 void dress(ChartView& chart) {
-  chart.setPalette(paper());
+  chart.setPalette(report_palette());
   QFont small("sans-serif");
   small.setPixelSize(9);
   chart.setFont(small);
@@ -204,7 +187,7 @@ void paint_page(QCPPainter& painter, const ReportContent& content) {
   for (qsizetype i = 0; i < lines; ++i) {
     page.text(notes[i], 9, false);
   }
-  page.foot(foot_of(content));
+  page.foot(report_foot(content));
 }
 
 // A page of charts alone.
@@ -216,72 +199,25 @@ void paint_charts(QCPPainter& painter, const ReportContent& content, const std::
   page.text(qt(content.outcome->evaluation->echo.name), 14, true);
   page.gap();
   page.charts(rows, chart, kFoot);
-  page.foot(foot_of(content));
-}
-
-QByteArray plot_svg(const Plot& plot, ChartView& chart) {
-  constexpr int kColumnWidth = 560;
-  constexpr int kPageWidth = 1140;
-  constexpr int kPlotHeight = 340;
-  const int plot_width = plot.named ? kPageWidth : kColumnWidth;
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  QSvgGenerator svg;
-  svg.setOutputDevice(&buffer);
-  svg.setSize({plot_width, kPlotHeight});
-  svg.setViewBox(QRect(0, 0, plot_width, kPlotHeight));
-  chart.show_plot(plot);
-  QCPPainter painter(&svg);
-  chart.draw(painter, QRect(0, 0, plot_width, kPlotHeight));
-  painter.end();
-  return bytes.mid(bytes.indexOf("<svg"));
-}
-
-constexpr auto kStyle = R"(body{font-family:sans-serif;color:#111;background:#fff;max-width:1180px;
-margin:24px auto;padding:0 16px}h1{margin-bottom:2px}h2{margin:18px 0 6px}.faint{color:#5c6268}
-.bad{color:#b3170b}.good{color:#00703c}.cards{display:flex;flex-wrap:wrap;gap:10px}
-.card{border:1px solid #c8ccd0;border-radius:6px;padding:8px 12px;min-width:180px;flex:1}
-.value{font-size:1.5em;font-weight:bold}table{border-collapse:collapse}
-td,th{text-align:left;padding:3px 12px 3px 0;border-bottom:1px solid #e4e6e8}
-td.number{text-align:right}svg{max-width:100%;height:auto}
-.charts{display:flex;flex-wrap:wrap;gap:8px 16px}figure{margin:0;max-width:100%}
-@media print{body{max-width:none;margin:0;font-size:9pt}figure,.card,tr{break-inside:avoid}
-h2{break-after:avoid}})";
-
-QString html_cards(const std::vector<Card>& cards) {
-  QString html = "<div class=\"cards\">\n";
-  for (const Card& card : cards) {
-    const char* tone = card.tone == Tone::good ? "good" : card.tone == Tone::bad ? "bad" : "";
-    html += QString(
-                "<div class=\"card\" title=\"%1\"><div class=\"faint\">%2</div>"
-                "<div class=\"value %3\">%4</div><div class=\"faint\">%5</div></div>\n")
-                .arg(card.tip.toHtmlEscaped(),
-                     card.name.toHtmlEscaped(),
-                     tone,
-                     card.value.toHtmlEscaped(),
-                     card.detail.toHtmlEscaped());
-  }
-  return html + "</div>\n";
-}
-
-QString html_table(const Table& table) {
-  QString html = "<h2>" + table.title.toHtmlEscaped() + "</h2>\n<table>\n<tr>";
-  for (const QString& head : table.heads) {
-    html += "<th>" + head.toHtmlEscaped() + "</th>";
-  }
-  html += "</tr>\n";
-  for (const auto& row : table.rows) {
-    html += "<tr>";
-    for (const Cell& cell : row) {
-      html += QString("<td%1>%2</td>")
-                  .arg(cell.order ? " class=\"number\"" : "", cell.text.toHtmlEscaped());
-    }
-    html += "</tr>\n";
-  }
-  return html + "</table>\n";
+  page.foot(report_foot(content));
 }
 
 }  // namespace
+
+QPalette report_palette() {
+  QPalette palette(Qt::white);
+  palette.setColor(QPalette::Base, Qt::white);
+  palette.setColor(QPalette::Text, Qt::black);
+  palette.setColor(QPalette::WindowText, Qt::black);
+  return palette;
+}
+
+QString report_foot(const ReportContent& content) {
+  const report::ScenarioEcho& echo = content.outcome->evaluation->echo;
+  constexpr int kShown = 16;
+  return QString("%1, SHA-256 %2..., %3")
+      .arg(qt(echo.file).section('/', -1), qt(echo.sha256).left(kShown), qt(echo.software));
+}
 
 ReportContent report_content(const OutcomePtr& outcome, bool full) {
   const report::Evaluation& evaluation = *outcome->evaluation;
@@ -384,42 +320,6 @@ QByteArray report_pdf(const ReportContent& content) {
   }
   painter.end();
   return bytes;
-}
-
-QByteArray report_html(const ReportContent& content) {
-  const report::Evaluation& evaluation = *content.outcome->evaluation;
-  const Dashboard board = dashboard(evaluation, nullptr);
-  ChartView chart;
-  chart.setPalette(paper());
-  QString html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>" +
-                 board.title.toHtmlEscaped() + "</title>\n<style>" + kStyle +
-                 "</style></head>\n<body>\n<h1>" + board.title.toHtmlEscaped() +
-                 "</h1>\n<p class=\"faint\">" + board.subtitle.toHtmlEscaped() + "</p>\n";
-  for (const QString& reason : board.reasons) {
-    html += "<p class=\"bad\">" + reason.toHtmlEscaped() + "</p>\n";
-  }
-  html += "<h2>One step</h2>\n" + html_cards(board.step);
-  if (!board.run.empty()) {
-    html += "<h2>The run</h2>\n" + html_cards(board.run);
-  }
-  html += "<h2>Charts</h2>\n<div class=\"charts\">\n";
-  QByteArray bytes = html.toUtf8();
-  for (const auto* plots : {&content.plots, &content.more}) {
-    for (const Plot& plot : *plots) {
-      bytes += "<figure role=\"img\" aria-label=\"" + plot.title.toHtmlEscaped().toUtf8() + "\">" +
-               plot_svg(plot, chart) + "</figure>\n";
-    }
-  }
-  bytes += "</div>\n";
-  QString tables;
-  for (const Table& table : all_tables(evaluation)) {
-    tables += html_table(table);
-  }
-  if (!content.outcome->diagnostics.all().empty()) {
-    tables += html_table(problems_table(content.outcome->diagnostics, {}));
-  }
-  tables += "<p class=\"faint\">" + foot_of(content).toHtmlEscaped() + "</p>\n</body>\n</html>\n";
-  return bytes + tables.toUtf8();
 }
 
 }  // namespace orrery::gui

@@ -6,10 +6,13 @@
 //
 // ending | form
 // -------|---------------------------------------------------------------------------------------
-// .html  | one file with all drawings and tables inside, black on white, without scripts
+// .html  | one file with all drawings and tables inside, without scripts; light or dark as the
+// browser
+//        | prefers, for wide and narrow windows and for paper
 // .pdf   | one page A4; in full: pages with the other charts follow
 // .svg   | the first page as a drawing
 
+#include <QPalette>
 #include <QString>
 #include <memory>
 #include <vector>
@@ -37,6 +40,12 @@ void write_report(const ReportContent& content, const QString& path);
 [[nodiscard]] QByteArray report_html(const ReportContent& content);
 [[nodiscard]] QByteArray report_svg(const ReportContent& content);
 [[nodiscard]] QByteArray report_pdf(const ReportContent& content);
+
+// Black on white.
+[[nodiscard]] QPalette report_palette();
+
+// Which file, which text of it, which stack.
+[[nodiscard]] QString report_foot(const ReportContent& content);
 
 // `orrery report FILE -o OUT`: its exit code. Messages go to stderr.
 [[nodiscard]] int report_command(const QStringList& arguments);

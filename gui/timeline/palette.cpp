@@ -15,6 +15,7 @@ constexpr Rgb kYellow = 0xfff0e442U;
 constexpr Rgb kBlue = 0xff0072b2U;
 constexpr Rgb kVermilion = 0xffd55e00U;
 constexpr Rgb kPurple = 0xffcc79a7U;
+constexpr Rgb kIndigo = 0xff5e60ceU;  // kernels of which no pass is known
 constexpr Rgb kGrey = 0xff999999U;
 constexpr Rgb kWhite = 0xffffffffU;
 constexpr Rgb kBlack = 0xff000000U;
@@ -31,7 +32,7 @@ std::array<Rgb, kCategories> hues() {
   set(Category::weight_gradient, blend(kSkyBlue, kWhite, 0.55));
   set(Category::recompute, blend(kBlue, kBlack, 0.45));
   set(Category::optimizer, kPurple);
-  set(Category::kernel, kBlue);
+  set(Category::kernel, kIndigo);
   set(Category::tensor, kOrange);
   set(Category::context, blend(kOrange, kBlack, 0.4));
   set(Category::expert, kYellow);

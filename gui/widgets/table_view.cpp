@@ -112,7 +112,10 @@ void AnswerTable::fit_columns() {
         model_.rowCount() > 0 && model_.index(0, column).data(TableModel::kBarRole).isValid();
     setColumnWidth(column, bar ? kBar : std::min(columnWidth(column) + 12, kWidest));
   }
-  horizontalHeader()->setStretchLastSection(true);
+  // A number far from its head belongs to nothing.
+  const int last = model_.columnCount() - 1;
+  const bool number = last >= 0 && is_numeric(model_.table(), static_cast<std::size_t>(last));
+  horizontalHeader()->setStretchLastSection(!number);
 }
 
 void AnswerTable::mark_row(int row) {

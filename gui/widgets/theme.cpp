@@ -1,9 +1,12 @@
 #include "gui/widgets/theme.hpp"
 
 #include <QApplication>
+#include <QPainter>
 #include <QPalette>
+#include <QProxyStyle>
 #include <QStyle>
 #include <QStyleFactory>
+#include <QStyleOption>
 
 namespace orrery::gui {
 
@@ -60,6 +63,29 @@ QPalette light_palette() {
   return palette;
 }
 
+// Fusion frames what can be edited or ticked in a darker shade of the window, which a dark ground
+// swallows: an empty box to tick would not be seen at all.
+class DarkFusion : public QProxyStyle {
+ public:
+  DarkFusion() : QProxyStyle("Fusion") {}
+
+  void drawPrimitive(PrimitiveElement element,
+                     const QStyleOption* option,
+                     QPainter* painter,
+                     const QWidget* widget) const override {
+    QProxyStyle::drawPrimitive(element, option, painter, widget);
+    if (element == PE_FrameLineEdit || element == PE_IndicatorCheckBox ||
+        element == PE_IndicatorItemViewItemCheck) {
+      const bool focus = element == PE_FrameLineEdit && option->state.testFlag(State_HasFocus);
+      painter->save();
+      painter->setPen(focus ? option->palette.color(QPalette::Highlight) : QColor("#5b6168"));
+      painter->setBrush(Qt::NoBrush);
+      painter->drawRect(option->rect.adjusted(0, 0, -1, -1));
+      painter->restore();
+    }
+  }
+};
+
 }  // namespace
 
 void apply_theme(Theme theme) {
@@ -69,7 +95,7 @@ void apply_theme(Theme theme) {
     QApplication::setPalette(QPalette());
     return;
   }
-  QApplication::setStyle(QStyleFactory::create("Fusion"));
+  QApplication::setStyle(theme == Theme::dark ? new DarkFusion : QStyleFactory::create("Fusion"));
   QApplication::setPalette(theme == Theme::dark ? dark_palette() : light_palette());
 }
 

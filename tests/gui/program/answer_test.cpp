@@ -380,6 +380,10 @@ TEST(Report, HasTheFiguresInEveryForm) {
     ++drawings;
   }
   EXPECT_EQ(drawings, content.plots.size() + content.more.size());
+  EXPECT_EQ(html.find("Qt SVG"), std::string::npos) << "a drawing is called what it shows";
+  EXPECT_NE(html.find("<meta name=\"viewport\""), std::string::npos);
+  EXPECT_NE(html.find("@media screen and (prefers-color-scheme:dark)"), std::string::npos);
+  EXPECT_NE(html.find("<th class=\"number\">GPU-hours</th>"), std::string::npos);
   EXPECT_TRUE(report_svg(content).startsWith("<?xml"));
   const QByteArray pdf = report_pdf(content);
   EXPECT_TRUE(pdf.startsWith("%PDF"));
