@@ -49,6 +49,9 @@ void RunSimulator::plan_ahead() {
   } else if (grow_pending_ || repace_ || steps_in_vain_ > 0 || !evictions_.empty()) {
     next_stop_ = SimTime{};  // at the next step boundary
   }
+  if (stalled_until_ > now_) {
+    next_stop_ = SimTime{};
+  }
 }
 
 bool RunSimulator::grows_at_once() const {
@@ -78,6 +81,10 @@ void RunSimulator::special_action() {
     plan_ahead();
   } else if (steps_ > next_special_) {  // growth was planned while training waited for a save
     plan_ahead();
+  }
+  if (stalled_until_ > now_) {  // a failure came in between
+    begin(Action::rework_stop, stalled_until_ - now_);
+    return;
   }
   const bool at_target = steps_ == target_;
   if (at_target && plan_.checkpoint.final_save && saved_.on_storage() != steps_) {
@@ -182,6 +189,8 @@ void RunSimulator::begin_rework() {
   go_back(back, RunCategory::rework, -1);
   saved_.put(back);
   set_pace();
+  stalled_until_ = now_ + rework.stall;
+  plan_ahead();
   begin(Action::rework_stop, rework.stall);
 }
 

@@ -289,6 +289,7 @@ class RunSimulator {
 
   std::size_t phase_ = 0;
   std::size_t rework_ = 0;  // first one still to come
+  SimTime stalled_until_;   // by the last one, whatever else stops the job meanwhile
   std::int64_t job_gpus_ = 0;
   std::int64_t broken_ = 0;  // nodes of the job known or about to be known as broken
   std::int64_t broken_bad_ = 0;

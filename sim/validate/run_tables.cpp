@@ -64,7 +64,7 @@ constexpr std::array<StackName, 22> kStacks = {
      {"meta-llama", "meta-llama3"},
      {"metaseq", "metaseq-fsdp"},
      {"megascale", "megatron-core"},
-     {"nanotron", "megatron-core"},
+     {"nanotron", "nanotron"},
      {"automodel", "torchtitan-fsdp2"},
      {"fsdp2", "torchtitan-fsdp2"},
      {"fsdp", "llm-foundry-fsdp"},

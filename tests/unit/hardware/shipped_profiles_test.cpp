@@ -67,9 +67,12 @@ TEST(ShippedProfiles, AllPromisedNamesAreThere) {
                                       "megatron-lm",
                                       "meta-llama3",
                                       "metaseq-fsdp",
+                                      "nanochat",
+                                      "nanotron",
                                       "nemo",
                                       "nemo-mlperf",
                                       "pytorch-ddp",
+                                      "smp-mics",
                                       "torchtitan-fsdp2",
                                       "torchtitan-fsdp2-2025"}));
 }

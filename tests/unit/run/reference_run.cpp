@@ -102,6 +102,9 @@ ReferenceRun::Outcome ReferenceRun::one_step() {
 }
 
 ReferenceRun::Outcome ReferenceRun::step_boundary() {
+  if (stalled_until_ > now_) {
+    return spend(stalled_until_ - now_, RunCategory::rework);
+  }
   const std::int64_t stored = tiers_.back().durable;
   const bool at_target = plan_.target_steps && steps() == *plan_.target_steps;
   if (at_target) {
@@ -135,6 +138,7 @@ ReferenceRun::Outcome ReferenceRun::step_boundary() {
     const PlannedRework& rework = plan_.rework[reworked_++];
     undo_to(steps() - rework.discard_steps, RunCategory::rework);
     tiers_.back().durable = steps();
+    stalled_until_ = now_ + rework.stall.ns;
     return spend(rework.stall.ns, RunCategory::rework);
   }
   if (maintenance_ <= now_) {

@@ -68,6 +68,7 @@ class ReferenceRun {
   std::int64_t unitemised_ = 0;
   std::size_t changed_ = 0;  // phases whose change is done
   std::size_t reworked_ = 0;
+  std::int64_t stalled_until_ = 0;
   std::size_t source_ = 0;
   std::int32_t cause_ = 0;
   bool running_ = true;

@@ -115,6 +115,25 @@ TEST(RunSimulator, FinalSaveWaitsForTheOneInFlight) {
   expect_account(run_script(spec, steps_of(seconds(100.0)), {}), 700, 0, 400, 0);
 }
 
+// At step 6 (610 s) two steps are thrown away and training stands still for 500 s, until 1110 s;
+// then eight steps and two saves: 1930 s. A failure at 700 s restarts for 30 s of that stop.
+TEST(RunSimulator, AFailureDoesNotShortenTheStopOfARework) {
+  RunSpec spec = hand_spec();
+  spec.training.rework.push_back({.name = "spike",
+                                  .at = std::int64_t{6},
+                                  .discard = Progress(std::int64_t{2}),
+                                  .stall = seconds(500.0)});
+  const StepInput step = steps_of(seconds(100.0));
+  const Scripted calm = run_script(spec, step, {});
+  expect_account(calm, 1930, 0, 30, 0);
+  EXPECT_DOUBLE_EQ(seconds_of(calm.plan, calm.result, RunCategory::rework), 700.0);
+  const Scripted struck = run_script(spec, step, {700});
+  expect_account(struck, 1930, 0, 30, 30);
+  EXPECT_DOUBLE_EQ(seconds_of(struck.plan, struck.result, RunCategory::rework), 670.0);
+  // A restart that outlasts the stop: 1100 + 30 s, and training goes on at once.
+  expect_account(run_script(spec, step, {1100}), 1950, 0, 30, 30);
+}
+
 TEST(RunSimulator, WithoutFinalSaveTheRunEndsWithItsLastStep) {
   RunSpec spec = hand_spec();
   spec.checkpoint.final_save = false;
