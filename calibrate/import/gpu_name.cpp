@@ -12,8 +12,19 @@ namespace orrery::calibration_import {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kSilent = {
-    "nvidia", "geforce", "tesla", "hbm2", "hbm2e", "hbm3", "hbm3e", "ac"};
+constexpr std::array<std::string_view, 13> kSilent = {"nvidia",
+                                                      "amd",
+                                                      "instinct",
+                                                      "oam",
+                                                      "geforce",
+                                                      "tesla",
+                                                      "blackwell",
+                                                      "edition",
+                                                      "hbm2",
+                                                      "hbm2e",
+                                                      "hbm3",
+                                                      "hbm3e",
+                                                      "ac"};
 constexpr std::array<std::string_view, 3> kForms = {"sxm", "pcie", "nvl"};
 
 template <std::size_t N>

@@ -49,22 +49,6 @@ std::string_view name_of(const std::array<hardware::NamedValue<E>, N>& names, E 
   return found == names.end() ? std::string_view() : found->name;
 }
 
-std::string_view arch_name(hardware::GpuArch arch) {
-  switch (arch) {
-    case hardware::GpuArch::volta:
-      return "volta";
-    case hardware::GpuArch::ampere:
-      return "ampere";
-    case hardware::GpuArch::ada:
-      return "ada";
-    case hardware::GpuArch::hopper:
-      return "hopper";
-    case hardware::GpuArch::blackwell:
-      break;
-  }
-  return "blackwell";
-}
-
 std::string points_text(const std::vector<hardware::CollectivePoint>& points) {
   std::string text = "[";
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -151,7 +135,7 @@ std::string tables_yaml(const ImportReport& report) {
     text += fact_line(fact);
   }
   text += "# Used by a scenario with `cluster: {network: {collectives: FILE}}`.\n";
-  text += fmt::format("format: orrery-collectives/1\narch: {}\n", arch_name(first.arch));
+  text += fmt::format("format: orrery-collectives/1\narch: {}\n", hardware::to_string(first.arch));
   if (first.nvlink > BytesPerSecond()) {
     text += fmt::format("nvlink: {:.10g}GB/s\n", in_gigabytes_per_second(first.nvlink));
   }

@@ -215,12 +215,6 @@ std::string_view operation_name(model::CollectiveKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-std::string_view arch_name(hardware::GpuArch arch) {
-  constexpr std::array<std::string_view, 5> kNames = {
-      "volta", "ampere", "ada", "hopper", "blackwell"};
-  return kNames[static_cast<std::size_t>(arch)];
-}
-
 std::string table_text(const hardware::CollectiveTable& table) {
   std::string text = fmt::format(
       "    # alpha {:.3g} us, beta {:.4g} us/GB\n"
@@ -256,7 +250,7 @@ std::string collectives_text(const CalibrationProfile& profile) {
   }
   const hardware::CollectiveTable& first = profile.collectives->tables.front();
   std::string text = fmt::format("collectives:\n  format: orrery-collectives/1\n  arch: {}\n",
-                                 arch_name(first.arch));
+                                 to_string(first.arch));
   if (first.nvlink > BytesPerSecond{}) {
     text += fmt::format("  nvlink: {}GB/s\n", in_gigabytes_per_second(first.nvlink));
   }

@@ -62,7 +62,8 @@ Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFa
       graph.nodes == 1) {
     return {fabric.link * nvls_wire_share(graph.arch), "NVSwitch reduction"};
   }
-  Rate rate{choice.bandwidth, choice.protocol == Protocol::simple ? "NVLink" : "protocol"};
+  Rate rate{choice.bandwidth,
+            choice.protocol == Protocol::simple ? link_name(graph.arch) : "protocol"};
   if (!graph.nvlink && graph.ranks_per_node > 1) {
     rate.limit = "PCIe";
   }
@@ -181,7 +182,7 @@ CollectiveTime direct_exchange(Bytes bytes_in, const GroupFabric& fabric) {
       messages += kPxnHop;
     }
   }
-  time.limit = outside > inside ? "NICs" : (graph.nvlink ? "NVLink" : "PCIe");
+  time.limit = outside > inside ? "NICs" : (graph.nvlink ? link_name(graph.arch) : "PCIe");
   const Seconds longest = std::max(inside, outside);
   time.transfer = longest;
   // Sending overlaps with the set-up of later messages: root of the sum of squares.
@@ -198,8 +199,9 @@ CollectiveTime pair_exchange(Bytes bytes_in, const GroupFabric& fabric) {
   time.reason = "one message";
   time.call = kCall;
   time.latency = kDirectBase;
-  time.bandwidth = graph.nvlink ? fabric.link * direct_wire_share(graph.arch) : fabric.link;
-  time.limit = graph.nvlink ? "NVLink" : "PCIe";
+  time.bandwidth =
+      graph.nvlink ? fabric.peer_link * direct_wire_share(graph.arch) : fabric.peer_link;
+  time.limit = graph.nvlink ? link_name(graph.arch) : "PCIe";
   if (graph.nodes > 1) {
     time.latency += kNetworkHop + graph.inter_latency;
     const BytesPerSecond network =

@@ -57,8 +57,9 @@ namespace orrery::cost {
 // The wires of one group on one node.
 struct GroupFabric {
   NcclGraph graph;
-  BytesPerSecond link;  // one GPU to the others of its node, one direction
-  BytesPerSecond nics;  // this group's share of a node's NICs, before any taper
+  BytesPerSecond link;       // one GPU to the others of its group and node, one direction
+  BytesPerSecond peer_link;  // one GPU to one other: less than `link` in a mesh
+  BytesPerSecond nics;       // this group's share of a node's NICs, before any taper
   double ring_taper = 1.0;
   double scatter_taper = 1.0;
   Seconds cross_rail_latency;  // of a message to another rail, beyond inter_latency

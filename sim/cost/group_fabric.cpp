@@ -106,12 +106,16 @@ std::optional<Algorithm> forced_algorithm(hardware::CollectiveChoice choice) {
 // What the GPU's links to its neighbours carry, and what NCCL's ring makes of them.
 void add_links(const hardware::GpuProfile& gpu, GroupFabric& fabric) {
   if (fabric.graph.nvlink && gpu.nvlink) {
-    fabric.link = gpu.nvlink->bandwidth.value();
-    fabric.graph.intra = gpu.nvlink->nccl_ring_bandwidth.value() * ring_wire_share(gpu.arch);
+    const double share = gpu.nvlink->share_of(fabric.graph.ranks_per_node);
+    fabric.link = gpu.nvlink->bandwidth.value() * share;
+    fabric.peer_link = gpu.nvlink->bandwidth.value() * gpu.nvlink->share_of(2);
+    fabric.graph.intra =
+        gpu.nvlink->nccl_ring_bandwidth.value() * (ring_wire_share(gpu.arch) * share);
     fabric.link_source = gpu.nvlink->nccl_ring_bandwidth.kind();
     return;
   }
   fabric.link = gpu.pcie_bandwidth.value() * kPcieShare;
+  fabric.peer_link = fabric.link;
   fabric.graph.intra = fabric.link;
   fabric.link_source = weaker(gpu.pcie_bandwidth.kind(), SourceKind::published);
 }

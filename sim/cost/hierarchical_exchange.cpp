@@ -45,7 +45,7 @@ CollectiveTime hierarchical_exchange_time(const ExchangeBytes& bytes,
         kNetworkBase + graph.inter_latency + kRemoteNode * (as_double(graph.nodes) - 1.0);
   }
   const bool by_network = outside > inside;
-  time.limit = by_network ? "NICs" : (graph.nvlink ? "NVLink" : "PCIe");
+  time.limit = by_network ? "NICs" : (graph.nvlink ? link_name(graph.arch) : "PCIe");
   time.transfer = std::max(inside, outside);
   time.bandwidth = time.transfer > Seconds()
                        ? (by_network ? bytes.over_network : bytes.over_links) / time.transfer

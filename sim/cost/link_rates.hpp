@@ -16,8 +16,10 @@
 // [1] NCCL maintainers' rule, nccl-tests issues 119, 130, 212 and 290: 46-48 GB/s per 400G NIC.
 // [2] All-to-all over PCIe Gen5 hosts, 45.7 of 48 GB/s. [3] 8 H100 or H200: 275 of 450 GB/s, 8
 // B200: 483 of 900 GB/s (ml-engineering, Azure). [4] 8 H100 342 of 450, B300 and NVL72 615-685 of
-// 900, 8 A100 send/receive 195 of 300. [5] 8 H200 361-367 of 370.8 GB/s, 8 A100 231.6 of 240, 8
-// B200 673-682 of 721.8 (ml-engineering, Azure); Volta as Ampere. [6] NVIDIA/nccl v2.28.9. [7]
+// 900, 8 A100 send/receive 195 of 300; MI300X 46.6 of 64 GB/s a pair (TransferBench, AMD), Gaudi 3
+// 509 of 525 GB/s (HCCL demo of its documentation). [5] 8 H200 361-367 of 370.8 GB/s, 8 A100 231.6
+// of 240, 8 B200 673-682 of 721.8 (ml-engineering, Azure); Volta as Ampere; of a mesh the profile
+// states the plateau itself. [6] NVIDIA/nccl v2.28.9. [7]
 // Floors of two-node all-reduces: 55 us over EFA (smol playbook), 123 us over TCPXO (a3mega log)
 // against 43.5 us over RoCE; TCP sockets assumed.
 
@@ -57,6 +59,10 @@ inline constexpr Seconds kNetworkHop = microseconds(14.0);
     case hardware::GpuArch::ampere:
     case hardware::GpuArch::ada:
       return 0.65;
+    case hardware::GpuArch::cdna:
+      return 0.73;
+    case hardware::GpuArch::gaudi:
+      return 0.97;
     case hardware::GpuArch::hopper:
     case hardware::GpuArch::blackwell:
       break;
@@ -70,6 +76,9 @@ inline constexpr Seconds kNetworkHop = microseconds(14.0);
       return 0.985;
     case hardware::GpuArch::blackwell:
       return 0.94;
+    case hardware::GpuArch::cdna:
+    case hardware::GpuArch::gaudi:
+      return 1.0;
     default:
       return 0.965;
   }

@@ -87,6 +87,8 @@ constexpr const ArchCaps& caps_of(GpuArch arch) {
     case GpuArch::ada:  // compute capability 8.9: NCCL's Ampere row
       return kAmpere;
     case GpuArch::hopper:
+    case GpuArch::cdna:  // not NCCL's: RCCL and HCCL print no such tables
+    case GpuArch::gaudi:
       return kHopper;
     case GpuArch::blackwell:
       return kBlackwell;

@@ -47,7 +47,8 @@ TransferTime transfer_time(Bytes bytes,
   TransferTime time;
   const BytesPerSecond pcie = gpu.pcie_bandwidth.value() * kPcieShare;
   if (hop.same_domain && gpu.nvlink) {
-    time.bandwidth = gpu.nvlink->bandwidth.value() * direct_wire_share(gpu.arch);
+    time.bandwidth =
+        gpu.nvlink->bandwidth.value() * (direct_wire_share(gpu.arch) * gpu.nvlink->share_of(2));
     time.latency = kCall + kNodeLatency;
   } else if (hop.same_node) {
     time.bandwidth = pcie;

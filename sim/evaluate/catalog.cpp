@@ -71,8 +71,12 @@ CatalogEntry gpu_entry(const hardware::GpuProfile& gpu) {
     summary += fmt::format(", {} dense 16-bit", format_flop_rate(best));
   }
   if (gpu.nvlink) {
-    summary +=
-        fmt::format(", NVLink {} per direction", format_bandwidth(gpu.nvlink->bandwidth.value()));
+    summary += fmt::format(", {} {} per direction",
+                           link_name(gpu.arch),
+                           format_bandwidth(gpu.nvlink->bandwidth.value()));
+    if (gpu.nvlink->peers > 0) {
+      summary += fmt::format(" over {} peers", gpu.nvlink->peers);
+    }
   }
   return {gpu.name, std::move(summary), gpu.file};
 }

@@ -172,6 +172,16 @@ void add_mixed(const scenario::Scenario& scenario,
           fmt::format(
               "of {} and {} only one has NVLink", resolved.costs.gpu().name, others[i].name));
     }
+    const auto& first = resolved.costs.gpu();
+    if (vendor_of(others[i].arch) != vendor_of(first.arch)) {
+      diagnostics.error(scenario.where("cluster.mixed"),
+                        "cluster.mixed",
+                        fmt::format("{} is made by {}, {} by {}: they share no collective library",
+                                    first.name,
+                                    vendor_of(first.arch),
+                                    others[i].name,
+                                    vendor_of(others[i].arch)));
+    }
     check_precision(scenario, others[i], diagnostics);
     resolved.mixed.push_back({first_node,
                               std::make_shared<const cost::CostModel>(

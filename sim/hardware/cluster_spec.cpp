@@ -112,6 +112,21 @@ std::vector<NetworkPreset> make_presets() {
        "units of eight racks",
        "NVIDIA DGX GB200 SuperPOD reference architecture; latencies arXiv 2505.09343",
        nvl72()},
+      {"roce-8x400g",
+       "eight 400 Gbit/s RoCE NICs a node, one beside each GPU, under one full-bisection fabric",
+       "ROCm documentation: MI300X to MI355X nodes with eight ConnectX-7, Pollara 400 or Thor 2 "
+       "NICs, one per GPU; levels not stated there",
+       flat("roce-8x400g", 400.0, 8, FabricKind::roce)},
+      {"gaudi2-roce",
+       "Gaudi 2: three 100 Gbit/s scale-out ports a card, 24 a node of eight, one full-bisection "
+       "fabric",
+       "Intel Gaudi documentation, Network Configuration; levels not stated there",
+       flat("gaudi2-roce", 100.0, 24, FabricKind::roce)},
+      {"gaudi3-roce",
+       "Gaudi 3: three 200 Gbit/s scale-out ports a card, 24 a node of eight, one full-bisection "
+       "fabric",
+       "Intel Gaudi documentation, Network Configuration; levels not stated there",
+       flat("gaudi3-roce", 200.0, 24, FabricKind::roce)},
       {"single-node", "no network: the job stays in one node", "by definition", single_node()},
   };
 }

@@ -17,11 +17,7 @@ using yaml::Value;
 namespace kind = yaml::kind;
 
 constexpr std::array<Choice<bool>, 1> kFormats = {{{kCollectivesFormat, true}}};
-constexpr std::array<Choice<GpuArch>, 5> kArchitectures = {{{"volta", GpuArch::volta},
-                                                            {"ampere", GpuArch::ampere},
-                                                            {"ada", GpuArch::ada},
-                                                            {"hopper", GpuArch::hopper},
-                                                            {"blackwell", GpuArch::blackwell}}};
+constexpr auto kArchitectures = architecture_choices();
 constexpr std::array<Choice<model::CollectiveKind>, 6> kOperations = {
     {{"all_reduce", model::CollectiveKind::all_reduce},
      {"all_gather", model::CollectiveKind::all_gather},

@@ -43,7 +43,7 @@ constexpr std::array<FingerprintField, 28> kFields = {{
 }};
 
 // As cudaGetDeviceProperties and nvidia-smi print them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kDevices = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 35> kDevices = {{
     {"NVIDIA H200", "h200-sxm"},
     {"NVIDIA H200 NVL", "h200-nvl"},
     {"NVIDIA H100 80GB HBM3", "h100-sxm-80gb"},
@@ -66,6 +66,19 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kDevices
     {"NVIDIA GeForce RTX 4090", "rtx-4090"},
     {"NVIDIA RTX A6000", "rtx-a6000"},
     {"NVIDIA A100-PCIE-80GB", "a100-pcie-80gb"},
+    {"NVIDIA A100-PCIE-40GB", "a100-pcie-40gb"},
+    {"NVIDIA A800-SXM4-80GB", "a800-sxm-80gb"},
+    {"NVIDIA H100 PCIe", "h100-pcie-80gb"},
+    {"NVIDIA H100 NVL", "h100-nvl-94gb"},
+    {"NVIDIA L40S", "l40s"},
+    {"NVIDIA A40", "a40"},
+    {"NVIDIA GeForce RTX 5090", "rtx-5090"},
+    {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-server"},
+    {"AMD Instinct MI300X", "mi300x"},
+    {"AMD Instinct MI325X", "mi325x"},
+    {"AMD Instinct MI355X", "mi355x"},
+    {"HL-225", "gaudi2"},
+    {"HL-325L", "gaudi3"},
 }};
 
 }  // namespace

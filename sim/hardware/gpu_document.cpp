@@ -18,11 +18,7 @@ using yaml::MappingReader;
 namespace kind = yaml::kind;
 
 constexpr std::array<Choice<bool>, 1> kFormats = {{{kGpuFormat, true}}};
-constexpr std::array<Choice<GpuArch>, 5> kArchitectures = {{{"volta", GpuArch::volta},
-                                                            {"ampere", GpuArch::ampere},
-                                                            {"ada", GpuArch::ada},
-                                                            {"hopper", GpuArch::hopper},
-                                                            {"blackwell", GpuArch::blackwell}}};
+constexpr auto kArchitectures = architecture_choices();
 constexpr std::array<Choice<Dtype>, 6> kDtypes = {{{"fp32", Dtype::fp32},
                                                    {"tf32", Dtype::tf32},
                                                    {"bf16", Dtype::bf16},
@@ -210,9 +206,36 @@ std::vector<NormRate> read_norm_kernels(MappingReader& root) {
   return kernels;
 }
 
+// Wires of its own between every pair of GPUs, as one link that is shared out over the peers.
+std::optional<NvlinkProfile> read_mesh(MappingReader section) {
+  auto link = read_coefficient<kind::Bandwidth>(section, "link_bandwidth", kPositiveBandwidth);
+  auto ring = read_coefficient<kind::Bandwidth>(section, "ring_bandwidth", kPositiveBandwidth);
+  const auto peers = section.require<kind::Count>("peers", at_least<std::int64_t>(1));
+  section.finish();
+  if (!link || !ring || !peers) {
+    return std::nullopt;
+  }
+  const BytesPerSecond all = link->value() * static_cast<double>(*peers);
+  if (ring->value() > all) {
+    section.error(
+        "ring_bandwidth", "is above the links", "at most " + kind::Bandwidth::format(all));
+  }
+  return NvlinkProfile{.bandwidth = {all, link->source(), link->residual(), std::nullopt},
+                       .nccl_ring_bandwidth = std::move(*ring),
+                       .nvls = false,
+                       .peers = *peers};
+}
+
 // Absent section: the GPU has no NVLink.
 std::optional<NvlinkProfile> read_nvlink(MappingReader& root, std::optional<GpuArch> arch) {
   std::optional<MappingReader> section = root.optional_mapping("nvlink");
+  std::optional<MappingReader> mesh = root.optional_mapping("mesh");
+  if (section && (mesh || (arch && vendor_of(*arch) != "NVIDIA"))) {
+    root.error("nvlink", "is a link of NVIDIA's alone", "mesh, where each pair has its own wires");
+  }
+  if (mesh) {
+    return read_mesh(std::move(*mesh));
+  }
   if (!section) {
     return std::nullopt;
   }
@@ -232,7 +255,8 @@ std::optional<NvlinkProfile> read_nvlink(MappingReader& root, std::optional<GpuA
   if (*nvls && arch && *arch < GpuArch::hopper) {
     section->error("nvls", "needs switches that reduce, which came with hopper", "false");
   }
-  return NvlinkProfile{std::move(*bandwidth), std::move(*ring), *nvls};
+  return NvlinkProfile{
+      .bandwidth = std::move(*bandwidth), .nccl_ring_bandwidth = std::move(*ring), .nvls = *nvls};
 }
 
 // The scalar coefficients of the top level.

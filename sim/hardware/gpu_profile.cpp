@@ -30,6 +30,30 @@ const NormRate* GpuProfile::find_norm(NormImplementation implementation) const {
   return found == norm_kernels.end() ? nullptr : &*found;
 }
 
+double NvlinkProfile::share_of(std::int64_t ranks) const {
+  if (peers == 0 || ranks <= 1) {
+    return 1.0;
+  }
+  return static_cast<double>(std::min(ranks - 1, peers)) / static_cast<double>(peers);
+}
+
+std::string_view to_string(GpuArch arch) {
+  const auto* found = std::find_if(kGpuArchNames.begin(),
+                                   kGpuArchNames.end(),
+                                   [arch](const GpuArchName& entry) { return entry.arch == arch; });
+  return found == kGpuArchNames.end() ? std::string_view() : found->name;
+}
+
+std::string_view vendor_of(GpuArch arch) {
+  return arch == GpuArch::cdna ? "AMD" : arch == GpuArch::gaudi ? "Intel" : "NVIDIA";
+}
+
+std::string_view link_name(GpuArch arch) {
+  return arch == GpuArch::cdna    ? "Infinity Fabric"
+         : arch == GpuArch::gaudi ? "scale-up Ethernet"
+                                  : "NVLink";
+}
+
 std::string_view to_string(AttentionGeneration generation) {
   constexpr std::array<std::string_view, 6> kNames = {
       "triton-2023", "fa2", "triton-2024", "cudnn-2024", "fa3", "cudnn-9"};

@@ -25,10 +25,19 @@
 // launch_latency      | gap between dependent kernels          | s      | published, measured
 // nvlink.bandwidth    | per GPU, one way; absent: no NVLink    | byte/s | datasheet
 // nccl_ring_bandwidth | links x speed of NCCL's search         | byte/s | NCCL source
+// mesh.link_bandwidth | to one peer, one way, where every pair | byte/s | datasheet
+//                     | has wires of its own (Infinity Fabric, |        |
+//                     | the Ethernet ports of a Gaudi)         |        |
+// mesh.peers          | GPUs that one GPU is wired to; k ranks | -      | datasheet
+//                     | of a group use (k - 1) / peers of them |        |
+// mesh.ring_bandwidth | bus bandwidth that a collective of all | byte/s | published
+//                     | peers reaches                          |        |
 // pcie_bandwidth      | GPU to GPU without NVLink, one way     | byte/s | NCCL source
 // host_bandwidth      | pinned copy GPU - host, one way        | byte/s | published, measured
 // collective_slowdown | time that a product gains beside a      | 1      | measured; absent:
 //                     | collective / its own                   |        | the stack's
+// sm_count            | SMs, compute units, or tiles of 256 x  | -      | datasheet
+//                     | 128 that matrix engines do at a time   |        |
 // memory              | bytes the driver shows, not nominal    | byte   | published
 // norm_kernels        | latency and share of hbm_bandwidth of the norms of an implementation,
 //                     | forward and backward, which a stack names (software_profile.hpp)
@@ -43,6 +52,7 @@
 // business of the stack's gemm_efficiency (software_profile.hpp). A data type without an entry is
 // one the GPU has no fast unit for.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -59,7 +69,29 @@ namespace orrery::hardware {
 
 struct CollectiveTables;
 
-enum class GpuArch { volta, ampere, ada, hopper, blackwell };
+// cdna: AMD Instinct from the MI200 on; gaudi: Intel Gaudi 2 and 3.
+enum class GpuArch { volta, ampere, ada, hopper, blackwell, cdna, gaudi };
+
+struct GpuArchName {
+  std::string_view name;
+  GpuArch arch;
+};
+
+inline constexpr std::array<GpuArchName, 7> kGpuArchNames = {{{"volta", GpuArch::volta},
+                                                              {"ampere", GpuArch::ampere},
+                                                              {"ada", GpuArch::ada},
+                                                              {"hopper", GpuArch::hopper},
+                                                              {"blackwell", GpuArch::blackwell},
+                                                              {"cdna", GpuArch::cdna},
+                                                              {"gaudi", GpuArch::gaudi}}};
+
+[[nodiscard]] std::string_view to_string(GpuArch arch);
+
+// Who makes it: GPUs of two vendors share no collective library.
+[[nodiscard]] std::string_view vendor_of(GpuArch arch);
+
+// What the wires between the GPUs of one host are called.
+[[nodiscard]] std::string_view link_name(GpuArch arch);
 
 struct GemmRate {
   model::Dtype dtype;
@@ -104,11 +136,16 @@ struct NormRate {
   Coefficient<Seconds> backward_latency;
 };
 
+// Links between the GPUs of one host: NVLink, Infinity Fabric, or the ports of a Gaudi.
 struct NvlinkProfile {
   Coefficient<BytesPerSecond> bandwidth;  // per GPU, one direction
   Coefficient<BytesPerSecond>
       nccl_ring_bandwidth;  // NCCL's C * bwIntra: plateau of a ring inside the domain
   bool nvls = false;        // NVSwitch reductions (Hopper and later)
+  std::int64_t peers = 0;   // of a mesh, `bandwidth` shared out over them; 0: switches
+
+  // Share of the links that lead to the other members of a group of `ranks` on this host.
+  [[nodiscard]] double share_of(std::int64_t ranks) const;
 };
 
 // Which measurement of which machine stands behind a profile.

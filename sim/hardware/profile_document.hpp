@@ -37,6 +37,16 @@ inline constexpr std::array<yaml::Choice<NormImplementation>, 3> kNormImplementa
      {"torch-compile", NormImplementation::torch_compile},
      {"pytorch", NormImplementation::pytorch}}};
 
+// The values of `arch`, in GPU profiles and in tables of collectives.
+[[nodiscard]] constexpr std::array<yaml::Choice<GpuArch>, kGpuArchNames.size()>
+architecture_choices() {
+  std::array<yaml::Choice<GpuArch>, kGpuArchNames.size()> choices{};
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    choices[i] = {kGpuArchNames[i].name, kGpuArchNames[i].arch};
+  }
+  return choices;
+}
+
 // Nothing when the document has at least one error.
 [[nodiscard]] std::optional<GpuProfile> read_gpu_document(const yaml::Value& root,
                                                           const std::string& file,

@@ -10,7 +10,7 @@ namespace orrery::run {
 
 namespace {
 
-std::array<PricePreset, 5> make_presets() {
+std::array<PricePreset, 7> make_presets() {
   return {
       {{.name = "aws-p5-h100-2026",
         .summary = "H100 SXM on demand, p5.48xlarge in us-east-1: $55.04/h for 8 GPUs",
@@ -42,13 +42,25 @@ std::array<PricePreset, 5> make_presets() {
         .source = "public price data file, retrieved 2026-11-09",
         .as_of = "2026-11-09",
         .gpu_hour = dollars_per_hour(6.98),
+        .spot_gpu_hour = std::nullopt},
+       {.name = "digitalocean-mi300x-2026",
+        .summary = "MI300X on demand, one GPU (gpu-mi300x1-192gb), list price",
+        .source = "DigitalOcean API as collected in the data set tokenwatt/gpu-cloud-prices",
+        .as_of = "2026-10-08",
+        .gpu_hour = dollars_per_hour(2.59),
+        .spot_gpu_hour = std::nullopt},
+       {.name = "runpod-h100-pcie-2026",
+        .summary = "H100 PCIe on demand, one GPU, Secure Cloud",
+        .source = "runpod.io/pricing as read by datareceipts/data-receipts, retrieved 2026-11-09",
+        .as_of = "2026-11-09",
+        .gpu_hour = dollars_per_hour(2.89),
         .spot_gpu_hour = std::nullopt}}};
 }
 
 }  // namespace
 
 std::span<const PricePreset> price_presets() {
-  static const std::array<PricePreset, 5> kPresets = make_presets();
+  static const std::array<PricePreset, 7> kPresets = make_presets();
   return kPresets;
 }
 

@@ -54,7 +54,12 @@ struct GpuWords {
 };
 
 // Most specific first. Of GPUs without NVLink only the PCIe link of the profile counts.
-constexpr std::array<GpuWords, 12> kGpus = {{{"GB300", "gb300", "gb200"},
+constexpr std::array<GpuWords, 17> kGpus = {{{"MI300X", "mi300x", "mi300x"},
+                                             {"MI325X", "mi325x", "mi300x"},
+                                             {"MI355X", "mi355x", "mi300x"},
+                                             {"Gaudi 2", "gaudi2", "gaudi2"},
+                                             {"Gaudi 3", "gaudi3", "gaudi3"},
+                                             {"GB300", "gb300", "gb200"},
                                              {"GB200", "gb200", "gb200"},
                                              {"B300", "b300-sxm", "b200-sxm"},
                                              {"B200", "b200-sxm", "b200-sxm"},

@@ -267,15 +267,6 @@ hardware::SoftwareProfile stack_of(const DataRow& row, const DataSet& data) {
   return stack;
 }
 
-// Parts without a profile of their own are priced as the nearest one, with a note.
-struct Kin {
-  std::string_view words;
-  std::string_view profile;
-};
-
-constexpr std::array<Kin, 2> kKin = {
-    {{"A100-PCIE-40GB", "a100-pcie-80gb"}, {"H100 PCIe", "h100-sxm-96gb-500w"}}};
-
 struct Priceable {
   DataRow entry;
   std::string section;
@@ -296,15 +287,8 @@ ValidationRow row_of(const Priceable& item, const DataSet& data) {
   if (entry.has("impl")) {
     row.group += " " + entry.text("impl");
   }
-  std::string profile(gpu_profile_of(gpu_name).value_or(""));
-  for (const Kin& kin : kKin) {
-    if (gpu_name.find(kin.words) != std::string::npos) {
-      profile = kin.profile;
-      row.notes.push_back(fmt::format("priced as {}", kin.profile));
-      break;
-    }
-  }
-  const hardware::GpuProfile* gpu = data.profiles.gpu(profile, data.diagnostics);
+  const hardware::GpuProfile* gpu =
+      data.profiles.gpu(std::string(gpu_profile_of(gpu_name).value_or("")), data.diagnostics);
   row.measured = entry.number(item.figure).value_or(0.0) * item.unit_of_figure;
   if (gpu == nullptr || !(row.measured > 0.0)) {
     row.skipped =

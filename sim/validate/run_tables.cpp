@@ -11,37 +11,14 @@ using model::Activation;
 using model::Norm;
 using model::PositionEmbedding;
 
-// Longer names before the shorter ones that they contain.
-constexpr std::array<GpuName, 23> kGpus = {{{"H100-96GB", "h100-sxm-96gb-500w"},
-                                            {"GB300", "gb300"},
-                                            {"GB200", "gb200"},
-                                            {"B300", "b300-sxm"},
-                                            {"B200", "b200-sxm"},
-                                            {"GH200", "gh200"},
-                                            {"H200 NVL", "h200-nvl"},
-                                            {"H200-NVL", "h200-nvl"},
-                                            {"H20-", "h20-sxm"},
-                                            {"H200", "h200-sxm"},
-                                            {"H800", "h800-sxm"},
-                                            {"A800", "a100-sxm-80gb"},
-                                            {"B100", "b200-sxm"},
-                                            {"H100", "h100-sxm-80gb"},
-                                            {"A100 PCIe", "a100-pcie-80gb"},
-                                            {"A100-40GB", "a100-sxm-40gb"},
-                                            {"A100", "a100-sxm-80gb"},
-                                            {"V100-16GB", "v100-sxm-16gb"},
-                                            {"V100", "v100-sxm-32gb"},
-                                            {"A40", "rtx-a6000"},
-                                            {"A6000", "rtx-a6000"},
-                                            {"4090", "rtx-4090"},
-                                            {"L4", "l4"}}};
-
 struct NearGpu {
   std::string_view profile;
   std::string_view instead;
 };
 
-constexpr std::array<NearGpu, 4> kNearGpus = {{{"gb300", "gb200"},
+constexpr std::array<NearGpu, 6> kNearGpus = {{{"mi325x", "mi300x"},
+                                               {"a800-sxm-80gb", "a100-sxm-80gb"},
+                                               {"gb300", "gb200"},
                                                {"gb200", "b200-sxm"},
                                                {"b300-sxm", "b200-sxm"},
                                                {"b200-sxm", "h200-sxm"}}};
@@ -193,19 +170,6 @@ constexpr std::array<Keyword, 16> kKeywords = {{
 }};
 
 }  // namespace
-
-std::span<const GpuName> gpu_names() {
-  return kGpus;
-}
-
-std::optional<std::string_view> gpu_profile_of(std::string_view name) {
-  for (const GpuName& gpu : kGpus) {
-    if (name.find(gpu.words) != std::string_view::npos) {
-      return gpu.profile;
-    }
-  }
-  return std::nullopt;
-}
 
 std::string_view nearest_gpu_profile(std::string_view profile) {
   for (const NearGpu& near : kNearGpus) {

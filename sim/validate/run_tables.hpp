@@ -5,6 +5,7 @@
 //
 // Nothing else of a row's free text is read. docs/accuracy.md prints these tables.
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,10 +16,14 @@
 
 namespace orrery::validate {
 
-// Words in a GPU's name -> GPU profile. The first entry whose words all occur applies.
+// Words in a GPU's name -> GPU profile. The first entry whose words all occur applies. Case and
+// separators do not matter (`Gaudi2`, `gaudi-2`); a word stands alone: `B200` is not in `GB200`,
+// `L4` not in `L40S`.
 struct GpuName {
-  std::string_view words;
+  std::array<std::string_view, 3> words;
   std::string_view profile;
+
+  [[nodiscard]] std::string text() const;  // the words, separated by commas
 };
 
 [[nodiscard]] std::span<const GpuName> gpu_names();

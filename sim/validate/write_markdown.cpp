@@ -277,7 +277,7 @@ std::string word_tables() {
   }
   text += "\n| words in the GPU's name | GPU profile |\n|---|---|\n";
   for (const GpuName& gpu : gpu_names()) {
-    text += fmt::format("| {} | {} |\n", gpu.words, gpu.profile);
+    text += fmt::format("| {} | {} |\n", gpu.text(), gpu.profile);
   }
   text +=
       "\n| model's name begins with | activation, unless `gated` says otherwise | positions | "

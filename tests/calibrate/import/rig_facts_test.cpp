@@ -60,12 +60,19 @@ TEST(RigFacts, NamesOfGpusFindTheOneProfileTheySpell) {
                                                        {"NVIDIA B200", "b200-sxm"},
                                                        {"NVIDIA GB200", "gb200"},
                                                        {"NVIDIA L4", "l4"},
+                                                       {"NVIDIA L40S", "l40s"},
+                                                       {"NVIDIA H100 PCIe", "h100-pcie-80gb"},
+                                                       {"NVIDIA H100 NVL", "h100-nvl-94gb"},
+                                                       {"NVIDIA A100-PCIE-40GB", "a100-pcie-40gb"},
+                                                       {"NVIDIA A800-SXM4-80GB", "a800-sxm-80gb"},
+                                                       {"AMD Instinct MI300X", "mi300x"},
                                                        {"NVIDIA GeForce RTX 4090", "rtx-4090"}};
   for (const auto& [device, profile] : known) {
     EXPECT_EQ(matching_profiles(device, profiles), std::vector<std::string>{profile}) << device;
   }
-  for (const std::string device : {"NVIDIA H100 PCIe",
-                                   "NVIDIA A10G",
+  for (const std::string device : {"NVIDIA A10G",
+                                   "NVIDIA L40",
+                                   "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
                                    "NVIDIA GeForce RTX 4090 D",
                                    "NVIDIA GeForce RTX 4090 Laptop GPU",
                                    ""}) {
@@ -201,9 +208,9 @@ TEST(RigFacts, AFewRanksOfAHostDoNotDriveAllItsNics) {
 }
 
 TEST(RigFacts, UnknownGpusAreAskedForByName) {
-  EXPECT_EQ(resolve(log_text({.gpu = "NVIDIA H100 PCIe"})).messages,
-            "a.log:1:1: error: --gpu: no profile is named like `NVIDIA H100 PCIe` (the name or the "
-            "file of a GPU profile)\n");
+  EXPECT_EQ(resolve(log_text({.gpu = "NVIDIA A10G"})).messages,
+            "a.log:1:1: error: --gpu: no profile is named like `NVIDIA A10G` (the name or the file "
+            "of a GPU profile)\n");
   EXPECT_EQ(resolve(log_text({.gpu = "NVIDIA A100-SXM4"})).messages,
             "a.log:1:1: error: --gpu: more than one profile is named like `NVIDIA A100-SXM4` "
             "(a100-sxm-40gb, a100-sxm-80gb)\n");

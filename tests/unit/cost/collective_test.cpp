@@ -46,6 +46,24 @@ TEST(Collective, ReachesThePublishedPlateausOfOneHost) {
       8.0);
 }
 
+// A mesh: two MI300X read 47.7 GB/s, eight 312.9 to 319 (ml-engineering, network; AMD's RCCL blog).
+TEST(Collective, InAMeshASmallGroupHasFewLinks) {
+  const auto mi300x = testing::gpu_profile("mi300x");
+  const auto one = testing::cluster({});
+  const auto all_reduce = CollectiveKind::all_reduce;
+  const Bytes large = gibibytes(4.0);
+  EXPECT_NEAR(bus_gigabytes(all_reduce, large, testing::group(8, 1), mi300x, one), 317.0, 8.0);
+  EXPECT_NEAR(bus_gigabytes(all_reduce, large, testing::group(2, 1), mi300x, one), 47.7, 3.0);
+  EXPECT_NEAR(bus_gigabytes(all_reduce, large, testing::group(4, 1), mi300x, one), 3 * 45.6, 6.0);
+  // One message takes one link, whatever else the GPU has.
+  const auto pair = collective_time(
+      CollectiveKind::send_receive, large, large, Dtype::bf16, testing::group(8, 1), mi300x, one);
+  EXPECT_NEAR(in_gigabytes_per_second(large / pair.total()), 46.7, 1.0);
+  EXPECT_EQ(pair.limit, "Infinity Fabric");
+  const auto gaudi = testing::gpu_profile("gaudi3");
+  EXPECT_NEAR(bus_gigabytes(all_reduce, large, testing::group(8, 1), gaudi, one), 513.0, 12.0);
+}
+
 TEST(Collective, ReachesThePublishedPlateausAcrossHosts) {
   const auto h100 = testing::gpu_profile("h100-sxm-80gb");
   const auto two = testing::cluster({.nodes = 2});

@@ -28,6 +28,9 @@ TEST(NetworkPresets, AreCompleteAndNamedOnce) {
                                       "aws-efa-p4d",
                                       "aws-efa-p5",
                                       "nvl72",
+                                      "roce-8x400g",
+                                      "gaudi2-roce",
+                                      "gaudi3-roce",
                                       "single-node"}) {
     EXPECT_TRUE(names.count(name) == 1) << name;
   }
@@ -58,6 +61,8 @@ TEST(NetworkPresets, NodeBandwidthMatchesThePublishedFigure) {
   EXPECT_DOUBLE_EQ(node_gigabits("clos-400g"), 3200.0);
   EXPECT_DOUBLE_EQ(node_gigabits("infiniband-200g"), 1600.0);
   EXPECT_DOUBLE_EQ(node_gigabits("omnipath-100g-4"), 400.0);
+  EXPECT_DOUBLE_EQ(node_gigabits("gaudi2-roce"), 2400.0);  // 8 x 3 x 100 Gbit/s
+  EXPECT_DOUBLE_EQ(node_gigabits("gaudi3-roce"), 4800.0);
   EXPECT_DOUBLE_EQ(node_gigabits("aws-efa-p4d"), 400.0);
   EXPECT_DOUBLE_EQ(node_gigabits("aws-efa-p5"), 3200.0);
   EXPECT_DOUBLE_EQ(node_gigabits("nvl72"), 1600.0);

@@ -73,7 +73,7 @@ TEST(ProfileErrors, UnknownKeysAreErrorsWithTheNearestName) {
             "tiny.yaml:6:1: error: boost_clock: unknown key (allowed: format, name, full_name, "
             "arch, sm_count, memory, hbm_bandwidth, memory_efficiency, launch_latency, "
             "host_bandwidth, pcie_bandwidth, power_watts, gemm, attention, attention_kernels, "
-            "norm_kernels, nvlink)\n");
+            "norm_kernels, nvlink, mesh)\n");
   EXPECT_EQ(gpu_errors("half_depth: {value: 100", "half_dept: {value: 100"),
             "tiny.yaml:19:5: error: gemm.bf16.half_depth: is required but missing (a coefficient "
             "such as {value: 0.9, source: assumed, citation: why})\n"
@@ -107,6 +107,19 @@ TEST(ProfileErrors, ARingAboveTheLinkRateIsRefused) {
   EXPECT_EQ(gpu_errors("value: 80GB/s", "value: 101GB/s"),
             "tiny.yaml:15:24: error: nvlink.nccl_ring_bandwidth: is above the link rate (at most "
             "100 GB/s)\n");
+}
+
+TEST(ProfileErrors, AMeshStatesItsLinksAndNoMore) {
+  const std::string nvlink = "nvlink:\n";
+  const std::string mesh =
+      "mesh:\n  link_bandwidth: {value: 10GB/s, source: datasheet, citation: sheet}\n  peers: 7\n"
+      "  ring_bandwidth: {value: 50GB/s, source: published, citation: log}\n";
+  EXPECT_EQ(gpu_errors(nvlink, mesh + nvlink),
+            "tiny.yaml:18:3: error: nvlink: is a link of NVIDIA's alone (mesh, where each pair has "
+            "its own wires)\n");
+  EXPECT_EQ(gpu_errors("arch: ampere", "arch: cdna"),
+            "tiny.yaml:14:3: error: nvlink: is a link of NVIDIA's alone (mesh, where each pair has "
+            "its own wires)\n");
 }
 
 TEST(ProfileErrors, ReducingSwitchesCameWithHopper) {

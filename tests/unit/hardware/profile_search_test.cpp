@@ -52,7 +52,7 @@ TEST(ProfileSearch, TheFirstDirectoryWins) {
       load_gpu_profile("h100-sxm-80gb", search, kWhere, "cluster.gpu", diagnostics);
   ASSERT_TRUE(profile.has_value()) << to_string(diagnostics);
   EXPECT_EQ(profile->full_name, "Tiny GPU");
-  EXPECT_EQ(list_gpu_profiles(search).size(), 19U);
+  EXPECT_EQ(list_gpu_profiles(search).size(), 32U);
 }
 
 TEST(ProfileSearch, TakesAPathBesideTheScenario) {

@@ -36,14 +36,21 @@ SoftwareProfile software(const std::string& name) {
 
 TEST(ShippedProfiles, AllPromisedNamesAreThere) {
   EXPECT_EQ(list_gpu_profiles(shipped()),
-            (std::vector<std::string>{"a100-pcie-80gb",
+            (std::vector<std::string>{"a100-pcie-40gb",
+                                      "a100-pcie-80gb",
                                       "a100-sxm-40gb",
                                       "a100-sxm-80gb",
+                                      "a40",
+                                      "a800-sxm-80gb",
                                       "b200-sxm",
                                       "b300-sxm",
+                                      "gaudi2",
+                                      "gaudi3",
                                       "gb200",
                                       "gb300",
                                       "gh200",
+                                      "h100-nvl-94gb",
+                                      "h100-pcie-80gb",
                                       "h100-sxm-80gb",
                                       "h100-sxm-96gb-500w",
                                       "h20-sxm",
@@ -51,8 +58,14 @@ TEST(ShippedProfiles, AllPromisedNamesAreThere) {
                                       "h200-sxm",
                                       "h800-sxm",
                                       "l4",
+                                      "l40s",
+                                      "mi300x",
+                                      "mi325x",
+                                      "mi355x",
                                       "rtx-4090",
+                                      "rtx-5090",
                                       "rtx-a6000",
+                                      "rtx-pro-6000-server",
                                       "v100-sxm-16gb",
                                       "v100-sxm-32gb"}));
   EXPECT_EQ(list_software_profiles(shipped()),
@@ -82,7 +95,7 @@ TEST(ShippedProfiles, EveryGpuIsWithinPhysicalBounds) {
     SCOPED_TRACE(name);
     const GpuProfile profile = gpu(name);
     EXPECT_EQ(profile.name, name);
-    EXPECT_GE(profile.sm_count, 50);
+    EXPECT_GE(profile.sm_count, profile.arch == GpuArch::gaudi ? 4 : 50);
     EXPECT_GE(in_gibibytes(profile.memory.value()), 15.0);
     EXPECT_LE(in_gibibytes(profile.memory.value()), 288.0);
     EXPECT_GE(in_gigabytes_per_second(profile.hbm_bandwidth.value()), 300.0);
@@ -91,21 +104,26 @@ TEST(ShippedProfiles, EveryGpuIsWithinPhysicalBounds) {
     EXPECT_LE(profile.memory_efficiency.value(), 0.95);
     EXPECT_GE(in_microseconds(profile.launch_latency.value()), 1.0);
     EXPECT_LE(in_microseconds(profile.launch_latency.value()), 5.0);
-    EXPECT_NE(profile.find_gemm(model::Dtype::fp16), nullptr);
-    EXPECT_NE(profile.find_gemm(model::Dtype::fp32), nullptr);
+    // Of a Gaudi 2 only the bf16 and FP8 rates of its matrix engines are published.
+    if (name != "gaudi2") {
+      EXPECT_NE(profile.find_gemm(model::Dtype::fp16), nullptr);
+      EXPECT_NE(profile.find_gemm(model::Dtype::fp32), nullptr);
+    }
     for (const GemmRate& rate : profile.gemm) {
       const double share = rate.sustained.value() / rate.peak.value();
       EXPECT_GE(share, 0.3);
       EXPECT_LE(share, 1.0);
       EXPECT_LE(rate.half_depth.value(), 1000.0);
     }
-    const GemmRate& half = *profile.find_gemm(model::Dtype::fp16);
+    const GemmRate* bf16 = profile.find_gemm(model::Dtype::bf16);
+    const GemmRate& half = bf16 != nullptr ? *bf16 : *profile.find_gemm(model::Dtype::fp16);
     EXPECT_LE(profile.attention.forward.value(), half.peak.value());
     EXPECT_LE(profile.attention.backward.value(), profile.attention.forward.value());
     EXPECT_GE(profile.attention.half_length.value(), 100.0);
     EXPECT_LE(profile.attention.half_length.value(), 2000.0);
     if (profile.nvlink) {
       EXPECT_GT(profile.nvlink->bandwidth.value(), profile.pcie_bandwidth.value());
+      EXPECT_EQ(profile.nvlink->peers > 0, vendor_of(profile.arch) != "NVIDIA");
     }
   }
 }
@@ -193,6 +211,25 @@ TEST(ShippedProfiles, NvlinkFiguresAreThoseOfTheGenerations) {
   for (const char* name : {"rtx-a6000", "rtx-4090", "l4"}) {
     EXPECT_FALSE(gpu(name).nvlink.has_value()) << name;
   }
+}
+
+// Seven peers, each with wires of its own: 7 x 64 GB/s, 7 x 3 x 100 and 7 x 3 x 200 Gbit/s.
+TEST(ShippedProfiles, InAMeshAGroupHasTheLinksToItsOwnMembers) {
+  for (const auto& [name, bandwidth] : {std::pair("mi300x", 448.0),
+                                        std::pair("mi355x", 535.5),
+                                        std::pair("gaudi2", 262.5),
+                                        std::pair("gaudi3", 525.0)}) {
+    SCOPED_TRACE(name);
+    const GpuProfile profile = gpu(name);
+    ASSERT_TRUE(profile.nvlink.has_value());
+    EXPECT_NEAR(in_gigabytes_per_second(profile.nvlink->bandwidth.value()), bandwidth, 0.001);
+    EXPECT_EQ(profile.nvlink->peers, 7);
+    EXPECT_FALSE(profile.nvlink->nvls);
+    EXPECT_DOUBLE_EQ(profile.nvlink->share_of(2), 1.0 / 7.0);
+    EXPECT_DOUBLE_EQ(profile.nvlink->share_of(4), 3.0 / 7.0);
+    EXPECT_DOUBLE_EQ(profile.nvlink->share_of(8), 1.0);
+  }
+  EXPECT_DOUBLE_EQ(gpu("h100-sxm-80gb").nvlink->share_of(2), 1.0);
 }
 
 TEST(ShippedProfiles, UnitsThatACardLacksHaveNoRate) {

@@ -94,12 +94,12 @@ TEST_F(OpenRows, TakeDimensionsFromTheModelsName) {
 // A model whose name says 13B: h = cbrt(13e9 * 128 / 12) = 5,177, 40 heads of 128 and 40 layers.
 TEST_F(OpenRows, GuessAnUnknownModelFromItsSize) {
   const Settled run =
-      settle("stack: homemade\nmodel: {name: Mystery-13B}\nhardware: {gpu: MI300X, count: 16}\n");
+      settle("stack: homemade\nmodel: {name: Mystery-13B}\nhardware: {gpu: TPU-v5, count: 16}\n");
   const model::ModelSpec& model = run.run.mapped.scenario.model;
   EXPECT_EQ(model.hidden_size, 5120);
   EXPECT_EQ(model.num_layers, 40);
   EXPECT_EQ(run.run.software->name, kGenericSoftware);
-  EXPECT_TRUE(run.notes("no GPU profile for `MI300X`: h100-sxm-80gb"));
+  EXPECT_TRUE(run.notes("no GPU profile for `TPU-v5`: h100-sxm-80gb"));
   EXPECT_GT(run.seconds, 0.0);
 }
 
