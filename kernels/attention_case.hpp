@@ -18,10 +18,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "kernels/device/element.hpp"
 #include "kernels/device/memory.hpp"
 #include "kernels/device/runnable.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 

@@ -29,9 +29,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "kernels/device/launcher.hpp"
 #include "kernels/device/runnable.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 struct ncclComm;
 

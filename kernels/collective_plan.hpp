@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "kernels/device/element.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 

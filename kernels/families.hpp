@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "kernels/device/runnable.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 

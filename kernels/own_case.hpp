@@ -25,12 +25,12 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "kernels/device/fill.hpp"
 #include "kernels/device/memory.hpp"
 #include "kernels/device/runnable.hpp"
 #include "kernels/device/stream.hpp"
 #include "kernels/reference/tolerance.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 

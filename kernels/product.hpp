@@ -25,10 +25,10 @@
 
 #include <cstdint>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "kernels/device/element.hpp"
 #include "kernels/device/fill.hpp"
 #include "kernels/scale_layout.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 

@@ -15,10 +15,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "kernels/device/memory.hpp"
 #include "kernels/device/runnable.hpp"
 #include "kernels/product.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 

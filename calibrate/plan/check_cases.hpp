@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "kernels/cases/kernel_case.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/cases/kernel_case.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

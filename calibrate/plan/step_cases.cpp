@@ -15,21 +15,20 @@ namespace {
 
 using kernels::KernelCase;
 
-// The tables of a profile and the kernels have the same words: one text names a case in both.
 // Nothing when the kernels do not take these extents.
-std::optional<KernelCase> case_of(const hardware::KernelCall& call) {
-  return kernels::parse_case(hardware::to_text(call)).kernel;
+std::optional<KernelCase> sound(const KernelCase& call) {
+  return kernels::problem_of(call) ? std::nullopt : std::optional(call);
 }
 
 struct ToCase {
   std::optional<KernelCase> operator()(const model::GemmOp& op) const {
     const bool batched = op.batch != 1 && !op.grouped;
-    return batched || cost::is_attention_product(op) ? std::nullopt : case_of(cost::call_of(op));
+    return batched || cost::is_attention_product(op) ? std::nullopt : sound(cost::call_of(op));
   }
 
   std::optional<KernelCase> operator()(const model::AttentionOp& op) const {
     const bool partial = op.window > 0 || op.key_blocks != 1;
-    return partial ? std::nullopt : case_of(cost::call_of(op));
+    return partial ? std::nullopt : sound(cost::call_of(op));
   }
 
   std::optional<KernelCase> operator()(const model::MemoryOp&) const {

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "sim/cost/cost_model.hpp"
+#include "sim/kernels/kernel_case.hpp"
 #include "sim/step/step_simulator.hpp"
 
 namespace orrery::calibrate {

@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "calibrate/samples/sample.hpp"
-#include "kernels/cases/kernel_case.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

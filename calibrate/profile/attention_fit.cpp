@@ -16,9 +16,6 @@ namespace orrery::calibrate {
 namespace {
 
 using hardware::AttentionRate;
-using hardware::KernelOperation;
-using hardware::KernelPrecision;
-using hardware::KernelRole;
 
 using Points = std::vector<KernelEvidence>;
 
@@ -83,19 +80,20 @@ const Parameter kBackward8 = {
     [](const AttentionRate& r) { return in_flop_per_second(r.backward_fp8->value()); },
     [](AttentionRate& r, double v) { r.backward_fp8 = rate(flop_per_second(v)); }};
 
-bool any(const Points& points, bool (*wanted)(const hardware::KernelCall&)) {
+bool any(const Points& points, bool (*wanted)(const kernels::KernelCase&)) {
   return std::any_of(points.begin(), points.end(), [wanted](const KernelEvidence& one) {
     return wanted(one.point.call);
   });
 }
 
-std::int64_t widest_head(const hardware::KernelCall& call) {
+std::int64_t widest_head(const kernels::KernelCase& call) {
   return std::max(call.extents[kDim], call.extents[kDim + 1]);
 }
 
 std::vector<Parameter> parameters_for(const Points& points, bool narrow) {
-  const bool forward = any(points, [](const auto& c) { return c.role == KernelRole::forward; });
-  const bool backward = any(points, [](const auto& c) { return c.role == KernelRole::backward; });
+  const bool forward = any(points, [](const auto& c) { return c.role == kernels::Role::forward; });
+  const bool backward =
+      any(points, [](const auto& c) { return c.role == kernels::Role::backward; });
   std::vector<Parameter> found;
   if (narrow) {
     if (forward) {
@@ -199,7 +197,7 @@ hardware::KernelSeries series_with(const Role& role,
                                    const hardware::GpuProfile& gpu,
                                    std::optional<double> trust,
                                    std::optional<std::size_t> without) {
-  hardware::KernelSeries series{.operation = KernelOperation::attention,
+  hardware::KernelSeries series{.operation = kernels::Operation::attention,
                                 .role = role.key.role,
                                 .precision = role.key.precision,
                                 .implementation = role.series->implementation};
@@ -268,7 +266,7 @@ std::optional<double> value_of(const std::optional<Coefficient<double>>& coeffic
 
 hardware::AttentionFit stated(const Role& role, const AttentionRate& law, bool narrow) {
   hardware::AttentionFit fit;
-  const bool forward = role.key.role == KernelRole::forward;
+  const bool forward = role.key.role == kernels::Role::forward;
   if (narrow) {
     fit.rate = forward ? law.forward_fp8->value() : law.backward_fp8->value();
   } else {
@@ -309,7 +307,7 @@ void fit_precision(std::vector<Role>& roles,
   std::size_t first = 0;
   for (Role& role : roles) {
     hardware::CalibrationFit fit;
-    fit.operation = KernelOperation::attention;
+    fit.operation = kernels::Operation::attention;
     fit.role = role.key.role;
     fit.precision = role.key.precision;
     fit.implementation = role.series->implementation;
@@ -331,15 +329,15 @@ std::vector<hardware::CalibrationFit> fit_attention(Evidence& evidence,
   std::vector<hardware::CalibrationFit> fits;
   AttentionRate law = gpu.attention;
   bool wide = false;
-  for (const KernelPrecision precision :
-       {KernelPrecision::bf16, KernelPrecision::fp16, KernelPrecision::fp8_tensor}) {
+  for (const kernels::Precision precision :
+       {kernels::Precision::bf16, kernels::Precision::fp16, kernels::Precision::fp8_tensor}) {
     std::vector<Role> roles;
     for (auto& [key, series] : evidence) {
-      if (key.operation == KernelOperation::attention && key.precision == precision) {
+      if (key.operation == kernels::Operation::attention && key.precision == precision) {
         roles.push_back({key, &series});
       }
     }
-    const bool narrow = precision == KernelPrecision::fp8_tensor;
+    const bool narrow = precision == kernels::Precision::fp8_tensor;
     if (roles.empty() || (narrow && !wide)) {
       continue;
     }

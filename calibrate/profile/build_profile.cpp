@@ -20,7 +20,6 @@ namespace orrery::calibrate {
 namespace {
 
 using hardware::CalibrationProfile;
-using hardware::KernelOperation;
 using kernels::Operation;
 
 constexpr std::size_t kFolds = 5;
@@ -47,7 +46,7 @@ hardware::CalibrationSample sample_of(const Sample& sample, std::size_t index) {
   const Summary summary = summarise(sample.times);
   hardware::CalibrationSample out;
   out.id = sample_id(index);
-  out.call = call_of(sample.kernel);
+  out.call = sample.kernel;
   out.implementation = sample.implementation;
   out.burst = sample.regime == Regime::burst;
   out.count = static_cast<std::int64_t>(summary.count);
@@ -55,7 +54,7 @@ hardware::CalibrationSample sample_of(const Sample& sample, std::size_t index) {
   out.p10 = microseconds(summary.p10);
   out.p90 = microseconds(summary.p90);
   out.minimum = microseconds(summary.least);
-  if (hardware::is_memory_bound(out.call.operation)) {
+  if (kernels::is_memory_bound(out.call.operation)) {
     out.moved = fit_bytes(sample.kernel);
   }
   out.clock_mhz = sample.state.sm_clock;
@@ -68,9 +67,9 @@ void add_samples(const std::vector<Sample>& samples, CalibrationProfile& profile
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const Sample& sample = samples[i];
     if (!sample.supported) {
-      profile.unsupported.push_back({call_of(sample.kernel), sample.status});
+      profile.unsupported.push_back({sample.kernel, sample.status});
     } else if (!sample.functional && sample.condition.alone() &&
-               !hardware::is_collective(call_of(sample.kernel).operation) &&
+               !kernels::is_collective(sample.kernel.operation) &&
                sample.error.value_or(0.0) <= 1.0) {
       profile.samples.push_back(sample_of(sample, i));
     }
@@ -85,7 +84,7 @@ void add_derived(const std::vector<Sample>& samples, CalibrationProfile& profile
 }
 
 void set_range(const EvidenceSeries& series, hardware::CalibrationFit& fit) {
-  const bool by_bytes = hardware::is_memory_bound(fit.operation);
+  const bool by_bytes = kernels::is_memory_bound(fit.operation);
   for (std::size_t axis = 0; axis < hardware::place_axes(fit.operation); ++axis) {
     bool first = true;
     for (const KernelEvidence& one : series.points) {
@@ -126,17 +125,16 @@ FitReport line_report(const EvidenceKey& key,
 
 // All roles of one operation and precision share their trust.
 void fit_lines(Evidence& evidence, std::vector<FitReport>& reports) {
-  std::map<std::pair<KernelOperation, hardware::KernelPrecision>,
-           std::vector<std::vector<KernelEvidence>>>
+  std::map<std::pair<Operation, kernels::Precision>, std::vector<std::vector<KernelEvidence>>>
       families;
   for (const auto& [key, series] : evidence) {
     families[{key.operation, key.precision}].push_back(series.points);
   }
   for (auto& [key, series] : evidence) {
-    if (key.operation == KernelOperation::attention) {
+    if (key.operation == Operation::attention) {
       continue;
     }
-    const bool products = !hardware::is_memory_bound(key.operation);
+    const bool products = !kernels::is_memory_bound(key.operation);
     const auto trust = choose_trust(families.at({key.operation, key.precision}), products);
     reports.push_back(line_report(key, series, products, trust));
   }
@@ -156,17 +154,17 @@ void set_fitted(const Evidence& evidence, CalibrationProfile& profile) {
   }
 }
 
-std::optional<model::CollectiveKind> collective_of(KernelOperation operation) {
+std::optional<model::CollectiveKind> collective_of(Operation operation) {
   switch (operation) {
-    case KernelOperation::all_reduce:
+    case Operation::all_reduce:
       return model::CollectiveKind::all_reduce;
-    case KernelOperation::all_gather:
+    case Operation::all_gather:
       return model::CollectiveKind::all_gather;
-    case KernelOperation::reduce_scatter:
+    case Operation::reduce_scatter:
       return model::CollectiveKind::reduce_scatter;
-    case KernelOperation::all_to_all:
+    case Operation::all_to_all:
       return model::CollectiveKind::all_to_all;
-    case KernelOperation::send_receive:
+    case Operation::send_receive:
       return model::CollectiveKind::send_receive;
     default:
       return std::nullopt;
@@ -178,13 +176,13 @@ std::optional<hardware::CollectiveTables> collective_tables(const std::vector<Sa
                                                             const CollectiveRig& rig,
                                                             const hardware::GpuProfile& gpu,
                                                             const CalibrationProfile& profile) {
-  using Key = std::tuple<KernelOperation, std::int64_t, std::int64_t>;
+  using Key = std::tuple<Operation, std::int64_t, std::int64_t>;
   std::map<Key, std::map<std::int64_t, Seconds>> points;
   for (const Sample& sample : samples) {
-    const hardware::KernelCall call = call_of(sample.kernel);
+    const kernels::KernelCase& call = sample.kernel;
     if (!sample.supported || sample.functional || sample.regime != Regime::sustained ||
-        !hardware::is_collective(call.operation) || call.extents[0] < 2 || call.extents[3] != 0 ||
-        call.precision != hardware::KernelPrecision::bf16) {
+        !kernels::is_collective(call.operation) || call.extents[0] < 2 || call.extents[3] != 0 ||
+        call.precision != kernels::Precision::bf16) {
       continue;
     }
     points[{call.operation, call.extents[0], call.extents[1]}][call.extents[2]] =

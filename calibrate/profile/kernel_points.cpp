@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "calibrate/samples/summary.hpp"
-#include "sim/base/check.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/measured_kernels.hpp"
 
@@ -36,25 +35,18 @@ std::string chosen(const std::map<std::string, std::size_t>& counts) {
 
 }  // namespace
 
-hardware::KernelCall call_of(const kernels::KernelCase& kernel) {
-  const hardware::ReadCall read = hardware::read_call(kernels::to_text(kernel));
-  ORRERY_CHECK(read.call.has_value(), "a kernel case has no words: {}", read.problem);
-  return *read.call;
-}
-
 Flop fit_work(const kernels::KernelCase& kernel) {
-  const hardware::KernelCall call = call_of(kernel);
-  if (const auto product = cost::gemm_of(call)) {
+  if (const auto product = cost::gemm_of(kernel)) {
     return model::flop_count(*product);
   }
-  if (const auto attention = cost::attention_of(call)) {
+  if (const auto attention = cost::attention_of(kernel)) {
     return model::flop_count(*attention);
   }
   return kernels::work_of(kernel).flop;
 }
 
 Bytes fit_bytes(const kernels::KernelCase& kernel) {
-  const auto product = cost::gemm_of(call_of(kernel));
+  const auto product = cost::gemm_of(kernel);
   return product ? cost::gemm_bytes(*product) : kernels::work_of(kernel).moved();
 }
 
@@ -65,12 +57,12 @@ std::string sample_id(std::size_t index) {
 Evidence evidence_of(const std::vector<Sample>& samples) {
   std::map<EvidenceKey, std::map<std::string, std::size_t>> counts;
   std::map<EvidenceKey, std::string> implementations;
-  const auto key_of_sample = [](const hardware::KernelCall& call) {
+  const auto key_of_sample = [](const kernels::KernelCase& call) {
     return EvidenceKey{call.operation, call.precision, call.role};
   };
   for (const Sample& sample : samples) {
     if (is_evidence(sample)) {
-      ++counts[key_of_sample(call_of(sample.kernel))][sample.implementation];
+      ++counts[key_of_sample(sample.kernel)][sample.implementation];
     }
   }
   for (const auto& [key, names] : counts) {
@@ -82,9 +74,9 @@ Evidence evidence_of(const std::vector<Sample>& samples) {
     if (!is_evidence(sample)) {
       continue;
     }
-    const hardware::KernelCall call = call_of(sample.kernel);
+    const kernels::KernelCase& call = sample.kernel;
     const EvidenceKey key = key_of_sample(call);
-    if (hardware::is_collective(call.operation) ||
+    if (kernels::is_collective(call.operation) ||
         sample.implementation != implementations.at(key)) {
       continue;
     }

@@ -15,7 +15,7 @@
 // -------|-----------------------------------------------------------------|------|----------------
 // F      | FLOP as the step counts them (sim/model)                        | FLOP | computed
 // B      | bytes that cross the memory interface: of products as in        | byte | computed
-//        | sim/cost/gemm.hpp, of all others as in kernels/cases            |      |
+//        | sim/cost/gemm.hpp, of all others as in sim/kernels              |      |
 // time   | median of the times                                             | s    | measured
 
 #include <map>
@@ -35,9 +35,9 @@ struct KernelEvidence {
 };
 
 struct EvidenceKey {
-  hardware::KernelOperation operation = hardware::KernelOperation::gemm;
-  hardware::KernelPrecision precision = hardware::KernelPrecision::bf16;
-  hardware::KernelRole role = hardware::KernelRole::none;
+  kernels::Operation operation = kernels::Operation::gemm;
+  kernels::Precision precision = kernels::Precision::bf16;
+  kernels::Role role = kernels::Role::none;
 
   friend auto operator<=>(const EvidenceKey& a, const EvidenceKey& b) = default;
 };
@@ -48,9 +48,6 @@ struct EvidenceSeries {
 };
 
 using Evidence = std::map<EvidenceKey, EvidenceSeries>;
-
-// The case in the words of sim/hardware. Every case of kernels/cases has one.
-[[nodiscard]] hardware::KernelCall call_of(const kernels::KernelCase& kernel);
 
 // FLOP and bytes as the fits count them.
 [[nodiscard]] Flop fit_work(const kernels::KernelCase& kernel);

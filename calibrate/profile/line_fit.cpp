@@ -202,7 +202,7 @@ std::vector<double> left_out_errors(std::span<const KernelEvidence> points,
                                     std::optional<double> trust,
                                     std::size_t folds) {
   std::vector<double> errors(points.size(), 0.0);
-  const hardware::KernelCall& call = points.front().point.call;
+  const kernels::KernelCase& call = points.front().point.call;
   const EvidenceKey key{call.operation, call.precision, call.role};
   for (std::size_t fold = 0; fold < std::min(folds, points.size()); ++fold) {
     EvidenceSeries seen;

@@ -101,7 +101,7 @@ std::string implementation_text(std::string_view before, const std::string& name
 std::string sample_text(const hardware::CalibrationSample& sample) {
   std::string text = fmt::format("  - {{id: {}, case: {}{}, regime: {}, n: {}",
                                  sample.id,
-                                 in_quotes(hardware::to_text(sample.call)),
+                                 in_quotes(kernels::to_text(sample.call)),
                                  implementation_text(", ", sample.implementation),
                                  sample.burst ? "burst" : "sustained",
                                  sample.count);
@@ -123,8 +123,8 @@ std::string sample_text(const hardware::CalibrationSample& sample) {
 }
 
 std::string range_text(const CalibrationFit& fit) {
-  const bool by_bytes = hardware::is_memory_bound(fit.operation);
-  const auto axes = hardware::axes_of(fit.operation);
+  const bool by_bytes = kernels::is_memory_bound(fit.operation);
+  const auto& axes = kernels::row_of(fit.operation).axes;
   std::string text;
   for (std::size_t i = 0; i < hardware::place_axes(fit.operation); ++i) {
     text += fmt::format("{}{}: [{}, {}]",
@@ -138,7 +138,7 @@ std::string range_text(const CalibrationFit& fit) {
 
 std::string line_text(const FitReport& report) {
   const CalibrationFit& fit = report.fit;
-  const bool products = !hardware::is_memory_bound(fit.operation);
+  const bool products = !kernels::is_memory_bound(fit.operation);
   const double per_flop = kTera / kMicro;
   const double per_byte = kGiga / kMicro;
   std::string text = fmt::format("    model: {}\n    a_us: {}\n",
@@ -175,12 +175,12 @@ std::string law_text(const CalibrationFit& fit) {
 
 std::string fit_text(const FitReport& report) {
   const CalibrationFit& fit = report.fit;
-  std::string text = fmt::format("  - op: {}\n", hardware::to_string(fit.operation));
-  if (fit.role != hardware::KernelRole::none) {
-    text += fmt::format("    role: {}\n", hardware::to_string(fit.role));
+  std::string text = fmt::format("  - op: {}\n", kernels::to_string(fit.operation));
+  if (fit.role != kernels::Role::none) {
+    text += fmt::format("    role: {}\n", kernels::to_string(fit.role));
   }
   text += fmt::format("    dtype: {}{}\n",
-                      hardware::to_string(fit.precision),
+                      kernels::to_string(fit.precision),
                       implementation_text("\n    ", fit.implementation));
   text += fit.attention ? law_text(fit) : line_text(report);
   if (fit.line.trust) {
@@ -294,7 +294,7 @@ std::string profile_yaml(const BuiltProfile& built, const ProfileRequest& reques
     text += "unsupported:\n";
     for (const hardware::UnsupportedCase& one : profile.unsupported) {
       text += fmt::format("  - {{case: {}, status: {}}}\n",
-                          in_quotes(hardware::to_text(one.call)),
+                          in_quotes(kernels::to_text(one.call)),
                           in_quotes(one.status.empty() ? "no reason was given" : one.status));
     }
   }

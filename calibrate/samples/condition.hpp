@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/cases/kernel_case.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "calibrate/samples/condition.hpp"
-#include "kernels/cases/kernel_case.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

@@ -10,9 +10,9 @@
 
 #include "calibrate/samples/fingerprint.hpp"
 #include "calibrate/samples/sample.hpp"
-#include "kernels/cases/kernel_case.hpp"
 #include "kernels/device/runnable.hpp"
 #include "sim/base/units.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

@@ -3,7 +3,7 @@
 // During which cases did earlier processes end without a word? A file beside the journal that names
 // the case in progress: a kernel or a library that takes the process with it leaves its name there.
 //
-//   line = a case (kernels/cases); the last is in progress, those before it ended a process
+//   line = a case (sim/kernels); the last is in progress, those before it ended a process
 //
 // A process that is killed from outside leaves a line too, so that one line proves nothing.
 //
@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "kernels/cases/kernel_case.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

@@ -12,15 +12,15 @@
 //
 // symbol | meaning                                                        | unit | origin
 // -------|----------------------------------------------------------------|------|----------------
-// F, B   | of the call, kernels/cases                                     |      | computed
+// F, B   | of the call, sim/kernels                                       |      | computed
 // burst  | rate before power limits the clock; where the profile has none | FLOP/s | profile
 //        | the sustained one                                              |      |
 
 #include <optional>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "sim/cost/measured_kernels.hpp"
 #include "sim/hardware/gpu_profile.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

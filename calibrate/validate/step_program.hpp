@@ -56,7 +56,7 @@
 #include <vector>
 
 #include "calibrate/validate/step_shape.hpp"
-#include "kernels/cases/kernel_case.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

@@ -26,7 +26,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/cases/kernel_case.hpp"
+#include "sim/kernels/kernel_case.hpp"
 #include "sim/model/model_spec.hpp"
 
 namespace orrery::calibrate {

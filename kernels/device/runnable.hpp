@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cases/kernel_case.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 struct CUstream_st;  // cudaStream_t, so that plain C++ can include this header
 

@@ -12,13 +12,13 @@ namespace orrery::cost {
 
 namespace {
 
-using hardware::KernelCall;
-using hardware::KernelOperation;
 using hardware::KernelPlace;
 using hardware::KernelPoint;
-using hardware::KernelPrecision;
-using hardware::KernelRole;
 using hardware::KernelSeries;
+using kernels::KernelCase;
+using kernels::Operation;
+using kernels::Precision;
+using kernels::Role;
 
 constexpr std::size_t kNeighbours = 3;
 constexpr double kNearest = 0.1;  // keeps the weight of a point that is almost hit finite
@@ -63,9 +63,9 @@ bool is_outside(const KernelSeries& series, const KernelPlace& place, std::size_
   return false;
 }
 
-bool is_hit(const Near& near, const KernelCall& call) {
+bool is_hit(const Near& near, const KernelCase& call) {
   return near.point != nullptr && near.distance < kSamePlace &&
-         (hardware::is_memory_bound(call.operation) || near.point->call.extents == call.extents);
+         (kernels::is_memory_bound(call.operation) || near.point->call.extents == call.extents);
 }
 
 double neighbour_factor(const std::array<Near, kNeighbours>& near, double trust) {
@@ -82,118 +82,99 @@ double neighbour_factor(const std::array<Near, kNeighbours>& near, double trust)
   return std::exp(sum / weights);
 }
 
-KernelPrecision precision_of(model::Dtype dtype, model::Fp8Scaling scaling) {
+Precision precision_of(model::Dtype dtype, model::Fp8Scaling scaling) {
   switch (dtype) {
     case model::Dtype::fp32:
-      return KernelPrecision::fp32;
+      return Precision::fp32;
     case model::Dtype::tf32:
-      return KernelPrecision::tf32;
+      return Precision::tf32;
     case model::Dtype::bf16:
-      return KernelPrecision::bf16;
+      return Precision::bf16;
     case model::Dtype::fp16:
-      return KernelPrecision::fp16;
+      return Precision::fp16;
     case model::Dtype::fp4:
-      return KernelPrecision::nvfp4;
+      return Precision::nvfp4;
     case model::Dtype::fp8:
       break;
   }
   switch (scaling) {
     case model::Fp8Scaling::block:
-      return KernelPrecision::fp8_block;
+      return Precision::fp8_block;
     case model::Fp8Scaling::rowwise:
-      return KernelPrecision::fp8_row;
+      return Precision::fp8_row;
     case model::Fp8Scaling::mx:
-      return KernelPrecision::mxfp8;
+      return Precision::mxfp8;
     default:
-      return KernelPrecision::fp8_tensor;
+      return Precision::fp8_tensor;
   }
 }
 
-model::Dtype dtype_of(KernelPrecision precision) {
+model::Fp8Scaling scaling_of(Precision precision) {
   switch (precision) {
-    case KernelPrecision::fp32:
-      return model::Dtype::fp32;
-    case KernelPrecision::tf32:
-      return model::Dtype::tf32;
-    case KernelPrecision::bf16:
-      return model::Dtype::bf16;
-    case KernelPrecision::fp16:
-      return model::Dtype::fp16;
-    case KernelPrecision::nvfp4:
-      return model::Dtype::fp4;
-    default:
-      return model::Dtype::fp8;
-  }
-}
-
-model::Fp8Scaling scaling_of(KernelPrecision precision) {
-  switch (precision) {
-    case KernelPrecision::fp8_row:
+    case Precision::fp8_row:
       return model::Fp8Scaling::rowwise;
-    case KernelPrecision::fp8_block:
+    case Precision::fp8_block:
       return model::Fp8Scaling::block;
-    case KernelPrecision::mxfp8:
+    case Precision::mxfp8:
       return model::Fp8Scaling::mx;
-    case KernelPrecision::nvfp4:
+    case Precision::nvfp4:
       return model::Fp8Scaling::nvfp4;
     default:
       return model::Fp8Scaling::delayed;
   }
 }
 
-KernelRole role_of(const model::GemmOp& op) {
+Role role_of(const model::GemmOp& op) {
   switch (op.role) {
     case model::GemmRole::fprop:
-      return KernelRole::fprop;
+      return Role::fprop;
     case model::GemmRole::dgrad:
-      return KernelRole::dgrad;
+      return Role::dgrad;
     case model::GemmRole::wgrad:
       break;
   }
-  return op.accumulates ? KernelRole::wgrad_accumulate : KernelRole::wgrad;
+  return op.accumulates ? Role::wgrad_accumulate : Role::wgrad;
 }
 
 // The role that comes nearest where a role was not measured.
-KernelRole stand_in(KernelRole role) {
+Role stand_in(Role role) {
   switch (role) {
-    case KernelRole::wgrad_accumulate:
-      return KernelRole::wgrad;
-    case KernelRole::wgrad:
-      return KernelRole::wgrad_accumulate;
+    case Role::wgrad_accumulate:
+      return Role::wgrad;
+    case Role::wgrad:
+      return Role::wgrad_accumulate;
     default:
-      return KernelRole::fprop;
+      return Role::fprop;
   }
 }
 
 // What a memory-bound operation of the model is called among the cases.
 struct NamedKernel {
   std::string_view name;
-  KernelOperation operation;
-  KernelRole role;
+  Operation operation;
+  Role role;
 };
 
 constexpr std::array<NamedKernel, 16> kNames = {{
-    {"activation", KernelOperation::swiglu, KernelRole::forward},
-    {"activation_backward", KernelOperation::swiglu, KernelRole::backward},
-    {"rotary", KernelOperation::rotary, KernelRole::forward},
-    {"rotary_backward", KernelOperation::rotary, KernelRole::backward},
-    {"embedding", KernelOperation::embedding, KernelRole::forward},
-    {"embedding_gradient", KernelOperation::embedding, KernelRole::backward},
-    {"cross_entropy", KernelOperation::cross_entropy, KernelRole::forward},
-    {"cross_entropy_backward", KernelOperation::cross_entropy, KernelRole::backward},
-    {"permute", KernelOperation::permute, KernelRole::forward},
-    {"permute_backward", KernelOperation::permute, KernelRole::backward},
-    {"unpermute", KernelOperation::unpermute, KernelRole::forward},
-    {"unpermute_backward", KernelOperation::unpermute, KernelRole::backward},
-    {"residual_add", KernelOperation::residual_add, KernelRole::none},
-    {"residual_gradient_add", KernelOperation::residual_add, KernelRole::none},
-    {"fp8_cast", KernelOperation::quantize, KernelRole::forward},
-    {"fp8_cast_transpose", KernelOperation::quantize_transpose, KernelRole::forward},
+    {"activation", Operation::swiglu, Role::forward},
+    {"activation_backward", Operation::swiglu, Role::backward},
+    {"rotary", Operation::rotary, Role::forward},
+    {"rotary_backward", Operation::rotary, Role::backward},
+    {"embedding", Operation::embedding, Role::forward},
+    {"embedding_gradient", Operation::embedding, Role::backward},
+    {"cross_entropy", Operation::cross_entropy, Role::forward},
+    {"cross_entropy_backward", Operation::cross_entropy, Role::backward},
+    {"permute", Operation::permute, Role::forward},
+    {"permute_backward", Operation::permute, Role::backward},
+    {"unpermute", Operation::unpermute, Role::forward},
+    {"unpermute_backward", Operation::unpermute, Role::backward},
+    {"residual_add", Operation::residual_add, Role::none},
+    {"residual_gradient_add", Operation::residual_add, Role::none},
+    {"fp8_cast", Operation::quantize, Role::forward},
+    {"fp8_cast_transpose", Operation::quantize_transpose, Role::forward},
 }};
 
-const KernelSeries* first_of(const hardware::KernelTables& tables,
-                             KernelOperation operation,
-                             KernelRole role) {
+const KernelSeries* first_of(const hardware::KernelTables& tables, Operation operation, Role role) {
   for (const KernelSeries& series : tables.series) {
     if (series.operation == operation && series.role == role) {
       return &series;
@@ -204,9 +185,9 @@ const KernelSeries* first_of(const hardware::KernelTables& tables,
 
 const KernelSeries* series_of(const model::MemoryOp& op, const hardware::KernelTables& tables) {
   if (is_norm(op)) {
-    const KernelRole role = op.read > op.written ? KernelRole::backward : KernelRole::forward;
-    const KernelSeries* rms = first_of(tables, KernelOperation::rms_norm, role);
-    return rms != nullptr ? rms : first_of(tables, KernelOperation::layer_norm, role);
+    const Role role = op.read > op.written ? Role::backward : Role::forward;
+    const KernelSeries* rms = first_of(tables, Operation::rms_norm, role);
+    return rms != nullptr ? rms : first_of(tables, Operation::layer_norm, role);
   }
   for (const NamedKernel& named : kNames) {
     if (named.name == op.name) {
@@ -217,12 +198,29 @@ const KernelSeries* series_of(const model::MemoryOp& op, const hardware::KernelT
 }
 
 KernelPrediction predict_moved(const KernelSeries& series, Bytes moved, Seconds floor) {
-  const KernelCall call{
+  const KernelCase call{
       .operation = series.operation, .role = series.role, .precision = series.precision};
   return predict_kernel(series, call, moved, line_time(series.line, Flop{}, moved), floor);
 }
 
 }  // namespace
+
+model::Dtype dtype_of(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return model::Dtype::fp32;
+    case Precision::tf32:
+      return model::Dtype::tf32;
+    case Precision::bf16:
+      return model::Dtype::bf16;
+    case Precision::fp16:
+      return model::Dtype::fp16;
+    case Precision::nvfp4:
+      return model::Dtype::fp4;
+    default:
+      return model::Dtype::fp8;
+  }
+}
 
 std::string_view to_string(Reach reach) {
   switch (reach) {
@@ -243,7 +241,7 @@ Seconds line_time(const hardware::KernelLine& line, Flop work, Bytes moved) {
 }
 
 KernelPrediction predict_kernel(
-    const KernelSeries& series, const KernelCall& call, Bytes moved, Seconds line, Seconds floor) {
+    const KernelSeries& series, const KernelCase& call, Bytes moved, Seconds line, Seconds floor) {
   const std::size_t axes = hardware::place_axes(series.operation);
   const KernelPlace place = hardware::place_of(call, moved);
   const std::array<Near, kNeighbours> near = nearest(series, place, axes);
@@ -263,8 +261,8 @@ KernelPrediction predict_kernel(
   return prediction;
 }
 
-KernelCall call_of(const model::GemmOp& op) {
-  KernelCall call{.operation = op.grouped ? KernelOperation::grouped_gemm : KernelOperation::gemm,
+KernelCase call_of(const model::GemmOp& op) {
+  KernelCase call{.operation = op.grouped ? Operation::grouped_gemm : Operation::gemm,
                   .role = role_of(op),
                   .precision = precision_of(op.dtype, op.scaling)};
   if (op.grouped) {
@@ -276,9 +274,9 @@ KernelCall call_of(const model::GemmOp& op) {
   return call;
 }
 
-KernelCall call_of(const model::AttentionOp& op) {
-  return {.operation = KernelOperation::attention,
-          .role = op.backward ? KernelRole::backward : KernelRole::forward,
+KernelCase call_of(const model::AttentionOp& op) {
+  return {.operation = Operation::attention,
+          .role = op.backward ? Role::backward : Role::forward,
           .precision = precision_of(op.dtype, model::Fp8Scaling::delayed),
           .extents = {op.sequences,
                       op.heads,
@@ -290,17 +288,17 @@ KernelCall call_of(const model::AttentionOp& op) {
                       op.causal ? 1 : 0}};
 }
 
-std::optional<model::GemmOp> gemm_of(const KernelCall& call) {
-  const bool grouped = call.operation == KernelOperation::grouped_gemm;
-  if (!grouped && call.operation != KernelOperation::gemm) {
+std::optional<model::GemmOp> gemm_of(const KernelCase& call) {
+  const bool grouped = call.operation == Operation::grouped_gemm;
+  if (!grouped && call.operation != Operation::gemm) {
     return std::nullopt;
   }
   const std::size_t first = grouped ? 1 : 0;
-  const bool wgrad = call.role == KernelRole::wgrad || call.role == KernelRole::wgrad_accumulate;
+  const bool wgrad = call.role == Role::wgrad || call.role == Role::wgrad_accumulate;
   return model::GemmOp{.name = "gemm",
-                       .role = wgrad                            ? model::GemmRole::wgrad
-                               : call.role == KernelRole::dgrad ? model::GemmRole::dgrad
-                                                                : model::GemmRole::fprop,
+                       .role = wgrad                      ? model::GemmRole::wgrad
+                               : call.role == Role::dgrad ? model::GemmRole::dgrad
+                                                          : model::GemmRole::fprop,
                        .m = call.extents[first],
                        .n = call.extents[first + 1],
                        .k = call.extents[first + 2],
@@ -308,11 +306,11 @@ std::optional<model::GemmOp> gemm_of(const KernelCall& call) {
                        .dtype = dtype_of(call.precision),
                        .scaling = scaling_of(call.precision),
                        .grouped = grouped,
-                       .accumulates = call.role == KernelRole::wgrad_accumulate};
+                       .accumulates = call.role == Role::wgrad_accumulate};
 }
 
-std::optional<model::AttentionOp> attention_of(const KernelCall& call) {
-  if (call.operation != KernelOperation::attention) {
+std::optional<model::AttentionOp> attention_of(const KernelCase& call) {
+  if (call.operation != Operation::attention) {
     return std::nullopt;
   }
   model::AttentionOp op;
@@ -324,7 +322,7 @@ std::optional<model::AttentionOp> attention_of(const KernelCall& call) {
   op.head_dim_qk = call.extents[5];
   op.head_dim_v = call.extents[6];
   op.causal = call.extents[7] != 0;
-  op.backward = call.role == KernelRole::backward;
+  op.backward = call.role == Role::backward;
   op.dtype = dtype_of(call.precision);
   return op;
 }
@@ -334,7 +332,7 @@ std::optional<KernelPrediction> predict_gemm(const model::GemmOp& op,
   if (!gpu.kernels || is_attention_product(op) || (op.batch != 1 && !op.grouped)) {
     return std::nullopt;
   }
-  KernelCall call = call_of(op);
+  KernelCase call = call_of(op);
   const KernelSeries* series = gpu.kernels->find(call.operation, call.role, call.precision);
   const bool measured = series != nullptr;
   if (!measured) {
@@ -368,7 +366,7 @@ std::optional<KernelPrediction> predict_attention(const model::AttentionOp& op,
       op.imbalance != 1.0) {
     return std::nullopt;
   }
-  const KernelCall call = call_of(op);
+  const KernelCase call = call_of(op);
   const KernelSeries* series = gpu.kernels->find(call.operation, call.role, call.precision);
   if (series == nullptr) {
     return std::nullopt;
@@ -390,7 +388,7 @@ std::optional<KernelPrediction> predict_memory(const model::MemoryOp& op,
 
 std::optional<KernelPrediction> predict_optimizer(Bytes traffic, const hardware::GpuProfile& gpu) {
   const KernelSeries* series =
-      gpu.kernels ? first_of(*gpu.kernels, KernelOperation::adamw, KernelRole::none) : nullptr;
+      gpu.kernels ? first_of(*gpu.kernels, Operation::adamw, Role::none) : nullptr;
   if (series == nullptr) {
     return std::nullopt;
   }

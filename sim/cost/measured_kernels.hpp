@@ -23,7 +23,7 @@
 // software_profile.hpp) divides it. It holds one launch, since kernels are measured back to back in
 // a graph. The same functions score the cross-validation of calibrate/profile: one formula.
 //
-// operations of sim/model    | cases
+// operations of sim/model    | cases of sim/kernels
 // ---------------------------|------------------------------------------------------------------
 // GemmOp                     | gemm by role and precision; grouped: grouped_gemm
 // AttentionOp                | attention; not with windows, blocks of keys or across ranks
@@ -58,18 +58,21 @@ struct KernelPrediction {
 
 // `line` is what the series' law says of the call; `moved` places memory-bound kernels.
 [[nodiscard]] KernelPrediction predict_kernel(const hardware::KernelSeries& series,
-                                              const hardware::KernelCall& call,
+                                              const kernels::KernelCase& call,
                                               Bytes moved,
                                               Seconds line,
                                               Seconds floor);
 
 // The case that a product is, as it would be measured.
-[[nodiscard]] hardware::KernelCall call_of(const model::GemmOp& op);
-[[nodiscard]] hardware::KernelCall call_of(const model::AttentionOp& op);
+[[nodiscard]] kernels::KernelCase call_of(const model::GemmOp& op);
+[[nodiscard]] kernels::KernelCase call_of(const model::AttentionOp& op);
+
+// The element type of a precision, however it is scaled.
+[[nodiscard]] model::Dtype dtype_of(kernels::Precision precision);
 
 // The product and the attention of a case; nothing for other operations.
-[[nodiscard]] std::optional<model::GemmOp> gemm_of(const hardware::KernelCall& call);
-[[nodiscard]] std::optional<model::AttentionOp> attention_of(const hardware::KernelCall& call);
+[[nodiscard]] std::optional<model::GemmOp> gemm_of(const kernels::KernelCase& call);
+[[nodiscard]] std::optional<model::AttentionOp> attention_of(const kernels::KernelCase& call);
 
 // Nothing where the profile has no measured kernels of the kind.
 [[nodiscard]] std::optional<KernelPrediction> predict_gemm(const model::GemmOp& op,

@@ -21,11 +21,11 @@ constexpr std::size_t kCasesShown = 10;
 constexpr double kPercent = 100.0;
 
 std::string group_of(const CalibrationSample& sample) {
-  std::string name(hardware::to_string(sample.call.operation));
-  if (sample.call.role != hardware::KernelRole::none) {
-    name += fmt::format(" {}", hardware::to_string(sample.call.role));
+  std::string name(kernels::to_string(sample.call.operation));
+  if (sample.call.role != kernels::Role::none) {
+    name += fmt::format(" {}", kernels::to_string(sample.call.role));
   }
-  name += fmt::format(" {}", hardware::to_string(sample.call.precision));
+  name += fmt::format(" {}", kernels::to_string(sample.call.precision));
   if (!sample.implementation.empty()) {
     name += fmt::format(" ({})", sample.implementation);
   }
@@ -33,7 +33,7 @@ std::string group_of(const CalibrationSample& sample) {
 }
 
 std::string name_of(const CalibrationSample& sample) {
-  return hardware::to_text(sample.call) + (sample.burst ? ", burst" : "");
+  return kernels::to_text(sample.call) + (sample.burst ? ", burst" : "");
 }
 
 std::string key_of(const CalibrationSample& sample) {
@@ -86,7 +86,7 @@ std::vector<DerivedChange> derived_changes(const CalibrationProfile& first,
 std::set<std::string> unsupported_in(const CalibrationProfile& profile) {
   std::set<std::string> names;
   for (const hardware::UnsupportedCase& one : profile.unsupported) {
-    names.insert(hardware::to_text(one.call));
+    names.insert(kernels::to_text(one.call));
   }
   return names;
 }
@@ -97,7 +97,7 @@ std::vector<std::string> refused_by(const CalibrationProfile& refusing,
   const std::set<std::string> refused = unsupported_in(refusing);
   std::set<std::string> names;
   for (const CalibrationSample& sample : measuring.samples) {
-    if (std::string text = hardware::to_text(sample.call); refused.contains(text)) {
+    if (std::string text = kernels::to_text(sample.call); refused.contains(text)) {
       names.insert(std::move(text));
     }
   }

@@ -21,16 +21,16 @@ constexpr double kLargeProduct = 0.1 * kTera;  // FLOP from which a product show
 
 // The type whose rate a precision stands for; 8 bit with finer scales is a ratio of its own.
 struct RatePrecision {
-  KernelPrecision precision;
+  kernels::Precision precision;
   Dtype dtype;
 };
 
-constexpr std::array<RatePrecision, 6> kRates = {{{KernelPrecision::fp32, Dtype::fp32},
-                                                  {KernelPrecision::tf32, Dtype::tf32},
-                                                  {KernelPrecision::bf16, Dtype::bf16},
-                                                  {KernelPrecision::fp16, Dtype::fp16},
-                                                  {KernelPrecision::fp8_tensor, Dtype::fp8},
-                                                  {KernelPrecision::nvfp4, Dtype::fp4}}};
+constexpr std::array<RatePrecision, 6> kRates = {{{kernels::Precision::fp32, Dtype::fp32},
+                                                  {kernels::Precision::tf32, Dtype::tf32},
+                                                  {kernels::Precision::bf16, Dtype::bf16},
+                                                  {kernels::Precision::fp16, Dtype::fp16},
+                                                  {kernels::Precision::fp8_tensor, Dtype::fp8},
+                                                  {kernels::Precision::nvfp4, Dtype::fp4}}};
 
 Source measured_source(const CalibrationProfile& profile, std::string_view what) {
   constexpr std::size_t kShortId = 12;
@@ -49,7 +49,7 @@ std::optional<double> number_in(const Fingerprint& fingerprint, std::string_view
   return error == std::errc() && value > 0.0 ? std::optional(value) : std::nullopt;
 }
 
-double product_flop(const KernelCall& call) {
+double product_flop(const kernels::KernelCase& call) {
   return 2.0 * static_cast<double>(call.extents[0]) * static_cast<double>(call.extents[1]) *
          static_cast<double>(call.extents[2]);
 }
@@ -61,11 +61,11 @@ struct RateRange {
 
 // The fastest product of a precision, by its median.
 std::optional<RateRange> fastest(const CalibrationProfile& profile,
-                                 KernelPrecision precision,
+                                 kernels::Precision precision,
                                  bool burst) {
   std::optional<RateRange> found;
   for (const CalibrationSample& sample : profile.samples) {
-    if (sample.call.operation != KernelOperation::gemm || sample.call.precision != precision ||
+    if (sample.call.operation != kernels::Operation::gemm || sample.call.precision != precision ||
         sample.burst != burst) {
       continue;
     }
@@ -83,10 +83,10 @@ std::optional<RateRange> fastest(const CalibrationProfile& profile,
   return found;
 }
 
-double residual_of(const CalibrationProfile& profile, KernelPrecision precision) {
+double residual_of(const CalibrationProfile& profile, kernels::Precision precision) {
   double mean = 0.0;
   for (const CalibrationFit& fit : profile.fits) {
-    if (fit.operation == KernelOperation::gemm && fit.precision == precision) {
+    if (fit.operation == kernels::Operation::gemm && fit.precision == precision) {
       mean = std::max(mean, fit.line.residual.mean);
     }
   }
@@ -94,9 +94,9 @@ double residual_of(const CalibrationProfile& profile, KernelPrecision precision)
 }
 
 std::optional<Coefficient<double>> ratio_to_tensor(const CalibrationProfile& profile,
-                                                   KernelPrecision precision) {
+                                                   kernels::Precision precision) {
   const auto scaled = fastest(profile, precision, false);
-  const auto whole = fastest(profile, KernelPrecision::fp8_tensor, false);
+  const auto whole = fastest(profile, kernels::Precision::fp8_tensor, false);
   if (!scaled || !whole) {
     return std::nullopt;
   }
@@ -108,7 +108,7 @@ std::optional<Coefficient<double>> ratio_to_tensor(const CalibrationProfile& pro
 }
 
 void report_peak(const CalibrationProfile& profile,
-                 KernelPrecision precision,
+                 kernels::Precision precision,
                  const GemmRate& rate,
                  FlopPerSecond measured,
                  Diagnostics& diagnostics) {
@@ -147,8 +147,8 @@ void replace_rates(GpuProfile& gpu, const CalibrationProfile& profile, Diagnosti
                                               measured_source(profile, "burst of a product"));
     }
     if (pair.dtype == Dtype::fp8) {
-      auto block = ratio_to_tensor(profile, KernelPrecision::fp8_block);
-      auto mx = ratio_to_tensor(profile, KernelPrecision::mxfp8);
+      auto block = ratio_to_tensor(profile, kernels::Precision::fp8_block);
+      auto mx = ratio_to_tensor(profile, kernels::Precision::mxfp8);
       rate.block_ratio = block ? std::move(block) : std::move(rate.block_ratio);
       rate.mx_ratio = mx ? std::move(mx) : std::move(rate.mx_ratio);
     }
@@ -190,27 +190,27 @@ void replace_forward(AttentionRate& rate,
 }
 
 // The type whose law stands for both 16-bit types.
-KernelPrecision wide_precision(const CalibrationProfile& profile) {
+kernels::Precision wide_precision(const CalibrationProfile& profile) {
   const bool has_bf16 =
       std::any_of(profile.fits.begin(), profile.fits.end(), [](const CalibrationFit& fit) {
-        return fit.attention && fit.precision == KernelPrecision::bf16;
+        return fit.attention && fit.precision == kernels::Precision::bf16;
       });
-  return has_bf16 ? KernelPrecision::bf16 : KernelPrecision::fp16;
+  return has_bf16 ? kernels::Precision::bf16 : kernels::Precision::fp16;
 }
 
 // Forward first: the other fits are stated on top of it.
 void replace_attention(GpuProfile& gpu, const CalibrationProfile& profile) {
   AttentionRate rate = gpu.attention;
-  const KernelPrecision wide = wide_precision(profile);
+  const kernels::Precision wide = wide_precision(profile);
   bool any = false;
-  for (const KernelRole role : {KernelRole::forward, KernelRole::backward}) {
+  for (const kernels::Role role : {kernels::Role::forward, kernels::Role::backward}) {
     for (const CalibrationFit& fit : profile.fits) {
       if (!fit.attention || fit.role != role) {
         continue;
       }
       any = true;
-      const bool narrow = fit.precision == KernelPrecision::fp8_tensor;
-      const bool forward = role == KernelRole::forward;
+      const bool narrow = fit.precision == kernels::Precision::fp8_tensor;
+      const bool forward = role == kernels::Role::forward;
       if (narrow) {
         (forward ? rate.forward_fp8 : rate.backward_fp8) =
             fitted(profile, fit, fit.attention->rate);

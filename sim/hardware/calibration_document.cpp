@@ -40,23 +40,17 @@ constexpr std::array<std::string_view, 10> kDerived = {"copy_gbps",
                                                        "gemm_slowdown_under_collective"};
 
 template <typename E, std::size_t N>
-constexpr std::array<Choice<E>, N> word_choices() {
+std::array<Choice<E>, N> word_choices(const std::array<E, N>& values) {
   std::array<Choice<E>, N> choices{};
   for (std::size_t i = 0; i < N; ++i) {
-    choices[i] = {to_string(static_cast<E>(i)), static_cast<E>(i)};
+    choices[i] = {kernels::to_string(values[i]), values[i]};
   }
   return choices;
 }
 
-const auto kOperationWords = word_choices<KernelOperation, 24>();
-const auto kPrecisionWords = word_choices<KernelPrecision, 9>();
-const std::array<Choice<KernelRole>, 6> kRoleWords = {
-    {{"forward", KernelRole::forward},
-     {"backward", KernelRole::backward},
-     {"fprop", KernelRole::fprop},
-     {"dgrad", KernelRole::dgrad},
-     {"wgrad", KernelRole::wgrad},
-     {"wgrad_accumulate", KernelRole::wgrad_accumulate}}};
+const auto kOperationWords = word_choices(kernels::kOperations);
+const auto kPrecisionWords = word_choices(kernels::kPrecisions);
+const auto kRoleWords = word_choices(kernels::kRoles);
 
 // The scalars below a mapping, by their dotted names.
 struct FlatField {
@@ -184,16 +178,16 @@ void read_fingerprint(MappingReader& root, CalibrationProfile& profile) {
   }
 }
 
-std::optional<KernelCall> read_case(MappingReader& reader) {
+std::optional<kernels::KernelCase> read_case(MappingReader& reader) {
   const auto text = reader.require_text("case");
   if (!text) {
     return std::nullopt;
   }
-  ReadCall read = read_call(*text);
-  if (!read.call) {
+  kernels::ParsedCase read = kernels::parse_case(*text);
+  if (!read.kernel) {
     reader.error("case", read.problem, fmt::format("such as {}", kExampleCase));
   }
-  return read.call;
+  return read.kernel;
 }
 
 std::optional<Seconds> read_us(MappingReader& reader, std::string_view key) {
@@ -238,7 +232,7 @@ std::optional<CalibrationSample> read_sample(MappingReader& reader) {
   sample.clock_mhz = reader.optional<kind::Number>("clk_mhz", above(0.0));
   sample.power_watts = reader.optional<kind::Number>("power_w", above(0.0));
   sample.first_over_best = reader.optional<kind::Number>("heuristic0_over_best", above(0.0));
-  if (call && is_memory_bound(call->operation) && !moved) {
+  if (call && kernels::is_memory_bound(call->operation) && !moved) {
     reader.error("bytes", "is missing: kernels that move bytes are placed by them");
   }
   reader.finish();
@@ -295,11 +289,11 @@ FitResidual read_residual(MappingReader& reader) {
   return residual;
 }
 
-AttentionFit read_law(MappingReader& reader, KernelRole role) {
+AttentionFit read_law(MappingReader& reader, kernels::Role role) {
   AttentionFit fit;
   const auto rate = reader.require<kind::Number>("rate_tflops", above(0.0));
   fit.rate = teraflop_per_second(rate.value_or(0.0));
-  if (role == KernelRole::backward) {
+  if (role == kernels::Role::backward) {
     fit.backward_ratio = reader.optional<kind::Number>("backward_ratio", at_least(0.0));
     return fit;
   }
@@ -323,8 +317,8 @@ void read_range(MappingReader& reader, CalibrationFit& fit) {
   if (!section) {
     return;
   }
-  const bool by_bytes = is_memory_bound(fit.operation);
-  const auto axes = axes_of(fit.operation);
+  const bool by_bytes = kernels::is_memory_bound(fit.operation);
+  const auto& axes = kernels::row_of(fit.operation).axes;
   for (std::size_t i = 0; i < place_axes(fit.operation); ++i) {
     const std::string_view axis = by_bytes ? "bytes" : axes[i];
     const auto bounds = section->optional_list<kind::Number>(axis);
@@ -343,7 +337,7 @@ void read_fits(MappingReader& root, CalibrationProfile& profile) {
     CalibrationFit fit;
     const auto operation = item.require_choice("op", kOperationWords);
     const auto precision = item.require_choice("dtype", kPrecisionWords);
-    fit.role = item.optional_choice("role", kRoleWords).value_or(KernelRole::none);
+    fit.role = item.optional_choice("role", kRoleWords).value_or(kernels::Role::none);
     fit.implementation = item.optional_text("implementation").value_or("");
     item.allow("model");
     item.allow("deviation");
@@ -352,11 +346,11 @@ void read_fits(MappingReader& root, CalibrationProfile& profile) {
     }
     fit.operation = *operation;
     fit.precision = *precision;
-    if (is_collective(fit.operation)) {
+    if (kernels::is_collective(fit.operation)) {
       item.error("op", "is a collective: its tables stand under `collectives`");
       continue;
     }
-    if (fit.operation == KernelOperation::attention) {
+    if (fit.operation == kernels::Operation::attention) {
       fit.attention = read_law(item, fit.role);
     } else {
       read_line(item, fit.line);

@@ -53,7 +53,7 @@ inline constexpr std::string_view kCalibrationSchema = "calibration-profile/1";
 
 struct CalibrationSample {
   std::string id;
-  KernelCall call;
+  kernels::KernelCase call;
   std::string implementation;
   bool burst = false;
   std::int64_t count = 0;  // of the samples
@@ -79,19 +79,19 @@ struct AttentionFit {
 };
 
 struct CalibrationFit {
-  KernelOperation operation = KernelOperation::gemm;
-  KernelRole role = KernelRole::none;
-  KernelPrecision precision = KernelPrecision::bf16;
+  kernels::Operation operation = kernels::Operation::gemm;
+  kernels::Role role = kernels::Role::none;
+  kernels::Precision precision = kernels::Precision::bf16;
   std::string implementation;
   KernelLine line;
   std::optional<AttentionFit> attention = {};
   // Extents (memory-bound kernels: bytes) of the points that the fit has seen, lowest and highest.
-  std::array<double, kMostKernelAxes> lowest = {};
-  std::array<double, kMostKernelAxes> highest = {};
+  std::array<double, kernels::kMaxAxes> lowest = {};
+  std::array<double, kernels::kMaxAxes> highest = {};
 };
 
 struct UnsupportedCase {
-  KernelCall call;
+  kernels::KernelCase call;
   std::string status;
 };
 

@@ -44,7 +44,7 @@ double attention_us(const std::string& text) {
   law.full_ratio = Coefficient<double>(0.4, source);
   law.head_64 = Coefficient<double>(0.75, source);
   const auto kernel = *kernels::parse_case(text).kernel;
-  const auto op = *cost::attention_of(call_of(kernel));
+  const auto op = *cost::attention_of(kernel);
   return in_microseconds(cost::library_attention_time(op, law, *gpu));
 }
 
@@ -165,13 +165,13 @@ TEST_F(CalibrationFile, WrittenAndReadAgainItPredictsTheSame) {
     const auto& b = after.series[s];
     ASSERT_EQ(a.points.size(), b.points.size());
     for (const std::int64_t m : {1000, 4096, 5000, 300000}) {
-      const hardware::KernelCall call{.operation = a.operation,
-                                      .role = a.role,
-                                      .precision = a.precision,
-                                      .extents = {m, 8192, 4096}};
+      const kernels::KernelCase call{.operation = a.operation,
+                                     .role = a.role,
+                                     .precision = a.precision,
+                                     .extents = {m, 8192, 4096}};
       const Flop work = teraflop(0.3);
       const Bytes moved = bytes(static_cast<double>(m) * kMega);
-      const bool by_law = a.operation == hardware::KernelOperation::attention;
+      const bool by_law = a.operation == kernels::Operation::attention;
       const auto line = [&](const hardware::KernelSeries& series) {
         return by_law ? microseconds(500.0) : cost::line_time(series.line, work, moved);
       };
@@ -199,9 +199,8 @@ TEST_F(CalibrationFile, PlantedLawsComeBackThroughTheWholeChain) {
   EXPECT_EQ(gpu->power_watts.value(), 700.0);
   EXPECT_EQ(gpu->find_gemm(model::Dtype::bf16)->sustained.kind(), SourceKind::measured);
   EXPECT_GT(in_teraflop_per_second(gpu->find_gemm(model::Dtype::bf16)->sustained.value()), 600.0);
-  const hardware::KernelSeries* series = gpu->kernels->find(hardware::KernelOperation::gemm,
-                                                            hardware::KernelRole::dgrad,
-                                                            hardware::KernelPrecision::bf16);
+  const hardware::KernelSeries* series =
+      gpu->kernels->find(kernels::Operation::gemm, kernels::Role::dgrad, kernels::Precision::bf16);
   ASSERT_NE(series, nullptr);
   EXPECT_NEAR(1.0 / series->line.b / kTera, 700.0, 1e-3);
 }
@@ -296,9 +295,9 @@ TEST_F(CalibrationFile, EveryMistakeIsNamedWithItsPlace) {
   const std::string sample = line_of(good, "id: s1,");
   EXPECT_EQ(errors_of(replaced(good, "gemm fprop bf16", "gemm fprop bf61")),
             "broken.yaml:" + sample +
-                ":20: error: samples[0].case: `bf61` is no precision (fp32, tf32, bf16, fp16, "
-                "fp8_tensor, fp8_row, fp8_block, mxfp8, nvfp4) (such as gemm fprop bf16 m=8192 "
-                "n=28672 k=4096)\n");
+                ":20: error: samples[0].case: \"bf61\" is neither a role nor a precision nor an "
+                "axis of gemm; the nearest is bf16 (such as gemm fprop bf16 m=8192 n=28672 "
+                "k=4096)\n");
   EXPECT_NE(errors_of(replaced(good, "id: s2,", "id: s1,")).find("`s1` stands twice"),
             std::string::npos);
   EXPECT_NE(errors_of(replaced(good, "collectives: absent\n", "")).find("collectives"),

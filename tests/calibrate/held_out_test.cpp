@@ -23,12 +23,12 @@ constexpr double kLargeProduct = 0.1;  // TFLOP: smaller ones are all launch and
 std::optional<KernelEvidence> evidence_for(const std::string& role,
                                            const std::array<std::int64_t, 3>& mnk,
                                            double us) {
-  hardware::KernelCall call;
-  call.operation = hardware::KernelOperation::gemm;
-  call.role = role == "fprop"              ? hardware::KernelRole::fprop
-              : role == "dgrad"            ? hardware::KernelRole::dgrad
-              : role == "wgrad_accumulate" ? hardware::KernelRole::wgrad_accumulate
-                                           : hardware::KernelRole::wgrad;
+  kernels::KernelCase call;
+  call.operation = kernels::Operation::gemm;
+  call.role = role == "fprop"              ? kernels::Role::fprop
+              : role == "dgrad"            ? kernels::Role::dgrad
+              : role == "wgrad_accumulate" ? kernels::Role::wgrad_accumulate
+                                           : kernels::Role::wgrad;
   call.extents = {mnk[0], mnk[1], mnk[2]};
   const model::GemmOp op = *cost::gemm_of(call);
   const Flop work = model::flop_count(op);
@@ -36,7 +36,7 @@ std::optional<KernelEvidence> evidence_for(const std::string& role,
     return std::nullopt;
   }
   const Bytes moved = cost::gemm_bytes(op);
-  return KernelEvidence{.point = {.id = hardware::to_text(call),
+  return KernelEvidence{.point = {.id = kernels::to_text(call),
                                   .call = call,
                                   .place = hardware::place_of(call, moved),
                                   .time = microseconds(us),
@@ -72,7 +72,7 @@ std::vector<KernelEvidence> published(const std::string& gpu) {
   return all;
 }
 
-using Roles = std::map<hardware::KernelRole, std::vector<KernelEvidence>>;
+using Roles = std::map<kernels::Role, std::vector<KernelEvidence>>;
 
 // Roles count as a coordinate: far apart, so that each gets its share of the points.
 std::vector<std::size_t> spread(const std::vector<KernelEvidence>& all, std::size_t count) {
@@ -81,7 +81,7 @@ std::vector<std::size_t> spread(const std::vector<KernelEvidence>& all, std::siz
   for (const KernelEvidence& one : all) {
     const auto& extents = one.point.call.extents;
     const auto role = static_cast<std::size_t>(one.point.call.role) -
-                      static_cast<std::size_t>(hardware::KernelRole::fprop);
+                      static_cast<std::size_t>(kernels::Role::fprop);
     candidates.push_back({extents[0], extents[1], extents[2], kRoleExtents[role]});
   }
   return farthest_points(candidates, count);
@@ -118,15 +118,14 @@ hardware::FitResidual errors_of(const Split& data) {
   for (const auto& [role, points] : data.seen) {
     hardware::KernelLine line = fit_line(points, true).line;
     line.trust = trust;
-    tables.series.push_back(
-        series_of({hardware::KernelOperation::gemm, hardware::KernelPrecision::bf16, role},
-                  {.implementation = "published", .points = points},
-                  line));
+    tables.series.push_back(series_of({kernels::Operation::gemm, kernels::Precision::bf16, role},
+                                      {.implementation = "published", .points = points},
+                                      line));
   }
   std::vector<double> errors;
   for (const KernelEvidence& one : data.held_out) {
-    const hardware::KernelSeries* series = tables.find(
-        hardware::KernelOperation::gemm, one.point.call.role, hardware::KernelPrecision::bf16);
+    const hardware::KernelSeries* series =
+        tables.find(kernels::Operation::gemm, one.point.call.role, kernels::Precision::bf16);
     if (series == nullptr) {
       ADD_FAILURE() << one.point.id << ": no point of its role was chosen";
       continue;

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/measured_kernels.hpp"
+#include "sim/kernels/kernel_case.hpp"
 #include "tests/calibrate/planted_machine.hpp"
 
 namespace orrery::calibrate {
@@ -116,34 +116,8 @@ TEST(LineFit, NeighboursAreAskedWhereTheyPredictBetterThanTheLine) {
   EXPECT_FALSE(choose_trust(easy, true));
 }
 
-TEST(KernelWords, AreThoseOfTheKernelCases) {
-  for (const kernels::OperationRow& row : kernels::operation_table()) {
-    kernels::KernelCase kernel{
-        .operation = row.operation, .role = row.roles.front(), .precision = row.precisions.front()};
-    for (std::size_t i = 0; i < row.axes.size(); ++i) {
-      kernel.extents[i] = static_cast<std::int64_t>(i + 2);
-    }
-    const std::string text = kernels::to_text(kernel);
-    const hardware::ReadCall read = hardware::read_call(text);
-    ASSERT_TRUE(read.call) << text << ": " << read.problem;
-    EXPECT_EQ(hardware::to_text(*read.call), text);
-    for (const kernels::Precision precision : row.precisions) {
-      kernel.precision = precision;
-      EXPECT_TRUE(hardware::read_call(kernels::to_text(kernel)).call);
-    }
-    for (const kernels::Role role : row.roles) {
-      kernel.role = role;
-      EXPECT_TRUE(hardware::read_call(kernels::to_text(kernel)).call);
-    }
-  }
-  EXPECT_EQ(hardware::read_call("gemm fprop bf16 m=1 n=2").problem, "`k` is missing");
-  EXPECT_EQ(hardware::read_call("gem fprop bf16 m=1").problem, "`gem` is no operation");
-  EXPECT_EQ(hardware::read_call("gemm fprop bf16 m=1 m=2 n=1 k=1").problem, "`m` stands twice");
-  EXPECT_EQ(hardware::read_call("gemm fprop bf16 m=x n=1 k=1").problem, "`m=x` is no extent");
-}
-
-// Bytes of products are counted by the same rule on both sides.
-TEST(KernelWords, ProductsMoveTheSameBytesInCasesAndInTheStep) {
+// Bytes of products are counted by the same rule in sim/kernels and sim/cost.
+TEST(KernelWork, ProductsMoveTheSameBytesInCasesAndInTheStep) {
   for (const std::string role : {"fprop", "dgrad", "wgrad", "wgrad_accumulate"}) {
     for (const std::string precision : {"bf16", "fp16", "tf32", "fp32", "fp8_tensor"}) {
       const std::string text = "gemm " + role + " " + precision + " m=512 n=1024 k=256";

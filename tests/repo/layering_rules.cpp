@@ -24,11 +24,12 @@ const Arrows& arrows() {
       {"base", {}},
       {"engine", {"base"}},
       {"yaml", {"base"}},
+      {"kernels", {"base"}},
       {"model", {"base"}},
       {"layout", {"base", "model"}},
       // A profile speaks of operations and groups, so it shares their words, not their code.
-      {"hardware", {"base", "yaml", "model/op.hpp", "layout/layout_spec.hpp"}},
-      {"cost", {"base", "model", "layout", "hardware"}},
+      {"hardware", {"base", "yaml", "kernels", "model/op.hpp", "layout/layout_spec.hpp"}},
+      {"cost", {"base", "kernels", "model", "layout", "hardware"}},
       // A step graph is a task graph with roles; durations and replay stay out of reach.
       {"schedule", {"base", "engine/task_graph.hpp", "model", "layout"}},
       {"step", {"base", "engine", "model", "layout", "hardware", "cost", "schedule"}},
@@ -53,6 +54,7 @@ const Arrows& arrows() {
        {"base",
         "engine",
         "yaml",
+        "kernels",
         "model",
         "layout",
         "hardware",
@@ -128,25 +130,10 @@ bool allowed(const std::set<std::string_view>& targets, std::string_view path) {
 }
 
 // The order of the data flow: links go from a later component to an earlier one.
-constexpr std::array<std::string_view, 19> kOrder = {"base",
-                                                     "engine",
-                                                     "yaml",
-                                                     "model",
-                                                     "layout",
-                                                     "hardware",
-                                                     "cost",
-                                                     "schedule",
-                                                     "step",
-                                                     "run",
-                                                     "report",
-                                                     "trace",
-                                                     "scenario",
-                                                     "import_config",
-                                                     "evaluate",
-                                                     "sweep",
-                                                     "plan",
-                                                     "validate",
-                                                     "cli"};
+constexpr std::array<std::string_view, 20> kOrder = {
+    "base",          "engine",   "yaml",  "kernels", "model",    "layout", "hardware",
+    "cost",          "schedule", "step",  "run",     "report",   "trace",  "scenario",
+    "import_config", "evaluate", "sweep", "plan",    "validate", "cli"};
 
 bool may_link(std::string_view from, std::string_view to) {
   const auto from_at = std::find(kOrder.begin(), kOrder.end(), from);

@@ -33,17 +33,17 @@ TEST(Layering, ProgramsIncludeOnlyWhatStandsBelowThem) {
 
 TEST(Layering, AnIncludeOfAProgramAgainstTheArrowsIsCaught) {
   const Tree tree{{
-      {"kernels/cases/bad.hpp", "#include \"kernels/device/memory.hpp\"\n#include <cuda.h>\n"},
+      {"kernels/nvml/bad.hpp", "#include \"kernels/device/memory.hpp\"\n#include <cuda.h>\n"},
       {"calibrate/samples/bad.cpp", "\n#include \"sim/cost/gemm.hpp\"\n"},
       {"gui/widgets/bad.cpp", "#include \"gui/models/a.hpp\"\n#include \"sim/cost/gemm.hpp\"\n"},
       {"gui/surprise/new.hpp", "#pragma once\n"},
   }};
   expect_offences(
       includes_between_programs(tree),
-      {"kernels/cases/bad.hpp:1: kernels/cases may not include "
+      {"kernels/nvml/bad.hpp:1: kernels/nvml may not include "
        "kernels/device/memory.hpp (sim/base)",
        "calibrate/samples/bad.cpp:2: calibrate/samples may not include "
-       "sim/cost/gemm.hpp (kernels/cases, sim/base)",
+       "sim/cost/gemm.hpp (sim/base, sim/kernels)",
        "gui/widgets/bad.cpp:2: gui/widgets may not include sim/cost/gemm.hpp (gui, sim)",
        "gui/surprise/new.hpp:1: gui/surprise is not in the table of arrows"});
 }

@@ -19,18 +19,17 @@ using Arrows = std::map<std::string_view, std::set<std::string_view>>;
 
 const Arrows& arrows() {
   static const Arrows table = {
-      {"kernels/cases", {"sim/base"}},
-      {"kernels/reference", {"kernels/cases", "sim/base"}},
+      {"kernels/reference", {"sim/kernels", "sim/base"}},
       {"kernels/nvml", {"sim/base"}},
-      {"kernels/device", {"kernels/cases", "kernels/nvml", "sim/base"}},
-      {"kernels", {"kernels/cases", "kernels/device", "kernels/reference", "sim/base"}},
-      {"calibrate/samples", {"kernels/cases", "sim/base"}},
-      {"calibrate/plan", {"calibrate/samples", "kernels/cases", "sim"}},
+      {"kernels/device", {"sim/kernels", "kernels/nvml", "sim/base"}},
+      {"kernels", {"sim/kernels", "kernels/device", "kernels/reference", "sim/base"}},
+      {"calibrate/samples", {"sim/kernels", "sim/base"}},
+      {"calibrate/plan", {"calibrate/samples", "sim/kernels", "sim"}},
       // The protocol knows the word Unsupported, but no device.
       {"calibrate/sweep",
-       {"calibrate/samples", "calibrate/plan", "kernels/cases", "kernels/device", "sim/base"}},
+       {"calibrate/samples", "calibrate/plan", "sim/kernels", "kernels/device", "sim/base"}},
       {"calibrate/profile",
-       {"calibrate/samples", "calibrate/plan", "calibrate/fit", "kernels/cases", "sim"}},
+       {"calibrate/samples", "calibrate/plan", "calibrate/fit", "sim/kernels", "sim"}},
       {"calibrate/import", {"sim"}},
       {"calibrate/measure", {"calibrate", "kernels", "sim/base"}},
       {"calibrate/validate", {"calibrate", "kernels", "sim"}},

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <string>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "sim/base/file.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 namespace {

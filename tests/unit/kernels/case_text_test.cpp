@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "sim/base/random.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 namespace {
@@ -144,6 +144,12 @@ TEST(OperationTable, HasOneCompleteRowPerOperation) {
     }
   }
   EXPECT_EQ(names.size(), static_cast<std::size_t>(Operation::send_receive) + 1);
+  ASSERT_EQ(kOperations.size(), operation_table().size());
+  for (std::size_t i = 0; i < kOperations.size(); ++i) {
+    EXPECT_EQ(kOperations[i], operation_table()[i].operation);
+  }
+  EXPECT_EQ(kRoles.size(), static_cast<std::size_t>(Role::wgrad_accumulate));  // none has no word
+  EXPECT_EQ(kPrecisions.size(), static_cast<std::size_t>(Precision::nvfp4) + 1);
 }
 
 }  // namespace

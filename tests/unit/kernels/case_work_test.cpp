@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cases/kernel_case.hpp"
+#include "sim/kernels/kernel_case.hpp"
 #include "sim/model/op.hpp"
 #include "sim/model/precision.hpp"
 

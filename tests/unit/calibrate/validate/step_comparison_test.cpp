@@ -46,11 +46,10 @@ hardware::GpuProfile planted_gpu() {
       if (!known.insert({kernel.operation, kernel.role, kernel.precision}).second) {
         continue;
       }
-      const hardware::ReadCall read = hardware::read_call(kernels::to_text(kernel));
       hardware::KernelSeries series;
-      series.operation = read.call->operation;
-      series.role = read.call->role;
-      series.precision = read.call->precision;
+      series.operation = kernel.operation;
+      series.role = kernel.role;
+      series.precision = kernel.precision;
       series.line = {.a = microseconds(3.0), .b = 1.0 / (600.0 * kTera), .c = 1.0 / (4.0 * kTera)};
       series.low.fill(0.0);
       series.high.fill(60.0);
@@ -58,9 +57,9 @@ hardware::GpuProfile planted_gpu() {
     }
   }
   hardware::KernelSeries copy = tables.series.front();
-  copy.operation = hardware::KernelOperation::device_to_host;
-  copy.role = hardware::KernelRole::none;
-  copy.precision = hardware::KernelPrecision::bf16;
+  copy.operation = kernels::Operation::device_to_host;
+  copy.role = kernels::Role::none;
+  copy.precision = kernels::Precision::bf16;
   tables.series.push_back(copy);
   gpu.kernels = std::make_shared<const hardware::KernelTables>(std::move(tables));
   return gpu;

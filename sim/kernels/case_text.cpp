@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "kernels/cases/kernel_case.hpp"
 #include "sim/base/diagnostics.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 
@@ -36,18 +36,6 @@ std::string with_nearest(std::string sentence,
       word.size() > kLongestWord ? std::string_view() : nearest_name(word, names);
   return near.empty() ? sentence : fmt::format("{}; the nearest is {}", sentence, near);
 }
-
-constexpr std::array kRoles = {
-    Role::forward, Role::backward, Role::fprop, Role::dgrad, Role::wgrad, Role::wgrad_accumulate};
-constexpr std::array kPrecisions = {Precision::fp32,
-                                    Precision::tf32,
-                                    Precision::bf16,
-                                    Precision::fp16,
-                                    Precision::fp8_tensor,
-                                    Precision::fp8_row,
-                                    Precision::fp8_block,
-                                    Precision::mxfp8,
-                                    Precision::nvfp4};
 
 template <typename T, std::size_t N>
 std::optional<T> named(const std::array<T, N>& values, std::string_view word) {

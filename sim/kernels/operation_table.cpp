@@ -2,8 +2,8 @@
 #include <array>
 #include <utility>
 
-#include "kernels/cases/kernel_case.hpp"
-#include "kernels/cases/operation_work.hpp"
+#include "sim/kernels/kernel_case.hpp"
+#include "sim/kernels/operation_work.hpp"
 
 namespace orrery::kernels {
 

@@ -1,4 +1,4 @@
-#include "kernels/cases/operation_work.hpp"
+#include "sim/kernels/operation_work.hpp"
 
 #include <algorithm>
 

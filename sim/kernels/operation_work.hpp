@@ -1,9 +1,9 @@
 #pragma once
 
 // What work does one call of each operation do? One formula per row of operation_table(), which
-// spells it out; kernel_case.hpp states what is counted. Used inside kernels/cases only.
+// spells it out; kernel_case.hpp states what is counted. Used inside sim/kernels only.
 
-#include "kernels/cases/kernel_case.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 

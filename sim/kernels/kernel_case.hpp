@@ -2,7 +2,8 @@
 
 // Which call of a kernel is measured, and what work does it do? A case is one row of one table:
 // operation, role, precision and the extent of each axis. Everything that handles measurements
-// (plan, samples, fits, reports) speaks of cases; only kernels/ knows how to launch them.
+// (plan, samples, fits, profiles, predictions, reports) speaks of cases; only kernels/ knows how to
+// launch them.
 //
 // symbol      | meaning                                                        | unit | origin
 // ------------|----------------------------------------------------------------|------|--------
@@ -74,8 +75,22 @@ enum class Operation {
   send_receive,
 };
 
+inline constexpr std::array kOperations = {
+    Operation::gemm,           Operation::grouped_gemm, Operation::attention,
+    Operation::rms_norm,       Operation::layer_norm,   Operation::residual_add,
+    Operation::rotary,         Operation::swiglu,       Operation::cross_entropy,
+    Operation::embedding,      Operation::quantize,     Operation::quantize_transpose,
+    Operation::permute,        Operation::unpermute,    Operation::gradient_norm,
+    Operation::adamw,          Operation::copy,         Operation::host_to_device,
+    Operation::device_to_host, Operation::all_reduce,   Operation::all_gather,
+    Operation::reduce_scatter, Operation::all_to_all,   Operation::send_receive};
+
 // Passes of an operation. `none`: the operation has one.
 enum class Role { none, forward, backward, fprop, dgrad, wgrad, wgrad_accumulate };
+
+// All but `none`, which has no word.
+inline constexpr std::array kRoles = {
+    Role::forward, Role::backward, Role::fprop, Role::dgrad, Role::wgrad, Role::wgrad_accumulate};
 
 // Element type and scaling of the operands. Products add up in fp32. Optimizer: the gradient's
 // type. Casts: the narrow type, from bf16; in the role backward fp8_tensor is E5M2.
@@ -90,6 +105,16 @@ enum class Precision {
   mxfp8,       // 32 values share an E8M0 scale
   nvfp4,       // 16 values share an E4M3 scale
 };
+
+inline constexpr std::array kPrecisions = {Precision::fp32,
+                                           Precision::tf32,
+                                           Precision::bf16,
+                                           Precision::fp16,
+                                           Precision::fp8_tensor,
+                                           Precision::fp8_row,
+                                           Precision::fp8_block,
+                                           Precision::mxfp8,
+                                           Precision::nvfp4};
 
 inline constexpr std::size_t kMaxAxes = 8;
 
@@ -132,6 +157,12 @@ struct OperationRow {
 [[nodiscard]] std::string_view to_string(Operation operation);
 [[nodiscard]] std::string_view to_string(Role role);  // "" for none
 [[nodiscard]] std::string_view to_string(Precision precision);
+
+// Between GPUs: predicted from tables by group and size (sim/hardware/collective_tables.hpp).
+[[nodiscard]] bool is_collective(Operation operation);
+
+// The time follows from the bytes that are moved.
+[[nodiscard]] bool is_memory_bound(Operation operation);
 
 // Bytes of an element, without scales: 0.5 for nvfp4.
 [[nodiscard]] Bytes element_bytes(Precision precision);

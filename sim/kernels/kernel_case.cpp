@@ -1,4 +1,4 @@
-#include "kernels/cases/kernel_case.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 #include <fmt/format.h>
 
@@ -183,6 +183,14 @@ std::string_view to_string(Precision precision) {
       return "nvfp4";
   }
   return "";  // not reached: every enumerator returns above
+}
+
+bool is_collective(Operation operation) {
+  return operation >= Operation::all_reduce;
+}
+
+bool is_memory_bound(Operation operation) {
+  return operation > Operation::attention && !is_collective(operation);
 }
 
 Bytes element_bytes(Precision precision) {
