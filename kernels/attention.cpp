@@ -45,6 +45,12 @@ std::unique_ptr<Runnable> make_own(const KernelCase& kernel,
                                    const PrepareOptions& options,
                                    std::string reason) {
   const AttentionShape shape = attention_shape(kernel);
+  if (shape.formats.narrow()) {
+    throw Unsupported(fmt::format("the own attention runs in bf16 and fp16, not {}; cuDNN: {}",
+                                  to_string(kernel.precision),
+                                  reason),
+                      "not offered");
+  }
   if (!own_attention_offers(shape)) {
     throw Unsupported(
         fmt::format("the own attention has head dimensions 64 and 64, 128 and 128, 192 and 128, "

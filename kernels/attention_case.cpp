@@ -1,7 +1,5 @@
 #include "kernels/attention_case.hpp"
 
-#include <fmt/format.h>
-
 #include "kernels/device/fill.hpp"
 #include "kernels/device/status.hpp"
 #include "kernels/device/stream.hpp"
@@ -9,12 +7,8 @@
 namespace orrery::kernels {
 
 AttentionShape attention_shape(const KernelCase& kernel) {
-  if (kernel.precision != Precision::bf16 && kernel.precision != Precision::fp16) {
-    throw Unsupported(
-        fmt::format("attention is run in bf16 and fp16, not {}", to_string(kernel.precision)),
-        "not offered");
-  }
   AttentionShape shape;
+  shape.formats = attention_formats(kernel.precision);
   shape.sequences = extent(kernel, "sequences");
   shape.heads = extent(kernel, "heads");
   shape.groups = extent(kernel, "groups");
@@ -24,19 +18,24 @@ AttentionShape attention_shape(const KernelCase& kernel) {
   shape.dim_v = extent(kernel, "dim_v");
   shape.causal = extent(kernel, "causal") != 0;
   shape.backward = kernel.role == Role::backward;
-  shape.element = kernel.precision == Precision::bf16 ? Element::bf16 : Element::fp16;
   return shape;
 }
 
 std::int64_t set_bytes(const AttentionShape& shape) {
-  const auto size = [&shape](std::int64_t elements) {
-    return aligned(bytes_of(shape.element, elements));
+  const auto size = [](const Stored& stored, std::int64_t elements) {
+    return aligned(bytes_of(stored.element, elements));
   };
+  const auto inputs = [&](const Stored& stored) {
+    return size(stored, shape.query_elements()) + size(stored, shape.key_elements()) +
+           size(stored, shape.value_elements());
+  };
+  const AttentionFormats& formats = shape.formats;
   const std::int64_t rows = aligned(bytes_of(Element::fp32, shape.rows()));
-  const std::int64_t inputs =
-      size(shape.query_elements()) + size(shape.key_elements()) + size(shape.value_elements());
-  const std::int64_t outputs = size(shape.output_elements());
-  return shape.backward ? 2 * (inputs + outputs + rows) : inputs + outputs + rows;
+  const std::int64_t forward =
+      inputs(formats.operand) + size(formats.operand, shape.output_elements()) + rows;
+  return shape.backward ? forward + inputs(formats.gradient) +
+                              size(formats.output_gradient, shape.output_elements()) + rows
+                        : forward;
 }
 
 void AttentionRunnable::allocate(const PrepareOptions& options, std::int64_t workspace) {
@@ -57,9 +56,10 @@ void AttentionRunnable::allocate(const PrepareOptions& options, std::int64_t wor
 void AttentionRunnable::add_set(std::uint64_t seed, Stream stream) {
   constexpr std::uint64_t kTensors = 8;
   std::uint64_t tensor = seed * kTensors;
-  const auto random = [this, &tensor, stream](std::int64_t elements) {
-    DeviceBuffer buffer(bytes_of(shape_.element, elements));
-    fill_normal(buffer.data(), shape_.element, elements, {++tensor, 1.0F, 0}, stream);
+  const auto random = [&tensor, stream](const Stored& stored, std::int64_t elements) {
+    DeviceBuffer buffer(bytes_of(stored.element, elements));
+    const auto deviation = static_cast<float>(stored.scale);
+    fill_normal(buffer.data(), stored.element, elements, {++tensor, deviation, 0}, stream);
     return buffer;
   };
   const auto empty = [stream](Element element, std::int64_t elements) {
@@ -67,17 +67,19 @@ void AttentionRunnable::add_set(std::uint64_t seed, Stream stream) {
     fill_unwritten(buffer.data(), buffer.bytes(), stream);
     return buffer;
   };
+  const AttentionFormats& formats = shape_.formats;
+  const Element gradient = formats.gradient.element;
   AttentionSet set;
-  set.q = random(shape_.query_elements());
-  set.k = random(shape_.key_elements());
-  set.v = random(shape_.value_elements());
-  set.o = empty(shape_.element, shape_.output_elements());
+  set.q = random(formats.operand, shape_.query_elements());
+  set.k = random(formats.operand, shape_.key_elements());
+  set.v = random(formats.operand, shape_.value_elements());
+  set.o = empty(formats.operand.element, shape_.output_elements());
   set.log_sum = empty(Element::fp32, shape_.rows());
   if (shape_.backward) {
-    set.d_o = random(shape_.output_elements());
-    set.d_q = empty(shape_.element, shape_.query_elements());
-    set.d_k = empty(shape_.element, shape_.key_elements());
-    set.d_v = empty(shape_.element, shape_.value_elements());
+    set.d_o = random(formats.output_gradient, shape_.output_elements());
+    set.d_q = empty(gradient, shape_.query_elements());
+    set.d_k = empty(gradient, shape_.key_elements());
+    set.d_v = empty(gradient, shape_.value_elements());
     set.delta = empty(Element::fp32, shape_.rows());
   }
   sets_.push_back(std::move(set));

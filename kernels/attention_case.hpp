@@ -11,13 +11,14 @@
 // group  | key and value head, shared by heads / groups heads   | -    | case
 // scale  | 1 / sqrt(dim_qk)                                     | -    | computed
 //
-// A causal mask lets query i see keys j <= i; such a case has as many keys as queries. A backward
-// case runs the forward pass of the same implementation once per operand set, because it reads O
-// and log_sum.
+// A causal mask lets query i see keys j <= i; such a case has as many keys as queries. In
+// 8 bits values have scales (attention_formats.hpp). A backward case runs the forward pass of the
+// same implementation once per operand set, because it reads O and log_sum.
 
 #include <cstdint>
 #include <vector>
 
+#include "kernels/attention_formats.hpp"
 #include "kernels/device/element.hpp"
 #include "kernels/device/memory.hpp"
 #include "kernels/device/runnable.hpp"
@@ -35,7 +36,7 @@ struct AttentionShape {
   std::int64_t dim_v = 0;
   bool causal = false;
   bool backward = false;
-  Element element = Element::bf16;
+  AttentionFormats formats;
 
   [[nodiscard]] std::int64_t query_elements() const {
     return sequences * queries * heads * dim_qk;
@@ -58,8 +59,7 @@ struct AttentionShape {
   }
 };
 
-// Throws Unsupported for precisions other than bf16 and fp16: in 8 bits the scales of P and dS
-// belong to the recipe of a framework, and frameworks keep attention in 16 bits.
+// Throws Unsupported for precisions that attention_formats() does not know.
 [[nodiscard]] AttentionShape attention_shape(const KernelCase& kernel);
 
 // Bytes of one set; a forward case has no gradients.
@@ -113,9 +113,9 @@ class AttentionRunnable : public Runnable {
   std::vector<AttentionSet> sets_;
 };
 
-// Elements of device memory as doubles: `count` rows of `width`, `stride` elements apart.
+// Values of device memory as doubles: `count` rows of `width`, `stride` elements apart.
 [[nodiscard]] std::vector<double> read_rows(const void* data,
-                                            Element element,
+                                            const Stored& stored,
                                             std::int64_t first,
                                             std::int64_t stride,
                                             std::int64_t width,

@@ -18,13 +18,10 @@ namespace orrery::kernels {
 namespace {
 
 constexpr std::uint64_t kSamples = 6;
+constexpr Stored kPlain = {Element::fp32, 1.0};  // log_sum
 
 std::size_t size(std::int64_t value) {
   return static_cast<std::size_t>(value);
-}
-
-reference::NumberFormat format_of(Element element) {
-  return element == Element::bf16 ? reference::NumberFormat::bf16 : reference::NumberFormat::fp16;
 }
 
 // All rows of one head of a tensor [sequence, row, head, dim].
@@ -34,7 +31,7 @@ struct HeadRows {
 };
 
 HeadRows head_rows(const DeviceBuffer& tensor,
-                   Element element,
+                   const Stored& stored,
                    std::int64_t sequence,
                    std::int64_t head,
                    std::int64_t heads,
@@ -43,7 +40,7 @@ HeadRows head_rows(const DeviceBuffer& tensor,
                    Stream stream) {
   HeadRows result;
   const std::int64_t first = (sequence * rows * heads + head) * dim;
-  result.values = read_rows(tensor.data(), element, first, heads * dim, dim, rows, stream);
+  result.values = read_rows(tensor.data(), stored, first, heads * dim, dim, rows, stream);
   result.view = {result.values, 0, size(dim), size(dim), size(rows)};
   return result;
 }
@@ -102,34 +99,12 @@ Verification finished(Verification result) {
   return result;
 }
 
-// Probabilities and their gradients are rounded to the operands' format before they are multiplied.
-double operand_rounding(Element element) {
-  constexpr double kSteps = 2.0;
-  return kSteps * reference::unit_roundoff(format_of(element));
-}
-
-// The terms of a gradient have random signs: their root sum of squares is that of a row's elements.
-reference::Tolerance gradient_tolerance(Element element,
-                                        const std::vector<double>& row,
-                                        std::int64_t terms) {
-  double squares = 0.0;
-  for (const double x : row) {
-    squares += x * x;
-  }
-  constexpr double kMargin = 2.0;
-  const double magnitude = kMargin * std::sqrt(squares / static_cast<double>(row.size()));
-  return reference::tolerance_of(format_of(element),
-                                 {.terms = static_cast<double>(terms),
-                                  .magnitude = magnitude,
-                                  .operand = operand_rounding(element)});
-}
-
 std::string unwritten_in(const DeviceBuffer& output,
                          std::string_view name,
-                         Element element,
+                         const Stored& stored,
                          std::int64_t count,
                          Stream stream) {
-  const auto bytes = static_cast<int>(bytes_of(element, 1));
+  const auto bytes = static_cast<int>(bytes_of(stored.element, 1));
   const std::int64_t unwritten = count_unwritten(output.data(), bytes, count, stream);
   return unwritten == 0
              ? std::string()
@@ -146,13 +121,13 @@ reference::AttentionHead head_of(const AttentionShape& shape,
 }  // namespace
 
 std::vector<double> read_rows(const void* data,
-                              Element element,
+                              const Stored& stored,
                               std::int64_t first,
                               std::int64_t stride,
                               std::int64_t width,
                               std::int64_t count,
                               Stream stream) {
-  const std::size_t bytes = size(bytes_of(element, 1));
+  const std::size_t bytes = size(bytes_of(stored.element, 1));
   std::vector<unsigned char> raw(size(width * count) * bytes);
   check(cudaMemcpy2DAsync(raw.data(),
                           size(width) * bytes,
@@ -170,16 +145,16 @@ std::vector<double> read_rows(const void* data,
     for (std::size_t b = 0; b < bytes; ++b) {
       word |= static_cast<std::uint32_t>(raw[i * bytes + b]) << (8U * b);
     }
-    values[i] = static_cast<double>(decode(element, word));
+    values[i] = static_cast<double>(decode(stored.element, word)) / stored.scale;
   }
   return values;
 }
 
 Verification check_forward(const AttentionShape& shape, const AttentionSet& set, Stream stream) {
   Verification result;
-  result.where = unwritten_in(set.o, "O", shape.element, shape.output_elements(), stream);
+  result.where = unwritten_in(set.o, "O", shape.formats.operand, shape.output_elements(), stream);
   if (result.where.empty()) {
-    result.where = unwritten_in(set.log_sum, "log_sum", Element::fp32, shape.rows(), stream);
+    result.where = unwritten_in(set.log_sum, "log_sum", kPlain, shape.rows(), stream);
   }
   if (!result.where.empty()) {
     return result;
@@ -192,7 +167,7 @@ Verification check_forward(const AttentionShape& shape, const AttentionSet& set,
                           std::int64_t heads,
                           std::int64_t count,
                           std::int64_t dim) {
-      return head_rows(tensor, shape.element, at.sequence, head, heads, count, dim, stream);
+      return head_rows(tensor, shape.formats.operand, at.sequence, head, heads, count, dim, stream);
     };
     const HeadRows q = rows(set.q, at.head, shape.heads, shape.queries, shape.dim_qk);
     const HeadRows k = rows(set.k, group, shape.groups, shape.keys, shape.dim_qk);
@@ -203,20 +178,16 @@ Verification check_forward(const AttentionShape& shape, const AttentionSet& set,
     judge(result,
           "O",
           at,
-          read_rows(set.o.data(), shape.element, output, 0, shape.dim_v, 1, stream),
+          read_rows(set.o.data(), shape.formats.operand, output, 0, shape.dim_v, 1, stream),
           expected.output,
-          reference::tolerance_of(format_of(shape.element),
-                                  {.terms = static_cast<double>(shape.keys),
-                                   .magnitude = expected.magnitude,
-                                   .operand = operand_rounding(shape.element)}));
+          output_tolerance(shape.formats, expected.magnitude, shape.keys));
     const std::int64_t row = (at.sequence * shape.heads + at.head) * shape.queries + at.row;
-    constexpr double kLogSum = 1e-3;  // exp2 of the hardware, summed over up to 2^17 keys
     judge(result,
           "log_sum",
           at,
-          read_rows(set.log_sum.data(), Element::fp32, row, 0, 1, 1, stream),
+          read_rows(set.log_sum.data(), kPlain, row, 0, 1, 1, stream),
           {expected.log_sum},
-          {.relative = kLogSum, .absolute = kLogSum});
+          log_sum_tolerance(shape.formats));
   }
   return finished(result);
 }
@@ -235,15 +206,14 @@ reference::KeyValueGradient summed_gradient(const AttentionShape& shape,
   sum.key.resize(size(shape.dim_qk));
   sum.value.resize(size(shape.dim_v));
   for (std::int64_t head = at.head * shared; head < (at.head + 1) * shared; ++head) {
-    const auto rows = [&](const DeviceBuffer& tensor, std::int64_t dim) {
-      return head_rows(
-          tensor, shape.element, at.sequence, head, shape.heads, shape.queries, dim, stream);
+    const auto rows = [&](const DeviceBuffer& tensor, const Stored& stored, std::int64_t dim) {
+      return head_rows(tensor, stored, at.sequence, head, shape.heads, shape.queries, dim, stream);
     };
-    const HeadRows q = rows(set.q, shape.dim_qk);
-    const HeadRows d_o = rows(set.d_o, shape.dim_v);
-    const HeadRows o = rows(set.o, shape.dim_v);
+    const HeadRows q = rows(set.q, shape.formats.operand, shape.dim_qk);
+    const HeadRows d_o = rows(set.d_o, shape.formats.output_gradient, shape.dim_v);
+    const HeadRows o = rows(set.o, shape.formats.operand, shape.dim_v);
     const auto log_sums = read_rows(set.log_sum.data(),
-                                    Element::fp32,
+                                    kPlain,
                                     (at.sequence * shape.heads + head) * shape.queries,
                                     0,
                                     shape.queries,
@@ -268,7 +238,7 @@ void check_key(const AttentionShape& shape,
                Stream stream) {
   const auto rows = [&](const DeviceBuffer& tensor, std::int64_t dim) {
     return head_rows(
-        tensor, shape.element, at.sequence, at.head, shape.groups, shape.keys, dim, stream);
+        tensor, shape.formats.operand, at.sequence, at.head, shape.groups, shape.keys, dim, stream);
   };
   const HeadRows k = rows(set.k, shape.dim_qk);
   const HeadRows v = rows(set.v, shape.dim_v);
@@ -278,15 +248,17 @@ void check_key(const AttentionShape& shape,
   judge(result,
         "dK",
         at,
-        read_rows(set.d_k.data(), shape.element, row * shape.dim_qk, 0, shape.dim_qk, 1, stream),
+        read_rows(
+            set.d_k.data(), shape.formats.gradient, row * shape.dim_qk, 0, shape.dim_qk, 1, stream),
         expected.key,
-        gradient_tolerance(shape.element, expected.key, terms));
+        gradient_tolerance(shape.formats, shape.formats.score_gradient, expected.key, terms));
   judge(result,
         "dV",
         at,
-        read_rows(set.d_v.data(), shape.element, row * shape.dim_v, 0, shape.dim_v, 1, stream),
+        read_rows(
+            set.d_v.data(), shape.formats.gradient, row * shape.dim_v, 0, shape.dim_v, 1, stream),
         expected.value,
-        gradient_tolerance(shape.element, expected.value, terms));
+        gradient_tolerance(shape.formats, shape.formats.probability, expected.value, terms));
 }
 
 void check_query(const AttentionShape& shape,
@@ -300,39 +272,42 @@ void check_query(const AttentionShape& shape,
                         std::int64_t heads,
                         std::int64_t count,
                         std::int64_t dim) {
-    return head_rows(tensor, shape.element, at.sequence, head, heads, count, dim, stream);
+    return head_rows(tensor, shape.formats.operand, at.sequence, head, heads, count, dim, stream);
   };
   const HeadRows q = rows(set.q, at.head, shape.heads, shape.queries, shape.dim_qk);
   const HeadRows k = rows(set.k, group, shape.groups, shape.keys, shape.dim_qk);
   const HeadRows v = rows(set.v, group, shape.groups, shape.keys, shape.dim_v);
   const std::int64_t token = (at.sequence * shape.queries + at.row) * shape.heads + at.head;
-  const auto line = [&](const DeviceBuffer& tensor, std::int64_t dim) {
-    return read_rows(tensor.data(), shape.element, token * dim, 0, dim, 1, stream);
+  const auto line = [&](const DeviceBuffer& tensor, const Stored& stored, std::int64_t dim) {
+    return read_rows(tensor.data(), stored, token * dim, 0, dim, 1, stream);
   };
   const std::int64_t row = (at.sequence * shape.heads + at.head) * shape.queries + at.row;
-  const auto log_sum = read_rows(set.log_sum.data(), Element::fp32, row, 0, 1, 1, stream);
-  const auto d_o = line(set.d_o, shape.dim_v);
-  const auto o = line(set.o, shape.dim_v);
+  const auto log_sum = read_rows(set.log_sum.data(), kPlain, row, 0, 1, 1, stream);
+  const auto d_o = line(set.d_o, shape.formats.output_gradient, shape.dim_v);
+  const auto o = line(set.o, shape.formats.operand, shape.dim_v);
   const auto expected =
       reference::query_gradient(head_of(shape, q, k, v), size(at.row), d_o, o, log_sum.front());
   judge(result,
         "dQ",
         at,
-        line(set.d_q, shape.dim_qk),
+        line(set.d_q, shape.formats.gradient, shape.dim_qk),
         expected,
-        gradient_tolerance(shape.element, expected, shape.keys));
+        gradient_tolerance(shape.formats, shape.formats.score_gradient, expected, shape.keys));
 }
 
 }  // namespace
 
 Verification check_backward(const AttentionShape& shape, const AttentionSet& set, Stream stream) {
   Verification result;
-  result.where = unwritten_in(set.d_q, "dQ", shape.element, shape.query_elements(), stream);
+  result.where =
+      unwritten_in(set.d_q, "dQ", shape.formats.gradient, shape.query_elements(), stream);
   if (result.where.empty()) {
-    result.where = unwritten_in(set.d_k, "dK", shape.element, shape.key_elements(), stream);
+    result.where =
+        unwritten_in(set.d_k, "dK", shape.formats.gradient, shape.key_elements(), stream);
   }
   if (result.where.empty()) {
-    result.where = unwritten_in(set.d_v, "dV", shape.element, shape.value_elements(), stream);
+    result.where =
+        unwritten_in(set.d_v, "dV", shape.formats.gradient, shape.value_elements(), stream);
   }
   if (!result.where.empty()) {
     return result;

@@ -1,15 +1,15 @@
-// The only file that includes cudnn-frontend: its headers take a minute to compile.
-#define CUDNN_FRONTEND_SKIP_JSON_LIB
-#include <cudnn_frontend.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "kernels/attention_case.hpp"
+#include "kernels/attention_graphs.hpp"
 #include "kernels/device/status.hpp"
 #include "kernels/device/stream.hpp"
 #include "kernels/families.hpp"
@@ -21,22 +21,32 @@ namespace {
 
 namespace fe = cudnn_frontend;
 
-using Graph = fe::graph::Graph;
-using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
+using Graph = AttentionGraph;
 using Pointers = std::unordered_map<std::int64_t, void*>;
-
-enum Name : std::int64_t { kQ = 1, kK, kV, kO, kLogSum, kOutputGradient, kDq, kDk, kDv };
 
 void check_cudnn(cudnnStatus_t status, std::string_view what) {
   check_status(Library::cudnn, status, cudnnGetErrorString(status), what);
+}
+
+// Its own words, which may be many lines, as the start of one.
+std::string one_line(std::string text) {
+  constexpr std::size_t kMost = 240;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
+}
+
+[[noreturn]] void refuse(std::string_view what, const std::string& words, std::string_view code) {
+  static_cast<void>(cudaGetLastError());  // what was only asked fails no later launch
+  const std::string line = one_line(words);
+  throw Unsupported(fmt::format("cuDNN cannot {}: {}", what, line),
+                    fmt::format("cudnn-frontend {}: {}", code, line));
 }
 
 // While a plan is made every refusal means that cuDNN does not offer the case; later it is a
 // failure.
 void check_plan(const fe::error_t& status, std::string_view what) {
   if (status.is_bad()) {
-    throw Unsupported(fmt::format("cuDNN cannot {}: {}", what, status.err_msg),
-                      fmt::format("cudnn-frontend code {}", static_cast<int>(status.code)));
+    refuse(what, status.err_msg, fmt::format("code {}", static_cast<int>(status.code)));
   }
 }
 
@@ -48,113 +58,57 @@ struct ContextDestroyer {
 
 using Context = std::unique_ptr<std::remove_pointer_t<cudnnHandle_t>, ContextDestroyer>;
 
-// A tensor [sequence, row, head, dim] in the order that cuDNN names: sequence, head, row, dim.
-struct Extents {
-  std::int64_t sequences;
-  std::int64_t heads;
-  std::int64_t rows;
-  std::int64_t dim;
+// The numbers of an 8-bit kernel, each aligned as a tensor is.
+class Numbers {
+ public:
+  explicit Numbers(const AttentionFormats& formats);
 
-  [[nodiscard]] std::vector<std::int64_t> extents() const {
-    return {sequences, heads, rows, dim};
-  }
+  // Adds their addresses to those of the operands.
+  void add_to(Pointers& pointers) const;
 
-  [[nodiscard]] std::vector<std::int64_t> strides() const {
-    return {rows * heads * dim, dim, heads * dim, 1};
-  }
+ private:
+  DeviceBuffer memory_;
 };
 
-Extents query_extents(const AttentionShape& shape, std::int64_t dim) {
-  return {shape.sequences, shape.heads, shape.queries, dim};
+Numbers::Numbers(const AttentionFormats& formats) {
+  if (!formats.narrow()) {
+    return;
+  }
+  const std::array<double, kFirstLargest - kUnscaleQ> values = {1.0 / formats.operand.scale,
+                                                                1.0 / formats.operand.scale,
+                                                                1.0 / formats.operand.scale,
+                                                                1.0 / formats.operand.scale,
+                                                                1.0 / formats.probability.scale,
+                                                                1.0 / formats.output_gradient.scale,
+                                                                1.0 / formats.score_gradient.scale,
+                                                                formats.operand.scale,
+                                                                formats.probability.scale,
+                                                                formats.score_gradient.scale,
+                                                                formats.gradient.scale,
+                                                                formats.gradient.scale,
+                                                                formats.gradient.scale};
+  constexpr std::size_t kStep = kMemoryAlignment / sizeof(float);
+  std::vector<float> host(kNumbers * kStep);  // the largest magnitudes start at 0
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    host[i * kStep] = static_cast<float>(values[i]);
+  }
+  const auto bytes = static_cast<std::int64_t>(host.size() * sizeof(float));
+  memory_ = DeviceBuffer(bytes);
+  const OwnedStream stream;
+  copy_to_device(memory_.data(), host.data(), bytes, stream.get());
 }
 
-Extents key_extents(const AttentionShape& shape, std::int64_t dim) {
-  return {shape.sequences, shape.groups, shape.keys, dim};
-}
-
-// One value per row, [sequence, head, query].
-std::vector<std::int64_t> row_extents(const AttentionShape& shape) {
-  return {shape.sequences, shape.heads, shape.queries, 1};
-}
-
-std::vector<std::int64_t> row_strides(const AttentionShape& shape) {
-  return {shape.heads * shape.queries, shape.queries, 1, 1};
-}
-
-Tensor input(Graph& graph, Name name, const Extents& extents) {
-  return graph.tensor(fe::graph::Tensor_attributes()
-                          .set_uid(name)
-                          .set_dim(extents.extents())
-                          .set_stride(extents.strides()));
-}
-
-void output(const Tensor& tensor, Name name, const Extents& extents) {
-  tensor->set_output(true).set_uid(name).set_dim(extents.extents()).set_stride(extents.strides());
-}
-
-std::unique_ptr<Graph> new_graph(const AttentionShape& shape) {
-  auto graph = std::make_unique<Graph>();
-  graph
-      ->set_io_data_type(shape.element == Element::bf16 ? fe::DataType_t::BFLOAT16
-                                                        : fe::DataType_t::HALF)
-      .set_intermediate_data_type(fe::DataType_t::FLOAT)
-      .set_compute_data_type(fe::DataType_t::FLOAT);
-  return graph;
-}
-
-float scale_of(const AttentionShape& shape) {
-  return 1.0F / std::sqrt(static_cast<float>(shape.dim_qk));
-}
-
-// The diagonal starts at the top left; causal cases have as many keys as queries.
-template <typename Attributes>
-void mask(Attributes& attributes, const AttentionShape& shape) {
-  attributes.set_attn_scale(scale_of(shape));
-  if (shape.causal) {
-    attributes.set_causal_mask(true);
+void Numbers::add_to(Pointers& pointers) const {
+  if (memory_.bytes() == 0) {
+    return;
+  }
+  for (std::size_t i = 0; i < kNumbers; ++i) {
+    pointers.emplace(kUnscaleQ + static_cast<std::int64_t>(i),
+                     memory_.as<char>() + i * static_cast<std::size_t>(kMemoryAlignment));
   }
 }
 
-std::unique_ptr<Graph> forward_graph(const AttentionShape& shape) {
-  auto graph = new_graph(shape);
-  const Tensor q = input(*graph, kQ, query_extents(shape, shape.dim_qk));
-  const Tensor k = input(*graph, kK, key_extents(shape, shape.dim_qk));
-  const Tensor v = input(*graph, kV, key_extents(shape, shape.dim_v));
-  auto attributes = fe::graph::SDPA_attributes().set_name("attention").set_generate_stats(true);
-  mask(attributes, shape);
-  const auto results = graph->sdpa(q, k, v, attributes);
-  output(results[0], kO, query_extents(shape, shape.dim_v));
-  results[1]
-      ->set_output(true)
-      .set_uid(kLogSum)
-      .set_data_type(fe::DataType_t::FLOAT)
-      .set_dim(row_extents(shape))
-      .set_stride(row_strides(shape));
-  return graph;
-}
-
-std::unique_ptr<Graph> backward_graph(const AttentionShape& shape) {
-  auto graph = new_graph(shape);
-  const Tensor q = input(*graph, kQ, query_extents(shape, shape.dim_qk));
-  const Tensor k = input(*graph, kK, key_extents(shape, shape.dim_qk));
-  const Tensor v = input(*graph, kV, key_extents(shape, shape.dim_v));
-  const Tensor o = input(*graph, kO, query_extents(shape, shape.dim_v));
-  const Tensor d_o = input(*graph, kOutputGradient, query_extents(shape, shape.dim_v));
-  const Tensor log_sum = graph->tensor(fe::graph::Tensor_attributes()
-                                           .set_uid(kLogSum)
-                                           .set_data_type(fe::DataType_t::FLOAT)
-                                           .set_dim(row_extents(shape))
-                                           .set_stride(row_strides(shape)));
-  auto attributes = fe::graph::SDPA_backward_attributes().set_name("attention_backward");
-  mask(attributes, shape);
-  const auto results = graph->sdpa_backward(q, k, v, o, d_o, log_sum, attributes);
-  output(results[0], kDq, query_extents(shape, shape.dim_qk));
-  output(results[1], kDk, key_extents(shape, shape.dim_qk));
-  output(results[2], kDv, key_extents(shape, shape.dim_v));
-  return graph;
-}
-
-// Makes the plan of the library's first choice; returns the bytes of workspace that it wants.
+// Plans by the library's first choice; returns the bytes of workspace that it wants.
 std::int64_t build(Graph& graph, cudnnHandle_t context) {
   check_plan(graph.validate(), "describe this attention");
   check_plan(graph.build_operation_graph(context), "describe this attention");
@@ -163,6 +117,27 @@ std::int64_t build(Graph& graph, cudnnHandle_t context) {
   std::int64_t workspace = 0;
   check_plan(graph.get_workspace_size(workspace), "size its workspace");
   return workspace;
+}
+
+struct Planned {
+  std::unique_ptr<Graph> graph;
+  std::int64_t workspace = 0;
+};
+
+// The frontend is C++ of its own and throws where no kernel suits what is described, already while
+// it is described: that too is a refusal, and costs this case only.
+Planned planned(std::unique_ptr<Graph> (*describe)(const AttentionShape& shape),
+                const AttentionShape& shape,
+                cudnnHandle_t context) {
+  try {
+    Planned plan{.graph = describe(shape)};
+    plan.workspace = build(*plan.graph, context);
+    return plan;
+  } catch (const Unsupported&) {
+    throw;
+  } catch (const std::exception& error) {
+    refuse("plan this attention", error.what(), "exception");
+  }
 }
 
 class CudnnAttention final : public AttentionRunnable {
@@ -186,11 +161,12 @@ class CudnnAttention final : public AttentionRunnable {
   std::unique_ptr<Graph> forward_;
   std::unique_ptr<Graph> backward_;
   DeviceBuffer workspace_;
+  Numbers numbers_;
   std::vector<Detail> details_;
 };
 
 CudnnAttention::CudnnAttention(const AttentionShape& shape, const PrepareOptions& options)
-    : AttentionRunnable(shape) {
+    : AttentionRunnable(shape), numbers_(AttentionFormats()) {
   cudnnHandle_t handle = nullptr;
   // Also where parts of the library are missing: then there are the own kernels.
   if (const cudnnStatus_t status = cudnnCreate(&handle); status != CUDNN_STATUS_SUCCESS) {
@@ -198,12 +174,15 @@ CudnnAttention::CudnnAttention(const AttentionShape& shape, const PrepareOptions
     throw Unsupported(fmt::format("cuDNN does not start: {}", text), text);
   }
   context_.reset(handle);
-  forward_ = forward_graph(shape);
-  std::int64_t workspace = build(*forward_, handle);
+  const bool narrow = shape.formats.narrow();
+  Planned forward = planned(describe_forward, shape, handle);
+  forward_ = std::move(forward.graph);
+  std::int64_t workspace = forward.workspace;
   const Graph* measured = forward_.get();
   if (shape.backward) {
-    backward_ = backward_graph(shape);
-    workspace = std::max(workspace, build(*backward_, handle));
+    Planned backward = planned(describe_backward, shape, handle);
+    backward_ = std::move(backward.graph);
+    workspace = std::max(workspace, backward.workspace);
     measured = backward_.get();
   }
   // Deterministic backward has asked for more than 64 GB: it must fit beside one operand set.
@@ -213,20 +192,32 @@ CudnnAttention::CudnnAttention(const AttentionShape& shape, const PrepareOptions
         "workspace");
   }
   workspace_ = DeviceBuffer(workspace);
+  numbers_ = Numbers(shape.formats);
   std::string plan;
   if (measured->get_plan_name(plan).is_good()) {
     details_.push_back({"plan", plan});
   }
   details_.push_back({"workspace", std::to_string(workspace)});
+  if (narrow && shape.backward) {
+    const bool wider_range = shape.formats.gradient.element == Element::e5m2;
+    details_.push_back({"gradients", wider_range ? "e5m2" : "e4m3"});
+  }
   allocate(options, workspace);
 }
 
 void CudnnAttention::execute(const Graph& graph, Pointers& pointers, Stream stream) const {
   check_cudnn(cudnnSetStream(context_.get(), stream), "set the stream of cuDNN");
-  const fe::error_t status = graph.execute(context_.get(), pointers, workspace_.data());
-  if (status.is_bad()) {
+  numbers_.add_to(pointers);
+  std::string trouble;
+  try {
+    const fe::error_t status = graph.execute(context_.get(), pointers, workspace_.data());
+    trouble = status.is_bad() ? one_line(status.err_msg) : std::string();
+  } catch (const std::exception& error) {
+    trouble = one_line(error.what());
+  }
+  if (!trouble.empty()) {
     throw Error(ErrorKind::device,
-                fmt::format("the GPU failed to run cuDNN's attention: {}", status.err_msg));
+                fmt::format("the GPU failed to run cuDNN's attention: {}", trouble));
   }
 }
 
@@ -256,7 +247,21 @@ void CudnnAttention::backward(const AttentionSet& set, Stream stream) {
 
 std::unique_ptr<Runnable> make_cudnn_attention(const KernelCase& kernel,
                                                const PrepareOptions& options) {
-  return std::make_unique<CudnnAttention>(attention_shape(kernel), options);
+  AttentionShape shape = attention_shape(kernel);
+  if (!shape.backward || !shape.formats.narrow()) {
+    return std::make_unique<CudnnAttention>(shape, options);
+  }
+  // E5M2 is what a hybrid recipe keeps gradients in; cuDNN's own samples keep them in E4M3.
+  std::optional<Unsupported> refusal;
+  for (const Element gradients : {Element::e5m2, Element::e4m3}) {
+    shape.formats = attention_formats(kernel.precision, gradients);
+    try {
+      return std::make_unique<CudnnAttention>(shape, options);
+    } catch (const Unsupported& unsupported) {
+      refusal = refusal.value_or(unsupported);
+    }
+  }
+  throw Unsupported(*refusal);
 }
 
 }  // namespace orrery::kernels

@@ -101,7 +101,7 @@ void with_dimensions(const AttentionShape& shape, Use use) {
 template <typename Use>
 void with_launcher(const AttentionShape& shape, Use use) {
   require(own_attention_offers(shape), "own attention has no kernel for this shape");
-  if (shape.element == Element::bf16) {
+  if (shape.formats.operand.element == Element::bf16) {
     with_dimensions<__nv_bfloat16>(shape, use);
   } else {
     with_dimensions<__half>(shape, use);
@@ -115,9 +115,8 @@ bool own_attention_offers(const AttentionShape& shape) {
   constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
   const bool dim = (shape.dim_qk == 64 && shape.dim_v == 64) ||
                    ((shape.dim_qk == 128 || shape.dim_qk == 192) && shape.dim_v == 128);
-  const bool element = shape.element == Element::bf16 || shape.element == Element::fp16;
-  return dim && element && shape.heads <= kMostInGrid && shape.sequences <= kMostInGrid &&
-         shape.rows() < kMostRows;
+  return dim && !shape.formats.narrow() && shape.heads <= kMostInGrid &&
+         shape.sequences <= kMostInGrid && shape.rows() < kMostRows;
 }
 
 void prepare_own_attention(const AttentionShape& shape) {

@@ -79,12 +79,29 @@ const std::vector<std::string>& cases() {
   return texts;
 }
 
+// Only cuDNN has kernels for these.
+std::vector<std::string> narrow_attention() {
+  std::vector<std::string> all;
+  for (const char* role : {"forward", "backward"}) {
+    for (const char* rest :
+         {"heads=8 groups=2 queries=512 keys=512 dim_qk=128 dim_v=128 causal=1",
+          "heads=4 groups=4 queries=512 keys=1024 dim_qk=128 dim_v=128 causal=0"}) {
+      all.push_back(std::string("attention ") + role + " fp8_tensor sequences=2 " + rest);
+    }
+  }
+  return all;
+}
+
 TEST(Families, EveryCaseIsRightOrUnsupported) {
   if (!has_device()) {
     GTEST_SKIP() << "this machine has no GPU";
   }
   const OwnedStream stream;
-  for (const std::string& text : cases()) {
+  std::vector<std::string> all = cases();
+  for (const std::string& text : narrow_attention()) {
+    all.push_back(text);
+  }
+  for (const std::string& text : all) {
     try {
       const auto runnable = make(case_of(text));
       const Verification checked = runnable->verify(stream.get());
@@ -122,10 +139,24 @@ TEST(Families, WhatNoLibraryOffersIsUnsupportedBeforeTheGpuIsAsked) {
   EXPECT_THROW(static_cast<void>(make(
                    case_of("grouped_gemm fprop mxfp8 groups=4 m=128 n=256 k=512 largest=256"))),
                Unsupported);
-  EXPECT_THROW(
-      static_cast<void>(make(case_of("attention forward fp8_tensor sequences=1 heads=1 groups=1 "
-                                     "queries=64 keys=64 dim_qk=64 dim_v=64 causal=0"))),
-      Unsupported);
+}
+
+// In 8 bits nothing stands in for cuDNN: what it says, or that it is not there, is the answer.
+TEST(Families, EightBitAttentionIsUnsupportedWithoutCudnn) {
+  if (has_device()) {
+    GTEST_SKIP() << "this machine has a GPU";
+  }
+  for (const std::string& text : narrow_attention()) {
+    try {
+      static_cast<void>(make(case_of(text)));
+      FAIL() << text << ": nothing thrown";
+    } catch (const Unsupported& unsupported) {
+      const std::string words = unsupported.what();
+      EXPECT_NE(words.find("cuDNN"), std::string::npos) << words;
+      EXPECT_EQ(words.find('\n'), std::string::npos) << words;
+      EXPECT_FALSE(unsupported.status().empty()) << words;
+    }
+  }
 }
 
 }  // namespace
