@@ -53,6 +53,10 @@ pack() {
   cp "$here/calibrate/torch_step.py" "$staged/"
   tar -C "$staged" -czf "$1/programs.tar.gz" .
   cp "$here/calibrate/run_on_gpu.sh" "$1/"
+  if [[ $(ldd "$build/bin/orrery-calibrate-cuda") != *libcudnn* ]]; then
+    echo "attention runs on kernels of our own: for cuDNN's, configure the build with" >&2
+    echo "-DORRERY_CUDNN_FRONTEND_INCLUDE=, the headers of the Python package nvidia-cudnn-frontend" >&2
+  fi
   newest=$(cat "$staged"/bin/* "$staged"/lib/* | grep -aoE 'GLIBC_2[.][0-9]+' | sort -Vu | tail -n 1)
   echo "packed $(du -sh "$1" | cut -f1) into $1" >&2
   echo "that machine needs ${newest/_/ } and the libraries of CUDA 13" >&2
@@ -61,6 +65,8 @@ pack() {
 # ------------------------------------------------------------------------------------- that machine
 
 # Folders that hold CUDA's libraries there: those of Python's packages, the toolkit's, the system's.
+# Not compat/: its driver library comes before the machine's own, and often is older than its kernel
+# module wants (error 803).
 library_folders() {
   local roots=()
   if command -v python3 >/dev/null; then
@@ -69,7 +75,8 @@ library_folders() {
   roots+=(/usr/local/cuda* /opt /usr/local/nvidia /usr/lib /usr/lib64)
   find "${roots[@]}" '(' -name 'libcublas*.so.13' -o -name libnvrtc.so.13 -o -name libcudnn.so.9 \
     -o -name libnccl.so.2 -o -name libcuda.so.1 -o -name libnvidia-ml.so.1 ')' \
-    -not -path '*/stubs/*' -printf '%h\n' 2>/dev/null | awk '!seen[$0]++' | paste -sd: || true
+    -not -path '*/stubs/*' -not -path '*/compat/*' -printf '%h\n' 2>/dev/null |
+    awk '!seen[$0]++' | paste -sd: || true
 }
 
 # The folders with which the program starts: those above, the same in the reverse order, and both
@@ -232,7 +239,7 @@ run() {
   machine >>"$report" 2>&1 || true
 
   if wanted check; then
-    ours check 120 "$calibrate" --check -q -o "$out/check.json"
+    ours check 200 "$calibrate" --check -q -o "$out/check.json"
     if ((code == 5)) && [[ ! -s $out/check.json ]]; then
       tail -n 2 "$report" | head -n 1 >&2
       exit 5

@@ -1,6 +1,7 @@
 #include "calibrate/measure/replay_timer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -52,12 +53,23 @@ class Replays {
           }
         }) {}
 
-  // Seconds of one replay; `during` runs on the host meanwhile.
+  // One replay that nobody times.
+  void enqueue() const {
+    graph_.launch(stream_);
+  }
+
+  // One replay between two events.
+  void enqueue(const Event& from, const Event& to) const {
+    from.record(stream_);
+    graph_.launch(stream_);
+    to.record(stream_);
+  }
+
+  // Seconds of one replay; `during` runs on the host meanwhile. Begun on an idle GPU it includes
+  // what the launch of a graph takes.
   template <typename During>
   Seconds run(const During& during) const {
-    from_.record(stream_);
-    graph_.launch(stream_);
-    to_.record(stream_);
+    enqueue(from_, to_);
     during();
     return seconds(kernels::seconds_between(from_, to_));
   }
@@ -74,39 +86,104 @@ class Replays {
   Event to_;
 };
 
+// Replays without a pause: while one runs, the next is enqueued already. So no sample includes the
+// launch of a graph, and the GPU does not rest between samples.
+class Chain {
+ public:
+  explicit Chain(const Replays& replays) : replays_(replays) {
+    enqueue();
+  }
+
+  // Seconds of the next replay; `during` runs on the host meanwhile.
+  template <typename During>
+  Seconds next(const During& during) {
+    const Marks& now = marks();
+    if (now.to.reached()) {
+      replays_.enqueue();  // the host is late, the GPU rests: this one takes the launch
+    }
+    ++ahead_;
+    enqueue();
+    during();
+    return seconds(kernels::seconds_between(now.from, now.to));
+  }
+
+  // Waits for the one that was enqueued and not asked for.
+  void finish() const {
+    marks().to.wait();
+  }
+
+ private:
+  struct Marks {
+    Event from;
+    Event to;
+  };
+
+  [[nodiscard]] const Marks& marks() const {
+    return marks_[ahead_ % marks_.size()];
+  }
+
+  void enqueue() const {
+    replays_.enqueue(marks().from, marks().to);
+  }
+
+  const Replays& replays_;
+  std::array<Marks, 2> marks_;
+  std::size_t ahead_ = 0;  // index of the replay that next() asks for
+};
+
 void idle(Seconds duration) {
   std::this_thread::sleep_for(std::chrono::duration<double>(in_seconds(duration)));
 }
 
-// Replays until the stopping rule ends them.
-Timing time_replays(const Replays& replays,
+// Clock and power are read during every fourth replay only: the driver takes a while to answer.
+template <typename Replay>
+Timing time_replays(const Replay& replay,
+                    int calls,
                     const kernels::Nvml& nvml,
-                    Regime regime,
-                    const TimingRules& rules) {
+                    const StoppingRule& stopping) {
   DeviceReadings readings;
-  if (regime == Regime::sustained) {
-    Seconds warm;
-    for (int i = 0; i < kUncounted || warm < rules.warm_up; ++i) {
-      warm += replays.run([] {});
-    }
-  }
   Timing timing;
   Seconds spent;
-  while (!enough(timing.times, spent, rules.stopping)) {
-    if (regime == Regime::burst) {
-      idle(rules.idle);
-    }
+  while (!enough(timing.times, spent, stopping)) {
     const bool read = timing.times.size() % kSamplesPerReading == 0;
-    const Seconds time = replays.run([&] {
+    const Seconds time = replay([&] {
       if (read) {
         readings.take(nvml);
       }
     });
     spent += time;
-    timing.times.push_back(in_microseconds(time) / replays.calls());
+    timing.times.push_back(in_microseconds(time) / calls);
   }
   timing.state = readings.state();
   return timing;
+}
+
+// Replays that are not counted: until the clock has settled, and three at least.
+template <typename Replay>
+void warm_up(const Replay& replay, Seconds duration) {
+  Seconds warm;
+  for (int i = 0; i < kUncounted || warm < duration; ++i) {
+    warm += replay([] {});
+  }
+}
+
+Timing time_sustained(const Replays& replays, const kernels::Nvml& nvml, const TimingRules& rules) {
+  Chain chain(replays);
+  const auto replay = [&chain](const auto& during) { return chain.next(during); };
+  warm_up(replay, rules.warm_up);
+  Timing timing = time_replays(replay, replays.calls(), nvml, rules.stopping);
+  chain.finish();
+  return timing;
+}
+
+// Each replay on a GPU that has rested.
+Timing time_burst(const Replays& replays, const kernels::Nvml& nvml, const TimingRules& rules) {
+  (void)replays.run([] {});  // the first launch of a graph takes it to the device
+  const auto replay = [&](const auto& during) {
+    idle(rules.idle);
+    return replays.run(during);
+  };
+  return time_replays(replay, replays.calls(), nvml, rules.stopping);
 }
 
 // Calls of the other case that outlast a replay: three times its length, then more where that was
@@ -166,7 +243,8 @@ Timing time_calls(kernels::Runnable& runnable,
                   Regime regime,
                   const TimingRules& rules) {
   const Replays replays(runnable, stream, rules);
-  return time_replays(replays, nvml, regime, rules);
+  return regime == Regime::burst ? time_burst(replays, nvml, rules)
+                                 : time_sustained(replays, nvml, rules);
 }
 
 Timing time_enqueued(kernels::Runnable& runnable,
@@ -200,7 +278,10 @@ Timing time_graph(kernels::Runnable& runnable,
                   int calls,
                   const TimingRules& rules) {
   (void)time_of_one(runnable, stream);
-  return time_replays(Replays(runnable, stream, calls), nvml, Regime::sustained, rules);
+  const Replays replays(runnable, stream, calls);
+  const auto replay = [&replays](const auto& during) { return replays.run(during); };
+  warm_up(replay, rules.warm_up);
+  return time_replays(replay, calls, nvml, rules.stopping);
 }
 
 Timing time_beside(kernels::Runnable& runnable,
@@ -229,10 +310,12 @@ void keep_busy(kernels::Runnable& runnable, Stream stream, Seconds duration) {
   TimingRules rules;
   rules.replay = milliseconds(50.0);
   const Replays replays(runnable, stream, rules);
+  Chain chain(replays);
   Seconds spent;
   while (spent < duration) {
-    spent += replays.run([] {});
+    spent += chain.next([] {});
   }
+  chain.finish();
 }
 
 }  // namespace orrery::calibrate

@@ -21,9 +21,12 @@
 //
 // Sustained: replays for 60 ms, three at least, that are not counted, because the pause before a
 // case lets the power limit give a higher clock for a while; then samples until the stopping rule
-// ends them. Burst: before each sample the GPU idles for 200 ms, so that its clock is the highest
-// it takes. Clock, power and temperature are read while replays run; the medians are kept. Inside a
-// graph the gaps between calls are those of a captured training step.
+// ends them. While one replay runs the next is enqueued: the launch of a graph (some 10 us, half a
+// per cent of a replay) is part of no sample, and the GPU rests between none. Burst: before each
+// sample the GPU idles for 200 ms, so that its clock is the highest it takes; the launch is part of
+// it, as it is under the condition `graph`, which measures it. Clock, power and temperature are
+// read while replays run; the medians are kept. Inside a graph the gaps between calls are those of
+// a captured training step.
 
 #include <functional>
 
