@@ -22,6 +22,8 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
     {MetricId::step_time, "end of the last task of the executed step graph (schedule + costs)"},
     {MetricId::tokens_per_second, "global batch x sequence length / step_time"},
     {MetricId::tokens_per_second_per_gpu, "tokens_per_second / GPUs of the job"},
+    {MetricId::useful_tokens_per_second,
+     "tokens_per_second x share of a sequence that is no padding"},
     {MetricId::model_flops_per_gpu, "(6 N + 12 L H Q T) x tokens_per_second / GPUs"},
     {MetricId::mfu, "(6 N + 12 L H Q T) x tokens_per_second / (GPUs x dense peak)"},
     {MetricId::mfu_causal, "(6 N + 6 L H Q T) x tokens_per_second / (GPUs x dense peak)"},
@@ -33,6 +35,7 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
      "max over stages of states + activations in flight + working + comm. + "
      "overhead"},
     {MetricId::memory_headroom, "memory of the GPU - peak_memory of the worst stage"},
+    {MetricId::host_memory, "offloaded states and activations of all GPUs of one node"},
     {MetricId::finish_time, "end of the simulated run, over all trials"},
     {MetricId::finish_date, "training.start + finish_time"},
     {MetricId::steps_done, "steps completed and kept, over all trials"},
@@ -43,7 +46,9 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
     {MetricId::cost_per_million_tokens, "cost / tokens_trained x 10^6"},
     {MetricId::gpu_hours, "allocated GPUs (spares included) integrated over time"},
     {MetricId::failures, "failures that struck, over all trials"},
-    {MetricId::mtbf, "1 / (nodes x node_rate + job_rate)"},
+    {MetricId::mtbf,
+     "1 / (rates of all causes and preemptions of a job of full size: mean of a day, after "
+     "burn-in)"},
     {MetricId::lost_work, "training since the last durable checkpoint, summed over failures"},
     {MetricId::waiting, "waiting_for_capacity of the run ledger / GPUs of the job"},
     {MetricId::checkpoint_interval, "steps between saves x step_time"},
@@ -57,6 +62,17 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
     {MetricId::spot_break_even,
      "s with cost(s) / tokens on spot = cost / tokens without; cost(s) is linear in s"},
 }};
+
+constexpr bool is_in_order() {
+  for (std::size_t i = 0; i < kFormulas.size(); ++i) {
+    if (kFormulas[i].first != static_cast<MetricId>(i) || kFormulas[i].second.empty()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static_assert(is_in_order(), "every metric has its formula, in the order of MetricId");
 
 std::string value_text(const report::Evaluation& evaluation, const report::MetricInfo& metric) {
   const report::MetricValue* value = evaluation.metrics.find(metric.id);
@@ -83,7 +99,8 @@ std::string value_text(const report::Evaluation& evaluation, const report::Metri
 }
 
 bool is_memory(MetricId id) {
-  return id == MetricId::peak_memory || id == MetricId::memory_headroom;
+  return id == MetricId::peak_memory || id == MetricId::memory_headroom ||
+         id == MetricId::host_memory;
 }
 
 bool is_run(const report::MetricInfo& metric) {

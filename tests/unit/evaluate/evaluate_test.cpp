@@ -163,6 +163,15 @@ TEST(Explain, EveryMetricOfTheRegistryIsExplained) {
     EXPECT_NE(text->find(metric.meaning), std::string::npos);
   }
   EXPECT_FALSE(explain(*scenario, *evaluation, "no_such_metric", diagnostics));
+  const std::pair<std::string_view, std::string_view> formulas[] = {
+      {"mfu", "\n  = (6 N + 12 L H Q T) x tokens_per_second / (GPUs x dense peak)\n"},
+      {"goodput", "\n  = productive GPU time / (GPUs of the job x wall time)\n"},
+      {"mtbf", "\n  = 1 / (rates of all causes"},
+      {"spot_break_even", "\n  = s with cost(s) / tokens on spot"}};
+  for (const auto& [metric, formula] : formulas) {
+    const auto text = explain(*scenario, *evaluation, metric, diagnostics);
+    EXPECT_NE(text.value_or("").find(formula), std::string::npos) << text.value_or("");
+  }
 }
 
 }  // namespace
