@@ -132,19 +132,48 @@ std::string run_head(const Evaluation& evaluation) {
   return text;
 }
 
+// The mean time between failures that the trials had, where it is far from the stated rates: heat,
+// burn-in and lemons are not in those.
+std::optional<Seconds> other_mtbf(const Evaluation& evaluation) {
+  constexpr double kFar = 0.1;
+  constexpr double kErrors = 4.0;  // standard errors of a count
+  const MetricValue* failures = evaluation.metrics.find(MetricId::failures);
+  const MetricValue* wall = evaluation.metrics.find(MetricId::finish_time);
+  if (failures == nullptr || wall == nullptr || !(failures->value > 0.0)) {
+    return std::nullopt;
+  }
+  const Seconds simulated = seconds(wall->value / failures->value);
+  const double count = failures->value * static_cast<double>(evaluation.run->trials);
+  const double apart = std::abs(*evaluation.plan->mtbf / simulated - 1.0);
+  return apart > std::max(kFar, kErrors / std::sqrt(count)) ? std::optional(simulated)
+                                                            : std::nullopt;
+}
+
+std::string failures_text(const Evaluation& evaluation) {
+  const auto& mtbf = evaluation.plan->mtbf;
+  if (!mtbf) {
+    return "nothing fails";
+  }
+  const std::string stated = fmt::format("one failure every {}", format_time(*mtbf, kTrimmed));
+  const auto simulated = other_mtbf(evaluation);
+  return simulated ? fmt::format("{} as stated, every {} in the trials",
+                                 stated,
+                                 format_time(*simulated, kTrimmed))
+                   : stated;
+}
+
 void add_reliability(TextPage& page, const Evaluation& evaluation) {
   const run::RunPlan& plan = *evaluation.plan;
-  std::string text = plan.mtbf
-                         ? fmt::format("one failure every {}", format_time(*plan.mtbf, kTrimmed))
-                         : std::string("nothing fails");
+  std::string text = failures_text(evaluation);
   if (plan.checkpoint_steps) {
     const Seconds interval =
         to_seconds(plan.step.step_time) * static_cast<double>(*plan.checkpoint_steps);
     text += fmt::format(
-        "; a checkpoint of {} every {} ({} steps) stops training {} and protects after {}",
+        "; a checkpoint of {} every {} ({} step{}) stops training {} and protects after {}",
         format_bytes(plan.checkpoint.size),
         format_time(interval, kTrimmed),
         format_integer(*plan.checkpoint_steps),
+        *plan.checkpoint_steps == 1 ? "" : "s",
         format_time(to_seconds(plan.stall), kTrimmed),
         format_time(to_seconds(plan.durable), kTrimmed));
     for (std::size_t i = 0; i + 1 < plan.checkpoint.tiers.size(); ++i) {

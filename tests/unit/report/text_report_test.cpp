@@ -115,6 +115,19 @@ TEST(TextReport, TrialsThatGaveUpAreSaid) {
                   "1 of 4 trials gave up (horizon reached before the target)"));
 }
 
+// Ten failures in 106 h of four trials are one every 10.6 h.
+TEST(TextReport, FailuresThatAreFarFromTheStatedRatesAreSaid) {
+  Evaluation evaluation = testing::sample_evaluation();
+  const std::string near = flat(to_text(evaluation, kPlain));
+  EXPECT_TRUE(
+      has(near, "one failure every 10 h; a checkpoint of 98.0 GB every 60 min (360 steps)"));
+  evaluation.plan->mtbf = hours(100.0);
+  evaluation.plan->checkpoint_steps = 1;
+  const std::string far = flat(to_text(evaluation, kPlain));
+  EXPECT_TRUE(has(far, "one failure every 4.17 d as stated, every 10.6 h in the trials; a"));
+  EXPECT_TRUE(has(far, "every 10 s (1 step) stops"));
+}
+
 TEST(TextReport, ManyPassedExpectationsAreCounted) {
   Evaluation evaluation = testing::sample_step_evaluation();
   for (int i = 0; i < 20; ++i) {
