@@ -7,6 +7,7 @@
 #include "sim/base/file.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
+#include "sim/scenario/spot_trace_file.hpp"
 
 namespace orrery::scenario {
 
@@ -227,19 +228,16 @@ void read_trace(const yaml::Value& value, const std::string& path, Reading& read
   try {
     text = read_file(beside(reading.draft.scenario.file, *name), kMostBytes);
   } catch (const Error& error) {
-    yaml::report(reading.diagnostics, value.where, path, error.what());
-    return;
-  }
-  run::SpotTraceProblem problem;
-  std::optional<run::SpotTrace> trace = run::read_spot_trace(text, problem);
-  if (!trace) {
     yaml::report(reading.diagnostics,
                  value.where,
                  path,
-                 problem.line == 0
-                     ? *name + ": " + problem.message
-                     : *name + ":" + std::to_string(problem.line) + ": " + problem.message,
-                 problem.allowed);
+                 error.what(),
+                 "a file beside the scenario or in the working directory");
+    return;
+  }
+  std::optional<run::SpotTrace> trace =
+      read_spot_trace_text(text, *name, value.where, path, reading.diagnostics);
+  if (!trace) {
     return;
   }
   trace->name = std::filesystem::path(*name).stem().string();
@@ -271,9 +269,10 @@ void add_spot_supply(std::vector<Key>& keys) {
   Key traces =
       key_of({.path = "capacity.spot.traces",
               .note = "capacity.spot.rate",
-              .meaning = "CSV files `time,available[,price]`, one per zone: seconds, nodes "
-                         "that can be had, dollars per GPU-hour. Beside the scenario or "
-                         "from the working directory. The job is in one zone at a time.",
+              .meaning = "Files, one per zone: CSV `time,available[,price]` (seconds, nodes "
+                         "that can be had, dollars per GPU-hour), or the JSON samples of "
+                         "spot-traces. Beside the scenario or from the working directory. "
+                         "The job is in one zone at a time.",
               .example = "[zone-a.csv, zone-b.csv]"});
   traces.forms = {text_form()};
   traces.forms.front().list = true;

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/validate/case_figure.hpp"
 #include "sim/validate/case_inputs.hpp"
@@ -20,11 +21,11 @@
 namespace orrery::validate {
 
 struct Case {
-  std::string words;                  // what is asked for, in lower case
-  CaseInputs in;                      // what is stated
-  std::size_t wanted = 1;             // how many values are expected
-  std::string unit;                   // of the first of them, in lower case
-  std::filesystem::path folder = {};  // of the data set
+  std::string words;                                // what is asked for, in lower case
+  CaseInputs in;                                    // what is stated
+  std::size_t wanted = 1;                           // how many values are expected
+  std::string unit;                                 // of the first of them, in lower case
+  std::vector<std::filesystem::path> folders = {};  // where files that it names may lie
   int threads = 0;
   std::string reason = {};              // why there is no answer, when inputs are not the reason
   std::vector<std::string> notes = {};  // what the answer had to assume

@@ -36,6 +36,7 @@ struct DataSet {
   const hardware::ProfileSearch& search;
   Diagnostics& diagnostics;  // problems of profiles; those of rows are reasons to skip them
   int threads = 0;           // 0: all cores
+  const std::vector<std::filesystem::path>& traces;  // folders of traces that are looked into first
 };
 
 struct DataFormat {

@@ -119,6 +119,17 @@ DataRow inputs_of(const std::vector<DataRow>& cases, std::size_t index) {
   return cases[index].row("inputs");
 }
 
+// Those of the caller, the folder of the data set, and `traces` beside the profiles: in the source
+// tree, or in the share folder of an installation.
+std::vector<std::filesystem::path> trace_folders(const DataSet& data) {
+  std::vector<std::filesystem::path> folders = data.traces;
+  folders.push_back(data.path.parent_path());
+  for (const std::filesystem::path& profiles : data.search.directories) {
+    folders.push_back(profiles.parent_path() / "traces");
+  }
+  return folders;
+}
+
 std::vector<ValidationRow> rows_of(const std::vector<DataRow>& cases,
                                    std::size_t index,
                                    const DataSet& data) {
@@ -129,7 +140,7 @@ std::vector<ValidationRow> rows_of(const std::vector<DataRow>& cases,
              .in = CaseInputs(inputs_of(cases, index)),
              .wanted = expected.size(),
              .unit = lower_case(units),
-             .folder = data.path.parent_path(),
+             .folders = trace_folders(data),
              .threads = data.threads};
   const CaseRule* rule = rule_for(asked);
   ValidationRow row{.id = entry.text("id"),

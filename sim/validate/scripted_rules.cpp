@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/text.hpp"
+#include "sim/run/spot_trace.hpp"
+#include "sim/scenario/spot_trace_file.hpp"
 #include "sim/validate/case_rules.hpp"
 #include "sim/validate/remarks.hpp"
 #include "sim/validate/run_case.hpp"
@@ -79,42 +82,75 @@ bool asks_trace(const Case& asked) {
          (asked.in.number({"drops", "preemptions"}) && asked.in.number({"instance_hours"}));
 }
 
-// Samples of a trace in the JSON of spot-traces: {metadata: {gap_seconds}, data: [...]}.
-std::vector<double> samples_of(const std::filesystem::path& path) {
-  Diagnostics ignored;
-  const auto document = yaml::parse_file(path, data_limits(), ignored);
-  return document ? DataRow(*document).numbers("data") : std::vector<double>();
+// The trace of this name in the first of the folders that has it.
+std::optional<std::filesystem::path> find_trace(const Case& asked, const std::string& name) {
+  for (const std::filesystem::path& folder : asked.folders) {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(folder / name, ignored)) {
+      return folder / name;
+    }
+  }
+  return std::nullopt;
 }
 
-// Instances that could be had, one sample per gap: their share of the most there ever were, and how
-// many were taken away per hour of those that were there.
+// A trace in the JSON of spot-traces, {metadata: {gap_seconds}, data: [...]}, at the distance of
+// samples that the case states, else at its own.
+std::optional<run::SpotTrace> read_trace(const Case& asked, const std::filesystem::path& path) {
+  Diagnostics ignored;
+  const auto document = yaml::parse_file(path, data_limits(), ignored);
+  if (!document) {
+    return std::nullopt;
+  }
+  const DataRow root(*document);
+  const auto own = root.row("metadata").number("gap_seconds");
+  const auto gap = asked.in.time({"gap"});
+  const std::vector<std::int64_t> samples = root.integers("data");
+  const Seconds distance = gap.value_or(seconds(own.value_or(0.0)));
+  if (samples.empty() || !(distance > Seconds{}) ||
+      *std::min_element(samples.begin(), samples.end()) < 0) {
+    return std::nullopt;
+  }
+  return scenario::trace_of_samples(distance, samples);
+}
+
+std::int64_t most_available(const run::SpotTrace& trace) {
+  std::int64_t most = 0;
+  for (const run::SpotRow& row : trace.rows) {
+    most = std::max(most, row.available);
+  }
+  return most;
+}
+
+// Nodes on average over time.
+double mean_available(const run::SpotTrace& trace) {
+  Seconds sum;
+  for (std::size_t i = 0; i < trace.rows.size(); ++i) {
+    const SimTime end = i + 1 < trace.rows.size() ? trace.rows[i + 1].from : trace.length;
+    sum += static_cast<double>(trace.rows[i].available) * to_seconds(end - trace.rows[i].from);
+  }
+  return sum / to_seconds(trace.length);
+}
+
+// Instances that could be had: their share of the most there ever were, and how many were taken
+// away per hour of those that were there.
 Figures from_file(Case& asked, const std::string& name) {
-  const std::filesystem::path path = asked.folder / name;
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) {
+  const auto path = find_trace(asked, name);
+  if (!path) {
     asked.reason = fmt::format(
-        "the trace {} does not lie beside the data set, and the case states neither drops nor "
-        "instance-hours",
+        "the trace {} lies neither beside the data set nor in a folder of --traces, and the case "
+        "states neither drops nor instance-hours",
         name);
     return {};
   }
-  const std::vector<double> samples = samples_of(path);
-  const Seconds gap = asked.in.need_time({"gap"});
-  double held = 0.0;
-  double drops = 0.0;
-  double most = 0.0;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    held += samples[i];
-    most = std::max(most, samples[i]);
-    drops += i > 0 ? std::max(0.0, samples[i - 1] - samples[i]) : 0.0;
-  }
-  if (!asked.in.complete() || held <= 0.0) {
+  const auto trace = read_trace(asked, *path);
+  const std::int64_t most = trace ? most_available(*trace) : 0;
+  if (most == 0) {
     asked.reason = fmt::format("{} holds no samples of available instances", name);
     return {};
   }
-  const double share = held / (most * static_cast<double>(samples.size()));
+  const double share = mean_available(*trace) / static_cast<double>(most);
   return asked.pick({{{"available", "availability"}, figure(share)},
-                     {{"drop", "preempt"}, rate_figure(drops / (held * gap))}});
+                     {{"drop", "preempt"}, rate_figure(run::drop_rate(*trace))}});
 }
 
 Figures trace(Case& asked) {

@@ -81,7 +81,8 @@ void add_rows(const fs::path& file,
                             .profiles = profiles,
                             .search = search,
                             .diagnostics = diagnostics,
-                            .threads = options.threads})) {
+                            .threads = options.threads,
+                            .traces = options.traces})) {
     row.format = name;
     validation.rows.push_back(std::move(row));
   }
