@@ -18,6 +18,7 @@
 #include "sim/evaluate/catalog.hpp"
 #include "sim/sweep/answer.hpp"
 #include "sim/sweep/run_sweep.hpp"
+#include "sim/sweep/shared_crew.hpp"
 #include "sim/sweep/sweep_file.hpp"
 #include "sim/sweep/sweep_report.hpp"
 
@@ -284,15 +285,23 @@ std::string page_of(const SweepOptions& options, const sweep::Answer& answer) {
   return sweep::to_text(answer, style_of(options));
 }
 
-// By one process: the points of one question depend on what others gave.
+// Points of one question depend on what others gave: all processes ask it, and share the points.
+// Where there is nothing to share process 0 answers alone.
 ExitCode give_answer(const SweepOptions& options,
                      const sweep::Sweep& sweep,
+                     sweep::Crew& processes,
                      const InterruptWatch& watch) {
-  sweep::ThreadCrew crew;
+  sweep::ThreadCrew alone;
+  sweep::SharedCrew together(processes);
+  const bool shared = processes.members() > 1 && sweep::shares_work(options.answer);
+  if (!shared && !processes.leads()) {
+    return ExitCode::ok;
+  }
+  sweep::Crew& crew = shared ? static_cast<sweep::Crew&>(together) : alone;
   Diagnostics diagnostics;
   std::optional<sweep::Answer> answer;
   {
-    ProgressLine progress(options.answer, !options.evaluation.quiet, "points");
+    ProgressLine progress(options.answer, !options.evaluation.quiet && processes.leads(), "points");
     answer =
         sweep::answer({.name = options.answer,
                        .sweep = sweep,
@@ -306,6 +315,9 @@ ExitCode give_answer(const SweepOptions& options,
                       crew,
                       diagnostics);
   }
+  if (!processes.leads()) {
+    return ExitCode::ok;
+  }
   if (!answer) {
     message_block(to_string(diagnostics));
     return failure_of(sweep);
@@ -313,6 +325,21 @@ ExitCode give_answer(const SweepOptions& options,
   watch.check();
   deliver(page_of(options, *answer), options.output);
   return ExitCode::ok;
+}
+
+// What goes wrong in any process is said once, by process 0.
+ExitCode answer_or_follow(const SweepOptions& options,
+                          const sweep::Sweep& sweep,
+                          sweep::Crew& crew,
+                          const InterruptWatch& watch) {
+  try {
+    return give_answer(options, sweep, crew, watch);
+  } catch (const Error&) {
+    if (crew.leads()) {
+      throw;
+    }
+    return ExitCode::ok;
+  }
 }
 
 ExitCode run_sweep_command(SweepOptions& options, sweep::Crew& crew) {
@@ -330,7 +357,7 @@ ExitCode run_sweep_command(SweepOptions& options, sweep::Crew& crew) {
   }
   const InterruptWatch watch;
   if (!options.answer.empty()) {
-    return crew.leads() ? give_answer(options, *sweep, watch) : ExitCode::ok;
+    return answer_or_follow(options, *sweep, crew, watch);
   }
   if (crew.leads()) {
     return lead(options, *sweep, crew, watch);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "sim/evaluate/levers.hpp"
 #include "sim/run/monte_carlo.hpp"
 #include "sim/sweep/answer_rows.hpp"
+#include "sim/sweep/shared_crew.hpp"
 
 namespace orrery::sweep {
 
@@ -165,14 +167,18 @@ std::pair<double, double> deltas(const Outcome& base, const Outcome& after) {
   return {after.wall * same_work - base.wall, after.cost * same_work - base.cost};
 }
 
-std::optional<Swing> swing_of(const Asking& asking,
-                              const RunPlan& plan,
-                              const Outcome& base,
-                              const Lever& lever) {
+// What an end at the low and at the high value moves: finish and cost.
+struct BothDeltas {
+  std::pair<double, double> low;
+  std::pair<double, double> high;
+};
+
+std::optional<BothDeltas> deltas_of(const Asking& asking,
+                                    const RunPlan& plan,
+                                    const Outcome& base,
+                                    const Lever& lever) {
   const double share = asking.question.percent / 100.0;
-  Swing swing{.name = lever.name,
-              .low = fmt::format("-{:g} %", asking.question.percent),
-              .high = fmt::format("+{:g} %", asking.question.percent)};
+  BothDeltas both;
   for (const bool high : {false, true}) {
     RunPlan changed = plan;
     lever.scale(changed, high ? 1.0 + share : 1.0 - share);
@@ -180,11 +186,41 @@ std::optional<Swing> swing_of(const Asking& asking,
     if (!after) {
       return std::nullopt;
     }
-    const auto [finish, cost] = deltas(base, *after);
-    (high ? swing.finish.second : swing.finish.first) = finish;
-    (high ? swing.cost.second : swing.cost.first) = cost;
+    (high ? both.high : both.low) = deltas(base, *after);
   }
-  return swing;
+  return both;
+}
+
+// As processes tell each other, bit for bit; empty: the run does not end.
+std::string to_text(const std::optional<BothDeltas>& both) {
+  return both ? fmt::format("{} {} {} {} ",
+                            both->low.first,
+                            both->low.second,
+                            both->high.first,
+                            both->high.second)
+              : std::string();
+}
+
+std::optional<BothDeltas> read_deltas(const std::string& text) {
+  BothDeltas both;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  for (double* value : {&both.low.first, &both.low.second, &both.high.first, &both.high.second}) {
+    const auto [stop, error] = std::from_chars(at, end, *value);
+    if (error != std::errc{}) {
+      return std::nullopt;
+    }
+    at = stop + 1;
+  }
+  return both;
+}
+
+Swing swing_of(const Asking& asking, const std::string& name, const BothDeltas& both) {
+  return {.name = name,
+          .low = fmt::format("-{:g} %", asking.question.percent),
+          .high = fmt::format("+{:g} %", asking.question.percent),
+          .finish = {both.low.first, both.high.first},
+          .cost = {both.low.second, both.high.second}};
 }
 
 // A key with values of its own: the first is the low end, the last the high one.
@@ -275,15 +311,18 @@ std::optional<Answer> sensitivity(const Asking& asking) {
   std::vector<Swing> swings;
   std::vector<std::string> hopeless;
   const std::vector<Lever> levers = levers_of(*evaluation->plan);
-  for (std::size_t i = 0; i < levers.size(); ++i) {
-    if (auto swing = swing_of(asking, *evaluation->plan, *base, levers[i])) {
-      swings.push_back(*std::move(swing));
-    } else {
-      hopeless.push_back(levers[i].name);
-    }
+  const auto found = share_work(asking.crew, levers.size(), [&](std::size_t i) {
     if (asking.question.progress) {
       asking.question.progress(static_cast<std::int64_t>(i + 1),
                                static_cast<std::int64_t>(levers.size()));
+    }
+    return to_text(deltas_of(asking, *evaluation->plan, *base, levers[i]));
+  });
+  for (std::size_t i = 0; i < levers.size(); ++i) {
+    if (const auto both = read_deltas(found[i])) {
+      swings.push_back(swing_of(asking, levers[i].name, *both));
+    } else {
+      hopeless.push_back(levers[i].name);
     }
   }
   for (const Axis& axis : asking.question.sweep.axes) {

@@ -287,11 +287,14 @@ TEST_F(SweepTest, GivesTheSameAnswerWithTwoProcesses) {
     GTEST_SKIP() << "orrery-mpi or mpirun is not there";
   }
   write("small.yaml", small_scenario());
-  const std::string answer = "sweep small.yaml --trials 20 --answer sync-async -j 1 -o ";
-  ASSERT_EQ(run(answer + "one.csv").code, 0);
-  const Finished several = run(answer + "several.csv", std::string(kMpirun) + "2");
-  EXPECT_EQ(several.code, 0) << several.err;
-  EXPECT_EQ(read("several.csv"), read("one.csv"));
+  for (const char* name : {"sync-async", "sensitivity", "fan"}) {
+    const std::string answer =
+        std::string("sweep small.yaml --trials 20 -j 1 --answer ") + name + " -o ";
+    ASSERT_EQ(run(answer + "one.csv").code, 0);
+    const Finished several = run(answer + "several.csv", std::string(kMpirun) + "2");
+    EXPECT_EQ(several.code, 0) << several.err;
+    EXPECT_EQ(read("several.csv"), read("one.csv")) << name;
+  }
 }
 
 TEST_F(SweepTest, EndsWithOneMessageWhenSeveralProcessesCannotWork) {
@@ -307,6 +310,13 @@ TEST_F(SweepTest, EndsWithOneMessageWhenSeveralProcessesCannotWork) {
   const std::size_t first = bad.err.find(line);
   ASSERT_NE(first, std::string::npos) << bad.err;
   EXPECT_EQ(bad.err.find(line, first + 1), std::string::npos) << bad.err;
+  const Finished hopeless = run("sweep small.yaml --vary capacity.spares=2 --answer sensitivity",
+                                std::string(kMpirun) + "2");
+  EXPECT_NE(hopeless.code, 0);
+  const std::string why = "a low and a high value are needed";
+  const std::size_t told = hopeless.err.find(why);
+  ASSERT_NE(told, std::string::npos) << hopeless.err;
+  EXPECT_EQ(hopeless.err.find(why, told + 1), std::string::npos) << hopeless.err;
 }
 
 }  // namespace

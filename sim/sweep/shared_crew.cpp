@@ -1,0 +1,171 @@
+#include "sim/sweep/shared_crew.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <exception>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/sweep/journal.hpp"
+
+namespace orrery::sweep {
+
+namespace {
+
+constexpr char kFound = 'R';
+constexpr char kFailed = 'E';
+
+// Numbers of the items that one process does.
+std::vector<std::size_t> part_of(std::size_t count, const Crew& processes, int process) {
+  std::vector<std::size_t> items;
+  const auto step = static_cast<std::size_t>(processes.members());
+  for (auto item = static_cast<std::size_t>(process); item < count; item += step) {
+    items.push_back(item);
+  }
+  return items;
+}
+
+// What `work` says after kFound, or why it failed.
+template <typename Work>
+std::string told_by(const Work& work) {
+  try {
+    return kFound + work();
+  } catch (const Error& error) {
+    return fmt::format("{}{}{}", kFailed, static_cast<int>(error.kind()), error.what());
+  } catch (const std::exception& error) {  // the others wait to be told
+    return fmt::format("{}{}{}", kFailed, static_cast<int>(ErrorKind::io), error.what());
+  }
+}
+
+// Of every process what it found. Throws what went wrong in the first where something did.
+std::vector<std::string> tell(Crew& processes, const std::string& mine) {
+  std::vector<std::string> all = processes.exchange(mine);
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    std::string& text = all[process];
+    if (!text.empty() && text.front() == kFound) {
+      text.erase(0, 1);
+      continue;
+    }
+    const bool known = text.size() > 1;
+    const auto kind = known ? static_cast<ErrorKind>(text[1] - '0') : ErrorKind::io;
+    const std::string why = known ? text.substr(2) : "ended";
+    throw Error(kind,
+                all.size() == 1 || kind == ErrorKind::interrupted
+                    ? why
+                    : fmt::format("process {}: {}", process, why));
+  }
+  return all;
+}
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+// The number at the begin of the text, which goes on behind it.
+std::size_t take_number(std::string_view& text) {
+  std::size_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) {
+    throw Error(ErrorKind::io, "a process says what nobody understands");
+  }
+  text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+  return number;
+}
+
+// What another process found at its points.
+void take_lines(std::string_view text, std::size_t points, const TakeResult& take) {
+  while (!text.empty()) {
+    std::string_view line = take_line(text);
+    const std::size_t point = take_number(line);
+    auto entry = read_journal_line(line);
+    if (point >= points || !entry) {
+      throw Error(ErrorKind::io, "a process says what nobody understands");
+    }
+    take(point, std::move(entry->result));
+  }
+}
+
+}  // namespace
+
+bool shares_work(std::string_view answer) {
+  return answer != "fan" && answer != "spot";
+}
+
+std::vector<std::string> share_work(Crew& processes,
+                                    std::size_t count,
+                                    const std::function<std::string(std::size_t)>& work) {
+  std::vector<std::string> found(count);
+  if (processes.members() == 1) {
+    for (std::size_t item = 0; item < count; ++item) {
+      found[item] = work(item);
+    }
+    return found;
+  }
+  const std::string mine = told_by([&] {
+    std::string said;
+    for (const std::size_t item : part_of(count, processes, processes.number())) {
+      const std::string text = work(item);
+      said += fmt::format("{}\n{}", text.size(), text);
+    }
+    return said;
+  });
+  const std::vector<std::string> all = tell(processes, mine);
+  for (int process = 0; process < processes.members(); ++process) {
+    std::string_view text = all[static_cast<std::size_t>(process)];
+    for (const std::size_t item : part_of(count, processes, process)) {
+      std::string_view head = take_line(text);
+      const std::size_t size = take_number(head);
+      found[item] = text.substr(0, size);
+      text.remove_prefix(std::min(size, text.size()));
+    }
+  }
+  return found;
+}
+
+bool SharedCrew::lead(PointEvaluator& evaluator,
+                      const std::vector<std::size_t>& points,
+                      int threads,
+                      const TakeResult& take,
+                      const std::stop_token& stop) {
+  if (members() == 1) {
+    return processes_.lead(evaluator, points, threads, take, stop);
+  }
+  const Sweep& sweep = evaluator.sweep();
+  const std::string identity = journal_header(sweep, {});
+  std::vector<std::size_t> own;
+  for (const std::size_t item : part_of(points.size(), processes_, number())) {
+    own.push_back(points[item]);
+  }
+  const std::string mine = told_by([&] {
+    std::string said = identity + "\n";
+    const auto take_own = [&](std::size_t point, PointResult result) {
+      said += fmt::format("{}{}\n", point, journal_line(sweep.points[point], result));
+      take(point, std::move(result));
+    };
+    if (!work_on(evaluator, own, threads, take_own, stop)) {
+      throw Error(ErrorKind::interrupted, "interrupted");
+    }
+    return said;
+  });
+  const std::vector<std::string> all = tell(processes_, mine);
+  for (int process = 0; process < members(); ++process) {
+    std::string_view text = all[static_cast<std::size_t>(process)];
+    if (take_line(text) != identity) {
+      throw Error(ErrorKind::io,
+                  fmt::format("process {} sees another scenario or other profiles than process {}",
+                              process,
+                              number()));
+    }
+    if (process != number()) {
+      take_lines(text, sweep.points.size(), take);
+    }
+  }
+  return true;
+}
+
+}  // namespace orrery::sweep
