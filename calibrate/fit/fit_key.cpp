@@ -136,6 +136,8 @@ constexpr std::array kKeys = {
     share<&SoftwareProfile::jitter_per_doubling>("jitter_per_doubling", 0.0, 0.03, 0.006),
     time<&SoftwareProfile::host_launch_time>(
         "host_launch_time", 60.0 * kMicro, 2.0 * kMicro, 0.60, 0.0),
+    time<&SoftwareProfile::grouped_call_time>(
+        "grouped_call_time", 60.0 * kMicro, 2.0 * kMicro, 0.60, 0.0),
     share<&SoftwareProfile::softmax_fallback_passes>(
         "softmax_fallback_passes", 0.0, 20.0, 2.0, 0.0),
     share<&SoftwareProfile::ring_nic_exponent>("ring_nic_exponent", 0.0, 1.0, 0.30, 1.0),

@@ -88,12 +88,18 @@ FlopPerSecond rate_of(const model::AttentionOp& op,
                       const StackFactors& factors) {
   double half = rate.half_length.value();
   half *= op.causal && op.window == 0 ? 1.0 : value_or(rate.full_ratio, kFullHalfLength);
-  half *= op.backward ? value_or(rate.backward_ratio, kBackwardHalfLength) : 1.0;
+  const bool narrow = is_narrow(op.dtype) && has_narrow_rate(rate, op.backward);
+  const double backward_ratio = value_or(rate.backward_ratio, kBackwardHalfLength);
+  half *= !op.backward ? 1.0
+          : narrow     ? value_or(rate.backward_ratio_fp8, backward_ratio)
+                       : backward_ratio;
   const double keys = std::max(model::keys_in_window(op) / as_double(op.key_blocks), 1.0);
   const double ordered = op.deterministic && op.backward ? kDeterministicBackward : 1.0;
+  const double masked =
+      narrow && op.backward && op.causal ? value_or(rate.causal_backward_fp8, 1.0) : 1.0;
   return asymptote(op, rate).value() *
-         (factors.scale / ordered * factors.efficiency * factors.across * head_factor(op, rate) *
-          occupancy(op, sm_count) / (1.0 + half / keys));
+         (factors.scale / ordered * masked * factors.efficiency * factors.across *
+          head_factor(op, rate) * occupancy(op, sm_count) / (1.0 + half / keys));
 }
 
 }  // namespace

@@ -18,7 +18,10 @@
 // across    | context_attention_efficiency^log2(ranks that share the keys)   | 1      | stack
 // imbalance | time of the slowest rank / mean, causal context parallelism    | 1      | operation
 // s0'       | half length: s0 causal; times full_ratio (1/3) without mask;   | -      | profile
-//           | times backward_ratio (1.2) backward                            |        |
+//           | times backward_ratio (1.2) backward, backward_ratio_fp8 in 8   |        |
+//           | bit                                                            |        |
+// (masked)  | causal_backward_fp8: an 8-bit backward with a causal mask / one | 1      | profile
+//           | without; absent: 1                                             |        |
 // head      | head_64^log2(128/d) below 128 (0.81), head_256^log2(d/128)     | 1      | profile
 //           | above (1), d the larger head dimension                         |        |
 // (ordered) | a deterministic backward takes 1.25 x: query gradients are     | 1      | published

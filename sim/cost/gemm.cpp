@@ -25,13 +25,10 @@ constexpr double kSplitDepth = 8192.0;  // shortest part of a reduction that is 
 constexpr double kMostParts = 16.0;
 constexpr double kMostWaste = 2.0;  // of a product with fewer tiles than SMs
 constexpr double kExposedMemory = 0.25;
-constexpr double kExposedMemoryGrouped = 0.26;
-constexpr double kGroupedRows = 0.122;  // per TFLOP/s and 16-bit element
+constexpr double kExposedMemoryGrouped = 0.58;
 constexpr std::int64_t kAlignedBits = 128;
 constexpr double kMisaligned = 1.3;
 constexpr std::array<double, 3> kMisalignedBatched = {13.0, 3.0, 5.4};  // 2, 4, 8 bytes
-constexpr double kSixteenBits = 2.0;
-constexpr double kAccumulatorBytes = 8.0;  // fp32 read and written
 
 // Wider types that can stand in, nearest first.
 using Substitutes = std::array<Dtype, 4>;
@@ -58,17 +55,14 @@ double as_double(std::int64_t value) {
   return static_cast<double>(value);
 }
 
-// Rows that one expert's tokens give: the reduced dimension of a weight gradient.
-double rows_per_group(const model::GemmOp& op) {
-  return std::max(as_double(op.role == model::GemmRole::wgrad ? op.k : op.m), 1.0);
-}
-
-// Share of the memory time that comes on top of compute.
-double exposed_memory(const model::GemmOp& op) {
+// What the memory adds to `compute`. The tiles of a group are few: one that loads or stores is not
+// hidden by another that computes, but it is hidden where the tensor cores fill and drain.
+Seconds exposed_memory(const model::GemmOp& op, Seconds memory, Seconds fill) {
   if (is_attention_product(op)) {
-    return 0.0;
+    return {};
   }
-  return op.grouped ? kExposedMemoryGrouped : kExposedMemory;
+  return op.grouped ? std::max(memory * kExposedMemoryGrouped - fill, Seconds{})
+                    : memory * kExposedMemory;
 }
 
 const Coefficient<double>& efficiency_of(const model::GemmOp& op,
@@ -109,6 +103,19 @@ double short_factor(const model::GemmOp& op, const hardware::GemmRate& rate) {
   return 1.0 + rate.short_gain->value() / (1.0 + work / rate.short_work->value());
 }
 
+// A loop over the experts: every product after the first waits for its launch, and all of them for
+// the host, where that needs longer for a call than the GPU for a product.
+Cost call_gaps(Seconds busy,
+               double calls,
+               const Coefficient<Seconds>& call,
+               const Coefficient<Seconds>& latency) {
+  const Seconds launches = latency.value() * (calls - 1.0);
+  const Seconds late = call.value() * calls - busy;
+  Cost cost = late > launches ? term(late, call.kind()) : term(launches, latency.kind());
+  cost.gap = cost.time;
+  return cost;
+}
+
 bool outside(const std::optional<ValidRange>& range, double value) {
   return range.has_value() && !range->contains(value);
 }
@@ -125,7 +132,8 @@ Bytes gemm_bytes(const model::GemmOp& op) {
   const double k = as_double(op.k);
   const double element = in_bytes(model::bytes_per_element(op.dtype));
   // 8-bit and 4-bit products still write 16-bit results.
-  const double result = op.accumulates ? kAccumulatorBytes : std::max(element, 2.0);
+  const double result = op.accumulates ? 2.0 * in_bytes(model::bytes_per_element(op.accumulator))
+                                       : std::max(element, 2.0);
   return bytes(as_double(op.batch) * ((m * k + n * k) * element + m * n * result));
 }
 
@@ -191,18 +199,14 @@ GemmTime gemm_time(const model::GemmOp& op,
   time.alignment_penalty = alignment_penalty(op);
   const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, time.substituted_dtype);
   time.wave_penalty = std::pow(wave_ratio(op, gpu.sm_count), kWaveExponent);
-  if (op.grouped) {
-    const double width = in_bytes(model::bytes_per_element(op.dtype)) / kSixteenBits;
-    const double teraflops =
-        in_teraflop_per_second(rate.sustained.value()) * efficiency_of(op, software).value();
-    time.row_penalty = 1.0 + kGroupedRows * teraflops * width / rows_per_group(op);
-  }
   time.short_factor = short_factor(op, rate);
-  const double depth = 1.0 + rate.half_depth.value() / as_double(op.k);
-  const double penalty = depth * time.wave_penalty * time.alignment_penalty * time.row_penalty;
+  const double penalty = time.wave_penalty * time.alignment_penalty;
   const double efficiency =
       efficiency_of(op, software).value() * scaling_of(op, rate).value * time.short_factor;
-  time.compute = model::flop_count(op) / (rate.sustained.value() * efficiency) * penalty;
+  const Seconds busy = model::flop_count(op) / (rate.sustained.value() * efficiency) * penalty;
+  const Seconds fill = busy * (rate.half_depth.value() / as_double(op.k));
+  time.compute = busy + fill;
+  time.exposed = exposed_memory(op, time.memory, fill);
   return time;
 }
 
@@ -218,16 +222,18 @@ Cost gemm_cost(const model::GemmOp& op,
   const bool attention = is_attention_product(op);
   const SourceKind kind = weaker(weaker(scaling_of(op, rate).kind, rate.half_depth.kind()),
                                  efficiency_of(op, software).kind());
-  const Seconds beside = time.memory * exposed_memory(op);
   Cost cost;
-  if (time.compute + beside >= time.memory) {
+  if (time.compute + time.exposed >= time.memory) {
     cost = term(time.compute, kind);
-    cost += term(beside, memory_source(gpu, software));
+    cost += term(time.exposed, memory_source(gpu, software));
   } else {
     cost = term(time.memory, memory_source(gpu, software));
   }
-  cost += kernel_gap(gpu, software, 1.0);
   const double batch = as_double(std::max<std::int64_t>(op.batch, 1));
+  if (op.grouped && software.grouped_call_time) {
+    cost += call_gaps(cost.time, batch, *software.grouped_call_time, gpu.launch_latency);
+  }
+  cost += kernel_gap(gpu, software, 1.0);
   const bool measured = !outside(rate.sustained.range(), in_flop(model::flop_count(op)) / batch) &&
                         !outside(rate.half_depth.range(), as_double(op.k));
   if (!attention && (substituted || !measured)) {

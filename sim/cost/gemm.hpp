@@ -2,10 +2,13 @@
 
 // How long does a matrix product take on one GPU?
 //
-//   time    = gap + max(compute + exposed * memory, memory)
-//   compute = F / (sustained * efficiency * short) * (1 + k0 / K) * waves^0.75 * alignment * rows
+//   time    = gap + max(busy + fill + 0.25 * memory, memory)
+//   grouped = gap + calls + max(busy + max(fill, 0.58 * memory), memory)
+//   busy    = F / (sustained * efficiency * short) * waves^0.75 * alignment
+//   fill    = busy * k0 / K
 //   short   = 1 + short_gain / (1 + F / short_work)
 //   memory  = bytes / (hbm_bandwidth * memory_efficiency)
+//   calls   = max((products - 1) * latency, products * grouped_call_time - all of the above)
 //
 // symbol     | meaning                                                       | unit   | origin
 // -----------|---------------------------------------------------------------|--------|----------
@@ -18,17 +21,19 @@
 // short      | products whose operands stay in the L2 run above sustained    | 1      | profile
 // waves      | whole waves of 256 x 128 tiles / what is needed, at most 2    | 1      | computed
 // alignment  | rows that do not start at a multiple of 16 bytes, see below   | 1      | published
-// rows       | grouped products: 1 + 0.122 S e / (2 * rows of a group), with  | 1      | fit
-//            | S = sustained * efficiency in TFLOP/s, e bytes per element     |        |
-// bytes      | operands read, result written; fp32 accumulation: 8 per sum   | byte   | operation
-// exposed    | share of the memory time that compute does not hide           | 1      | fit
+// bytes      | operands read, result written; a gradient that accumulates is | byte   | operation
+//            | read too (8 per sum in fp32, 4 in 16 bit)                     |        |
+// 0.25, 0.58 | share of the memory time that compute does not hide           | 1      | fit
 // gap        | launch latency of the GPU + kernel gap of the stack           | s      | profiles
+// calls      | only where the stack has a grouped_call_time: its experts'    | s      | stack
+//            | products are a loop of library calls, not one kernel          |        |
 //
 // A product of a kind that was measured on this machine is predicted from those measurements
 // (measured_kernels.hpp), with the efficiency of the stack on top; this law is for all others.
 //
-// exposed is 0.25, for grouped products 0.26. Starting a group of 16-bit rows costs the time of
-// 135 rows on the B200 of the data, of 30 on an A100.
+// Grouped: the few tiles of a group cannot hide each other's loads and stores, whence the larger
+// share; fill and stores run at the same time. One share for the loops of cuBLAS calls on B200 and
+// A100 and for DeepGEMM's single kernel on H800 (held out by shape: 8.3, 5.0 and 3.9 %).
 // The exponent of the wave ratio: a library that may choose another tile loses less than the one
 // large tile would: fitted 0.76 on the A100 points, where 4096 x 1024 x 4096 (128 tiles on 108 SMs)
 // runs at 60 % of the rate of 4096 x 1536 x 4096. A deep product may be split along K into parts of
@@ -61,12 +66,12 @@ namespace orrery::cost {
 
 // The stack-independent parts, for tests and for `explain`.
 struct GemmTime {
-  Seconds compute;
+  Seconds compute;  // busy + fill
   Seconds memory;
+  Seconds exposed;            // what the memory adds to compute
   double wave_penalty = 1.0;  // waves^0.75
   double short_factor = 1.0;
   double alignment_penalty = 1.0;
-  double row_penalty = 1.0;
   bool substituted_dtype = false;  // the GPU has no unit for the data type: a wider one is used
 };
 

@@ -1,5 +1,9 @@
 #include "sim/cost/memory_bound.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
 #include "sim/cost/measured_kernels.hpp"
 
 namespace orrery::cost {
@@ -18,6 +22,59 @@ Cost traffic(Bytes moved,
   return cost;
 }
 
+// What the code of a norm makes of the width of its rows.
+struct NormLaw {
+  double row_picoseconds = 0.0;
+  double wide = 0.0;    // exponent of the width beyond kWideRow
+  double padded = 0.0;  // share of the time that an idle lane takes
+  double chunk = 0.0;   // latency that kChunk elements of a row add
+  double floor_microseconds = 0.0;
+};
+
+constexpr double kWideRow = 4096.0;
+constexpr double kChunk = 2048.0;
+constexpr double kElementBytes = 2.0;
+
+constexpr NormLaw norm_law(hardware::NormImplementation implementation, bool backward) {
+  using hardware::NormImplementation;
+  switch (implementation) {
+    case NormImplementation::cudnn:
+      return backward ? NormLaw{} : NormLaw{.row_picoseconds = 24.0};
+    case NormImplementation::pytorch:
+      return backward ? NormLaw{.floor_microseconds = 28.0}
+                      : NormLaw{.wide = 0.25, .floor_microseconds = 8.5};
+    case NormImplementation::torch_compile:
+      break;
+  }
+  return backward ? NormLaw{.padded = 0.35} : NormLaw{.padded = 0.1, .chunk = 1.0};
+}
+
+// Idle lanes per busy one in the power of two that holds a row.
+double idle_lanes(std::int64_t width) {
+  const auto lanes = std::bit_ceil(static_cast<std::uint64_t>(width));
+  return static_cast<double>(lanes) / static_cast<double>(width) - 1.0;
+}
+
+// Latency and traffic of a norm with the width of its rows taken into account.
+struct NormTime {
+  Seconds latency;
+  Seconds traffic;
+};
+
+NormTime shaped(NormTime time, const model::MemoryOp& op, const NormLaw& law) {
+  if (op.width > 0) {
+    const auto width = static_cast<double>(op.width);
+    const double rows = op.written / bytes(kElementBytes * width);
+    time.latency = time.latency * (1.0 + law.chunk * std::min(width, kWideRow) / kChunk) +
+                   microseconds(law.row_picoseconds * rows / kMega);
+    time.traffic = time.traffic * std::pow(std::max(width / kWideRow, 1.0), law.wide) *
+                   (1.0 + law.padded * idle_lanes(op.width));
+  }
+  const Seconds late = microseconds(law.floor_microseconds) - time.latency - time.traffic;
+  time.latency = time.latency + std::max(late, Seconds{});
+  return time;
+}
+
 // A norm of a named implementation: its own latency and rate.
 Cost norm_cost(const model::MemoryOp& op,
                const hardware::NormRate& rate,
@@ -26,9 +83,11 @@ Cost norm_cost(const model::MemoryOp& op,
   const bool backward = op.read > op.written;  // the gradient is read beside the input
   const auto& share = backward ? rate.backward : rate.forward;
   const auto& latency = backward ? rate.backward_latency : rate.forward_latency;
-  Cost cost = term((op.read + op.written) / (gpu.hbm_bandwidth.value() * share.value()),
-                   weaker(gpu.hbm_bandwidth.kind(), share.kind()));
-  Cost gap = term(latency.value(), latency.kind());
+  const Seconds moving = (op.read + op.written) / (gpu.hbm_bandwidth.value() * share.value());
+  const NormTime time =
+      shaped({latency.value(), moving}, op, norm_law(rate.implementation, backward));
+  Cost cost = term(time.traffic, weaker(gpu.hbm_bandwidth.kind(), share.kind()));
+  Cost gap = term(time.latency, latency.kind());
   gap += term(software.kernel_gap.value(), software.kernel_gap.kind());
   gap.gap = gap.time;
   cost += gap;

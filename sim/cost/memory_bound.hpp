@@ -5,7 +5,8 @@
 //   time = kernels * gap + bytes / rate
 //   gap  = launch_latency of the GPU + kernel_gap of the stack
 //   rate = hbm_bandwidth * memory_efficiency of the GPU * memory_efficiency of the stack
-//   norm of a named implementation = latency + kernel_gap + bytes / (hbm_bandwidth * share)
+//   norm of a named implementation = kernel_gap + max(floor, latency * chunks + rows * row_time
+//                                    + bytes / (hbm_bandwidth * share) * wide * padded)
 //   optimizer step = gap + parameters * optimizer_traffic / rate
 //
 // symbol            | meaning                                                | unit   | origin
@@ -21,9 +22,24 @@
 //
 // Kernels that were measured on this machine come before all of this: measured_kernels.hpp.
 // Norms: latency and share of the implementation that the stack names (norm_kernel), where the
-// GPU's profile knows it. Reached on the published norms: 4 to 13 % by implementation and
-// direction. Range: 0.25 MiB and above; smaller kernels are all gap. Cache reuse between kernels is
-// left out. Source: norm kernels of cuDNN 9.19 and 9.22,
+// GPU's profile knows it. What follows from the width w of a row and from the code that computes
+// it holds on every GPU; without a width these factors are 1:
+//
+// symbol   | cuDNN forward | PyTorch forward, backward | torch.compile forward, backward
+// ---------|---------------|---------------------------|--------------------------------
+// row_time | 24 ps         | 0                         | 0
+// wide     | 1             | (w / 4096)^0.25, 1        | 1
+// padded   | 1             | 1                         | 1 + 0.1 p, 1 + 0.35 p
+// chunks   | 1             | 1                         | 1 + w / 2048, 1
+// floor    | 0             | 8.5 us, 28 us             | 0
+//
+// row_time: each row ends in a reduction. wide, above 4,096 elements: eager PyTorch reads a row a
+// second time, from beyond the L1. padded: Triton's blocks are powers of two, and of 8,192 lanes a
+// row of 5,120 leaves p = 0.6 per busy lane idle. chunks, up to 4,096 elements: a row is read in
+// dependent loads. floor: an eager call takes the host so long. cuDNN backward: none of these.
+// Reached on the published norms: 3 to 8 % by implementation and direction (held out by shape: 4 to
+// 13). Range: 0.25 MiB and above, rows of 128 to 16,384. Cache reuse between kernels is left out.
+// Source: norm kernels of cuDNN 9.19 and 9.22, PyTorch and torch.compile beside them (H200, GB200),
 // scenarios/published/kernel_measurements.yaml.
 
 #include <optional>

@@ -235,6 +235,10 @@ std::string coefficient_table(const cost::CostModel& costs, model::Dtype compute
       "host_layer_time", format_time(soft.host_layer_time.value()), soft.host_layer_time);
   text += coefficient_line(
       "host_launch_time", format_time(soft.host_launch_time.value()), soft.host_launch_time);
+  if (soft.grouped_call_time) {
+    text += coefficient_line(
+        "grouped_call_time", format_time(soft.grouped_call_time->value()), *soft.grouped_call_time);
+  }
   text +=
       coefficient_line("nvlink_efficiency", plain(soft.nvlink_efficiency), soft.nvlink_efficiency);
   text += coefficient_line(

@@ -127,6 +127,9 @@ std::optional<AttentionRate> read_attention_rate(
   auto head_256_fp8 = read_optional<kind::Number>(section, "head_256_fp8", above(0.0));
   auto forward_fp8 = read_optional<kind::FlopRate>(section, "forward_fp8", kPositiveRate);
   auto backward_fp8 = read_optional<kind::FlopRate>(section, "backward_fp8", kPositiveRate);
+  auto backward_ratio_fp8 =
+      read_optional<kind::Number>(section, "backward_ratio_fp8", at_least(0.0));
+  auto causal_backward_fp8 = read_optional<kind::Number>(section, "causal_backward_fp8", kShare);
   section.finish();
   if (!forward || !backward || !half_length) {
     return std::nullopt;
@@ -148,7 +151,9 @@ std::optional<AttentionRate> read_attention_rate(
                        .head_256 = std::move(head_256),
                        .head_256_fp8 = std::move(head_256_fp8),
                        .forward_fp8 = std::move(forward_fp8),
-                       .backward_fp8 = std::move(backward_fp8)};
+                       .backward_fp8 = std::move(backward_fp8),
+                       .backward_ratio_fp8 = std::move(backward_ratio_fp8),
+                       .causal_backward_fp8 = std::move(causal_backward_fp8)};
 }
 
 std::optional<AttentionRate> read_attention(MappingReader& root,

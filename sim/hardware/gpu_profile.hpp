@@ -123,6 +123,8 @@ struct AttentionRate {
   std::optional<Coefficient<double>> head_256_fp8 = {};    // the same of the 8-bit rates
   std::optional<Coefficient<FlopPerSecond>> forward_fp8 = {};
   std::optional<Coefficient<FlopPerSecond>> backward_fp8 = {};
+  std::optional<Coefficient<double>> backward_ratio_fp8 = {};   // backward_ratio of 8-bit kernels
+  std::optional<Coefficient<double>> causal_backward_fp8 = {};  // 8-bit rate causal / unmasked
 };
 
 // Whose kernels compute the norms.

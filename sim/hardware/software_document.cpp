@@ -129,6 +129,7 @@ Rates read_rates(MappingReader& root, std::optional<AttentionImplementation> att
 // Coefficients that may be left out: SoftwareProfile holds their neutral values.
 struct OptionalRates {
   Time host_launch;
+  Time grouped_call;
   Number softmax_fallback;
   Number cross_rail;
 };
@@ -142,6 +143,7 @@ std::optional<Coefficient<typename K::Type>> read_optional(
 OptionalRates read_optional_rates(MappingReader& root) {
   OptionalRates rates;
   rates.host_launch = read_optional<kind::Time>(root, "host_launch_time");
+  rates.grouped_call = read_optional<kind::Time>(root, "grouped_call_time");
   rates.softmax_fallback =
       read_optional<kind::Number>(root, "softmax_fallback_passes", at_least(0.0));
   rates.cross_rail = read_optional<kind::Number>(root, "cross_rail_efficiency", kShare);
@@ -243,6 +245,7 @@ void override_with(T& target, const std::optional<T>& given) {
 
 void apply(const OptionalRates& rates, SoftwareProfile& profile) {
   override_with(profile.host_launch_time, rates.host_launch);
+  profile.grouped_call_time = rates.grouped_call;
   profile.softmax_fallback_passes = rates.softmax_fallback;
   override_with(profile.cross_rail_efficiency, rates.cross_rail);
 }

@@ -22,6 +22,8 @@
 // host_layer_time         | host time to launch one layer forward; a floor of the pass  | s
 // host_launch_time        | host time per kernel or collective launched, on top of it;  | s
 //                         | left out: 0                                                 |
+// grouped_call_time       | host time per product where the experts' products are a loop  | s
+//                         | of library calls; absent: one kernel for all of them        |
 // score_passes            | memory passes over the s^2 scores, unfused attention        | 1
 // softmax_fallback_passes | passes more where Megatron's fused softmax kernel refuses   | 1
 //                         | the shape; left out: the stack has no such kernel           |
@@ -115,6 +117,7 @@ struct SoftwareProfile {
   Coefficient<Bytes> memory_overhead;
   Coefficient<double> fragmentation;
   Coefficient<Seconds> host_launch_time{Seconds(), {SourceKind::assumed, "left out: no floor"}};
+  std::optional<Coefficient<Seconds>> grouped_call_time = std::nullopt;
   std::optional<Coefficient<double>> softmax_fallback_passes = std::nullopt;
   Coefficient<double> cross_rail_efficiency{1.0, {SourceKind::assumed, "left out: none lost"}};
   std::optional<Coefficient<double>> expert_all_to_all_sms = std::nullopt;

@@ -49,7 +49,8 @@ struct GemmOp {
   Dtype dtype = Dtype::bf16;
   Fp8Scaling scaling = Fp8Scaling::delayed;  // of 8-bit and 4-bit operands
   bool grouped = false;      // rows differ between the products of the batch (MoE experts)
-  bool accumulates = false;  // wgrad added into an fp32 main gradient
+  bool accumulates = false;  // wgrad added into a main gradient of this type
+  Dtype accumulator = Dtype::fp32;
 };
 
 // Scaled dot-product attention of one rank: `heads` query heads of `query_groups` groups.
@@ -79,7 +80,8 @@ struct MemoryOp {
   std::string_view name;
   Bytes read;
   Bytes written;
-  int kernels = 1;  // launches in an unfused implementation
+  int kernels = 1;         // launches in an unfused implementation
+  std::int64_t width = 0;  // elements of a row, of norms; 0: not stated
 };
 
 // What a communication of a layer is for; the group it runs in follows from the axis.

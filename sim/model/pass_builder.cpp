@@ -42,6 +42,12 @@ void add_transpose(Pass& pass, double elements, const PrecisionSpec& precision) 
   add_memory(pass, "fp8_transpose", elements * narrow, elements * narrow);
 }
 
+void add_norm(Pass& pass, std::string_view name, double read, double written, std::int64_t width) {
+  pass.push_back(
+      {.op =
+           MemoryOp{.name = name, .read = bytes(read), .written = bytes(written), .width = width}});
+}
+
 }  // namespace
 
 void add_gemm(Pass& pass, const GemmOp& gemm) {
@@ -186,7 +192,7 @@ void add_norm_forward(Pass& pass,
                       const ShardDims& dims,
                       std::int64_t width) {
   const double size = product(dims.local_tokens, width) * dims.element_bytes;
-  add_memory(pass, name, size, size);
+  add_norm(pass, name, size, size, width);
 }
 
 void add_norm_backward(Pass& pass,
@@ -194,7 +200,7 @@ void add_norm_backward(Pass& pass,
                        const ShardDims& dims,
                        std::int64_t width) {
   const double size = product(dims.local_tokens, width) * dims.element_bytes;
-  add_memory(pass, name, 2.0 * size, size);
+  add_norm(pass, name, 2.0 * size, size, width);
 }
 
 void add_residual_forward(Pass& pass, const ShardDims& dims, bool dropout) {

@@ -11,6 +11,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -146,7 +147,9 @@ Price price_dense(const DataRow& row, const Machine& machine) {
   return priced;
 }
 
-// The published m of a grouped weight gradient is its reduced depth.
+// The published n and k are outputs and inputs of the experts' layer (SimuMax,
+// test_grouped_gemm_efficiency.py), m its rows. Weight gradients are added up in fp32 where the row
+// does not say `out`.
 Price price_grouped(const DataRow& row, const Machine& machine) {
   const auto dtype = dtype_of(row.text("dtype"));
   const auto nk = row.integers("nk");
@@ -157,11 +160,20 @@ Price price_grouped(const DataRow& row, const Machine& machine) {
   }
   model::GemmOp op{.name = "grouped", .role = role_of(row), .dtype = *dtype, .grouped = true};
   op.accumulates = op.role == model::GemmRole::wgrad;
+  op.accumulator = dtype_of(row.text("out")).value_or(model::Dtype::fp32);
   op.scaling = scaling_of(row.text("dtype"));
   op.batch = *groups;
-  op.m = op.accumulates ? nk[0] : *rows;
-  op.n = op.accumulates ? nk[1] : nk[0];
-  op.k = op.accumulates ? *rows : nk[1];
+  switch (op.role) {
+    case model::GemmRole::fprop:
+      std::tie(op.m, op.n, op.k) = std::tuple(*rows, nk[0], nk[1]);
+      break;
+    case model::GemmRole::dgrad:
+      std::tie(op.m, op.n, op.k) = std::tuple(*rows, nk[1], nk[0]);
+      break;
+    case model::GemmRole::wgrad:
+      std::tie(op.m, op.n, op.k) = std::tuple(nk[0], nk[1], *rows);
+      break;
+  }
   return Priced{cost::gemm_cost(op, machine.gpu, machine.stack), in_flop(model::flop_count(op))};
 }
 
@@ -202,10 +214,13 @@ Price price_memory(const DataRow& row, bool backward, const Machine& machine) {
       row.number("rows").value_or(kGiga) * row.number("cols").value_or(1.0);  // a large copy
   const double read = elements * kWideBytes * (backward ? 2.0 : 1.0);
   const double written = elements * kWideBytes;
-  return Priced{cost::memory_bound_cost(
-                    {.name = "norm", .read = bytes(read), .written = bytes(written), .kernels = 1},
-                    machine.gpu,
-                    machine.stack),
+  return Priced{cost::memory_bound_cost({.name = "norm",
+                                         .read = bytes(read),
+                                         .written = bytes(written),
+                                         .kernels = 1,
+                                         .width = row.integer("cols").value_or(0)},
+                                        machine.gpu,
+                                        machine.stack),
                 read + written};
 }
 
@@ -243,8 +258,8 @@ hardware::GpuProfile unlimited(const hardware::GpuProfile& gpu) {
   return fast;
 }
 
-// Products timed inside the framework whose step times a stack profile was fitted to, on the same
-// machine: they run at that stack's share of the library rate.
+// Products timed inside the framework whose step times a stack profile was fitted to: its loop over
+// the experts, and on the same machine its share of the library rate.
 constexpr std::string_view kFrameworkGpu = "NVIDIA B200";
 constexpr std::string_view kFrameworkSource = "simumax";
 constexpr std::string_view kFrameworkStack = "megatron-core-no-overlap";
@@ -258,10 +273,12 @@ hardware::SoftwareProfile stack_of(const DataRow& row, const DataSet& data) {
                         : name == "pytorch" ? hardware::NormImplementation::pytorch
                                             : hardware::NormImplementation::torch_compile;
   }
-  if (row.text("gpu") == kFrameworkGpu && row.text("source") == kFrameworkSource) {
+  if (row.text("source") == kFrameworkSource) {
     if (const auto* framework =
             data.profiles.software(std::string(kFrameworkStack), data.diagnostics)) {
-      stack.gemm_efficiency = framework->gemm_efficiency;
+      stack.grouped_call_time = framework->grouped_call_time;
+      stack.gemm_efficiency =
+          row.text("gpu") == kFrameworkGpu ? framework->gemm_efficiency : stack.gemm_efficiency;
     }
   }
   return stack;

@@ -49,6 +49,8 @@ TEST(Gemm, BytesCountEachOperandOnce) {
   model::GemmOp wgrad = gemm(4096, 4096, 4096);
   wgrad.accumulates = true;
   EXPECT_DOUBLE_EQ(in_bytes(gemm_bytes(wgrad)), 12.0 * square);
+  wgrad.accumulator = Dtype::bf16;
+  EXPECT_DOUBLE_EQ(in_bytes(gemm_bytes(wgrad)), 8.0 * square);
 }
 
 // 132 SMs, 256 x 128 tiles: 8192 x 8192 has 2048 tiles = 15.515 waves, 16 whole: 16 * 132 / 2048.
@@ -98,15 +100,55 @@ TEST(Gemm, AMissingUnitIsReplacedByAWiderTypeAndFlagged) {
       1e-12);
 }
 
-TEST(Gemm, MisalignedDimensionsAndFewRowsPerExpertCost) {
+TEST(Gemm, MisalignedDimensionsCost) {
   const auto gpu = testing::gpu_profile("a100-sxm-80gb");
   const auto stack = testing::neutral_stack();
   EXPECT_DOUBLE_EQ(gemm_time(gemm(4096, 4096, 4100), gpu, stack).alignment_penalty, 1.3);
   EXPECT_DOUBLE_EQ(gemm_time(gemm(4096, 4096, 4104), gpu, stack).alignment_penalty, 1.0);
-  model::GemmOp experts = gemm(152, 4096, 4096, 8);
-  experts.grouped = true;
-  const double sustained = in_teraflop_per_second(gpu.find_gemm(Dtype::bf16)->sustained.value());
-  EXPECT_NEAR(gemm_time(experts, gpu, stack).row_penalty, 1.0 + 0.122 * sustained / 152.0, 1e-12);
+}
+
+// Filling and draining a tile takes k0 / K of its work; 0.58 of the memory time where that is more.
+TEST(Gemm, AGroupExposesItsMemoryOrItsFilling) {
+  const auto gpu = testing::gpu_profile("a100-sxm-80gb");
+  const auto stack = testing::neutral_stack();
+  const double k0 = gpu.find_gemm(Dtype::bf16)->half_depth.value();
+  for (const std::int64_t rows : {64, 128, 512, 8192}) {
+    model::GemmOp experts = gemm(rows, 4096, 1024, 8);
+    experts.grouped = true;
+    const GemmTime time = gemm_time(experts, gpu, stack);
+    const Seconds fill = time.compute * (k0 / 1024.0 / (1.0 + k0 / 1024.0));
+    const Seconds expected =
+        std::max(time.compute - fill + std::max(fill, time.memory * 0.58), time.memory);
+    EXPECT_NEAR(in_seconds(gemm_cost(experts, gpu, stack).time),
+                in_seconds(expected + gpu.launch_latency.value()),
+                1e-12)
+        << rows;
+  }
+}
+
+// A loop over eight experts: seven launches more; where the host needs 9 us for a call and the GPU
+// less for a product, the host decides.
+TEST(Gemm, ALoopOverTheExpertsPaysForItsCalls) {
+  const auto gpu = testing::gpu_profile("b200-sxm");
+  const auto kernel = testing::neutral_stack();
+  auto loop = kernel;
+  loop.grouped_call_time =
+      Coefficient<Seconds>(microseconds(9.0), {SourceKind::published, "SimuMax"});
+  const Seconds latency = gpu.launch_latency.value();
+  model::GemmOp large = gemm(4096, 5120, 5120, 8);
+  large.grouped = true;
+  const Cost many = gemm_cost(large, gpu, loop);
+  EXPECT_NEAR(
+      in_seconds(many.time - gemm_cost(large, gpu, kernel).time), in_seconds(latency * 7.0), 1e-12);
+  EXPECT_NEAR(in_seconds(many.gap), in_seconds(latency * 8.0), 1e-12);
+  model::GemmOp small = gemm(64, 1024, 1024, 8);
+  small.grouped = true;
+  EXPECT_LT(gemm_cost(small, gpu, kernel).time, microseconds(20.0));
+  EXPECT_NEAR(in_seconds(gemm_cost(small, gpu, loop).time),
+              in_seconds(microseconds(72.0) + latency),
+              1e-12);
+  small.grouped = false;  // a batched product is one call
+  EXPECT_EQ(gemm_cost(small, gpu, loop).time, gemm_cost(small, gpu, kernel).time);
 }
 
 // 4096 x 512 has 64 tiles of 256 x 128 on 108 SMs: 108 / 64 = 1.69 of what is needed. At K = 32,768
@@ -278,6 +320,33 @@ TEST(Attention, ADeterministicBackwardTakesAQuarterLonger) {
   EXPECT_NEAR(attention_rate(op, gpu, stack) / attention_rate(ordered, gpu, stack), 1.25, 1e-12);
 }
 
+// cuDNN 9.19 on an H200: two thirds of the unmasked 8-bit rate, with half lengths of their own.
+TEST(Attention, TheEightBitBackwardHasItsOwnHalfLengthAndCausalRate) {
+  const auto gpu = testing::gpu_profile("h200-sxm");
+  const auto stack = testing::neutral_stack();
+  const hardware::AttentionRate& rate = gpu.attention;
+  model::AttentionOp op;
+  op.sequences = 1;
+  op.heads = op.query_groups = 64;
+  op.head_dim_qk = op.head_dim_v = 128;
+  op.query_length = op.key_length = 8192;
+  op.backward = true;
+  op.dtype = Dtype::fp8;
+  const double half = rate.half_length.value() * rate.backward_ratio_fp8->value();
+  EXPECT_NEAR(attention_rate(op, gpu, stack) / rate.backward_fp8->value(),
+              rate.causal_backward_fp8->value() / (1.0 + half / 8192.0),
+              1e-12);
+  op.causal = false;
+  EXPECT_NEAR(attention_rate(op, gpu, stack) / rate.backward_fp8->value(),
+              1.0 / (1.0 + half * rate.full_ratio->value() / 8192.0),
+              1e-12);
+  op.dtype = Dtype::bf16;
+  EXPECT_NEAR(attention_rate(op, gpu, stack) / rate.backward.value(),
+              1.0 / (1.0 + rate.half_length.value() * rate.full_ratio->value() *
+                               rate.backward_ratio->value() / 8192.0),
+              1e-12);
+}
+
 // A window of 1,024 keys over 4,096: 1,024 - 1,024^2 / 8,192 = 896 keys a query.
 TEST(Attention, AWindowLimitsTheKeysOfAQuery) {
   model::AttentionOp op;
@@ -330,6 +399,45 @@ TEST(MemoryBound, ANamedNormHasItsOwnLatencyAndRate) {
   EXPECT_NEAR(cudnn, 6.9e-6 + in_bytes(mebibytes(384.0)) / (0.82 * 4.8e12), 1e-9);
   stack.norm_kernel = hardware::NormImplementation::pytorch;
   EXPECT_GT(in_seconds(memory_bound_cost(norm, gpu, stack).time), 2.0 * cudnn);
+}
+
+// 1,024 rows, forward. torch.compile: 8,192 lanes hold rows of 5,120 (0.6 idle for a busy one) and
+// a row of 5,120 is read in more than two chunks, of 8,192 no idle lane. PyTorch: (8192 /
+// 4096)^0.25.
+TEST(MemoryBound, TheWidthOfTheRowsMovesANamedNorm) {
+  using hardware::NormImplementation;
+  const auto gpu = testing::gpu_profile("h200-sxm");
+  const auto time = [&gpu](NormImplementation implementation, double rows, std::int64_t width) {
+    auto stack = testing::neutral_stack();
+    stack.norm_kernel = implementation;
+    const Bytes size = bytes(2.0 * rows * static_cast<double>(width));
+    return in_seconds(
+        memory_bound_cost(
+            {.name = "norm", .read = size, .written = size, .width = width}, gpu, stack)
+            .time);
+  };
+  const auto traffic = [&gpu](NormImplementation implementation, double rows, double width) {
+    return 4.0 * rows * width / (4.8e12 * gpu.find_norm(implementation)->forward.value());
+  };
+  const auto latency = [&gpu](NormImplementation implementation) {
+    return in_seconds(gpu.find_norm(implementation)->forward_latency.value());
+  };
+  constexpr auto kCompile = NormImplementation::torch_compile;
+  EXPECT_NEAR(time(kCompile, 8192.0, 5120),
+              3.0 * latency(kCompile) + traffic(kCompile, 8192.0, 5120.0) * 1.06,
+              1e-10);
+  EXPECT_NEAR(time(kCompile, 8192.0, 8192),
+              3.0 * latency(kCompile) + traffic(kCompile, 8192.0, 8192.0),
+              1e-10);
+  constexpr auto kPyTorch = NormImplementation::pytorch;
+  EXPECT_NEAR(time(kPyTorch, 8192.0, 8192),
+              latency(kPyTorch) + traffic(kPyTorch, 8192.0, 8192.0) * std::pow(2.0, 0.25),
+              1e-10);
+  EXPECT_NEAR(time(kPyTorch, 64.0, 128), 8.5e-6, 1e-12);  // the host's time for an eager call
+  constexpr auto kCudnn = NormImplementation::cudnn;
+  EXPECT_NEAR(time(kCudnn, 131072.0, 128),
+              latency(kCudnn) + 131072.0 * 24e-12 + traffic(kCudnn, 131072.0, 128.0),
+              1e-10);
 }
 
 TEST(MemoryBound, OptimizerMovesItsTrafficPerParameter) {
