@@ -343,12 +343,36 @@ class HuggingFace {
     }
   }
 
+  // Where windows are in a regular order: the period of the layers that see the whole sequence, 0
+  // when none does.
+  static std::optional<std::int64_t> full_every(const std::vector<std::string>& kinds) {
+    const auto first = std::find(kinds.begin(), kinds.end(), "full_attention");
+    const auto every = first == kinds.end() ? 0 : first - kinds.begin() + 1;
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const bool full = every > 0 && (static_cast<std::int64_t>(i) + 1) % every == 0;
+      if (kinds[i] != (full ? "full_attention" : "sliding_attention")) {
+        return std::nullopt;
+      }
+    }
+    return kinds.empty() ? std::nullopt : std::optional<std::int64_t>(every);
+  }
+
   // What attention or output do that a scenario does not say.
   void tell_limits() {
     const auto window = keys_.count(at("sliding_window"));
     const bool off = keys_.find(at("use_sliding_window")) != nullptr &&
                      !keys_.flag(at("use_sliding_window")).value_or(true);
-    if (window && !off && *window > 0 && *window < longest_) {
+    const auto kinds = keys_.texts(at("layer_types"));
+    const bool windowed = window && !off && *window > 0;
+    const std::optional<std::int64_t> every = windowed ? full_every(kinds) : std::nullopt;
+    if (every == 1) {
+      static_cast<void>(keys_.take(at("sliding_window")));  // no layer uses it
+    } else if (every) {
+      import_.draft.set(
+          "model.attention_window.size", *window, read_from(*keys_.find(at("sliding_window"))));
+      import_.draft.set(
+          "model.attention_window.full_every", *every, read_from(*keys_.find(at("layer_types"))));
+    } else if (windowed && *window < longest_) {
       leave_out(import_,
                 at("sliding_window"),
                 Effect::may_matter,
@@ -362,14 +386,14 @@ class HuggingFace {
                 Effect::may_matter,
                 "attention is costed over the whole sequence, not over chunks");
     }
-    const auto kinds = keys_.texts(at("layer_types"));
     if (std::any_of(kinds.begin(), kinds.end(), [](const std::string& kind) {
           return kind.find("linear") != std::string::npos;
         })) {
       keys_.error(*keys_.find(at("layer_types")),
                   "holds linear_attention: a scenario cannot express layers without attention to "
                   "all keys");
-    } else if (std::find(kinds.begin(), kinds.end(), "sliding_attention") != kinds.end()) {
+    } else if (!every &&
+               std::find(kinds.begin(), kinds.end(), "sliding_attention") != kinds.end()) {
       const auto narrow = std::count(kinds.begin(), kinds.end(), "sliding_attention");
       leave_out(import_,
                 at("layer_types"),

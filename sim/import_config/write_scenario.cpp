@@ -12,7 +12,7 @@ namespace orrery::import_config {
 namespace {
 
 // Sections and the keys in them, in the order in which people write them; others follow.
-constexpr std::array<std::string_view, 79> kOrder = {"model.preset",
+constexpr std::array<std::string_view, 81> kOrder = {"model.preset",
                                                      "model.name",
                                                      "model.num_layers",
                                                      "model.hidden_size",
@@ -37,6 +37,8 @@ constexpr std::array<std::string_view, 79> kOrder = {"model.preset",
                                                      "model.moe.dense_layers",
                                                      "model.moe.capacity",
                                                      "model.moe.node_limit",
+                                                     "model.attention_window.size",
+                                                     "model.attention_window.full_every",
                                                      "model.mla.q_lora_rank",
                                                      "model.mla.kv_lora_rank",
                                                      "model.mla.qk_nope_head_dim",

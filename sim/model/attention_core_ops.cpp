@@ -45,10 +45,12 @@ double key_value_bytes(const ShardDims& dims, std::int64_t heads) {
 }
 
 // Rows that attend to the last of c slices of the sequence see it all: (2c - 1) / c times the mean.
+// Within a window all slices but the first see as much.
 double slowest_share(const LayerContext& context) {
   const ShardContext& shard = context.options.shard;
   const bool whole = shard.context_method == ContextMethod::all_to_all;
-  if (shard.context == 1 || whole || shard.context_balanced || !context.model.causal) {
+  if (shard.context == 1 || whole || shard.context_balanced || !context.model.causal ||
+      context.window > 0) {
     return 1.0;
   }
   return product(2 * shard.context - 1) / product(shard.context);
@@ -64,6 +66,7 @@ AttentionOp fused_attention(const LayerContext& context, bool backward) {
           .key_length = dims.key_length,
           .head_dim_qk = dims.head_dim_qk,
           .head_dim_v = dims.head_dim_v,
+          .window = context.window,
           .causal = context.model.causal,
           .backward = backward,
           .deterministic = context.options.precision.deterministic,

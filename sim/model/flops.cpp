@@ -14,21 +14,29 @@ namespace {
 constexpr double kTrainingFactor = 6.0;  // 2 per parameter forward, 4 backward
 constexpr double kForwardFactor = 2.0;
 
-// Forward FLOP of one layer's attention core per token: 2 T a (d_qk + d_v), or half.
-double attention_forward(const ModelSpec& model, FlopConvention convention) {
-  const double full = product(2,
-                              model.sequence_length,
-                              model.num_attention_heads,
-                              query_head_dim(model) + value_head_dim(model));
-  switch (convention) {
-    case FlopConvention::palm:
-      return full;
-    case FlopConvention::palm_causal:
-      return full / 2.0;
-    case FlopConvention::six_nd:
-      return 0.0;
+// Keys that count for a token of the layer: all of the sequence or of the window, or those that a
+// causal mask leaves on average.
+double counted_keys(const ModelSpec& model, FlopConvention convention, std::int64_t layer) {
+  const double length = product(model.sequence_length);
+  const double window = product(model.window_of(layer));
+  if (convention == FlopConvention::palm) {
+    return window > 0.0 ? window : length;
   }
-  return 0.0;  // not reached: every enumerator returns above
+  return window > 0.0 ? window - window * window / (2.0 * length) : length / 2.0;
+}
+
+// Forward FLOP of the attention core per token, mean over the layers: 2 keys a (d_qk + d_v).
+double attention_forward(const ModelSpec& model, FlopConvention convention) {
+  if (convention == FlopConvention::six_nd) {
+    return 0.0;
+  }
+  const std::int64_t layers = model.num_layers + model.mtp_layers;
+  double keys = 0.0;
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    keys += counted_keys(model, convention, layer);
+  }
+  return product(2, model.num_attention_heads, query_head_dim(model) + value_head_dim(model)) *
+         (keys / product(layers));
 }
 
 double mtp_multiplied_parameters(const ModelSpec& model) {

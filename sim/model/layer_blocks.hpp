@@ -18,6 +18,7 @@ struct LayerContext {
   const ModelSpec& model;
   const OpOptions& options;
   ShardDims dims;
+  std::int64_t window = 0;  // keys that a query sees at most; 0: all
 
   [[nodiscard]] Dtype activation() const {
     return options.precision.activation;

@@ -48,6 +48,13 @@ struct MlaSpec {
   std::int64_t v_head_dim = 0;
 };
 
+// Sliding-window attention: a query sees the `size` keys up to its own, itself included; in the
+// last layer of every `full_every` (0: in none) it sees all of them.
+struct WindowSpec {
+  std::int64_t size = 0;
+  std::int64_t full_every = 0;
+};
+
 struct ModelSpec {
   std::string name;
   std::int64_t num_layers = 0;
@@ -69,6 +76,7 @@ struct ModelSpec {
   bool causal = true;
   std::optional<MoeSpec> moe;
   std::optional<MlaSpec> mla;
+  std::optional<WindowSpec> attention_window;
   std::int64_t mtp_layers = 0;  // multi-token-prediction modules after the last layer
 
   [[nodiscard]] bool gated_mlp() const {
@@ -77,6 +85,14 @@ struct ModelSpec {
 
   [[nodiscard]] bool is_moe_layer(std::int64_t layer) const {
     return moe.has_value() && layer >= moe->dense_layers;
+  }
+
+  // Keys that a query of this layer sees at most; 0: all.
+  [[nodiscard]] std::int64_t window_of(std::int64_t layer) const {
+    const bool full =
+        !attention_window || attention_window->size >= sequence_length ||
+        (attention_window->full_every > 0 && (layer + 1) % attention_window->full_every == 0);
+    return full ? 0 : attention_window->size;
   }
 };
 

@@ -91,7 +91,7 @@ Pass without_saved(const Pass& forward, const LayerContext& context) {
 }  // namespace
 
 LayerPasses layer_passes(const ModelSpec& model, const OpOptions& options, std::int64_t layer) {
-  const LayerContext context{model, options, shard_dims(model, options)};
+  const LayerContext context{model, options, shard_dims(model, options), model.window_of(layer)};
   LayerPasses passes;
   passes.forward.reserve(kTypicalPassLength);
   passes.backward_input.reserve(kTypicalPassLength);
@@ -118,7 +118,7 @@ Pass recompute_pass(const ModelSpec& model,
   if (policy == Recompute::none) {
     return pass;
   }
-  const LayerContext context{model, options, shard_dims(model, options)};
+  const LayerContext context{model, options, shard_dims(model, options), model.window_of(layer)};
   if (policy == Recompute::modules) {
     modules_forward(pass, context, layer);
   } else if (policy == Recompute::selective) {

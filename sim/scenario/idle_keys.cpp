@@ -50,6 +50,14 @@ class IdleKeys {
   Reading& reading_;
 };
 
+std::int64_t longest_sequence(const IdleKeys& idle) {
+  std::int64_t longest = idle.scenario().model.sequence_length;
+  for (const run::PhaseSpec& phase : idle.run().training.phases) {
+    longest = std::max(longest, phase.sequence_length.value_or(longest));
+  }
+  return longest;
+}
+
 void check_model(IdleKeys& idle) {
   const model::ModelSpec& model = idle.scenario().model;
   if (idle.broken("model")) {
@@ -67,6 +75,11 @@ void check_model(IdleKeys& idle) {
   }
   if (model.moe && model.moe->dense_layers == 0) {
     idle.add("model.ffn_hidden_size", "every layer has experts");
+  }
+  if (model.attention_window && model.attention_window->full_every == 1) {
+    idle.add("model.attention_window", "with full_every: 1 every layer sees the whole sequence");
+  } else if (model.attention_window && model.attention_window->size >= longest_sequence(idle)) {
+    idle.add("model.attention_window.size", "no sequence is longer");
   }
 }
 

@@ -14,6 +14,7 @@ using model::ModelSpec;
 using model::MoeSpec;
 using model::Norm;
 using model::PositionEmbedding;
+using model::WindowSpec;
 using yaml::between;
 namespace kind = yaml::kind;
 
@@ -382,6 +383,36 @@ void add_latent_attention(std::vector<Key>& keys) {
                            &ModelSpec::mtp_layers));
 }
 
+WindowSpec& window(Draft& draft) {
+  std::optional<WindowSpec>& spec = draft.scenario.model.attention_window;
+  return spec ? *spec : spec.emplace();
+}
+
+void add_window(std::vector<Key>& keys) {
+  keys.push_back(
+      section_key({.path = "model.attention_window",
+                   .note = "the preset's; else every token sees the whole sequence",
+                   .meaning = "Sliding-window attention; fused kernels skip what lies outside.",
+                   .example = "{size: 4096, full_every: 2}"},
+                  [](Draft& draft) { static_cast<void>(window(draft)); }));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "model.attention_window.size",
+       .aliases = {"sliding_window"},
+       .note = std::string(kOfPreset),
+       .meaning = "Keys that a query sees at most, its own included.",
+       .example = "4096"},
+      between<std::int64_t>(1, kLongest),
+      [](Draft& draft, const std::int64_t& value) { window(draft).size = value; }));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "model.attention_window.full_every",
+       .note = "the preset's; else 0",
+       .meaning = "The last of so many layers sees the whole sequence: 2 is every second layer, 0 "
+                  "none.",
+       .example = "2"},
+      between<std::int64_t>(0, kMostLayers),
+      [](Draft& draft, const std::int64_t& value) { window(draft).full_every = value; }));
+}
+
 }  // namespace
 
 std::vector<Key> model_keys() {
@@ -393,6 +424,7 @@ std::vector<Key> model_keys() {
   add_moe(keys);
   add_moe_load(keys);
   add_latent_attention(keys);
+  add_window(keys);
   return keys;
 }
 

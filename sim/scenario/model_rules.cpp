@@ -68,6 +68,12 @@ bool require_dimensions(Reading& reading) {
                                         {"v_head_dim", model.mla->v_head_dim}}};
     complete = require_all(reading, "model.mla", mla, "for latent attention") && complete;
   }
+  if (model.attention_window) {
+    const std::array<Needed, 1> window = {{{"size", model.attention_window->size}}};
+    complete =
+        require_all(reading, "model.attention_window", window, "the keys that a query sees") &&
+        complete;
+  }
   return complete;
 }
 
@@ -145,6 +151,14 @@ void check_shapes(Reading& reading) {
         reading,
         "model.moe.dense_layers",
         fmt::format("{} is more than num_layers = {}", model.moe->dense_layers, model.num_layers));
+  }
+  if (model.attention_window && model.attention_window->full_every > model.num_layers) {
+    error(reading,
+          "model.attention_window.full_every",
+          fmt::format("{} is more than num_layers = {}",
+                      model.attention_window->full_every,
+                      model.num_layers),
+          "0: no layer sees the whole sequence");
   }
   if (model.max_positions > 0 && model.max_positions < model.sequence_length &&
       model.position == model::PositionEmbedding::learned &&

@@ -258,8 +258,7 @@ void SequenceMaker::cut(PassSequences& sequences,
 
 const PassSequences& SequenceMaker::layer(std::int64_t layer, model::Recompute policy) {
   const model::ModelSpec& model = costing_.input.model;
-  const std::size_t moe = model.is_moe_layer(layer) ? model::kRecomputePolicies : 0;
-  auto& known = layers_[moe + static_cast<std::size_t>(policy)];
+  auto& known = layers_[layer_sort(model, layer, policy)];
   if (!known) {
     const model::LayerPasses all = model::layer_passes(model, costing_.options, layer);
     const bool repeats =

@@ -54,20 +54,16 @@ void apply_jitter(Parts& parts, const Costing& costing) {
   }
 }
 
-// What a bucket holds. Layers are told apart by mixture of experts and recomputation alone, so
-// equal contents cost the same.
+// What a bucket holds. Layers are told apart by their sort alone, so equal contents cost the same.
 struct BucketContent {
-  static constexpr std::size_t kPolicies = model::kRecomputePolicies;
-
-  std::array<std::int64_t, kLayerSorts> layers{};  // [moe][policy]
-  std::int64_t dense_layer = 0;                    // one layer of each kind, for its shapes
-  std::int64_t moe_layer = 0;
+  std::array<std::int64_t, kLayerSorts> layers{};    // by sort
+  std::array<std::int64_t, kLayerSorts> examples{};  // one layer of each sort, for its shapes
   bool embedding = false;
   bool head = false;
   double shared_table = 0.0;  // parameters of the copied input table, beside the head
 
   [[nodiscard]] std::int64_t example(std::size_t sort) const {
-    return sort < kPolicies ? dense_layer : moe_layer;
+    return examples[sort];
   }
 
   friend bool operator==(const BucketContent& a, const BucketContent& b) {
@@ -195,7 +191,7 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
   BucketCosts bucket;
   for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
     if (content.layers[sort] > 0) {
-      const auto policy = static_cast<model::Recompute>(sort % BucketContent::kPolicies);
+      const auto policy = static_cast<model::Recompute>(sort % model::kRecomputePolicies);
       add_layer(bucket,
                 layer_costs(sort, content.example(sort), policy),
                 static_cast<double>(content.layers[sort]));
@@ -287,7 +283,7 @@ BucketBytes BucketTable::moved_bytes(const BucketContent& content,
   BucketBytes moved;
   for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
     if (content.layers[sort] > 0) {
-      const auto policy = static_cast<model::Recompute>(sort % BucketContent::kPolicies);
+      const auto policy = static_cast<model::Recompute>(sort % model::kRecomputePolicies);
       moved.activations +=
           model::layer_activation_bytes(
               input.model,
@@ -313,15 +309,13 @@ ChunkCosts cost_chunk(const Costing& costing,
     const auto [begin, end] = bucket_range(part.num_layers, bucket_count, b);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t layer = part.first_layer + i;
-      const bool moe = costing.input.model.is_moe_layer(layer);
-      const auto policy =
-          static_cast<std::size_t>(recompute_policy(costing.input.spec.recompute, i));
-      const std::size_t sort = (moe ? BucketContent::kPolicies : 0) + policy;
+      const std::size_t sort =
+          layer_sort(costing.input.model, layer, recompute_policy(costing.input.spec.recompute, i));
       ++content.layers[sort];
       if (costing.combines) {
         chunk.layers.push_back(static_cast<std::uint8_t>(sort));
       }
-      (moe ? content.moe_layer : content.dense_layer) = layer;
+      content.examples[sort] = layer;
     }
     content.embedding = part.has_embedding && b == 0;
     content.head = part.has_head && b == bucket_count - 1;
@@ -390,6 +384,12 @@ hardware::GradientReduction gradient_reduction(const StepInput& input,
       input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
   return sharded_parameters ? hardware::GradientReduction::per_micro_batch
                             : costs.software().gradient_reduction;
+}
+
+std::size_t layer_sort(const model::ModelSpec& model, std::int64_t layer, model::Recompute policy) {
+  const std::size_t kind =
+      (model.window_of(layer) > 0 ? 2U : 0U) + (model.is_moe_layer(layer) ? 1U : 0U);
+  return kind * model::kRecomputePolicies + static_cast<std::size_t>(policy);
 }
 
 model::Recompute recompute_policy(const RecomputeSpec& spec, std::int64_t index_in_chunk) {

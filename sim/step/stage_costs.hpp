@@ -85,8 +85,9 @@ struct ChunkCosts {
   std::vector<std::uint8_t> layers = {};  // their sorts, in forward order
 };
 
-// Layers alike in mixture of experts and recomputation are of one sort: [moe][policy].
-inline constexpr std::size_t kLayerSorts = 2 * model::kRecomputePolicies;
+// Layers alike in window, mixture of experts and recomputation are of one sort:
+// [windowed][moe][policy].
+inline constexpr std::size_t kLayerSorts = 4 * model::kRecomputePolicies;
 
 using LayerNodeParts = std::array<Parts, schedule::kLayerNodes>;  // by LayerNode
 
@@ -186,6 +187,9 @@ enum class Replicas : std::uint8_t { costed, free };
                                                              const cost::CostModel& costs);
 
 // What is recomputed in the layer at this place of its chunk.
+[[nodiscard]] std::size_t layer_sort(const model::ModelSpec& model,
+                                     std::int64_t layer,
+                                     model::Recompute policy);
 [[nodiscard]] model::Recompute recompute_policy(const RecomputeSpec& spec,
                                                 std::int64_t index_in_chunk);
 

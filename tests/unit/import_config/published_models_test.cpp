@@ -128,7 +128,8 @@ TEST(PublishedModels, WhatAScenarioCannotExpressIsSaid) {
   EXPECT_EQ(gemma.effect("sliding_window"), "may_matter");
   EXPECT_EQ(gemma.effect("attn_logit_softcapping"), "may_matter");
   const Imported oss = import_named({"gpt-oss-120b.json"});
-  EXPECT_EQ(oss.effect("layer_types"), "may_matter");
+  EXPECT_EQ(oss.value("model.attention_window.size"), "128");
+  EXPECT_EQ(oss.value("model.attention_window.full_every"), "2");
   EXPECT_TRUE(oss.notes("sinks"));
   const Imported scout = import_named({"llama-4-scout.json"});
   EXPECT_EQ(scout.effect("text_config.attention_chunk_size"), "may_matter");

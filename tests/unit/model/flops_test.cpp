@@ -38,6 +38,44 @@ TEST(ModelFlop, LlamaAt8192TokensFullAndCausal) {
   }
 }
 
+// nanochat d24: 24 layers of 1,536, 12 heads, 32,768 words, 2,048 tokens, three of four layers with
+// a window of 1,024. Its leaderboard prints 4.330784131228946e19 FLOP for 16,704 steps of 524,288
+// tokens, 6 N + 12 H Q times the keys of every layer (karpathy/nanochat, dev/LEADERBOARD.md, run
+// 1). The gates of its value embeddings are in its N and not in this model, norms the other way
+// round.
+TEST(ModelFlop, ReproducesTheCountPrintedForNanochatWithItsWindows) {
+  ModelSpec d24;
+  d24.num_layers = 24;
+  d24.hidden_size = 1536;
+  d24.num_attention_heads = 12;
+  d24.vocab_size = 32768;
+  d24.sequence_length = 2048;
+  d24.activation = Activation::squared_relu;
+  d24.attention_window = WindowSpec{.size = 1024, .full_every = 4};
+  d24 = resolve(d24);
+  const double printed = 43.30784131228946 * kExa / (16704.0 * 524288.0);
+  const double counted = in_flop(model_flop_per_token(d24, FlopConvention::palm));
+  EXPECT_NEAR(counted / printed, 1.0, 2e-4);
+}
+
+// A causal query sees 1 ... s keys, (s + 1) / 2 on average, but at most w of them: over a sequence
+// of s these are w - w^2 / 2s as s grows. At w = s the window is none.
+TEST(ModelFlop, AWindowTakesItsShareOfTheCausalMask) {
+  ModelSpec model = preset_spec("llama3-8b");
+  const auto causal = [&model] {
+    return in_gigaflop(model_flop_per_token(model, FlopConvention::palm_causal));
+  };
+  const double whole = causal();
+  model.attention_window = WindowSpec{.size = model.sequence_length, .full_every = 0};
+  EXPECT_DOUBLE_EQ(causal(), whole);
+  const double without =
+      in_gigaflop(flop(6.0 * multiplied_parameters(model)));  // the products alone
+  model.attention_window->size = model.sequence_length / 2;
+  EXPECT_NEAR((causal() - without) / (whole - without), 0.75, 1e-12);  // 1/2 - 1/8 of 1/2
+  model.attention_window->full_every = 2;
+  EXPECT_NEAR((causal() - without) / (whole - without), 0.875, 1e-12);
+}
+
 // PaLM 540B: 118 layers, h = 18,432, 48 heads of 256, one key/value head, SwiGLU of 4 h, 256,000
 // tokens, tied tables, 2,048 tokens. 238.3k tokens/s on 6,144 TPU v4 of 275 TFLOP/s is printed as
 // 46.2 % with attention and 45.7 % without (arXiv 2204.02311, section 4.1 and appendix B).

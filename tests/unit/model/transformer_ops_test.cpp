@@ -48,6 +48,24 @@ TEST(LayerPasses, ForwardFlopIsTwoPerWeightAndToken) {
   }
 }
 
+// Layers 0 to 2 see s / 4 keys, w - w^2 / 2s = 7/32 s of s / 2; layer 3 sees all. Only the core
+// differs.
+TEST(LayerPasses, AWindowLimitsTheCoreOfItsLayersAlone) {
+  ModelSpec model = preset_spec("llama3-8b");
+  const double whole = attention_flop(layer_passes(model, OpOptions{}, 0).forward);
+  const double products = gemm_flop(layer_passes(model, OpOptions{}, 0).forward);
+  model.attention_window = WindowSpec{.size = model.sequence_length / 4, .full_every = 4};
+  for (std::int64_t layer = 0; layer < 8; ++layer) {
+    const double share = layer % 4 == 3 ? 1.0 : 7.0 / 16.0;
+    const LayerPasses passes = layer_passes(model, OpOptions{}, layer);
+    EXPECT_DOUBLE_EQ(attention_flop(passes.forward), share * whole) << layer;
+    EXPECT_DOUBLE_EQ(attention_flop(passes.backward_input), 2.5 * share * whole) << layer;
+    EXPECT_DOUBLE_EQ(gemm_flop(passes.forward), products) << layer;
+    const Pass again = recompute_pass(model, OpOptions{}, layer, Recompute::selective);
+    EXPECT_DOUBLE_EQ(attention_flop(again), share * whole) << layer;
+  }
+}
+
 TEST(LayerPasses, EachHalfOfTheBackwardCostsAForward) {
   RandomStream random(kSeed, 2, Purpose::property_test);
   for (int trial = 0; trial < kRandomModels; ++trial) {

@@ -27,6 +27,7 @@ const Pairs kMla = {{"model.mla.kv_lora_rank", "512"},
                     {"model.mla.qk_nope_head_dim", "128"},
                     {"model.mla.qk_rope_head_dim", "64"},
                     {"model.mla.v_head_dim", "128"}};
+const Pairs kWindow = {{"model.attention_window.size", "512"}};
 const Pairs kPreset = {{"cluster.network", "{preset: infiniband-400g}"}};
 const Pairs kPipeline = {{"layout.pipeline", "2"}, {"layout.schedule", "gpipe"}};
 const Pairs kFsdp = {{"layout.sharding", "zero3"}};
@@ -80,6 +81,8 @@ const std::vector<Effect>& model_effects() {
       {"model.moe.imbalance", "1.5", "model.moe.imbalance = 1.5", kMoe},
       {"model.moe.load_spread", "0.3", "model.moe.load_spread = 0.3", kMoe},
       {"model.moe.node_limit", "2", "model.moe.node_limit = 2", kMoe},
+      {"model.attention_window.size", "256", "model.attention_window.size = 256", kWindow},
+      {"model.attention_window.full_every", "2", "model.attention_window.full_every = 2", kWindow},
       {"model.mla.q_lora_rank", "1536", "model.mla.q_lora_rank = 1536", kMla},
       {"model.mla.kv_lora_rank", "256", "model.mla.kv_lora_rank = 256", kMla},
       {"model.mla.qk_nope_head_dim",

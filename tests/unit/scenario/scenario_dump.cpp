@@ -41,6 +41,10 @@ void dump_model(Lines& lines, const model::ModelSpec& model) {
     lines.add("model.moe.load_spread", model.moe->load_spread);
     lines.add("model.moe.node_limit", model.moe->node_limit);
   }
+  if (model.attention_window) {
+    lines.add("model.attention_window.size", model.attention_window->size);
+    lines.add("model.attention_window.full_every", model.attention_window->full_every);
+  }
   if (model.mla) {
     lines.add("model.mla.q_lora_rank", model.mla->q_lora_rank);
     lines.add("model.mla.kv_lora_rank", model.mla->kv_lora_rank);

@@ -49,6 +49,26 @@ TEST(StageCosts, FullRecomputationTakesFourThirdsOfTheLayerFlop) {
   EXPECT_EQ(none.ledger.gpu_nanoseconds(StepCategory::recompute), 0);
 }
 
+// Three layers with a window of half the sequence, 3/4 of the causal work, and one without: 13/16.
+TEST(StageCosts, LayersWithAWindowAreCostedApart) {
+  Ideal ideal = one_gpu();
+  ideal.attention = hardware::AttentionImplementation::fused;
+  const cost::CostModel costs = ideal_costs(ideal);
+  Case what = ideal_case(4, 1);
+  const auto attention = [&] {
+    double sum = 0.0;
+    for (const OperationShare& line : simulate(input_of(what, costs), costs).operations) {
+      sum += line.name.find("attention ") == 0 ? line.flop : 0.0;
+    }
+    return sum;
+  };
+  const double whole = attention();
+  ASSERT_GT(whole, 0.0);
+  what.model_spec->attention_window =
+      model::WindowSpec{.size = what.model_spec->sequence_length / 2, .full_every = 4};
+  EXPECT_NEAR(attention() / whole, 13.0 / 16.0, 1e-12);
+}
+
 // A fused attention kernel counts 2.5 x its forward for the backward (it multiplies the scores
 // again): with A of the forward in attention, (4 F + A / 2) / (3 F + A / 2).
 TEST(StageCosts, FullRecomputationWithFusedAttentionTakesALittleLessThanFourThirds) {
