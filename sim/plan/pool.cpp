@@ -229,6 +229,9 @@ std::string words_of(const Candidate& candidate, const Workbench& bench) {
       add(fmt::format("{} {}", name, value));
     }
   };
+  if (bench.machines.size() > 1) {
+    add(bench.machines[candidate.gpu].name);
+  }
   degree("tensor", candidate.tensor);
   if (candidate.sequence_parallel) {
     add("sequence parallel");

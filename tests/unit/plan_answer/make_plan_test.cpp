@@ -254,6 +254,21 @@ TEST(MakePlan, SaysWhatTheObjectiveNeeds) {
   EXPECT_EQ(errors_of(types), "plan.gpu_hours: is needed to compare the cost of 2 GPU types\n");
 }
 
+// Where several types are searched the words of a plan begin with its own.
+TEST(MakePlan, NamesTheGpuThatItChose) {
+  PlanQuestion types = question(small_text() + narrow_block());
+  types.spec[Axis::gpu] = {AxisChoice::Mode::listed, {"h100-sxm-80gb", "a100-sxm-80gb"}, {}, {}};
+  const Plan plan = plan_of(types);
+  ASSERT_FALSE(plan.finalists.empty());
+  for (const Finalist& finalist : plan.finalists) {
+    const Trait& gpu = finalist.proposal.traits.front();
+    EXPECT_EQ(gpu.name, "gpu");
+    EXPECT_EQ(finalist.proposal.words.find(gpu.value + ", "), 0U) << finalist.proposal.words;
+  }
+  EXPECT_EQ(plan_of(small_text() + narrow_block()).finalists.front().proposal.words.find("h100"),
+            std::string::npos);
+}
+
 TEST(MakePlan, SaysHowShortOfMemoryTheNearestLayoutIs) {
   const std::string text = replaced(
       replaced(small_text(), "preset: llama2-7b", "preset: llama2-70b"), "nodes: 2", "nodes: 1");
