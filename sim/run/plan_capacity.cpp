@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/run/spot_losses.hpp"
+
 namespace orrery::run {
 
 namespace {
@@ -113,16 +115,7 @@ PerSecond preemption_rate(const PlannedSpot& spot) {
   if (spot.mtbp) {
     return static_cast<double>(spot.nodes) / (*spot.mtbp * static_cast<double>(spot.burst));
   }
-  PerSecond sum;
-  for (const SpotTrace& trace : spot.traces) {
-    double drops = 0.0;
-    for (std::size_t i = 1; i < trace.rows.size(); ++i) {
-      const SpotRow& row = trace.rows[i];
-      drops += row.available < std::min(spot.nodes, trace.rows[i - 1].available) ? 1.0 : 0.0;
-    }
-    sum += drops / to_seconds(trace.length);
-  }
-  return spot.traces.empty() ? sum : sum / static_cast<double>(spot.traces.size());
+  return traced_loss_rate(spot);
 }
 
 // The last cause takes its share of the failures of the job.

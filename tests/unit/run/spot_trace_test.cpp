@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "sim/run/spot_losses.hpp"
 #include "sim/run/spot_supply.hpp"
 
 namespace orrery::run {
@@ -78,6 +79,31 @@ TEST(SpotTrace, RefusesWithLineAndReason) {
     EXPECT_EQ(problem.message, refused.message);
     EXPECT_EQ(problem.allowed, refused.allowed);
   }
+}
+
+PlannedSpot spot_on(std::int64_t nodes, std::vector<SpotTrace> traces) {
+  PlannedSpot spot;
+  spot.nodes = nodes;
+  spot.traces = std::move(traces);
+  return spot;
+}
+
+// Four nodes are wanted. At 100 s zone a drops to 2 (a loss) and the job moves to b, which drops at
+// 300 s (another) so that it moves back: two losses in 400 s. Each zone alone has one.
+TEST(TracedLossRate, FollowsTheJobFromZoneToZone) {
+  const SpotTrace a = trace_of("time,available\n0,4\n100,2\n200,4\n400,0\n");
+  const SpotTrace b = trace_of("time,available\n0,3\n50,4\n300,1\n400,0\n");
+  EXPECT_DOUBLE_EQ(in_per_second(traced_loss_rate(spot_on(4, {a, b}))), 2.0 / 400.0);
+  EXPECT_DOUBLE_EQ(in_per_second(traced_loss_rate(spot_on(4, {a}))), 1.0 / 400.0);
+  EXPECT_DOUBLE_EQ(in_per_second(traced_loss_rate(spot_on(4, {b}))), 1.0 / 400.0);
+}
+
+TEST(TracedLossRate, AZoneThatTheJobNeverNeedsCountsForNothing) {
+  const SpotTrace steady = trace_of("time,available\n0,8\n100,4\n200,6\n400,0\n");
+  const SpotTrace restless = trace_of("time,available\n0,4\n10,1\n20,4\n30,1\n40,4\n400,0\n");
+  EXPECT_EQ(traced_loss_rate(spot_on(4, {steady, restless})), PerSecond{});
+  // Alone, each drop below what is held counts once, however many nodes go.
+  EXPECT_DOUBLE_EQ(in_per_second(traced_loss_rate(spot_on(4, {restless}))), 2.0 / 400.0);
 }
 
 TEST(TraceWalk, RepeatsForEverFromAnyOffset) {
