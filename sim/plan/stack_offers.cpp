@@ -14,7 +14,7 @@ namespace {
 using layout::Sharding;
 using schedule::ScheduleKind;
 
-constexpr std::array<StackOffer, 11> kOffers = {{
+constexpr std::array<StackOffer, 14> kOffers = {{
     {.stack = "megatron-lm",
      .shardings = "none zero1",
      .beside_pipeline = "none zero1",
@@ -82,6 +82,30 @@ constexpr std::array<StackOffer, 11> kOffers = {{
      .shardings = "none zero1",
      .beside_pipeline = "none zero1",
      .source = "DeepSeek-V3 (arXiv 2412.19437), section 3.2: DualPipe, ZeRO-1"},
+    {.stack = "nanochat",
+     .pipeline = false,
+     .chunks = false,
+     .shardings = "none zero1 zero2",
+     .selective = false,
+     .layers = false,
+     .source = "nanochat/optim.py at commit 348fbb3: gradients reduce-scattered, states sharded, "
+               "parameters gathered; data parallelism only"},
+    {.stack = "nanotron",
+     .chunks = false,
+     .shardings = "none zero1",
+     .beside_pipeline = "none zero1",
+     .selective = false,
+     .layers = false,
+     .source = "nanotron: 1F1B and all-forward-all-backward, optimizer.zero_stage 0 or 1, "
+               "recompute_layer"},
+    {.stack = "smp-mics",
+     .pipeline = false,
+     .chunks = false,
+     .shardings = "none zero3 hsdp",
+     .selective = false,
+     .layers = false,
+     .source = "BloombergGPT (arXiv 2303.17564), section 3.3: ZeRO-3 by sharded data parallelism, "
+               "within groups (MiCS); activation checkpointing"},
 }};
 
 std::string names_of(const std::vector<Sharding>& shardings) {
