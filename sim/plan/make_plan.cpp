@@ -73,7 +73,9 @@ Plan start_plan(const PlanQuestion& question,
   plan.name = scenario.name;
   plan.file = scenario.file;
   plan.sha256 = scenario.sha256;
-  plan.gpu = searched.bench.machines.front().gpu.full_name;
+  for (const Machine& machine : searched.bench.machines) {
+    plan.gpu += (plan.gpu.empty() ? "" : " or ") + machine.gpu.full_name;
+  }
   plan.spec = question.spec;
   if (scenario.run) {
     plan.trials = question.trials.value_or(scenario.run->simulation.trials);

@@ -163,7 +163,7 @@ struct Plan {
   std::string name;  // of the scenario
   std::string file;
   std::string sha256;
-  std::string gpu;                             // full name of the scenario's
+  std::string gpu;                             // full name; of all that are searched
   PlanSpec spec;                               // as it was asked
   Objective ranked_by = Objective::step_time;  // the objective, unless the search was cut short
   std::int64_t trials = 0;

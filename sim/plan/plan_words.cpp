@@ -111,10 +111,11 @@ std::vector<std::string> search_lines(const Plan& plan) {
   }
   if (plan.simulated > 0) {
     lines.push_back(plan.trials > 0
-                        ? fmt::format("{} plans simulated with failures over {} trials each, all "
-                                      "with the same random numbers",
+                        ? fmt::format("{} plans simulated with failures over {} each, all with "
+                                      "the same random numbers",
                                       format_integer(plan.simulated),
-                                      format_integer(plan.trials))
+                                      plan.trials == 1 ? std::string("one trial")
+                                                       : format_integer(plan.trials) + " trials")
                         : fmt::format("{} plans compared step by step; the scenario asks for no "
                                       "run",
                                       format_integer(plan.simulated)));

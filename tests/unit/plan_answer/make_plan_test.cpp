@@ -260,6 +260,7 @@ TEST(MakePlan, NamesTheGpuThatItChose) {
   types.spec[Axis::gpu] = {AxisChoice::Mode::listed, {"h100-sxm-80gb", "a100-sxm-80gb"}, {}, {}};
   const Plan plan = plan_of(types);
   ASSERT_FALSE(plan.finalists.empty());
+  EXPECT_EQ(plan.gpu, "NVIDIA H100 SXM5 80 GB or NVIDIA A100 SXM4 80 GB");
   for (const Finalist& finalist : plan.finalists) {
     const Trait& gpu = finalist.proposal.traits.front();
     EXPECT_EQ(gpu.name, "gpu");
