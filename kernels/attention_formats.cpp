@@ -5,23 +5,11 @@
 #include <cmath>
 
 #include "kernels/device/runnable.hpp"
+#include "kernels/element_formats.hpp"
 
 namespace orrery::kernels {
 
 namespace {
-
-reference::NumberFormat format_of(Element element) {
-  switch (element) {
-    case Element::fp16:
-      return reference::NumberFormat::fp16;
-    case Element::e4m3:
-      return reference::NumberFormat::e4m3;
-    case Element::e5m2:
-      return reference::NumberFormat::e5m2;
-    default:
-      return reference::NumberFormat::bf16;
-  }
-}
 
 AttentionFormats wide_formats(Element element) {
   const Stored stored{element, 1.0};

@@ -1,5 +1,6 @@
 #include "kernels/attention_graphs.hpp"
 
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -54,6 +55,26 @@ Tensor input(Graph& graph, Name name, const Extents& extents) {
 
 void output(const Tensor& tensor, Name name, const Extents& extents) {
   tensor->set_output(true).set_uid(name).set_dim(extents.extents()).set_stride(extents.strides());
+}
+
+std::array<Tensor, 3> inputs(Graph& graph, const AttentionShape& shape) {
+  return {input(graph, kQ, query_extents(shape, shape.dim_qk)),
+          input(graph, kK, key_extents(shape, shape.dim_qk)),
+          input(graph, kV, key_extents(shape, shape.dim_v))};
+}
+
+// What a backward needs of its forward: the output, and the gradient of it.
+std::array<Tensor, 2> results_of_forward(Graph& graph, const AttentionShape& shape) {
+  return {input(graph, kO, query_extents(shape, shape.dim_v)),
+          input(graph, kOutputGradient, query_extents(shape, shape.dim_v))};
+}
+
+// Results begin with the gradients of q, k and v.
+template <typename Results>
+void gradients(const Results& results, const AttentionShape& shape) {
+  output(results[0], kDq, query_extents(shape, shape.dim_qk));
+  output(results[1], kDk, key_extents(shape, shape.dim_qk));
+  output(results[2], kDv, key_extents(shape, shape.dim_v));
 }
 
 fe::DataType_t type_of(Element element) {
@@ -127,9 +148,7 @@ void largest(const Tensor& tensor, std::size_t index) {
 
 std::unique_ptr<Graph> wide_forward_graph(const AttentionShape& shape) {
   auto graph = new_graph(shape);
-  const Tensor q = input(*graph, kQ, query_extents(shape, shape.dim_qk));
-  const Tensor k = input(*graph, kK, key_extents(shape, shape.dim_qk));
-  const Tensor v = input(*graph, kV, key_extents(shape, shape.dim_v));
+  const auto [q, k, v] = inputs(*graph, shape);
   auto attributes = fe::graph::SDPA_attributes().set_name("attention").set_generate_stats(true);
   mask(attributes, shape);
   const auto results = graph->sdpa(q, k, v, attributes);
@@ -140,26 +159,19 @@ std::unique_ptr<Graph> wide_forward_graph(const AttentionShape& shape) {
 
 std::unique_ptr<Graph> wide_backward_graph(const AttentionShape& shape) {
   auto graph = new_graph(shape);
-  const Tensor q = input(*graph, kQ, query_extents(shape, shape.dim_qk));
-  const Tensor k = input(*graph, kK, key_extents(shape, shape.dim_qk));
-  const Tensor v = input(*graph, kV, key_extents(shape, shape.dim_v));
-  const Tensor o = input(*graph, kO, query_extents(shape, shape.dim_v));
-  const Tensor d_o = input(*graph, kOutputGradient, query_extents(shape, shape.dim_v));
+  const auto [q, k, v] = inputs(*graph, shape);
+  const auto [o, d_o] = results_of_forward(*graph, shape);
   const Tensor log_sum = log_sum_input(*graph, shape);
   auto attributes = fe::graph::SDPA_backward_attributes().set_name("attention_backward");
   mask(attributes, shape);
   const auto results = graph->sdpa_backward(q, k, v, o, d_o, log_sum, attributes);
-  output(results[0], kDq, query_extents(shape, shape.dim_qk));
-  output(results[1], kDk, key_extents(shape, shape.dim_qk));
-  output(results[2], kDv, key_extents(shape, shape.dim_v));
+  gradients(results, shape);
   return graph;
 }
 
 std::unique_ptr<Graph> narrow_forward_graph(const AttentionShape& shape) {
   auto graph = new_graph(shape);
-  const Tensor q = input(*graph, kQ, query_extents(shape, shape.dim_qk));
-  const Tensor k = input(*graph, kK, key_extents(shape, shape.dim_qk));
-  const Tensor v = input(*graph, kV, key_extents(shape, shape.dim_v));
+  const auto [q, k, v] = inputs(*graph, shape);
   auto attributes = fe::graph::SDPA_fp8_attributes().set_name("attention").set_generate_stats(true);
   mask(attributes, shape);
   const auto results = graph->sdpa_fp8(q,
@@ -181,11 +193,8 @@ std::unique_ptr<Graph> narrow_forward_graph(const AttentionShape& shape) {
 
 std::unique_ptr<Graph> narrow_backward_graph(const AttentionShape& shape) {
   auto graph = new_graph(shape);
-  const Tensor q = input(*graph, kQ, query_extents(shape, shape.dim_qk));
-  const Tensor k = input(*graph, kK, key_extents(shape, shape.dim_qk));
-  const Tensor v = input(*graph, kV, key_extents(shape, shape.dim_v));
-  const Tensor o = input(*graph, kO, query_extents(shape, shape.dim_v));
-  const Tensor d_o = input(*graph, kOutputGradient, query_extents(shape, shape.dim_v));
+  const auto [q, k, v] = inputs(*graph, shape);
+  const auto [o, d_o] = results_of_forward(*graph, shape);
   d_o->set_data_type(type_of(shape.formats.output_gradient.element));
   auto attributes = fe::graph::SDPA_fp8_backward_attributes().set_name("attention_backward");
   mask(attributes, shape);
@@ -209,9 +218,7 @@ std::unique_ptr<Graph> narrow_backward_graph(const AttentionShape& shape) {
                                                 number(*graph, kScaleDs),
                                                 attributes);
   const fe::DataType_t gradient = type_of(shape.formats.gradient.element);
-  output(results[0], kDq, query_extents(shape, shape.dim_qk));
-  output(results[1], kDk, key_extents(shape, shape.dim_qk));
-  output(results[2], kDv, key_extents(shape, shape.dim_v));
+  gradients(results, shape);
   for (std::size_t i = 0; i < 3; ++i) {
     results[i]->set_data_type(gradient);
   }

@@ -5,21 +5,11 @@
 #include <algorithm>
 
 #include "kernels/device/random.hpp"
+#include "kernels/element_formats.hpp"
 
 namespace orrery::kernels {
 
 namespace {
-
-Element element_of(Precision precision) {
-  switch (precision) {
-    case Precision::bf16:
-      return Element::bf16;
-    case Precision::fp16:
-      return Element::fp16;
-    default:
-      return Element::fp32;
-  }
-}
 
 bool has_parts(Operation operation) {
   return operation == Operation::all_gather || operation == Operation::reduce_scatter ||

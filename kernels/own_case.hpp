@@ -29,6 +29,7 @@
 #include "kernels/device/memory.hpp"
 #include "kernels/device/runnable.hpp"
 #include "kernels/device/stream.hpp"
+#include "kernels/element_formats.hpp"
 #include "kernels/reference/tolerance.hpp"
 #include "sim/kernels/kernel_case.hpp"
 
@@ -128,10 +129,6 @@ void check_written(const DeviceMatrix& matrix,
 
 // Up to `most` of 0 .. count - 1: the first, the last, and some between.
 [[nodiscard]] std::vector<std::int64_t> sampled(std::int64_t count, std::int64_t most);
-
-// Of bf16, fp16 and fp32 operands.
-[[nodiscard]] Element element_of(Precision precision);
-[[nodiscard]] reference::NumberFormat format_of(Element element);
 
 [[noreturn]] void throw_shape(const KernelCase& kernel, std::string_view wanted);
 

@@ -7,6 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/parallel.hpp"
+#include "sim/sweep/told.hpp"
 
 namespace orrery::plan {
 
@@ -65,7 +66,7 @@ void SharedWork::run(const Cut& cut,
     if (options_.team.processes <= 1) {
       throw;
     }
-    failure_ = error.what();  // the others wait to be told
+    failure_ = sweep::told(error);  // the others wait to be told
   }
 }
 
@@ -78,22 +79,15 @@ void SharedWork::tell(const Cut& cut,
   if (team.processes <= 1) {
     return;
   }
-  std::string mine = failure_.empty() ? "" : "E" + failure_;
-  if (failure_.empty()) {
-    mine = "R";
-    for (const std::size_t item : part(cut, team.number)) {
-      mine += done[item];
-      mine.append(at(begins[item]), (begins[item + 1] - begins[item]) * size);
-    }
+  std::string mine;
+  for (const std::size_t item : part(cut, team.number)) {
+    mine += done[item];
+    mine.append(at(begins[item]), (begins[item + 1] - begins[item]) * size);
   }
-  const std::vector<std::string> all = team.exchange(mine);
+  const std::vector<std::string> all =
+      sweep::heard(team.exchange(failure_.empty() ? sweep::told(mine) : failure_));
   for (int process = 0; process < team.processes; ++process) {
-    const std::string& text = all[static_cast<std::size_t>(process)];
-    if (!text.starts_with("R")) {
-      throw Error(ErrorKind::io,
-                  fmt::format("process {}: {}", process, text.empty() ? "ended" : text.substr(1)));
-    }
-    const char* from = text.data() + 1;
+    const char* from = all[static_cast<std::size_t>(process)].data();
     for (const std::size_t item : part(cut, process)) {
       const std::size_t length = (begins[item + 1] - begins[item]) * size;
       done[item] = *from++;

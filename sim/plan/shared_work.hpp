@@ -106,7 +106,7 @@ class SharedWork {
   Bytes headroom_;
   const SearchOptions& options_;
   bool stopped_ = false;
-  std::string failure_;  // of this process, to be told
+  std::string failure_;  // of this process, as the others are told
   std::mutex mutex_;
   std::vector<std::unique_ptr<Estimator>> idle_;
 };

@@ -9,13 +9,11 @@
 
 #include "sim/base/error.hpp"
 #include "sim/sweep/journal.hpp"
+#include "sim/sweep/told.hpp"
 
 namespace orrery::sweep {
 
 namespace {
-
-constexpr char kFound = 'R';
-constexpr char kFailed = 'E';
 
 // Numbers of the items that one process does.
 std::vector<std::size_t> part_of(std::size_t count, const Crew& processes, int process) {
@@ -27,36 +25,14 @@ std::vector<std::size_t> part_of(std::size_t count, const Crew& processes, int p
   return items;
 }
 
-// What `work` says after kFound, or why it failed.
+// What `work` says to all, or why it failed.
 template <typename Work>
 std::string told_by(const Work& work) {
   try {
-    return kFound + work();
-  } catch (const Error& error) {
-    return fmt::format("{}{}{}", kFailed, static_cast<int>(error.kind()), error.what());
+    return told(work());
   } catch (const std::exception& error) {  // the others wait to be told
-    return fmt::format("{}{}{}", kFailed, static_cast<int>(ErrorKind::io), error.what());
+    return told(error);
   }
-}
-
-// Of every process what it found. Throws what went wrong in the first where something did.
-std::vector<std::string> tell(Crew& processes, const std::string& mine) {
-  std::vector<std::string> all = processes.exchange(mine);
-  for (std::size_t process = 0; process < all.size(); ++process) {
-    std::string& text = all[process];
-    if (!text.empty() && text.front() == kFound) {
-      text.erase(0, 1);
-      continue;
-    }
-    const bool known = text.size() > 1;
-    const auto kind = known ? static_cast<ErrorKind>(text[1] - '0') : ErrorKind::io;
-    const std::string why = known ? text.substr(2) : "ended";
-    throw Error(kind,
-                all.size() == 1 || kind == ErrorKind::interrupted
-                    ? why
-                    : fmt::format("process {}: {}", process, why));
-  }
-  return all;
 }
 
 std::string_view take_line(std::string_view& text) {
@@ -114,7 +90,7 @@ std::vector<std::string> share_work(Crew& processes,
     }
     return said;
   });
-  const std::vector<std::string> all = tell(processes, mine);
+  const std::vector<std::string> all = heard(processes.exchange(mine));
   for (int process = 0; process < processes.members(); ++process) {
     std::string_view text = all[static_cast<std::size_t>(process)];
     for (const std::size_t item : part_of(count, processes, process)) {
@@ -152,7 +128,7 @@ bool SharedCrew::lead(PointEvaluator& evaluator,
     }
     return said;
   });
-  const std::vector<std::string> all = tell(processes_, mine);
+  const std::vector<std::string> all = heard(processes_.exchange(mine));
   for (int process = 0; process < members(); ++process) {
     std::string_view text = all[static_cast<std::size_t>(process)];
     if (take_line(text) != identity) {

@@ -7,8 +7,7 @@
 // that all go on with the same results. Results travel as lines of a journal, bit for bit: who did
 // the work cannot be seen in the answer.
 //
-//   process -> all   "R" + identity + "\n" + "<number of the point> <journal line>\n" each
-//                    "E<kind>" + text: what went wrong there; all end with it
+//   process -> all   identity + "\n" + "<number of the point> <journal line>\n" each (told.hpp)
 //
 // A sweep, by contrast, is led by process 0 alone (Crew): only it writes the journal and the table.
 

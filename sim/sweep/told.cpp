@@ -1,0 +1,44 @@
+#include "sim/sweep/told.hpp"
+
+#include <fmt/core.h>
+
+#include "sim/base/error.hpp"
+
+namespace orrery::sweep {
+
+namespace {
+
+constexpr char kFound = 'R';
+constexpr char kFailed = 'E';
+
+}  // namespace
+
+std::string told(std::string_view found) {
+  return kFound + std::string(found);
+}
+
+std::string told(const std::exception& error) {
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  const ErrorKind kind = ours == nullptr ? ErrorKind::io : ours->kind();
+  return fmt::format("{}{}{}", kFailed, static_cast<int>(kind), error.what());
+}
+
+std::vector<std::string> heard(std::vector<std::string> all) {
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    std::string& text = all[process];
+    if (!text.empty() && text.front() == kFound) {
+      text.erase(0, 1);
+      continue;
+    }
+    const bool known = text.size() > 1;
+    const auto kind = known ? static_cast<ErrorKind>(text[1] - '0') : ErrorKind::io;
+    const std::string why = known ? text.substr(2) : "ended";
+    throw Error(kind,
+                all.size() == 1 || kind == ErrorKind::interrupted
+                    ? why
+                    : fmt::format("process {}: {}", process, why));
+  }
+  return all;
+}
+
+}  // namespace orrery::sweep
