@@ -32,12 +32,17 @@ if(ORRERY_FUZZ)
 endif()
 
 set(ORRERY_LIBRARIES ${PROJECT_SOURCE_DIR}/sim)
+set(ORRERY_CALIBRATION ${PROJECT_SOURCE_DIR}/calibrate)
 set(ORRERY_NOT_EXPORTED cli validate)
 
 function(orrery_component name)
   cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(orrery_${name} STATIC ${ARG_SOURCES})
   add_library(orrery::${name} ALIAS orrery_${name})
+  cmake_path(IS_PREFIX ORRERY_CALIBRATION ${CMAKE_CURRENT_SOURCE_DIR} of_calibration)
+  if(ORRERY_UNITY AND NOT of_calibration)
+    set_target_properties(orrery_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
   target_link_libraries(orrery_${name} PUBLIC ${ARG_PUBLIC}
     PRIVATE $<BUILD_INTERFACE:orrery_flags> ${ARG_PRIVATE})
   target_include_directories(orrery_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>

@@ -6,14 +6,13 @@
 
 #include "calibrate/command/sweep_summary.hpp"
 #include "sim/base/format.hpp"
+#include "sim/base/percent.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr double kPercent = 100.0;
 
 std::string rate_text(const FamilyRates& family, double rate) {
   return family.counts_flop ? format_flop_rate(flop_per_second(rate))

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/percent.hpp"
+
 namespace orrery::fit {
 
 namespace {
@@ -14,7 +16,6 @@ namespace {
 using nlohmann::ordered_json;
 using validate::Statistics;
 
-constexpr double kPercent = 100.0;
 constexpr std::size_t kWorstRows = 12;
 
 std::string statistics_header(std::string_view title) {

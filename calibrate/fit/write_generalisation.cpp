@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/fit/generalisation.hpp"
+#include "sim/base/percent.hpp"
 
 namespace orrery::fit {
 
@@ -12,8 +13,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using validate::Statistics;
-
-constexpr double kPercent = 100.0;
 
 std::string cell(const std::optional<Statistics>& score) {
   return score ? fmt::format("{:.1f} %", kPercent * score->mape) : "-";

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/validate/step_comparison.hpp"
+#include "sim/base/percent.hpp"
 
 namespace orrery::calibrate {
 
@@ -12,7 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kPercent = 100.0;
 constexpr std::string_view kStepLine = "{:<17}{:>9}{:>8}{:>8}{:>9}{:>9}{:>9}{:>8}{:>7}{:>8}{:>7}\n";
 
 std::string signed_percent(const std::optional<double>& value) {

@@ -88,7 +88,7 @@ std::string change_lines(const CheckedFile& file, const report::TextPage& painte
   return lines;
 }
 
-std::string lines_of(const CheckedFile& file, const report::TextPage& painter, bool quiet) {
+std::string verdict_lines(const CheckedFile& file, const report::TextPage& painter, bool quiet) {
   std::string lines;
   if (!file.evaluation) {
     return lines;
@@ -114,7 +114,7 @@ std::string to_text(const CheckReport& report, const CheckOptions& options) {
       text_style(colour_choice(options.colour), options.output.has_value()));
   std::string lines;
   for (const CheckedFile& file : report.files) {
-    lines += lines_of(file, painter, options.evaluation.quiet);
+    lines += verdict_lines(file, painter, options.evaluation.quiet);
   }
   for (const std::string& missing : report.missing) {
     lines += fmt::format("{} {}: in the baseline and not checked\n",

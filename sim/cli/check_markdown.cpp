@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/base/percent.hpp"
 #include "sim/report/text_page.hpp"
 
 namespace orrery::cli {
@@ -146,7 +147,6 @@ std::vector<Row> changes(const CheckReport& report, bool failed) {
       }
       std::string move = "-";
       if (change.before && change.after && *change.before != 0.0) {
-        constexpr double kPercent = 100.0;
         move = fmt::format("{:+.3g} %", kPercent * (*change.after / *change.before - 1.0));
       }
       rows.push_back(

@@ -8,6 +8,7 @@
 
 #include "sim/report/behaviour.hpp"
 #include "sim/report/json_report.hpp"
+#include "sim/report/json_text.hpp"
 #include "sim/report/text_page.hpp"
 
 namespace orrery::cli {
@@ -135,8 +136,7 @@ std::string to_json(const CheckReport& report) {
     out["baseline"] = {{"file", *report.baseline}, {"missing", report.missing}};
   }
   out["files"] = list;
-  constexpr int kIndent = 2;
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report::json_text(out);
 }
 
 namespace {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/report/json_text.hpp"
+
 namespace orrery::cli {
 
 namespace {
@@ -145,7 +147,7 @@ std::string to_json(const CommandInfo& command) {
   Json json = {{"schema", kSchema}};
   json.update(json_of(command));
   constexpr int kIndent = 1;
-  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report::json_text(json);
 }
 
 std::optional<CommandInfo> read_command(std::string_view json) {

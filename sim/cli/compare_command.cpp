@@ -13,12 +13,14 @@
 
 #include "sim/base/file.hpp"
 #include "sim/base/format.hpp"
+#include "sim/base/percent.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/compare_traces.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/compare_calibrations.hpp"
 #include "sim/report/difference.hpp"
+#include "sim/report/json_text.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/text_page.hpp"
 #include "sim/trace/event_reader.hpp"
@@ -28,8 +30,6 @@ namespace orrery::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr double kPercent = 100.0;
 
 struct CompareOptions {
   std::string first;
@@ -41,11 +41,6 @@ struct CompareOptions {
   std::optional<double> tolerance;  // percent
   bool json = false;
 };
-
-std::string dumped(const Json& json) {
-  constexpr int kIndent = 2;
-  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 Json head(const CompareOptions& options, std::string_view kind) {
   return {{"schema", "orrery-comparison/1"},
@@ -103,7 +98,7 @@ ExitCode compare_calibrations(const CompareOptions& options) {
     return ExitCode::invalid;
   }
   const evaluate::CalibrationComparison comparison = evaluate::compare(*first, *second);
-  deliver(options.json ? dumped(json_of(options, comparison))
+  deliver(options.json ? report::json_text(json_of(options, comparison))
                        : evaluate::comparison_text(comparison, options.first, options.second),
           options.output);
   const double most = 1.0 + options.tolerance.value_or(0.0) / kPercent;
@@ -222,7 +217,7 @@ std::string scenarios_text(const CompareOptions& options,
     out["metrics"] = json_of(metric_lines(a, b));
     out["step_ledger"] = json_of(ledger_lines(a, b));
     out["run_ledger"] = json_of(run_lines(a, b));
-    return dumped(out);
+    return report::json_text(out);
   }
   std::string text = fmt::format("A {}\nB {}\n", options.first, options.second);
   text += !files         ? "A saved answer does not hold its scenario\n"

@@ -12,17 +12,13 @@
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/evaluate/compare_measured.hpp"
+#include "sim/report/json_text.hpp"
 
 namespace orrery::cli {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string dumped(const Json& json) {
-  constexpr int kIndent = 2;
-  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 Json rows_json(const std::vector<evaluate::MeasuredRow>& rows) {
   Json out = Json::array();
@@ -105,7 +101,7 @@ std::string json_text(const TraceComparison& asked,
                     {"unknown_kernels", unknown_json(measured)},
                     {"ranks", ranks_json(measured)},
                     {"notes", std::move(notes)}};
-  return dumped(out);
+  return report::json_text(out);
 }
 
 }  // namespace
@@ -122,17 +118,17 @@ std::string measured_json(const std::vector<std::string>& files,
   for (std::size_t w = 0; w < trace::kWorks; ++w) {
     kernels.push_back({{"kind", trace::kWorkNames[w]}, {"measured_s", in_seconds(mean.work[w])}});
   }
-  return dumped({{"schema", "orrery-measured/1"},
-                 {"traces", files},
-                 {"measured_step_s", in_seconds(mean.step_time)},
-                 {"measured_median_s", in_seconds(mean.median)},
-                 {"measured_steps", mean.steps},
-                 {"step_ledger", std::move(ledger)},
-                 {"kernels", std::move(kernels)},
-                 {"communication", operations_json(mean)},
-                 {"unknown_kernels", unknown_json(measured)},
-                 {"ranks", ranks_json(measured)},
-                 {"notes", measured.notes}});
+  return report::json_text({{"schema", "orrery-measured/1"},
+                            {"traces", files},
+                            {"measured_step_s", in_seconds(mean.step_time)},
+                            {"measured_median_s", in_seconds(mean.median)},
+                            {"measured_steps", mean.steps},
+                            {"step_ledger", std::move(ledger)},
+                            {"kernels", std::move(kernels)},
+                            {"communication", operations_json(mean)},
+                            {"unknown_kernels", unknown_json(measured)},
+                            {"ranks", ranks_json(measured)},
+                            {"notes", measured.notes}});
 }
 
 void add_trace_options(CLI::App& command, TraceOptions& options) {

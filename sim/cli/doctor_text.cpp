@@ -8,6 +8,7 @@
 #include "sim/base/format.hpp"
 #include "sim/base/units.hpp"
 #include "sim/cli/doctor.hpp"
+#include "sim/report/json_text.hpp"
 #include "sim/report/text_page.hpp"
 
 namespace orrery::cli {
@@ -265,8 +266,7 @@ std::string to_json(const DoctorReport& report) {
       {"cpu_limit", report.cpu_limit ? Json(*report.cpu_limit) : Json(nullptr)},
       {"folders", folders},
       {"findings", findings}};
-  constexpr int kSpaces = 2;
-  return out.dump(kSpaces, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report::json_text(out);
 }
 
 }  // namespace orrery::cli

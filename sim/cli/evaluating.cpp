@@ -47,7 +47,7 @@ void fail(InputFile& file, ExitCode code) {
   message_block(to_string(file.diagnostics));
 }
 
-ExitCode code_of(ErrorKind kind) {
+ExitCode unreadable_code(ErrorKind kind) {
   return kind == ErrorKind::device ? ExitCode::device : ExitCode::io;
 }
 
@@ -55,7 +55,7 @@ void fail(InputFile& file, const Error& error) {
   if (error.kind() == ErrorKind::interrupted) {
     throw error;
   }
-  file.code = code_of(error.kind());
+  file.code = unreadable_code(error.kind());
   file.problem = error.what();
   message(error.what());
 }

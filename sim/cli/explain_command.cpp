@@ -11,6 +11,7 @@
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/shared_options.hpp"
+#include "sim/report/json_text.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/text_page.hpp"
 
@@ -53,8 +54,7 @@ std::string to_json(const report::MetricInfo& metric,
   if (value != nullptr) {
     out["value"] = value->value;
   }
-  constexpr int kIndent = 2;
-  return out.dump(kIndent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return report::json_text(out);
 }
 
 ExitCode explain_file(const ExplainOptions& options) {

@@ -128,7 +128,7 @@ ExitCode import_files(const ImportCommand& command) {
   return holds_together(command, result.scenario) ? ExitCode::ok : ExitCode::invalid;
 }
 
-constexpr std::string_view kFooter =
+constexpr std::string_view kImportFooter =
     R"(Reads config.json of Hugging Face models, arguments of Megatron-LM (scripts, commands,
 YAML), NeMo YAML, torchtitan TOML, commands and saved JSON, DeepSpeed JSON; the content decides.
 Several files are combined. What no file says is asked for, what a program does by default and
@@ -197,7 +197,7 @@ void add_import_command(CLI::App& app, Action& action) {
   add_output_option(*command, options->output);
   command->add_flag("--json", options->json, "Report as JSON, orrery-config-import/1");
   command->add_flag("-q,--quiet", options->quiet, "No report on stderr");
-  command->footer(std::string(kFooter));
+  command->footer(std::string(kImportFooter));
   command->callback([options, &action] { action = [options] { return import_files(*options); }; });
 }
 

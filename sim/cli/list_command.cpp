@@ -12,6 +12,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/catalog.hpp"
+#include "sim/report/json_text.hpp"
 
 namespace orrery::cli {
 
@@ -78,8 +79,7 @@ std::string to_json(const std::string& kind, const std::vector<evaluate::Catalog
   }
   const Json out = {
       {"schema", "orrery-list/1"}, {"kind", kind.empty() ? "lists" : kind}, {"entries", list}};
-  constexpr int kIndent = 2;
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report::json_text(out);
 }
 
 ExitCode list_names(const ListOptions& options) {

@@ -59,7 +59,7 @@ bool is_scenario_name(const std::string& name) {
 }
 
 // Of several -o FILE the scenario and the report, each once.
-std::optional<std::string> output_of(const PlanOptions& options, bool scenario) {
+std::optional<std::string> chosen_output(const PlanOptions& options, bool scenario) {
   std::optional<std::string> found;
   for (const std::string& name : options.outputs) {
     if (is_scenario_name(name) == scenario) {
@@ -193,31 +193,33 @@ void add_command_line(const PlanOptions& options, plan::PlanSpec& spec) {
   spec.any_stack |= options.any_stack;
 }
 
-enum class Form { text, csv, json };
+enum class PlanForm { text, csv, json };
 
-Form form_of(const PlanOptions& options) {
+PlanForm form_of(const PlanOptions& options) {
   if (options.json || options.csv) {
-    return options.json ? Form::json : Form::csv;
+    return options.json ? PlanForm::json : PlanForm::csv;
   }
   const std::string extension =
-      std::filesystem::path(output_of(options, false).value_or(std::string())).extension().string();
+      std::filesystem::path(chosen_output(options, false).value_or(std::string()))
+          .extension()
+          .string();
   if (extension == ".csv") {
-    return Form::csv;
+    return PlanForm::csv;
   }
-  return extension == ".json" ? Form::json : Form::text;
+  return extension == ".json" ? PlanForm::json : PlanForm::text;
 }
 
 std::string page_of(const PlanOptions& options, const plan::Plan& plan) {
   switch (form_of(options)) {
-    case Form::csv:
+    case PlanForm::csv:
       return plan::to_csv(plan);
-    case Form::json:
+    case PlanForm::json:
       return plan::to_json(plan);
-    case Form::text:
+    case PlanForm::text:
       break;
   }
   return plan::to_text(
-      plan, text_style(colour_choice(options.colour), output_of(options, false).has_value()));
+      plan, text_style(colour_choice(options.colour), chosen_output(options, false).has_value()));
 }
 
 // One line per stage: the search counts layouts, the rest plans.
@@ -260,7 +262,7 @@ void write_winner(const PlanOptions& options,
                   const std::string& text,
                   const plan::PlanQuestion& question,
                   const plan::Plan& plan) {
-  const auto path = output_of(options, true);
+  const auto path = chosen_output(options, true);
   if (!path) {
     return;
   }
@@ -282,7 +284,7 @@ ExitCode conclude(const PlanOptions& options,
                   const std::string& text,
                   const plan::PlanQuestion& question,
                   const plan::Plan& plan) {
-  deliver(page_of(options, plan), output_of(options, false));
+  deliver(page_of(options, plan), chosen_output(options, false));
   write_winner(options, text, question, plan);
   if (!plan.complete()) {
     throw Error(ErrorKind::interrupted,
@@ -333,8 +335,8 @@ void check_usage(const PlanOptions& options, const sweep::Crew& crew) {
   if (!options.pareto.empty() && options.pareto.size() != 2) {
     throw UsageError("plan: --pareto takes two figures, such as cost,finish_time");
   }
-  static_cast<void>(output_of(options, true));
-  static_cast<void>(output_of(options, false));
+  static_cast<void>(chosen_output(options, true));
+  static_cast<void>(chosen_output(options, false));
 }
 
 ExitCode run_plan_command(PlanOptions& options, sweep::Crew& crew) {

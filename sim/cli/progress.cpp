@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/format.hpp"
+#include "sim/base/percent.hpp"
 #include "sim/cli/output.hpp"
 
 namespace orrery::cli {
@@ -56,7 +57,6 @@ std::string progress_text(const std::string& label,
   const double share =
       all > 0 ? std::clamp(static_cast<double>(done) / static_cast<double>(all), 0.0, 1.0) : 0.0;
   const auto filled = static_cast<std::size_t>(share * static_cast<double>(kWidth));
-  constexpr double kPercent = 100.0;
   return fmt::format("{} [{}{}] {:3.0f}%  {} / {} {}{}",
                      label,
                      std::string(filled, '='),

@@ -139,18 +139,18 @@ std::optional<sweep::Sweep> make_sweep(const SweepOptions& options, Diagnostics&
   return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(sweep));
 }
 
-enum class Form { text, csv, json };
+enum class SweepForm { text, csv, json };
 
-Form form_of(const SweepOptions& options) {
+SweepForm form_of(const SweepOptions& options) {
   if (options.json || options.format == "json") {
-    return Form::json;
+    return SweepForm::json;
   }
   const std::string extension =
       std::filesystem::path(options.output.value_or(std::string())).extension().string();
   if (options.format == "csv" || (options.format.empty() && extension == ".csv")) {
-    return Form::csv;
+    return SweepForm::csv;
   }
-  return options.format.empty() && extension == ".json" ? Form::json : Form::text;
+  return options.format.empty() && extension == ".json" ? SweepForm::json : SweepForm::text;
 }
 
 report::TextStyle style_of(const SweepOptions& options) {
@@ -161,11 +161,11 @@ std::string page_of(const SweepOptions& options,
                     const sweep::Sweep& sweep,
                     const std::vector<sweep::PointResult>& results) {
   switch (form_of(options)) {
-    case Form::csv:
+    case SweepForm::csv:
       return sweep::to_csv(sweep, results);
-    case Form::json:
+    case SweepForm::json:
       return sweep::to_json(sweep, results);
-    case Form::text:
+    case SweepForm::text:
       break;
   }
   return sweep::to_text(sweep, results, style_of(options));
@@ -275,11 +275,11 @@ ExitCode lead(const SweepOptions& options,
 
 std::string page_of(const SweepOptions& options, const sweep::Answer& answer) {
   switch (form_of(options)) {
-    case Form::csv:
+    case SweepForm::csv:
       return sweep::to_csv(answer);
-    case Form::json:
+    case SweepForm::json:
       return sweep::to_json(answer);
-    case Form::text:
+    case SweepForm::text:
       break;
   }
   return sweep::to_text(answer, style_of(options));

@@ -6,6 +6,7 @@
 
 #include "sim/cost/measured_kernels.hpp"
 #include "sim/cost/memory_bound.hpp"
+#include "sim/cost/numbers.hpp"
 
 namespace orrery::cost {
 
@@ -20,14 +21,6 @@ constexpr double kForwardKernels = 1.0;
 constexpr double kBackwardKernels = 3.0;  // row sums, gradients, conversion of the accumulator
 constexpr double kDeterministicBackward = 1.25;
 constexpr double kShortestMeasured = 512.0;
-
-double as_double(std::int64_t value) {
-  return static_cast<double>(value);
-}
-
-bool is_narrow(model::Dtype dtype) {
-  return dtype != model::Dtype::bf16 && dtype != model::Dtype::fp16;
-}
 
 // Forward rates on an H100 (profile h100-sxm-80gb), by hardware::AttentionGeneration.
 constexpr std::array<double, 6> kGenerationRates = {190.0, 352.0, 405.0, 558.0, 669.0, 718.0};

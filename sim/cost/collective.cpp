@@ -8,6 +8,7 @@
 #include "sim/base/check.hpp"
 #include "sim/cost/link_rates.hpp"
 #include "sim/cost/measured_collectives.hpp"
+#include "sim/cost/numbers.hpp"
 
 namespace orrery::cost {
 
@@ -32,10 +33,6 @@ constexpr double kMeasuredGibibytes = 16.0;
 bool reduces_or_gathers(CollectiveKind kind) {
   return kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_gather ||
          kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::broadcast;
-}
-
-double as_double(std::int64_t value) {
-  return static_cast<double>(value);
 }
 
 // With one GPU of every node, or with all of them, a ring enters and leaves each node through one

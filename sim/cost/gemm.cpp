@@ -7,6 +7,7 @@
 #include "sim/base/check.hpp"
 #include "sim/cost/measured_kernels.hpp"
 #include "sim/cost/memory_bound.hpp"
+#include "sim/cost/numbers.hpp"
 
 namespace orrery::cost {
 
@@ -49,10 +50,6 @@ constexpr Substitutes substitutes(Dtype dtype) {
       break;
   }
   return {Dtype::tf32, Dtype::bf16, Dtype::fp16, Dtype::fp16};
-}
-
-double as_double(std::int64_t value) {
-  return static_cast<double>(value);
 }
 
 // What the memory adds to `compute`. The tiles of a group are few: one that loads or stores is not

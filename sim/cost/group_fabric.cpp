@@ -5,6 +5,7 @@
 #include "sim/cost/collective.hpp"
 #include "sim/cost/fair_share.hpp"
 #include "sim/cost/link_rates.hpp"
+#include "sim/cost/numbers.hpp"
 
 namespace orrery::cost {
 
@@ -13,10 +14,6 @@ namespace {
 constexpr double kMinChannelPairs = 1.0;
 constexpr std::int64_t kNvlsHeads = 8;
 constexpr std::int64_t kMostHashedFlows = 65'536;  // beyond, the fullest uplink has its mean
-
-double as_double(std::int64_t value) {
-  return static_cast<double>(value);
-}
 
 // Nodes of the group under one switch of the tier, when the group lies over all of its blocks.
 double nodes_in_block(const layout::GroupPlacement& group,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/cost/link_rates.hpp"
+#include "sim/cost/numbers.hpp"
 
 namespace orrery::cost {
 
@@ -11,10 +12,6 @@ namespace {
 constexpr Seconds kNodeBase = microseconds(8.0);
 constexpr Seconds kNetworkBase = microseconds(12.0);
 constexpr Seconds kRemoteNode = microseconds(5.0);
-
-double as_double(std::int64_t value) {
-  return static_cast<double>(value);
-}
 
 }  // namespace
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "sim/cost/numbers.hpp"
+
 namespace orrery::cost {
 
 namespace {
@@ -27,14 +29,6 @@ constexpr std::size_t kMostTables = 6;
 
 double doublings(double a, double b) {
   return std::abs(std::log2(a / b));
-}
-
-double as_double(std::int64_t value) {
-  return static_cast<double>(value);
-}
-
-bool is_narrow(model::Dtype dtype) {
-  return dtype == model::Dtype::fp8 || dtype == model::Dtype::fp4;
 }
 
 BytesPerSecond rate_per_gpu(BytesPerSecond nic_rate, std::int64_t nics, double gpus) {
@@ -129,18 +123,18 @@ double log_ratio(const CollectiveQuery& query, const CollectiveTable& table, Mod
   return std::log(hardware::table_time(table, size) / modelled);
 }
 
-struct Near {
+struct NearTable {
   const CollectiveTable* table = nullptr;
   double distance = 0.0;
 };
 
 struct Nearest {
-  std::array<Near, kMostTables> near{};  // ascending in distance
+  std::array<NearTable, kMostTables> near{};  // ascending in distance
   std::size_t count = 0;
   bool of_class = false;
 };
 
-void insert(Nearest& nearest, Near candidate) {
+void insert(Nearest& nearest, NearTable candidate) {
   std::size_t at = nearest.count;
   while (at > 0 && nearest.near[at - 1].distance > candidate.distance) {
     --at;
@@ -189,7 +183,7 @@ MeasuredRatio measured_ratio(const CollectiveQuery& query, ModelTime model) {
   double sum = 0.0;
   const double best = nearest.near[0].distance;
   for (std::size_t i = 0; i < nearest.count; ++i) {
-    const Near& near = nearest.near[i];
+    const NearTable& near = nearest.near[i];
     const double weight = 1.0 / (near.distance * near.distance);
     if (weight * best * best < kLeastShare) {
       break;

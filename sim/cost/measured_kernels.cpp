@@ -33,19 +33,19 @@ double distance(const KernelPlace& a, const KernelPlace& b, std::size_t axes) {
   return std::sqrt(sum);
 }
 
-struct Near {
+struct NearPoint {
   double distance = std::numeric_limits<double>::infinity();
   const KernelPoint* point = nullptr;
 };
 
 // Ascending in distance; points of equal distance in the order of the series.
-std::array<Near, kNeighbours> nearest(const KernelSeries& series,
-                                      const KernelPlace& place,
-                                      std::size_t axes) {
-  std::array<Near, kNeighbours> found;
+std::array<NearPoint, kNeighbours> nearest(const KernelSeries& series,
+                                           const KernelPlace& place,
+                                           std::size_t axes) {
+  std::array<NearPoint, kNeighbours> found;
   for (const KernelPoint& point : series.points) {
-    Near candidate{distance(point.place, place, axes), &point};
-    for (Near& slot : found) {
+    NearPoint candidate{distance(point.place, place, axes), &point};
+    for (NearPoint& slot : found) {
       if (candidate.distance < slot.distance) {
         std::swap(slot, candidate);
       }
@@ -63,15 +63,15 @@ bool is_outside(const KernelSeries& series, const KernelPlace& place, std::size_
   return false;
 }
 
-bool is_hit(const Near& near, const KernelCase& call) {
+bool is_hit(const NearPoint& near, const KernelCase& call) {
   return near.point != nullptr && near.distance < kSamePlace &&
          (kernels::is_memory_bound(call.operation) || near.point->call.extents == call.extents);
 }
 
-double neighbour_factor(const std::array<Near, kNeighbours>& near, double trust) {
+double neighbour_factor(const std::array<NearPoint, kNeighbours>& near, double trust) {
   double sum = 0.0;
   double weights = trust;
-  for (const Near& one : near) {
+  for (const NearPoint& one : near) {
     if (one.point == nullptr) {
       break;
     }
@@ -244,7 +244,7 @@ KernelPrediction predict_kernel(
     const KernelSeries& series, const KernelCase& call, Bytes moved, Seconds line, Seconds floor) {
   const std::size_t axes = hardware::place_axes(series.operation);
   const KernelPlace place = hardware::place_of(call, moved);
-  const std::array<Near, kNeighbours> near = nearest(series, place, axes);
+  const std::array<NearPoint, kNeighbours> near = nearest(series, place, axes);
   if (is_hit(near[0], call)) {
     return {near[0].point->time, Reach::exact, 0.0};
   }

@@ -11,7 +11,7 @@ namespace orrery::cost {
 namespace {
 
 constexpr Seconds kNodeLatency = microseconds(4.0);
-constexpr Seconds kNetworkBase = microseconds(8.4);
+constexpr Seconds kMessageBase = microseconds(8.4);
 constexpr double kMessageShare = 0.86 / kNicShare;  // of what collectives reach on a NIC
 constexpr std::int64_t kFewNodes = 4;
 constexpr double kNicsPerChannel = 2.0;
@@ -62,7 +62,7 @@ TransferTime transfer_time(Bytes bytes,
     if (!gpu.nvlink) {  // the message leaves over the GPU's own PCIe link
       time.bandwidth = std::min(time.bandwidth, pcie);
     }
-    time.latency = kCall + kNetworkBase + kNetworkHop + tier_latency(cluster.network, hop.tier) +
+    time.latency = kCall + kMessageBase + kNetworkHop + tier_latency(cluster.network, hop.tier) +
                    fabric_latency(cluster.network.fabric);
   }
   time.transfer = bytes / time.bandwidth;

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/base/percent.hpp"
 #include "sim/yaml/reader.hpp"
 
 namespace orrery::evaluate {
@@ -21,7 +22,6 @@ using report::MetricInfo;
 using report::Tolerance;
 using report::Tolerances;
 
-constexpr double kPercent = 100.0;
 constexpr std::array<yaml::Choice<bool>, 2> kDecisions = {{{"interval", false}, {"point", true}}};
 
 // A metric by the name of its JSON key, or by that of expectations.

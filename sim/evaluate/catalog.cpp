@@ -141,11 +141,6 @@ std::vector<CatalogEntry> metric_entries() {
   return entries;
 }
 
-bool is_file(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error) && !fs::is_directory(path, error);
-}
-
 // By the rules of the profile reader: a path beside the scenario or from here, or a known name.
 bool is_found(const std::string& name,
               const scenario::Scenario& scenario,

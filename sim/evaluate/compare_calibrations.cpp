@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/base/format.hpp"
+#include "sim/base/percent.hpp"
 #include "sim/base/quantile.hpp"
 #include "sim/yaml/document.hpp"
 
@@ -18,7 +19,6 @@ using hardware::CalibrationProfile;
 using hardware::CalibrationSample;
 
 constexpr std::size_t kCasesShown = 10;
-constexpr double kPercent = 100.0;
 
 std::string group_of(const CalibrationSample& sample) {
   std::string name(kernels::to_string(sample.call.operation));

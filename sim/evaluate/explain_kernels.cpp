@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/format.hpp"
+#include "sim/base/percent.hpp"
 #include "sim/cost/attention.hpp"
 #include "sim/cost/measured_kernels.hpp"
 #include "sim/cost/memory_bound.hpp"
@@ -21,7 +22,6 @@ namespace {
 
 constexpr std::size_t kKernelsShown = 24;
 constexpr std::size_t kReaches = 4;
-constexpr double kPercent = 100.0;
 
 struct KernelLine {
   cost::KernelPrediction prediction;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/format.hpp"
+#include "sim/base/percent.hpp"
 #include "sim/cost/attention.hpp"
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
@@ -23,7 +24,6 @@ using step::StepCategory;
 constexpr std::size_t kOperationsShown = 24;
 
 std::string percent(double share) {
-  constexpr double kPercent = 100.0;
   return fmt::format("{:.1f} %", share * kPercent);
 }
 

@@ -61,11 +61,6 @@ bool read_head(ShippedScenario& scenario) {
   return is_scenario;
 }
 
-bool is_file(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error) && !fs::is_directory(path, error);
-}
-
 // The names of the shipped scenarios, without a look into the files.
 std::set<std::string> shipped_names() {
   std::set<std::string> names;
@@ -110,6 +105,11 @@ std::vector<std::string> nearest_names(const std::string& word, std::set<std::st
 }
 
 }  // namespace
+
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error) && !fs::is_directory(path, error);
+}
 
 std::vector<ShippedScenario> shipped_scenarios() {
   std::map<std::string, ShippedScenario> found;

@@ -33,4 +33,7 @@ struct FoundScenario {
 // folder, "-" and other words that cannot be names are paths, to be read or refused by who reads.
 [[nodiscard]] FoundScenario find_scenario(const std::string& word);
 
+// Something that can be read lies there: a file, a pipe or a device, but no folder.
+[[nodiscard]] bool is_file(const std::filesystem::path& path);
+
 }  // namespace orrery::evaluate

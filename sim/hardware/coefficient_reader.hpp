@@ -23,6 +23,8 @@
 
 namespace orrery::hardware {
 
+inline constexpr yaml::Range<double> kShare = {0.0, 1.0, true};  // above 0, at most 1
+
 // What stands beside the value of a coefficient.
 struct CoefficientOrigin {
   Source source;
@@ -53,6 +55,15 @@ template <typename K>
   }
   return Coefficient<typename K::Type>(
       *value, std::move(origin->source), origin->residual, origin->range);
+}
+
+// A coefficient that may be left out.
+template <typename K>
+[[nodiscard]] std::optional<Coefficient<typename K::Type>> read_optional(
+    yaml::MappingReader& parent,
+    std::string_view key,
+    const yaml::Range<typename K::Type>& range = {}) {
+  return parent.has(key) ? read_coefficient<K>(parent, key, range) : std::nullopt;
 }
 
 }  // namespace orrery::hardware

@@ -16,8 +16,7 @@ using yaml::MappingReader;
 using yaml::Value;
 namespace kind = yaml::kind;
 
-constexpr std::array<Choice<bool>, 1> kFormats = {{{kCollectivesFormat, true}}};
-constexpr auto kArchitectures = architecture_choices();
+constexpr std::array<Choice<bool>, 1> kCollectiveFormats = {{{kCollectivesFormat, true}}};
 constexpr std::array<Choice<model::CollectiveKind>, 6> kOperations = {
     {{"all_reduce", model::CollectiveKind::all_reduce},
      {"all_gather", model::CollectiveKind::all_gather},
@@ -25,7 +24,7 @@ constexpr std::array<Choice<model::CollectiveKind>, 6> kOperations = {
      {"all_to_all", model::CollectiveKind::all_to_all},
      {"broadcast", model::CollectiveKind::broadcast},
      {"send_receive", model::CollectiveKind::send_receive}}};
-constexpr std::array<Choice<SourceKind>, 2> kSources = {
+constexpr std::array<Choice<SourceKind>, 2> kTableSources = {
     {{"published", SourceKind::published}, {"measured", SourceKind::measured}}};
 
 template <typename E, std::size_t N>
@@ -112,7 +111,7 @@ std::optional<CollectiveTable> read_table(MappingReader& reader, const FileHead&
   const auto ranks = reader.require<kind::Count>("ranks", at_least<std::int64_t>(2));
   const auto nodes = reader.require<kind::Count>("nodes", at_least(one));
   const auto domain = reader.require<kind::Count>("nvlink_domain", at_least(one));
-  const auto source = reader.require_choice("source", kSources);
+  const auto source = reader.require_choice("source", kTableSources);
   auto citation = reader.require_text("citation", "`nccl-tests issue 290`");
   table.narrow = reader.optional<kind::Boolean>("narrow").value_or(false);
   table.nvls = reader.optional<kind::Boolean>("nvls").value_or(false);
@@ -146,7 +145,7 @@ std::optional<CollectiveTable> read_table(MappingReader& reader, const FileHead&
 CollectiveTables read_tables(MappingReader& root) {
   CollectiveTables tables;
   FileHead head;
-  head.arch = root.require_choice("arch", kArchitectures).value_or(head.arch);
+  head.arch = root.require_choice("arch", architecture_choices()).value_or(head.arch);
   head.nvlink =
       root.optional<kind::Bandwidth>("nvlink", above(BytesPerSecond())).value_or(BytesPerSecond());
   const auto as_of = root.require<kind::Date>("as_of");
@@ -171,7 +170,7 @@ std::optional<CollectiveTables> read_collective_document(const Value& root,
   Diagnostics problems;
   MappingReader reader(root, problems);
   std::optional<CollectiveTables> tables;
-  if (reader.require_choice("format", kFormats)) {
+  if (reader.require_choice("format", kCollectiveFormats)) {
     tables = read_tables(reader);
   }
   for (const Diagnostic& problem : problems.all()) {

@@ -17,8 +17,7 @@ using yaml::Choice;
 using yaml::MappingReader;
 namespace kind = yaml::kind;
 
-constexpr std::array<Choice<bool>, 1> kFormats = {{{kGpuFormat, true}}};
-constexpr auto kArchitectures = architecture_choices();
+constexpr std::array<Choice<bool>, 1> kGpuFormats = {{{kGpuFormat, true}}};
 constexpr std::array<Choice<Dtype>, 6> kDtypes = {{{"fp32", Dtype::fp32},
                                                    {"tf32", Dtype::tf32},
                                                    {"bf16", Dtype::bf16},
@@ -26,16 +25,8 @@ constexpr std::array<Choice<Dtype>, 6> kDtypes = {{{"fp32", Dtype::fp32},
                                                    {"fp8", Dtype::fp8},
                                                    {"fp4", Dtype::fp4}}};
 
-const yaml::Range<double> kShare = {0.0, 1.0, true};  // above 0, at most 1
 const yaml::Range<BytesPerSecond> kPositiveBandwidth = above(BytesPerSecond{});
 const yaml::Range<FlopPerSecond> kPositiveRate = above(FlopPerSecond{});
-
-// A coefficient that may be left out.
-template <typename K>
-std::optional<Coefficient<typename K::Type>> read_optional(
-    MappingReader& reader, std::string_view key, const yaml::Range<typename K::Type>& range) {
-  return reader.has(key) ? read_coefficient<K>(reader, key, range) : std::nullopt;
-}
 
 std::optional<GemmRate> read_gemm_rate(MappingReader reader, Dtype dtype) {
   auto peak = read_coefficient<kind::FlopRate>(reader, "peak", kPositiveRate);
@@ -294,11 +285,11 @@ TopLevel read_top_level(MappingReader& root) {
   return top;
 }
 
-std::optional<GpuProfile> read_keys(MappingReader& reader) {
+std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
   std::optional<std::string> name = reader.require_text("name", "`h100-sxm-80gb`");
   std::optional<std::string> full_name =
       reader.require_text("full_name", "`NVIDIA H100 SXM5 80 GB`");
-  const std::optional<GpuArch> arch = reader.require_choice("arch", kArchitectures);
+  const std::optional<GpuArch> arch = reader.require_choice("arch", architecture_choices());
   const auto sm_count = reader.require<kind::Count>("sm_count", at_least<std::int64_t>(1));
   TopLevel top = read_top_level(reader);
   std::vector<GemmRate> gemm = read_gemm(reader);
@@ -335,7 +326,11 @@ std::optional<GpuProfile> read_gpu_document(const yaml::Value& root,
                                             const std::string& file,
                                             Diagnostics& diagnostics) {
   return read_profile(
-      root, file, kFormats, [](MappingReader& reader) { return read_keys(reader); }, diagnostics);
+      root,
+      file,
+      kGpuFormats,
+      [](MappingReader& reader) { return read_gpu_keys(reader); },
+      diagnostics);
 }
 
 }  // namespace orrery::hardware

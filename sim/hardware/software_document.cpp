@@ -14,7 +14,7 @@ using yaml::Choice;
 using yaml::MappingReader;
 namespace kind = yaml::kind;
 
-constexpr std::array<Choice<bool>, 1> kFormats = {{{kSoftwareFormat, true}}};
+constexpr std::array<Choice<bool>, 1> kSoftwareFormats = {{{kSoftwareFormat, true}}};
 constexpr std::array<Choice<AttentionImplementation>, 2> kAttention = {
     {{"fused", AttentionImplementation::fused}, {"unfused", AttentionImplementation::unfused}}};
 constexpr std::array<Choice<GradientReduction>, 2> kReduction = {
@@ -41,7 +41,6 @@ constexpr std::array<Choice<ExpertExchange>, 2> kExchange = {
 
 // Against a sustained rate: a stack may run a little above it, never twice as fast.
 const yaml::Range<double> kRelative = {0.0, 1.6, true};
-const yaml::Range<double> kShare = {0.0, 1.0, true};         // above 0, at most 1
 const yaml::Range<double> kShareOrNone = {0.0, 1.0, false};  // 0 to 1
 
 using Number = std::optional<Coefficient<double>>;
@@ -133,12 +132,6 @@ struct OptionalRates {
   Number softmax_fallback;
   Number cross_rail;
 };
-
-template <typename K>
-std::optional<Coefficient<typename K::Type>> read_optional(
-    MappingReader& root, std::string_view key, const yaml::Range<typename K::Type>& range = {}) {
-  return root.has(key) ? read_coefficient<K>(root, key, range) : std::nullopt;
-}
 
 OptionalRates read_optional_rates(MappingReader& root) {
   OptionalRates rates;
@@ -304,7 +297,7 @@ SoftwareProfile make_profile(Rates rates) {
                          .fragmentation = std::move(*rates.fragmentation)};
 }
 
-std::optional<SoftwareProfile> read_keys(MappingReader& reader) {
+std::optional<SoftwareProfile> read_software_keys(MappingReader& reader) {
   std::optional<std::string> name = reader.require_text("name", "`megatron-core`");
   std::optional<std::string> version = reader.require_text("version");
   const auto attention = reader.require_choice("attention", kAttention);
@@ -360,7 +353,11 @@ std::optional<SoftwareProfile> read_software_document(const yaml::Value& root,
                                                       const std::string& file,
                                                       Diagnostics& diagnostics) {
   return read_profile(
-      root, file, kFormats, [](MappingReader& reader) { return read_keys(reader); }, diagnostics);
+      root,
+      file,
+      kSoftwareFormats,
+      [](MappingReader& reader) { return read_software_keys(reader); },
+      diagnostics);
 }
 
 }  // namespace orrery::hardware

@@ -41,7 +41,7 @@ void read_batch(Import& import) {
                    derived_from(item, fmt::format("{} / ({} x {})", *train, *micro, *steps))};
 }
 
-void read_sharding(Import& import) {
+void read_zero_stage(Import& import) {
   SourceKeys& keys = import.keys;
   const auto stage = keys.count("zero_optimization.stage");
   const SourceItem* item = keys.find("zero_optimization.stage");
@@ -133,7 +133,7 @@ void read_offload(Import& import) {
 }
 
 // Bytes per parameter of the optimizers that are not Adam with fp32 states.
-void read_optimizer(Import& import) {
+void read_deepspeed_optimizer(Import& import) {
   const auto type = import.keys.text("optimizer.type");
   if (!type) {
     return;
@@ -160,10 +160,10 @@ void read_optimizer(Import& import) {
 void read_deepspeed(Import& import) {
   SourceKeys& keys = import.keys;
   read_batch(import);
-  read_sharding(import);
+  read_zero_stage(import);
   read_precision(import);
   read_offload(import);
-  read_optimizer(import);
+  read_deepspeed_optimizer(import);
   const auto stages = keys.count("pipeline.stages");
   if (stages) {
     copy_count(import, "pipeline.stages", "layout.pipeline");

@@ -15,7 +15,7 @@ namespace {
 
 using yaml::Value;
 
-constexpr int kMostDepth = 16;
+constexpr int kMostReferences = 16;
 constexpr std::size_t kMostSteps = 100'000;
 
 using Chain = std::vector<const Value*>;  // the mappings around a value, the nearest last
@@ -63,7 +63,7 @@ class References {
   // The value of a text that is one reference as a whole.
   std::optional<std::string> value(std::string_view text, const Chain& chain, int depth) {
     text = trimmed(text);
-    if (++steps_ > kMostSteps || depth > kMostDepth) {
+    if (++steps_ > kMostSteps || depth > kMostReferences) {
       return std::nullopt;
     }
     if (!text.starts_with("${")) {

@@ -8,10 +8,10 @@ namespace orrery::import_config {
 
 namespace {
 
-constexpr std::size_t kMost = 20'000;
-constexpr int kMostDepth = 32;
+constexpr std::size_t kMostLayers = 20'000;
+constexpr int kMostNesting = 32;
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
+std::optional<std::int64_t> layer_count(std::string_view text) {
   std::int64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
@@ -59,7 +59,7 @@ class Lists {
     while (sound_ && take('+')) {
       const std::vector<bool> right = product(depth);
       left.insert(left.end(), right.begin(), right.end());
-      sound_ = sound_ && left.size() <= kMost;
+      sound_ = sound_ && left.size() <= kMostLayers;
     }
     return left;
   }
@@ -68,7 +68,7 @@ class Lists {
     std::vector<bool> left = list(depth);
     while (sound_ && take('*')) {
       const auto times = static_cast<std::size_t>(number());
-      sound_ = sound_ && times <= kMost && left.size() * times <= kMost;
+      sound_ = sound_ && times <= kMostLayers && left.size() * times <= kMostLayers;
       std::vector<bool> repeated;
       for (std::size_t i = 0; sound_ && i < times; ++i) {
         repeated.insert(repeated.end(), left.begin(), left.end());
@@ -80,7 +80,7 @@ class Lists {
 
   std::vector<bool> list(int depth) {
     std::vector<bool> items;
-    if (depth > kMostDepth) {
+    if (depth > kMostNesting) {
       sound_ = false;
     } else if (take('(')) {
       items = sum(depth + 1);
@@ -88,7 +88,7 @@ class Lists {
     } else if (take('[')) {
       while (sound_ && !take(']')) {
         const std::int64_t item = number();
-        sound_ = sound_ && item <= 1 && items.size() < kMost;
+        sound_ = sound_ && item <= 1 && items.size() < kMostLayers;
         items.push_back(item == 1);
         static_cast<void>(take(','));
       }
@@ -112,8 +112,8 @@ std::optional<std::pair<std::size_t, std::size_t>> times_at(std::string_view tex
   while (end < text.size() && text[end] >= '0' && text[end] <= '9') {
     ++end;
   }
-  const auto value = whole_number(text.substr(at + 1, end - at - 1));
-  if (!value || *value > static_cast<std::int64_t>(kMost)) {
+  const auto value = layer_count(text.substr(at + 1, end - at - 1));
+  if (!value || *value > static_cast<std::int64_t>(kMostLayers)) {
     return std::nullopt;
   }
   return std::pair{static_cast<std::size_t>(*value), end};
@@ -138,7 +138,7 @@ std::optional<std::string> unroll(std::string_view text, bool groups) {
     }
     const auto times = !groups || text[i] == '(' ? times_at(text, end) : std::nullopt;
     const std::size_t count = times ? times->first : 1;
-    if (result.size() + unit.size() * count > kMost) {
+    if (result.size() + unit.size() * count > kMostLayers) {
       return std::nullopt;
     }
     for (std::size_t n = 0; n < count; ++n) {
@@ -152,8 +152,8 @@ std::optional<std::string> unroll(std::string_view text, bool groups) {
 }  // namespace
 
 std::optional<std::vector<bool>> parse_expert_pattern(std::string_view text, std::int64_t layers) {
-  if (const auto every = whole_number(text)) {
-    if (*every < 1 || layers < 0 || layers > static_cast<std::int64_t>(kMost)) {
+  if (const auto every = layer_count(text)) {
+    if (*every < 1 || layers < 0 || layers > static_cast<std::int64_t>(kMostLayers)) {
       return std::nullopt;
     }
     std::vector<bool> pattern;

@@ -12,8 +12,6 @@ constexpr std::string_view kSandwich =
 constexpr std::string_view kGemma4 =
     "four norms a layer, wider heads in global layers and the dense MLP beside the experts are "
     "not expressed: parameters come out lower";
-constexpr std::string_view kHeadNorm =
-    "norms of queries and keys are neither counted nor costed (2 x head_dim parameters a layer)";
 constexpr std::string_view kSinks = "attention sinks (a number per head) are not counted";
 
 constexpr std::array<ModelClass, 34> kFamilies = {{

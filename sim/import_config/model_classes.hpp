@@ -11,6 +11,9 @@
 
 namespace orrery::import_config {
 
+inline constexpr std::string_view kHeadNorm =
+    "norms of queries and keys are neither counted nor costed (2 x head_dim parameters a layer)";
+
 struct ModelClass {
   std::string_view type;
   std::string_view activation = "swiglu";  // when no key names one

@@ -43,7 +43,7 @@ void read_trainer(Import& import) {
             "evaluation takes time: state evaluation: {every, duration}");
 }
 
-void read_sharding(Import& import) {
+void read_nemo_sharding(Import& import) {
   SourceKeys& keys = import.keys;
   if (keys.flag("model.fsdp").value_or(false)) {
     const auto strategy = keys.text("model.fsdp_sharding_strategy").value_or("full");
@@ -79,7 +79,7 @@ void read_nemo(Import& import) {
     }
   }
   read_trainer(import);
-  read_sharding(import);
+  read_nemo_sharding(import);
   const auto every =
       import.keys.count("exp_manager.checkpoint_callback_params.every_n_train_steps");
   if (every && *every > 0) {

@@ -8,14 +8,14 @@ namespace orrery::import_config {
 
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 50U;
+constexpr std::int64_t kMostProduct = std::int64_t{1} << 50U;
 constexpr std::int64_t kUsualGpusPerNode = 8;
 
 // The product of positive counts; nothing when it is far beyond any job.
 std::optional<std::int64_t> times(std::initializer_list<std::int64_t> factors) {
   std::int64_t product = 1;
   for (const std::int64_t factor : factors) {
-    if (factor <= 0 || product > kMost / factor) {
+    if (factor <= 0 || product > kMostProduct / factor) {
       return std::nullopt;
     }
     product *= factor;
@@ -54,7 +54,7 @@ class Settling {
     const auto multiple = pending_.vocab_divisor
                               ? times({pending_.vocab_divisor->value, degree("tensor")})
                               : std::nullopt;
-    if (!multiple || vocab.value <= 0 || vocab.value > kMost) {
+    if (!multiple || vocab.value <= 0 || vocab.value > kMostProduct) {
       draft_.set("model.vocab_size", vocab.value, vocab.origin);
       return;
     }

@@ -10,7 +10,7 @@ namespace orrery::import_config {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
-constexpr int kMostDepth = 32;  // of defaults inside defaults
+constexpr int kMostFallbacks = 32;  // of defaults inside defaults
 
 bool is_name_start(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -125,7 +125,7 @@ class Arithmetic {
   }
 
   std::int64_t factor(int depth) {
-    if (depth > kMostDepth) {
+    if (depth > kMostFallbacks) {
       sound_ = false;
       return 0;
     }
@@ -388,7 +388,7 @@ std::size_t ShellVariables::expand_dollar(std::string_view token,
     const std::size_t length = closing(token, at + 1, '(', ')') - at;
     const bool sum = rest.starts_with("$((") && length > 5;
     const auto value =
-        sum && depth_ < kMostDepth ? arithmetic(rest.substr(3, length - 5)) : std::nullopt;
+        sum && depth_ < kMostFallbacks ? arithmetic(rest.substr(3, length - 5)) : std::nullopt;
     put(value ? std::string_view(*value) : rest.substr(0, length), output);
     return length;
   }
@@ -403,7 +403,7 @@ std::size_t ShellVariables::expand_dollar(std::string_view token,
     const Variable value = *variable;  // a default inside may assign
     const std::size_t quotes = quoted ? 2 : 0;
     put_value(value, quoted, written.size() + quotes == token.size(), output);
-  } else if (reference.has_fallback && depth_ < kMostDepth) {
+  } else if (reference.has_fallback && depth_ < kMostFallbacks) {
     ++depth_;
     const std::string value = expand_whole(reference.fallback);
     --depth_;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "sim/base/text.hpp"
+#include "sim/import_config/model_classes.hpp"
 
 namespace orrery::import_config {
 
@@ -14,8 +15,6 @@ using model::MlaSpec;
 using model::ModelSpec;
 using model::MoeSpec;
 
-constexpr std::string_view kHeadNorm =
-    "norms of queries and keys are neither counted nor costed (2 x head_dim parameters a layer)";
 constexpr std::string_view kChunked =
     "attention within chunks is costed over the whole sequence; layers with and without experts "
     "alternate where the model says so, and stand in front here";

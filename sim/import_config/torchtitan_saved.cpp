@@ -286,7 +286,7 @@ class SavedModel {
   bool dense_behind_ = false;
 };
 
-void read_optimizer(Import& import) {
+void read_torchtitan_optimizer(Import& import) {
   const SourceItem* groups = import.keys.take("optimizer.param_groups");
   if (groups == nullptr) {
     return;
@@ -330,7 +330,7 @@ void read_saved_recompute(Import& import) {
 }
 
 void read_saved_remarks(Import& import) {
-  read_optimizer(import);
+  read_torchtitan_optimizer(import);
   // False is what a reader of the scenario expects; true is reported as unknown.
   const std::string_view symmetric = "parallelism.enable_fsdp_symm_mem";
   const SourceItem* item = import.keys.find(symmetric);

@@ -2,12 +2,11 @@
 // passed round a ring, or all heads exchanged for all tokens.
 
 #include "sim/model/layer_blocks.hpp"
+#include "sim/model/widths.hpp"
 
 namespace orrery::model {
 
 namespace {
-
-constexpr double kFp32Bytes = 4.0;
 
 // Keys and values of the whole sequence: each rank contributes its slice.
 CollectiveShape key_value_collective(const LayerContext& context,

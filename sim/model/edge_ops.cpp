@@ -7,12 +7,12 @@
 // more with the sums), then read again for the gradient, which is written in 16 bits.
 
 #include "sim/model/layer_blocks.hpp"
+#include "sim/model/widths.hpp"
 
 namespace orrery::model {
 
 namespace {
 
-constexpr double kFp32Bytes = 4.0;
 constexpr double kTokenIdBytes = 8.0;
 constexpr int kLossKernels = 4;
 

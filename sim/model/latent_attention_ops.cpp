@@ -48,7 +48,7 @@ LinearLayer key_value_up(const LayerContext& context) {
           .inputs = mla.kv_lora_rank};
 }
 
-LinearLayer output_linear(const LayerContext& context) {
+LinearLayer latent_output_linear(const LayerContext& context) {
   const ShardDims& dims = context.dims;
   return {.name = "attention_output",
           .tokens = dims.tokens,
@@ -110,7 +110,7 @@ void latent_attention_forward(Pass& pass, const LayerContext& context) {
   latent_up_forward(pass, context);
   context_exchange_forward(pass, context);
   keep_attention_output(pass, context);
-  add_linear_forward(pass, output_linear(context), precision);
+  add_linear_forward(pass, latent_output_linear(context), precision);
   end_tensor_forward(pass, dims, dims.hidden, context.activation());
   add_residual_forward(pass, dims, context.options.dropout);
 }
@@ -121,7 +121,7 @@ void latent_attention_backward(LayerPasses& passes, const LayerContext& context)
   Pass& input = passes.backward_input;
   add_residual_backward(input, dims, context.options.dropout);
   end_tensor_backward(input, dims, dims.hidden, context.gathered());
-  add_linear_backward(passes, output_linear(context), precision);
+  add_linear_backward(passes, latent_output_linear(context), precision);
   restore_attention_output(input, context);
   context_exchange_backward(input, context);
   add_rotary(input, "rotary_backward", "key_concat_backward", context);

@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "sim/model/shard_dims.hpp"
+#include "sim/model/widths.hpp"
 
 namespace orrery::model {
 
 namespace {
-
-constexpr double kFp32Bytes = 4.0;
 
 struct Activations {
   const ModelSpec& model;

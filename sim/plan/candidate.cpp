@@ -29,10 +29,6 @@ std::string_view name_of(OffloadTarget target) {
 }
 
 // Ranks over which states could be sharded.
-std::int64_t whole_group(const Candidate& candidate) {
-  return std::int64_t{candidate.data} * candidate.context;
-}
-
 bool keeps_stages(const Candidate& candidate, const Scenario& base) {
   return candidate.pipeline == base.layout.pipeline &&
          candidate.virtual_stages == base.layout.virtual_stages &&

@@ -47,6 +47,11 @@ struct Candidate {
   friend bool operator==(const Candidate& a, const Candidate& b) = default;
 };
 
+// Ranks that hold the same parameters: data x context.
+[[nodiscard]] constexpr std::int64_t whole_group(const Candidate& candidate) {
+  return std::int64_t{candidate.data} * candidate.context;
+}
+
 // Makes the scenario that of the candidate. `scenario` is the workbench's base, or that of another
 // candidate of the same search.
 void apply(const Candidate& candidate, const Workbench& bench, scenario::Scenario& scenario);

@@ -26,10 +26,6 @@ bool runs_in_many_chunks(ScheduleKind kind) {
          kind == ScheduleKind::looped_bfs;
 }
 
-std::int64_t whole_group(const Candidate& candidate) {
-  return std::int64_t{candidate.data} * candidate.context;
-}
-
 // Divisors of the group but 1 and itself, ascending: each below the root has one above it.
 void add_parts(std::int64_t whole, AxisValues& parts) {
   parts.clear();

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "sim/base/format.hpp"
+#include "sim/base/percent.hpp"
 
 namespace orrery::report {
 
 namespace {
 
 constexpr double kRounding = 1e-9;  // base units
-constexpr double kPercent = 100.0;
 
 const MetricInfo* metric_of(std::string_view key) {
   for (const MetricInfo& metric : metric_registry()) {
@@ -67,8 +67,8 @@ MetricChange compare(const BaselineMetric& before,
   return change;
 }
 
-const BaselineMetric* find_metric(const std::vector<BaselineMetric>& metrics,
-                                  std::string_view key) {
+const BaselineMetric* find_baseline_metric(const std::vector<BaselineMetric>& metrics,
+                                           std::string_view key) {
   const auto found = std::find_if(
       metrics.begin(), metrics.end(), [key](const auto& metric) { return metric.key == key; });
   return found == metrics.end() ? nullptr : &*found;
@@ -136,7 +136,7 @@ ScenarioChange compare_with(const Baseline& baseline, const BaselineScenario& no
   change.edited = before->sha256 != now.sha256;
   change.fits_changed = before->fits != now.fits;
   for (const BaselineMetric& metric : before->metrics) {
-    const BaselineMetric* after = find_metric(now.metrics, metric.key);
+    const BaselineMetric* after = find_baseline_metric(now.metrics, metric.key);
     const bool varies = metric.ci95.has_value() || (after != nullptr && after->ci95.has_value());
     const Tolerance tolerance = tolerance_of(baseline, *before, metric.key, varies);
     if (after != nullptr) {
@@ -149,7 +149,7 @@ ScenarioChange compare_with(const Baseline& baseline, const BaselineScenario& no
     }
   }
   for (const BaselineMetric& metric : now.metrics) {
-    if (find_metric(before->metrics, metric.key) == nullptr) {
+    if (find_baseline_metric(before->metrics, metric.key) == nullptr) {
       change.metrics.push_back(
           {.key = metric.key, .kind = ChangeKind::added, .after = metric.value, .tolerance = {}});
     }

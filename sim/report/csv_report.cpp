@@ -6,14 +6,11 @@
 
 #include "sim/report/escape.hpp"
 #include "sim/report/ledger_rows.hpp"
+#include "sim/report/printed_quantiles.hpp"
 
 namespace orrery::report {
 
 namespace {
-
-constexpr double kLowQuantile = 0.1;
-constexpr double kMedian = 0.5;
-constexpr double kHighQuantile = 0.9;
 
 std::string cell(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : std::string();

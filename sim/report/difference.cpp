@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/base/format.hpp"
+#include "sim/base/percent.hpp"
 #include "sim/report/ledger_rows.hpp"
 
 namespace orrery::report {
@@ -146,7 +147,6 @@ std::string format_change(Dimension dimension, double change) {
   const double size = std::abs(change);
   switch (dimension) {
     case Dimension::fraction: {
-      constexpr double kPercent = 100.0;
       constexpr double kShown = 0.005;  // points: less would read 0.00
       const double points = size * kPercent;
       return points < kShown ? "less than 0.01 points"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/percent.hpp"
 #include "sim/report/expect.hpp"
 
 namespace orrery::report {
@@ -182,7 +183,6 @@ std::string operand_text(const Operand& operand) {
     case OperandKind::plain:
       return std::string(metric.name);
     case OperandKind::quantile: {
-      constexpr double kPercent = 100.0;
       return fmt::format("p{:.0f}({})", operand.quantile * kPercent, metric.name);
     }
     case OperandKind::mean:

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <utility>
 
+#include "sim/base/percent.hpp"
 #include "sim/report/expect.hpp"
 #include "sim/yaml/scalar.hpp"
 
@@ -269,7 +270,6 @@ class Parser {
     if (!digits || word[1] == '0') {
       return std::nullopt;
     }
-    constexpr double kPercent = 100.0;
     double value = 0.0;
     for (const char c : word.substr(1)) {
       value = value * 10.0 + static_cast<double>(c - '0');

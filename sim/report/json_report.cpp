@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/report/ledger_rows.hpp"
+#include "sim/report/printed_quantiles.hpp"
 #include "sim/report/trust.hpp"
 
 namespace orrery::report {
@@ -11,10 +12,6 @@ namespace orrery::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr double kLowQuantile = 0.1;
-constexpr double kMedian = 0.5;
-constexpr double kHighQuantile = 0.9;
 
 // JSON has no infinity: a number that does not exist is null.
 Json number(double value) {

@@ -14,10 +14,10 @@ namespace orrery::report {
 
 namespace {
 
-using Json = nlohmann::json;
+using SavedJson = nlohmann::json;
 
-const Json& member(const Json& json, const char* key) {
-  static const Json kNothing;
+const SavedJson& member(const SavedJson& json, const char* key) {
+  static const SavedJson kNothing;
   if (!json.is_object()) {
     return kNothing;
   }
@@ -25,27 +25,27 @@ const Json& member(const Json& json, const char* key) {
   return found == json.end() ? kNothing : *found;
 }
 
-std::string text_of(const Json& json, const char* key) {
-  const Json& value = member(json, key);
+std::string text_of(const SavedJson& json, const char* key) {
+  const SavedJson& value = member(json, key);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
 // Null stands for a number that does not exist.
-std::optional<double> number_of(const Json& json, const char* key) {
-  const Json& value = member(json, key);
+std::optional<double> number_of(const SavedJson& json, const char* key) {
+  const SavedJson& value = member(json, key);
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
-std::optional<Dollars> dollars_of(const Json& json, const char* key) {
+std::optional<Dollars> dollars_of(const SavedJson& json, const char* key) {
   const auto value = number_of(json, key);
   return value ? std::optional(dollars(*value)) : std::nullopt;
 }
 
-std::vector<SavedMetric> metrics_of(const Json& json) {
+std::vector<SavedMetric> metrics_of(const SavedJson& json) {
   std::vector<SavedMetric> metrics;
   for (const MetricInfo& info : metric_registry()) {
     const std::string key(info.json_key);
-    const Json& metric = member(json, key.c_str());
+    const SavedJson& metric = member(json, key.c_str());
     if (metric.is_object()) {
       metrics.push_back(
           {info.id,
@@ -59,10 +59,10 @@ std::vector<SavedMetric> metrics_of(const Json& json) {
 }
 
 template <typename Category, std::size_t N>
-std::vector<SavedLedgerRow> ledger_of(const Json& json,
+std::vector<SavedLedgerRow> ledger_of(const SavedJson& json,
                                       const std::array<std::string_view, N>& names) {
   std::vector<SavedLedgerRow> rows;
-  for (const Json& line : json.is_array() ? json : Json::array()) {
+  for (const SavedJson& line : json.is_array() ? json : SavedJson::array()) {
     const std::string category = text_of(line, "category");
     const auto* const found = std::find(names.begin(), names.end(), category);
     if (found == names.end()) {
@@ -81,14 +81,14 @@ std::vector<SavedLedgerRow> ledger_of(const Json& json,
   return rows;
 }
 
-std::vector<SavedStage> memory_of(const Json& json) {
+std::vector<SavedStage> memory_of(const SavedJson& json) {
   constexpr std::string_view kUnit = "_bytes";
   std::vector<SavedStage> stages;
-  for (const Json& line : json.is_array() ? json : Json::array()) {
+  for (const SavedJson& line : json.is_array() ? json : SavedJson::array()) {
     SavedStage stage{bytes(number_of(line, "peak_bytes").value_or(0.0)),
                      bytes(number_of(line, "limit_bytes").value_or(0.0)),
                      {}};
-    const Json& terms = member(line, "terms");
+    const SavedJson& terms = member(line, "terms");
     if (terms.is_object()) {
       for (const auto& [key, value] : terms.items()) {
         if (key.ends_with(kUnit) && value.is_number()) {
@@ -102,18 +102,18 @@ std::vector<SavedStage> memory_of(const Json& json) {
   return stages;
 }
 
-SavedEvaluation evaluation_of(const Json& json) {
+SavedEvaluation evaluation_of(const SavedJson& json) {
   SavedEvaluation saved;
-  const Json& scenario = member(json, "scenario");
+  const SavedJson& scenario = member(json, "scenario");
   saved.name = text_of(scenario, "name");
   saved.file = text_of(scenario, "file");
   saved.feasible = !member(json, "feasible").is_boolean() || member(json, "feasible").get<bool>();
-  const Json empty = Json::array();
-  const auto list = [&json, &empty](const char* key) -> const Json& {
-    const Json& value = member(json, key);
+  const SavedJson empty = SavedJson::array();
+  const auto list = [&json, &empty](const char* key) -> const SavedJson& {
+    const SavedJson& value = member(json, key);
     return value.is_array() ? value : empty;
   };
-  for (const Json& reason : list("reasons")) {
+  for (const SavedJson& reason : list("reasons")) {
     if (reason.is_string()) {
       saved.reasons.push_back(reason.get<std::string>());
     }
@@ -122,16 +122,16 @@ SavedEvaluation evaluation_of(const Json& json) {
   saved.step_ledger = ledger_of<step::StepCategory>(list("step_ledger"), step::kStepCategoryNames);
   saved.run_ledger = ledger_of<run::RunCategory>(list("run_ledger"), run::kRunCategoryNames);
   saved.memory = memory_of(list("memory"));
-  for (const Json& lever : list("levers")) {
+  for (const SavedJson& lever : list("levers")) {
     saved.levers.push_back({text_of(lever, "change"),
                             seconds(number_of(lever, "delta_s").value_or(0.0)),
                             dollars_of(lever, "delta_usd")});
   }
-  for (const Json& one : list("expectations")) {
+  for (const SavedJson& one : list("expectations")) {
     saved.expectations.push_back(
         {text_of(one, "text"), text_of(one, "verdict"), text_of(one, "detail")});
   }
-  for (const Json& one : list("diagnostics")) {
+  for (const SavedJson& one : list("diagnostics")) {
     saved.messages.push_back({text_of(one, "severity"),
                               static_cast<int>(number_of(one, "line").value_or(0.0)),
                               text_of(one, "key"),
@@ -150,13 +150,13 @@ const SavedMetric* SavedEvaluation::find(MetricId id) const {
 
 SavedReading read_saved_evaluations(std::string_view text) {
   SavedReading reading;
-  const Json json = Json::parse(text, nullptr, false);
+  const SavedJson json = SavedJson::parse(text, nullptr, false);
   if (json.is_discarded()) {
     reading.problem = "not valid JSON, or cut off";
     return reading;
   }
-  const Json all = json.is_array() ? json : Json::array({json});
-  for (const Json& one : all) {
+  const SavedJson all = json.is_array() ? json : SavedJson::array({json});
+  for (const SavedJson& one : all) {
     const std::string schema = text_of(one, "schema");
     if (schema != kEvaluationSchema) {
       reading.problem =

@@ -19,7 +19,7 @@ using schedule::Stream;
 using schedule::TaskKind;
 using step::Slice;
 
-constexpr std::int64_t kLanesPerStream = 100;
+constexpr std::int64_t kLanesPerRow = 100;
 
 std::string lane_name(Stream stream, std::size_t lane) {
   const std::string_view name = stream_name(stream);
@@ -110,7 +110,7 @@ std::vector<std::optional<SliceId>> add_slices(const std::vector<Slice>& slices,
       const auto stream = static_cast<std::int64_t>(task.stream);
       threads.push_back(builder.thread(devices[static_cast<std::size_t>(task.device)],
                                        lane_name(task.stream, lane),
-                                       stream * kLanesPerStream + static_cast<std::int64_t>(lane)));
+                                       stream * kLanesPerRow + static_cast<std::int64_t>(lane)));
     }
     ids[i] =
         builder.slice({threads[lane], slice.start, slice.end, task_name(task), category_of(task)});

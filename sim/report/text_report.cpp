@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/base/format.hpp"
+#include "sim/base/percent.hpp"
 #include "sim/report/text_sections.hpp"
 #include "sim/report/trust.hpp"
 
@@ -156,7 +157,6 @@ void add_warnings(TextPage& page, const Evaluation& evaluation) {
 std::string share_text(double share) {
   constexpr double kSmallest = 0.0001;
   constexpr double kTenth = 0.1;
-  constexpr double kPercent = 100.0;
   if (share > 0.0 && share < kSmallest) {
     return "<0.01%";
   }

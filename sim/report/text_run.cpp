@@ -5,6 +5,7 @@
 
 #include "sim/base/format.hpp"
 #include "sim/report/ledger_rows.hpp"
+#include "sim/report/printed_quantiles.hpp"
 #include "sim/report/text_sections.hpp"
 
 namespace orrery::report {
@@ -21,9 +22,6 @@ constexpr std::size_t kHoursWidth = 16;
 constexpr std::size_t kDollarsWidth = 9;
 constexpr std::size_t kBarWidth = 24;
 constexpr std::size_t kMostRows = 7;
-constexpr double kLowQuantile = 0.1;
-constexpr double kMedian = 0.5;
-constexpr double kHighQuantile = 0.9;
 
 struct ShownMetric {
   MetricId id;

@@ -10,11 +10,11 @@ namespace orrery::report {
 
 namespace {
 
-constexpr std::size_t kLabelWidth = 33;
-constexpr std::size_t kShareWidth = 7;
+constexpr std::size_t kStepLabelWidth = 33;
+constexpr std::size_t kStepShareWidth = 7;
 constexpr std::size_t kTimeWidth = 10;
-constexpr std::size_t kBarWidth = 34;
-constexpr std::size_t kMostRows = 6;
+constexpr std::size_t kStepBarWidth = 34;
+constexpr std::size_t kStepMostRows = 6;
 
 // "tp8+sp pp16 vpp4 dp128 zero2": degrees of one are left out, apart from the three that all know.
 std::string layout_tag(const layout::Layout& layout) {
@@ -68,18 +68,18 @@ std::string layout_line(const ScenarioEcho& echo) {
                             layout.micro_batch);
 }
 
-std::optional<double> value_of(const Evaluation& evaluation, MetricId id) {
+std::optional<double> shown_value(const Evaluation& evaluation, MetricId id) {
   const MetricValue* metric = evaluation.metrics.find(id);
   return metric != nullptr ? std::optional(metric->value) : std::nullopt;
 }
 
 std::string formatted(const Evaluation& evaluation, MetricId id) {
-  const std::optional<double> value = value_of(evaluation, id);
+  const std::optional<double> value = shown_value(evaluation, id);
   return value ? format_value(info(id).dimension, *value) : std::string();
 }
 
 void add_utilisation(TextPage& page, const Evaluation& evaluation, MetricId id, const char* name) {
-  if (value_of(evaluation, id)) {
+  if (shown_value(evaluation, id)) {
     page.line(fmt::format("{} {}  {}",
                           page.paint(Ink::strong, name),
                           page.paint(Ink::strong, pad_left(formatted(evaluation, id), 6)),
@@ -92,8 +92,8 @@ void add_utilisation(TextPage& page, const Evaluation& evaluation, MetricId id, 
 // shown.
 bool attention_dominates(const Evaluation& evaluation) {
   constexpr double kNoticeable = 0.87;
-  const auto full = value_of(evaluation, MetricId::mfu);
-  const auto causal = value_of(evaluation, MetricId::mfu_causal);
+  const auto full = shown_value(evaluation, MetricId::mfu);
+  const auto causal = shown_value(evaluation, MetricId::mfu_causal);
   return full && causal && *causal < kNoticeable * *full;
 }
 
@@ -106,13 +106,13 @@ std::string gibibyte_text(Bytes value) {
 }
 
 std::string ledger_line(const TextPage& page, std::string_view label, double share, Seconds time) {
-  return pad_right(label, kLabelWidth) + pad_left(share_text(share), kShareWidth) +
-         pad_left(format_time(time), kTimeWidth) + "  " + page.bar(share, kBarWidth);
+  return pad_right(label, kStepLabelWidth) + pad_left(share_text(share), kStepShareWidth) +
+         pad_left(format_time(time), kTimeWidth) + "  " + page.bar(share, kStepBarWidth);
 }
 
 void add_step_ledger(TextPage& page, const Evaluation& evaluation) {
   const auto gpus = static_cast<double>(evaluation.step.gpus);
-  const ShownRows shown = rows_to_show(step_ledger_rows(evaluation), kMostRows);
+  const ShownRows shown = rows_to_show(step_ledger_rows(evaluation), kStepMostRows);
   for (const LedgerRow& row : shown.rows) {
     page.line(ledger_line(page, row.label, row.share, row.gpu_time / gpus));
   }

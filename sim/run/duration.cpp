@@ -13,7 +13,7 @@ bool is_time(Seconds value) {
   return std::isfinite(in_seconds(value)) && value >= Seconds{};
 }
 
-struct MeanOf {
+struct DurationMeanOf {
   Seconds operator()(const FixedDuration& law) const {
     return law.value;
   }
@@ -39,7 +39,7 @@ struct MeanOf {
   }
 };
 
-struct ScaledBy {
+struct DurationScaledBy {
   double factor;
 
   Duration operator()(const FixedDuration& law) const {
@@ -91,7 +91,7 @@ struct Draw {
   }
 };
 
-struct ProblemOf {
+struct DurationProblemOf {
   std::optional<std::string> operator()(const FixedDuration& law) const {
     return check(is_time(law.value), "the duration must not be negative");
   }
@@ -138,11 +138,11 @@ LognormalDuration lognormal_with_mean(Seconds median, Seconds mean) {
 }
 
 Seconds mean(const Duration& duration) {
-  return std::visit(MeanOf{}, duration);
+  return std::visit(DurationMeanOf{}, duration);
 }
 
 Duration scaled(const Duration& duration, double factor) {
-  return std::visit(ScaledBy{factor}, duration);
+  return std::visit(DurationScaledBy{factor}, duration);
 }
 
 Seconds sample(const Duration& duration, RandomStream& stream) {
@@ -150,7 +150,7 @@ Seconds sample(const Duration& duration, RandomStream& stream) {
 }
 
 std::optional<std::string> problem_of(const Duration& duration) {
-  return std::visit(ProblemOf{}, duration);
+  return std::visit(DurationProblemOf{}, duration);
 }
 
 }  // namespace orrery::run

@@ -61,7 +61,7 @@ FailureSpec node_failures(double per_thousand, std::string_view name) {
 }
 
 // About one GPU a week on 48 nodes.
-FailureSpec bloom() {
+FailureSpec bloom_failures() {
   constexpr double kDaysPerFailure = 7.0;
   constexpr double kNodes = 48.0;
   FailureSpec spec;
@@ -83,7 +83,7 @@ FailureSpec opt() {
 
 // At least 100 restarts in "several weeks" on more than 10,000 GPUs. The text gives neither number:
 // four weeks and 10,240 GPUs are assumed (three weeks: 3.7, six weeks: 1.9 per 1,000 node-days).
-FailureSpec megascale() {
+FailureSpec megascale_failures() {
   constexpr double kRestarts = 100.0;
   constexpr double kAssumedDays = 28.0;
   constexpr double kAssumedNodes = 1280.0;
@@ -148,11 +148,11 @@ std::vector<FailurePreset> large_job_presets() {
                      "rate as quoted by surveys of the paper; at 98K GPUs they quote 2.8 times "
                      "more than in proportion",
            .spec = ft_hsdp()},
-          {.name = "megascale-2024",
+          {.name = "megascale_failures-2024",
            .summary = "2.8 per 1,000 node-days, assuming four weeks and 10,240 GPUs",
            .source = "MegaScale (NSDI 2024): over 100 restarts in several weeks on over 10,000 "
                      "GPUs; weeks and GPUs assumed",
-           .spec = megascale()},
+           .spec = megascale_failures()},
           {.name = "h200-fleet-2025",
            .summary = "8.5 per 1,000 node-days",
            .source = "Crusoe, 1,600 H200 at GTC 2025, as quoted by a reader of the slide: about "
@@ -164,10 +164,10 @@ std::vector<FailurePreset> large_job_presets() {
                      "in 2 months on 992 A100; the chronicles give 12.8 by restarts and 16.1 by "
                      "machines",
            .spec = opt()},
-          {.name = "bloom-2022",
+          {.name = "bloom_failures-2022",
            .summary = "2.98 per 1,000 node-days: about one GPU a week on 48 nodes",
            .source = "BigScience tr11-176B chronicles (hangs and maintenance not included)",
-           .spec = bloom()}};
+           .spec = bloom_failures()}};
 }
 
 std::vector<FailurePreset> fleet_presets() {
@@ -199,7 +199,7 @@ std::vector<FailurePreset> fleet_presets() {
            .spec = titan(1.02, 0.0025)}};
 }
 
-std::vector<FailurePreset> make_presets() {
+std::vector<FailurePreset> make_failure_presets() {
   std::vector<FailurePreset> presets = {
       {.name = "none", .summary = "nothing ever fails", .source = "definition", .spec = {}}};
   for (const auto& part : {large_job_presets(), fleet_presets()}) {
@@ -244,7 +244,7 @@ double in_per_thousand_node_days(PerSecond rate) {
 }
 
 std::span<const FailurePreset> failure_presets() {
-  static const std::vector<FailurePreset> kPresets = make_presets();
+  static const std::vector<FailurePreset> kPresets = make_failure_presets();
   return kPresets;
 }
 

@@ -10,17 +10,11 @@ namespace orrery::run {
 
 namespace {
 
-constexpr double kLatest = 0x1.0p61;  // kLongestTime
-
 // Entities of the streams: the merged processes, then each process of its own.
 constexpr std::uint32_t kPlain = 0;
 constexpr std::uint32_t kModulated = 1;
 constexpr std::uint32_t kWho = 2;
 constexpr std::uint32_t kFirstOwn = 3;
-
-double to_ns(SimTime time) {
-  return static_cast<double>(time.ns);
-}
 
 double to_ns(Seconds time) {
   return in_seconds(time) / kNano;

@@ -26,7 +26,7 @@ double log_ratio(Seconds value, Seconds unit) {
   return std::log(value / unit);
 }
 
-struct MeanOf {
+struct LifeMeanOf {
   Seconds operator()(const ExponentialLife& law) const {
     return law.mean;
   }
@@ -48,7 +48,7 @@ struct MeanOf {
   }
 };
 
-struct ScaledBy {
+struct LifeScaledBy {
   double factor;
 
   LifeLaw operator()(const ExponentialLife& law) const {
@@ -71,7 +71,7 @@ struct ScaledBy {
   }
 };
 
-struct ProblemOf {
+struct LifeProblemOf {
   using Problem = std::optional<std::string>;
 
   Problem operator()(const ExponentialLife& law) const {
@@ -167,7 +167,7 @@ struct StationaryProbability {
       return 0.0;
     }
     const double z = log_ratio(x, law.median) / law.sigma;
-    return normal_probability(z - law.sigma) + x / MeanOf{}(law)*normal_probability(-z);
+    return normal_probability(z - law.sigma) + x / LifeMeanOf{}(law)*normal_probability(-z);
   }
 
   double operator()(const EmpiricalLife& law) const {
@@ -175,7 +175,7 @@ struct StationaryProbability {
     for (const Seconds time : law.times) {
       inside += std::min(time, x);
     }
-    return inside / static_cast<double>(law.times.size()) / MeanOf{}(law);
+    return inside / static_cast<double>(law.times.size()) / LifeMeanOf{}(law);
   }
 };
 
@@ -226,15 +226,15 @@ LognormalLife lognormal_of_mean(Seconds mean, double sigma) {
 }
 
 Seconds mean(const LifeLaw& law) {
-  return std::visit(MeanOf{}, law);
+  return std::visit(LifeMeanOf{}, law);
 }
 
 LifeLaw scaled(const LifeLaw& law, double factor) {
-  return std::visit(ScaledBy{factor}, law);
+  return std::visit(LifeScaledBy{factor}, law);
 }
 
 std::optional<std::string> problem_of(const LifeLaw& law) {
-  return std::visit(ProblemOf{}, law);
+  return std::visit(LifeProblemOf{}, law);
 }
 
 std::optional<std::string> problem_of(const LifeLaw& law, const InitialAge& age) {

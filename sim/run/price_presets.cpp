@@ -10,7 +10,7 @@ namespace orrery::run {
 
 namespace {
 
-std::array<PricePreset, 7> make_presets() {
+std::array<PricePreset, 7> make_price_presets() {
   return {
       {{.name = "aws-p5-h100-2026",
         .summary = "H100 SXM on demand, p5.48xlarge in us-east-1: $55.04/h for 8 GPUs",
@@ -60,7 +60,7 @@ std::array<PricePreset, 7> make_presets() {
 }  // namespace
 
 std::span<const PricePreset> price_presets() {
-  static const std::array<PricePreset, 7> kPresets = make_presets();
+  static const std::array<PricePreset, 7> kPresets = make_price_presets();
   return kPresets;
 }
 

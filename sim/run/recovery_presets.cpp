@@ -15,7 +15,7 @@ std::optional<Duration> after(Seconds value) {
 // Published bounds taken as values: detection and diagnosis below 10 min on average (half each is
 // our split), communicators below 30 s beyond 10,000 GPUs. Stop, placement and warm-up come from
 // the 8,192-GPU table below, because the paper does not give them.
-RecoveryStages megascale() {
+RecoveryStages megascale_stages() {
   return {after(minutes(5.0)),          // detect
           after(minutes(5.0)),          // diagnose
           after(minutes(0.52 + 1.50)),  // reschedule: stop, placement
@@ -92,17 +92,17 @@ RecoveryStages skypilot() {
   return stages;
 }
 
-std::array<RecoveryPreset, 11> make_presets() {
+std::array<RecoveryPreset, 11> make_recovery_presets() {
   return {
       {{.name = "none",
         .summary = "only the load takes time",
         .source = "definition",
         .stages = {}},
-       {.name = "megascale-2024",
+       {.name = "megascale_stages-2024",
         .summary = "10 min to detect and diagnose, 2 min to relaunch, 30 s communicators",
         .source = "MegaScale (NSDI 2024), upper bounds of the text; stop, placement and warm-up "
                   "from the TrainMover page (8,192 GPUs)",
-        .stages = megascale()},
+        .stages = megascale_stages()},
        {.name = "megatron-8192-gpus",
         .summary = "300 s heartbeat, then the 6.47 min restart of an 8,192-GPU job",
         .source = "TrainMover page (8,192 GPUs); Megatron Bridge documentation (heartbeat)",
@@ -163,7 +163,7 @@ std::array<CommunicatorPreset, 5> make_communicators() {
             .summary = "361 s at 2,048 GPUs",
             .source = "MegaScale (NSDI 2024)",
             .curve = {{2048.0, seconds(361.0)}}},
-           {.name = "megascale-2024",
+           {.name = "megascale_stages-2024",
             .summary = "5 s at 2,048 GPUs, 30 s at 10,000: upper bounds",
             .source = "MegaScale (NSDI 2024): below 5 s, below 30 s",
             .curve = {{2048.0, seconds(5.0)}, {10'000.0, seconds(30.0)}}},
@@ -190,7 +190,7 @@ const Preset* find(std::span<const Preset> presets, std::string_view name) {
 }  // namespace
 
 std::span<const RecoveryPreset> recovery_presets() {
-  static const std::array<RecoveryPreset, 11> kPresets = make_presets();
+  static const std::array<RecoveryPreset, 11> kPresets = make_recovery_presets();
   return kPresets;
 }
 

@@ -13,10 +13,6 @@ std::size_t after(const SpotTrace& trace, std::size_t row) {
   return row + 1 < trace.rows.size() ? row + 1 : 0;
 }
 
-SimTime end_of(const SpotTrace& trace, std::size_t row) {
-  return row + 1 < trace.rows.size() ? trace.rows[row + 1].from : trace.length;
-}
-
 }  // namespace
 
 TraceWalk::TraceWalk(const SpotTrace& trace, SimTime offset) : trace_(&trace), next_(kForever) {

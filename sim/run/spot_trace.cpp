@@ -167,10 +167,6 @@ class Reader {
   std::vector<std::optional<DollarsPerSecond>> prices_;
 };
 
-SimTime end_of(const SpotTrace& trace, std::size_t row) {
-  return row + 1 < trace.rows.size() ? trace.rows[row + 1].from : trace.length;
-}
-
 }  // namespace
 
 std::optional<SpotTrace> read_spot_trace(std::string_view text, SpotTraceProblem& problem) {

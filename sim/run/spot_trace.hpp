@@ -52,6 +52,11 @@ struct SpotTraceProblem {
 [[nodiscard]] std::optional<SpotTrace> read_spot_trace(std::string_view text,
                                                        SpotTraceProblem& problem);
 
+// When row `row` ends: the next one begins, or the trace is over.
+[[nodiscard]] inline SimTime end_of(const SpotTrace& trace, std::size_t row) {
+  return row + 1 < trace.rows.size() ? trace.rows[row + 1].from : trace.length;
+}
+
 // Share of time with at least `nodes` available, and drops per available node and hour.
 [[nodiscard]] double availability(const SpotTrace& trace, std::int64_t nodes);
 [[nodiscard]] PerSecond drop_rate(const SpotTrace& trace);

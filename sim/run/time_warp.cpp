@@ -10,11 +10,6 @@ namespace {
 
 constexpr double kHour = static_cast<double>(kNanosecondsPerSecond) * kSecondsPerHour;
 constexpr double kDay = kHour * static_cast<double>(kHoursPerDay);
-constexpr double kLatest = 0x1.0p61;  // 73 years in nanoseconds
-
-double to_ns(SimTime time) {
-  return static_cast<double>(time.ns);
-}
 
 // The x on [0, kHour] with x + excess * (1 - exp(-x / decay)) = amount: Newton's method from the
 // tangent at 0, which a function without inflection follows without leaving the interval.

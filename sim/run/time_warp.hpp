@@ -28,6 +28,12 @@
 
 namespace orrery::run {
 
+inline constexpr double kLatest = 0x1.0p61;  // kLongestTime: 73 years in nanoseconds
+
+[[nodiscard]] constexpr double to_ns(SimTime time) {
+  return static_cast<double>(time.ns);
+}
+
 // Hazards are multiplied by `multiplier` from `begin` until `end`.
 struct HazardEpisode {
   SimTime begin;

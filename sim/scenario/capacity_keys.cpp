@@ -7,6 +7,7 @@
 #include "sim/base/file.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
+#include "sim/scenario/limits.hpp"
 #include "sim/scenario/spot_trace_file.hpp"
 
 namespace orrery::scenario {
@@ -20,10 +21,6 @@ using run::SpotSpec;
 using run::TraceStart;
 using yaml::between;
 namespace kind = yaml::kind;
-
-const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
-constexpr std::int64_t kMostNodes = 1'000'000;
-constexpr std::int64_t kMostSequences = std::int64_t{1} << 30U;
 
 CapacitySpec& capacity(Draft& draft) {
   return draft.run.capacity;

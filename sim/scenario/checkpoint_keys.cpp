@@ -2,6 +2,7 @@
 
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
+#include "sim/scenario/limits.hpp"
 
 namespace orrery::scenario {
 
@@ -19,7 +20,6 @@ using yaml::between;
 namespace kind = yaml::kind;
 
 // Simulated time holds 73 years between two events (run/run_plan.hpp).
-const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
 const yaml::Range<double> kShare = {0.0, 1.0, true};
 
 void read_interval(const yaml::Value& value,
@@ -305,20 +305,20 @@ void add_saves(std::vector<Key>& keys) {
                           &CheckpointSpec::just_in_time_save));
 }
 
-TierSpec& last_tier(Draft& draft) {
+TierSpec& last_copy_tier(Draft& draft) {
   return draft.run.checkpoint.tiers.back();
 }
 
 Key tier_rate(KeyText text, std::optional<BytesPerSecond> TierSpec::*field) {
   return value_key<kind::Bandwidth>(
       std::move(text), above(BytesPerSecond{}), [field](Draft& draft, const BytesPerSecond& value) {
-        last_tier(draft).*field = value;
+        last_copy_tier(draft).*field = value;
       });
 }
 
 Key tier_time(KeyText text, std::optional<Seconds> TierSpec::*field) {
   return value_key<kind::Time>(std::move(text), kSpan, [field](Draft& draft, const Seconds& value) {
-    last_tier(draft).*field = value;
+    last_copy_tier(draft).*field = value;
   });
 }
 
@@ -350,7 +350,7 @@ void add_tier_times(std::vector<Key>& keys) {
                            &TierSpec::load));
 }
 
-void add_tiers(std::vector<Key>& keys) {
+void add_copy_tiers(std::vector<Key>& keys) {
   keys.push_back(list_key({.path = "checkpoint.tiers",
                            .note = "none",
                            .meaning = "Faster places for copies in front of the storage, fastest "
@@ -362,7 +362,7 @@ void add_tiers(std::vector<Key>& keys) {
                 .note = "its medium",
                 .meaning = "What reports call it.",
                 .example = "NVMe"},
-               [](Draft& draft, const std::string& value) { last_tier(draft).name = value; }));
+               [](Draft& draft, const std::string& value) { last_copy_tier(draft).name = value; }));
   keys.push_back(choice_key<TierMedium>(
       {.path = "checkpoint.tiers[].medium",
        .meaning = "memory: host memory, which survives the processes of the job; disk: local "
@@ -370,21 +370,21 @@ void add_tiers(std::vector<Key>& keys) {
        .example = "memory",
        .required = true},
       {{"memory", TierMedium::memory}, {"disk", TierMedium::disk}},
-      [](Draft& draft, TierMedium value) { last_tier(draft).medium = value; }));
+      [](Draft& draft, TierMedium value) { last_copy_tier(draft).medium = value; }));
   keys.push_back(interval_key(
       {.path = "checkpoint.tiers[].interval",
        .fallback = "auto",
        .meaning = "Training time between two saves to it, rounded to a multiple of that of the "
                   "tier before it. auto: the best of all tiers together.",
        .example = "10 steps"},
-      [](Draft& draft) -> CheckpointInterval& { return last_tier(draft).interval; }));
+      [](Draft& draft) -> CheckpointInterval& { return last_copy_tier(draft).interval; }));
   keys.push_back(
       mode_key({.path = "checkpoint.tiers[].mode",
                 .fallback = "async",
                 .meaning = "sync: training waits until its copies protect; async: only for the "
                            "copy to host memory.",
                 .example = "sync"},
-               [](Draft& draft) -> CheckpointMode& { return last_tier(draft).mode; }));
+               [](Draft& draft) -> CheckpointMode& { return last_copy_tier(draft).mode; }));
   keys.push_back(value_key<kind::Count>(
       {.path = "checkpoint.tiers[].replicas",
        .fallback = "1",
@@ -392,7 +392,7 @@ void add_tiers(std::vector<Key>& keys) {
                   "(GEMINI), and only the loss of a whole group loses it.",
        .example = "2"},
       between<std::int64_t>(1, 1'000'000),
-      [](Draft& draft, const std::int64_t& value) { last_tier(draft).replicas = value; }));
+      [](Draft& draft, const std::int64_t& value) { last_copy_tier(draft).replicas = value; }));
   add_tier_times(keys);
 }
 
@@ -403,7 +403,7 @@ std::vector<Key> checkpoint_keys() {
   add_when(keys);
   add_storage(keys);
   add_saves(keys);
-  add_tiers(keys);
+  add_copy_tiers(keys);
   return keys;
 }
 

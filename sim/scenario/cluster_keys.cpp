@@ -3,6 +3,7 @@
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
+#include "sim/scenario/limits.hpp"
 #include "sim/scenario/rules.hpp"
 
 namespace orrery::scenario {
@@ -14,10 +15,9 @@ using hardware::NetworkTier;
 using yaml::between;
 namespace kind = yaml::kind;
 
-constexpr std::int64_t kMostNodes = 1'000'000;
 constexpr std::int64_t kMostGpusPerNode = 1024;
 
-NetworkTier& last_tier(Draft& draft) {
+NetworkTier& last_network_tier(Draft& draft) {
   return draft.scenario.cluster.network.tiers.back();
 }
 
@@ -233,7 +233,7 @@ void add_links_down(std::vector<Key>& keys) {
       [](Draft& draft, const std::int64_t& value) { last_down(draft).nics = value; }));
 }
 
-void add_tiers(std::vector<Key>& keys) {
+void add_network_tiers(std::vector<Key>& keys) {
   Key tiers = list_key({.path = "cluster.network.tiers",
                         .note = "the preset's; else one switch above all nodes",
                         .meaning = "Switch levels, the lowest first.",
@@ -241,33 +241,35 @@ void add_tiers(std::vector<Key>& keys) {
                        [](Draft& draft) { draft.scenario.cluster.network.tiers.emplace_back(); });
   tiers.begin_list = [](Reading& reading) { reading.draft.scenario.cluster.network.tiers.clear(); };
   keys.push_back(std::move(tiers));
-  keys.push_back(
-      text_key({.path = "cluster.network.tiers[].name",
-                .meaning = "What reports call the level.",
-                .example = "leaf",
-                .required = true},
-               [](Draft& draft, const std::string& value) { last_tier(draft).name = value; }));
+  keys.push_back(text_key(
+      {.path = "cluster.network.tiers[].name",
+       .meaning = "What reports call the level.",
+       .example = "leaf",
+       .required = true},
+      [](Draft& draft, const std::string& value) { last_network_tier(draft).name = value; }));
   keys.push_back(value_key<kind::Count>(
       {.path = "cluster.network.tiers[].nodes",
        .meaning = "Nodes below one switch block of the level; more than the level below.",
        .example = "32",
        .required = true},
       between<std::int64_t>(1, kMostNodes * kMostGpusPerNode),
-      [](Draft& draft, const std::int64_t& value) { last_tier(draft).nodes = value; }));
+      [](Draft& draft, const std::int64_t& value) { last_network_tier(draft).nodes = value; }));
   keys.push_back(value_key<kind::Number>(
       {.path = "cluster.network.tiers[].oversubscription",
        .fallback = "1",
        .meaning = "Capacity towards the nodes / capacity towards the next level.",
        .example = "7"},
       between(1.0, 100.0),
-      [](Draft& draft, const double& value) { last_tier(draft).oversubscription = value; }));
+      [](Draft& draft, const double& value) {
+        last_network_tier(draft).oversubscription = value;
+      }));
   keys.push_back(value_key<kind::Time>(
       {.path = "cluster.network.tiers[].latency",
        .fallback = "0",
        .meaning = "One-way latency that crossing the level adds.",
        .example = "2us"},
       yaml::at_most(seconds(1.0)),
-      [](Draft& draft, const Seconds& value) { last_tier(draft).latency = value; }));
+      [](Draft& draft, const Seconds& value) { last_network_tier(draft).latency = value; }));
 }
 
 }  // namespace
@@ -277,7 +279,7 @@ std::vector<Key> cluster_keys() {
   add_machines(keys);
   add_mixed(keys);
   add_network(keys);
-  add_tiers(keys);
+  add_network_tiers(keys);
   add_fabric(keys);
   add_sharp(keys);
   add_links_down(keys);

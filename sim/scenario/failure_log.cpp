@@ -21,7 +21,7 @@ constexpr std::string_view kColumns =
     "outage_h";
 const Seconds kLatest = days(25'000.0);
 
-struct Field {
+struct LogField {
   std::string text;
   int column = 0;  // 1-based
 };
@@ -58,8 +58,8 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // Commas separate fields, unless they stand in double quotes.
-std::vector<Field> split(std::string_view line) {
-  std::vector<Field> fields;
+std::vector<LogField> split(std::string_view line) {
+  std::vector<LogField> fields;
   std::size_t begin = 0;
   bool quoted = false;
   for (std::size_t i = 0; i <= line.size(); ++i) {
@@ -121,10 +121,10 @@ class LogReader {
     diagnostics_.error({file_, line_, column}, kKey, message, allowed);
   }
 
-  void read_header(const std::vector<Field>& fields) {
+  void read_header(const std::vector<LogField>& fields) {
     int times = 0;
     int causes = 0;
-    for (const Field& field : fields) {
+    for (const LogField& field : fields) {
       const auto& known = known_columns();
       const auto found = std::find_if(known.begin(), known.end(), [&](const Column& column) {
         return column.name == field.text;
@@ -149,7 +149,7 @@ class LogReader {
     }
   }
 
-  void read_line(const std::vector<Field>& fields) {
+  void read_line(const std::vector<LogField>& fields) {
     if (fields.size() != columns_.size()) {
       error(1, fmt::format("has {} fields where {} are needed", fields.size(), columns_.size()));
       return;
@@ -161,7 +161,7 @@ class LogReader {
     failures_.push_back(std::move(failure));
   }
 
-  void read_field(const Field& field, const Column& column, run::LoggedFailure& failure) {
+  void read_field(const LogField& field, const Column& column, run::LoggedFailure& failure) {
     switch (column.role) {
       case Role::time:
         if (const auto time = time_of(field, column)) {
@@ -189,7 +189,7 @@ class LogReader {
   }
 
   // A field of time; a negative or endless one is an error.
-  std::optional<Seconds> time_of(const Field& field, const Column& column) {
+  std::optional<Seconds> time_of(const LogField& field, const Column& column) {
     std::optional<Seconds> time;
     std::string allowed;
     if (column.unit) {
@@ -211,7 +211,7 @@ class LogReader {
     return time;
   }
 
-  void read_date(const Field& field, run::LoggedFailure& failure) {
+  void read_date(const LogField& field, run::LoggedFailure& failure) {
     if (!start_) {
       error(field.column, "a timestamp needs training.start", "time_h, or training.start");
       return;
@@ -231,7 +231,7 @@ class LogReader {
     failure.at = seconds(static_cast<double>(since));
   }
 
-  void read_nodes(const Field& field, run::LoggedFailure& failure) {
+  void read_nodes(const LogField& field, run::LoggedFailure& failure) {
     if (field.text.empty()) {
       return;
     }

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "sim/scenario/cause_keys.hpp"
+#include "sim/scenario/limits.hpp"
 
 namespace orrery::scenario {
 
@@ -17,8 +18,6 @@ using run::EpisodeSpec;
 using run::LemonSpec;
 namespace kind = yaml::kind;
 
-const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
-const yaml::Range<Seconds> kPositiveSpan = {Seconds{}, days(25'000.0), true};
 const yaml::Range<double> kFactor = yaml::between(0.0, kMega);
 
 void add_domains(std::vector<Key>& keys) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
+#include "sim/scenario/limits.hpp"
 
 namespace orrery::scenario {
 
@@ -268,7 +269,6 @@ Key list_key(KeyText text, std::function<void(Draft&)> begin) {
 namespace {
 
 // Simulated time holds 73 years between two events (run/run_plan.hpp).
-const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
 
 // The law that exactly these parameters make, or nothing.
 std::optional<run::Duration> law_of(const DurationDraft& draft) {

@@ -30,6 +30,29 @@ template <typename K>
 template <typename K>
 [[nodiscard]] Form form_of(const yaml::Range<typename K::Type>& range);
 
+#define ORRERY_DECLARE_FORM(K)               \
+  template <>                                \
+  [[nodiscard]] std::string pattern_of<K>(); \
+  template <>                                \
+  [[nodiscard]] Form form_of<K>(const yaml::Range<K::Type>& range);
+
+ORRERY_DECLARE_FORM(yaml::kind::Count)
+ORRERY_DECLARE_FORM(yaml::kind::Number)
+ORRERY_DECLARE_FORM(yaml::kind::Fraction)
+ORRERY_DECLARE_FORM(yaml::kind::Boolean)
+ORRERY_DECLARE_FORM(yaml::kind::Size)
+ORRERY_DECLARE_FORM(yaml::kind::Time)
+ORRERY_DECLARE_FORM(yaml::kind::Bandwidth)
+ORRERY_DECLARE_FORM(yaml::kind::EventRate)
+ORRERY_DECLARE_FORM(yaml::kind::PriceRate)
+ORRERY_DECLARE_FORM(yaml::kind::Money)
+ORRERY_DECLARE_FORM(yaml::kind::Power)
+ORRERY_DECLARE_FORM(yaml::kind::CarbonIntensity)
+ORRERY_DECLARE_FORM(yaml::kind::Date)
+ORRERY_DECLARE_FORM(yaml::kind::StepsOrDuration)
+
+#undef ORRERY_DECLARE_FORM
+
 [[nodiscard]] Form words_form(std::vector<std::string> words);
 [[nodiscard]] Form text_form();
 

@@ -6,6 +6,7 @@
 
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
+#include "sim/scenario/limits.hpp"
 
 namespace orrery::scenario {
 
@@ -20,7 +21,6 @@ namespace kind = yaml::kind;
 // Products of the four degrees stay far below 2^63.
 constexpr std::int64_t kMostRanks = 4096;
 constexpr std::int64_t kMostReplicas = std::int64_t{1} << 24U;
-constexpr std::int64_t kMostSequences = std::int64_t{1} << 30U;
 
 Key degree(KeyText text, std::int64_t most, std::int64_t LayoutSpec::*field) {
   return value_key<kind::Count>(

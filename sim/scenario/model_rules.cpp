@@ -22,13 +22,6 @@ struct Needed {
   std::int64_t value;
 };
 
-void error(Reading& reading,
-           std::string_view key,
-           std::string_view message,
-           std::string_view allowed = {}) {
-  yaml::report(reading.diagnostics, reading.draft.scenario.where(key), key, message, allowed);
-}
-
 // One diagnostic that lists every dimension that neither the file nor a preset gives.
 bool require_all(Reading& reading,
                  std::string_view key,

@@ -15,7 +15,6 @@ namespace orrery::scenario {
 
 namespace {
 
-using plan::Axis;
 using plan::AxisChoice;
 using plan::PlanSpec;
 using yaml::Value;
@@ -72,16 +71,16 @@ Form recompute_form() {
 }
 
 // Items of the list of an axis, for the schema.
-Form item_form(Axis axis) {
+Form item_form(plan::Axis axis) {
   switch (axis) {
-    case Axis::gpu:
-    case Axis::schedule:
-    case Axis::sharding:
-    case Axis::offload:
+    case plan::Axis::gpu:
+    case plan::Axis::schedule:
+    case plan::Axis::sharding:
+    case plan::Axis::offload:
       return text_form();
-    case Axis::recompute:
+    case plan::Axis::recompute:
       return recompute_form();
-    case Axis::sequence_parallel:
+    case plan::Axis::sequence_parallel:
       return form_of<kind::Boolean>({});
     default:
       return form_of<kind::Count>(yaml::at_least<std::int64_t>(1));
@@ -101,35 +100,44 @@ Form item_form(plan::RunAxis axis) {
 }
 
 struct AxisText {
-  Axis axis;
+  plan::Axis axis;
   std::string_view searches;
   std::string_view automatic;  // what auto, or nothing, means
   std::string_view example;
 };
 
 constexpr std::array<AxisText, plan::kAxes> kAxisTexts = {{
-    {Axis::gpu, "cluster.gpu", "as the scenario states it", "[h100-sxm-80gb, h200-sxm]"},
-    {Axis::nodes, "cluster.nodes", "as the scenario states it", "[8, 16, 32]"},
-    {Axis::global_batch, "batch.global", "as the scenario states it", "[1024, 2048]"},
-    {Axis::pipeline, "layout.pipeline", "auto: every depth that the layers fill", "[1, 2, 4, 8]"},
-    {Axis::schedule,
+    {plan::Axis::gpu, "cluster.gpu", "as the scenario states it", "[h100-sxm-80gb, h200-sxm]"},
+    {plan::Axis::nodes, "cluster.nodes", "as the scenario states it", "[8, 16, 32]"},
+    {plan::Axis::global_batch, "batch.global", "as the scenario states it", "[1024, 2048]"},
+    {plan::Axis::pipeline,
+     "layout.pipeline",
+     "auto: every depth that the layers fill",
+     "[1, 2, 4, 8]"},
+    {plan::Axis::schedule,
      "layout.schedule",
      "auto: none, 1f1b, interleaved and the scenario's own",
      "[1f1b, interleaved]"},
-    {Axis::virtual_stages, "layout.virtual_stages", "auto: what the schedule takes", "[1, 2, 4]"},
-    {Axis::tensor, "layout.tensor", "auto: the divisors of the heads", "[1, 2, 4, 8]"},
-    {Axis::context, "layout.context", "auto: the divisors of the sequence", "[1, 2]"},
-    {Axis::expert, "layout.expert", "auto: the divisors of the experts", "[8, 16]"},
-    {Axis::expert_tensor, "layout.expert_tensor", "auto: 1 and the tensor degree", "[1]"},
-    {Axis::sequence_parallel, "layout.sequence_parallel", "auto: on and off", "[true]"},
-    {Axis::micro, "batch.micro", "auto: every size that divides the batch", "[1, 2, 4]"},
-    {Axis::recompute,
+    {plan::Axis::virtual_stages,
+     "layout.virtual_stages",
+     "auto: what the schedule takes",
+     "[1, 2, 4]"},
+    {plan::Axis::tensor, "layout.tensor", "auto: the divisors of the heads", "[1, 2, 4, 8]"},
+    {plan::Axis::context, "layout.context", "auto: the divisors of the sequence", "[1, 2]"},
+    {plan::Axis::expert, "layout.expert", "auto: the divisors of the experts", "[8, 16]"},
+    {plan::Axis::expert_tensor, "layout.expert_tensor", "auto: 1 and the tensor degree", "[1]"},
+    {plan::Axis::sequence_parallel, "layout.sequence_parallel", "auto: on and off", "[true]"},
+    {plan::Axis::micro, "batch.micro", "auto: every size that divides the batch", "[1, 2, 4]"},
+    {plan::Axis::recompute,
      "recompute",
      "auto: none, selective, full and layers in powers of two",
      "[none, selective, full, {layers: 4}]"},
-    {Axis::sharding, "layout.sharding", "auto: all", "[zero1, zero3]"},
-    {Axis::shard_group, "layout.shard_group", "auto: whole groups, of hsdp every part", "[8]"},
-    {Axis::offload,
+    {plan::Axis::sharding, "layout.sharding", "auto: all", "[zero1, zero3]"},
+    {plan::Axis::shard_group,
+     "layout.shard_group",
+     "auto: whole groups, of hsdp every part",
+     "[8]"},
+    {plan::Axis::offload,
      "what waits in host memory (optimizer, parameters, activations, joined by +)",
      "auto: none and what the scenario offloads",
      "[none, optimizer]"},
@@ -141,7 +149,7 @@ void add_axes(std::vector<Key>& keys) {
                               .meaning = "Which values are searched, by axis: auto or a list.",
                               .example = "{tensor: [4, 8], micro: [1, 2]}"}));
   for (const AxisText& text : kAxisTexts) {
-    const Axis axis = text.axis;
+    const plan::Axis axis = text.axis;
     Key key = key_of({.path = fmt::format("plan.search.{}", plan::to_string(axis)),
                       .note = std::string(text.automatic),
                       .meaning = fmt::format("Values of {} that are searched.", text.searches),

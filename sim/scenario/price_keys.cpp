@@ -2,6 +2,7 @@
 
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
+#include "sim/scenario/limits.hpp"
 
 namespace orrery::scenario {
 
@@ -10,9 +11,6 @@ namespace {
 using run::PriceSpec;
 using yaml::between;
 namespace kind = yaml::kind;
-
-const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
-const yaml::Range<Seconds> kPositiveSpan = {Seconds{}, days(25'000.0), true};
 
 PriceSpec& prices(Draft& draft) {
   return draft.run.prices;

@@ -11,7 +11,7 @@ using run::RecoverySpec;
 using yaml::at_least;
 namespace kind = yaml::kind;
 
-const yaml::Range<Seconds> kSpan = yaml::at_most(days(365.0));
+const yaml::Range<Seconds> kRecoverySpan = yaml::at_most(days(365.0));
 
 template <typename Preset>
 std::vector<std::string> names_of(std::span<const Preset> presets) {
@@ -23,10 +23,11 @@ std::vector<std::string> names_of(std::span<const Preset> presets) {
 }
 
 Key time_key(KeyText text, std::function<void(RecoverySpec&, Seconds)> store) {
-  return value_key<kind::Time>(
-      std::move(text), kSpan, [store = std::move(store)](Draft& draft, const Seconds& value) {
-        store(draft.run.recovery, value);
-      });
+  return value_key<kind::Time>(std::move(text),
+                               kRecoverySpan,
+                               [store = std::move(store)](Draft& draft, const Seconds& value) {
+                                 store(draft.run.recovery, value);
+                               });
 }
 
 void add_stages(std::vector<Key>& keys) {

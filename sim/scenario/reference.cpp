@@ -64,7 +64,7 @@ std::string join(const std::vector<std::string>& words, std::string_view separat
 }
 
 // "a time" -> "time": the column needs no article.
-std::string without_article(std::string name) {
+std::string without_a(std::string name) {
   return name.starts_with("a ") ? name.substr(2) : name;
 }
 
@@ -73,10 +73,10 @@ bool has_law(const Key& key) {
   return key.mapping && !below.empty() && below.front()->folded;
 }
 
-std::string type_of(const Key& key) {
+std::string type_column(const Key& key) {
   std::vector<std::string> types;
   for (const Form& form : key.forms) {
-    const std::string name = without_article(form.name);
+    const std::string name = without_a(form.name);
     types.push_back(form.list ? fmt::format("list of {}s", name) : name);
   }
   if (has_law(key)) {
@@ -117,7 +117,7 @@ std::string allowed_of(const Key& key) {
   return join(allowed, "; or ");
 }
 
-std::string default_of(const Key& key) {
+std::string default_column(const Key& key) {
   if (key.required) {
     return "**required**";
   }
@@ -135,8 +135,8 @@ std::string row_of(const Key& key) {
   }
   return fmt::format("| {} | {} | {} | {} | {} | {} |\n",
                      code(key.path),
-                     type_of(key),
-                     default_of(key),
+                     type_column(key),
+                     default_column(key),
                      allowed_of(key),
                      escaped(meaning),
                      code(key.example));

@@ -15,13 +15,6 @@ namespace {
 using model::Dtype;
 using schedule::ScheduleKind;
 
-void error(Reading& reading,
-           std::string_view key,
-           std::string_view message,
-           std::string_view allowed = {}) {
-  yaml::report(reading.diagnostics, reading.draft.scenario.where(key), key, message, allowed);
-}
-
 // Chunks per device that a schedule runs.
 enum class Chunks { one, two, two_or_more, any };
 
@@ -179,6 +172,13 @@ void check_causes(Reading& reading) {
 }
 
 }  // namespace
+
+void error(Reading& reading,
+           std::string_view key,
+           std::string_view message,
+           std::string_view allowed) {
+  yaml::report(reading.diagnostics, reading.draft.scenario.where(key), key, message, allowed);
+}
 
 bool is_broken(const Diagnostics& diagnostics, std::string_view key) {
   for (const Diagnostic& diagnostic : diagnostics.all()) {

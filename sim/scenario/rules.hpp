@@ -20,6 +20,12 @@ inline constexpr std::int64_t kMostGpus = std::int64_t{1} << 24U;
 // Whether an error was reported for the key or below it.
 [[nodiscard]] bool is_broken(const Diagnostics& diagnostics, std::string_view key);
 
+// An error at the place of the key, in the words of every diagnostic.
+void error(Reading& reading,
+           std::string_view key,
+           std::string_view message,
+           std::string_view allowed = {});
+
 void finish_model(Reading& reading);
 void finish_cluster(Reading& reading);
 void finish_layout(Reading& reading);

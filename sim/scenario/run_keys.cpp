@@ -2,6 +2,7 @@
 
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
+#include "sim/scenario/limits.hpp"
 
 namespace orrery::scenario {
 
@@ -11,7 +12,6 @@ using yaml::between;
 namespace kind = yaml::kind;
 
 // Simulated time holds 73 years between two events (run/run_plan.hpp).
-const yaml::Range<Seconds> kPositiveSpan = {Seconds{}, days(25'000.0), true};
 
 void add_simulation(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "simulation",

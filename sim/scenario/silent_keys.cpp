@@ -4,6 +4,7 @@
 
 #include "sim/scenario/cause_keys.hpp"
 #include "sim/scenario/key_table.hpp"
+#include "sim/scenario/limits.hpp"
 
 namespace orrery::scenario {
 
@@ -13,9 +14,6 @@ using run::SilentSpec;
 using run::SlowdownSpec;
 using run::SpikeSpec;
 namespace kind = yaml::kind;
-
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 53U;  // doubles hold such counts exactly
-const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
 
 Key rate_key(KeyText text, const std::function<std::optional<PerSecond>&(Draft&)>& field) {
   return value_key<kind::EventRate>(

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/scenario/limits.hpp"
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/reader.hpp"
 
@@ -11,7 +12,6 @@ namespace {
 
 namespace kind = yaml::kind;
 
-constexpr std::int64_t kMostNodes = 1'000'000;
 constexpr std::size_t kMostSamples = 10'000'000;
 
 const yaml::Value* entry_of(const yaml::Value& mapping, std::string_view key) {

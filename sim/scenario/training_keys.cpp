@@ -4,6 +4,7 @@
 
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
+#include "sim/scenario/limits.hpp"
 
 namespace orrery::scenario {
 
@@ -16,10 +17,7 @@ using yaml::between;
 namespace kind = yaml::kind;
 
 // Simulated time holds 73 years between two events (run/run_plan.hpp).
-const yaml::Range<Seconds> kSpan = yaml::at_most(days(25'000.0));
-const yaml::Range<Seconds> kPositiveSpan = {Seconds{}, days(25'000.0), true};
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 53U;  // doubles hold such counts exactly
-constexpr std::int64_t kMostSequences = std::int64_t{1} << 40U;
+constexpr std::int64_t kMostSequencesOfRamp = std::int64_t{1} << 40U;
 
 void add_training(std::vector<Key>& keys) {
   keys.push_back(
@@ -147,13 +145,13 @@ void add_phase_shapes(std::vector<Key>& keys) {
                               .note = "batch.global",
                               .meaning = "Sequences of one step in the phase.",
                               .example = "512"},
-                             kMostSequences,
+                             kMostSequencesOfRamp,
                              &PhaseSpec::global_batch));
   keys.push_back(phase_count({.path = "training.phases[].micro",
                               .note = "batch.micro",
                               .meaning = "Sequences of one micro-batch in the phase.",
                               .example = "1"},
-                             kMostSequences,
+                             kMostSequencesOfRamp,
                              &PhaseSpec::micro_batch));
   keys.push_back(phase_count({.path = "training.phases[].sequence_length",
                               .aliases = {"seq_len"},
@@ -167,7 +165,7 @@ void add_phase_shapes(std::vector<Key>& keys) {
                               .note = "layout.context",
                               .meaning = "Degree of context parallelism in the phase.",
                               .example = "16"},
-                             kMostSequences,
+                             kMostSequencesOfRamp,
                              &PhaseSpec::context));
   keys.push_back(phase_count({.path = "training.phases[].nodes",
                               .note = "cluster.nodes",
@@ -238,7 +236,7 @@ void add_batch_ramp(std::vector<Key>& keys) {
   const auto count = [&keys](KeyText text, std::int64_t run::BatchRampSpec::*field) {
     text.required = true;
     keys.push_back(value_key<kind::Count>(std::move(text),
-                                          between<std::int64_t>(1, kMostSequences),
+                                          between<std::int64_t>(1, kMostSequencesOfRamp),
                                           [field](Draft& draft, const std::int64_t& value) {
                                             *draft.run.training.batch_ramp.*field = value;
                                           }));

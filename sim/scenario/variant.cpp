@@ -41,7 +41,7 @@ PathPart part_of(std::string_view text) {
   return part;
 }
 
-std::vector<PathPart> parts_of(std::string_view key) {
+std::vector<PathPart> path_parts(std::string_view key) {
   std::vector<PathPart> parts;
   while (true) {
     const std::size_t dot = key.find('.');
@@ -149,7 +149,7 @@ bool apply(Value& root, const KeyValue& change, Diagnostics& diagnostics) {
   }
   Value* at = &root;
   std::string row;
-  for (const PathPart& part : parts_of(change.key)) {
+  for (const PathPart& part : path_parts(change.key)) {
     if (at->kind != Value::Kind::mapping) {
       diagnostics.error(change.where,
                         change.key,
@@ -184,7 +184,7 @@ bool apply(Value& root, const KeyValue& change, Diagnostics& diagnostics) {
 std::optional<KeyFacts> known_key(std::string_view key) {
   KeyFacts facts;
   std::string row;
-  for (const PathPart& part : parts_of(key)) {
+  for (const PathPart& part : path_parts(key)) {
     const Key* found = part.broken ? nullptr : row_below(row, part.name);
     if (found == nullptr || (part.index && !found->list)) {
       return std::nullopt;
@@ -195,7 +195,7 @@ std::optional<KeyFacts> known_key(std::string_view key) {
     row = row_path(*found, part);
     facts.whole_numbers = takes_whole_numbers(*found);
   }
-  facts.section = std::string(parts_of(facts.path).front().name);
+  facts.section = std::string(path_parts(facts.path).front().name);
   return facts;
 }
 

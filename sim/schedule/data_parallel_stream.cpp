@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
+#include "sim/schedule/index.hpp"
+
 namespace orrery::schedule {
 
 namespace {
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 bool completes_gradient(OpKind kind) {
   return kind == OpKind::backward || kind == OpKind::backward_weight;

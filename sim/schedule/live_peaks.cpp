@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "sim/schedule/index.hpp"
+
 namespace orrery::schedule {
 
 namespace {
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 bool releases(const PipelineOp& op) {
   return op.kind == OpKind::backward || op.kind == OpKind::backward_weight;

@@ -8,6 +8,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/schedule/data_parallel_stream.hpp"
+#include "sim/schedule/index.hpp"
 #include "sim/schedule/task_kind.hpp"
 #include "sim/schedule/task_writer.hpp"
 #include "sim/schedule/transfers.hpp"
@@ -17,10 +18,6 @@ namespace orrery::schedule {
 namespace {
 
 constexpr std::size_t kMostStopsShown = 8;
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 void check_options(const Schedule& schedule, const StepGraphOptions& options) {
   ORRERY_CHECK(p2p_mode_applies(options.p2p, schedule.kind),

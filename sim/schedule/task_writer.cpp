@@ -1,18 +1,11 @@
 #include "sim/schedule/task_writer.hpp"
 
 #include "sim/base/check.hpp"
+#include "sim/schedule/index.hpp"
 
 namespace orrery::schedule {
 
-namespace {
-
-constexpr TaskId kNoTask{kNone};
-
-std::size_t index(std::int32_t value) {
-  return static_cast<std::size_t>(value);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TaskWriter::TaskWriter(int devices)
     : devices_(devices),

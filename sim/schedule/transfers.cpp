@@ -3,12 +3,11 @@
 #include <optional>
 
 #include "sim/base/check.hpp"
+#include "sim/schedule/index.hpp"
 
 namespace orrery::schedule {
 
 namespace {
-
-constexpr TaskId kNoTask{kNone};
 
 bool is_backward(OpKind kind) {
   return kind == OpKind::backward || kind == OpKind::backward_input;

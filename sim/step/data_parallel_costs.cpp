@@ -85,7 +85,7 @@ void add_pass(ReplicaSink& to, const Costing& costing, double read, double writt
           .cost = costing.costs.memory_bound(op)});
 }
 
-struct Shape {
+struct MessageShape {
   CollectiveKind kind;
   Bytes in;
   Bytes total;
@@ -95,7 +95,7 @@ struct Shape {
 void add_collective(ReplicaSink& to,
                     const Costing& costing,
                     std::string_view name,
-                    const Shape& shape,
+                    const MessageShape& shape,
                     const layout::GroupPlacement& group) {
   to.add({.name = name,
           .bytes = sent_by_rank(shape.kind, shape.in, shape.total, group.ranks),

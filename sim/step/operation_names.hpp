@@ -9,6 +9,7 @@
 // -------|---------------------------------------------------------------|------|-------------
 // bytes  | through the memory interface; of a collective what a rank sends | byte | cost/, op
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,10 @@
 #include "sim/step/operation_timeline.hpp"
 
 namespace orrery::step {
+
+[[nodiscard]] constexpr std::size_t category_index(StepCategory category) {
+  return static_cast<std::size_t>(category);
+}
 
 // What one rank puts on the wires when a ring moves it, as the bus bandwidth of nccl-tests counts:
 //   all-reduce 2 (n - 1) / n in; all-gather (n - 1) / n total; reduce-scatter and all-to-all

@@ -17,10 +17,6 @@ namespace {
 using schedule::LayerNode;
 using schedule::TaskKind;
 
-constexpr std::size_t index(StepCategory category) {
-  return static_cast<std::size_t>(category);
-}
-
 model::Pass as_recomputed(model::Pass pass) {
   for (model::PassOp& entry : pass) {
     entry.recomputed = true;
@@ -31,7 +27,7 @@ model::Pass as_recomputed(model::Pass pass) {
 std::array<Seconds, kStepCategories> booked(const Sequence& sequence) {
   std::array<Seconds, kStepCategories> sums{};
   for (const SequenceEntry& entry : sequence) {
-    sums[index(entry.category)] += entry.booked;
+    sums[category_index(entry.category)] += entry.booked;
   }
   return sums;
 }
@@ -64,10 +60,10 @@ std::uint32_t SequenceTable::operation(const Operation& operation) {
       return known->second;
     }
   }
-  const auto index = static_cast<std::uint32_t>(timeline_.operations.size());
+  const auto category_index = static_cast<std::uint32_t>(timeline_.operations.size());
   timeline_.operations.push_back(operation);
-  known_.emplace(operation.name, index);
-  return index;
+  known_.emplace(operation.name, category_index);
+  return category_index;
 }
 
 std::uint32_t SequenceTable::sequence(Sequence sequence) {
@@ -111,12 +107,13 @@ SequenceMaker::Step SequenceMaker::step_of(const model::Pass& pass, std::size_t 
       gemm != nullptr && gemm->role != model::GemmRole::fprop) {
     step.gemm = gemm->name;
   }
-  if (const Seconds gap = parts.by_category[index(StepCategory::launch_gap)]; gap > Seconds{}) {
+  if (const Seconds gap = parts.by_category[category_index(StepCategory::launch_gap)];
+      gap > Seconds{}) {
     const Operation launch{
         .name = "launch", .kind = OperationKind::launch, .stream = OperationStream::host};
     step.entries.push_back({table_.operation(launch), StepCategory::launch_gap, gap, {}, false});
   }
-  parts.by_category[index(StepCategory::launch_gap)] = {};
+  parts.by_category[category_index(StepCategory::launch_gap)] = {};
   append(step.entries, parts, operation);
   if (collective != nullptr) {
     const Seconds whole = memo_.get(costing_, *collective).time;

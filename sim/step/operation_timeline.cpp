@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "sim/step/operation_names.hpp"
+
 namespace orrery::step {
 
 namespace {
@@ -38,10 +40,6 @@ class Rounding {
   Seconds so_far_;
   SimTime given_;
 };
-
-constexpr std::size_t index(StepCategory category) {
-  return static_cast<std::size_t>(category);
-}
 
 Seconds whole_of(const SequenceEntry& entry) {
   return entry.booked + entry.hidden;
@@ -125,7 +123,7 @@ class Placing {
   [[nodiscard]] SimTime place_of(SimTime clock) const;
 
   SimTime take(StepCategory category, Seconds time) {
-    return categories_[index(category)].take(time);
+    return categories_[category_index(category)].take(time);
   }
 
   const OperationTimeline& timeline_;
@@ -150,7 +148,7 @@ void Placing::add_part(const TaskPart& part) {
                   : SimTime{};
     // What a task as a whole hides or slows changes the share that is waited for; slower wires
     // lengthen the whole.
-    const double factor = std::max(categories_[index(entry.category)].factor(), 1.0);
+    const double factor = std::max(categories_[category_index(entry.category)].factor(), 1.0);
     const bool wire = timeline_.operations[entry.operation].kind == OperationKind::collective;
     const SimTime hidden =
         wire ? std::max(to_sim_time(whole_of(entry) * factor) - booked, SimTime{}) : SimTime{};
@@ -234,7 +232,7 @@ std::array<Seconds, kStepCategories> booked_by_category(const OperationTimeline&
   std::array<Seconds, kStepCategories> sums{};
   for (const TaskPart& part : kind.parts) {
     const Sequence& sequence = timeline.sequences[part.sequence];
-    Seconds& expert = sums[index(StepCategory::exposed_expert)];
+    Seconds& expert = sums[category_index(StepCategory::exposed_expert)];
     if (part.time && part.time->exchange) {
       for_each_exchange(
           sequence,
@@ -245,7 +243,7 @@ std::array<Seconds, kStepCategories> booked_by_category(const OperationTimeline&
       continue;
     }
     for (const SequenceEntry& entry : sequence) {
-      sums[index(entry.category)] += entry.booked;
+      sums[category_index(entry.category)] += entry.booked;
     }
     expert += part.time ? to_seconds(part.time->slowed) : Seconds{};
   }

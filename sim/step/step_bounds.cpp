@@ -16,14 +16,14 @@ using schedule::ParameterGather;
 using schedule::ScheduleKind;
 
 // What follows from where the stages lie and how the passes are cut.
-struct Shape {
+struct ScheduleShape {
   bool loop = false;      // stage g on device g mod p
   bool fills = false;     // the first task of device d is behind chunk 0 of the devices before it
   bool drains = false;    // the last one is ahead of them
   bool combined = false;  // passes run together and hide what they wait for
 };
 
-Shape shape_of(const StepInput& input, bool combines) {
+ScheduleShape shape_of(const StepInput& input, bool combines) {
   switch (input.spec.schedule) {
     case ScheduleKind::none:
     case ScheduleKind::gpipe:
@@ -47,7 +47,7 @@ Shape shape_of(const StepInput& input, bool combines) {
 }
 
 // A combined step hides all-to-all, launches and copies to the host, and books its own jitter.
-Seconds certain(const Parts& parts, const Shape& shape) {
+Seconds certain(const Parts& parts, const ScheduleShape& shape) {
   Seconds sum = parts.total();
   if (shape.combined) {
     for (const StepCategory hidden : {StepCategory::exposed_expert,
@@ -77,7 +77,9 @@ struct DeviceTimes {
   Seconds gather_again;
 };
 
-ChunkTimes chunk_times(const StageCosts& stages, const ChunkCosts& chunk, const Shape& shape) {
+ChunkTimes chunk_times(const StageCosts& stages,
+                       const ChunkCosts& chunk,
+                       const ScheduleShape& shape) {
   ChunkTimes times;
   for (const std::uint32_t index : chunk.buckets) {
     const BucketCosts& bucket = stages.buckets[index];
@@ -246,7 +248,7 @@ class Bound {
 
   const StepInput& input_;
   const StageCosts& stages_;
-  Shape shape_;
+  ScheduleShape shape_;
   schedule::DataParallelComm comm_;
   P2pMode p2p_;
   double micro_batches_;

@@ -11,6 +11,7 @@
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/escape.hpp"
+#include "sim/report/json_text.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/sweep/answer_rows.hpp"
 #include "sim/sweep/run_sweep.hpp"
@@ -147,8 +148,7 @@ std::string to_json(const Answer& answer) {
                     {"sentences", answer.sentences},
                     {"facts", std::move(facts)},
                     {"rows", std::move(rows)}};
-  constexpr int kIndent = 2;
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report::json_text(out);
 }
 
 std::optional<double> Rows::at(std::size_t point, std::string_view column) const {

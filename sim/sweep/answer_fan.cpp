@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/parallel.hpp"
+#include "sim/base/percent.hpp"
 #include "sim/run/run_simulator.hpp"
 #include "sim/sweep/answer_rows.hpp"
 
@@ -109,7 +110,6 @@ std::optional<Answer> progress_fan(const Asking& asking) {
     }
     const run::Distribution spread(std::move(tokens));
     for (const int percentile : kPercentiles) {
-      constexpr double kPercent = 100.0;
       line.emplace_back(spread.quantile(percentile / kPercent));
     }
     answer.rows.push_back(std::move(line));

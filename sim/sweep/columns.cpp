@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "sim/base/check.hpp"
+#include "sim/base/percent.hpp"
 
 namespace orrery::sweep {
 
@@ -24,7 +25,6 @@ Column column_of(const Operand& operand, std::string_view text) {
       column.title = report::operand_text(operand);
       break;
     case OperandKind::quantile: {
-      constexpr double kPercent = 100.0;
       column.name += fmt::format("_p{:.0f}", operand.quantile * kPercent);
       column.title = report::operand_text(operand);
       break;

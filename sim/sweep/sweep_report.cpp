@@ -9,6 +9,7 @@
 
 #include "sim/base/format.hpp"
 #include "sim/report/escape.hpp"
+#include "sim/report/json_text.hpp"
 
 namespace orrery::sweep {
 
@@ -137,8 +138,7 @@ std::string to_json(const Sweep& sweep, const std::vector<PointResult>& results)
                     {"scenario", {{"file", sweep.base.file()}, {"sha256", sweep.base.sha256()}}},
                     {"keys", std::move(keys)},
                     {"points", std::move(points)}};
-  constexpr int kIndent = 2;
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report::json_text(out);
 }
 
 std::string to_text(const TextTable& table, const report::TextPage& page) {

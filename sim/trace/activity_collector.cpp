@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "sim/trace/contains.hpp"
+
 namespace orrery::trace {
 
 namespace {
@@ -16,10 +18,6 @@ bool is_launch_category(std::string_view category) {
 
 bool is_annotation_category(std::string_view category) {
   return category == "user_annotation" || category == "gpu_user_annotation";
-}
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace orrery::trace {
 
 namespace {
 
-constexpr std::array<GroupRule, 19> kRules = {{
+constexpr std::array<GroupRule, 19> kGroupRules = {{
     {"expert_data", Axis::data, "Megatron-Core"},
     {"data_parallel_group_with_cp", Axis::data, "Megatron-Core"},
     {"expert_tensor", Axis::tensor, "Megatron-Core"},
@@ -33,7 +33,7 @@ constexpr std::array<GroupRule, 19> kRules = {{
 constexpr std::array<Axis, 2> kReduce = {Axis::data, Axis::tensor};
 constexpr std::array<Axis, 3> kShards = {Axis::data, Axis::tensor, Axis::context};
 constexpr std::array<Axis, 2> kExchange = {Axis::expert, Axis::context};
-constexpr std::array<Axis, 3> kMessages = {Axis::pipeline, Axis::expert, Axis::context};
+constexpr std::array<Axis, 3> kMessageAxes = {Axis::pipeline, Axis::expert, Axis::context};
 constexpr std::array<Axis, 1> kRest = {Axis::data};
 
 bool has_word(std::string_view text, std::string_view word) {
@@ -55,7 +55,7 @@ std::optional<Axis> axis_named(std::string_view name) {
 }
 
 std::span<const GroupRule> group_rules() {
-  return kRules;
+  return kGroupRules;
 }
 
 std::span<const Axis> axes_of(Operation operation) {
@@ -68,7 +68,7 @@ std::span<const Axis> axes_of(Operation operation) {
     case Operation::all_to_all:
       return kExchange;
     case Operation::send_receive:
-      return kMessages;
+      return kMessageAxes;
     default:
       return kRest;
   }
@@ -83,7 +83,7 @@ AxisAnswer axis_of(Operation operation,
       return {choice.axis, false};
     }
   }
-  for (const GroupRule& rule : kRules) {
+  for (const GroupRule& rule : kGroupRules) {
     if (has_word(group.description, rule.word)) {
       return {rule.axis, false};
     }

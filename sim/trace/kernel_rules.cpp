@@ -12,7 +12,7 @@ constexpr auto kMessages = Work::communication;
 
 // Words are lower case. Narrow words stand above wide ones: what a kernel is part of (an optimizer,
 // an attention) before what it is made of (a GEMM, a reduction).
-constexpr std::array<KernelRule, 100> kRules = {{
+constexpr std::array<KernelRule, 100> kKernelRules = {{
     // Communication
     {"nccldevkernel_allreduce", kMessages, Operation::all_reduce, "NCCL, RCCL"},
     {"nccldevkernel_reducescatter", kMessages, Operation::reduce_scatter, "NCCL, RCCL"},
@@ -125,12 +125,12 @@ constexpr std::array<KernelRule, 100> kRules = {{
 }  // namespace
 
 std::span<const KernelRule> kernel_rules() {
-  return kRules;
+  return kKernelRules;
 }
 
 KernelKind kind_of_kernel(std::string_view name) {
   const std::string lower = lower_case(name);
-  for (const KernelRule& rule : kRules) {
+  for (const KernelRule& rule : kKernelRules) {
     if (lower.find(rule.word) != std::string::npos) {
       return {rule.work, rule.operation};
     }

@@ -4,15 +4,13 @@
 
 #include <algorithm>
 
+#include "sim/trace/contains.hpp"
+
 namespace orrery::trace {
 
 namespace {
 
 constexpr std::string_view kProfilerStep = "ProfilerStep#";
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 using Activities = std::vector<const GpuActivity*>;
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "sim/base/percent.hpp"
 #include "sim/base/text.hpp"
 #include "sim/run/published_metrics.hpp"
 #include "sim/validate/case_rules.hpp"
@@ -13,7 +14,7 @@ namespace orrery::validate {
 
 namespace {
 
-constexpr auto kParameters =
+constexpr auto kAmountParameters =
     std::to_array<std::string_view>({"params", "parameters", "params_active", "n_params", "N"});
 constexpr auto kBatch = std::to_array<std::string_view>(
     {"tokens_per_batch", "batch_tokens", "tokens_per_step", "global_batch_tokens"});
@@ -30,8 +31,7 @@ constexpr auto kPrice = std::to_array<std::string_view>({"usd_gpu_h",
                                                          "dollars_per_gpu_hour"});
 constexpr auto kGpuHours = std::to_array<std::string_view>(
     {"gpu_hours", "device_hours", "h100_hours", "gpu_h", "a100_hours"});
-constexpr auto kWindow = std::to_array<std::string_view>({"wall", "window", "duration", ""});
-constexpr double kPercent = 100.0;
+constexpr auto kAmountWindow = std::to_array<std::string_view>({"wall", "window", "duration", ""});
 
 double sum_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
@@ -40,13 +40,13 @@ double sum_of(const std::vector<double>& values) {
 // --- steps and FLOPs --------------------------------------------------------------------------
 
 bool asks_step_time(const Case& asked) {
-  return asked.in.number(kParameters) && asked.in.number(kRate) &&
+  return asked.in.number(kAmountParameters) && asked.in.number(kRate) &&
          (asked.in.number(kBatch) ||
           (asked.in.number({"global_batch", "batch"}) && asked.in.number({"seq_len", "sequence"})));
 }
 
 Figures step_time(Case& asked) {
-  const double parameters = asked.in.need(kParameters);
+  const double parameters = asked.in.need(kAmountParameters);
   double batch = asked.in.number(kBatch).value_or(0.0);
   if (batch <= 0.0) {
     batch = asked.in.need({"global_batch", "batch"}) * asked.in.need({"seq_len", "sequence"});
@@ -68,16 +68,16 @@ std::optional<Seconds> gpu_time(const CaseInputs& in) {
     return hours(*stated);
   }
   const auto gpus = in.gpus();
-  const auto window = in.time(kWindow);
+  const auto window = in.time(kAmountWindow);
   return gpus && window ? std::optional(*gpus * *window) : std::nullopt;
 }
 
 bool asks_average_rate(const Case& asked) {
-  return asked.in.number(kParameters) && asked.in.number(kTokens) && gpu_time(asked.in);
+  return asked.in.number(kAmountParameters) && asked.in.number(kTokens) && gpu_time(asked.in);
 }
 
 Figures average_rate(Case& asked) {
-  const double parameters = asked.in.need(kParameters);
+  const double parameters = asked.in.need(kAmountParameters);
   const double trained = asked.in.need(kTokens);
   if (!asked.in.complete()) {
     return {};
@@ -96,11 +96,11 @@ Figures average_rate(Case& asked) {
 
 // GPU-hours, or days on so many GPUs, of so many FLOPs at a rate.
 bool asks_gpu_hours(const Case& asked) {
-  return asked.in.number(kParameters) && asked.in.number(kTokens) && asked.in.number(kRate);
+  return asked.in.number(kAmountParameters) && asked.in.number(kTokens) && asked.in.number(kRate);
 }
 
 Figures gpu_hours(Case& asked) {
-  const double parameters = asked.in.need(kParameters);
+  const double parameters = asked.in.need(kAmountParameters);
   const double trained = asked.in.need(kTokens);
   const double rate = asked.in.need(kRate);
   if (!asked.in.complete()) {
@@ -124,7 +124,7 @@ Figures cost(Case& asked) {
     return {figure(price * hours(*time))};
   }
   const double gpus = asked.in.need_gpus();
-  const auto window = asked.in.time(kWindow);
+  const auto window = asked.in.time(kAmountWindow);
   if (!asked.in.complete()) {
     return {};
   }
@@ -155,7 +155,7 @@ std::optional<double> kilowatts(const CaseInputs& in) {
 }
 
 bool asks_energy(const Case& asked) {
-  if (kilowatts(asked.in) && asked.in.time(kWindow)) {
+  if (kilowatts(asked.in) && asked.in.time(kAmountWindow)) {
     return true;
   }
   return asked.in.number(kGpuHours) &&
@@ -169,7 +169,7 @@ Figures energy(Case& asked) {
     const auto watt = asked.in.number({"gpu_w", "watts", "w_per_gpu", "watts_per_gpu", "power_w"});
     kilowatt_hours = *time * (watt ? *watt / kKilo : asked.in.need({"gpu_kw", "kw_per_gpu"}));
   } else {
-    kilowatt_hours = *kilowatts(asked.in) * in_hours(asked.in.need_time(kWindow));
+    kilowatt_hours = *kilowatts(asked.in) * in_hours(asked.in.need_time(kAmountWindow));
   }
   if (!asked.in.complete()) {
     return {};
@@ -324,7 +324,7 @@ Figures sum(Case& asked) {
   return {figure(sum_of(numbers) / (percent ? kPercent : 1.0))};
 }
 
-constexpr std::array<CaseRule, 11> kRules = {{
+constexpr std::array<CaseRule, 11> kAmountRules = {{
     {"step time", asks_step_time, step_time},
     {"average rate", asks_average_rate, average_rate},
     {"GPU-hours", asks_gpu_hours, gpu_hours},
@@ -341,7 +341,7 @@ constexpr std::array<CaseRule, 11> kRules = {{
 }  // namespace
 
 std::span<const CaseRule> amount_rules() {
-  return kRules;
+  return kAmountRules;
 }
 
 }  // namespace orrery::validate

@@ -14,9 +14,9 @@ namespace orrery::validate {
 
 namespace {
 
-constexpr std::int64_t kTrials = 200;
+constexpr std::int64_t kCalendarTrials = 200;
 constexpr std::int64_t kGpusPerNode = 8;
-const Seconds kRepair = days(2.0);
+const Seconds kCalendarRepair = days(2.0);
 
 // Up to the first character that is no letter: `bloom` of bloom-176b.
 std::string first_word(const std::string& name) {
@@ -84,14 +84,14 @@ run::RunSpec spec_of(const CalendarCase& run, Seconds fault_free, CalendarTimes&
   if (run.evaluate_every > 0) {
     spec.evaluation = run::EvaluationSpec{run.evaluate_every, run.evaluation};
   }
-  spec.capacity.repair_time = run::fixed(kRepair);
-  spec.simulation.trials = kTrials;
+  spec.capacity.repair_time = run::fixed(kCalendarRepair);
+  spec.simulation.trials = kCalendarTrials;
   return spec;
 }
 
 // As many as the nodes in repair are in 99 of 100 cases.
 std::int64_t enough_spares(const run::RunPlan& plan) {
-  return plan.mtbf ? run::nodes_in_repair(1.0 / *plan.mtbf, kRepair).p99 : 0;
+  return plan.mtbf ? run::nodes_in_repair(1.0 / *plan.mtbf, kCalendarRepair).p99 : 0;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace orrery::validate {
 
 namespace {
 
-constexpr double kPercent = 0.01;
+constexpr double kOnePercent = 0.01;
 constexpr double kExact = 1e-9;
 
 double number_in(const std::string& text) {
@@ -27,7 +27,7 @@ Tolerance one_of(const std::string& part) {
   const double value = number_in(part.substr(begin, end - begin));
   const std::size_t next = part.find_first_not_of(' ', end);
   const bool percent = next != std::string::npos && part[next] == '%';
-  return percent ? Tolerance{0.0, kPercent * value} : Tolerance{value, 0.0};
+  return percent ? Tolerance{0.0, kOnePercent * value} : Tolerance{value, 0.0};
 }
 
 }  // namespace

@@ -13,13 +13,14 @@ namespace orrery::validate {
 
 namespace {
 
-constexpr auto kMtbf = std::to_array<std::string_view>(
+constexpr auto kCheckpointMtbf = std::to_array<std::string_view>(
     {"M", "mtbf", "mttf", "job_mtbf", "mean_time_between_failures"});
 constexpr auto kSave = std::to_array<std::string_view>(
     {"delta", "C", "save", "checkpoint", "ckpt", "checkpoint_cost", "w", "write", "stall", "dump"});
-constexpr auto kRestart =
+constexpr auto kCheckpointRestart =
     std::to_array<std::string_view>({"R", "restart", "u0", "recovery", "restart_cost"});
-constexpr auto kInterval = std::to_array<std::string_view>({"tau", "dt", "interval", "T"});
+constexpr auto kCheckpointInterval =
+    std::to_array<std::string_view>({"tau", "dt", "interval", "T"});
 constexpr auto kUseful = std::to_array<std::string_view>({"Ts", "useful", "solve", "work"});
 
 constexpr auto kSteps = std::to_array<std::string_view>(
@@ -27,7 +28,7 @@ constexpr auto kSteps = std::to_array<std::string_view>(
 constexpr auto kStep = std::to_array<std::string_view>({"iter", "step", "iteration", "step_time"});
 
 bool has_mtbf_and_save(const Case& asked) {
-  return asked.in.time(kMtbf) && asked.in.time(kSave);
+  return asked.in.time(kCheckpointMtbf) && asked.in.time(kSave);
 }
 
 // --- errors of the closed forms -------------------------------------------------------------
@@ -57,7 +58,7 @@ bool asks_two_level(const Case& asked) {
 Figures two_level(Case& asked) {
   const Seconds near = asked.in.need_time({"C1"});
   const Seconds far = asked.in.need_time({"C2"});
-  const Seconds mtbf = asked.in.need_time(kMtbf);
+  const Seconds mtbf = asked.in.need_time(kCheckpointMtbf);
   if (asked.says("single level")) {
     const run::CheckpointCost cost{far, mtbf};
     return asked.in.complete()
@@ -79,17 +80,17 @@ Figures two_level(Case& asked) {
 // --- Daly's run time, and the simulation of it ------------------------------------------------
 
 bool asks_run_time(const Case& asked) {
-  return has_mtbf_and_save(asked) && asked.in.time(kInterval) &&
+  return has_mtbf_and_save(asked) && asked.in.time(kCheckpointInterval) &&
          !asked.says_one({"waste", "ettr", "first order", "first-order"});
 }
 
 Figures run_time(Case& asked) {
   const bool segment = asked.says_one({"segment", "per interval", "cycle"});
   run::DalyRun run{.useful = {},
-                   .interval = asked.in.need_time(kInterval),
+                   .interval = asked.in.need_time(kCheckpointInterval),
                    .checkpoint = asked.in.need_time_or_zero(kSave),
-                   .restart = asked.in.time(kRestart).value_or(Seconds{}),
-                   .mtbf = asked.in.need_time(kMtbf)};
+                   .restart = asked.in.time(kCheckpointRestart).value_or(Seconds{}),
+                   .mtbf = asked.in.need_time(kCheckpointMtbf)};
   run.useful = segment ? run.interval : asked.in.need_time(kUseful);
   if (!asked.in.complete()) {
     return {};
@@ -110,7 +111,8 @@ bool asks_interval(const Case& asked) {
 }
 
 Figures best_interval(Case& asked) {
-  const run::CheckpointCost cost{asked.in.need_time_or_zero(kSave), asked.in.need_time(kMtbf)};
+  const run::CheckpointCost cost{asked.in.need_time_or_zero(kSave),
+                                 asked.in.need_time(kCheckpointMtbf)};
   if (!asked.in.complete()) {
     return {};
   }
@@ -133,16 +135,17 @@ bool asks_waste(const Case& asked) {
 }
 
 Figures waste(Case& asked) {
-  const run::CheckpointCost cost{asked.in.need_time_or_zero(kSave), asked.in.need_time(kMtbf)};
+  const run::CheckpointCost cost{asked.in.need_time_or_zero(kSave),
+                                 asked.in.need_time(kCheckpointMtbf)};
   if (!asked.in.complete()) {
     return {};
   }
-  const Seconds interval = asked.in.time(kInterval).value_or(run::young_interval(cost));
+  const Seconds interval = asked.in.time(kCheckpointInterval).value_or(run::young_interval(cost));
   if (!(interval > Seconds{})) {
     return {};
   }
-  return {
-      figure(run::first_order_waste(cost, interval, asked.in.time(kRestart).value_or(Seconds{})))};
+  return {figure(run::first_order_waste(
+      cost, interval, asked.in.time(kCheckpointRestart).value_or(Seconds{})))};
 }
 
 // --- intervals in steps -----------------------------------------------------------------------
@@ -150,17 +153,17 @@ Figures waste(Case& asked) {
 std::optional<Seconds> stated_interval(const CaseInputs& in) {
   const auto steps = in.number(kSteps);
   const auto step = in.time(kStep);
-  return steps && step ? std::optional(*steps * *step) : in.time(kInterval);
+  return steps && step ? std::optional(*steps * *step) : in.time(kCheckpointInterval);
 }
 
 // Half an interval is lost at every failure.
 bool asks_lost(const Case& asked) {
-  return asked.in.time(kMtbf) && stated_interval(asked.in) && !asked.in.time(kSave) &&
+  return asked.in.time(kCheckpointMtbf) && stated_interval(asked.in) && !asked.in.time(kSave) &&
          asked.says_one({"lost", "loss", "waste", "rework"});
 }
 
 Figures lost(Case& asked) {
-  const Seconds mtbf = asked.in.need_time(kMtbf);
+  const Seconds mtbf = asked.in.need_time(kCheckpointMtbf);
   return asked.in.complete() ? Figures{figure(run::first_order_waste({Seconds{}, mtbf},
                                                                      *stated_interval(asked.in)))}
                              : Figures{};
@@ -169,7 +172,7 @@ Figures lost(Case& asked) {
 // So many steps as a time, or a time in steps.
 bool asks_steps(const Case& asked) {
   return asked.in.time(kStep) && !asked.in.time(kSave) &&
-         (asked.in.number(kSteps) || asked.in.time(kInterval));
+         (asked.in.number(kSteps) || asked.in.time(kCheckpointInterval));
 }
 
 Figures steps(Case& asked) {
@@ -178,7 +181,7 @@ Figures steps(Case& asked) {
     return {};
   }
   const auto count = asked.in.number(kSteps);
-  return {count ? figure(*count * step) : figure(asked.in.need_time(kInterval) / step)};
+  return {count ? figure(*count * step) : figure(asked.in.need_time(kCheckpointInterval) / step)};
 }
 
 // --- ByteCheckpoint's metric -------------------------------------------------------------------
@@ -233,7 +236,7 @@ Figures overhead(Case& asked) {
 // --- sizes and rates
 // ------------------------------------------------------------------------------
 
-constexpr auto kParameters =
+constexpr auto kCheckpointParameters =
     std::to_array<std::string_view>({"params", "parameters", "n_params", "N"});
 constexpr auto kBytesEach =
     std::to_array<std::string_view>({"bytes_per_param", "bytes_per_parameter", "B_per_param"});
@@ -242,7 +245,7 @@ std::optional<Bytes> checkpoint_size(const CaseInputs& in) {
   if (const auto stated = in.size({"", "size", "checkpoint", "state"})) {
     return stated;
   }
-  const auto count = in.number(kParameters);
+  const auto count = in.number(kCheckpointParameters);
   const auto each = in.number(kBytesEach);
   return count && each ? std::optional(*count * bytes(*each)) : std::nullopt;
 }
@@ -268,7 +271,7 @@ double parts(Case& asked) {
 }
 
 bool asks_size(const Case& asked) {
-  return asked.in.number(kParameters) && asked.in.number(kBytesEach);
+  return asked.in.number(kCheckpointParameters) && asked.in.number(kBytesEach);
 }
 
 Figures size_or_time(Case& asked) {
@@ -318,7 +321,7 @@ Figures all_ranks(Case& asked) {
              : Figures{};
 }
 
-constexpr std::array<CaseRule, 13> kRules = {{
+constexpr std::array<CaseRule, 13> kCheckpointRules = {{
     {"checkpoint interval", asks_formula_error, formula_error},
     {"two-level checkpoints", asks_two_level, two_level},
     {"run time", asks_run_time, run_time},
@@ -337,7 +340,7 @@ constexpr std::array<CaseRule, 13> kRules = {{
 }  // namespace
 
 std::span<const CaseRule> checkpoint_rules() {
-  return kRules;
+  return kCheckpointRules;
 }
 
 }  // namespace orrery::validate

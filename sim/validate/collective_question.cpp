@@ -54,23 +54,24 @@ struct GpuWords {
 };
 
 // Most specific first. Of GPUs without NVLink only the PCIe link of the profile counts.
-constexpr std::array<GpuWords, 17> kGpus = {{{"MI300X", "mi300x", "mi300x"},
-                                             {"MI325X", "mi325x", "mi300x"},
-                                             {"MI355X", "mi355x", "mi300x"},
-                                             {"Gaudi 2", "gaudi2", "gaudi2"},
-                                             {"Gaudi 3", "gaudi3", "gaudi3"},
-                                             {"GB300", "gb300", "gb200"},
-                                             {"GB200", "gb200", "gb200"},
-                                             {"B300", "b300-sxm", "b200-sxm"},
-                                             {"B200", "b200-sxm", "b200-sxm"},
-                                             {"H200", "h200-sxm", "h200-sxm"},
-                                             {"H20", "h20", "h100-sxm-80gb"},
-                                             {"H800", "h800-sxm", "h800-sxm"},
-                                             {"H100", "h100-sxm-80gb", "h100-sxm-80gb"},
-                                             {"A100-40", "a100-sxm-40gb", "a100-sxm-40gb"},
-                                             {"A100", "a100-sxm-80gb", "a100-sxm-80gb"},
-                                             {"RTX 5090", "rtx-5090", "h100-sxm-80gb"},
-                                             {"GB10", "gb10", "h100-sxm-80gb"}}};
+constexpr std::array<GpuWords, 17> kCollectiveGpus = {
+    {{"MI300X", "mi300x", "mi300x"},
+     {"MI325X", "mi325x", "mi300x"},
+     {"MI355X", "mi355x", "mi300x"},
+     {"Gaudi 2", "gaudi2", "gaudi2"},
+     {"Gaudi 3", "gaudi3", "gaudi3"},
+     {"GB300", "gb300", "gb200"},
+     {"GB200", "gb200", "gb200"},
+     {"B300", "b300-sxm", "b200-sxm"},
+     {"B200", "b200-sxm", "b200-sxm"},
+     {"H200", "h200-sxm", "h200-sxm"},
+     {"H20", "h20", "h100-sxm-80gb"},
+     {"H800", "h800-sxm", "h800-sxm"},
+     {"H100", "h100-sxm-80gb", "h100-sxm-80gb"},
+     {"A100-40", "a100-sxm-40gb", "a100-sxm-40gb"},
+     {"A100", "a100-sxm-80gb", "a100-sxm-80gb"},
+     {"RTX 5090", "rtx-5090", "h100-sxm-80gb"},
+     {"GB10", "gb10", "h100-sxm-80gb"}}};
 constexpr GpuWords kOtherGpu = {"", "unknown", "h100-sxm-80gb"};
 constexpr std::string_view kPcieTable = "pcie";
 
@@ -105,10 +106,11 @@ bool is_pcie(const DataRow& row) {
 }
 
 GpuWords gpu_of(const DataRow& row) {
-  const auto found = std::find_if(kGpus.begin(), kGpus.end(), [&row](const GpuWords& entry) {
-    return row.mentions("gpu", entry.words);
-  });
-  return found == kGpus.end() ? kOtherGpu : *found;
+  const auto found =
+      std::find_if(kCollectiveGpus.begin(), kCollectiveGpus.end(), [&row](const GpuWords& entry) {
+        return row.mentions("gpu", entry.words);
+      });
+  return found == kCollectiveGpus.end() ? kOtherGpu : *found;
 }
 
 layout::GroupPlacement placement_of(const DataRow& row, std::int64_t ranks, std::int64_t nodes) {

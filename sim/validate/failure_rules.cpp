@@ -12,9 +12,9 @@ namespace orrery::validate {
 
 namespace {
 
-constexpr auto kMtbf =
+constexpr auto kFailureMtbf =
     std::to_array<std::string_view>({"M", "mtbf", "mttf", "measured", "job_mtbf", "job_mttf"});
-constexpr auto kWindow =
+constexpr auto kFailureWindow =
     std::to_array<std::string_view>({"window", "wall", "duration", "period", ""});
 constexpr auto kCounts = std::to_array<std::string_view>(
     {"failures", "restarts", "interruptions", "events", "incidents", "stops"});
@@ -107,15 +107,15 @@ std::optional<PerSecond> losses(const CaseInputs& in) {
   return rate && nodes ? std::optional(*nodes * *rate) : std::nullopt;
 }
 
-constexpr auto kRepair =
+constexpr auto kFailureRepair =
     std::to_array<std::string_view>({"mean_repair", "repair", "mttr", "mean_repair_time"});
 
 bool asks_repair(const Case& asked) {
-  return losses(asked.in) && asked.in.time(kRepair);
+  return losses(asked.in) && asked.in.time(kFailureRepair);
 }
 
 Figures repair(Case& asked) {
-  const Seconds mean = asked.in.need_time(kRepair);
+  const Seconds mean = asked.in.need_time(kFailureRepair);
   if (!asked.in.complete()) {
     return {};
   }
@@ -128,36 +128,38 @@ Figures repair(Case& asked) {
 // --------------------------------------------------------------------------------------------
 
 constexpr auto kWrite = std::to_array<std::string_view>({"w", "write", "save", "C", "stall"});
-constexpr auto kRestart = std::to_array<std::string_view>({"u0", "restart", "R", "recovery"});
-constexpr auto kInterval = std::to_array<std::string_view>({"dt", "interval", "tau"});
+constexpr auto kFailureRestart =
+    std::to_array<std::string_view>({"u0", "restart", "R", "recovery"});
+constexpr auto kFailureInterval = std::to_array<std::string_view>({"dt", "interval", "tau"});
 
 bool asks_ettr(const Case& asked) {
-  return asked.in.nodes() && asked.in.node_rate() && asked.in.time(kRestart) &&
-         (asked.in.time(kInterval) || asked.in.time(kWrite));
+  return asked.in.nodes() && asked.in.node_rate() && asked.in.time(kFailureRestart) &&
+         (asked.in.time(kFailureInterval) || asked.in.time(kWrite));
 }
 
 Figures ettr(Case& asked) {
   run::EttrInput input;
   input.nodes = asked.in.need_nodes();
   input.node_rate = asked.in.need_node_rate();
-  input.restart = asked.in.need_time_or_zero(kRestart);
+  input.restart = asked.in.need_time_or_zero(kFailureRestart);
   input.write = asked.in.time(kWrite).value_or(Seconds{});
   if (!asked.in.complete()) {
     return {};
   }
-  input.interval = asked.in.time(kInterval).value_or(
-      run::young_interval({input.write, run::job_mtbf(input.nodes, input.node_rate)}));
+  input.interval = asked.in.time(kFailureInterval)
+                       .value_or(run::young_interval(
+                           {input.write, run::job_mtbf(input.nodes, input.node_rate)}));
   return input.interval > Seconds{} ? Figures{figure(run::expected_ettr(input))} : Figures{};
 }
 
 bool asks_elastic(const Case& asked) {
-  return asked.in.time(kMtbf) && asked.in.time({"stall", "downtime", "restart"}) &&
-         !asked.in.time(kInterval) && !asked.in.time({"delta", "C"}) &&
+  return asked.in.time(kFailureMtbf) && asked.in.time({"stall", "downtime", "restart"}) &&
+         !asked.in.time(kFailureInterval) && !asked.in.time({"delta", "C"}) &&
          (asked.in.time({"degraded"}) || asked.says_one({"effective", "ettr", "goodput", "stall"}));
 }
 
 Figures elastic(Case& asked) {
-  const Seconds mtbf = asked.in.need_time(kMtbf);
+  const Seconds mtbf = asked.in.need_time(kFailureMtbf);
   const Seconds stall = asked.in.need_time_or_zero({"stall", "downtime", "restart"});
   const Seconds degraded = asked.in.time({"degraded"}).value_or(Seconds{});
   double lost = 0.0;
@@ -174,12 +176,12 @@ Figures elastic(Case& asked) {
 
 // How much sooner a job fails than its nodes alone would make it.
 bool asks_ratio(const Case& asked) {
-  return asked.in.nodes() && asked.in.node_rate() && asked.in.time(kMtbf);
+  return asked.in.nodes() && asked.in.node_rate() && asked.in.time(kFailureMtbf);
 }
 
 Figures ratio(Case& asked) {
   const Seconds scaled = run::job_mtbf(asked.in.need_nodes(), asked.in.need_node_rate());
-  const Seconds measured = asked.in.need_time(kMtbf);
+  const Seconds measured = asked.in.need_time(kFailureMtbf);
   return asked.in.complete() ? Figures{figure(scaled / measured)} : Figures{};
 }
 
@@ -193,7 +195,8 @@ Figures scaled_mtbf(Case& asked) {
   if (!asked.in.complete()) {
     return {};
   }
-  if (const auto window = asked.in.time(kWindow); window && !asked.says_one({"mttf", "mtbf"})) {
+  if (const auto window = asked.in.time(kFailureWindow);
+      window && !asked.says_one({"mttf", "mtbf"})) {
     return {figure(*window / run::job_mtbf(nodes, rate))};
   }
   return {figure(run::job_mtbf(nodes, rate))};
@@ -212,16 +215,16 @@ std::optional<double> counted(const CaseInputs& in) {
 }
 
 bool asks_counted_rate(const Case& asked) {
-  const bool job = asked.in.time(kMtbf) && (asked.in.nodes() || asked.in.gpus());
-  return (counted(asked.in) && asked.in.time(kWindow)) || job;
+  const bool job = asked.in.time(kFailureMtbf) && (asked.in.nodes() || asked.in.gpus());
+  return (counted(asked.in) && asked.in.time(kFailureWindow)) || job;
 }
 
 // A rate that was counted over a window, or an MTBF, of the job and of parts of it.
 Figures counted_rate(Case& asked) {
-  const auto window = asked.in.time(kWindow);
+  const auto window = asked.in.time(kFailureWindow);
   const auto count = counted(asked.in);
   const Seconds mtbf =
-      count && window && *count > 0.0 ? *window / *count : asked.in.need_time(kMtbf);
+      count && window && *count > 0.0 ? *window / *count : asked.in.need_time(kFailureMtbf);
   if (!asked.in.complete()) {
     return {};
   }
@@ -262,7 +265,7 @@ Figures slowdown(Case& asked) {
       figure(asked.says_one({"waste", "lost", "1 - 1/s"}) ? 1.0 - ideal / actual : actual / ideal)};
 }
 
-constexpr std::array<CaseRule, 11> kRules = {{
+constexpr std::array<CaseRule, 11> kFailureRules = {{
     {"component ages", asks_ages, ages},
     {"recovery law", asks_sigma, sigma},
     {"in-memory checkpoints", asks_placement, placement},
@@ -279,7 +282,7 @@ constexpr std::array<CaseRule, 11> kRules = {{
 }  // namespace
 
 std::span<const CaseRule> failure_rules() {
-  return kRules;
+  return kFailureRules;
 }
 
 }  // namespace orrery::validate

@@ -10,14 +10,14 @@ namespace orrery::validate {
 
 namespace {
 
-constexpr std::int64_t kTrials = 30;
-constexpr double kLongest = 20.0;  // times the training
-const Seconds kStep = seconds(1.0);
+constexpr std::int64_t kFleetTrials = 30;
+constexpr double kFleetLongest = 20.0;  // times the training
+const Seconds kFleetStep = seconds(1.0);
 
 // A save without stall after every step of a second comes close to work that is never lost.
 run::RunSpec spec_of(const FleetCase& asked) {
   run::RunSpec spec;
-  spec.training.steps = static_cast<std::int64_t>(asked.length / kStep);
+  spec.training.steps = static_cast<std::int64_t>(asked.length / kFleetStep);
   spec.checkpoint.interval = run::StepsInterval{1};
   spec.checkpoint.stall = Seconds{};
   spec.checkpoint.final_save = false;
@@ -40,15 +40,15 @@ run::RunSpec spec_of(const FleetCase& asked) {
                                                         .time = run::fixed(asked.manual_repair),
                                                         .fails = asked.manual_fails};
   }
-  spec.simulation.trials = kTrials;
-  spec.simulation.max_wall = kLongest * asked.length;
+  spec.simulation.trials = kFleetTrials;
+  spec.simulation.max_wall = kFleetLongest * asked.length;
   return spec;
 }
 
 }  // namespace
 
 std::optional<FleetTimes> simulate_fleet(const FleetCase& asked, int threads) {
-  const run::StepInput step = {.step_time = to_sim_time(kStep),
+  const run::StepInput step = {.step_time = to_sim_time(kFleetStep),
                                .tokens_per_step = tokens(1.0),
                                .gpus = asked.job,
                                .nodes = asked.job,

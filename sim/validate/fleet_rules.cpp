@@ -141,7 +141,7 @@ Figures restart(Case& asked) {
   return times;
 }
 
-constexpr std::array<CaseRule, 2> kRules = {{
+constexpr std::array<CaseRule, 2> kFleetRules = {{
     {"fleet with repairs", asks_fleet, fleet},
     {"recovery by GPUs", asks_restart, restart},
 }};
@@ -149,7 +149,7 @@ constexpr std::array<CaseRule, 2> kRules = {{
 }  // namespace
 
 std::span<const CaseRule> fleet_rules() {
-  return kRules;
+  return kFleetRules;
 }
 
 }  // namespace orrery::validate

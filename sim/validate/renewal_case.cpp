@@ -17,7 +17,7 @@ namespace {
 constexpr double kLives = 200.0;        // of every part, on average
 constexpr double kStrikes = 200'000.0;  // counted, all trials together
 constexpr double kMostTrials = kKilo;
-const Seconds kLongest = days(20'000.0);
+const Seconds kRenewalLongest = days(20'000.0);
 
 // Parts that begin new, one on each node, and run for the window.
 std::optional<run::RunPlan> plan_of(const RenewalCase& asked, Seconds window) {
@@ -40,7 +40,7 @@ std::optional<run::RunPlan> plan_of(const RenewalCase& asked, Seconds window) {
 }  // namespace
 
 RenewalMtbf simulate_renewal(const RenewalCase& asked) {
-  const Seconds window = std::min(kLives * asked.mean_life, kLongest);
+  const Seconds window = std::min(kLives * asked.mean_life, kRenewalLongest);
   const auto plan = plan_of(asked, window);
   if (!plan) {
     return {seconds(std::nan("")), "the run refuses the case"};

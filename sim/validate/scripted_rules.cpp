@@ -166,7 +166,7 @@ Figures trace(Case& asked) {
   return asked.pick({{{"available", "availability"}, figure(share)}, {{"drop", "preempt"}, rate}});
 }
 
-constexpr std::array<CaseRule, 2> kRules = {{
+constexpr std::array<CaseRule, 2> kScriptedRules = {{
     {"scripted run", asks_scripted, scripted},
     {"spot traces", asks_trace, trace},
 }};
@@ -174,7 +174,7 @@ constexpr std::array<CaseRule, 2> kRules = {{
 }  // namespace
 
 std::span<const CaseRule> scripted_run_rules() {
-  return kRules;
+  return kScriptedRules;
 }
 
 }  // namespace orrery::validate

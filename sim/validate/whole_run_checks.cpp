@@ -67,7 +67,7 @@ std::vector<PublishedRun> named_runs(const DataSet& data, const DataRow& check) 
 }
 
 // Inputs that say "as above" are those of the check before it for the same run.
-DataRow inputs_of(const std::vector<DataRow>& checks, std::size_t index) {
+DataRow check_inputs(const std::vector<DataRow>& checks, std::size_t index) {
   const auto refers = [](const DataRow& inputs) {
     return std::any_of(
         inputs.value().entries.begin(), inputs.value().entries.end(), [](const yaml::Entry& e) {
@@ -141,7 +141,7 @@ std::vector<ValidationRow> value_rows(const DataSet& data,
                                       std::size_t index) {
   const DataRow& check = checks[index];
   const DataRow expected = check.row("expect");
-  RunCheck asked{.inputs = CaseInputs(inputs_of(checks, index)),
+  RunCheck asked{.inputs = CaseInputs(check_inputs(checks, index)),
                  .runs = named_runs(data, check),
                  .data = data,
                  .with_losses = asks_losses(check)};

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "sim/base/percent.hpp"
 #include "sim/validate/run_tables.hpp"
 #include "sim/validate/write_validation.hpp"
 
@@ -12,15 +13,14 @@ namespace orrery::validate {
 
 namespace {
 
-constexpr double kPercent = 100.0;
 constexpr std::size_t kWorstRows = 3;  // listed of each group
 constexpr double kMiss = 0.10;         // below it a row is not listed
 
-std::string percent(double share) {
+std::string markdown_percent(double share) {
   return fmt::format("{:.1f} %", kPercent * share);
 }
 
-std::string signed_percent(double share) {
+std::string markdown_signed_percent(double share) {
   return fmt::format("{:+.1f} %", kPercent * share);
 }
 
@@ -41,11 +41,11 @@ std::string statistics_cells(const Statistics& s) {
   return fmt::format("{} | {} | {} | {} | {} | {} | {}",
                      s.n,
                      s.skipped,
-                     percent(s.mape),
-                     percent(s.median),
-                     percent(s.p90),
-                     signed_percent(s.worst),
-                     signed_percent(s.bias));
+                     markdown_percent(s.mape),
+                     markdown_percent(s.median),
+                     markdown_percent(s.p90),
+                     markdown_signed_percent(s.worst),
+                     markdown_signed_percent(s.bias));
 }
 
 constexpr std::string_view kTableHead =
@@ -64,14 +64,14 @@ std::vector<const ValidationRow*> rows_of(const Validation& validation,
 }
 
 // One table per format and quantity, closed by the mean over its groups.
-std::string group_tables(const Validation& validation) {
+std::string markdown_group_tables(const Validation& validation) {
   std::string text;
   std::string section;
   double sum = 0.0;
   int count = 0;
   const auto close = [&text, &sum, &count] {
     if (count > 1) {
-      text += fmt::format("\nMean of the groups' MAPE: {}.\n", percent(sum / count));
+      text += fmt::format("\nMean of the groups' MAPE: {}.\n", markdown_percent(sum / count));
     }
     sum = 0.0;
     count = 0;
@@ -83,11 +83,12 @@ std::string group_tables(const Validation& validation) {
       section = title;
       text += fmt::format("\n## {}\n\n| group{}", title, kTableHead);
     }
-    text += fmt::format("| {} | {} | {} |\n",
-                        cell(group.name),
-                        statistics_cells(group.all),
-                        group.without_suspicious.n > 0 ? percent(group.without_suspicious.mape)
-                                                       : std::string("none left"));
+    text +=
+        fmt::format("| {} | {} | {} |\n",
+                    cell(group.name),
+                    statistics_cells(group.all),
+                    group.without_suspicious.n > 0 ? markdown_percent(group.without_suspicious.mape)
+                                                   : std::string("none left"));
     sum += group.all.mape;
     ++count;
   }
@@ -126,7 +127,7 @@ std::string miss_table(const Validation& validation) {
                           cell(row->id),
                           row->predicted,
                           row->measured,
-                          signed_percent(row->relative_error()));
+                          markdown_signed_percent(row->relative_error()));
     }
   }
   if (text.empty()) {
@@ -157,7 +158,7 @@ std::string run_table(const Validation& validation) {
                         cell(row.unit),
                         row.measured,
                         cell(row.unit),
-                        signed_percent(row.relative_error()),
+                        markdown_signed_percent(row.relative_error()),
                         row.within ? (*row.within ? "yes" : "no") : "",
                         cell(fmt::format("{}", fmt::join(row.notes, "; "))));
   }
@@ -192,8 +193,8 @@ std::string suspicious_table(const Validation& validation) {
   std::string text;
   for (const ValidationRow& row : validation.rows) {
     if (!row.suspicious.empty() && row.format == "measured-runs/1" && !row.secondary) {
-      const std::string error =
-          row.skipped.empty() ? signed_percent(row.relative_error()) : std::string("skipped");
+      const std::string error = row.skipped.empty() ? markdown_signed_percent(row.relative_error())
+                                                    : std::string("skipped");
       text += fmt::format("| {} | {} | {} |\n", cell(row.id), error, cell(row.suspicious));
     }
   }
@@ -317,7 +318,7 @@ std::string to_markdown(const Validation& given) {
       validation.groups.begin(), validation.groups.end(), [](const GroupStatistics& group) {
         return group.format == "measured-runs/1";
       });
-  return preface(validation) + group_tables(validation) + remark_list(validation) +
+  return preface(validation) + markdown_group_tables(validation) + remark_list(validation) +
          tolerance_list(validation) + run_table(validation) + miss_table(validation) +
          suspicious_table(validation) + skipped_table(validation) + word_tables();
 }

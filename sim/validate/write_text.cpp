@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/base/percent.hpp"
 #include "sim/report/text_page.hpp"
 #include "sim/validate/write_validation.hpp"
 
@@ -11,7 +12,6 @@ namespace orrery::validate {
 namespace {
 
 constexpr std::size_t kNameWidth = 44;
-constexpr double kPercent = 100.0;
 
 std::string cut(const std::string& text, std::size_t width) {
   const std::string clean = report::printable(text);

@@ -12,6 +12,7 @@
 #include "sim/base/text.hpp"
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/number_text.hpp"
+#include "sim/yaml/refused.hpp"
 #include "sim/yaml/scalar.hpp"
 
 namespace orrery::yaml {
@@ -177,11 +178,6 @@ constexpr std::array kCarbonUnits = {Unit{"kg/kWh", 1.0}, Unit{"g/kWh", kMilli}}
 constexpr std::array kCarbonHints = {Hint{"g", "write `g/kWh`"}, Hint{"kg", "write `kg/kWh`"}};
 constexpr Rule kCarbonRule = {
     kCarbonUnits, kCarbonHints, "mass per energy in g/kWh or kg/kWh, such as 400g/kWh"};
-
-template <typename T>
-Parsed<T> refuse(std::string_view text, std::string_view problem, std::string_view allowed) {
-  return {std::nullopt, fmt::format("{} {}", display(text), problem), std::string(allowed)};
-}
 
 bool equal_but_for_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {

@@ -8,6 +8,7 @@
 
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/number_text.hpp"
+#include "sim/yaml/refused.hpp"
 
 namespace orrery::yaml {
 
@@ -17,11 +18,6 @@ constexpr std::string_view kCountAllowed =
     "a whole number such as 8, with k, M, B or T as in 15.6T, or with an exponent as in 15e12";
 constexpr std::string_view kNumberAllowed = "a decimal number such as 0.38, -2 or 1e3";
 constexpr std::string_view kFractionAllowed = "0 to 1 such as 0.38, or 0% to 100% such as 38%";
-
-template <typename T>
-Parsed<T> refuse(std::string_view text, std::string_view problem, std::string_view allowed) {
-  return {std::nullopt, fmt::format("{} {}", display(text), problem), std::string(allowed)};
-}
 
 // Powers of ten of the count suffixes.
 int suffix_exponent(std::string_view suffix) {

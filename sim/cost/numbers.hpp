@@ -1,0 +1,20 @@
+#pragma once
+
+// Which small conversions do all costs need? Internal to cost/.
+
+#include <cstdint>
+
+#include "sim/model/op.hpp"
+
+namespace orrery::cost {
+
+[[nodiscard]] constexpr double as_double(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
+// Below 16 bits: kernels and messages of such elements have rates of their own.
+[[nodiscard]] constexpr bool is_narrow(model::Dtype dtype) {
+  return dtype == model::Dtype::fp8 || dtype == model::Dtype::fp4;
+}
+
+}  // namespace orrery::cost

@@ -1,0 +1,11 @@
+#pragma once
+
+// Which quantiles of the trials does every form of a report show? Internal to report/.
+
+namespace orrery::report {
+
+inline constexpr double kLowQuantile = 0.1;
+inline constexpr double kMedian = 0.5;
+inline constexpr double kHighQuantile = 0.9;
+
+}  // namespace orrery::report

@@ -1,0 +1,24 @@
+#pragma once
+
+// How does a parser say no? With the text as it stands in the file, the problem and what is
+// allowed. Internal to yaml/.
+
+#include <fmt/core.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/yaml/document.hpp"
+#include "sim/yaml/scalar.hpp"
+
+namespace orrery::yaml {
+
+template <typename T>
+[[nodiscard]] Parsed<T> refuse(std::string_view text,
+                               std::string_view problem,
+                               std::string_view allowed) {
+  return {std::nullopt, fmt::format("{} {}", display(text), problem), std::string(allowed)};
+}
+
+}  // namespace orrery::yaml
