@@ -5,8 +5,12 @@
 add_library(orrery_flags INTERFACE)
 target_include_directories(orrery_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(orrery_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion -Werror
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wdouble-promotion -Werror
   -ffp-contract=off)
+# A local name may be that of a constant in another source of the same batch; the preset dev, which
+# compiles sources one by one, tells when it is one of its own.
+target_compile_options(orrery_flags INTERFACE
+  "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>")
 # g++ 12 misreads inlined library templates at -O2 and above: -Wmaybe-uninitialized in third-party
 # headers, -Wrestrict in "literal" + std::string (GCC bug 105651).
 target_compile_options(orrery_flags INTERFACE
@@ -32,15 +36,14 @@ if(ORRERY_FUZZ)
 endif()
 
 set(ORRERY_LIBRARIES ${PROJECT_SOURCE_DIR}/sim)
-set(ORRERY_CALIBRATION ${PROJECT_SOURCE_DIR}/calibrate)
 set(ORRERY_NOT_EXPORTED cli validate)
 
 function(orrery_component name)
   cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(orrery_${name} STATIC ${ARG_SOURCES})
   add_library(orrery::${name} ALIAS orrery_${name})
-  cmake_path(IS_PREFIX ORRERY_CALIBRATION ${CMAKE_CURRENT_SOURCE_DIR} of_calibration)
-  if(ORRERY_UNITY AND NOT of_calibration)
+  cmake_path(IS_PREFIX ORRERY_LIBRARIES ${CMAKE_CURRENT_SOURCE_DIR} of_sim)
+  if(ORRERY_UNITY AND of_sim)
     set_target_properties(orrery_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
   target_link_libraries(orrery_${name} PUBLIC ${ARG_PUBLIC}
@@ -48,7 +51,6 @@ function(orrery_component name)
   target_include_directories(orrery_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
     $<INSTALL_INTERFACE:include/orrery>)
   # For other projects: the simulator without its command line.
-  cmake_path(IS_PREFIX ORRERY_LIBRARIES ${CMAKE_CURRENT_SOURCE_DIR} of_sim)
   if(of_sim AND NOT name IN_LIST ORRERY_NOT_EXPORTED)
     orrery_install_library(${name})
   endif()

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "sim/report/json_text.hpp"
-
 namespace orrery::cli {
 
 namespace {
@@ -147,7 +145,7 @@ std::string to_json(const CommandInfo& command) {
   Json json = {{"schema", kSchema}};
   json.update(json_of(command));
   constexpr int kIndent = 1;
-  return report::json_text(json);
+  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::optional<CommandInfo> read_command(std::string_view json) {

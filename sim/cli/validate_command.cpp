@@ -21,7 +21,6 @@ namespace {
 struct CommandOptions {
   std::vector<std::string> files;
   std::vector<std::string> profiles;
-  std::vector<std::string> traces;
   std::optional<std::string> explain;
   std::string metric = "step_time";
   std::optional<std::string> output;
@@ -39,7 +38,6 @@ std::vector<std::filesystem::path> paths_of(const std::vector<std::string>& name
 std::optional<std::string> answer(const CommandOptions& options, Diagnostics& diagnostics) {
   const std::vector<std::filesystem::path> files = paths_of(options.files);
   const validate::ValidateOptions settings{.profiles = paths_of(options.profiles),
-                                           .traces = paths_of(options.traces),
                                            .threads = options.threads};
   if (options.explain) {
     const auto text =
@@ -101,11 +99,6 @@ void add_validate_command(CLI::App& app, Action& action) {
   command->add_option("--threads", options->threads, "Threads, 0 for all cores")
       ->check(CLI::Range(0, 4096));
   command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
-      ->type_name("DIR");
-  command
-      ->add_option("--traces",
-                   options->traces,
-                   "Folders with the spot traces that cases name, searched first")
       ->type_name("DIR");
   add_output_option(*command, options->output);
   command->callback([options, &action] { action = [options] { return validate_data(*options); }; });

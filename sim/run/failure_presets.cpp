@@ -148,7 +148,7 @@ std::vector<FailurePreset> large_job_presets() {
                      "rate as quoted by surveys of the paper; at 98K GPUs they quote 2.8 times "
                      "more than in proportion",
            .spec = ft_hsdp()},
-          {.name = "megascale_failures-2024",
+          {.name = "megascale-2024",
            .summary = "2.8 per 1,000 node-days, assuming four weeks and 10,240 GPUs",
            .source = "MegaScale (NSDI 2024): over 100 restarts in several weeks on over 10,000 "
                      "GPUs; weeks and GPUs assumed",
@@ -164,7 +164,7 @@ std::vector<FailurePreset> large_job_presets() {
                      "in 2 months on 992 A100; the chronicles give 12.8 by restarts and 16.1 by "
                      "machines",
            .spec = opt()},
-          {.name = "bloom_failures-2022",
+          {.name = "bloom-2022",
            .summary = "2.98 per 1,000 node-days: about one GPU a week on 48 nodes",
            .source = "BigScience tr11-176B chronicles (hangs and maintenance not included)",
            .spec = bloom_failures()}};

@@ -98,7 +98,7 @@ std::array<RecoveryPreset, 11> make_recovery_presets() {
         .summary = "only the load takes time",
         .source = "definition",
         .stages = {}},
-       {.name = "megascale_stages-2024",
+       {.name = "megascale-2024",
         .summary = "10 min to detect and diagnose, 2 min to relaunch, 30 s communicators",
         .source = "MegaScale (NSDI 2024), upper bounds of the text; stop, placement and warm-up "
                   "from the TrainMover page (8,192 GPUs)",
@@ -163,7 +163,7 @@ std::array<CommunicatorPreset, 5> make_communicators() {
             .summary = "361 s at 2,048 GPUs",
             .source = "MegaScale (NSDI 2024)",
             .curve = {{2048.0, seconds(361.0)}}},
-           {.name = "megascale_stages-2024",
+           {.name = "megascale-2024",
             .summary = "5 s at 2,048 GPUs, 30 s at 10,000: upper bounds",
             .source = "MegaScale (NSDI 2024): below 5 s, below 30 s",
             .curve = {{2048.0, seconds(5.0)}, {10'000.0, seconds(30.0)}}},

@@ -38,7 +38,7 @@ std::array<StoragePreset, 5> make_storage_presets() {
             .summary = "7 TB/s in bursts",
             .source = "Llama 3 (arXiv 2407.21783) sec. 3.3.1: 7 TB/s peak",
             .spec = aggregate(terabytes_per_second(7.0), terabytes_per_second(7.0))},
-           {.name = "bloom_storage-gpfs-2022",
+           {.name = "bloom-gpfs-2022",
             .summary = "61.6 GB/s, 160 MB/s per process",
             .source = "BigScience tr11-176B chronicles: 2,294.8 GiB in 40 s from 384 processes; "
                       "reading assumed as fast as writing",

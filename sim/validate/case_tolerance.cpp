@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "sim/base/text.hpp"
-#include "sim/validate/case_inputs.hpp"
 #include "sim/yaml/scalar.hpp"
 
 namespace orrery::validate {
@@ -31,10 +30,6 @@ Tolerance one_of(const std::string& part) {
 }
 
 }  // namespace
-
-Tolerance tolerance_of(const DataRow& stated) {
-  return {stated.number("abs").value_or(0.0), stated.number("rel").value_or(0.0)};
-}
 
 Tolerance tolerance_of(const std::string& words, std::size_t index) {
   const std::string lower = lower_case(words);

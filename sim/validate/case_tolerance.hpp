@@ -25,9 +25,6 @@ struct Tolerance {
   }
 };
 
-// {abs, rel} of a reliability case.
-[[nodiscard]] Tolerance tolerance_of(const DataRow& stated);
-
 // Of the value with number `index` in a check of whole-runs/1.
 [[nodiscard]] Tolerance tolerance_of(const std::string& words, std::size_t index);
 

@@ -8,7 +8,6 @@
 // collective-measurements/1 | log              | time in s
 // kernel-measurements/1     | GPU, operation   | rate in flop_per_s or bytes_per_s
 // schedule-cases/1          | schedule         | match or mismatches
-// reliability-cases/1       | kind of quantity | the case's own
 // whole-runs/1              | kind of figure   | value, in the unit of the check; derived figures
 //                           |                  | secondary
 // orrery/1                  | scenario         | metrics under `measured:`
@@ -36,7 +35,6 @@ struct DataSet {
   const hardware::ProfileSearch& search;
   Diagnostics& diagnostics;  // problems of profiles; those of rows are reasons to skip them
   int threads = 0;           // 0: all cores
-  const std::vector<std::filesystem::path>& traces;  // folders of traces that are looked into first
 };
 
 struct DataFormat {
@@ -54,7 +52,6 @@ struct DataFormat {
 [[nodiscard]] std::vector<ValidationRow> collective_rows(const DataSet& data);
 [[nodiscard]] std::vector<ValidationRow> kernel_rows(const DataSet& data);
 [[nodiscard]] std::vector<ValidationRow> schedule_case_rows(const DataSet& data);
-[[nodiscard]] std::vector<ValidationRow> reliability_rows(const DataSet& data);
 [[nodiscard]] std::vector<ValidationRow> whole_run_rows(const DataSet& data);
 [[nodiscard]] std::vector<ValidationRow> scenario_rows(const DataSet& data);
 

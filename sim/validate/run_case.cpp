@@ -1,11 +1,6 @@
 #include "sim/validate/run_case.hpp"
 
-#include <fmt/core.h>
-
-#include <cmath>
-
 #include "sim/base/sim_time.hpp"
-#include "sim/run/monte_carlo.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_simulator.hpp"
 
@@ -78,54 +73,6 @@ std::optional<RunCaseTimes> run_case(const RunCase& run) {
                       .checkpoint = time_of(RunCategory::checkpoint_stall),
                       .restart = time_of(RunCategory::restart_scheduling),
                       .evaluation = time_of(RunCategory::evaluation)};
-}
-
-SegmentMean simulate_segments(const run::DalyRun& run, int threads) {
-  constexpr std::int64_t kTrials = 2'000;
-  constexpr std::int64_t kSegments = 1'000;  // of one trial
-  constexpr double kLongest = 25'000.0;      // days
-  run::RunSpec spec;
-  spec.training.steps = kSegments;
-  spec.checkpoint.interval = run::StepsInterval{1};
-  spec.checkpoint.stall = run.checkpoint;
-  spec.recovery.stages[run::index_of(run::RecoveryStage::reschedule)] = run::fixed(run.restart);
-  spec.recovery.stages[run::index_of(run::RecoveryStage::load)] = run::fixed(Seconds{});
-  spec.failures.job_rate = 1.0 / run.mtbf;
-  spec.simulation.trials = kTrials;
-  spec.simulation.max_wall = days(kLongest);
-  std::vector<run::RunProblem> problems;
-  const auto plan = run::resolve_run(spec, single_gpu(run.interval), problems);
-  if (!plan) {
-    return {seconds(std::nan("")), "the run refuses the case"};
-  }
-  const auto result = run::simulate(*plan, {.threads = threads});
-  const double per_trial = static_cast<double>(kSegments);
-  const double error = result->wall.standard_deviation() / std::sqrt(static_cast<double>(kTrials));
-  return {
-      seconds(result->wall.mean() / per_trial),
-      fmt::format("Monte Carlo over {} segments, standard error {:.2g} %{}",
-                  kTrials * kSegments,
-                  100.0 * error / result->wall.mean(),
-                  result->finished < result->trials ? "; not all trials came to their end" : "")};
-}
-
-std::optional<Dollars> window_cost(double gpus, Seconds window, DollarsPerSecond price) {
-  constexpr double kMostGpus = kGiga;
-  if (!(gpus >= 1.0) || gpus > kMostGpus || gpus != std::floor(gpus)) {
-    return std::nullopt;
-  }
-  run::RunSpec spec;
-  spec.training.duration = window;
-  spec.prices.gpu_hour = price;
-  spec.simulation.trials = 1;
-  run::StepInput step = single_gpu(seconds(1.0));
-  step.gpus = step.gpus_per_node = static_cast<std::int64_t>(gpus);
-  std::vector<run::RunProblem> problems;
-  const auto plan = run::resolve_run(spec, step, problems);
-  if (!plan) {
-    return std::nullopt;
-  }
-  return run::RunSimulator(*plan).run({}).bill.total();
 }
 
 }  // namespace orrery::validate

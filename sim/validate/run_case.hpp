@@ -13,11 +13,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/run/theory.hpp"
 
 namespace orrery::validate {
 
@@ -43,19 +41,5 @@ struct RunCaseTimes {
 
 // Nothing when the run's rules refuse the case.
 [[nodiscard]] std::optional<RunCaseTimes> run_case(const RunCase& run);
-
-// Wall time of one segment (interval and save) by Monte Carlo over two million segments, and what
-// stands beside the answer: how many, and the standard error.
-struct SegmentMean {
-  Seconds time;
-  std::string note;
-};
-
-[[nodiscard]] SegmentMean simulate_segments(const run::DalyRun& run, int threads);
-
-// What a window costs on so many GPUs at one price per GPU, without failures and spares.
-[[nodiscard]] std::optional<Dollars> window_cost(double gpus,
-                                                 Seconds window,
-                                                 DollarsPerSecond price);
 
 }  // namespace orrery::validate

@@ -20,12 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<DataFormat, 7> kFormats = {{
+constexpr std::array<DataFormat, 6> kFormats = {{
     {"measured-runs/1", "step times and peak memory of training runs", measured_run_rows},
     {"collective-measurements/1", "times of collectives", collective_rows},
     {"kernel-measurements/1", "rates of GEMM, attention and memory-bound kernels", kernel_rows},
     {"schedule-cases/1", "exact times and memory of pipeline schedules", schedule_case_rows},
-    {"reliability-cases/1", "failures, checkpoints, restarts", reliability_rows},
     {"whole-runs/1", "whole runs: wall time, goodput", whole_run_rows},
     {"orrery/1", "a scenario with a `measured:` block of metrics", scenario_rows},
 }};
@@ -81,8 +80,7 @@ void add_rows(const fs::path& file,
                             .profiles = profiles,
                             .search = search,
                             .diagnostics = diagnostics,
-                            .threads = options.threads,
-                            .traces = options.traces})) {
+                            .threads = options.threads})) {
     row.format = name;
     validation.rows.push_back(std::move(row));
   }

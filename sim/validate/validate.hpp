@@ -19,7 +19,6 @@ namespace orrery::validate {
 
 struct ValidateOptions {
   std::vector<std::filesystem::path> profiles;  // folders looked into first
-  std::vector<std::filesystem::path> traces;    // and those with the traces that cases name
   int threads = 0;                              // 0: all cores
 };
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-// Names in comments are those of the published reliability cases (reliability_cases.yaml).
+// Names in comments are those of the reliability cases of tests/oracle.
 
 namespace orrery::run {
 namespace {

@@ -70,19 +70,6 @@ TEST(PublishedSets, AllocatorPeaksOfOneNodeAreClose) {
   EXPECT_LE(group->all.median, 0.02);
 }
 
-TEST(PublishedSets, ReliabilityCasesAreReproduced) {
-  const Validation validation = validation_of("reliability_cases.yaml");
-  for (const ValidationRow& row : validation.rows) {
-    if (row.skipped.empty()) {
-      EXPECT_LE(std::abs(row.relative_error()), 0.025) << row.id;
-    }
-  }
-  const GroupStatistics* scripted = group_of(validation, "scripted run", "value");
-  ASSERT_NE(scripted, nullptr);
-  EXPECT_EQ(scripted->all.n, 16U);
-  EXPECT_LE(std::abs(scripted->all.worst), 1e-9);
-}
-
 TEST(PublishedSets, KernelsAndCollectivesHaveAPredictionOrAReason) {
   for (const std::string file : {"kernel_measurements.yaml", "collective_measurements.yaml"}) {
     const Validation validation = validation_of(file);

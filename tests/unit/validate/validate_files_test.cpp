@@ -78,7 +78,7 @@ class ValidateFiles : public ::testing::Test {
 
 constexpr const char* kFormats =
     "(measured-runs/1, collective-measurements/1, kernel-measurements/1, schedule-cases/1, "
-    "reliability-cases/1, whole-runs/1, orrery/1)\n";
+    "whole-runs/1, orrery/1)\n";
 
 TEST_F(ValidateFiles, RefusesUnknownFormats) {
   EXPECT_EQ(errors_of("format: measured-runs/2\n"),
@@ -103,47 +103,6 @@ TEST_F(ValidateFiles, PredictsRowsAndSaysWhyOthersAreSkipped) {
   EXPECT_EQ(validation->rows[1].skipped, "no step time was measured");
   EXPECT_EQ(validation->rows[2].quantity, "peak_memory");
   EXPECT_NEAR(validation->rows[2].measured, 70.0 * 1024.0 * 1024.0 * 1024.0, 1.0);
-}
-
-// Of four samples of ten minutes one has no instance and one has one of two: 5 of 8, and 2 drops in
-// 5 x 10 min.
-constexpr const char* kTraceCase = R"(format: reliability-cases/1
-cases:
-- id: zone
-  quantity: '[available fraction, drops per available instance-hour]'
-  inputs: {file: week/zone.json}
-  expected: [0.625, 2.4]
-  unit: fraction, 1/h
-)";
-constexpr const char* kTraceSamples = R"({"metadata": {"gap_seconds": 600}, "data": [2, 1, 0, 2]})";
-
-TEST_F(ValidateFiles, FindsTracesBesideTheDataSetInGivenFoldersAndBesideTheProfiles) {
-  const auto rows_with = [this](const fs::path& folder, ValidateOptions given) {
-    fs::create_directories(folder / "week");
-    write_file_atomically(folder / "week" / "zone.json", kTraceSamples);
-    Diagnostics diagnostics;
-    const auto validation = validate_files({write("cases.yaml", kTraceCase)}, given, diagnostics);
-    fs::remove_all(folder / "week");
-    return validation.value_or(Validation{}).rows;
-  };
-  ValidateOptions named = options();
-  named.traces = {folder_ / "elsewhere"};
-  ValidateOptions shipped = options();
-  shipped.profiles.push_back(folder_ / "share" / "profiles");
-  for (const auto& [folder, given] : {std::pair(folder_, options()),
-                                      std::pair(folder_ / "elsewhere", named),
-                                      std::pair(folder_ / "share" / "traces", shipped)}) {
-    const auto rows = rows_with(folder, given);
-    ASSERT_EQ(rows.size(), 2U) << folder;
-    EXPECT_DOUBLE_EQ(rows[0].predicted, 0.625) << folder << rows[0].skipped;
-    EXPECT_DOUBLE_EQ(rows[1].predicted, 2.4) << folder << rows[1].skipped;
-  }
-  const auto nowhere = rows_with(folder_ / "elsewhere", options());
-  ASSERT_EQ(nowhere.size(), 2U);
-  EXPECT_EQ(
-      nowhere[0].skipped,
-      "the trace week/zone.json lies neither beside the data set nor in a folder of --traces, "
-      "and the case states neither drops nor instance-hours");
 }
 
 TEST_F(ValidateFiles, GivesTheSameForAnyNumberOfThreads) {

@@ -18,11 +18,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "sim/base/units.hpp"
 
-namespace orrery::validate {
+namespace orrery::run::test {
 
 struct FleetCase {
   std::int64_t job = 1;
@@ -44,10 +43,9 @@ struct FleetCase {
 struct FleetTimes {
   Seconds total;         // mean of the trials
   double trained = 0.0;  // share of it
-  std::string note;
 };
 
 // Nothing when the run's rules refuse the case.
-[[nodiscard]] std::optional<FleetTimes> simulate_fleet(const FleetCase& asked, int threads);
+[[nodiscard]] std::optional<FleetTimes> simulate_fleet(const FleetCase& asked);
 
-}  // namespace orrery::validate
+}  // namespace orrery::run::test

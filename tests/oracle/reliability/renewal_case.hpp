@@ -11,11 +11,10 @@
 // By the renewal theorem the answer is mean_life / parts for any shape.
 
 #include <cstdint>
-#include <string>
 
 #include "sim/base/units.hpp"
 
-namespace orrery::validate {
+namespace orrery::run::test {
 
 struct RenewalCase {
   std::int64_t parts = 1;
@@ -23,11 +22,7 @@ struct RenewalCase {
   double shape = 1.0;
 };
 
-struct RenewalMtbf {
-  Seconds mtbf;
-  std::string note;
-};
+// NaN when the run's rules refuse the case or nothing fails.
+[[nodiscard]] Seconds simulate_renewal(const RenewalCase& asked);
 
-[[nodiscard]] RenewalMtbf simulate_renewal(const RenewalCase& asked);
-
-}  // namespace orrery::validate
+}  // namespace orrery::run::test

@@ -1,6 +1,4 @@
-#include "sim/validate/renewal_case.hpp"
-
-#include <fmt/core.h>
+#include "tests/oracle/reliability/renewal_case.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +8,7 @@
 #include "sim/run/life_law.hpp"
 #include "sim/run/run_plan.hpp"
 
-namespace orrery::validate {
+namespace orrery::run::test {
 
 namespace {
 
@@ -20,30 +18,30 @@ constexpr double kMostTrials = kKilo;
 const Seconds kRenewalLongest = days(20'000.0);
 
 // Parts that begin new, one on each node, and run for the window.
-std::optional<run::RunPlan> plan_of(const RenewalCase& asked, Seconds window) {
-  run::RunSpec spec;
+std::optional<RunPlan> plan_of(const RenewalCase& asked, Seconds window) {
+  RunSpec spec;
   spec.training.duration = window;
-  run::FailureCause part = run::failure_cause("part", run::FailureCategory::host);
-  part.life = run::weibull_of_mean(asked.shape, asked.mean_life);
-  part.age.kind = run::AgeKind::fresh;
+  FailureCause part = failure_cause("part", FailureCategory::host);
+  part.life = weibull_of_mean(asked.shape, asked.mean_life);
+  part.age.kind = AgeKind::fresh;
   spec.failures.causes = {part};
-  const run::StepInput step = {.step_time = to_sim_time(window),
-                               .tokens_per_step = tokens(1.0),
-                               .gpus = asked.parts,
-                               .nodes = asked.parts,
-                               .gpus_per_node = 1,
-                               .parameters = 0.0};
-  std::vector<run::RunProblem> problems;
-  return run::resolve_run(spec, step, problems);
+  const StepInput step = {.step_time = to_sim_time(window),
+                          .tokens_per_step = tokens(1.0),
+                          .gpus = asked.parts,
+                          .nodes = asked.parts,
+                          .gpus_per_node = 1,
+                          .parameters = 0.0};
+  std::vector<RunProblem> problems;
+  return resolve_run(spec, step, problems);
 }
 
 }  // namespace
 
-RenewalMtbf simulate_renewal(const RenewalCase& asked) {
+Seconds simulate_renewal(const RenewalCase& asked) {
   const Seconds window = std::min(kLives * asked.mean_life, kRenewalLongest);
   const auto plan = plan_of(asked, window);
   if (!plan) {
-    return {seconds(std::nan("")), "the run refuses the case"};
+    return seconds(std::nan(""));
   }
   // The first quarter belongs to the ages that all parts share at the start.
   const SimTime begin = to_sim_time(0.25 * window);
@@ -51,7 +49,7 @@ RenewalMtbf simulate_renewal(const RenewalCase& asked) {
   const double expected = static_cast<double>(asked.parts) * (0.75 * window / asked.mean_life);
   const auto trials = static_cast<std::uint32_t>(
       std::clamp(std::ceil(kStrikes / std::max(expected, 1.0)), 1.0, kMostTrials));
-  run::FailureSources sources(*plan);
+  FailureSources sources(*plan);
   std::int64_t strikes = 0;
   for (std::uint32_t trial = 0; trial < trials; ++trial) {
     sources.reset(trial);
@@ -62,10 +60,9 @@ RenewalMtbf simulate_renewal(const RenewalCase& asked) {
     }
   }
   if (strikes == 0) {
-    return {seconds(std::nan("")), "no part fails in the longest time that is simulated"};
+    return seconds(std::nan(""));
   }
-  return {0.75 * window * (static_cast<double>(trials) / static_cast<double>(strikes)),
-          fmt::format("{} failures of parts that keep their ages", strikes)};
+  return 0.75 * window * (static_cast<double>(trials) / static_cast<double>(strikes));
 }
 
-}  // namespace orrery::validate
+}  // namespace orrery::run::test

@@ -1,0 +1,13 @@
+#pragma once
+
+// What does one segment of Daly's run (interval and save) take on average? By Monte Carlo.
+
+#include "sim/base/units.hpp"
+#include "sim/run/theory.hpp"
+
+namespace orrery::run::test {
+
+// The mean of two million segments, with a standard error of about 0.07 %.
+[[nodiscard]] Seconds simulate_segment(const DalyRun& run);
+
+}  // namespace orrery::run::test
