@@ -104,6 +104,11 @@ class NodePool {
   // The event at next(), which must be `now`.
   PoolEvent take(SimTime now);
 
+  // The first announced preemption after `time`; kForever without one.
+  [[nodiscard]] SimTime departure_after(SimTime time) const {
+    return spot_.departure_after(time);
+  }
+
   // `nodes` of the job, of which `bad` are bad as far as there are such, leave it: to repair, or
   // back to the provider.
   void lose(SimTime now, std::int64_t nodes, std::int64_t bad);

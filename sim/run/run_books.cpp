@@ -53,7 +53,7 @@ void RunSimulator::reset(const TrialOptions& options) {
   next_evaluation_ = evaluation_;
   next_maintenance_ = plan_.maintenance.period;
   next_unitemised_ = plan_.unitemised.period;
-  notice_ = emergency_ = kForever;
+  departures_.reset();
   stalled_until_ = SimTime{};
   phase_ = rework_ = scripted_ = sampled_ = 0;
   broken_ = broken_bad_ = lost_nodes_ = restarts_ = fruitless_failures_ = 0;

@@ -34,6 +34,7 @@ void RunSimulator::set_pace() {
   paces_.change(steps_, pace);
   step_time_ = pace.step;
   longest_ = plan_.end.ns / step_time_.ns + 1;
+  expect_departure();
 }
 
 // After any change of the agenda: what the frequent path compares with.
@@ -42,7 +43,7 @@ void RunSimulator::plan_ahead() {
   if (rework_ < plan_.rework.size()) {
     next_special_ = std::min(next_special_, plan_.rework[rework_].at_step);
   }
-  next_stop_ = std::min({next_maintenance_, next_unitemised_, emergency_});
+  next_stop_ = std::min({next_maintenance_, next_unitemised_, departures_.save_at()});
   const std::int64_t next_save = grows_at_once() ? steps_ : saved_steps_ + checkpoint_;
   if (grow_pending_ && next_save > steps_) {
     next_special_ = std::min(next_special_, next_save);
@@ -116,10 +117,12 @@ bool RunSimulator::begin_pending_change() {
     plan_ahead();
     return true;
   }
-  if (emergency_ <= now_) {
-    emergency_ = kForever;
+  while (departures_.save_at() <= now_) {
+    const SimTime leaves = departures_.next();
+    departures_.deal_with(leaves);
+    expect_departure();
     plan_ahead();
-    if (saved_.on_storage() != steps_ && now_ + blocking_save_time() <= notice_) {
+    if (saved_.on_storage() != steps_ && now_ + blocking_save_time() < leaves) {
       begin_blocking_save();
       return true;
     }

@@ -1,5 +1,4 @@
-// The part of RunSimulator that deals with interrupts: failures, recovery stages, nodes that come
-// and go.
+// The part of RunSimulator that deals with interrupts: failures and the stages of recovery.
 
 #include <algorithm>
 
@@ -130,7 +129,7 @@ bool RunSimulator::fails_too_often() {
   return over_;
 }
 
-// No process runs that could break; nodes that the job still holds can.
+// No process runs that could break; a log knows of nodes that did all the same.
 void RunSimulator::strike_while_waiting(const Strike& failure) {
   const std::int64_t taken = std::min(failure.nodes, pool_.job_nodes());
   if (taken == 0) {
@@ -319,167 +318,6 @@ void RunSimulator::complete_recovery() {
   }
   plan_ahead();
   consider_growth();
-}
-
-// Diagnosis is done: broken nodes leave, spares come in, and the job goes on, shrinks or waits.
-void RunSimulator::replace_nodes() {
-  if (broken_ > 0 || pool_.job_nodes() != wanted_nodes()) {
-    settle();
-    pool_.lose(now_, broken_, broken_bad_);
-    broken_ = broken_bad_ = 0;
-    fit_nodes();
-  }
-  restart_or_wait();
-}
-
-// As many nodes as the phase asks for, or as there are.
-void RunSimulator::fit_nodes() {
-  if (pool_.job_nodes() > wanted_nodes()) {
-    pool_.release(now_, pool_.job_nodes() - wanted_nodes());
-  } else {
-    readiness_ = std::max(readiness_, pool_.fill(now_, wanted_nodes()));
-  }
-  change_nodes();
-}
-
-void RunSimulator::restart_or_wait() {
-  if (can_run_on(pool_.job_nodes())) {
-    if (pool_.job_nodes() < wanted_nodes()) {
-      ++result_.resizes;
-      shrunk_by_ = cause_;
-    }
-    begin_stages(Action::reschedule);
-  } else {
-    wait_for_nodes();
-  }
-}
-
-void RunSimulator::wait_for_nodes() {
-  action_ = Action::wait;
-  action_begin_ = now_;
-  action_end_ = kForever;
-  change_nodes();
-}
-
-std::int64_t RunSimulator::wanted_nodes() const {
-  return plan_.phases[phase_].nodes;
-}
-
-bool RunSimulator::can_run_on(std::int64_t nodes) const {
-  return nodes >= wanted_nodes() ||
-         (plan_.capacity.elastic && plan_.capacity.elastic->size_for(nodes) != nullptr);
-}
-
-// Who can fail from now on; `trains`: the job is not in a recovery.
-void RunSimulator::expose(bool trains) {
-  if (trains || plan_.failures.during_recovery) {
-    failures_.set_exposure(now_, pool_.job(), action_ != Action::wait);
-  } else {
-    failures_.set_exposure(now_, {}, false);
-  }
-}
-
-// After any change of the nodes of the job: who can fail, and what it takes up.
-void RunSimulator::change_nodes() {
-  const std::int64_t gpus = pool_.job_nodes() * gpus_per_node_;
-  pace_is_stale_ = pace_is_stale_ || gpus != job_gpus_;
-  job_gpus_ = gpus;
-  expose(is_running());
-  billing_.hold(now_, pool_.held());
-  find_interrupt();
-}
-
-void RunSimulator::handle_pool() {
-  settle();
-  const PoolEvent event = pool_.take(now_);
-  billing_.hold(now_, pool_.held());
-  switch (event.kind) {
-    case PoolEventKind::nothing:
-      break;
-    case PoolEventKind::returned:
-    case PoolEventKind::available:
-      nodes_return();
-      break;
-    case PoolEventKind::notice:
-      notice_ = event.at;
-      emergency_ = std::max(now_, event.at - plan_.checkpoint.emergency - step_time_);
-      plan_ahead();
-      cut_training(emergency_);
-      break;
-    case PoolEventKind::preempted:
-      nodes_leave(event);
-      break;
-  }
-}
-
-// Nodes came back: a waiting job takes them, a shrunk one may grow.
-void RunSimulator::nodes_return() {
-  if (action_ != Action::wait) {
-    consider_growth();
-    return;
-  }
-  const std::int64_t before = pool_.job_nodes();
-  readiness_ = std::max(readiness_, pool_.fill(now_, wanted_nodes()));
-  if (pool_.job_nodes() == before) {
-    return;
-  }
-  change_nodes();
-  if (can_run_on(pool_.job_nodes())) {
-    action_ = Action::reschedule;
-    change_nodes();
-    restart_or_wait();
-  }
-}
-
-// A shrunk job grows when the nodes at hand allow a larger size.
-void RunSimulator::consider_growth() {
-  const std::optional<PlannedElastic>& elastic = plan_.capacity.elastic;
-  if (!elastic || grow_pending_ || elastic->grow == Growth::never ||
-      (!is_running() && action_ != Action::warm_up) || pool_.job_nodes() >= wanted_nodes()) {
-    return;
-  }
-  const std::int64_t possible = std::min(wanted_nodes(), pool_.job_nodes() + pool_.ready_nodes());
-  const ElasticSize* present = elastic->size_for(pool_.job_nodes());
-  const ElasticSize* larger = elastic->size_for(possible);
-  if (larger != nullptr && (present == nullptr || larger->nodes > present->nodes)) {
-    grow_pending_ = true;
-    plan_ahead();
-    cut_training(next_stop_);
-  }
-}
-
-// Spot nodes have left the job.
-void RunSimulator::nodes_leave(const PoolEvent& event) {
-  const std::int32_t cause = plan_.capacity.spot->cause;
-  ++result_.preemptions;
-  notice_ = emergency_ = kForever;
-  if (event.nodes == 0) {
-    plan_ahead();
-    return;
-  }
-  ++result_.failures_by_cause[static_cast<std::size_t>(cause)];
-  book_action();
-  if (options_.timeline != nullptr) {
-    options_.timeline->add({now_, now_, RunActivity::failure, cause});
-  }
-  if (action_ == Action::wait) {
-    action_begin_ = now_;
-    lost_nodes_ += event.nodes;
-    change_nodes();
-    if (++disturbances_ > kMostDisturbances) {
-      stop(StopReason::too_many_disturbances);
-    }
-    return;
-  }
-  ++result_.failures;
-  broken_ = std::min(broken_, pool_.job_nodes());
-  roll_back(cause, event.nodes);
-  change_nodes();
-  outage_.reset();
-  if (gives_up()) {
-    return;
-  }
-  begin_recovery(cause);
 }
 
 }  // namespace orrery::run

@@ -32,6 +32,7 @@ RunSimulator::RunSimulator(const RunPlan& plan)
       failures_(plan),
       saved_(plan.checkpoint, asks_for_older_copies(plan)),
       billing_(plan),
+      departures_(pool_),
       luck_(plan.simulation.seed, 0, Purpose::recovery_luck),
       disturbance_(plan.simulation.seed, 0, Purpose::disturbance),
       stage_(stage_streams(plan.simulation.seed, 0)) {

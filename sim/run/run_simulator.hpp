@@ -15,7 +15,10 @@
 //
 // Assumptions
 // - A failure during recovery starts it again, unless the plan says that nothing fails then. While
-//   the job waits for nodes, only the nodes it still holds can fail.
+//   the job waits for nodes, those it still holds stand idle and, like idle spares, do not fail;
+//   only the failures of a log strike then.
+// - Several preemptions can be announced at a time; each has its own save (departures.hpp), where
+//   that ends before the nodes leave.
 // - A node leaves when its failure has been diagnosed; a spare takes its place, or the job shrinks,
 //   or it waits for a repair.
 // - A failure aborts the saves in flight. A save that is due while a copy to one of its tiers is
@@ -50,6 +53,7 @@
 #include "sim/engine/event_queue.hpp"
 #include "sim/run/active_slowdowns.hpp"
 #include "sim/run/billing.hpp"
+#include "sim/run/departures.hpp"
 #include "sim/run/failure_sources.hpp"
 #include "sim/run/node_pool.hpp"
 #include "sim/run/pace_record.hpp"
@@ -186,12 +190,11 @@ class RunSimulator {
   [[nodiscard]] bool change_size();
   [[nodiscard]] SimTime next_maintenance() const;
 
-  // Failures, recoveries and nodes: run_recovery.cpp.
+  // Failures and recoveries: run_recovery.cpp.
   void handle_interrupt();
   void find_interrupt();
   void end_of_run();
   void cut_off();
-  void handle_pool();
   void handle_failure();
   void strike(const Strike& failure);
   void strike_while_waiting(const Strike& failure);
@@ -202,6 +205,11 @@ class RunSimulator {
   [[nodiscard]] SimTime stage_length(RecoveryStage stage);
   void complete_communicators();
   void complete_load();
+  [[nodiscard]] bool gives_up();
+  [[nodiscard]] bool fails_too_often();
+
+  // Nodes that leave and come: run_nodes.cpp.
+  void handle_pool();
   void replace_nodes();
   void restart_or_wait();
   void wait_for_nodes();
@@ -209,10 +217,9 @@ class RunSimulator {
   void nodes_return();
   void consider_growth();
   void nodes_leave(const PoolEvent& event);
+  void expect_departure();
   void change_nodes();
   void expose(bool trains);
-  [[nodiscard]] bool gives_up();
-  [[nodiscard]] bool fails_too_often();
   [[nodiscard]] std::int64_t wanted_nodes() const;
   [[nodiscard]] bool can_run_on(std::int64_t nodes) const;
 
@@ -314,8 +321,7 @@ class RunSimulator {
   bool pace_is_stale_ = false;  // nodes or phase are others than when the pace was set
   bool grow_pending_ = false;   // nodes are ready that would make the job larger
   std::int64_t steps_in_vain_ = 0;
-  SimTime notice_;                        // when the nodes of a notice leave; kForever without one
-  SimTime emergency_;                     // latest begin of the save before that
+  Departures departures_;
   std::vector<std::uint32_t> evictions_;  // slowdowns that wait for a step boundary
   ActiveSlowdowns slowdowns_;
   std::vector<Taint> taints_;  // by FailurePlan::silent

@@ -1,5 +1,6 @@
 #include "sim/run/spot_supply.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "sim/base/check.hpp"
@@ -95,6 +96,17 @@ std::size_t SpotSupply::best_zone() const {
     }
   }
   return best;
+}
+
+SimTime SpotSupply::departure_after(SimTime time) const {
+  if (!walks_.empty()) {
+    return noticed_ > time ? noticed_ : kForever;
+  }
+  const auto next = std::upper_bound(
+      announced_.begin(), announced_.end(), time, [](SimTime after, const Loss& loss) {
+        return after < loss.at;
+      });
+  return next == announced_.end() ? kForever : next->at;
 }
 
 std::int64_t SpotSupply::obtainable() const {

@@ -23,7 +23,10 @@
 //
 // Assumptions
 // - A zone is left when it cannot supply what is wanted and another one can supply more.
-// - A loss is announced `notice` before it comes; in a trace, the loss of the next row only.
+// - A loss is announced `notice` before it comes, however many are announced already; in a trace,
+// the
+//   loss of the next row only. A job that leaves a zone has nothing to fear from that zone any
+//   more.
 // - A node that fails is handed back, and another one can be had in its place.
 
 #include <algorithm>
@@ -104,6 +107,10 @@ class SpotSupply {
   // The event at next(), which must be `now`. After a loss so many fewer nodes are held; a loss of
   // none ends a notice whose nodes had gone before.
   Event take(SimTime now);
+
+  // The first announced loss after `time`, among all whose nodes have not gone yet; kForever
+  // without one.
+  [[nodiscard]] SimTime departure_after(SimTime time) const;
 
   // Nodes that request() could grant, those held included.
   [[nodiscard]] std::int64_t obtainable() const;

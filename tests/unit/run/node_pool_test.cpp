@@ -252,6 +252,45 @@ RunPlan random_plan(RandomStream& random) {
   return plan;
 }
 
+// Notices overlap when losses come faster than the notice is long: all of them stay known, in
+// order, until their own nodes have gone.
+TEST(NodePool, EveryAnnouncedLossIsKnownUntilItComes) {
+  RunPlan plan = plan_of_nodes(8, 0, fixed(days(2.0)));
+  PlannedSpot spot;
+  spot.nodes = 8;
+  spot.mtbp = hours(1.0);
+  spot.returns = fixed(hours(1.0));
+  spot.notice = to_sim_time(hours(1.0));
+  plan.capacity.spot = spot;
+  NodePool pool(plan);
+  pool.reset(3);
+  EXPECT_EQ(pool.departure_after(SimTime{}), kForever);
+  std::vector<SimTime> announced;
+  std::size_t gone = 0;
+  int overlapping = 0;
+  SimTime now;
+  for (int i = 0; i < 400; ++i) {
+    now = pool.next();
+    const PoolEvent event = pool.take(now);
+    if (event.kind == PoolEventKind::notice) {
+      EXPECT_EQ(event.at, now + spot.notice);
+      announced.push_back(event.at);
+    } else if (event.kind == PoolEventKind::preempted) {
+      ASSERT_LT(gone, announced.size());
+      EXPECT_EQ(now, announced[gone++]);
+    }
+    static_cast<void>(pool.fill(now, 8));
+    SimTime after;
+    for (std::size_t k = gone; k < announced.size(); ++k) {
+      ASSERT_EQ(pool.departure_after(after), announced[k]);
+      after = announced[k];
+    }
+    ASSERT_EQ(pool.departure_after(after), kForever);
+    overlapping += announced.size() - gone > 1 ? 1 : 0;
+  }
+  EXPECT_GT(overlapping, 100);
+}
+
 TEST(NodePool, NoNodeIsLostOrInventedUnderRandomOperations) {
   constexpr std::uint64_t kSeed = 20261121;
   for (std::uint32_t round = 0; round < 300; ++round) {

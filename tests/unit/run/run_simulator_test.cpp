@@ -232,6 +232,24 @@ TEST(RunSimulator, ASpareTakesThePlaceAtOnceAndIsBilled) {
                    16 * 4.0 * 1500.0 / 3600.0);
 }
 
+// A job of two nodes without a spare: half of the time one of them is in repair, and the other one,
+// which waits, must not fail meanwhile. A rate so high that it would always fail: one failure for
+// every return of a node, no more.
+TEST(RunSimulator, NodesOfAJobThatWaitsDoNotFail) {
+  RunSpec spec = saving_spec(1000, 1, Seconds{});
+  spec.failures.node_rate = 1.0 / seconds(200.0);
+  spec.capacity.repair_time = fixed(seconds(5000.0));
+  RunPlan plan = plan_of(spec, steps_of(seconds(10.0), 2));
+  RunSimulator simulator(plan);
+  for (std::uint32_t trial = 0; trial < 20; ++trial) {
+    const RunResult result = simulator.run({.trial = trial});
+    ASSERT_TRUE(result.finished());
+    const double waited = in_seconds(result.ledger.gpu_time(RunCategory::repair)) / 8.0;
+    EXPECT_EQ(waited, 5000.0 * static_cast<double>(result.failures));
+    EXPECT_EQ(seconds_of(plan, result, RunCategory::waiting_for_capacity) * 2.0, waited);
+  }
+}
+
 TEST(RunSimulator, SoftwareFailuresWhileWaitingAreNoFailures) {
   RunSpec spec = hand_spec();
   spec.capacity.repair_time = fixed(seconds(500.0));
