@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t kMostNodes = 1'000'000;
 constexpr double kMostSeconds = 2.0 * kGiga;  // 63 years, below the longest simulated time
 constexpr std::size_t kMostRows = 10'000'000;
+constexpr double kMostDollars = kGiga;
 
 std::string_view trimmed(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
@@ -130,10 +131,10 @@ class Reader {
     if (times_.empty() && *time != 0.0) {
       return fail(line, fmt::format("the trace begins at {} s", fields[0]), "0");
     }
-    if (!times_.empty() && *time <= times_.back()) {
+    if (!times_.empty() && to_sim_time(seconds(*time)) <= to_sim_time(seconds(times_.back()))) {
       return fail(line,
                   fmt::format("time {} does not come after the row before", fields[0]),
-                  "ascending times");
+                  "ascending times, at least a nanosecond apart");
     }
     const std::optional<double> nodes = number(fields[1]);
     if (!nodes || *nodes < 0.0 || *nodes > static_cast<double>(kMostNodes) ||
@@ -145,9 +146,10 @@ class Reader {
     std::optional<DollarsPerSecond> price;
     if (columns_ == fields.size()) {
       const std::optional<double> value = number(fields[2]);
-      if (!value || *value < 0.0) {
-        return fail(
-            line, fmt::format("`{}` is no price", fields[2]), "dollars per GPU-hour, at least 0");
+      if (!value || *value < 0.0 || *value > kMostDollars) {
+        return fail(line,
+                    fmt::format("`{}` is no price", fields[2]),
+                    "dollars per GPU-hour, 0 to 1,000,000,000");
       }
       price = dollars_per_hour(*value);
     }

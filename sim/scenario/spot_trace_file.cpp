@@ -62,11 +62,8 @@ std::optional<Seconds> gap_in(const yaml::Value& root, Diagnostics& diagnostics)
                  "seconds between two samples");
     return std::nullopt;
   }
-  const auto value =
-      yaml::read_value<kind::Number>(*gap,
-                                     "metadata.gap_seconds",
-                                     diagnostics,
-                                     {.min = 0.0, .max = longest, .min_exclusive = true});
+  const auto value = yaml::read_value<kind::Number>(
+      *gap, "metadata.gap_seconds", diagnostics, {.min = kNano, .max = longest});
   return value ? std::optional(seconds(*value)) : std::nullopt;
 }
 

@@ -58,7 +58,19 @@ TEST(SpotTrace, RefusesWithLineAndReason) {
       {"time,available\n0,1\n9,1\n9,2\n",
        4,
        "time 9 does not come after the row before",
-       "ascending times"},
+       "ascending times, at least a nanosecond apart"},
+      {"time,available\n0,1\n1e-12,1\n",  // the trace would have no length
+       3,
+       "time 1e-12 does not come after the row before",
+       "ascending times, at least a nanosecond apart"},
+      {"time,available\n0,1\n5,2\n5.0000000001,3\n9,1\n",
+       4,
+       "time 5.0000000001 does not come after the row before",
+       "ascending times, at least a nanosecond apart"},
+      {"time,available,price\n0,1,1e308\n9,1,1\n",
+       2,
+       "`1e308` is no price",
+       "dollars per GPU-hour, 0 to 1,000,000,000"},
       {"time,available\n0,1\nx,1\n", 3, "`x` is no time", "seconds from 0 to 2,000,000,000"},
       {"time,available\n0,1.5\n",
        2,
@@ -70,7 +82,10 @@ TEST(SpotTrace, RefusesWithLineAndReason) {
        "a whole number from 0 to 1000000"},
       {"time,available\n0,1,2\n", 2, "has 3 fields", "2, as in the header"},
       {"time,available,price\n0,1,2,3\n", 2, "has more than three fields", "time,available,price"},
-      {"time,available,price\n0,1,$2\n", 2, "`$2` is no price", "dollars per GPU-hour, at least 0"},
+      {"time,available,price\n0,1,$2\n",
+       2,
+       "`$2` is no price",
+       "dollars per GPU-hour, 0 to 1,000,000,000"},
   };
   for (const Refused& refused : cases) {
     SpotTraceProblem problem;
