@@ -27,16 +27,6 @@ void set(report::Evaluation& evaluation, MetricId id, run::Distribution trials) 
   evaluation.metrics.set({.id = id, .value = mean, .trials = std::move(trials)});
 }
 
-template <typename Function>
-run::Distribution map(const run::Distribution& from, Function function) {
-  std::vector<double> values;
-  values.reserve(from.sorted().size());
-  for (const double value : from.sorted()) {
-    values.push_back(function(value));
-  }
-  return run::Distribution(std::move(values));
-}
-
 std::int64_t recomputed_layers(const scenario::Scenario& scenario, const layout::Layout& layout) {
   if (!scenario.step.recompute.layers) {
     return scenario.model.num_layers + scenario.model.mtp_layers;
@@ -91,10 +81,10 @@ void fill_money(report::Evaluation& evaluation) {
   }
   set(evaluation, MetricId::cost, run.cost);
   // A run that trained nothing has no cost per token.
-  if (run.tokens.sorted().front() > 0.0) {
-    set(evaluation, MetricId::cost_per_million_tokens, map(run.cost_per_token, [](double dollars) {
-          return dollars * kMega;
-        }));
+  if (run.tokens.least() > 0.0) {
+    set(evaluation,
+        MetricId::cost_per_million_tokens,
+        run.cost_per_token.mapped([](double dollars) { return dollars * kMega; }));
   }
   Dollars idle;
   for (const run::CostCategory category :
@@ -172,9 +162,9 @@ void fill_run_metrics(double watts,
   set(evaluation, MetricId::finish_time, run.wall);
   if (start) {
     const auto origin = static_cast<double>(*start);
-    set(evaluation, MetricId::finish_date, map(run.wall, [origin](double wall) {
-          return origin + wall;
-        }));
+    set(evaluation, MetricId::finish_date, run.wall.mapped([origin](double wall) {
+      return origin + wall;
+    }));
   }
   set(evaluation, MetricId::steps_done, run.steps);
   set(evaluation, MetricId::tokens_trained, run.tokens);
@@ -183,14 +173,14 @@ void fill_run_metrics(double watts,
   set(evaluation, MetricId::failures, run.failures);
   const auto gpus = static_cast<double>(plan.job_gpus());
   const auto per_gpu = [gpus](double gpu_seconds) { return gpu_seconds / gpus; };
-  set(evaluation, MetricId::lost_work, map(run.lost_work, per_gpu));
-  set(evaluation, MetricId::waiting, map(run.waiting, per_gpu));
+  set(evaluation, MetricId::lost_work, run.lost_work.mapped(per_gpu));
+  set(evaluation, MetricId::waiting, run.waiting.mapped(per_gpu));
   const auto hours_of = [](double gpu_seconds) { return in_hours(seconds(gpu_seconds)); };
-  set(evaluation, MetricId::gpu_hours, map(run.held, hours_of));
+  set(evaluation, MetricId::gpu_hours, run.held.mapped(hours_of));
   const double kilowatts = watts / kWattsPerKilowatt;
-  set(evaluation, MetricId::energy, map(run.held, [&](double gpu_seconds) {
-        return hours_of(gpu_seconds) * kilowatts;
-      }));
+  set(evaluation, MetricId::energy, run.held.mapped([&](double gpu_seconds) {
+    return hours_of(gpu_seconds) * kilowatts;
+  }));
   fill_money(evaluation);
   if (plan.mtbf) {
     set(evaluation, MetricId::mtbf, in_seconds(*plan.mtbf));

@@ -51,10 +51,8 @@ Estimate exactly(double value) {
 
 // Share of the trials for which the inner comparison holds.
 Estimate probability(const run::Distribution& trials, const Operand& operand) {
-  const auto hits =
-      std::count_if(trials.sorted().begin(), trials.sorted().end(), [&operand](double x) {
-        return holds(operand.inner, x, operand.inner_bound);
-      });
+  const std::int64_t hits = trials.count_if(
+      [&operand](double x) { return holds(operand.inner, x, operand.inner_bound); });
   return {static_cast<double>(hits) / static_cast<double>(trials.count()),
           run::ci95_of_fraction(hits, trials.count())};
 }

@@ -12,15 +12,15 @@ bool varies(const run::Distribution& values) {
   if (values.count() < 2) {
     return false;
   }
-  const double least = values.sorted().front();
-  const double greatest = values.sorted().back();
+  const double least = values.least();
+  const double greatest = values.greatest();
   return greatest - least > kRounding * std::max(std::abs(least), std::abs(greatest));
 }
 
 std::vector<HistogramBin> histogram(const run::Distribution& values, int bins) {
   ORRERY_CHECK(bins > 0 && values.count() > 0, "a histogram of nothing");
-  const double least = values.sorted().front();
-  const double greatest = values.sorted().back();
+  const double least = values.least();
+  const double greatest = values.greatest();
   if (least == greatest) {
     return {{least, greatest, 1.0}};
   }

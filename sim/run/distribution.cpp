@@ -19,52 +19,107 @@ constexpr double kTail = 0.025;  // on each side of a 95 % interval
 
 }  // namespace
 
-Distribution::Distribution(std::vector<double> values) : sorted_(std::move(values)) {
-  ORRERY_CHECK(!sorted_.empty(), "a distribution needs at least one value");
-  const double n = static_cast<double>(sorted_.size());
+void Moments::add(double value) {
+  ++count;
+  const double before = value - mean;
+  mean += before / static_cast<double>(count);
+  squares += before * (value - mean);
+}
+
+void Moments::add(const Moments& later) {
+  if (later.count == 0) {
+    return;
+  }
+  const auto mine = static_cast<double>(count);
+  const auto others = static_cast<double>(later.count);
+  const double apart = later.mean - mean;
+  mean += apart * (others / (mine + others));
+  squares += later.squares + apart * apart * (mine * others / (mine + others));
+  count += later.count;
+}
+
+Distribution::Distribution(std::vector<double> values) : values_(std::move(values)) {
+  ORRERY_CHECK(!values_.empty(), "a distribution needs at least one value");
+  const double n = static_cast<double>(values_.size());
   double sum = 0.0;
-  for (const double value : sorted_) {
+  for (const double value : values_) {
     sum += value;
   }
   mean_ = sum / n;
   double squares = 0.0;
-  for (const double value : sorted_) {
+  for (const double value : values_) {
     squares += (value - mean_) * (value - mean_);
   }
-  standard_deviation_ = sorted_.size() > 1 ? std::sqrt(squares / (n - 1.0)) : 0.0;
-  std::sort(sorted_.begin(), sorted_.end());
+  standard_deviation_ = values_.size() > 1 ? std::sqrt(squares / (n - 1.0)) : 0.0;
+  std::sort(values_.begin(), values_.end());
+}
+
+Distribution::Distribution(std::vector<CountedValue> values, const Moments& moments)
+    : mean_(moments.mean) {
+  std::sort(values.begin(), values.end(), [](const CountedValue& a, const CountedValue& b) {
+    return a.value < b.value;
+  });
+  std::int64_t before = 0;
+  for (const CountedValue& counted : values) {
+    before += counted.count;
+    values_.push_back(counted.value);
+    upto_.push_back(before);
+  }
+  ORRERY_CHECK(before >= 1 && before == moments.count,
+               "{} counted values with the moments of {}",
+               before,
+               moments.count);
+  if (before > 1) {
+    standard_deviation_ = std::sqrt(moments.squares / static_cast<double>(before - 1));
+  }
+}
+
+double Distribution::at_rank(std::int64_t rank) const {
+  if (upto_.empty()) {
+    return values_[static_cast<std::size_t>(rank)];
+  }
+  const auto found = std::upper_bound(upto_.begin(), upto_.end(), rank);
+  return values_[static_cast<std::size_t>(found - upto_.begin())];
 }
 
 double Distribution::quantile(double q) const {
-  ORRERY_CHECK(q >= 0.0 && q <= 1.0 && !sorted_.empty(), "quantile {} of {} values", q, count());
-  return quantile_of_sorted(sorted_, q);
+  ORRERY_CHECK(q >= 0.0 && q <= 1.0 && !values_.empty(), "quantile {} of {} values", q, count());
+  if (upto_.empty()) {
+    return quantile_of_sorted(values_, q);
+  }
+  const double rank = static_cast<double>(count() - 1) * q;
+  const auto below = static_cast<std::int64_t>(rank);
+  const double low = at_rank(below);
+  const double high = at_rank(std::min(below + 1, count() - 1));
+  return low + (rank - static_cast<double>(below)) * (high - low);
 }
 
 Interval Distribution::ci95_of_quantile(double q) const {
-  ORRERY_CHECK(q >= 0.0 && q <= 1.0 && !sorted_.empty(), "quantile {} of {} values", q, count());
+  ORRERY_CHECK(q >= 0.0 && q <= 1.0 && !values_.empty(), "quantile {} of {} values", q, count());
   // B = number of values below the true quantile ~ Binomial(n, q). x(l) (1-based) lies above it
   // with P(B < l), x(u) below it with P(B >= u).
   const std::int64_t n = count();
   const std::int64_t lower = binomial_quantile(n, q, kTail);
   const std::int64_t upper = binomial_quantile(n, q, 1.0 - kTail) + 1;
   const auto at = [&](std::int64_t rank) {
-    return sorted_[static_cast<std::size_t>(std::clamp<std::int64_t>(rank, 1, n) - 1)];
+    return at_rank(std::clamp<std::int64_t>(rank, 1, n) - 1);
   };
   return {at(lower), at(upper)};
 }
 
 Interval Distribution::ci95_of_mean() const {
-  if (sorted_.size() < 2) {
+  if (count() < 2) {
     return {mean_, mean_};
   }
-  const double n = static_cast<double>(sorted_.size());
+  const double n = static_cast<double>(count());
   const boost::math::students_t_distribution<double> law(n - 1.0);
   const double half = boost::math::quantile(law, 1.0 - kTail) * standard_deviation_ / std::sqrt(n);
   return {mean_ - half, mean_ + half};
 }
 
 std::int64_t Distribution::count_below(double x) const {
-  return std::lower_bound(sorted_.begin(), sorted_.end(), x) - sorted_.begin();
+  const auto index = std::lower_bound(values_.begin(), values_.end(), x) - values_.begin();
+  return upto_.empty() || index == 0 ? index : upto_[static_cast<std::size_t>(index) - 1];
 }
 
 Interval ci95_of_fraction(std::int64_t successes, std::int64_t trials) {

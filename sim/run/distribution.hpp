@@ -17,8 +17,13 @@
 // and hold for any law. Where n is too small for such an interval (n = 20 for q = 0.9, say), the
 // outermost value stands in: the interval then covers less than 95 %. Sums run in trial order, so
 // the mean is the same for any number of threads.
+//
+// Equal values are held once, with their number, where a distribution is made of counts.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace orrery::run {
@@ -30,12 +35,32 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
+// A value that occurs `count` times.
+struct CountedValue {
+  double value = 0.0;
+  std::int64_t count = 0;
+};
+
+// Number, mean and sum of squared deviations of values; two sets of values can be joined.
+struct Moments {
+  std::int64_t count = 0;
+  double mean = 0.0;
+  double squares = 0.0;
+
+  void add(double value);
+  void add(const Moments& later);
+};
+
 class Distribution {
  public:
   Distribution() = default;
 
   // Values in trial order; at least one.
   explicit Distribution(std::vector<double> values);
+
+  // Of counted values in any order, at least one; `moments` are those of the values themselves,
+  // which the counted ones may have been rounded from.
+  Distribution(std::vector<CountedValue> values, const Moments& moments);
 
   // 0 <= q <= 1.
   [[nodiscard]] double quantile(double q) const;
@@ -55,18 +80,68 @@ class Distribution {
   // How many values are below x.
   [[nodiscard]] std::int64_t count_below(double x) const;
 
-  [[nodiscard]] std::int64_t count() const {
-    return static_cast<std::int64_t>(sorted_.size());
+  // For how many values `holds(value)` is true.
+  template <typename Predicate>
+  [[nodiscard]] std::int64_t count_if(Predicate holds) const {
+    std::int64_t hits = 0;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      hits += holds(values_[i]) ? count_of(i) : 0;
+    }
+    return hits;
   }
 
+  // The distribution of function(value).
+  template <typename Function>
+  [[nodiscard]] Distribution mapped(Function function) const {
+    if (upto_.empty()) {
+      std::vector<double> images(values_.size());
+      std::transform(values_.begin(), values_.end(), images.begin(), function);
+      return Distribution(std::move(images));
+    }
+    std::vector<CountedValue> images;
+    images.reserve(values_.size());
+    Moments moments;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const double image = function(values_[i]);
+      images.push_back({image, count_of(i)});
+      moments.add(Moments{count_of(i), image, 0.0});
+    }
+    return Distribution(std::move(images), moments);
+  }
+
+  [[nodiscard]] std::int64_t count() const {
+    return upto_.empty() ? static_cast<std::int64_t>(values_.size()) : upto_.back();
+  }
+
+  // The least and the greatest value; of at least one.
+  [[nodiscard]] double least() const {
+    return values_.front();
+  }
+
+  [[nodiscard]] double greatest() const {
+    return values_.back();
+  }
+
+  // Ascending; a value that is held once for many trials stands here once.
   [[nodiscard]] const std::vector<double>& sorted() const {
-    return sorted_;
+    return values_;
   }
 
   friend bool operator==(const Distribution&, const Distribution&) = default;
 
  private:
-  std::vector<double> sorted_;
+  [[nodiscard]] std::int64_t count_of(std::size_t index) const {
+    if (upto_.empty()) {
+      return 1;
+    }
+    return upto_[index] - (index == 0 ? 0 : upto_[index - 1]);
+  }
+
+  // The value of rank 0 <= rank < count().
+  [[nodiscard]] double at_rank(std::int64_t rank) const;
+
+  std::vector<double> values_;      // ascending
+  std::vector<std::int64_t> upto_;  // values up to and with this one; empty: each occurs once
   double mean_ = 0.0;
   double standard_deviation_ = 0.0;
 };

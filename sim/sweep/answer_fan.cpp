@@ -81,7 +81,7 @@ std::optional<Answer> progress_fan(const Asking& asking) {
     return std::nullopt;
   }
   const run::RunPlan& plan = *base->plan;
-  const std::vector<SimTime> dates = dates_until(base->run->wall.sorted().back());
+  const std::vector<SimTime> dates = dates_until(base->run->wall.greatest());
   const Progress progress = progress_of(asking, plan, dates);
   const auto* date = base->metrics.find(report::MetricId::finish_date);
   const double start = date != nullptr ? date->value - base->run->wall.mean() : 0.0;

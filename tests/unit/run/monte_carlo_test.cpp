@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 
+#include "sim/run/trial_spread.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {
@@ -67,6 +69,89 @@ TEST(DistributionTest, FractionIntervalIsClopperPearson) {
   EXPECT_NEAR(ci95_of_fraction(0, 20).high, 1.0 - std::pow(0.025, 1.0 / 20.0), 1e-12);
   EXPECT_NEAR(ci95_of_fraction(20, 20).low, std::pow(0.025, 1.0 / 20.0), 1e-12);
   EXPECT_DOUBLE_EQ(ci95_of_fraction(20, 20).high, 1.0);
+}
+
+TEST(DistributionTest, OfCountsIsThatOfTheValues) {
+  const std::vector<double> values = {3.0, 1.0, 2.0, 3.0, 3.0, 1.0, 7.0};
+  Moments moments;
+  for (const double value : values) {
+    moments.add(value);
+  }
+  const Distribution each(values);
+  const Distribution counted({{7.0, 1}, {1.0, 2}, {3.0, 3}, {2.0, 1}}, moments);
+  EXPECT_EQ(counted.count(), 7);
+  EXPECT_DOUBLE_EQ(counted.mean(), each.mean());
+  EXPECT_DOUBLE_EQ(counted.standard_deviation(), each.standard_deviation());
+  for (const double q : {0.0, 0.1, 0.25, 0.5, 0.6, 0.9, 1.0}) {
+    EXPECT_DOUBLE_EQ(counted.quantile(q), each.quantile(q)) << q;
+    EXPECT_EQ(counted.ci95_of_quantile(q), each.ci95_of_quantile(q)) << q;
+  }
+  for (const double x : {0.0, 1.0, 2.5, 3.0, 8.0}) {
+    EXPECT_EQ(counted.count_below(x), each.count_below(x)) << x;
+  }
+  const auto is_odd = [](double x) { return std::fmod(x, 2.0) == 1.0; };
+  EXPECT_EQ(counted.count_if(is_odd), each.count_if(is_odd));
+  const auto falls = [](double x) { return 10.0 - x; };
+  EXPECT_DOUBLE_EQ(counted.mapped(falls).quantile(0.3), each.mapped(falls).quantile(0.3));
+}
+
+TEST(DistributionTest, MomentsOfTwoPartsAreThoseOfAll) {
+  Moments all;
+  Moments first;
+  Moments second;
+  for (int i = 0; i < 50; ++i) {
+    const double value = 1e6 + static_cast<double>(i * i % 17);
+    all.add(value);
+    (i < 20 ? first : second).add(value);
+  }
+  first.add(second);
+  EXPECT_EQ(first.count, all.count);
+  EXPECT_NEAR(first.mean, all.mean, 1e-9);
+  EXPECT_NEAR(first.squares, all.squares, 1e-6);
+}
+
+// More trials than are kept one by one: quantiles are off by at most 2^-15 of themselves, whole
+// numbers and the moments not at all, whoever puts the chunks in and in whatever order.
+TEST(TrialSpreadTest, CountsBeyondTheMostExactTrialsStayWithinTheirAccuracy) {
+  constexpr std::int64_t kAll = TrialSpread::kMostExact + 1000;
+  std::vector<double> wall;
+  std::vector<double> failures;
+  RandomStream random(5, 5, Purpose::property_test);
+  for (std::int64_t i = 0; i < kAll; ++i) {
+    wall.push_back(4e6 + in_seconds(random.exponential(seconds(3e5))));
+    failures.push_back(static_cast<double>(300 + random.uniform_int(200)));
+  }
+  const auto fill = [&](TrialSpread& spread, bool backwards) {
+    for (std::int64_t i = 0; i < spread.chunks(); ++i) {
+      const std::int64_t chunk = backwards ? spread.chunks() - 1 - i : i;
+      std::vector<double> values;
+      const std::int64_t begin = chunk * spread.chunk_size();
+      for (std::int64_t t = begin; t < std::min(begin + spread.chunk_size(), kAll); ++t) {
+        values.push_back(wall[static_cast<std::size_t>(t)]);
+        values.push_back(failures[static_cast<std::size_t>(t)]);
+        values.push_back(TrialSpread::kNone);
+      }
+      spread.put(chunk, values);
+    }
+  };
+  TrialSpread forwards(kAll, 3);
+  TrialSpread backwards(kAll, 3);
+  fill(forwards, false);
+  fill(backwards, true);
+  const Distribution exact(wall);
+  const Distribution counted = forwards.distribution(0).value();
+  EXPECT_EQ(counted, backwards.distribution(0).value());
+  EXPECT_EQ(counted.count(), kAll);
+  for (const double q : {0.0, 0.1, 0.5, 0.9, 0.999, 1.0}) {
+    EXPECT_NEAR(counted.quantile(q), exact.quantile(q), exact.quantile(q) * std::ldexp(1.0, -15));
+  }
+  EXPECT_NEAR(counted.mean(), exact.mean(), 1e-9 * exact.mean());
+  EXPECT_NEAR(
+      counted.standard_deviation(), exact.standard_deviation(), 1e-9 * exact.standard_deviation());
+  const Distribution whole = forwards.distribution(1).value();
+  EXPECT_EQ(whole.sorted().size(), 200U);
+  EXPECT_EQ(whole.quantile(0.9), Distribution(failures).quantile(0.9));
+  EXPECT_FALSE(forwards.distribution(2).has_value());
 }
 
 RunSpec stormy_spec(std::int64_t trials) {
