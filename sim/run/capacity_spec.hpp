@@ -22,6 +22,9 @@
 //
 // Which nodes are bad (lemons) and how much more often they fail is stated under `failures.lemons`.
 //
+// What the scenario leaves out about the length of a repair is what its preset of failures says
+// (RepairLaw in failure_spec.hpp).
+//
 // Assumptions: idle spares do not fail. A repair that works makes a bad node good; a repair never
 // makes a good node bad. Repairs are independent of one another but for the crews. A spot node that
 // fails is handed back instead of being repaired.
@@ -101,7 +104,7 @@ struct CapacitySpec {
   std::int64_t spares = 0;
   SpareSpec warm;
   SpareSpec cold = {.held = false};
-  Duration repair_time = fixed(days(2.0));  // assumed when the scenario is silent
+  std::optional<Duration> repair_time;  // absent: that of the failures, with its manual stage
   RepairSpec repair;
   std::optional<ElasticSpec> elastic;
   std::optional<SpotSpec> spot;

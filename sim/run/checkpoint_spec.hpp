@@ -109,6 +109,10 @@ inline constexpr double kDefaultBytesPerParameter = 14.0;
 // Assumed: about 60 % of the 32 GB/s of a PCIe 4.0 x16 link, the slower host link in use.
 inline constexpr double kDefaultDeviceToHostGigabytesPerSecond = 20.0;
 
+// What the storage keeps when nothing is stated: so many of the newest (torchtitan's default,
+// keep_latest_k) and, to go back further, one a day (assumed).
+inline constexpr std::int64_t kDefaultKept = 10;
+
 struct CheckpointSpec {
   CheckpointInterval interval = AutoInterval{};
   CheckpointMode mode = CheckpointMode::sync;
@@ -124,8 +128,9 @@ struct CheckpointSpec {
   std::vector<TierSpec> tiers;     // in front of the storage, fastest first
   LoadReaders readers = LoadReaders::one;
   std::optional<BytesPerSecond> reshard;   // rate of converting to another layout; absent: no time
-  std::optional<std::int64_t> keep;        // newest checkpoints kept on the storage; absent: all
+  std::optional<std::int64_t> keep;        // newest checkpoints kept on the storage
   std::optional<std::int64_t> keep_every;  // beside them every n-th one
+  bool keep_all = false;                   // nothing is deleted; excludes the two above
   double corrupt = 0.0;                    // share of checkpoints that turn out to be unreadable
   bool just_in_time = false;
   std::optional<Seconds> just_in_time_save;  // default: as a synchronous save to the storage

@@ -14,8 +14,17 @@
 // unitemised  | downtime per day that no cause explains                | s per d | scenario
 //
 // Times between failures are exponential. A cause that takes its node away needs a spare or a
-// repair before training resumes; the others resume on the same nodes. Idle spares do not fail. A
-// node here is a host of usually 8 GPUs; published rates count such hosts.
+// repair before training resumes; the others resume on the same nodes. Nodes that stand idle, as
+// spares or in a job that waits, do not fail. A node here is a host of usually 8 GPUs; published
+// rates count such hosts.
+//
+//   mean repair = first + by_hand * manual
+//
+// symbol  | meaning                                                          | unit | origin
+// --------|------------------------------------------------------------------|------|-------
+// first   | reset or reboot, and the tests after it                          | s    | preset
+// by_hand | share of the nodes that need hands after it                      | 1    | preset
+// manual  | until those are back: hours for most, days where parts are sent  | s    | preset
 
 #include <cstdint>
 #include <optional>
@@ -110,6 +119,16 @@ struct MaintenanceSpec {
   Seconds stall;   // from the stop to the next step, after a checkpoint was saved
 };
 
+// How long a node that a failure took is away.
+struct RepairLaw {
+  Duration first = fixed(Seconds{});
+  double by_hand = 0.0;
+  Duration manual = fixed(Seconds{});
+};
+
+// Of failures of which nothing else is known: most nodes are back after a reboot.
+[[nodiscard]] RepairLaw field_repair();
+
 // Every field left out comes from the preset; without a preset it means "none".
 struct FailureSpec {
   std::string preset;
@@ -131,6 +150,7 @@ struct FailureSpec {
   std::optional<std::vector<LoggedFailure>> log_lines;  // what it holds; replaces random failures
   std::optional<MaintenanceSpec> maintenance;
   std::optional<Seconds> unitemised_per_day;
+  std::optional<RepairLaw> repair;  // absent: field_repair()
 };
 
 struct FailurePreset {

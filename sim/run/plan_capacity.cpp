@@ -44,10 +44,17 @@ void plan_spares(const CapacitySpec& spec, CapacityPlan& plan, Findings& finding
   }
 }
 
-void plan_repair(const CapacitySpec& spec, CapacityPlan& plan, Findings& findings) {
-  require_law(spec.repair_time, "capacity.repair_time", findings);
+void plan_repair(const CapacitySpec& spec,
+                 const RepairLaw& law,
+                 CapacityPlan& plan,
+                 Findings& findings) {
   PlannedRepair& repair = plan.repair;
-  repair.first = spec.repair_time;
+  repair.first = spec.repair_time.value_or(law.first);
+  require_law(repair.first, "capacity.repair_time", findings);
+  if (!spec.repair_time) {
+    repair.escalates = law.by_hand;
+    repair.manual = law.manual;
+  }
   repair.first_fails = spec.repair.fails;
   require_share(repair.first_fails, "capacity.repair.fails", findings);
   if (spec.repair.manual) {
@@ -182,12 +189,15 @@ const ElasticSize* PlannedElastic::size_for(std::int64_t nodes) const {
   return above == sizes.begin() ? nullptr : &*(above - 1);
 }
 
-void plan_capacity(const RunSpec& spec, RunPlan& plan, Findings& findings) {
+void plan_capacity(const RunSpec& spec,
+                   const FailureSpec& failures,
+                   RunPlan& plan,
+                   Findings& findings) {
   CapacityPlan capacity;
   capacity.first_nodes = plan.step.nodes;
   capacity.most_nodes = plan.step.nodes;
   plan_spares(spec.capacity, capacity, findings);
-  plan_repair(spec.capacity, capacity, findings);
+  plan_repair(spec.capacity, failures.repair.value_or(field_repair()), capacity, findings);
   if (spec.capacity.elastic) {
     plan_elastic(*spec.capacity.elastic, plan, capacity, findings);
   }

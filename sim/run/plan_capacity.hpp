@@ -13,8 +13,12 @@
 
 namespace orrery::run {
 
-// Fills plan.capacity. Adds the cause "spot preemption" when nodes are on spot.
-void plan_capacity(const RunSpec& spec, RunPlan& plan, Findings& findings);
+// Fills plan.capacity. Adds the cause "spot preemption" when nodes are on spot. `failures`: those
+// of the spec with what their preset says, such as the length of repairs.
+void plan_capacity(const RunSpec& spec,
+                   const FailureSpec& failures,
+                   RunPlan& plan,
+                   Findings& findings);
 
 // How many nodes the first and the largest phase have; after plan_phases.
 void fit_capacity_to_phases(RunPlan& plan);

@@ -241,11 +241,17 @@ void plan_retention(const CheckpointSpec& spec, RunPlan& plan, Findings& finding
   findings.require(!spec.keep || *spec.keep >= 1, "checkpoint.keep", "must be at least 1");
   findings.require(
       !spec.keep_every || *spec.keep_every >= 1, "checkpoint.keep_every", "must be at least 1");
+  findings.require(!spec.keep_all || (!spec.keep && !spec.keep_every),
+                   "checkpoint.keep_every",
+                   "every checkpoint is kept already",
+                   "a number of checkpoints for checkpoint.keep");
   findings.require(spec.corrupt >= 0.0 && spec.corrupt < 1.0,
                    "checkpoint.corrupt",
                    "must be at least 0 and below 1");
   CheckpointPlan& checkpoint = plan.checkpoint;
-  checkpoint.kept = spec.keep;
+  if (!spec.keep_all) {
+    checkpoint.kept = spec.keep.value_or(kDefaultKept);
+  }
   checkpoint.kept_every = spec.keep_every;
   checkpoint.corrupt = spec.corrupt;
   checkpoint.final_save = spec.final_save;

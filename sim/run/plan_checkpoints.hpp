@@ -19,7 +19,27 @@ void plan_saves(const CheckpointSpec& spec, RunPlan& plan, Findings& findings);
 // Tiers, copies, survival and loads by cause, retention; `plan.causes` and the recovery are known.
 void plan_tiers(const CheckpointSpec& spec, RunPlan& plan, Findings& findings);
 
-// The distance of two saves of each tier; `plan.mtbf` and the tiers are known.
-void plan_interval(const CheckpointSpec& spec, RunPlan& plan, Findings& findings);
+// The distance of two saves of each tier, and how many the storage keeps; `plan.mtbf`, the tiers,
+// the phases and the prices are known.
+//
+//   a save that is kept for good lies on the storage for half of the run on average and costs
+//   p S W / 2; in time of the job that is p S W / (2 P), which `auto` adds to the stall of the
+//   saves to the storage: C' = C + lasting * p S W / (2 P)
+//
+// symbol  | meaning                                                       | unit     | origin
+// --------|---------------------------------------------------------------|----------|---------
+// p       | price of storage                                              | $/(GB s) | prices
+// S       | size of a checkpoint                                          | GB       | computed
+// W       | training time of the run without losses                      | s        | computed
+// P       | price of the job                                              | $/s      | prices
+// lasting | share of the saves kept for good: 1 with `keep: all`, 1 / n with `keep_every: n`, else
+// 0
+//
+// Without prices of storage and of the job nothing is added. The newest checkpoints are as many
+// whatever their distance, so they do not enter.
+void plan_interval(const CheckpointSpec& spec,
+                   const TrainingSpec& training,
+                   RunPlan& plan,
+                   Findings& findings);
 
 }  // namespace orrery::run

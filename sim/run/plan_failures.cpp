@@ -213,6 +213,7 @@ FailureSpec failures_with_preset(const FailureSpec& spec, Findings& findings) {
   fill(result.domains.network_switch, base.domains.network_switch);
   fill(result.domains.power_domain, base.domains.power_domain);
   fill(result.maintenance, base.maintenance);
+  fill(result.repair, base.repair);
   fill(result.unitemised_per_day, base.unitemised_per_day);
   fill(result.burn_in, base.burn_in);
   fill(result.by_hour, base.by_hour);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "sim/run/phase_plan.hpp"
 #include "sim/run/plan_checkpoints.hpp"
 #include "sim/run/theory.hpp"
 #include "sim/run/tiered_theory.hpp"
@@ -84,7 +85,8 @@ std::vector<double> shares_of(const RunPlan& plan) {
 }
 
 // The process that the intervals are chosen for, or nothing when no failure needs a checkpoint.
-std::optional<TieredRun> tiered_run_of(const RunPlan& plan) {
+// `storage`: what a save to the storage costs beside its stall.
+std::optional<TieredRun> tiered_run_of(const RunPlan& plan, Seconds storage) {
   if (!plan.mtbf) {
     return std::nullopt;
   }
@@ -104,7 +106,64 @@ std::optional<TieredRun> tiered_run_of(const RunPlan& plan) {
     run.tiers.push_back(
         {1, to_seconds(plan.checkpoint.saves[i].stall), shares[i] / covered, Seconds{}});
   }
+  run.tiers.back().stall += storage;
   return run;
+}
+
+// Dollars per second of the job at full size, at the first of its prices.
+DollarsPerSecond price_of_job(const RunPlan& plan) {
+  const PricePlan& prices = plan.pricing;
+  const std::int64_t spot_nodes = plan.capacity.spot ? plan.capacity.spot->nodes : 0;
+  const DollarsPerSecond fixed =
+      prices.fixed.empty() ? DollarsPerSecond{} : prices.fixed.front().per_node;
+  const std::int64_t others = plan.step.nodes - spot_nodes;
+  const std::int64_t reserved = prices.reserved ? std::min(prices.reserved->nodes, others) : 0;
+  DollarsPerSecond sum = fixed * static_cast<double>(others - reserved) +
+                         prices.spot.value_or(fixed) * static_cast<double>(spot_nodes);
+  if (reserved > 0) {
+    sum += prices.reserved->per_node * static_cast<double>(reserved);
+  }
+  return sum;
+}
+
+// Training time of the whole run without losses.
+Seconds planned_time(const TrainingSpec& training, const RunPlan& plan) {
+  if (training.duration) {
+    return *training.duration;
+  }
+  double steps = static_cast<double>(training.steps.value_or(0));
+  const bool counts_tokens = training.tokens && plan.step.tokens_per_step > Tokens{};
+  if (counts_tokens) {
+    steps = steps_for_tokens(plan.phases, *training.tokens);
+  }
+  return std::min(steps * to_seconds(plan.step.step_time), to_seconds(kLongestTime));
+}
+
+// What a save to the storage costs beyond its stall, in time of the job (plan_checkpoints.hpp).
+Seconds storage_in_time(const CheckpointSpec& spec,
+                        const TrainingSpec& training,
+                        const RunPlan& plan) {
+  const DollarsPerSecond job = price_of_job(plan);
+  const DollarsPerSecond stored =
+      plan.pricing.per_stored_gigabyte * in_gigabytes(plan.checkpoint.size);
+  double lasting = spec.keep_all ? 1.0 : 0.0;
+  if (spec.keep_every) {
+    lasting = 1.0 / static_cast<double>(*spec.keep_every);
+  }
+  if (lasting == 0.0 || job <= DollarsPerSecond{} || stored <= DollarsPerSecond{}) {
+    return {};
+  }
+  return planned_time(training, plan) * (0.5 * lasting * (stored / job));
+}
+
+// One a day, where the scenario says nothing: what lies further back than the newest ones.
+void keep_one_a_day(const CheckpointSpec& spec, RunPlan& plan) {
+  CheckpointPlan& checkpoint = plan.checkpoint;
+  if (spec.keep || spec.keep_every || spec.keep_all || !checkpoint.every_steps) {
+    return;
+  }
+  const auto saves = static_cast<double>(*checkpoint.every_steps * checkpoint.period());
+  checkpoint.kept_every = to_steps(days(1.0) / saves, plan.step.step_time, 1);
 }
 
 void warn_about_slow_saves(const CheckpointSpec& spec, const RunPlan& plan, Findings& findings) {
@@ -142,9 +201,11 @@ void warn_about_rounding(const CheckpointSpec& spec,
 
 // One tier has a closed form; several are searched. Without failures that need a checkpoint only
 // stated intervals are saved.
-std::vector<std::int64_t> steps_of(const std::vector<TierChoice>& choices, const RunPlan& plan) {
+std::vector<std::int64_t> steps_of(const std::vector<TierChoice>& choices,
+                                   Seconds storage,
+                                   const RunPlan& plan) {
   const SimTime step_time = plan.step.step_time;
-  const std::optional<TieredRun> run = tiered_run_of(plan);
+  const std::optional<TieredRun> run = tiered_run_of(plan, storage);
   if (choices.size() == 1) {
     const TierChoice& choice = choices.front();
     if (choice.steps > 0 || !run) {
@@ -172,7 +233,10 @@ std::vector<std::int64_t> steps_of(const std::vector<TierChoice>& choices, const
 
 }  // namespace
 
-void plan_interval(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
+void plan_interval(const CheckpointSpec& spec,
+                   const TrainingSpec& training,
+                   RunPlan& plan,
+                   Findings& findings) {
   CheckpointPlan& checkpoint = plan.checkpoint;
   std::vector<TierChoice> choices;
   for (std::size_t i = 0; i < checkpoint.tiers.size(); ++i) {
@@ -187,7 +251,8 @@ void plan_interval(const CheckpointSpec& spec, RunPlan& plan, Findings& findings
   if (!findings.sound()) {
     return;
   }
-  const std::vector<std::int64_t> steps = steps_of(choices, plan);
+  const std::vector<std::int64_t> steps =
+      steps_of(choices, storage_in_time(spec, training, plan), plan);
   const std::int64_t most = kLongestTime.ns / plan.step.step_time.ns;
   if (steps.front() >= 1 && steps.front() <= most) {  // else later than any run can last
     checkpoint.every_steps = steps.front();
@@ -196,6 +261,7 @@ void plan_interval(const CheckpointSpec& spec, RunPlan& plan, Findings& findings
     }
     warn_about_rounding(spec, choices, steps, findings);
     warn_about_slow_saves(spec, plan, findings);
+    keep_one_a_day(spec, plan);
   }
   plan.checkpoint_steps = checkpoint.every_steps;
   if (plan.checkpoint_steps) {

@@ -13,12 +13,17 @@ constexpr double kDaysPerYear = 365.0;
 constexpr double kMonthsPerYear = 12.0;
 constexpr double kIdleShare = 1.0 / 3.0;  // assumed: a node that waits draws a third of its power
 
-bool is_price(DollarsPerSecond price) {
-  return std::isfinite(in_dollars_per_hour(price)) && price >= DollarsPerSecond{};
-}
+// Of any price, power or amount, in the unit of its key: beyond it a sum could leave the numbers.
+constexpr double kMostOfAll = kGiga;
+constexpr const char* kPrices = "$0 to $1,000,000,000";
+constexpr const char* kPowers = "0 W to 1 GW";
 
 bool is_amount(double value) {
-  return std::isfinite(value) && value >= 0.0;
+  return value >= 0.0 && value <= kMostOfAll;
+}
+
+bool is_price(DollarsPerSecond price) {
+  return is_amount(in_dollars_per_hour(price));
 }
 
 PriceSpec with_preset(const PriceSpec& spec, Findings& findings) {
@@ -61,9 +66,8 @@ void check_owned(const PriceSpec& spec, Findings& findings) {
   findings.require(spec.changes.empty(),
                    "prices.changes",
                    "the cost of owned nodes does not change with a price per hour");
-  findings.require(is_amount(in_dollars(owned.purchase)),
-                   "prices.owned.gpu",
-                   "the purchase price must not be negative");
+  findings.require(
+      is_amount(in_dollars(owned.purchase)), "prices.owned.gpu", "is no price", kPrices);
   findings.require(owned.lifetime > Seconds{} && in_range(owned.lifetime),
                    "prices.owned.lifetime",
                    "must be positive and below 73 years");
@@ -106,9 +110,8 @@ void plan_fixed(const PriceSpec& spec,
     }
     return;
   }
-  findings.require(!spec.gpu_hour || is_price(*spec.gpu_hour),
-                   "prices.gpu_hour",
-                   "the price must not be negative");
+  findings.require(
+      !spec.gpu_hour || is_price(*spec.gpu_hour), "prices.gpu_hour", "is no price", kPrices);
   if (!spec.gpu_hour) {
     findings.require(spec.changes.empty(), "prices.changes", "changes no price", "prices.gpu_hour");
     return;
@@ -117,8 +120,7 @@ void plan_fixed(const PriceSpec& spec,
   for (const PriceChange& change : spec.changes) {
     const std::optional<SimTime> from = begin_of(change, start, findings);
     if (!from ||
-        !findings.require(
-            is_price(change.gpu_hour), "prices.changes", "the price must not be negative") ||
+        !findings.require(is_price(change.gpu_hour), "prices.changes", "is no price", kPrices) ||
         !findings.require(*from >= pricing.fixed.back().from,
                           "prices.changes",
                           "a change comes before the one above it",
@@ -144,8 +146,7 @@ void plan_spot_price(const PriceSpec& spec, RunPlan& plan, Findings& findings) {
   if (!spec.spot_gpu_hour) {
     return;
   }
-  findings.require(
-      is_price(*spec.spot_gpu_hour), "prices.spot_gpu_hour", "the price must not be negative");
+  findings.require(is_price(*spec.spot_gpu_hour), "prices.spot_gpu_hour", "is no price", kPrices);
   if (plan.capacity.spot) {
     plan.pricing.spot = *spec.spot_gpu_hour * per_node;
   }
@@ -153,8 +154,7 @@ void plan_spot_price(const PriceSpec& spec, RunPlan& plan, Findings& findings) {
 
 void plan_reservation(const ReservedSpec& spec, RunPlan& plan, Findings& findings) {
   findings.require(spec.nodes >= 1, "prices.reserved.nodes", "must be at least 1");
-  findings.require(
-      is_price(spec.gpu_hour), "prices.reserved.gpu_hour", "the price must not be negative");
+  findings.require(is_price(spec.gpu_hour), "prices.reserved.gpu_hour", "is no price", kPrices);
   findings.require(!spec.commitment || (in_range(*spec.commitment) && *spec.commitment > Seconds{}),
                    "prices.reserved.commitment",
                    "must be positive and below 73 years");
@@ -169,14 +169,13 @@ void plan_reservation(const ReservedSpec& spec, RunPlan& plan, Findings& finding
 void plan_energy(const EnergySpec& spec, RunPlan& plan, Findings& findings) {
   const double busy = spec.busy_watts.value_or(plan.step.node_watts);
   const double idle = spec.idle_watts.value_or(busy * kIdleShare);
-  findings.require(is_amount(busy), "prices.energy.busy", "the power must not be negative");
-  findings.require(is_amount(idle), "prices.energy.idle", "the power must not be negative");
+  findings.require(is_amount(busy), "prices.energy.busy", "is no power of a node", kPowers);
+  findings.require(is_amount(idle), "prices.energy.idle", "is no power of a node", kPowers);
   findings.require(
-      std::isfinite(spec.pue) && spec.pue >= 1.0, "prices.energy.pue", "must be at least 1");
+      is_amount(spec.pue) && spec.pue >= 1.0, "prices.energy.pue", "must be at least 1", "1 to 3");
   const Dollars price = spec.per_kilowatt_hour.value_or(Dollars{});
-  findings.require(is_amount(in_dollars(price)),
-                   "prices.energy.kilowatt_hour",
-                   "the price must not be negative");
+  findings.require(
+      is_amount(in_dollars(price)), "prices.energy.kilowatt_hour", "is no price", kPrices);
   findings.require(is_amount(spec.kilograms_per_kilowatt_hour.value_or(0.0)),
                    "prices.energy.carbon",
                    "must not be negative");
@@ -187,10 +186,12 @@ void plan_energy(const EnergySpec& spec, RunPlan& plan, Findings& findings) {
 void plan_storage(const StoragePriceSpec& spec, RunPlan& plan, Findings& findings) {
   findings.require(is_amount(in_dollars(spec.per_gigabyte_month.value_or(Dollars{}))),
                    "prices.storage.gigabyte_month",
-                   "the price must not be negative");
+                   "is no price",
+                   kPrices);
   findings.require(is_amount(in_dollars(spec.per_gigabyte_out.value_or(Dollars{}))),
                    "prices.egress.gigabyte",
-                   "the price must not be negative");
+                   "is no price",
+                   kPrices);
   const Seconds month = days(kDaysPerYear / kMonthsPerYear);
   plan.pricing.per_stored_gigabyte = spec.per_gigabyte_month.value_or(Dollars{}) / month;
   plan.pricing.stored_data = plan.pricing.per_stored_gigabyte * in_gigabytes(spec.data);
@@ -225,7 +226,8 @@ void plan_prices(const RunSpec& run, RunPlan& plan, Findings& findings) {
     const OperatorSpec& operators = *spec.operators;
     findings.require(is_price(operators.per_hour) && in_range(operators.per_failure),
                      "prices.operators",
-                     "neither the price nor the time may be negative");
+                     "neither the price nor the time may be negative",
+                     kPrices);
     plan.pricing.per_failure = operators.per_hour * operators.per_failure;
   }
   const PricePlan& pricing = plan.pricing;

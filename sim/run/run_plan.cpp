@@ -194,7 +194,7 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
   const auto stages = job_recovery(spec.recovery, plan.step, load, findings);
   plan_failures(failures, spec.training.start, plan, findings);
   plan_simulation(spec.simulation, plan, findings);
-  plan_capacity(spec, plan, findings);  // adds a cause of its own
+  plan_capacity(spec, failures, plan, findings);  // adds a cause of its own
   plan_recovery(spec.recovery, spec.checkpoint, stages, plan, findings);
   plan_prices(spec, plan, findings);
   plan_evaluation(spec.evaluation, plan, findings);
@@ -208,7 +208,7 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
     plan_tiers(spec.checkpoint, plan, findings);
   }
   if (findings.sound()) {
-    plan_interval(spec.checkpoint, plan, findings);
+    plan_interval(spec.checkpoint, spec.training, plan, findings);
     plan_target(spec.training, plan, findings);
   }
   if (findings.sound()) {

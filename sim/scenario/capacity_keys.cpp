@@ -91,9 +91,9 @@ void add_repair(std::vector<Key>& keys) {
   add_duration_keys(
       keys,
       {.path = "capacity.repair_time",
-       .fallback = "2d",
-       .meaning = "From taking a node out until it is ready again (with capacity.repair.manual: "
-                  "its first, automatic stage); the default is assumed.",
+       .note = "as the preset of failures says: a reset or reboot for most nodes, hands for some",
+       .meaning = "From taking a node out until it is ready again; with capacity.repair.manual "
+                  "its first, automatic stage, without it all of the repair.",
        .example = "3d"},
       [](Draft& draft, const run::Duration& value) { capacity(draft).repair_time = value; });
   keys.push_back(section_key({.path = "capacity.repair",

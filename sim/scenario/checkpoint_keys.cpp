@@ -96,6 +96,20 @@ Key count_key(KeyText text, std::optional<std::int64_t> CheckpointSpec::*field) 
       });
 }
 
+Key keep_key(KeyText text) {
+  Key key = key_of(std::move(text));
+  const auto range = at_least<std::int64_t>(1);
+  key.forms = {words_form({"all"}), form_of<kind::Count>(range)};
+  key.read = [range](const yaml::Value& value, const std::string& path, Reading& reading) {
+    CheckpointSpec& checkpoint = reading.draft.run.checkpoint;
+    checkpoint.keep_all = yaml::is_word(value, "all");
+    if (!checkpoint.keep_all) {
+      checkpoint.keep = yaml::read_value<kind::Count>(value, path, reading.diagnostics, range);
+    }
+  };
+  return key;
+}
+
 void add_when(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "checkpoint",
                               .note = "as its keys",
@@ -258,11 +272,11 @@ void add_saves(std::vector<Key>& keys) {
                   .meaning = "Save once more when the target is reached, and wait for it.",
                   .example = "false"},
                  &CheckpointSpec::final_save));
-  keys.push_back(count_key({.path = "checkpoint.keep",
-                            .note = "all",
-                            .meaning = "Newest checkpoints that the storage keeps.",
-                            .example = "3"},
-                           &CheckpointSpec::keep));
+  keys.push_back(keep_key({.path = "checkpoint.keep",
+                           .note = "10, and one a day for ever",
+                           .meaning = "Newest checkpoints that the storage keeps; all: nothing is "
+                                      "deleted.",
+                           .example = "3"}));
   keys.push_back(count_key({.path = "checkpoint.keep_every",
                             .note = "none",
                             .meaning = "Every n-th checkpoint is kept beside those, for ever.",

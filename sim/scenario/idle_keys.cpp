@@ -358,7 +358,7 @@ void check_copies(IdleKeys& idle, bool fails) {
   if (!checkpoint.just_in_time) {
     idle.add("checkpoint.just_in_time_save", "checkpoint.just_in_time is off");
   }
-  if (!checkpoint.keep) {
+  if (checkpoint.keep_all) {
     idle.add("checkpoint.keep_every", "every checkpoint is kept");
   }
   const run::RecoverySpec& recovery = idle.run().recovery;

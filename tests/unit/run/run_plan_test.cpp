@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "sim/run/repair_load.hpp"
 #include "sim/run/theory.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
@@ -198,12 +199,102 @@ TEST(RunPlan, PublishedRatesAreThePresets) {
   };
   EXPECT_NEAR(rate("rsc1-2024"), 6.50, 1e-9);
   EXPECT_NEAR(rate("rsc2-2024"), 2.34, 1e-9);
+  // The node rate gives the paper's projection for 16,384 GPUs, the other one what was measured for
+  // 1,024, and 42 d of the 47.7 d measured for 8.
+  const auto mtbf = [](std::string_view name, double nodes) {
+    return job_mtbf(nodes, *find_failure_preset(name)->spec.node_rate);
+  };
+  EXPECT_NEAR(in_hours(mtbf("rsc1-2024", 2048.0)), 1.8, 0.05);
+  EXPECT_NEAR(in_hours(mtbf("rsc1-2024", 128.0)), 28.8, 0.05);
+  EXPECT_NEAR(in_hours(mtbf("rsc1-jobs-2024", 128.0)), 7.9, 1e-9);
+  EXPECT_NEAR(in_days(mtbf("rsc1-jobs-2024", 1.0)), 47.7, 6.0);
   EXPECT_NEAR(rate("bloom-2022"), 3.0, 0.03);
   EXPECT_NEAR(rate("opt-2022"), 14.1, 0.02);
   // opt_mtbf_all: 60 * 24 / 105.
   EXPECT_NEAR(in_hours(job_mtbf(124.0, *find_failure_preset("opt-2022")->spec.node_rate)),
               13.7142857143,
               1e-9);
+}
+
+TEST(RunPlan, RepairsAreThoseOfTheFailuresUnlessStated) {
+  const auto mean_hours = [](const RunSpec& spec) {
+    const PlannedRepair repair = plan_of(spec, llama_step()).capacity.repair;
+    return in_hours(mean(repair.first) + repair.escalates * mean(repair.manual));
+  };
+  RunSpec spec = llama_spec();
+  EXPECT_NEAR(mean_hours(spec), 17.5 / 60.0 + 0.27 * 25.0, 1e-9);
+  spec.failures.preset = "h200-fleet-2025";
+  EXPECT_NEAR(mean_hours(spec), 17.5 / 60.0 + 0.586 * 25.0, 1e-9);
+  spec.capacity.repair_time = fixed(hours(5.0));
+  EXPECT_NEAR(mean_hours(spec), 5.0, 1e-12);
+  spec.capacity.repair_time.reset();
+  spec.capacity.repair.manual = ManualRepairSpec{1.0, fixed(hours(2.0)), 0.0};
+  EXPECT_NEAR(mean_hours(spec), 17.5 / 60.0 + 2.0, 1e-9);
+}
+
+// 356 of 419 failures take a node, at 419 in 54 days: with two days of repair 13.2 nodes are away.
+TEST(RunPlan, RepairLoadIsThatOfTheCausesThatTakeNodes) {
+  RunSpec spec = llama_spec();
+  spec.capacity.repair_time = fixed(days(2.0));
+  const RepairLoad load = repair_load(plan_of(spec, llama_step()));
+  EXPECT_NEAR(load.mean, 356.0 / 54.0 * 2.0, 1e-6);
+  EXPECT_EQ(load.p99, poisson_quantile(load.mean, 0.99));
+  spec.failures.preset = "none";
+  EXPECT_EQ(repair_load(plan_of(spec, llama_step())).mean, 0.0);
+}
+
+TEST(RunPlan, TheStorageKeepsTenCheckpointsAndOneADayUnlessStated) {
+  RunSpec spec = llama_spec();
+  spec.checkpoint.interval = TimeInterval{minutes(30.0)};
+  const CheckpointPlan plain = plan_of(spec, llama_step()).checkpoint;
+  EXPECT_EQ(plain.kept, 10);
+  EXPECT_EQ(plain.kept_every, 48);
+  spec.checkpoint.keep = 3;
+  EXPECT_EQ(plan_of(spec, llama_step()).checkpoint.kept, 3);
+  EXPECT_FALSE(plan_of(spec, llama_step()).checkpoint.kept_every.has_value());
+  spec.checkpoint.keep.reset();
+  spec.checkpoint.keep_all = true;
+  EXPECT_FALSE(plan_of(spec, llama_step()).checkpoint.kept.has_value());
+  spec.checkpoint.keep_every = 2;
+  const std::vector<RunProblem> problems = problems_of(spec, llama_step());
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].key, "checkpoint.keep_every");
+}
+
+// C' = C + p S W / (2 P) with C = 17.3 ms, S = 5,670 GB at $0.02 per GB and month, W = 54 d and
+// P = 16,384 x $2.50/h: 24.0 s. Young's interval of it, sqrt(2 M C'), is near the exact optimum.
+TEST(RunPlan, AutomaticIntervalsWeighWhatKeptCheckpointsCost) {
+  RunSpec spec = llama_spec();
+  const auto interval = [](const RunSpec& of) {
+    const RunPlan plan = plan_of(of, llama_step());
+    return to_seconds(plan.step.step_time) * static_cast<double>(*plan.checkpoint_steps);
+  };
+  spec.prices.gpu_hour = dollars_per_hour(2.50);
+  const Seconds free = interval(spec);
+  spec.prices.storage = StoragePriceSpec{};
+  spec.prices.storage->per_gigabyte_month = dollars(0.02);
+  EXPECT_EQ(interval(spec), free);  // so many checkpoints are kept whatever their distance
+  spec.checkpoint.keep_all = true;
+  const double stored = 0.02 / (365.0 / 12.0 * 86'400.0) * 5670.0;  // dollars per second
+  const double job = 16'384.0 * 2.50 / 3600.0;
+  const double extra = 0.5 * 54.0 * 86'400.0 * stored / job;
+  const double young = std::sqrt(2.0 * 3.09307875895 * 3600.0 * (5.67e12 / 16384.0 / 20e9 + extra));
+  EXPECT_NEAR(in_seconds(interval(spec)), young, 0.04 * young);
+  spec.checkpoint.keep_all = false;
+  spec.checkpoint.keep_every = 4;
+  const double quarter =
+      std::sqrt(2.0 * 3.09307875895 * 3600.0 * (5.67e12 / 16384.0 / 20e9 + extra / 4.0));
+  EXPECT_NEAR(in_seconds(interval(spec)), quarter, 0.04 * quarter);
+}
+
+TEST(RunPlan, PricesBeyondAllPricesAreRefused) {
+  RunSpec spec = saving_spec(10, 1, seconds(1.0));
+  spec.prices.gpu_hour = dollars_per_hour(1e308);
+  expect_error(spec, "prices.gpu_hour", "is no price");
+  spec.prices.gpu_hour = dollars_per_hour(4.0);
+  spec.prices.storage = StoragePriceSpec{};
+  spec.prices.storage->per_gigabyte_month = dollars(1e300);
+  expect_error(spec, "prices.storage.gigabyte_month", "is no price");
 }
 
 TEST(RunPlan, WrongSpecsAreNamed) {

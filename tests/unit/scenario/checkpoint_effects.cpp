@@ -73,6 +73,7 @@ std::vector<Effect> save_effects() {
       {"checkpoint.durable", "3min", "checkpoint.durable = 180 s"},
       {"checkpoint.final_save", "false", "checkpoint.final_save = false"},
       {"checkpoint.keep", "3", "checkpoint.keep = 3"},
+      {"checkpoint.keep", "all", "checkpoint.keep_all = true"},
       {"checkpoint.keep_every", "20", "checkpoint.keep_every = 20"},
       {"checkpoint.corrupt", "0.01", "checkpoint.corrupt = 0.01"},
       {"checkpoint.readers", "all", "checkpoint.readers = #1"},
@@ -132,6 +133,7 @@ void dump_checkpoint(Lines& lines, const run::CheckpointSpec& checkpoint) {
   lines.add("checkpoint.durable", checkpoint.durable);
   lines.add("checkpoint.final_save", checkpoint.final_save);
   lines.add("checkpoint.keep", checkpoint.keep);
+  lines.add("checkpoint.keep_all", checkpoint.keep_all);
   lines.add("checkpoint.keep_every", checkpoint.keep_every);
   lines.add("checkpoint.corrupt", checkpoint.corrupt);
   lines.add("checkpoint.readers", checkpoint.readers);
