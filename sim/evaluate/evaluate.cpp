@@ -9,6 +9,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/format.hpp"
 #include "sim/cost/cost_model.hpp"
+#include "sim/evaluate/assumptions.hpp"
 #include "sim/evaluate/checkpoint_input.hpp"
 #include "sim/evaluate/elastic_steps.hpp"
 #include "sim/evaluate/failure_inputs.hpp"
@@ -129,9 +130,20 @@ std::string checkpoint_choice(const run::CheckpointSpec& spec, const run::RunPla
   if (!plan.checkpoint_steps) {
     return {};
   }
-  return std::holds_alternative<run::AutoInterval>(spec.interval)
-             ? "the best distance for this stall and failure rate, in whole steps"
-             : "at the distance that the scenario states";
+  std::string text = std::holds_alternative<run::AutoInterval>(spec.interval)
+                         ? "the best distance for this stall and failure rate, in whole steps"
+                         : "at the distance that the scenario states";
+  const run::CheckpointPlan& checkpoint = plan.checkpoint;
+  if (!checkpoint.kept) {
+    return text + "; none is ever deleted";
+  }
+  text += fmt::format("; the storage keeps the newest {}", format_integer(*checkpoint.kept));
+  if (checkpoint.kept_every) {
+    text += *checkpoint.kept_every == 1
+                ? " and all others"
+                : fmt::format(" and one in {} for ever", format_integer(*checkpoint.kept_every));
+  }
+  return text;
 }
 
 void warn_of_the_run(const scenario::Scenario& scenario,
@@ -177,6 +189,30 @@ void warn_of_the_step(const scenario::Scenario& scenario,
     diagnostics.warning(scenario.where("model.moe.capacity"),
                         "model.moe.capacity",
                         "below 1 drops tokens, and MFU counts them as if they were computed");
+  }
+}
+
+// What other prices, plans and assumptions than those of the run would have given.
+void find_what_ifs(const scenario::Scenario& scenario,
+                   const run::RunSpec& spec,
+                   const run::StepInput& step,
+                   const EvaluateOptions& options,
+                   Evaluation& evaluation) {
+  if (const auto caveat = missing_spares(evaluation)) {
+    evaluation.caveats.push_back(*caveat);
+  }
+  if (const auto price =
+          spot_break_even(*evaluation.plan, {.threads = options.threads, .stop = options.stop})) {
+    evaluation.metrics.set({.id = report::MetricId::spot_break_even,
+                            .value = in_dollars_per_hour(*price),
+                            .trials = std::nullopt});
+  }
+  if (options.levers) {
+    const LeverOptions few = {.threads = options.threads, .stop = options.stop};
+    evaluation.levers = find_levers(evaluation, few);
+    if (const auto assumption = assumed_failures(scenario, spec, step, few)) {
+      evaluation.assumed.push_back(*assumption);
+    }
   }
 }
 
@@ -241,15 +277,7 @@ bool run_whole(const scenario::Scenario& scenario,
     (void)simulator.run({.trial = options.timeline_trial, .timeline = &evaluation.timeline});
   }
   fill_run_metrics(mean_power_watts(scenario, resolved), spec.training.start, evaluation);
-  if (const auto price =
-          spot_break_even(*evaluation.plan, {.threads = options.threads, .stop = options.stop})) {
-    evaluation.metrics.set({.id = report::MetricId::spot_break_even,
-                            .value = in_dollars_per_hour(*price),
-                            .trials = std::nullopt});
-  }
-  if (options.levers) {
-    evaluation.levers = find_levers(evaluation, {.threads = options.threads, .stop = options.stop});
-  }
+  find_what_ifs(scenario, spec, step, options, evaluation);
   return true;
 }
 
@@ -309,6 +337,14 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
   }
   warn_of_the_step(scenario, step_input(scenario, *resolved), resolved->costs, diagnostics);
   fill_step_metrics(scenario, mean_peak(scenario, *resolved), resolved->recompute, evaluation);
+  if (auto caveat = impossible_step(evaluation)) {
+    evaluation.caveats.push_back(*std::move(caveat));
+  }
+  if (options.levers) {
+    if (auto assumption = assumed_software(scenario, options.search, evaluation)) {
+      evaluation.assumed.push_back(*std::move(assumption));
+    }
+  }
   if (scenario.run) {
     run::TrainingSpec training = scenario.run->training;
     run::StepInput unused;

@@ -11,6 +11,8 @@
 // run          | distributions over trials; absent without `training:`            | run/
 // timeline     | the intervals of trial 0 of the run                              | run/
 // metrics      | the registry's values                                            | report/
+// caveats      | what makes the figures say less than they seem to                | evaluate/
+// assumed      | what the scenario leaves open, and what the other choice gives   | evaluate/
 // levers       | what a better something would be worth                           | evaluate/
 // expectations | verdicts of `expect:`                                            | report/
 // feasible     | fits in memory; `reasons` says why not                           | step/
@@ -79,6 +81,8 @@ struct Evaluation {
   std::optional<run::MonteCarloResult> run;
   run::RunTimeline timeline;
   MetricSet metrics;
+  std::vector<std::string> caveats;
+  std::vector<std::string> assumed;
   std::vector<Lever> levers;
   std::vector<ExpectationResult> expectations;
   Diagnostics diagnostics;  // warnings

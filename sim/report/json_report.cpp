@@ -175,6 +175,8 @@ Json evaluation_json(const Evaluation& evaluation) {
             {"sha256", evaluation.echo.sha256}}},
           {"feasible", evaluation.feasible},
           {"reasons", evaluation.reasons},
+          {"caveats", evaluation.caveats},
+          {"assumed", evaluation.assumed},
           {"metrics", metrics_json(evaluation.metrics)},
           {"step_ledger", ledger_json(step_ledger_rows(evaluation))},
           {"run_ledger", ledger_json(run_ledger_rows(evaluation))},

@@ -144,6 +144,12 @@ void add_heading(TextPage& page, const Evaluation& evaluation) {
   field("software",
         fmt::format(
             "{}{}, precision {}", printable(echo.software), version, printable(echo.precision)));
+  for (const std::string& caveat : evaluation.caveats) {
+    field("caution", page.paint(Ink::warning, printable(caveat)));
+  }
+  for (const std::string& assumption : evaluation.assumed) {
+    field("assumed", printable(assumption));
+  }
 }
 
 void add_memory(TextPage& page, const Evaluation& evaluation) {

@@ -1,5 +1,6 @@
 #include "sim/evaluate/evaluate.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -140,6 +141,54 @@ TEST(Evaluate, NotFittingIsAnAnswerWithItsReason) {
   ASSERT_EQ(evaluation.reasons.size(), 1U);
   EXPECT_NE(evaluation.reasons[0].find("short by"), std::string::npos);
   EXPECT_LT(value(evaluation, "memory_headroom"), 0.0);
+}
+
+// A stated step in which the GPUs would have to work beyond their peak is said to be one.
+TEST(Evaluate, AGivenStepTimeBeyondThePeakIsSaidWithTheLeastTime) {
+  const auto with_step = [](std::string_view time) {
+    return must_evaluate(
+        replaced(kBase, "software:", fmt::format("step: {{time: {}}}\nsoftware:", time)),
+        {.levers = false});
+  };
+  EXPECT_TRUE(with_step("10s").caveats.empty());
+  const report::Evaluation evaluation = with_step("1ns");
+  ASSERT_EQ(evaluation.caveats.size(), 1U);
+  EXPECT_TRUE(
+      evaluation.caveats[0].starts_with("in a step of 1.00 ns, as stated, the GPUs would "
+                                        "work at "))
+      << evaluation.caveats[0];
+}
+
+TEST(Evaluate, AnswersSayWhatWasAssumedAndWhatTheOtherChoiceGives) {
+  EXPECT_TRUE(must_evaluate(kBase).assumed.empty());
+  const report::Evaluation calm =
+      must_evaluate(replaced(kBase, "failures: {node_rate: 0.05/d, job_rate: 0.1/d}\n", ""));
+  ASSERT_EQ(calm.assumed.size(), 1U);
+  EXPECT_NE(calm.assumed[0].find("nothing fails"), std::string::npos);
+  EXPECT_NE(calm.assumed[0].find("with `failures: llama3-2024` the goodput is 9"),
+            std::string::npos)
+      << calm.assumed[0];
+  const report::Evaluation stack = must_evaluate(replaced(kBase, "software: megatron-core\n", ""));
+  ASSERT_EQ(stack.assumed.size(), 1U);
+  EXPECT_NE(stack.assumed[0].find("megatron-core, as none is stated; with nemo a "
+                                  "step takes "),
+            std::string::npos)
+      << stack.assumed[0];
+  EXPECT_TRUE(must_evaluate(replaced(kBase, "software: megatron-core\n", ""), {.levers = false})
+                  .assumed.empty());
+}
+
+// 0.4 nodes are in repair on average (8 nodes, one failure in 20 d each, 1 d of repair): a spare is
+// enough on average, none is not.
+TEST(Evaluate, TooFewSparesAreSaidFirstWithTheNumberThatWouldDo) {
+  const std::string one =
+      replaced(kBase, "{spares: 1, repair_time: 2d}", "{spares: 1, repair_time: 1d}");
+  EXPECT_TRUE(must_evaluate(one).caveats.empty());
+  const report::Evaluation none = must_evaluate(replaced(one, "spares: 1, ", ""));
+  ASSERT_EQ(none.caveats.size(), 1U);
+  EXPECT_EQ(none.caveats[0],
+            "0.4 nodes are in repair on average and no spare stands by, so the job stands still "
+            "for want of nodes; 2 spares would do 99 % of the time");
 }
 
 TEST(Evaluate, AStopRequestEndsIt) {

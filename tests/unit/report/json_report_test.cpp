@@ -40,6 +40,8 @@ TEST(JsonReport, HasExactlyTheKeysOfTheSchema) {
                                    "memory",
                                    "trust",
                                    "levers",
+                                   "caveats",
+                                   "assumed",
                                    "expectations",
                                    "diagnostics"}));
   EXPECT_EQ(keys_of(json["scenario"]), (std::set<std::string>{"name", "file", "sha256"}));

@@ -1,0 +1,45 @@
+#pragma once
+
+// What did the scenario leave open that decides the answer, and what would the other likely choice
+// have given? And what makes the figures say less than they seem to?
+//
+// left open  | assumed         | the other choice that is tried
+// -----------|-----------------|----------------------------------------------------------------
+// `failures` | nothing fails   | kLikelyFailures, with the same trials
+// `software` | the default     | torchtitan-fsdp2 with sharded gradients, pytorch-ddp without
+//            |                 | shards or stages, else nemo
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/evaluate/levers.hpp"
+#include "sim/hardware/profile_reader.hpp"
+#include "sim/report/evaluation.hpp"
+#include "sim/run/run_spec.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::evaluate {
+
+inline constexpr std::string_view kLikelyFailures = "llama3-2024";
+
+// The stack, where the scenario states none; the step of `evaluation` is known.
+[[nodiscard]] std::optional<std::string> assumed_software(
+    const scenario::Scenario& scenario,
+    const std::optional<hardware::ProfileSearch>& search,
+    const report::Evaluation& evaluation);
+
+// The failures, where the scenario states none; `spec` and `step` as the plan was made of.
+[[nodiscard]] std::optional<std::string> assumed_failures(const scenario::Scenario& scenario,
+                                                          run::RunSpec spec,
+                                                          const run::StepInput& step,
+                                                          const LeverOptions& options);
+
+// A stated step in which the GPUs would have to work beyond their dense peak, by 6 N D alone.
+[[nodiscard]] std::optional<std::string> impossible_step(const report::Evaluation& evaluation);
+
+// More nodes in repair on average than spares: the job waits for them, and the figures say little
+// beside that. Below 1 % of the time it is not worth saying. Needs the plan.
+[[nodiscard]] std::optional<std::string> missing_spares(const report::Evaluation& evaluation);
+
+}  // namespace orrery::evaluate
