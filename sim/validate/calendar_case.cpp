@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/text.hpp"
 #include "sim/run/monte_carlo.hpp"
@@ -94,6 +95,32 @@ std::int64_t enough_spares(const run::RunPlan& plan) {
   return plan.mtbf ? run::nodes_in_repair(1.0 / *plan.mtbf, kCalendarRepair).p99 : 0;
 }
 
+// Trials in which so many machines break per day of the calendar as stated: nodes that wait do not
+// fail, so the rate of those that run is raised until it fits.
+std::optional<run::MonteCarloResult> simulate_case(const CalendarCase& run,
+                                                   run::RunSpec spec,
+                                                   const run::StepInput& step,
+                                                   int threads,
+                                                   std::optional<run::RunPlan>& plan) {
+  constexpr int kMostRounds = 8;
+  constexpr double kClose = 0.005;
+  std::vector<run::RunProblem> problems;
+  std::optional<run::MonteCarloResult> result;
+  for (int round = 0; round < kMostRounds; ++round) {
+    plan = run::resolve_run(spec, step, problems);
+    result = plan ? run::simulate(*plan, {.threads = threads}) : std::nullopt;
+    if (!result || !run.machines_a_day || *run.machines_a_day <= 0.0) {
+      return result;
+    }
+    const double broken = result->failures_by_cause.front() / in_days(seconds(result->wall.mean()));
+    if (broken <= 0.0 || std::abs(broken / *run.machines_a_day - 1.0) < kClose) {
+      return result;
+    }
+    spec.failures.node_rate = *spec.failures.node_rate * (*run.machines_a_day / broken);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::optional<CalendarTimes> simulate_calendar(const CalendarCase& run, int threads) {
@@ -115,8 +142,7 @@ std::optional<CalendarTimes> simulate_calendar(const CalendarCase& run, int thre
   }
   spec.capacity.spares = run.spares.value_or(enough_spares(*plan));
   times.notes.push_back(fmt::format("{} spares, repair in 2 d", spec.capacity.spares));
-  plan = run::resolve_run(spec, step, problems);
-  const auto result = plan ? run::simulate(*plan, {.threads = threads}) : std::nullopt;
+  const auto result = simulate_case(run, spec, step, threads, plan);
   if (!result) {
     return std::nullopt;
   }

@@ -8,6 +8,8 @@
 // saves      | as stated; else at the best interval, 14 B per parameter     | -, s  | publication
 // failures   | stated rates; else the preset of the run's name; else that   | 1/s   | publication,
 //            | of a fleet with such GPUs                                    |       | preset
+// machines   | that break per day of the calendar: while the job waits none | 1/d   | publication
+//            | does, so they break more often while it runs                 |       |
 // recovery   | preset rsc-2024: detected within 5 min, 5 to 20 min restart  | s     | preset
 // repair     | two days; as many spares as 99 of 100 times suffice, unless  | s, -  | assumed
 //            | their number is stated                                       |       |
