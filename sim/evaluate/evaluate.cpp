@@ -308,7 +308,10 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
     return nullptr;
   }
   warn_of_the_step(scenario, step_input(scenario, *resolved), resolved->costs, diagnostics);
-  fill_step_metrics(scenario, mean_peak(scenario, *resolved), resolved->recompute, evaluation);
+  fill_step_metrics(scenario,
+                    mean_peak(scenario, *resolved),
+                    {resolved->recompute, resolved->costs.software().attention},
+                    evaluation);
   if (scenario.run) {
     run::TrainingSpec training = scenario.run->training;
     run::StepInput unused;
