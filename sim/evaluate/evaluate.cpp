@@ -60,6 +60,10 @@ report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolve
   echo.software_version = resolved.costs.software().version;
   echo.nodes = scenario.cluster.nodes;
   echo.gpus_per_node = scenario.cluster.gpus_per_node;
+  const layout::ClusterShape whole =
+      hardware::cluster_shape(scenario.cluster, resolved.costs.gpu().nvlink.has_value());
+  echo.nvlink_domain = whole.nvlink_domain;
+  echo.domain_gpus = resolved.cluster.nvlink_domain;
   echo.global_batch = scenario.batch.global;
   return echo;
 }
