@@ -99,10 +99,11 @@ bool better_links(const GpuProfile& a, const GpuProfile& b) {
   }
   return !a.nvlink || (at_least(a.nvlink->bandwidth, b.nvlink->bandwidth) &&
                        at_least(a.nvlink->nccl_ring_bandwidth, b.nvlink->nccl_ring_bandwidth) &&
-                       a.nvlink->nvls >= b.nvlink->nvls && a.nvlink->peers == b.nvlink->peers);
+                       a.nvlink->nvls == b.nvlink->nvls && a.nvlink->peers == b.nvlink->peers);
 }
 
-// Graham's exception: more SMs can leave the last wave emptier, so their number must be the same.
+// Graham's exceptions: more SMs can leave the last wave emptier, and switches that reduce can lead
+// NCCL to another algorithm than the fastest, so both must be the same.
 bool dominates(const GpuProfile& a, const GpuProfile& b) {
   return a.name != b.name && a.arch == b.arch && a.sm_count == b.sm_count &&
          at_least(a.memory, b.memory) && at_least(a.hbm_bandwidth, b.hbm_bandwidth) &&
