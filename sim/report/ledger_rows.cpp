@@ -23,8 +23,8 @@ constexpr std::array<std::string_view, step::kStepCategories> kStepLabels = {
     "expert-parallel communication",
     "pipeline communication",
     "data-parallel communication",
-    "bubble: what the schedule leaves idle",
-    "imbalance: waiting for heavier stages",
+    "bubble: idle by the schedule",
+    "imbalance: stages of unequal work",
     "optimizer update",
     "idle: waiting for slower GPUs"};
 

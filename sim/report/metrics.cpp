@@ -65,7 +65,7 @@ constexpr std::array<MetricInfo, kMetricCount> kRegistry = {{
      "hfu",
      Dimension::fraction,
      false,
-     "as mfu with what the kernels execute: recomputation, no more of a causal mask than needed"},
+     "as mfu with the FLOP that the kernels execute"},
     {MetricId::bubble_fraction,
      "bubble_fraction",
      "bubble_fraction",
