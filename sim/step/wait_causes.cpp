@@ -17,20 +17,20 @@ using schedule::TaskKind;
 constexpr std::array<StepCategory, 3> kOwnCollectives = {
     StepCategory::exposed_tensor, StepCategory::exposed_context, StepCategory::exposed_expert};
 
-std::size_t index(StepCategory category) {
+std::size_t cell_of(StepCategory category) {
   return static_cast<std::size_t>(category);
 }
 
 SimTime own_collectives(const CategoryTimes& parts) {
   SimTime sum;
   for (const StepCategory category : kOwnCollectives) {
-    sum += parts[index(category)];
+    sum += parts[cell_of(category)];
   }
   return sum;
 }
 
 SimTime work_of(const TaskParts& task) {
-  return task.total - own_collectives(task.parts) - task.parts[index(StepCategory::idle)];
+  return task.total - own_collectives(task.parts) - task.parts[cell_of(StepCategory::idle)];
 }
 
 // What stages do alike: passes of one kind, whole or in buckets; the optimizer.
@@ -155,9 +155,9 @@ class Replays {
     for (std::size_t d = 0; d < waits_.size(); ++d) {
       waits_[d] = end - busy[d];
       CategoryTimes& cells = causes_.of_device[d];
-      SimTime& bubble = cells[index(StepCategory::bubble)];
+      SimTime& bubble = cells[cell_of(StepCategory::bubble)];
       bubble = std::min(ideal_end - ideal_busy[d], waits_[d]);
-      cells[index(StepCategory::stage_imbalance)] = waits_[d] - bubble;
+      cells[cell_of(StepCategory::stage_imbalance)] = waits_[d] - bubble;
     }
   }
 
@@ -170,7 +170,7 @@ class Replays {
                                         StepCategory::exposed_tensor,
                                         StepCategory::idle,
                                         StepCategory::bubble}) {
-      SimTime& cell = cells[index(category)];
+      SimTime& cell = cells[cell_of(category)];
       const SimTime part = std::min(cell, time);
       cell -= part;
       time -= part;
@@ -192,7 +192,7 @@ class Replays {
 
   void add(StepCategory category, SimTime end, const std::vector<SimTime>& busy) {
     for (std::size_t d = 0; d < waits_.size(); ++d) {
-      causes_.of_device[d][index(category)] += grown(d, end, busy);
+      causes_.of_device[d][cell_of(category)] += grown(d, end, busy);
     }
   }
 
@@ -200,7 +200,7 @@ class Replays {
     std::array<SimTime, kOwnCollectives.size()> times{};
     for (std::size_t i = 0; i < step_.graph.tasks.size(); ++i) {
       for (std::size_t c = 0; is_compute(step_.graph.tasks[i]) && c < times.size(); ++c) {
-        times[c] += step_.parts[i]->parts[index(kOwnCollectives[c])];
+        times[c] += step_.parts[i]->parts[cell_of(kOwnCollectives[c])];
       }
     }
     const SimTime all = times[0] + times[1] + times[2];
@@ -213,11 +213,11 @@ class Replays {
         if (c != largest) {
           const double share = to_seconds(times[c]) / to_seconds(all);
           const SimTime part = std::min(rest, to_sim_time(to_seconds(more) * share));
-          causes_.of_device[d][index(kOwnCollectives[c])] += part;
+          causes_.of_device[d][cell_of(kOwnCollectives[c])] += part;
           rest -= part;
         }
       }
-      causes_.of_device[d][index(kOwnCollectives[largest])] += rest;
+      causes_.of_device[d][cell_of(kOwnCollectives[largest])] += rest;
     }
   }
 
