@@ -36,7 +36,8 @@ void add_row(const validate::DataRow& row,
     return;
   }
   auto ready = std::get<validate::ReadyRun>(std::move(run));
-  const auto outcome = validate::simulate_measured(ready, {.timeline = false, .operations = false});
+  const auto outcome =
+      validate::simulate_measured(ready, {.timeline = false, .operations = false, .ledger = false});
   if (const auto* reason = std::get_if<std::string>(&outcome)) {
     observations.skipped.push_back({id, stack, *reason});
     return;

@@ -30,6 +30,7 @@ namespace orrery::gui {
                                                             kRed + kLighter,
                                                             kPink,
                                                             kGrey,
+                                                            kBlue + kLighter,
                                                             kGreen,
                                                             kGrey + kLighter};
   return kHues[static_cast<std::size_t>(category)];

@@ -39,7 +39,7 @@ QString words_of(const report::FlameBar& bar) {
   return words;
 }
 
-// "bubble" for "bubble: waiting for other stages", "data-parallel" for "data-parallel
+// "bubble" for "bubble: idle by the schedule", "data-parallel" for "data-parallel
 // communication": a legend leaves room for what it explains.
 QString brief(std::string_view label) {
   return qt(label).section(':', 0, 0).remove(" communication");

@@ -27,6 +27,7 @@ constexpr double kMostParts = 16.0;
 constexpr double kMostWaste = 2.0;  // of a product with fewer tiles than SMs
 constexpr double kExposedMemory = 0.25;
 constexpr double kExposedMemoryGrouped = 0.58;
+constexpr double kBlockSums = 0.82;  // sums of blocks added on the CUDA cores
 constexpr std::int64_t kAlignedBits = 128;
 constexpr double kMisaligned = 1.3;
 constexpr std::array<double, 3> kMisalignedBatched = {13.0, 3.0, 5.4};  // 2, 4, 8 bytes
@@ -78,16 +79,24 @@ struct Factor {
   }
 };
 
-// What the scales cost. A GPU whose tensor cores know scales of 32 values emulates blocks of 128
-// with them; one without must add the partial sums of each block on its CUDA cores.
-Factor scaling_of(const model::GemmOp& op, const hardware::GemmRate& rate) {
+// What the scales cost: the table of gemm.hpp.
+Factor scaling_of(const model::GemmOp& op,
+                  const hardware::GemmRate& rate,
+                  const hardware::SoftwareProfile& software) {
   Factor factor{1.0, rate.sustained.kind()};
-  if (op.dtype != Dtype::fp8 || rate.dtype != Dtype::fp8) {
+  const bool block = op.scaling == model::Fp8Scaling::block;
+  if (op.dtype != Dtype::fp8 || rate.dtype != Dtype::fp8 ||
+      (!block && op.scaling != model::Fp8Scaling::mx)) {
     return factor;
   }
-  const auto& ratio = op.scaling == model::Fp8Scaling::block ? rate.block_ratio : rate.mx_ratio;
-  if ((op.scaling == model::Fp8Scaling::block || op.scaling == model::Fp8Scaling::mx) && ratio) {
-    factor.times(*ratio);
+  const bool own_kernels =
+      software.block_products == hardware::BlockProducts::deepgemm && !rate.mx_ratio;
+  if (block && rate.block_ratio && !own_kernels) {
+    factor.times(*rate.block_ratio);
+  } else if (rate.mx_ratio) {
+    factor.times(*rate.mx_ratio);
+  } else if (block && !own_kernels) {
+    factor = {kBlockSums, weaker(factor.kind, SourceKind::assumed)};
   }
   return factor;
 }
@@ -136,8 +145,11 @@ Bytes gemm_bytes(const model::GemmOp& op) {
 
 double alignment_penalty(const model::GemmOp& op) {
   const auto bits = static_cast<std::int64_t>(8.0 * in_bytes(model::bytes_per_element(op.dtype)));
+  // The tokens, over which a weight gradient adds up, are no row of an operand.
+  const bool tokens_reduced = op.role == model::GemmRole::wgrad && !is_attention_product(op);
+  const std::int64_t other = tokens_reduced ? op.m : op.k;
   std::int64_t aligned = kAlignedBits;
-  while (aligned > bits && ((op.n * bits) % aligned != 0 || (op.k * bits) % aligned != 0)) {
+  while (aligned > bits && ((op.n * bits) % aligned != 0 || (other * bits) % aligned != 0)) {
     aligned /= 2;
   }
   if (aligned == kAlignedBits) {
@@ -198,8 +210,8 @@ GemmTime gemm_time(const model::GemmOp& op,
   time.wave_penalty = std::pow(wave_ratio(op, gpu.sm_count), kWaveExponent);
   time.short_factor = short_factor(op, rate);
   const double penalty = time.wave_penalty * time.alignment_penalty;
-  const double efficiency =
-      efficiency_of(op, software).value() * scaling_of(op, rate).value * time.short_factor;
+  const double efficiency = efficiency_of(op, software).value() *
+                            scaling_of(op, rate, software).value * time.short_factor;
   const Seconds busy = model::flop_count(op) / (rate.sustained.value() * efficiency) * penalty;
   const Seconds fill = busy * (rate.half_depth.value() / as_double(op.k));
   time.compute = busy + fill;
@@ -217,8 +229,9 @@ Cost gemm_cost(const model::GemmOp& op,
   bool substituted = false;
   const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, substituted);
   const bool attention = is_attention_product(op);
-  const SourceKind kind = weaker(weaker(scaling_of(op, rate).kind, rate.half_depth.kind()),
-                                 efficiency_of(op, software).kind());
+  const SourceKind kind =
+      weaker(weaker(scaling_of(op, rate, software).kind, rate.half_depth.kind()),
+             efficiency_of(op, software).kind());
   Cost cost;
   if (time.compute + time.exposed >= time.memory) {
     cost = term(time.compute, kind);

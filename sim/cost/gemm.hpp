@@ -15,7 +15,7 @@
 // F          | 2 m n k batch                                                 | FLOP   | operation
 // sustained  | rate of large products in steady state                        | FLOP/s | profile
 // efficiency | gemm_efficiency: rate inside this stack / sustained           | 1      | stack
-// (scales)   | 8 bit: sustained times block_ratio or mx_ratio of the GPU;     | 1      | profile
+// (scales)   | 8 bit: sustained times what finer scales cost, see below;     | 1      | profile
 //            | efficiency: fp8_gemm_efficiency where the stack states it     | 1      | stack
 // k0         | half_depth: depth that filling and draining a tile costs      | -      | profile
 // short      | products whose operands stay in the L2 run above sustained    | 1      | profile
@@ -41,8 +41,27 @@
 // attention_efficiency instead of the GEMM one and are bound by compute or by the traffic of the
 // scores.
 //
-// Alignment: tensor-core kernels load 16 bytes at a time. When the rows of an operand (n or k
-// elements) are not a multiple of that, the library falls back to kernels with narrow loads.
+// Scales of blocks, one rule for every GPU:
+//
+// tensor cores       | kernels of the stack | rate / that with one scale per tensor
+// -------------------|----------------------|------------------------------------------------------
+// with group scales  | any                  | mx_ratio: blocks of 128 are emulated with groups of
+// 32 without            | the library's        | 0.82, or block_ratio where it was measured without
+// | DeepGEMM             | 1
+//
+// Without group scales the sum of each block is added on the CUDA cores. The library's loop waits
+// for that: four products of a layer on an H200 NVL take 22.9 ms with their casts, of which 2.1 ms
+// are casts, against 16.9 ms (Transformer Engine, docs/examples/gemm_profiling). DeepGEMM adds the
+// sums of one tile while it multiplies the other: on an H800 its products reach the rate that
+// `sustained` and `burst` stand for (README of February 2025, scales of 128). No other part without
+// group scales was measured: the rule is assumed there.
+//
+// Alignment: tensor-core kernels load 16 bytes at a time. When the rows of an operand are not a
+// multiple of that, the library falls back to kernels with narrow loads (cuBLAS documentation,
+// Tensor Core Usage: the leading dimensions count). Rows are n and k elements long forward and for
+// the input gradient, m and n for a weight gradient. The number of tokens is never a row: 16-bit
+// layouts do not have it (padding tokens to 4, 8 or 16 gained nothing in 16 bit: Transformer
+// Engine, pull request 1129), and stacks pad it to 16 or 32 where 8-bit copies do.
 //
 // rows are a multiple of  | dense | batched products of attention (head dimension in 16 bit)
 // ------------------------|-------|----------------------------------------------------------

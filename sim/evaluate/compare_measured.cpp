@@ -18,37 +18,40 @@ using step::StepCategory;
 struct RowRule {
   std::string_view key;
   std::string_view label;
-  std::array<StepCategory, 2> categories;
+  std::array<StepCategory, 3> categories;  // or fewer: count_
 };
 
+constexpr StepCategory kNone = StepCategory::count_;
+
 constexpr std::array<RowRule, 11> kRows = {{
-    {"compute", "compute", {StepCategory::compute, StepCategory::recompute}},
-    {"optimizer", "optimizer update", {StepCategory::optimizer, StepCategory::optimizer}},
+    {"compute", "compute", {StepCategory::compute, StepCategory::recompute, kNone}},
+    {"optimizer", "optimizer update", {StepCategory::optimizer, kNone, kNone}},
     {"exposed_tensor",
      "tensor-parallel communication",
-     {StepCategory::exposed_tensor, StepCategory::exposed_tensor}},
+     {StepCategory::exposed_tensor, kNone, kNone}},
     {"exposed_context",
      "context-parallel communication",
-     {StepCategory::exposed_context, StepCategory::exposed_context}},
+     {StepCategory::exposed_context, kNone, kNone}},
     {"exposed_expert",
      "expert-parallel communication",
-     {StepCategory::exposed_expert, StepCategory::exposed_expert}},
+     {StepCategory::exposed_expert, kNone, kNone}},
     {"exposed_pipeline",
-     "pipeline messages and bubble",
-     {StepCategory::exposed_pipeline, StepCategory::bubble}},
-    {"exposed_data",
-     "data-parallel communication",
-     {StepCategory::exposed_data, StepCategory::exposed_data}},
-    {"offload", "copies to and from the host", {StepCategory::offload, StepCategory::offload}},
-    {"data_stall", "waiting for data", {StepCategory::data_stall, StepCategory::data_stall}},
-    {"launch_gap", "gaps between kernels", {StepCategory::launch_gap, StepCategory::launch_gap}},
-    {"idle", "idle: waiting", {StepCategory::idle, StepCategory::idle}},
+     "pipeline messages, bubble and imbalance",
+     {StepCategory::exposed_pipeline, StepCategory::bubble, StepCategory::stage_imbalance}},
+    {"exposed_data", "data-parallel communication", {StepCategory::exposed_data, kNone, kNone}},
+    {"offload", "copies to and from the host", {StepCategory::offload, kNone, kNone}},
+    {"data_stall", "waiting for data", {StepCategory::data_stall, kNone, kNone}},
+    {"launch_gap", "gaps between kernels", {StepCategory::launch_gap, kNone, kNone}},
+    {"idle", "idle: waiting", {StepCategory::idle, kNone, kNone}},
 }};
 
 template <typename Value>
 Seconds sum_of(const RowRule& rule, const Value& value) {
-  const Seconds first = value(rule.categories[0]);
-  return rule.categories[0] == rule.categories[1] ? first : first + value(rule.categories[1]);
+  Seconds sum;
+  for (const StepCategory category : rule.categories) {
+    sum += category == kNone ? Seconds{} : value(category);
+  }
+  return sum;
 }
 
 // Pipeline devices of the ranks that were traced; empty where a rank is unknown.

@@ -13,8 +13,8 @@
 // error     | (predicted - measured) / measured of the step time            | 1    | computed
 //
 // Categories that names of kernels cannot tell apart stand in one row: compute with recomputation,
-// messages of the pipeline with its bubble. Kinds of kernels are compared beside them: predicted is
-// the busiest pipeline device.
+// messages of the pipeline with its bubble and imbalance. Kinds of kernels are compared beside
+// them: predicted is the busiest pipeline device.
 
 #include <optional>
 #include <string>

@@ -61,6 +61,10 @@ report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolve
   echo.software_version = resolved.costs.software().version;
   echo.nodes = scenario.cluster.nodes;
   echo.gpus_per_node = scenario.cluster.gpus_per_node;
+  const layout::ClusterShape whole =
+      hardware::cluster_shape(scenario.cluster, resolved.costs.gpu().nvlink.has_value());
+  echo.nvlink_domain = whole.nvlink_domain;
+  echo.domain_gpus = resolved.cluster.nvlink_domain;
   echo.global_batch = scenario.batch.global;
   return echo;
 }
@@ -336,7 +340,10 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
     return nullptr;
   }
   warn_of_the_step(scenario, step_input(scenario, *resolved), resolved->costs, diagnostics);
-  fill_step_metrics(scenario, mean_peak(scenario, *resolved), resolved->recompute, evaluation);
+  fill_step_metrics(scenario,
+                    mean_peak(scenario, *resolved),
+                    {resolved->recompute, resolved->costs.software().attention},
+                    evaluation);
   if (auto caveat = impossible_step(evaluation)) {
     evaluation.caveats.push_back(*std::move(caveat));
   }

@@ -28,7 +28,9 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
     {MetricId::mfu, "(6 N + 12 L H Q T) x tokens_per_second / (GPUs x dense peak)"},
     {MetricId::mfu_causal, "(6 N + 6 L H Q T) x tokens_per_second / (GPUs x dense peak)"},
     {MetricId::mfu_6nd, "6 N x tokens_per_second / (GPUs x dense peak)"},
-    {MetricId::hfu, "(6 N + 12 L H Q T + recomputed) x tokens_per_second / (GPUs x dense peak)"},
+    {MetricId::hfu,
+     "(6 N + 12 L H Q T, or 6 L H Q T where fused kernels skip a causal mask, + recomputed) x "
+     "tokens_per_second / (GPUs x dense peak)"},
     {MetricId::bubble_fraction, "bubble of the step ledger / all GPU time of the step"},
     {MetricId::exposed_communication_fraction, "exposed_* of the step ledger / all GPU time"},
     {MetricId::peak_memory,

@@ -72,26 +72,31 @@ std::string step_ledger_table(const step::StepResult& step) {
 }
 
 std::string stage_table(const step::StepResult& step) {
-  std::string text = fmt::format("Pipeline devices\n  {:>6} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
-                                 "device",
-                                 "compute",
-                                 "recompute",
-                                 "exposed",
-                                 "bubble",
-                                 "other");
+  std::string text =
+      fmt::format("Pipeline devices\n  {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
+                  "device",
+                  "compute",
+                  "recompute",
+                  "exposed",
+                  "bubble",
+                  "imbalance",
+                  "other");
   for (std::size_t d = 0; d < step.stage_ledgers.size(); ++d) {
     const step::StepLedger& ledger = step.stage_ledgers[d];
     const double compute = ledger.share(StepCategory::compute);
     const double recompute = ledger.share(StepCategory::recompute);
     const double bubble = ledger.share(StepCategory::bubble);
     const double exposed = step::exposed_share(ledger);
-    text += fmt::format("  {:>6} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
+    const double imbalance = ledger.share(StepCategory::stage_imbalance);
+    const double rest = 1.0 - compute - recompute - bubble - imbalance - exposed;
+    text += fmt::format("  {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
                         d,
                         percent(compute),
                         percent(recompute),
                         percent(exposed),
                         percent(bubble),
-                        percent(std::max(0.0, 1.0 - compute - recompute - bubble - exposed)));
+                        percent(imbalance),
+                        percent(std::max(0.0, rest)));
   }
   return text;
 }

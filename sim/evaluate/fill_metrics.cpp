@@ -40,9 +40,16 @@ std::int64_t recomputed_layers(const scenario::Scenario& scenario, const layout:
   return sum;
 }
 
+// The scores that the kernels compute: fused ones skip what a causal mask hides.
+model::FlopConvention executed(const scenario::Scenario& scenario,
+                               hardware::AttentionImplementation attention) {
+  const bool skips = scenario.model.causal && attention == hardware::AttentionImplementation::fused;
+  return skips ? model::FlopConvention::palm_causal : model::FlopConvention::palm;
+}
+
 void fill_utilisation(const scenario::Scenario& scenario,
                       FlopPerSecond peak_of_gpu,
-                      model::Recompute recompute,
+                      const ExecutedPasses& passes,
                       TokensPerSecond rate,
                       report::Evaluation& evaluation) {
   const auto gpus = static_cast<double>(evaluation.step.gpus);
@@ -60,8 +67,8 @@ void fill_utilisation(const scenario::Scenario& scenario,
   set(evaluation,
       MetricId::hfu,
       share(model::hardware_flop_per_token(scenario.model,
-                                           model::FlopConvention::palm,
-                                           recompute,
+                                           executed(scenario, passes.attention),
+                                           passes.recompute,
                                            recomputed_layers(scenario, evaluation.echo.layout),
                                            scenario.step.recompute.modules)));
   set(evaluation, MetricId::model_flops_per_gpu, in_flop_per_second(peak * (mfu / gpus)));
@@ -116,7 +123,7 @@ FlopPerSecond dense_peak(const hardware::GpuProfile& gpu, model::Dtype compute) 
 
 void fill_step_metrics(const scenario::Scenario& scenario,
                        FlopPerSecond peak,
-                       model::Recompute recompute,
+                       const ExecutedPasses& passes,
                        report::Evaluation& evaluation) {
   const step::StepResult& step = evaluation.step;
   const Seconds time = to_seconds(step.step_time);
@@ -140,7 +147,7 @@ void fill_step_metrics(const scenario::Scenario& scenario,
   set(evaluation,
       MetricId::tokens_per_second_per_gpu,
       in_tokens_per_second(rate) / static_cast<double>(step.gpus));
-  fill_utilisation(scenario, peak, recompute, rate, evaluation);
+  fill_utilisation(scenario, peak, passes, rate, evaluation);
   if (!step.given) {
     set(evaluation, MetricId::bubble_fraction, step.ledger.share(StepCategory::bubble));
     set(evaluation, MetricId::exposed_communication_fraction, step::exposed_share(step.ledger));

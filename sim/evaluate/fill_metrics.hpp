@@ -3,6 +3,8 @@
 // Which value does each metric of the registry have? The one place where metrics are computed.
 //
 //   mfu = FLOP per token (convention) * tokens per second / (GPUs * dense peak of the precision)
+//   hfu = the same with the FLOP that the kernels execute: recomputation, and of causal attention
+//         what fused kernels do not skip, so that it is at most 1
 //   goodput, cost, finish time: distributions over the trials of the run
 //
 // symbol          | meaning                                            | unit    | origin
@@ -12,6 +14,7 @@
 // peak            | datasheet, dense, of the compute precision         | FLOP/s  | GPU profile
 
 #include "sim/hardware/gpu_profile.hpp"
+#include "sim/hardware/software_profile.hpp"
 #include "sim/report/evaluation.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -23,11 +26,16 @@ namespace orrery::evaluate {
 // entry for it.
 [[nodiscard]] FlopPerSecond dense_peak(const hardware::GpuProfile& gpu, model::Dtype compute);
 
-// `peak`: dense, of one GPU; the mean over types where the cluster is mixed. `recompute`: as the
-// stack means it.
+// What the stack runs besides what the model asks for, and what it skips.
+struct ExecutedPasses {
+  model::Recompute recompute = model::Recompute::none;  // as the stack means it
+  hardware::AttentionImplementation attention = hardware::AttentionImplementation::fused;
+};
+
+// `peak`: dense, of one GPU; the mean over types where the cluster is mixed.
 void fill_step_metrics(const scenario::Scenario& scenario,
                        FlopPerSecond peak,
-                       model::Recompute recompute,
+                       const ExecutedPasses& passes,
                        report::Evaluation& evaluation);
 
 // Needs evaluation.plan and evaluation.run. `watts`: board power limit of one GPU. `start`: seconds

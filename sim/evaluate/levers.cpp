@@ -68,6 +68,22 @@ double metric(const report::Evaluation& evaluation, MetricId id) {
   return value != nullptr ? value->value : 0.0;
 }
 
+// What the step would take without one cause, from the replays that its ledger rests on.
+void add_step_changes(const step::StepResult& step, std::vector<Change>& changes) {
+  if (step.given) {
+    return;
+  }
+  const auto add = [&changes](const char* text, double saved) {
+    if (saved > 0.0) {
+      changes.push_back({text, [saved](RunPlan& plan) { scale_step_time(plan, 1.0 - saved); }});
+    }
+  };
+  add("hiding all exposed communication",
+      1.0 - to_seconds(step.without_communication) / to_seconds(step.step_time));
+  add("a pipeline without bubble", step.ledger.share(step::StepCategory::bubble));
+  add("stages of equal work", step.ledger.share(step::StepCategory::stage_imbalance));
+}
+
 std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
   std::vector<Change> changes;
   const double mfu = metric(evaluation, MetricId::mfu);
@@ -75,16 +91,7 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
     changes.push_back({"one point of MFU more",
                        [mfu](RunPlan& plan) { scale_step_time(plan, mfu / (mfu + kOnePoint)); }});
   }
-  const double exposed = metric(evaluation, MetricId::exposed_communication_fraction);
-  if (exposed > 0.0) {
-    changes.push_back({"hiding all exposed communication",
-                       [exposed](RunPlan& plan) { scale_step_time(plan, 1.0 - exposed); }});
-  }
-  const double bubble = metric(evaluation, MetricId::bubble_fraction);
-  if (bubble > 0.0) {
-    changes.push_back({"a pipeline without bubble",
-                       [bubble](RunPlan& plan) { scale_step_time(plan, 1.0 - bubble); }});
-  }
+  add_step_changes(evaluation.step, changes);
   const RunPlan& plan = *evaluation.plan;
   if (plan.mtbf) {
     changes.push_back({"one minute less recovery per failure",

@@ -11,6 +11,7 @@
 
 #include "sim/base/format.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
+#include "sim/layout/domains.hpp"
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/schedule/schedule.hpp"
@@ -292,11 +293,18 @@ std::optional<ResolvedLayout> resolve_layout(const scenario::Scenario& scenario,
     return std::nullopt;
   }
   layout::Layout layout = std::get<layout::Layout>(std::move(resolved));
+  auto placed = layout::use_domains(layout, cluster, scenario.cluster.network.domain_gpus);
+  if (const auto* problem = std::get_if<layout::LayoutProblem>(&placed)) {
+    diagnostics.error(
+        scenario.where(problem->key), problem->key, problem->message, problem->allowed);
+    return std::nullopt;
+  }
   layout.context_method = scenario.layout.context_method.value_or(software.context_method);
   layout.context_balanced = scenario.layout.context_balanced.value_or(software.context_balanced);
   const model::Recompute recompute = recompute_of(scenario.step.recompute, software);
   warn_of_small_buckets(scenario, layout, diagnostics);
-  return ResolvedLayout{cluster, std::move(layout), recompute};
+  return ResolvedLayout{
+      std::get<layout::ClusterShape>(std::move(placed)), std::move(layout), recompute};
 }
 
 std::optional<Resolved> resolve(const scenario::Scenario& scenario,

@@ -88,8 +88,9 @@ struct NetworkTier {
 };
 
 struct NetworkSpec {
-  std::string preset;                         // name, or empty when spelled out
-  std::optional<std::int64_t> nvlink_domain;  // default: gpus_per_node with NVLink, else 1
+  std::string preset;                            // name, or empty when spelled out
+  std::optional<std::int64_t> nvlink_domain;     // default: gpus_per_node with NVLink, else 1
+  std::optional<std::int64_t> domain_gpus = {};  // of each that the job uses: layout/domains.hpp
   BytesPerSecond nic_rate = gigabits_per_second(400.0);
   std::int64_t nics_per_node = 8;
   std::vector<NetworkTier> tiers;

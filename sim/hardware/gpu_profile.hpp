@@ -15,8 +15,9 @@
 //                     | absent: as sustained                   |        |
 // short_gain          | what short products run above          | 1      | fit, absent: 0
 //                     | sustained: g / (1 + F / short_work)    |        |
-// block_ratio         | rate with 1 x 128 and 128 x 128 scales | 1      | published,
-//                     | / rate with one scale per tensor       |        | absent: 1
+// block_ratio         | rate of the library with 1 x 128 and   | 1      | measured here;
+//                     | 128 x 128 scales / with one per tensor |        | absent: the rule
+//                     |                                        |        | of cost/gemm.hpp
 // mx_ratio            | the same with scales of 32 values;     | 1      | published,
 //                     | absent: the GPU has no such unit       |        | measured
 // short_work          | F at which half of short_gain is left  | FLOP   | fit

@@ -36,6 +36,8 @@ constexpr std::array<Choice<PipelineTransfer>, 2> kTransfer = {
     {{"latency", PipelineTransfer::latency},
      {"rendezvous_fused", PipelineTransfer::rendezvous_fused}}};
 
+constexpr std::array<Choice<BlockProducts>, 2> kBlockProducts = {
+    {{"library", BlockProducts::library}, {"deepgemm", BlockProducts::deepgemm}}};
 constexpr std::array<Choice<ExpertExchange>, 2> kExchange = {
     {{"pairwise", ExpertExchange::pairwise}, {"hierarchical", ExpertExchange::hierarchical}}};
 
@@ -160,6 +162,7 @@ struct Switches {
   std::optional<PipelineTransfer> plain_1f1b_transfer;
   std::optional<PipelineTransfer> interleaved_transfer;
   std::optional<ExpertExchange> expert_exchange;
+  std::optional<BlockProducts> block_products;
   std::optional<std::int64_t> interleaved_chunks;
   std::optional<bool> hides_tensor_backward;
   std::optional<bool> can_overlap_gradients;
@@ -214,6 +217,7 @@ Switches read_switches(MappingReader& root, std::optional<AttentionImplementatio
   switches.plain_1f1b_transfer = root.optional_choice("plain_1f1b_transfer", kTransfer);
   switches.interleaved_transfer = root.optional_choice("interleaved_transfer", kTransfer);
   switches.expert_exchange = root.optional_choice("expert_exchange", kExchange);
+  switches.block_products = root.optional_choice("block_products", kBlockProducts);
   switches.interleaved_chunks =
       root.optional<kind::Count>("interleaved_chunks", at_least<std::int64_t>(2));
   switches.hides_tensor_backward = root.optional<kind::Boolean>("hides_tensor_backward");
@@ -259,6 +263,7 @@ void apply(const Switches& switches, SoftwareProfile& profile) {
   override_with(profile.plain_1f1b_transfer, switches.plain_1f1b_transfer);
   override_with(profile.interleaved_transfer, switches.interleaved_transfer);
   override_with(profile.expert_exchange, switches.expert_exchange);
+  override_with(profile.block_products, switches.block_products);
   profile.interleaved_chunks = switches.interleaved_chunks;
   override_with(profile.hides_tensor_backward, switches.hides_tensor_backward);
   override_with(profile.can_overlap_gradients, switches.can_overlap_gradients);

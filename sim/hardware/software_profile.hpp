@@ -51,6 +51,8 @@
 // fp8_gemm_efficiency     | gemm_efficiency of FP8 products; default: as all others     | 1
 // fp8_rowwise_gemm_       | the same with scales per row; default: as other FP8         | 1
 // efficiency              |                                                             |
+// block_products          | whose kernels multiply with scales of 128 values: the       | -
+//                         | library's (default), or those of DeepGEMM (cost/gemm.hpp)   |
 // compile_speedup         | rate of memory-bound kernels under torch.compile / eager;    | 1
 //                         | 1 (default): the stack has no such switch                   |
 // context_attention_      | rate of attention across context ranks / on half as many;   | 1
@@ -88,6 +90,7 @@ enum class ParameterGather { all_gather, broadcast };
 // every node that holds one of them, handed on over NVLink there (DeepEP).
 enum class ExpertExchange { pairwise, hierarchical };
 enum class SelectiveRecompute { attention_core, every_second_product };
+enum class BlockProducts { library, deepgemm };
 enum class PipelineTransfer { latency, rendezvous_fused };  // schedule::P2pMode by name
 
 struct SoftwareProfile {
@@ -126,6 +129,7 @@ struct SoftwareProfile {
       1.0, {SourceKind::assumed, "blocks of a long sequence are long"}};
   std::optional<Coefficient<double>> fp8_gemm_efficiency = std::nullopt;
   std::optional<Coefficient<double>> fp8_rowwise_gemm_efficiency = std::nullopt;
+  BlockProducts block_products = BlockProducts::library;
   std::optional<Coefficient<Bytes>> logits_bytes = std::nullopt;
   std::optional<Coefficient<Bytes>> loss_parallel_bytes = std::nullopt;
   AttentionImplementation attention = AttentionImplementation::fused;

@@ -11,6 +11,7 @@
 //     full       2 N_layers + 4 L H Q T (or half)     one more forward of the recomputed layers
 //     selective  4 L H Q T (or half)                  one more forward of the attention core
 //     modules    their products, and the core's forward if it is one of them
+//   of palm_causal where fused kernels skip what a causal mask hides, else of palm
 //
 // symbol   | meaning                                             | unit       | origin
 // ---------|-----------------------------------------------------|------------|------------------

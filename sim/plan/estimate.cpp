@@ -114,10 +114,10 @@ Estimate Estimator::estimate(const Candidate& candidate) {
     return refusal(std::move(broken->key), std::move(broken->message));
   }
   Hardware& hardware = state.hardware(candidate);
-  auto outcome =
-      state.simulator.simulate(state.input,
-                               hardware.costs,
-                               {.timeline = false, .operations = false, .memo = &hardware.memo});
+  auto outcome = state.simulator.simulate(
+      state.input,
+      hardware.costs,
+      {.timeline = false, .operations = false, .ledger = false, .memo = &hardware.memo});
   if (auto* problem = std::get_if<step::StepProblem>(&outcome)) {
     return refusal(std::move(problem->key), std::move(problem->message));
   }
@@ -132,7 +132,6 @@ Estimate Estimator::estimate(const Candidate& candidate) {
   estimate.headroom = step.feasibility.headroom;
   estimate.worst_stage = step.feasibility.worst_stage;
   estimate.host_memory = step.feasibility.host;
-  estimate.ledger = step.ledger;
   const TokensPerSecond rate =
       evaluate::tokens_per_step(state.scenario) / to_seconds(step.step_time);
   const FlopPerSecond peak = evaluate::dense_peak(state.bench.machines[candidate.gpu].gpu,

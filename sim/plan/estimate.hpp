@@ -10,7 +10,6 @@
 // ----------|---------------------------------------------------------------|------|---------
 // step_time | of one optimizer step, waiting for input included             | ns   | step/
 // headroom  | free memory on the fullest GPU; negative: short by that much  | byte | step/
-// ledger    | GPU time of the job by category                               | ns   | step/
 // mfu       | 6N + 12LHQT FLOP per token over the dense peak                | 1    | evaluate/
 
 #include <cstdint>
@@ -42,7 +41,6 @@ struct EstimateFigures {
   Bytes headroom = {};
   std::int64_t worst_stage = 0;
   Bytes host_memory = {};
-  step::StepLedger ledger = {};
   double mfu = 0.0;
   double tokens_per_second = 0.0;
 };

@@ -80,8 +80,8 @@ Proposal with_run(Proposal proposal, const std::vector<scenario::KeyValue>& run)
   return proposal;
 }
 
-// zero1 and zero2 share the same states for the same checkpoints: where their steps spend all time
-// alike, only memory tells them apart.
+// zero1 and zero2 share the same states for the same checkpoints: where their steps take
+// equally long, only memory tells them apart.
 bool is_alike(const Ranked& one, const Ranked& other) {
   const auto shards_states = [](const Candidate& candidate) {
     return candidate.sharding == layout::Sharding::zero1 ||
@@ -90,8 +90,7 @@ bool is_alike(const Ranked& one, const Ranked& other) {
   Candidate same = other.candidate;
   same.sharding = one.candidate.sharding;
   return same == one.candidate && shards_states(one.candidate) && shards_states(other.candidate) &&
-         one.estimate.step_time == other.estimate.step_time &&
-         one.estimate.ledger == other.estimate.ledger;
+         one.estimate.step_time == other.estimate.step_time;
 }
 
 // The best `most` choices of a cluster; layouts alike are one.

@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, step::kStepCategories> kStepWords = {
     "pipeline communication",
     "data-parallel communication",
     "bubble",
+    "waiting for heavier stages",
     "optimizer",
     "waiting for slower GPUs"};
 
@@ -145,6 +146,7 @@ std::string step_fact(StepCategory category, const Contestant& winner, const Con
     case StepCategory::exposed_data:
       return sharding_text(layout);
     case StepCategory::bubble:
+    case StepCategory::stage_imbalance:
       return layout.pipeline > 1 ? stages_text(layout) : std::string();
     case StepCategory::optimizer:
       return layout.shard_group > 1 ? fmt::format("states over {} ranks", layout.shard_group)

@@ -60,7 +60,9 @@ struct ScenarioEcho {
   std::string software_version;
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;
-  std::int64_t global_batch = 0;  // sequences
+  std::int64_t nvlink_domain = 1;  // GPUs of one
+  std::int64_t domain_gpus = 1;    // of them the job uses, where it needs more than one domain
+  std::int64_t global_batch = 0;   // sequences
   // How the distance of the checkpoints was chosen, for people; empty: nobody says.
   std::string checkpoint_choice;
 };

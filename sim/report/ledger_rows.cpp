@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, step::kStepCategories> kStepLabels = {
     "expert-parallel communication",
     "pipeline communication",
     "data-parallel communication",
-    "bubble: waiting for other stages",
+    "bubble: idle by the schedule",
+    "imbalance: stages of unequal work",
     "optimizer update",
     "idle: waiting for slower GPUs"};
 

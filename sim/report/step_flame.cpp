@@ -21,7 +21,8 @@ double share_of(SimTime time, SimTime whole) {
 }
 
 bool waits(StepCategory category) {
-  return category == StepCategory::bubble || category == StepCategory::idle;
+  return category == StepCategory::bubble || category == StepCategory::stage_imbalance ||
+         category == StepCategory::idle;
 }
 
 std::string name_of(const OperationNode& node) {
@@ -70,13 +71,9 @@ SimTime expose(std::vector<CommunicationRow>& rows, StepCategory category, SimTi
 
 std::int64_t busiest_device(const Evaluation& evaluation) {
   const auto& ledgers = evaluation.step.stage_ledgers;
-  const auto waiting = [](const step::StepLedger& ledger) {
-    return ledger.gpu_nanoseconds(StepCategory::bubble) +
-           ledger.gpu_nanoseconds(StepCategory::idle);
-  };
   const auto least =
-      std::min_element(ledgers.begin(), ledgers.end(), [&](const auto& a, const auto& b) {
-        return waiting(a) < waiting(b);
+      std::min_element(ledgers.begin(), ledgers.end(), [](const auto& a, const auto& b) {
+        return step::waiting_for_others(a) < step::waiting_for_others(b);
       });
   return least - ledgers.begin();
 }

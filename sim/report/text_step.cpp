@@ -131,12 +131,17 @@ void add_heading(TextPage& page, const Evaluation& evaluation) {
   page.title(page.paint(Ink::strong, printable(echo.name)));
   field("model", model_line(echo));
   field("machine",
-        fmt::format("{} x {} in {} node{} of {}",
+        fmt::format("{} x {} in {} node{} of {}{}",
                     format_integer(evaluation.step.gpus),
                     printable(echo.gpu),
                     format_integer(echo.nodes),
                     echo.nodes == 1 ? "" : "s",
-                    echo.gpus_per_node));
+                    echo.gpus_per_node,
+                    echo.domain_gpus == echo.nvlink_domain
+                        ? std::string()
+                        : fmt::format(", {} of {} GPUs of each NVLink domain",
+                                      echo.domain_gpus,
+                                      echo.nvlink_domain)));
   field("layout", layout_line(echo));
   const std::string version = echo.software_version.empty()
                                   ? std::string()

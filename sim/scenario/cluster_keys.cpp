@@ -120,6 +120,16 @@ void add_network(std::vector<Key>& keys) {
       [](Draft& draft, const std::int64_t& value) {
         draft.scenario.cluster.network.nvlink_domain = value;
       }));
+  keys.push_back(value_key<kind::Count>(
+      {.path = "cluster.network.domain_gpus",
+       .note = "as many as whole groups fill, alike in all domains: 64 of 72 with powers of two",
+       .meaning = "GPUs that the job uses of each NVLink domain of several hosts; where stated, "
+                  "groups may lie across domains.",
+       .example = "64"},
+      between<std::int64_t>(1, 65'536),
+      [](Draft& draft, const std::int64_t& value) {
+        draft.scenario.cluster.network.domain_gpus = value;
+      }));
   keys.push_back(value_key<kind::Bandwidth>({.path = "cluster.network.nic_rate",
                                              .note = "the preset's; required without one",
                                              .meaning = "Line rate of one NIC in one direction.",

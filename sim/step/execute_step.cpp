@@ -12,14 +12,21 @@ struct Draw {
   std::vector<DeviceSpeed> speeds;
 };
 
+// What a slow GPU costs beyond the jitter, which its passes hold already.
+double beyond(double slowest, double jitter) {
+  return slowest <= 1.0 ? slowest : std::max(1.0, slowest - jitter);
+}
+
 // The group's own slowest GPUs against the mean of all; types that differ come on top.
 std::vector<DeviceSpeed> group_speeds(const SpeedDraw& drawn,
                                       std::size_t group,
+                                      double jitter,
                                       const StageCosts& stages) {
   std::vector<DeviceSpeed> speeds;
   for (std::size_t d = 0; d < drawn.mean.size(); ++d) {
     const DeviceSpeed types = stages.speeds.empty() ? DeviceSpeed{} : stages.speeds[d];
-    speeds.push_back({drawn.groups[group][d] * types.slowest, drawn.mean[d] * types.mean});
+    speeds.push_back(
+        {beyond(drawn.groups[group][d], jitter) * types.slowest, drawn.mean[d] * types.mean});
   }
   return speeds;
 }
@@ -47,6 +54,7 @@ SlowestReplica find_slowest_replica(const StepInput& input,
     return {stages.speeds, {}};
   }
   const double slowdown = costs.software().communication_slowdown.value();
+  const double jitter = jitter_share(input, costs);
   const std::int64_t lockstep = lockstep_replicas(input, costs);
   const Seconds nominal =
       to_seconds(execute(graph, stages, slowdown, stages.speeds).timing.makespan);
@@ -60,7 +68,7 @@ SlowestReplica find_slowest_replica(const StepInput& input,
       if (nominal * bound < to_seconds(slowest.time)) {
         break;
       }
-      std::vector<DeviceSpeed> speeds = group_speeds(drawn, group, stages);
+      std::vector<DeviceSpeed> speeds = group_speeds(drawn, group, jitter, stages);
       const SimTime time = execute(graph, stages, slowdown, speeds).timing.makespan;
       if (time > slowest.time) {
         slowest = {time, std::move(speeds)};

@@ -78,7 +78,12 @@ void prolong(StepResult& result, StepCategory category, SimTime time) {
     result.operation_timeline = std::move(longer);
   }
   result.step_time += time;
-  result.ledger.book(category, result.gpus, time);
+  if (category != StepCategory::exposed_data) {
+    result.without_communication += time;
+  }
+  if (!result.stage_ledgers.empty()) {
+    result.ledger.book(category, result.gpus, time);
+  }
   const auto devices = static_cast<std::int64_t>(result.stage_ledgers.size());
   for (StepLedger& stage : result.stage_ledgers) {
     stage.book(category, result.gpus / devices, time);

@@ -151,6 +151,7 @@ Operation remainder_operation(StepCategory category) {
     case StepCategory::idle:
       return {.name = "waiting for the slowest GPU", .kind = OperationKind::wait, .stream = stream};
     case StepCategory::bubble:
+    case StepCategory::stage_imbalance:
     case StepCategory::data_stall:
       return {
           .name = std::string(to_string(category)), .kind = OperationKind::wait, .stream = stream};

@@ -13,6 +13,9 @@
 // group   | replicas in lockstep: all where parameters are gathered or gradients | -    | layout
 //         | reduced in every micro-batch; those that share experts; else one     |      |
 //
+// The stack's jitter is the slowest of N GPUs as well, fitted to whole runs. Both do not add up: of
+// the slowest of a group counts what exceeds 1 + jitter.
+//
 // Draws are one per GPU and per node, keyed by (seed, draw, purpose, rank or node), so that a
 // change of layout keeps every GPU's speed. With gpu_sigma alone the slowest of N has the mean
 // 1 + gpu_sigma E_max(N); E_max is the expected maximum of N standard normals. Only compute,

@@ -38,15 +38,8 @@ void add_layer(BucketCosts& bucket, const LayerCosts& layer, double count) {
   bucket.backward_weight.add(layer.backward_weight, count);
 }
 
-// All ranks wait for the slowest: a share of the busy time, growing with their number.
-double jitter_share(const Costing& costing) {
-  const double nodes = static_cast<double>(costing.input.layout.gpus) / kGpusOfOneNode;
-  return nodes > 1.0 ? costing.costs.software().jitter_per_doubling.value() * std::log2(nodes)
-                     : 0.0;
-}
-
 void apply_jitter(Parts& parts, const Costing& costing) {
-  const double share = jitter_share(costing);
+  const double share = jitter_share(costing.input, costing.costs);
   if (share > 0.0) {
     parts.add(
         StepCategory::idle,
@@ -263,7 +256,7 @@ CombinedLayers BucketTable::combined() const {
   const hardware::SoftwareProfile& software = costing_.costs.software();
   combined.active = true;
   combined.slowdown = expert_slowdown(costing_.costs);
-  combined.jitter = jitter_share(costing_);
+  combined.jitter = jitter_share(costing_.input, costing_.costs);
   combined.source = software.communication_slowdown.kind();
   combined.copies_overlap = costing_.input.spec.offload.overlap;
   combined.copies_source = copies_source(costing_);
@@ -428,6 +421,12 @@ void Parts::add(const Parts& other, double count) {
     by_source[i] += other.by_source[i] * count;
   }
   extrapolated += other.extrapolated * count;
+}
+
+// Grows with the number of nodes.
+double jitter_share(const StepInput& input, const cost::CostModel& costs) {
+  const double nodes = static_cast<double>(input.layout.gpus) / kGpusOfOneNode;
+  return nodes > 1.0 ? costs.software().jitter_per_doubling.value() * std::log2(nodes) : 0.0;
 }
 
 StageCosts stage_costs(const StepInput& input,

@@ -147,6 +147,9 @@ struct StageCosts {
 // that are made for it.
 [[nodiscard]] bool overlaps_experts(const StepInput& input);
 
+// Share of the busy time in which all ranks wait for the slowest, as the stack was fitted.
+[[nodiscard]] double jitter_share(const StepInput& input, const cost::CostModel& costs);
+
 // The number of communication buckets of every chunk: one per layer, or by spec.bucket bytes.
 [[nodiscard]] std::vector<std::vector<int>> buckets_per_chunk(const StepInput& input);
 

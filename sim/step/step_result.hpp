@@ -13,9 +13,9 @@
 // by_source     | GPU-time by the kind of source it rests on                  | GPU s | computed
 // slices        | executed tasks with start and end: the timeline             | ns   | computed
 //
-// Attribution of waiting: until the compute of the producer (or of the last peer) is done it is
-// bubble (pipeline) or idle (collective); from then until the message or the collective is usable
-// it is exposed communication. Symmetric ranks collapse: one timeline per pipeline device.
+// Attribution of waiting: by replays of the same step with one cause after another
+// (wait_causes.hpp): the bubble of the schedule, stages of unequal work, slower GPUs, exposed
+// communication. Symmetric ranks collapse: one timeline per pipeline device.
 
 #include <array>
 #include <cstdint>
@@ -43,7 +43,8 @@ enum class StepCategory : std::uint8_t {
   exposed_expert,
   exposed_pipeline,
   exposed_data,
-  bubble,
+  bubble,           // what the schedule leaves of equal stages without communication
+  stage_imbalance,  // what stages of unequal work add to it
   optimizer,
   idle,
   count_
@@ -63,6 +64,7 @@ inline constexpr std::array<std::string_view, kStepCategories> kStepCategoryName
     "exposed_pipeline",
     "exposed_data",
     "bubble",
+    "stage_imbalance",
     "optimizer",
     "idle"};
 
@@ -83,6 +85,13 @@ using StepLedger = Ledger<StepCategory>;
     sum += ledger.share(category);
   }
   return sum;
+}
+
+// GPU time of waiting for other stages and slower GPUs; the stage with the least decides the step.
+[[nodiscard]] inline Int128 waiting_for_others(const StepLedger& ledger) {
+  return ledger.gpu_nanoseconds(StepCategory::bubble) +
+         ledger.gpu_nanoseconds(StepCategory::stage_imbalance) +
+         ledger.gpu_nanoseconds(StepCategory::idle);
 }
 
 // One executed task on the timeline of a pipeline device.
@@ -130,8 +139,9 @@ struct OperationTimeline;  // operation_timeline.hpp
 struct StepResult {
   SimTime step_time;
   std::int64_t gpus = 1;
-  StepLedger ledger;
-  std::vector<StepLedger> stage_ledgers;
+  StepLedger ledger;                      // of an estimate: empty
+  std::vector<StepLedger> stage_ledgers;  // likewise
+  SimTime without_communication;          // what the step would take if it exposed none
   std::vector<StageMemory> memory;
   Feasibility feasibility;
   std::array<Seconds, kSourceKindCount> by_source{};

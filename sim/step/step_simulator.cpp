@@ -60,17 +60,12 @@ void account_for_trust(StepResult& result, const StageCosts& costs, const StepIn
 
 // The device that waits least: its operations decide the step.
 std::int64_t busiest_device(const StepResult& result) {
-  std::size_t busiest = 0;
-  for (std::size_t d = 1; d < result.stage_ledgers.size(); ++d) {
-    const auto waiting = [&result](std::size_t i) {
-      return result.stage_ledgers[i].gpu_nanoseconds(StepCategory::bubble) +
-             result.stage_ledgers[i].gpu_nanoseconds(StepCategory::idle);
-    };
-    if (waiting(d) < waiting(busiest)) {
-      busiest = d;
-    }
-  }
-  return static_cast<std::int64_t>(busiest);
+  const auto& ledgers = result.stage_ledgers;
+  const auto least =
+      std::min_element(ledgers.begin(), ledgers.end(), [](const auto& a, const auto& b) {
+        return waiting_for_others(a) < waiting_for_others(b);
+      });
+  return least - ledgers.begin();
 }
 
 void keep_slices(StepResult& result,
@@ -88,15 +83,16 @@ void take_ledgers(StepResult& result,
                   const StepGraph& graph,
                   const Execution& run,
                   std::vector<DeviceWait>* waits) {
-  result.stage_ledgers =
-      attribute_step({.graph = graph,
-                      .timing = run.timing,
-                      .delays = run.times.delays(),
-                      .parts = run.times.parts(),
-                      .stretch = run.times.stretch(),
-                      .devices = input.layout.pipeline,
-                      .gpus_per_device = input.layout.gpus / input.layout.pipeline,
-                      .waits = waits});
+  Attribution booked = attribute_step({.step = {.graph = graph,
+                                                .timing = run.timing,
+                                                .delays = run.times.delays(),
+                                                .parts = run.times.parts(),
+                                                .stretch = run.times.stretch(),
+                                                .devices = input.layout.pipeline},
+                                       .gpus_per_device = input.layout.gpus / input.layout.pipeline,
+                                       .waits = waits});
+  result.stage_ledgers = std::move(booked.ledgers);
+  result.without_communication = booked.without_communication;
   for (const StepLedger& ledger : result.stage_ledgers) {
     result.ledger += ledger;
   }
@@ -188,7 +184,9 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate(const StepInput& i
   result.step_time = run.timing.makespan;
   result.draws = std::move(slowest.draws);
   std::vector<DeviceWait> waits;
-  take_ledgers(result, input, shape.graph, run, options.operation_timeline ? &waits : nullptr);
+  if (options.ledger) {
+    take_ledgers(result, input, shape.graph, run, options.operation_timeline ? &waits : nullptr);
+  }
   result.memory = memory_account(input, costs, shape.plan, stages);
   apply_smallest_memory(input, result.memory);
   result.feasibility = judge(result.memory, input);
@@ -238,7 +236,8 @@ std::variant<StepBound, StepProblem> StepSimulator::bound(const StepInput& input
                                                           const cost::CostModel& costs,
                                                           CostMemo* memo) {
   if (input.spec.local_steps.islands > 1 || !input.mixed.empty()) {
-    auto whole = simulate(input, costs, {.timeline = false, .operations = false, .memo = memo});
+    auto whole = simulate(
+        input, costs, {.timeline = false, .operations = false, .ledger = false, .memo = memo});
     if (auto* problem = std::get_if<StepProblem>(&whole)) {
       return std::move(*problem);
     }

@@ -6,7 +6,8 @@
 //   2. generate the pipeline schedule and its step graph (schedule/): structure without seconds
 //   3. give the tasks their durations, replay the graph in one linear pass (engine/)
 //   4. stretch compute that shares the GPU with overlapped communication, replay again
-//   5. book every GPU-nanosecond to one category; sum must equal gpus * step time
+//   5. book every GPU-nanosecond to one category, waiting by replays of the same graph without its
+//      causes; sum must equal gpus * step time
 //
 // Input is a resolved layout (all divisibility rules hold). The result is deterministic. A schedule
 // that the layout cannot run is reported as a StepRefusal: an answer for the user, with the rule.
@@ -52,6 +53,7 @@ struct StepOptions {
   bool timeline = true;    // keep the slices
   bool ticks = false;      // slices in ticks of layers (unit_times.hpp) in place of simulated time
   bool operations = true;  // keep the account by operation
+  bool ledger = true;      // book the step; without it time and memory alone are known
   bool operation_timeline = false;  // keep the operations within the slices: needs `timeline`
   CostMemo* memo = nullptr;         // what was costed before (cost_memo.hpp)
 };

@@ -65,7 +65,7 @@ constexpr std::array<GpuWords, 17> kCollectiveGpus = {
      {"B300", "b300-sxm", "b200-sxm"},
      {"B200", "b200-sxm", "b200-sxm"},
      {"H200", "h200-sxm", "h200-sxm"},
-     {"H20", "h20", "h100-sxm-80gb"},
+     {"H20", "h20-sxm", "h20-sxm"},
      {"H800", "h800-sxm", "h800-sxm"},
      {"H100", "h100-sxm-80gb", "h100-sxm-80gb"},
      {"A100-40", "a100-sxm-40gb", "a100-sxm-40gb"},

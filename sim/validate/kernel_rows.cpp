@@ -267,6 +267,9 @@ constexpr std::string_view kFrameworkStack = "megatron-core-no-overlap";
 hardware::SoftwareProfile stack_of(const DataRow& row, const DataSet& data) {
   hardware::SoftwareProfile stack = hardware::neutral_stack();
   stack.attention_kernel = generation_of(row);
+  if (row.mentions("source", "deepgemm")) {
+    stack.block_products = hardware::BlockProducts::deepgemm;
+  }
   if (row.text("op") == "rms_norm") {
     const std::string name = row.text("impl");
     stack.norm_kernel = name == "cudnn"     ? hardware::NormImplementation::cudnn

@@ -112,7 +112,8 @@ void run_work(Work& work) {
     return;
   }
   ReadyRun& ready = std::get<ReadyRun>(work.run);
-  auto outcome = simulate_measured(ready, {.timeline = false, .operations = false});
+  auto outcome =
+      simulate_measured(ready, {.timeline = false, .operations = false, .ledger = false});
   work.time.notes = ready.mapped.notes;
   if (const auto* reason = std::get_if<std::string>(&outcome)) {
     skip(work, *reason);

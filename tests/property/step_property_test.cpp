@@ -152,13 +152,14 @@ TEST(StepProperty, LinearAndEventDrivenPassAgreeOnRealStepGraphs) {
       }
     }
     // Whatever the mode, every nanosecond is booked: attribute_step checks the sum of each device.
-    const auto ledgers = attribute_step({.graph = graph,
-                                         .timing = linear,
-                                         .delays = times.delays(),
-                                         .parts = times.parts(),
-                                         .stretch = times.stretch(),
-                                         .devices = layout.pipeline,
-                                         .gpus_per_device = 3});
+    const auto ledgers = attribute_step({.step = {.graph = graph,
+                                                  .timing = linear,
+                                                  .delays = times.delays(),
+                                                  .parts = times.parts(),
+                                                  .stretch = times.stretch(),
+                                                  .devices = layout.pipeline},
+                                         .gpus_per_device = 3})
+                             .ledgers;
     for (const StepLedger& ledger : ledgers) {
       ASSERT_EQ(ledger.total(), gpu_time(3, linear.makespan));
     }

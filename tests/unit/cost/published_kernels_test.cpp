@@ -132,6 +132,9 @@ testing::ErrorTable gemm_errors(const std::string& section,
     const auto profile = profile_of(row);
     const auto op = gemm_of(row, grouped);
     stack.grouped_call_time.reset();
+    stack.block_products = row.get("source").find("deepgemm") == std::string::npos
+                               ? hardware::BlockProducts::library
+                               : hardware::BlockProducts::deepgemm;
     if (row.get("source") == "simumax") {  // a loop of cuBLAS calls
       stack.grouped_call_time =
           Coefficient<Seconds>(microseconds(9.1), {SourceKind::published, "SimuMax"});

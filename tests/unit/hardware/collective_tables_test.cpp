@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "sim/hardware/profile_reader.hpp"
 #include "tests/unit/hardware/profile_files.hpp"
 
 namespace orrery::hardware {
@@ -136,6 +137,24 @@ TEST(CollectiveTables, TheShippedFilesAreValid) {
   for (const CollectiveTable& table : network.tables->tables) {
     EXPECT_GT(table.source.citation.size(), 10U) << table.rig;
     EXPECT_GE(table.beta, 0.0) << table.rig;
+  }
+}
+
+// A table whose GPU is called otherwise than its profile counts as one of a foreign GPU.
+TEST(CollectiveTables, EveryGpuOfTheShippedFilesIsThatOfAProfile) {
+  Diagnostics diagnostics;
+  NetworkSpec network;
+  const ProfileSearch search{{std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios/profiles"}};
+  ASSERT_TRUE(load_collective_tables(network, search, {}, "cluster", diagnostics));
+  for (const CollectiveTable& table : network.tables->tables) {
+    // No profile stands for a GB10, nor for PCIe cards whose log does not name them.
+    if (table.gpu == "gb10" || table.gpu == "pcie") {
+      continue;
+    }
+    const auto gpu = load_gpu_profile(table.gpu, search, {}, table.rig, diagnostics);
+    ASSERT_TRUE(gpu) << to_string(diagnostics);
+    EXPECT_EQ(gpu->arch, table.arch) << table.rig;
+    EXPECT_EQ(gpu->nvlink.has_value(), table.nvlink > BytesPerSecond()) << table.rig;
   }
 }
 

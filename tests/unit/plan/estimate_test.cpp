@@ -26,7 +26,6 @@ void expect_equal(const Bench& bench, Estimator& estimator, const Candidate& can
   }
   const step::StepResult& step = evaluation->step;
   EXPECT_EQ(estimate.step_time, step.step_time) << name;
-  EXPECT_EQ(estimate.ledger, step.ledger) << name;
   EXPECT_EQ(estimate.headroom, step.feasibility.headroom) << name;
   EXPECT_EQ(estimate.worst_stage, step.feasibility.worst_stage) << name;
   EXPECT_EQ(estimate.peak_memory,

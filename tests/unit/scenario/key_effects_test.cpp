@@ -108,6 +108,7 @@ const std::vector<Effect>& cluster_effects() {
        "omnipath-100g-4",
        "network.preset = omnipath-100g-4; network.nic_rate = 12.5 GB/s; network.nics_per_node = 4"},
       {"cluster.network.nvlink_domain", "4", "network.nvlink_domain = 4"},
+      {"cluster.network.domain_gpus", "8", "network.domain_gpus = 8"},
       {"cluster.network.nic_rate", "25GB/s", "network.nic_rate = 25 GB/s"},
       {"cluster.network.nics_per_node", "4", "network.nics_per_node = 4"},
       {"cluster.network.tiers[].name",

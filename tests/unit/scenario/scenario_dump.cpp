@@ -64,6 +64,7 @@ void dump_cluster(Lines& lines, const hardware::ClusterSpec& cluster) {
   }
   lines.add("network.preset", cluster.network.preset);
   lines.add("network.nvlink_domain", cluster.network.nvlink_domain);
+  lines.add("network.domain_gpus", cluster.network.domain_gpus);
   lines.add("network.nic_rate", cluster.network.nic_rate);
   lines.add("network.nics_per_node", cluster.network.nics_per_node);
   for (std::size_t i = 0; i < cluster.network.tiers.size(); ++i) {

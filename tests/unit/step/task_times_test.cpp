@@ -98,11 +98,12 @@ TEST(TaskTimes, StretchesComputeByItsShareOfOverlappedCommunication) {
   EXPECT_EQ(timing.makespan.ns, 41);
 
   // F 10 + B 20 computed, 3 stretched, 6 of the last reduction exposed, optimizer booked as such.
-  const auto ledgers = attribute_step({.graph = graph,
-                                       .timing = timing,
-                                       .delays = task_times.delays(),
-                                       .parts = task_times.parts(),
-                                       .stretch = task_times.stretch()});
+  const auto ledgers = attribute_step({.step = {.graph = graph,
+                                                .timing = timing,
+                                                .delays = task_times.delays(),
+                                                .parts = task_times.parts(),
+                                                .stretch = task_times.stretch()}})
+                           .ledgers;
   EXPECT_EQ(ledgers[0].gpu_nanoseconds(StepCategory::compute), 30 + 2);
   EXPECT_EQ(ledgers[0].gpu_nanoseconds(StepCategory::exposed_data), 3 + 6);
 }

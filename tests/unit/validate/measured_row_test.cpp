@@ -4,12 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "sim/hardware/profile_reader.hpp"
 #include "sim/validate/run_tables.hpp"
 
 namespace orrery::validate {
@@ -279,6 +281,17 @@ TEST(RunTables, FindTheGpuHoweverItIsSpelt) {
   }
   for (const char* name : {"NVIDIA L40", "RTX A4000", "MI250X", "GB10 (DGX Spark)", "TPU v5p"}) {
     EXPECT_EQ(gpu_profile_of(name), std::nullopt) << name;
+  }
+}
+
+TEST(RunTables, EveryNameLeadsToAShippedProfile) {
+  const hardware::ProfileSearch search{
+      {std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios/profiles"}};
+  for (const GpuName& gpu : gpu_names()) {
+    Diagnostics diagnostics;
+    EXPECT_TRUE(
+        hardware::load_gpu_profile(std::string(gpu.profile), search, {}, gpu.text(), diagnostics))
+        << to_string(diagnostics);
   }
 }
 

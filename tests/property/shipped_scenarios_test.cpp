@@ -1,0 +1,156 @@
+// What holds for the step of every shipped scenario.
+
+#include "sim/evaluate/shipped_scenarios.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/evaluate/evaluate.hpp"
+#include "sim/scenario/load.hpp"
+
+namespace orrery::evaluate {
+namespace {
+
+using scenario::Scenario;
+using step::StepCategory;
+
+hardware::ProfileSearch profiles() {
+  return {.directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}};
+}
+
+// The step alone: no run, nothing stated in its place.
+std::vector<Scenario> steps_of_shipped_scenarios() {
+  std::vector<Scenario> steps;
+  for (const ShippedScenario& shipped : shipped_scenarios()) {
+    Diagnostics diagnostics;
+    auto loaded = scenario::load_file(shipped.path, diagnostics);
+    EXPECT_TRUE(loaded) << shipped.name << ": " << to_string(diagnostics);
+    loaded->run.reset();
+    loaded->expect.clear();
+    if (!loaded->step.given_time) {
+      steps.push_back(*std::move(loaded));
+    }
+  }
+  EXPECT_GT(steps.size(), 40U);
+  return steps;
+}
+
+step::StepResult step_of(const Scenario& scenario) {
+  Diagnostics diagnostics;
+  const auto evaluation =
+      evaluate(scenario, {.threads = 1, .levers = false, .search = profiles()}, diagnostics);
+  EXPECT_TRUE(evaluation) << scenario.file << ": " << to_string(diagnostics);
+  return evaluation ? evaluation->step : step::StepResult{};
+}
+
+TEST(ShippedSteps, LedgersAreExactAndTheirBubbleKnowsNoNetwork) {
+  for (const Scenario& scenario : steps_of_shipped_scenarios()) {
+    SCOPED_TRACE(scenario.file);
+    const step::StepResult before = step_of(scenario);
+    EXPECT_EQ(before.ledger.total(), Int128{before.gpus} * Int128{before.step_time.ns});
+    EXPECT_LE(before.without_communication, before.step_time);
+    Scenario slower = scenario;
+    slower.cluster.network.nic_rate = slower.cluster.network.nic_rate * 0.25;
+    const step::StepResult after = step_of(slower);
+    EXPECT_GE(after.step_time, before.step_time);
+    // A device's own exposed communication may fall into its waiting; never the other way round.
+    const auto of = [](const step::StepResult& result, StepCategory category) {
+      return static_cast<double>(result.ledger.gpu_nanoseconds(category));
+    };
+    const double slack = 1e-5 * of(before, StepCategory::bubble) + 1e3;
+    EXPECT_LE(of(after, StepCategory::bubble), of(before, StepCategory::bubble) + slack);
+    if (of(after, StepCategory::stage_imbalance) == of(before, StepCategory::stage_imbalance)) {
+      EXPECT_NEAR(of(after, StepCategory::bubble), of(before, StepCategory::bubble), slack);
+    }
+  }
+}
+
+// The same chip with more NVLink, products with scales of blocks.
+TEST(ShippedSteps, DeepSeekIsNotSlowerOnH100ThanOnH800) {
+  for (Scenario& scenario : steps_of_shipped_scenarios()) {
+    if (scenario.cluster.gpu == "h800-sxm") {
+      const step::StepResult before = step_of(scenario);
+      scenario.cluster.gpu = "h100-sxm-80gb";
+      EXPECT_LE(step_of(scenario).step_time, before.step_time) << scenario.file;
+    }
+  }
+}
+
+TEST(ShippedSteps, NamesChangeNothing) {
+  for (const Scenario& scenario : steps_of_shipped_scenarios()) {
+    SCOPED_TRACE(scenario.file);
+    const step::StepResult before = step_of(scenario);
+    Scenario renamed = scenario;
+    renamed.name = "another name";
+    renamed.model.name = "another model";
+    renamed.model_preset.clear();
+    for (hardware::NetworkTier& tier : renamed.cluster.network.tiers) {
+      tier.name += " renamed";
+    }
+    const step::StepResult after = step_of(renamed);
+    EXPECT_EQ(before.step_time, after.step_time);
+    EXPECT_EQ(before.ledger, after.ledger);
+  }
+}
+
+// A real-valued key and what it is changed by.
+struct Knob {
+  std::string name;
+  std::function<double*(Scenario&)> find;
+};
+
+std::vector<Knob> knobs() {
+  const auto of_experts = [](double model::MoeSpec::*member) {
+    return [member](Scenario& scenario) -> double* {
+      return scenario.model.moe ? &((*scenario.model.moe).*member) : nullptr;
+    };
+  };
+  const auto of_variation = [](double step::VariationSpec::*member) {
+    return [member](Scenario& scenario) -> double* {
+      return scenario.step.variation.any() ? &(scenario.step.variation.*member) : nullptr;
+    };
+  };
+  return {{"moe.imbalance", of_experts(&model::MoeSpec::imbalance)},
+          {"moe.load_spread", of_experts(&model::MoeSpec::load_spread)},
+          {"variation.gpu_sigma", of_variation(&step::VariationSpec::gpu_sigma)},
+          {"variation.node_sigma", of_variation(&step::VariationSpec::node_sigma)},
+          {"variation.slow_factor", of_variation(&step::VariationSpec::slow_factor)},
+          {"network.tiers[0].oversubscription", [](Scenario& scenario) -> double* {
+             auto& tiers = scenario.cluster.network.tiers;
+             return tiers.empty() ? nullptr : &tiers.front().oversubscription;
+           }}};
+}
+
+// A thousandth more of a key moves the step by no more than a hundredth. The largest jumps are
+// those of grouped products, whose rows fill one tile more.
+TEST(ShippedSteps, AreSmoothInRealValuedKeys) {
+  constexpr double kChange = 1e-3;
+  constexpr double kMostJump = 1e-2;
+  for (const Scenario& scenario : steps_of_shipped_scenarios()) {
+    for (const Knob& knob : knobs()) {
+      Scenario changed = scenario;
+      double* const value = knob.find(changed);
+      if (value == nullptr) {
+        continue;
+      }
+      SCOPED_TRACE(scenario.file + ", " + knob.name);
+      double before = in_seconds(to_seconds(step_of(scenario).step_time));
+      for (int i = 0; i < 8; ++i) {
+        *value += kChange * std::max(1.0, *value);
+        const double after = in_seconds(to_seconds(step_of(changed).step_time));
+        EXPECT_NEAR(after / before, 1.0, kMostJump) << "at " << *value;
+        before = after;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orrery::evaluate
