@@ -280,7 +280,8 @@ cli::ExitCode measure(const std::vector<SweepCase>& exact,
                              path.string()));
   }
   watch.check();
-  return deliver_profile({bench.fingerprint(), journal.samples()}, path, report, options);
+  return deliver_profile(
+      {bench.fingerprint(), journal.samples(), journal.settling()}, path, report, options);
 }
 
 cli::ExitCode measure_collectives(const CommandOptions& options, const Devices& devices) {
