@@ -17,6 +17,10 @@ std::string text_of(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : std::string(hardware::kUnknownField);
 }
 
+std::string text_of(std::optional<bool> value) {
+  return value ? (*value ? "true" : "false") : std::string(hardware::kUnknownField);
+}
+
 std::string text_of(const std::string& value) {
   return value.empty() ? std::string(hardware::kUnknownField) : value;
 }
@@ -37,8 +41,8 @@ hardware::Fingerprint machine_fields(const Fingerprint& from) {
   to.set("gpu.mem_bytes", count_text(from.memory_bytes));
   to.set("gpu.pci_gen", text_of(from.pcie_generation));
   to.set("gpu.pci_width", text_of(from.pcie_width));
-  to.set("gpu.mig", from.mig ? "true" : "false");
-  to.set("gpu.ecc", from.ecc ? "true" : "false");
+  to.set("gpu.mig", text_of(from.mig));
+  to.set("gpu.ecc", text_of(from.ecc));
   to.set("gpu.uuid", text_of(from.gpu_uuid.value_or("")));
   to.set("driver", text_of(from.driver.value_or("")));
   to.set("cuda.compiled", text_of(from.cuda_compiled));

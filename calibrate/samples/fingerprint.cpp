@@ -56,8 +56,8 @@ Json json_of(const Fingerprint& f) {
           {"memory_bytes", f.memory_bytes},
           {"pcie_generation", or_null(f.pcie_generation)},
           {"pcie_width", or_null(f.pcie_width)},
-          {"mig", f.mig},
-          {"ecc", f.ecc},
+          {"mig", or_null(f.mig)},
+          {"ecc", or_null(f.ecc)},
           {"driver", or_null(f.driver)},
           {"cuda_compiled", f.cuda_compiled},
           {"cuda_runtime", f.cuda_runtime},
@@ -84,8 +84,8 @@ Fingerprint from_json(const Json& json) {
   f.memory_bytes = json.at("memory_bytes").get<std::int64_t>();
   f.pcie_generation = or_absent<std::int64_t>(json.at("pcie_generation"));
   f.pcie_width = or_absent<std::int64_t>(json.at("pcie_width"));
-  f.mig = json.at("mig").get<bool>();
-  f.ecc = json.at("ecc").get<bool>();
+  f.mig = or_absent<bool>(json.at("mig"));
+  f.ecc = or_absent<bool>(json.at("ecc"));
   f.driver = or_absent<std::string>(json.at("driver"));
   f.cuda_compiled = json.at("cuda_compiled").get<std::string>();
   f.cuda_runtime = json.at("cuda_runtime").get<std::string>();

@@ -49,8 +49,8 @@ struct Fingerprint {
   std::int64_t memory_bytes = 0;
   std::optional<std::int64_t> pcie_generation;
   std::optional<std::int64_t> pcie_width;
-  bool mig = false;
-  bool ecc = false;
+  std::optional<bool> mig;
+  std::optional<bool> ecc;
   std::optional<std::string> driver;  // "580.95.05"
   std::string cuda_compiled;          // "13.0"
   std::string cuda_runtime;

@@ -30,7 +30,7 @@ const Arrows& arrows() {
        {"calibrate/samples", "calibrate/plan", "sim/kernels", "kernels/device", "sim/base"}},
       {"calibrate/profile",
        {"calibrate/samples", "calibrate/plan", "calibrate/fit", "sim/kernels", "sim"}},
-      {"calibrate/import", {"sim"}},
+      {"calibrate/import", {"calibrate/samples", "sim"}},
       {"calibrate/measure", {"calibrate", "kernels", "sim/base"}},
       {"calibrate/validate", {"calibrate", "kernels", "sim"}},
       {"calibrate/command", {"calibrate", "kernels", "sim"}},
