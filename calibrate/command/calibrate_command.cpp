@@ -22,6 +22,7 @@
 #include "calibrate/samples/sample_journal.hpp"
 #include "calibrate/sweep/stopping_rule.hpp"
 #include "calibrate/sweep/sweep_runner.hpp"
+#include "calibrate/validate/step_program.hpp"
 #include "sim/base/file.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/evaluating.hpp"
@@ -236,7 +237,8 @@ cli::ExitCode deliver_profile(const Measurements& measurements,
                                .raw_file = samples.filename().string(),
                                .protocol = protocol_lines(),
                                .rig = rig_of(options, measurements.fingerprint),
-                               .warnings = std::move(warnings)};
+                               .warnings = std::move(warnings),
+                               .step = reference_calls()};
   if (!request.rig && any_evidence(measurements, is_collective)) {
     cli::message("the profile holds no collectives: say --network, the wires they ran on");
   }

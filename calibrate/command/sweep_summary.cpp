@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "calibrate/profile/kernel_points.hpp"
 #include "calibrate/samples/summary.hpp"
 
 namespace orrery::calibrate {
@@ -133,7 +134,7 @@ SweepSummary summarise(const Measurements& measurements, const SweepReport& repo
       anchors.push_back(median_seconds(sample));
     } else {
       ++summary.points;
-      if (sample.regime == Regime::sustained && sample.condition.alone() && !sample.functional) {
+      if (is_evidence(sample)) {
         kinds[kind].push_back(&sample);
       }
     }

@@ -150,7 +150,8 @@ void SampleJournal::keep(const Sample& sample) {
 bool SampleJournal::has(const kernels::KernelCase& kernel,
                         Regime regime,
                         const Condition& condition) const {
-  return by_key_.contains(key_of(kernel, regime, condition));
+  const auto at = by_key_.find(key_of(kernel, regime, condition));
+  return at != by_key_.end() && !samples_[at->second].drifted;
 }
 
 void SampleJournal::append(const Sample& sample) {

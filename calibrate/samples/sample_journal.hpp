@@ -40,6 +40,7 @@ class SampleJournal {
   // Opens or creates it. Samples of the same fingerprint are kept.
   SampleJournal(std::filesystem::path path, const Fingerprint& fingerprint);
 
+  // A sample that drifted does not count as measured: the next run takes it again.
   [[nodiscard]] bool has(const kernels::KernelCase& kernel,
                          Regime regime,
                          const Condition& condition = {}) const;
