@@ -108,8 +108,8 @@ std::vector<std::string> warnings_of(const std::vector<Sample>& samples,
   }
   if (!has_clock && !request.step.empty()) {
     warnings.emplace_back(
-        "clock, power or the power limit is not known: products stand at the clock of products "
-        "alone, not of a step");
+        "clock, power or the power limit is not known: times of products stand at the clock at "
+        "which they were measured, which may not be that of a step");
   }
   return warnings;
 }

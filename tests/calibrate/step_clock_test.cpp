@@ -105,8 +105,9 @@ TEST(StepClock, WithoutPowerTheTimesStandAsMeasuredAndTheProfileSaysSo) {
   ASSERT_TRUE(built) << to_string(diagnostics);
   EXPECT_FALSE(built->profile.find_derived("step_clock_mhz"));
   ASSERT_EQ(built->warnings.size(), 1U);
-  EXPECT_NE(built->warnings[0].find("products stand at the clock of products alone"),
-            std::string::npos);
+  EXPECT_NE(
+      built->warnings[0].find("times of products stand at the clock at which they were measured"),
+      std::string::npos);
 }
 
 }  // namespace
