@@ -30,6 +30,7 @@ pack() {
   mkdir -p "$1"
   here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
   if [[ -z $build ]]; then
+    "$here/scripts/cudnn-frontend"
     "$here/scripts/build" release orrery orrery-calibrate
     build=$here/build/release
   fi
@@ -40,6 +41,10 @@ pack() {
     [[ -x $build/bin/$program ]] || die "$build/bin/$program is not built: no CUDA toolkit here?"
     strip --strip-unneeded -o "$staged/bin/$program" "$build/bin/$program"
   done
+  # Attention of our own would make a profile that no training run reaches.
+  "$build/bin/orrery-calibrate-cuda" --machine | grep -q '"cudnn_attention": true' ||
+    die "$build has no attention through cuDNN: scripts/cudnn-frontend gets its headers, and" \
+      "libcudnn.so.9 must be where the loader finds it; then build again"
   while read -r name path; do
     if [[ $name =~ ^lib(stdc\+\+|gcc_s)[.] ]]; then
       cp "$path" "$staged/lib-cxx/"  # used only where that machine's are too old
@@ -53,10 +58,6 @@ pack() {
   cp "$here/calibrate/torch_step.py" "$staged/"
   tar -C "$staged" -czf "$1/programs.tar.gz" .
   cp "$here/calibrate/run_on_gpu.sh" "$1/"
-  if [[ $(ldd "$build/bin/orrery-calibrate-cuda") != *libcudnn* ]]; then
-    echo "attention runs on kernels of our own: for cuDNN's, configure the build with" >&2
-    echo "-DORRERY_CUDNN_FRONTEND_INCLUDE=, the headers of the Python package nvidia-cudnn-frontend" >&2
-  fi
   newest=$(cat "$staged"/bin/* "$staged"/lib/* | grep -aoE 'GLIBC_2[.][0-9]+' | sort -Vu | tail -n 1)
   echo "packed $(du -sh "$1" | cut -f1) into $1" >&2
   echo "that machine needs ${newest/_/ } and the libraries of CUDA 13" >&2

@@ -323,6 +323,9 @@ cli::ExitCode run(const CommandOptions& options, const Devices& devices) {
     return measure_collectives(options, devices);
   }
   const std::unique_ptr<Bench> bench = devices.bench(options.device);
+  for (const std::string& absence : devices.parts.absent) {
+    cli::message(absence);
+  }
   if (options.check) {
     return check_kernels(*bench, options);
   }

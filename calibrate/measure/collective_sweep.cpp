@@ -249,7 +249,7 @@ CollectiveOutcome run_collectives(const CollectiveRequest& request,
   const CollectiveGroup world(found.group, meeting, kPatience);
   std::unique_ptr<SampleJournal> journal;
   if (world.rank() == 0) {
-    journal = open_journal(fingerprint_of(device, kernels::Nvml(device.pci).limits()));
+    journal = open_journal(fingerprint_of(device, kernels::Nvml(device.pci)));
   }
   return Sweep(request, device, world, std::move(journal)).run();
 }

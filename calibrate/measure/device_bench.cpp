@@ -60,9 +60,34 @@ std::optional<double> first_choice(const std::vector<kernels::Detail>& details) 
 
 }  // namespace
 
-Fingerprint fingerprint_of(const kernels::DeviceInfo& info, const kernels::GpuLimits& limits) {
+NvlinkTopology topology_of(const kernels::NvLinks& links,
+                           const std::vector<std::string>& addresses) {
+  NvlinkTopology topology{
+      .links = links.links,
+      .version = links.version.empty() ? std::nullopt : std::optional(links.version),
+      .switched = links.switched > 0,
+      .peers = {}};
+  if (links.peers.empty()) {
+    return topology;
+  }
+  for (const std::string& address : addresses) {
+    const auto visible = kernels::parse_pci(address);
+    topology.peers.push_back(
+        std::count_if(links.peers.begin(), links.peers.end(), [&](const kernels::PciAddress& peer) {
+          return peer == visible;
+        }));
+  }
+  return topology;
+}
+
+Fingerprint fingerprint_of(const kernels::DeviceInfo& info, const kernels::Nvml& nvml) {
+  const kernels::GpuLimits limits = nvml.limits();
   Fingerprint f;
   f.gpu = info.name;
+  f.gpu_uuid = info.uuid;
+  if (const auto links = nvml.links()) {
+    f.nvlink = topology_of(*links, kernels::visible_addresses());
+  }
   f.gpus = info.visible_gpus;
   f.compute_capability = fmt::format("{}.{}", info.major, info.minor);
   f.multiprocessors = info.multiprocessors;
@@ -100,10 +125,10 @@ DeviceBench::DeviceBench(int device, const TimingRules& rules)
     : info_(kernels::find_device(device)),
       rules_(rules),
       nvml_(info_.pci),
-      fingerprint_(fingerprint_of(info_, nvml_.limits())) {}
+      fingerprint_(fingerprint_of(info_, nvml_)) {}
 
 std::unique_ptr<kernels::Runnable> DeviceBench::prepare(const kernels::KernelCase& kernel,
-                                                        const Preparation& how) const {
+                                                        const Preparation& how) {
   return kernels::prepare(kernel,
                           {.rotated = how.rotated ? kRotatedL2 * info_.l2 : 0,
                            .seed = seed_of(kernel),

@@ -19,7 +19,7 @@ namespace orrery::calibrate {
 
 // The machine as a profile keeps it.
 [[nodiscard]] Fingerprint fingerprint_of(const kernels::DeviceInfo& info,
-                                         const kernels::GpuLimits& limits);
+                                         const kernels::Nvml& nvml);
 
 // UTC, as Sample::taken_at.
 [[nodiscard]] std::string utc_now();

@@ -148,6 +148,19 @@ TEST_F(RunOnGpu, WithoutAGpuEndsWithOneSentence) {
   EXPECT_EQ(files(), std::set<std::string>{"report.txt"});
 }
 
+// Programs that start, but say nothing of cuDNN: attention of our own must not enter a profile.
+TEST_F(RunOnGpu, PacksNoBuildWithoutCudnn) {
+  fs::create_directories(folder_ / "build" / "bin");
+  for (const char* name : {"orrery", "orrery-calibrate", "orrery-calibrate-cuda"}) {
+    fs::copy_file("/bin/true", folder_ / "build" / "bin" / name);
+  }
+  const std::string script = ORRERY_SOURCE_DIR "/calibrate/run_on_gpu.sh";
+  EXPECT_EQ(shell(script + " pack there build >screen 2>&1"), 2);
+  EXPECT_TRUE(screen().starts_with("run_on_gpu.sh: build has no attention through cuDNN: "))
+      << screen();
+  EXPECT_FALSE(fs::exists(folder_ / "there" / "programs.tar.gz"));
+}
+
 TEST_F(RunOnGpu, RefusesStagesThatItDoesNotHave) {
   EXPECT_EQ(run("CHECK=fine SWEEP=fine", "only sweeps"), 2);
   EXPECT_TRUE(screen().starts_with("run_on_gpu.sh: there is no stage sweeps (check sweep"));
