@@ -46,6 +46,7 @@ esac
 constexpr const char* kOrrery = R"(#!/usr/bin/env bash
 while [[ $1 != -o && $# -gt 1 ]]; do shift; done
 if [[ $1 == -o ]]; then echo "steps" >"$2"; fi
+if [[ $1 == -o && $VALIDATE == hang ]]; then sleep 60; fi
 echo "gates passed"
 )";
 
@@ -130,6 +131,40 @@ TEST_F(RunOnGpu, ASweepThatRunsOutOfTimeStillBecomesAProfileAndIsJudged) {
   EXPECT_TRUE(std::regex_search(screen(), std::regex("sweep +[0-9]+ s  exit 124"))) << screen();
   EXPECT_EQ(read_file(folder_ / "out" / "measured.yaml", kMostBytes), "profile of what there is\n");
   EXPECT_TRUE(files().contains("validation.yaml"));
+}
+
+// After the sweep nothing was kept back: validation took what a PyTorch step needs.
+TEST_F(RunOnGpu, AValidationThatRunsOutOfTimeLeavesTorchItsOwn) {
+  if (shell("command -v python3 >/dev/null") != 0) {
+    GTEST_SKIP() << "no Python here";
+  }
+  EXPECT_EQ(
+      run("CHECK=fine SWEEP=fine VALIDATE=hang", "within 24 only sweep profile validate torch"), 1);
+  EXPECT_TRUE(std::regex_search(screen(), std::regex("validate +[0-9]+ s  exit 124"))) << screen();
+  EXPECT_TRUE(std::regex_search(screen(), std::regex("torch +[0-9]+ s  exit 0"))) << screen();
+  EXPECT_TRUE(files().contains("torch_step.json"));
+}
+
+// Two commands of ten minutes on one machine: the second finds what the first left in OUT.
+TEST_F(RunOnGpu, ASecondCallGoesOnInTheSameFolder) {
+  ASSERT_EQ(run("CHECK=fine SWEEP=fine", "within 570 only check sweep profile validate"), 0)
+      << screen();
+  EXPECT_EQ(files(),
+            (std::set<std::string>{"check.json",
+                                   "measured.samples.jsonl",
+                                   "measured.yaml",
+                                   "report.txt",
+                                   "validation.yaml"}));
+  ASSERT_EQ(run("CHECK=fine SWEEP=fine", "within 570 only torch again collectives"), 0) << screen();
+  EXPECT_EQ(read_file(folder_ / "out" / "measured.samples.jsonl", kMostBytes), "sample\n")
+      << "nothing was measured again";
+  EXPECT_TRUE(files().contains("again.samples.jsonl"));
+  EXPECT_TRUE(std::regex_search(screen(), std::regex("compare +[0-9]+ s  exit 0"))) << screen();
+  if (files().contains("torch_step.json")) {
+    EXPECT_TRUE(std::regex_search(screen(), std::regex("with_torch +[0-9]+ s  exit 0")))
+        << screen();
+  }
+  EXPECT_LE(files().size(), 8U);
 }
 
 TEST_F(RunOnGpu, ALostGpuCostsOneProcess) {
