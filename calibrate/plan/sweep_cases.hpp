@@ -11,7 +11,8 @@
 // grouped       | 8 to 64 groups x 64 to 4,096 tokens, even, skewed  | -
 // attention     | 1k to 32k tokens, causal and full, dims 64 and     | 6
 //               | 128, grouped queries, 192 / 128 of latent attention|
-// memory        | every memory-bound kernel x 4 sizes past L2        | 10
+// memory        | every memory-bound kernel x 4 sizes past L2;       | 10
+//               | permutes of 4 and 8 copies; norms of one head      |
 // optimizer     | gradient norm and AdamW, 3 sizes                   | 2
 // anchors       | 4 shapes in bursts and sustained                   | 1
 // transfers     | device copies, pinned host copies                  | 4
