@@ -21,6 +21,7 @@
 #include "calibrate/profile/build_profile.hpp"
 #include "calibrate/samples/sample_journal.hpp"
 #include "calibrate/sweep/stopping_rule.hpp"
+#include "calibrate/sweep/sweep_notes.hpp"
 #include "calibrate/sweep/sweep_runner.hpp"
 #include "calibrate/validate/step_program.hpp"
 #include "sim/base/file.hpp"
@@ -220,8 +221,10 @@ bool is_kernel(const Sample& sample) {
 // The summary goes to standard output, the profile to its file.
 cli::ExitCode deliver_profile(const Measurements& measurements,
                               const fs::path& samples,
-                              const SweepReport& report,
+                              SweepReport report,
                               const CommandOptions& options) {
+  const std::vector<std::string> notes = sweep_notes(measurements.samples);
+  report.warnings.insert(report.warnings.end(), notes.begin(), notes.end());
   const SweepSummary summary = summarise(measurements, report);
   cli::deliver(options.json ? to_json(summary) : to_text(summary), std::nullopt);
   if (!any_evidence(measurements, is_kernel)) {

@@ -153,6 +153,7 @@ SweepSummary summarise(const Measurements& measurements, const SweepReport& repo
   }
   summary.throttled.assign(throttled.begin(), throttled.end());
   summary.derived = derived_figures(measurements.samples);
+  summary.first_choices = first_choices(measurements.samples);
   summary.anchors = static_cast<std::int64_t>(anchors.size());
   summary.anchor_spread = spread(anchors);
   return summary;

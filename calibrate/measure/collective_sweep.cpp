@@ -158,10 +158,11 @@ class Sweep {
       const std::unique_ptr<kernels::Runnable> product = kernels::prepare(sample.kernel, {});
       const std::unique_ptr<kernels::Collective> other =
           kernels::make_collective(condition.other.value(), group, {});
-      const Timing alone = time_calls(*product, stream_.get(), nvml_, Regime::sustained, {});
+      const TimingRules rules;
+      const Timer timer{.stream = stream_.get(), .nvml = nvml_, .rules = rules};
+      const Timing alone = time_calls(*product, timer, Regime::sustained);
       sample.alone = largest(summarise(alone.times).median);
-      Timing timing =
-          time_beside(*product, stream_.get(), {*other, other_stream_.get(), largest}, nvml_, {});
+      Timing timing = time_beside(*product, timer, {*other, other_stream_.get(), largest});
       sample.times = std::move(timing.times);
       sample.state = std::move(timing.state);
       sample.implementation = product->implementation();
@@ -210,9 +211,9 @@ class Sweep {
       sample.details.emplace_back("bytes", fmt::format("{}", collective->bytes()));
       const kernels::GpuReading reading = nvml_.read();
       sample.state = {.sm_clock = reading.sm_clock,
+                      .memory_clock = reading.memory_clock,
                       .power = reading.power,
-                      .temperature = reading.temperature,
-                      .throttled = {}};
+                      .temperature = reading.temperature};
     });
   }
 

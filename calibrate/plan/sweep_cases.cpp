@@ -361,8 +361,10 @@ void add_conditions(Depth depth, std::vector<SweepCase>& all) {
   }
   add(tiny_case(), {.kind = Kind::enqueued});
   add(anchor_case(), beside(Operation::host_to_device));
-  for (const std::int64_t removed : {8, 16, 32}) {
-    add(anchor_case(), {.kind = Kind::fewer_multiprocessors, .count = removed});
+  add(anchor_case(), beside(Operation::copy));
+  for (const std::int64_t held : {8, 16, 32}) {
+    add(anchor_case(), {.kind = Kind::fewer_multiprocessors, .count = held});
+    add(anchor_case(), {.kind = Kind::streaming, .count = held});
   }
 }
 

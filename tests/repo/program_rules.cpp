@@ -27,7 +27,12 @@ const Arrows& arrows() {
       {"calibrate/plan", {"calibrate/samples", "sim/kernels", "sim"}},
       // The protocol knows the word Unsupported, but no device.
       {"calibrate/sweep",
-       {"calibrate/samples", "calibrate/plan", "sim/kernels", "kernels/device", "sim/base"}},
+       {"calibrate/samples",
+        "calibrate/plan",
+        "sim/kernels",
+        "kernels/device",
+        "kernels/nvml",
+        "sim/base"}},
       {"calibrate/profile",
        {"calibrate/samples", "calibrate/plan", "calibrate/fit", "sim/kernels", "sim"}},
       {"calibrate/import", {"calibrate/samples", "sim"}},

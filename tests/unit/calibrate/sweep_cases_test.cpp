@@ -82,11 +82,15 @@ TEST(SweepCases, ConditionsChangeOneThingEach) {
   }
   const std::string anchor = kernels::to_text(anchor_case()) + " | ";
   const std::string tiny = kernels::to_text(tiny_case()) + " | ";
-  const std::set<std::string> expected = {anchor + "beside device_to_host bytes=268435456",
+  const std::set<std::string> expected = {anchor + "beside copy bytes=268435456",
+                                          anchor + "beside device_to_host bytes=268435456",
                                           anchor + "beside host_to_device bytes=268435456",
                                           anchor + "multiprocessors removed=16",
                                           anchor + "multiprocessors removed=32",
                                           anchor + "multiprocessors removed=8",
+                                          anchor + "multiprocessors streaming=16",
+                                          anchor + "multiprocessors streaming=32",
+                                          anchor + "multiprocessors streaming=8",
                                           tiny + "enqueued",
                                           tiny + "graph calls=1",
                                           tiny + "graph calls=1024",
