@@ -83,8 +83,10 @@ Timing time_sustained(ReplaySource& source,
                       Seconds loaded,
                       std::optional<double> most_clock) {
   Timing timing;
-  EnergyMeter meter(source);
   SettlingWatch watch(rules.settling, loaded);
+  const Replay first = source.next(false);  // what ran before it may still be on the board's meter
+  watch.add(first.time, first.sm_clock);
+  EnergyMeter meter(source);
   const auto next = [&](bool read) {
     Replay replay = source.next(read);
     meter.add(replay);

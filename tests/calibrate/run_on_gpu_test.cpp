@@ -196,6 +196,16 @@ TEST_F(RunOnGpu, PacksNoBuildWithoutCudnn) {
   EXPECT_FALSE(fs::exists(folder_ / "there" / "programs.tar.gz"));
 }
 
+// The version that is fetched is the one that the documentation names.
+TEST_F(RunOnGpu, DocumentsNameTheHeadersThatAreFetched) {
+  const std::string script = read_file(ORRERY_SOURCE_DIR "/scripts/cudnn-frontend", kMostBytes);
+  std::smatch version;
+  ASSERT_TRUE(std::regex_search(script, version, std::regex("version=([0-9.]+)\n")));
+  const std::string page = read_file(ORRERY_SOURCE_DIR "/docs/calibration.md", kMostBytes);
+  EXPECT_NE(page.find("the tested version, " + version[1].str() + ","), std::string::npos)
+      << version[1];
+}
+
 TEST_F(RunOnGpu, RefusesStagesThatItDoesNotHave) {
   EXPECT_EQ(run("CHECK=fine SWEEP=fine", "only sweeps"), 2);
   EXPECT_TRUE(screen().starts_with("run_on_gpu.sh: there is no stage sweeps (check sweep"));
