@@ -82,6 +82,10 @@ void add_options(CLI::App& app, CommandOptions& options) {
   auto* collectives = app.add_flag("--collectives",
                                    options.collectives,
                                    "NCCL between GPUs: one process each, by mpirun or srun");
+  app.add_flag("--choices",
+               options.group.choices,
+               "Only add which algorithm and protocol NCCL chooses to collectives measured before")
+      ->needs(collectives);
   app.add_option("--meet", options.group.meeting, "Where ranks meet: file:PATH or tcp:HOST:PORT")
       ->type_name("PLACE")
       ->needs(collectives);

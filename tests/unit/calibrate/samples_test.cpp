@@ -141,6 +141,7 @@ TEST(Condition, ReadsBackWhatItWrites) {
         Condition{.kind = Kind::graph, .count = 64},
         Condition{.kind = Kind::fewer_multiprocessors, .count = 16},
         Condition{.kind = Kind::streaming, .count = 8},
+        Condition{.kind = Kind::concurrent, .count = 4},
         Condition{.kind = Kind::beside, .count = 0, .other = gemm(128)}}) {
     EXPECT_EQ(parse_condition(to_text(condition)), condition) << to_text(condition);
   }
