@@ -8,8 +8,12 @@
 #       there: writes at most eight files into OUT
 # Stages, most valuable first: check, sweep, profile, validate, torch, again, collectives, sanitizer.
 # One that fails or runs out of time keeps what it has and does not end the others; a sweep goes on
-# from the samples that are in OUT already. Exit code 5 without a GPU, 1 where a stage found
-# something wrong.
+# from the samples that are in OUT already. Of a stage's time, what the stages after it need at least
+# is not spent. Exit code 5 without a GPU, 1 where a stage found something wrong.
+#
+# Where a command may run for ten minutes, two of them on one machine, with the same OUT:
+#   DIR/run_on_gpu.sh run OUT within 570 only check sweep profile validate
+#   DIR/run_on_gpu.sh run OUT within 570 only torch again collectives
 set -euo pipefail
 
 readonly stages_known="check sweep profile validate torch again collectives sanitizer"
@@ -30,6 +34,7 @@ pack() {
   mkdir -p "$1"
   here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
   if [[ -z $build ]]; then
+    "$here/scripts/cudnn-frontend"
     "$here/scripts/build" release orrery orrery-calibrate
     build=$here/build/release
   fi
@@ -40,6 +45,10 @@ pack() {
     [[ -x $build/bin/$program ]] || die "$build/bin/$program is not built: no CUDA toolkit here?"
     strip --strip-unneeded -o "$staged/bin/$program" "$build/bin/$program"
   done
+  # Attention of our own would make a profile that no training run reaches.
+  "$build/bin/orrery-calibrate-cuda" --machine | grep -q '"cudnn_attention": true' ||
+    die "$build has no attention through cuDNN: scripts/cudnn-frontend gets its headers, and" \
+      "libcudnn.so.9 must be where the loader finds it; then build again"
   while read -r name path; do
     if [[ $name =~ ^lib(stdc\+\+|gcc_s)[.] ]]; then
       cp "$path" "$staged/lib-cxx/"  # used only where that machine's are too old
@@ -53,10 +62,6 @@ pack() {
   cp "$here/calibrate/torch_step.py" "$staged/"
   tar -C "$staged" -czf "$1/programs.tar.gz" .
   cp "$here/calibrate/run_on_gpu.sh" "$1/"
-  if [[ $(ldd "$build/bin/orrery-calibrate-cuda") != *libcudnn* ]]; then
-    echo "attention runs on kernels of our own: for cuDNN's, configure the build with" >&2
-    echo "-DORRERY_CUDNN_FRONTEND_INCLUDE=, the headers of the Python package nvidia-cudnn-frontend" >&2
-  fi
   newest=$(cat "$staged"/bin/* "$staged"/lib/* | grep -aoE 'GLIBC_2[.][0-9]+' | sort -Vu | tail -n 1)
   echo "packed $(du -sh "$1" | cut -f1) into $1" >&2
   echo "that machine needs ${newest/_/ } and the libraries of CUDA 13" >&2
@@ -100,11 +105,40 @@ choose_libraries() {
 
 # -------------------------------------------------------------------------------------------- stages
 
+# Seconds without which a stage is not worth its start; less where all of them together have less.
+least_of() {
+  local least all=400
+  case $1 in
+    sweep | validate) least=90 ;;
+    torch | again) least=60 ;;
+    check | collectives) least=30 ;;
+    profile) least=15 ;;
+    *) echo 0; return ;;  # what is left over
+  esac
+  ((within >= all)) || least=$((least * within / all))
+  echo $((least < 5 ? 5 : least))
+}
+
+# What the wanted stages after this one need; two thirds of what is left at most.
+reserve_after() {
+  local name sum=0 after=0 most
+  ((within > 0)) || { echo 0; return; }
+  for name in $stages_known; do
+    if ((after)) && wanted "$name"; then
+      sum=$((sum + $(least_of "$name")))
+    fi
+    [[ $name != "$1" ]] || after=1
+  done
+  most=$(($(seconds_left) * 2 / 3))
+  echo $((sum < most ? sum : most))
+}
+
 seconds_left() {
   echo $((within > 0 ? within - SECONDS : 1000000))
 }
 
 # stage NAME MOST COMMAND...: output to the report, one line on the screen. Needs 5 s; sets `code`.
+# `reserve` seconds are left for what comes after.
 stage() {
   local name=$1 most=$2 begin=$SECONDS left
   shift 2
@@ -239,6 +273,7 @@ run() {
   machine >>"$report" 2>&1 || true
 
   if wanted check; then
+    reserve=$(reserve_after check)
     ours check 200 "$calibrate" --check -q -o "$out/check.json"
     if ((code == 5)) && [[ ! -s $out/check.json ]]; then
       tail -n 2 "$report" | head -n 1 >&2
@@ -246,21 +281,34 @@ run() {
     fi
     part check 100000 | grep -A1 '^FAIL' | head -n 40 || true
   fi
-  # Of the time that is left, what comes after a stage and is worth more than its end.
-  reserve=$((within > 0 ? within / 3 : 0))
-  if wanted sweep; then sweep 420; fi
-  reserve=0
-  if wanted profile; then profile; fi
-  if wanted validate; then validate 420; fi
+  if wanted sweep; then
+    reserve=$(reserve_after sweep)
+    sweep 420
+  fi
+  if wanted profile; then
+    reserve=0
+    profile
+  fi
+  if wanted validate; then
+    reserve=$(reserve_after validate)
+    validate 420
+  fi
   if wanted torch && command -v python3 >/dev/null; then
+    reserve=$(reserve_after torch)
     stage torch 180 python3 "$here/torch_step.py" --warm-up 3 --loop 3 -o "$out/torch_step.json"
     if [[ -f $out/validation.yaml && -f $out/torch_step.json ]]; then
       ours with_torch 30 "$here/bin/orrery" validate --hardware "$out/measured.yaml" \
         --record "$out/validation.yaml" --torch "$out/torch_step.json"
     fi
   fi
-  if wanted again; then again 180; fi
-  if wanted collectives; then collectives 60; fi
+  if wanted again; then
+    reserve=$(reserve_after again)
+    again 180
+  fi
+  if wanted collectives; then
+    reserve=$(reserve_after collectives)
+    collectives 60
+  fi
   if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
     ours sanitizer 300 compute-sanitizer --error-exitcode 9 "$here/bin/orrery-calibrate-cuda" \
       --check -q
@@ -282,7 +330,7 @@ case ${1:-} in
   pack) pack "${2:?calibrate/run_on_gpu.sh pack DIR [BUILD]}" "${3:-}" ;;
   run) run "${@:2}" ;;
   *)
-    sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac

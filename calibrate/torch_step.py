@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Times a training step of a small Llama in PyTorch, as an independent check of a profile.
+"""Times training steps of a small Llama and single calls in PyTorch, to check a profile by them.
 
-    python3 calibrate/torch_step.py -o steps.json
-    orrery validate --hardware my-cluster.yaml --torch steps.json
+    python3 calibrate/torch_step.py --cases my-cluster.validation.yaml -o torch.json
+    orrery validate --hardware my-cluster.yaml --torch torch.json
 
 The model has the shapes of `orrery validate --hardware`: pre-norm decoder with RMSNorm, rotary
 embedding, causal attention with grouped queries, SwiGLU, untied tables; bf16 weights with fp32
 copies that AdamW updates. Every shape is timed eagerly and, where torch.compile works, compiled.
+The result names the attention that ran, and sums the profiler's kernels by kind.
+
+--cases FILE also times the calls that PyTorch has for the cases in a text, such as the record of a
+validation: products by mm and _scaled_mm, attention by scaled_dot_product_attention, AdamW fused;
+from a graph, on a warm GPU, with operands that together exceed four times the L2.
 Without torch or a GPU: one sentence on standard error and exit code 5.
 
 A shape is the text that the validation prints:
@@ -17,11 +22,13 @@ tokens=3072x1 bf16"
 
 import argparse
 import json
+import re
 import statistics
 import sys
 import time
 
-SCHEMA = "orrery-torch-step/1"
+SCHEMA = "orrery-torch-step/2"
+KERNEL_SCHEMA = "orrery-torch-kernel/1"
 EXIT_DEVICE = 5
 SHAPES = (
     "13b hidden=5120 ffn=13824 heads=40 groups=40 dim=128 layers=2 vocabulary=36864 "
@@ -30,6 +37,14 @@ SHAPES = (
     "tokens=3072x2 bf16",
 )
 PRECISIONS = ("bf16", "fp8_tensor")
+BACKENDS = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn", 4: "overrideable"}
+# The first word in a kernel's name decides; what none knows moves memory.
+LEDGER = (
+    ("attention", ("flash", "fmha", "sdpa", "attention")),
+    ("optimizer", ("adam", "multi_tensor", "lpnorm", "foreach")),
+    ("products", ("gemm", "nvjet", "cutlass", "xmma", "cublas", "wgmma", "splitk")),
+)
+REPLAY = 2e-3  # s, of a graph of calls
 
 
 def read_shape(text):
@@ -142,6 +157,175 @@ def make_step(torch, shape, compiled):
     return step
 
 
+def backend_of(torch, q, k, v, causal):
+    """The name of the attention that PyTorch picks for these operands."""
+    choice = torch._fused_sdp_choice(q, k, v, None, 0.0, causal)
+    return BACKENDS.get(int(choice), f"backend {int(choice)}")
+
+
+def backend_of_shape(torch, shape):
+    size = (shape["sequences"], shape["heads"], shape["length"], shape["dim"])
+    q, k, v = (
+        torch.randn(size, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+        for _ in range(3)
+    )
+    return backend_of(torch, q, k, v, True)
+
+
+def kind_of(kernel):
+    for kind, words in LEDGER:
+        if any(word in kernel.lower() for word in words):
+            return kind
+    return "memory"
+
+
+def ledger_of(torch, step, repeats=3):
+    """Microseconds of a step's kernels by kind, as the profiler sees them."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        for _ in range(repeats):
+            step()
+        torch.cuda.synchronize()
+    sums = {"products": 0.0, "attention": 0.0, "memory": 0.0, "optimizer": 0.0}
+    for event in seen.events():
+        if str(event.device_type).endswith("CUDA"):
+            sums[kind_of(event.name)] += event.time_range.elapsed_us() / repeats
+    return sums
+
+
+def read_cases(text):
+    """[(text, words, extents)] of each case of gemm, attention and adamw, once."""
+    found = {}
+    for match in re.finditer(r'"((?:gemm|attention|adamw) [^"]*)"', text):
+        words, extents = [], {}
+        for word in match.group(1).split():
+            key, equals, value = word.partition("=")
+            if equals:
+                extents[key] = int(value)
+            else:
+                words.append(word)
+        found.setdefault(match.group(1), (words, extents))
+    return [(case, *parsed) for case, parsed in found.items()]
+
+
+def product_call(torch, words, x):
+    m, n, k = x["m"], x["n"], x["k"]
+    if "wgrad_accumulate" in words:
+        return None  # PyTorch has no product that adds to fp32
+    wide = torch.bfloat16
+
+    def operand(rows, columns):
+        return torch.randn(rows, columns, device="cuda", dtype=wide)
+
+    # y = x W^T, dx = dy W, dW = dy^T x: which operand lies transposed in memory.
+    left_turned, right_turned = {
+        "fprop": (False, True),
+        "dgrad": (False, False),
+        "wgrad": (True, False),
+    }[words[1]]
+    if "bf16" in words:
+        a = operand(k, m).t() if left_turned else operand(m, k)
+        b = operand(n, k).t() if right_turned else operand(k, n)
+        out = torch.empty(m, n, device="cuda", dtype=wide)
+        return "mm", (lambda: torch.mm(a, b, out=out)), 2 * (m * k + n * k + m * n), None
+    if "fp8_tensor" in words:  # 8 bits: always a row-major, b column-major
+        a = operand(m, k).to(torch.float8_e4m3fn)
+        b = operand(n, k).to(torch.float8_e4m3fn).t()
+        one = torch.ones((), device="cuda")
+        call = lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=wide)
+        return "_scaled_mm", call, m * k + n * k + 2 * m * n, None
+    return None
+
+
+def attention_call(torch, words, x):
+    if words[1:] != ["forward", "bf16"] or x["dim_qk"] != x["dim_v"]:
+        return None  # backward is timed within the step only
+    functional = torch.nn.functional
+    heads, groups = x["heads"], x["groups"]
+
+    def operand(count, length):
+        size = (x["sequences"], count, length, x["dim_qk"])
+        return torch.randn(size, device="cuda", dtype=torch.bfloat16)
+
+    q, k, v = operand(heads, x["queries"]), operand(groups, x["keys"]), operand(groups, x["keys"])
+    if groups < heads:
+        k = k.repeat_interleave(heads // groups, dim=1)
+        v = v.repeat_interleave(heads // groups, dim=1)
+    causal = x["causal"] != 0
+    call = lambda: functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    moved = 2 * (2 * q.numel() + k.numel() + v.numel())
+    return "scaled_dot_product_attention", call, moved, backend_of(torch, q, k, v, causal)
+
+
+def adamw_call(torch, words, x):
+    if "fp32" not in words:
+        return None  # the fused optimizer writes no 16-bit copies
+    parameter = torch.randn(x["elements"], device="cuda", requires_grad=True)
+    parameter.grad = torch.randn_like(parameter)
+    optimizer = torch.optim.AdamW([parameter], lr=1e-7, fused=True, capturable=True)
+    return "adamw", optimizer.step, ADAMW_BYTES * x["elements"], None
+
+
+# Reads weight, gradient and two moments in fp32, writes all but the gradient: no 16-bit copies.
+ADAMW_BYTES = 28
+CALLS = {"gemm": product_call, "attention": attention_call, "adamw": adamw_call}
+
+
+def time_call(torch, words, extents, arguments):
+    """(call, us, backend), or nothing where PyTorch has no call for the case."""
+    first = CALLS[words[0]](torch, words, extents)
+    if first is None:
+        return None
+    name, call, moved, backend = first
+    cache = getattr(torch.cuda.get_device_properties(0), "L2_cache_size", 64 << 20)
+    sets = [call]
+    while len(sets) * moved < 4 * cache and len(sets) < 64:
+        sets.append(CALLS[words[0]](torch, words, extents)[1])
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for one in sets:  # loads every kernel before the capture
+            one()
+    stream.synchronize()
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    call()
+    end.record()
+    end.synchronize()
+    single = max(begin.elapsed_time(end) * 1e-3, 1e-6)
+    calls = min(max(len(sets), int(REPLAY / single)), 2000)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for i in range(calls):
+            sets[i % len(sets)]()
+    times = time_step(torch, graph.replay, min(arguments.warm_up, 0.5), 0.2)
+    return name, statistics.median(times) / calls, backend
+
+
+def measure_case(torch, case, words, extents, arguments):
+    timed = time_call(torch, words, extents, arguments)
+    if timed is None:
+        return None
+    name, us, backend = timed
+    return {
+        "schema": KERNEL_SCHEMA,
+        "case": case,
+        "call": name,
+        "us": us,
+        "bytes": ADAMW_BYTES * extents["elements"] if name == "adamw" else None,
+        "sdpa_backend": backend,
+        "versions": versions(torch),
+    }
+
+
+def versions(torch):
+    return {
+        "torch": torch.__version__,
+        "cuda": str(torch.version.cuda),
+        "device": torch.cuda.get_device_name(),
+    }
+
+
 def quantile(values, share):
     ordered = sorted(values)
     rank = share * (len(ordered) - 1)
@@ -175,7 +359,8 @@ def time_step(torch, step, warm_up, loop):
 
 
 def measure(torch, text, mode, arguments):
-    step = make_step(torch, read_shape(text), mode == "compiled")
+    shape = read_shape(text)
+    step = make_step(torch, shape, mode == "compiled")
     times = time_step(torch, step, arguments.warm_up, arguments.loop)
     return {
         "schema": SCHEMA,
@@ -185,11 +370,9 @@ def measure(torch, text, mode, arguments):
         "p10_us": quantile(times, 0.1),
         "p90_us": quantile(times, 0.9),
         "count": len(times),
-        "versions": {
-            "torch": torch.__version__,
-            "cuda": str(torch.version.cuda),
-            "device": torch.cuda.get_device_name(),
-        },
+        "sdpa_backend": backend_of_shape(torch, shape),
+        "ledger_us": ledger_of(torch, step),
+        "versions": versions(torch),
     }
 
 
@@ -199,6 +382,7 @@ def main():
     parser.add_argument("--mode", choices=("eager", "compiled", "both"), default="both")
     parser.add_argument("--warm-up", type=float, default=10.0, metavar="SECONDS")
     parser.add_argument("--loop", type=float, default=10.0, metavar="SECONDS")
+    parser.add_argument("--cases", metavar="FILE", help="time PyTorch's calls for its cases too")
     parser.add_argument("-o", "--output", metavar="FILE", help="in place of standard output")
     arguments = parser.parse_args()
     try:
@@ -215,18 +399,30 @@ def main():
     if not torch.cuda.is_available():
         print("torch_step: PyTorch finds no GPU", file=sys.stderr)
         return EXIT_DEVICE
+    cases = []
+    if arguments.cases:
+        with open(arguments.cases, encoding="utf-8") as file:
+            cases = read_cases(file.read())
     modes = ("eager", "compiled") if arguments.mode == "both" else (arguments.mode,)
     results = []
+
+    def keep(what, work):
+        try:
+            result = work()
+            if result is not None:
+                results.append(result)
+        except Exception as problem:  # no compiler, or not enough memory: the rest counts
+            print(f"torch_step: {what}: {problem}", file=sys.stderr)
+        torch.cuda.empty_cache()
+        if arguments.output:  # after each, so that what is done outlives an interruption
+            with open(arguments.output, "w", encoding="utf-8") as file:
+                json.dump(results, file, indent=1)
+
+    for case, words, extents in cases:
+        keep(case, lambda: measure_case(torch, case, words, extents, arguments))
     for text in shapes:
         for mode in modes:
-            try:
-                results.append(measure(torch, text, mode, arguments))
-            except Exception as problem:  # no compiler, or not enough memory: the rest counts
-                print(f"torch_step: {mode} {text}: {problem}", file=sys.stderr)
-            torch.cuda.empty_cache()
-            if arguments.output:  # after each, so that what is done outlives an interruption
-                with open(arguments.output, "w", encoding="utf-8") as file:
-                    json.dump(results, file, indent=1)
+            keep(f"{mode} {text}", lambda: measure(torch, text, mode, arguments))
     if not arguments.output:
         json.dump(results, sys.stdout, indent=1)
         print()

@@ -51,37 +51,33 @@ if(ORRERY_CUDA)
   target_compile_options(orrery_cuda_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:$<TARGET_PROPERTY:orrery_flags,INTERFACE_COMPILE_OPTIONS>>")
 
-  function(orrery_cuda_find name header library)
-    find_path(ORRERY_${name}_INCLUDE ${header} HINTS ${CUDAToolkit_INCLUDE_DIRS} ${ARGN})
-    find_library(ORRERY_${name}_LIBRARY ${library} HINTS ${CUDAToolkit_LIBRARY_DIR})
-    mark_as_advanced(ORRERY_${name}_INCLUDE ORRERY_${name}_LIBRARY)
-    if(ORRERY_${name}_INCLUDE AND ORRERY_${name}_LIBRARY)
-      add_library(orrery_${name} INTERFACE)
-      target_include_directories(orrery_${name} SYSTEM INTERFACE ${ORRERY_${name}_INCLUDE})
-      target_link_libraries(orrery_${name} INTERFACE ${ORRERY_${name}_LIBRARY})
-      set(ORRERY_${name} ON PARENT_SCOPE)
+  # Headers only: the libraries are opened when they are needed (kernels/device/late_library.hpp).
+  foreach(library IN ITEMS NCCL CUDNN)
+    string(TOLOWER ${library}.h header)
+    find_path(ORRERY_${library}_INCLUDE ${header} HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    mark_as_advanced(ORRERY_${library}_INCLUDE)
+    if(ORRERY_${library}_INCLUDE)
+      set(ORRERY_${library} ON)
     endif()
-  endfunction()
-
-  orrery_cuda_find(NCCL nccl.h nccl)
-  orrery_cuda_find(CUDNN cudnn.h cudnn)
+  endforeach()
   if(NOT ORRERY_NCCL)
     orrery_leave_out("calibration of collectives (NCCL is missing)")
   endif()
 
-  # Headers only: no Debian package; the Python package of that name holds them in include/.
+  # No Debian package; the Python package of that name holds the headers in include/, where
+  # scripts/cudnn-frontend puts the version that is tested.
   find_package(Python3 QUIET COMPONENTS Interpreter)
   find_path(ORRERY_CUDNN_FRONTEND_INCLUDE cudnn_frontend.h
-    HINTS ${CUDAToolkit_INCLUDE_DIRS} ${Python3_SITELIB}/include ${Python3_SITEARCH}/include
-          ${Python3_SITELIB}/../include)
+    HINTS ${PROJECT_SOURCE_DIR}/build/cudnn-frontend/include ${CUDAToolkit_INCLUDE_DIRS}
+          ${Python3_SITELIB}/include ${Python3_SITEARCH}/include ${Python3_SITELIB}/../include)
   mark_as_advanced(ORRERY_CUDNN_FRONTEND_INCLUDE)
-  if(ORRERY_CUDNN AND ORRERY_CUDNN_FRONTEND_INCLUDE)
+  if(ORRERY_CUDNN AND ORRERY_CUDNN_FRONTEND_INCLUDE AND TARGET CUDA::nvrtc)
     set(ORRERY_CUDNN_FRONTEND ON)
   elseif(NOT ORRERY_CUDNN)
-    orrery_leave_out("cuDNN attention (cuDNN is missing: own kernels are built)")
+    orrery_leave_out("cuDNN attention (no headers of cuDNN: own kernels are built)")
   else()
-    orrery_leave_out("cuDNN attention (no headers of cudnn-frontend: own kernels are built. The Python package \
-nvidia-cudnn-frontend has them, ORRERY_CUDNN_FRONTEND_INCLUDE names their folder)")
+    orrery_leave_out("cuDNN attention (no headers of cudnn-frontend: own kernels are built. \
+scripts/cudnn-frontend gets them, ORRERY_CUDNN_FRONTEND_INCLUDE names another folder)")
   endif()
 endif()
 

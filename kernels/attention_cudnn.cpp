@@ -10,6 +10,7 @@
 
 #include "kernels/attention_case.hpp"
 #include "kernels/attention_graphs.hpp"
+#include "kernels/device/late_library.hpp"
 #include "kernels/device/status.hpp"
 #include "kernels/device/stream.hpp"
 #include "kernels/families.hpp"
@@ -167,6 +168,9 @@ class CudnnAttention final : public AttentionRunnable {
 
 CudnnAttention::CudnnAttention(const AttentionShape& shape, const PrepareOptions& options)
     : AttentionRunnable(shape), numbers_(AttentionFormats()) {
+  if (const std::string absence = absence_of(LateLibrary::cudnn); !absence.empty()) {
+    throw Unsupported(fmt::format("no cuDNN: {}", absence), "library missing");
+  }
   cudnnHandle_t handle = nullptr;
   // Also where parts of the library are missing: then there are the own kernels.
   if (const cudnnStatus_t status = cudnnCreate(&handle); status != CUDNN_STATUS_SUCCESS) {

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kernels/candidates.hpp"
+#include "kernels/device/device_info.hpp"
 #include "kernels/device/memory.hpp"
 #include "kernels/device/status.hpp"
 #include "kernels/device/stream.hpp"
@@ -75,11 +77,11 @@ class LtProduct final : public Runnable {
   }
 
  private:
-  void add_set(std::uint64_t seed, int multiprocessors, Stream stream);
-  [[nodiscard]] LtDescription describe(const OperandSet& set, int multiprocessors) const;
-  void choose();
+  void add_set(std::uint64_t seed, Stream stream);
+  [[nodiscard]] LtDescription describe(const OperandSet& set) const;
+  void find_candidates();
+  void choose(Stream stream);
   void search(Stream stream);
-  [[nodiscard]] double seconds_of(const cublasLtMatmulAlgo_t& algorithm, Stream stream);
   void run(const OperandSet& set, const cublasLtMatmulAlgo_t& algorithm, Stream stream) const;
 
   Product product_;
@@ -91,6 +93,7 @@ class LtProduct final : public Runnable {
   std::vector<OperandSet> sets_;
   std::vector<cublasLtMatmulHeuristicResult_t> candidates_;
   cublasLtMatmulHeuristicResult_t chosen_ = {};
+  std::size_t chosen_index_ = 0;
   std::vector<Detail> details_;
 };
 
@@ -102,29 +105,30 @@ LtProduct::LtProduct(const Product& product, const PrepareOptions& options) : pr
   workspace_ = DeviceBuffer(kWorkspaceBytes);
   // Ask before operands are allocated: most unsupported cases end here.
   OperandSet asked;
-  asked.description = describe(asked, options.multiprocessors);
+  asked.description = describe(asked);
   sets_.push_back(std::move(asked));
-  choose();
+  find_candidates();
   sets_.clear();
 
   const OwnedStream stream;
   const int sets =
       operand_sets(set_bytes(product), options.rotated, memory_budget(options) - kWorkspaceBytes);
   for (int i = 0; i < sets; ++i) {
-    add_set(options.seed + static_cast<std::uint64_t>(i), options.multiprocessors, stream.get());
+    add_set(options.seed + static_cast<std::uint64_t>(i), stream.get());
   }
   stream.synchronize();
-  choose();  // again, now with the pointers of the scales
-  // Kernels are loaded at their first launch, which must not happen while a graph is captured.
-  launch(stream.get(), 0);
-  stream.synchronize();
-  details_ = algorithm_details(chosen_.algo, chosen_.workspaceSize, chosen_.wavesCount);
+  find_candidates();  // again, now with the pointers of the scales
+  choose(stream.get());
+  for (Detail& detail :
+       algorithm_details(chosen_.algo, chosen_.workspaceSize, chosen_.wavesCount)) {
+    details_.push_back(std::move(detail));
+  }
   details_.push_back({"candidates", std::to_string(candidates_.size())});
   details_.push_back({"fast_accumulation", product.fast ? "true" : "false"});
-  if (options.multiprocessors > 0) {
-    details_.push_back({"multiprocessors", std::to_string(options.multiprocessors)});
-  }
   if (options.search) {
+    if (options.before_search) {
+      options.before_search();
+    }
     search(stream.get());
   }
 }
@@ -147,7 +151,7 @@ DeviceBuffer scales_buffer(const ProductOperand& operand) {
   return DeviceBuffer(bytes_of(scale_element(operand.scales), scale_count(operand.scaled_shape())));
 }
 
-void LtProduct::add_set(std::uint64_t seed, int multiprocessors, Stream stream) {
+void LtProduct::add_set(std::uint64_t seed, Stream stream) {
   OperandSet set;
   set.seeds = seeds_of(seed);
   set.a = DeviceBuffer(bytes_of(product_.a.element, product_.a.count()));
@@ -159,11 +163,11 @@ void LtProduct::add_set(std::uint64_t seed, int multiprocessors, Stream stream) 
   fill_operand(set.b, set.b_scales, product_.b, set.seeds.b, set.seeds.b_scales, stream);
   fill_normal(
       set.d.data(), product_.result, product_.m * product_.n, {set.seeds.c, 1.0F, 0}, stream);
-  set.description = describe(set, multiprocessors);
+  set.description = describe(set);
   sets_.push_back(std::move(set));
 }
 
-LtDescription LtProduct::describe(const OperandSet& set, int multiprocessors) const {
+LtDescription LtProduct::describe(const OperandSet& set) const {
   cublasLtMatmulDesc_t raw = nullptr;
   const auto compute = product_.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   check_described(cublasLtMatmulDescCreate(&raw, compute, CUDA_R_32F), "describe the product");
@@ -176,9 +180,6 @@ LtDescription LtProduct::describe(const OperandSet& set, int multiprocessors) co
                std::int32_t{product_.b.reduced_contiguous ? CUBLAS_OP_N : CUBLAS_OP_T});
   if (product_.fast) {
     kernels::set(description, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
-  }
-  if (multiprocessors > 0) {
-    kernels::set(description, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, std::int32_t{multiprocessors});
   }
   if (product_.a.scales == ScaleMode::none) {
     return description;
@@ -195,7 +196,7 @@ LtDescription LtProduct::describe(const OperandSet& set, int multiprocessors) co
 }
 
 // The library's candidates for this product, best first by its own estimate.
-void LtProduct::choose() {
+void LtProduct::find_candidates() {
   const LtPreference preference = workspace_preference();
   std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results = {};
   int count = 0;
@@ -221,7 +222,23 @@ void LtProduct::choose() {
                                   CUBLAS_STATUS_NOT_SUPPORTED,
                                   cublasLtGetStatusName(CUBLAS_STATUS_NOT_SUPPORTED)));
   }
-  chosen_ = candidates_.front();
+}
+
+// The library's first choice, as frameworks take it without a search; the next where that fails
+// when it runs. Kernels are loaded at their first launch, which must not happen while a graph is
+// captured.
+void LtProduct::choose(Stream stream) {
+  chosen_index_ = first_that_runs(
+      candidates_.size(),
+      [&](std::size_t i) {
+        run(sets_.front(), candidates_[i].algo, stream);
+        check(cudaStreamSynchronize(stream), "finish a product");
+      },
+      device_answers);
+  chosen_ = candidates_[chosen_index_];
+  if (chosen_index_ > 0) {
+    details_.push_back({"candidates_that_fail", std::to_string(chosen_index_)});
+  }
 }
 
 void LtProduct::run(const OperandSet& set,
@@ -248,35 +265,32 @@ void LtProduct::run(const OperandSet& set,
         "run cublasLtMatmul");
 }
 
-double LtProduct::seconds_of(const cublasLtMatmulAlgo_t& algorithm, Stream stream) {
-  constexpr std::size_t kRuns = 5;
-  std::array<double, kRuns> seconds = {};
-  run(sets_.front(), algorithm, stream);
-  for (std::size_t i = 0; i < kRuns; ++i) {
-    const Event start;
-    const Event stop;
-    start.record(stream);
-    run(sets_[i % sets_.size()], algorithm, stream);
-    stop.record(stream);
-    seconds[i] = seconds_between(start, stop);
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[kRuns / 2];
-}
-
-// Times all candidates; the first stays chosen, because frameworks take it without a search.
+// Times all candidates; the chosen one stays chosen.
 void LtProduct::search(Stream stream) {
-  std::vector<double> seconds;
-  for (const auto& candidate : candidates_) {
-    try {
-      seconds.push_back(seconds_of(candidate.algo, stream));
-    } catch (const Unsupported&) {  // offered by the heuristic, refused by the call
-      seconds.push_back(HUGE_VAL);
-    }
+  constexpr std::size_t kRounds = 9;
+  const Event start;
+  const Event stop;
+  std::size_t calls = 0;
+  const CandidateTimes times = time_candidates(
+      candidates_.size(),
+      kRounds,
+      [&](std::size_t i) {
+        if (calls < candidates_.size()) {
+          run(sets_.front(), candidates_[i].algo, stream);  // its first launch loads the kernel
+        }
+        start.record(stream);
+        run(sets_[calls++ % sets_.size()], candidates_[i].algo, stream);
+        stop.record(stream);
+        return seconds_between(start, stop);
+      },
+      device_answers);
+  const std::optional<double>& chosen = times.seconds[chosen_index_];
+  if (!times.fastest || !chosen) {
+    return;
   }
-  const auto best = std::min_element(seconds.begin(), seconds.end());
-  const auto& fastest = candidates_[static_cast<std::size_t>(best - seconds.begin())];
-  details_.push_back({"heuristic0_over_best", fmt::format("{:.4f}", seconds.front() / *best)});
+  const auto& fastest = candidates_[*times.fastest];
+  const double ratio = *chosen / *times.seconds[*times.fastest];
+  details_.push_back({"heuristic0_over_best", fmt::format("{:.4f}", ratio)});
   for (Detail& detail :
        algorithm_details(fastest.algo, fastest.workspaceSize, fastest.wavesCount)) {
     details_.push_back({"best_" + detail.name, std::move(detail.value)});

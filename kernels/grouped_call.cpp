@@ -70,8 +70,7 @@ void GroupLanes::join(Stream stream) const {
 }
 
 struct GroupedCall::Plan {
-  Plan(std::vector<Product> given, GroupLanes& shared, int limit)
-      : products(std::move(given)), lanes(shared), multiprocessors(limit) {
+  Plan(std::vector<Product> given, GroupLanes& shared) : products(std::move(given)), lanes(shared) {
     ORRERY_CHECK(!products.empty(), "a grouped call has a group");
     const bool one_scale = products.front().a.scales == ScaleMode::tensor;
     if (!is_wide(products.front()) && !one_scale) {
@@ -93,9 +92,6 @@ struct GroupedCall::Plan {
     }
     try {
       context = start_blas();
-      if (multiprocessors > 0) {
-        check(cublasSetSmCountTarget(context.get(), multiprocessors), "limit the multiprocessors");
-      }
       run_grouped(context, arguments, addresses, lanes.workspace(0), stream);
       check(cudaStreamSynchronize(stream), "run a grouped product");
       const Graph graph(stream, [&](Stream capturing) {
@@ -119,7 +115,7 @@ struct GroupedCall::Plan {
       const Product& product = products[g];
       const auto key = std::tuple(product.m, product.n, product.k, lane);
       if (!calls.contains(key)) {
-        calls.emplace(key, ProductCall(product, lanes.workspace(lane), multiprocessors));
+        calls.emplace(key, ProductCall(product, lanes.workspace(lane)));
       }
       of_group.push_back(&calls.at(key));
     }
@@ -135,7 +131,6 @@ struct GroupedCall::Plan {
 
   std::vector<Product> products;
   GroupLanes& lanes;
-  int multiprocessors;
   GroupedArguments arguments;
   BlasContext context;
   std::optional<std::string> refusal;  // absent: not tried yet
@@ -143,8 +138,8 @@ struct GroupedCall::Plan {
   std::vector<const ProductCall*> of_group;  // empty where cuBLAS groups them
 };
 
-GroupedCall::GroupedCall(std::vector<Product> products, GroupLanes& lanes, int multiprocessors)
-    : plan_(std::make_unique<Plan>(std::move(products), lanes, multiprocessors)) {}
+GroupedCall::GroupedCall(std::vector<Product> products, GroupLanes& lanes)
+    : plan_(std::make_unique<Plan>(std::move(products), lanes)) {}
 
 GroupedCall::GroupedCall(GroupedCall&& other) noexcept = default;
 

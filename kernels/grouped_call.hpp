@@ -60,9 +60,9 @@ class GroupedCall {
     DeviceBuffer addresses;  // of a of each group, then b, then d
   };
 
-  // `products`: of the groups, none empty, all of one role and precision. `multiprocessors`: that
-  // they may use, 0 for all. `lanes` must outlive it. Throws Unsupported for other precisions.
-  GroupedCall(std::vector<Product> products, GroupLanes& lanes, int multiprocessors = 0);
+  // `products`: of the groups, none empty, all of one role and precision. `lanes` must outlive it.
+  // Throws Unsupported for other precisions.
+  GroupedCall(std::vector<Product> products, GroupLanes& lanes);
   GroupedCall(GroupedCall&& other) noexcept;
   ~GroupedCall();
 

@@ -76,7 +76,7 @@ class GroupedProduct final : public Runnable {
 };
 
 GroupedProduct::GroupedProduct(std::vector<Product> products, const PrepareOptions& options)
-    : products_(std::move(products)), call_(products_, lanes_, options.multiprocessors) {
+    : products_(std::move(products)), call_(products_, lanes_) {
   const Extents bytes = extents_of(products_);
   const int sets =
       operand_sets(bytes.a + bytes.b + bytes.d, options.rotated, memory_budget(options));

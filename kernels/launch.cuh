@@ -32,14 +32,15 @@ inline constexpr std::int64_t kMostPacks = (std::int64_t{1} << 32) - (std::int64
 }
 
 template <typename Kernel>
-[[nodiscard]] int resident_blocks(Kernel* kernel, int threads) {
+[[nodiscard]] int resident_blocks(Kernel* kernel, int threads, int shared = 0) {
   int device = 0;
   int multiprocessors = 0;
   int blocks = 0;
   check(cudaGetDevice(&device), "ask which GPU is current");
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
         "count the multiprocessors");
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0),
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &blocks, kernel, threads, static_cast<std::size_t>(shared)),
         "ask how many blocks fit");
   require(blocks > 0, "a kernel fits on the GPU");
   return multiprocessors * blocks;

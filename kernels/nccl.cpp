@@ -13,6 +13,7 @@
 #include "kernels/collective.hpp"
 #include "kernels/collective_plan.hpp"
 #include "kernels/device/fill.hpp"
+#include "kernels/device/late_library.hpp"
 #include "kernels/device/memory.hpp"
 #include "kernels/device/status.hpp"
 #include "kernels/device/stream.hpp"
@@ -80,6 +81,9 @@ CollectiveGroup::CollectiveGroup(const GroupRank& place,
                                  const std::optional<Meeting>& meeting,
                                  std::chrono::milliseconds patience)
     : rank_(place.rank), ranks_(place.ranks) {
+  if (const std::string absence = absence_of(LateLibrary::nccl); !absence.empty()) {
+    throw Error(ErrorKind::device, absence);
+  }
   if (ranks_ > 1 && !meeting) {
     throw Error(ErrorKind::io, "several ranks need a meeting place: file:PATH or tcp:HOST:PORT");
   }

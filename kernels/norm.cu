@@ -8,19 +8,36 @@ namespace orrery::kernels {
 
 namespace {
 
-constexpr int kMostThreads = 512;
+constexpr int kBlocks = 2;  // at least, on a multiprocessor
+constexpr int kNarrowThreads = 256;
 constexpr int kReduceThreads = 1024;
 
 template <typename T, int kPacks, bool kLayer>
-__global__ void __launch_bounds__(kMostThreads) forward_kernel(NormForward<T> norm) {
+__global__ void __launch_bounds__(kMostNormThreads) forward_kernel(NormForward<T> norm) {
   DeviceTeam team;
   norm_forward_body<T, kPacks, kLayer>(team, norm);
 }
 
 template <typename T, int kPacks, bool kLayer>
-__global__ void __launch_bounds__(kMostThreads) backward_kernel(NormBackward<T> norm) {
+__global__ void __launch_bounds__(kMostNormThreads, kBlocks) backward_kernel(NormBackward<T> norm) {
+  extern __shared__ float shared[];
   DeviceTeam team;
-  norm_backward_body<T, kPacks, kLayer>(team, norm);
+  norm_backward_body<T, kPacks, kLayer>(team, norm, shared);
+}
+
+template <typename T, bool kLayer>
+__global__ void __launch_bounds__(kNarrowThreads)
+    narrow_forward_kernel(NormForward<T> norm, int width) {
+  DeviceTeam team;
+  narrow_forward_body<T, kLayer>(team, norm, width);
+}
+
+template <typename T, bool kLayer>
+__global__ void __launch_bounds__(kNarrowThreads)
+    narrow_backward_kernel(NormBackward<T> norm, int width) {
+  __shared__ float shared[kNarrowThreads * kLanes];
+  DeviceTeam team;
+  narrow_backward_body<T, kLayer>(team, norm, width, shared);
 }
 
 __global__ void __launch_bounds__(kReduceThreads) column_sum_kernel(ColumnSum sum) {
@@ -44,17 +61,58 @@ void require_shape(std::int64_t rows, std::int64_t columns) {
 // Calls function.template operator()<packs>() with the fewest packs per thread.
 template <typename Function>
 auto with_packs(std::int64_t columns, Function function) {
-  if (threads_for(columns, 1) <= kMostThreads) {
+  if (threads_for(columns, 1) <= kMostNormThreads) {
     return function.template operator()<1>();
   }
-  if (threads_for(columns, 2) <= kMostThreads) {
+  if (threads_for(columns, 2) <= kMostNormThreads) {
     return function.template operator()<2>();
+  }
+  if (threads_for(columns, 3) <= kMostNormThreads) {
+    return function.template operator()<3>();
   }
   return function.template operator()<4>();
 }
 
+// Blocks that take `rows` rows, a few at once, and are on the GPU at once.
+template <typename Kernel>
+unsigned narrow_blocks(Kernel* kernel, std::int64_t rows, int width) {
+  const std::int64_t at_once = kNarrowThreads / width;
+  const std::int64_t wanted = (rows + at_once - 1) / at_once;
+  return static_cast<unsigned>(
+      std::min<std::int64_t>(wanted, resident_blocks(kernel, kNarrowThreads)));
+}
+
+template <int kPacks, bool kLayer>
+constexpr int kSharedBytes = static_cast<int>(norm_shared_words(kPacks, kLayer)) *
+                             static_cast<int>(sizeof(float));
+
+// Lets the backward have the shared memory that it needs; small GPUs have less than a LayerNorm of
+// the widest rows asks for.
+template <typename T, int kPacks, bool kLayer>
+int allowed_bytes() {
+  constexpr int bytes = kSharedBytes<kPacks, kLayer>;
+  int device = 0;
+  int most = 0;
+  check(cudaGetDevice(&device), "ask which GPU is current");
+  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "ask for the shared memory of a block");
+  if (bytes > most) {
+    throw Unsupported("this GPU has too little shared memory for rows of this width", "too wide");
+  }
+  check(cudaFuncSetAttribute(
+            backward_kernel<T, kPacks, kLayer>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+        "ask for the shared memory of a norm");
+  return bytes;
+}
+
 template <typename T, bool kLayer>
 void launch_forward(const NormForward<T>& norm, Stream stream) {
+  if (norm.columns <= kNarrowColumns) {
+    const int width = narrow_group(norm.columns);
+    const auto kernel = narrow_forward_kernel<T, kLayer>;
+    kernel<<<narrow_blocks(kernel, norm.rows, width), kNarrowThreads, 0, stream>>>(norm, width);
+    return;
+  }
   with_packs(norm.columns, [&]<int kPacks>() {
     const int threads = threads_for(norm.columns, kPacks);
     const auto kernel = forward_kernel<T, kPacks, kLayer>;
@@ -65,19 +123,30 @@ void launch_forward(const NormForward<T>& norm, Stream stream) {
 
 template <typename T, bool kLayer>
 int backward_blocks(const NormBackward<T>& norm) {
+  if (norm.columns <= kNarrowColumns) {
+    return static_cast<int>(
+        narrow_blocks(narrow_backward_kernel<T, kLayer>, norm.rows, narrow_group(norm.columns)));
+  }
   return with_packs(norm.columns, [&]<int kPacks>() {
     const int threads = threads_for(norm.columns, kPacks);
-    const int resident = resident_blocks(backward_kernel<T, kPacks, kLayer>, threads);
+    const int resident = resident_blocks(
+        backward_kernel<T, kPacks, kLayer>, threads, allowed_bytes<T, kPacks, kLayer>());
     return static_cast<int>(std::min<std::int64_t>(norm.rows, resident));
   });
 }
 
 template <typename T, bool kLayer>
 void launch_backward(const NormBackward<T>& norm, int blocks, Stream stream) {
-  with_packs(norm.columns, [&]<int kPacks>() {
-    const int threads = threads_for(norm.columns, kPacks);
-    backward_kernel<T, kPacks, kLayer><<<static_cast<unsigned>(blocks), threads, 0, stream>>>(norm);
-  });
+  if (norm.columns <= kNarrowColumns) {
+    narrow_backward_kernel<T, kLayer><<<static_cast<unsigned>(blocks), kNarrowThreads, 0, stream>>>(
+        norm, narrow_group(norm.columns));
+  } else {
+    with_packs(norm.columns, [&]<int kPacks>() {
+      const int threads = threads_for(norm.columns, kPacks);
+      backward_kernel<T, kPacks, kLayer>
+          <<<static_cast<unsigned>(blocks), threads, kSharedBytes<kPacks, kLayer>, stream>>>(norm);
+    });
+  }
   check_launch("the backward of a norm");
   const std::int64_t width = norm.columns * (kLayer ? 2 : 1);
   const auto columns = static_cast<unsigned>((norm.columns + kReduceColumns - 1) / kReduceColumns);

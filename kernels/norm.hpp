@@ -10,9 +10,15 @@
 // mean     | [rows], null for RMSNorm                            | -    | forward
 // partial  | [blocks, 1 or 2, columns]: sums of a block's rows   | -    | scratch
 //
-// One block per row, which stays in registers; blocks take rows in turn. The gradients of weight
-// and bias are added up in a fixed order: by each thread over the rows of its block, then over the
-// blocks by a second kernel. columns: multiples of 8 up to kMostNormColumns.
+// One block per row, which stays in registers; blocks take rows in turn. Rows of at most
+// kNarrowColumns (the heads of queries and keys) are taken by a part of a warp each. The gradients
+// of weight and bias are added up in a fixed order: by each thread over its rows, over the block in
+// shared memory, then over the blocks by a second kernel. columns: multiples of 8 up to
+// kMostNormColumns.
+//
+// Memory must be waited for by many: bytes in flight on a multiprocessor >= its share of the
+// bandwidth x latency, 3.35 TB/s / 132 x 0.7 us = 18 kB on an H100. So two blocks of 512 threads at
+// least: 64 registers a thread (tests/unit/kernels/registers_test.cpp).
 
 #include <cstdint>
 
@@ -21,6 +27,7 @@
 namespace orrery::kernels {
 
 inline constexpr std::int64_t kMostNormColumns = 16384;
+inline constexpr std::int64_t kNarrowColumns = 256;
 
 template <typename T>
 struct NormForward {

@@ -87,12 +87,49 @@ norm_terms(const Pack& x, const Pack& gradient, const Lanes& weight, float mean,
   return terms;
 }
 
+inline constexpr int kMostNormThreads = 512;
+
+// Sums of a thread over the rows of its block, in shared memory: in registers they would leave one
+// block on a multiprocessor, which then waits for memory. Neighbouring threads have neighbouring
+// words; the step from word to word is a constant, or their addresses would fill the registers.
+// `index`: of a pack of the thread, gradients of the bias after those of the weight.
+template <typename Team>
+ORRERY_HD float* thread_sum(const Team& team, float* shared, int index, int lane) {
+  return shared + (index * kLanes + lane) * kMostNormThreads + team.thread();
+}
+
+template <typename Team>
+ORRERY_HD void add_to_sum(const Team& team, float* shared, int index, const Lanes& values) {
+  ORRERY_UNROLL
+  for (int i = 0; i < kLanes; ++i) {
+    *thread_sum(team, shared, index, i) += values.value[i];
+  }
+}
+
+template <typename Team>
+ORRERY_HD Lanes sum_of(const Team& team, float* shared, int index) {
+  Lanes sum;
+  ORRERY_UNROLL
+  for (int i = 0; i < kLanes; ++i) {
+    sum.value[i] = *thread_sum(team, shared, index, i);
+  }
+  return sum;
+}
+
+// Words of shared memory for norm_backward_body.
+constexpr std::int64_t norm_shared_words(int packs, bool layer) {
+  return std::int64_t{kMostNormThreads} * packs * kLanes * (layer ? 2 : 1);
+}
+
 template <typename T, int kPacks, bool kLayer, typename Team>
-ORRERY_HD void norm_backward_body(Team& team, const NormBackward<T>& norm) {
+ORRERY_HD void norm_backward_body(Team& team, const NormBackward<T>& norm, float* shared) {
   const int packs = static_cast<int>(norm.columns / kLanes);
   const float count = static_cast<float>(norm.columns);
-  Lanes weight_sum[std::size_t{kPacks}] = {};
-  Lanes bias_sum[std::size_t{kLayer ? kPacks : 1}] = {};
+  for (int index = 0; index < kPacks * (kLayer ? 2 : 1); ++index) {
+    for (int i = 0; i < kLanes; ++i) {
+      *thread_sum(team, shared, index, i) = 0.0F;
+    }
+  }
   for (std::int64_t row = team.block(); row < norm.rows; row += team.blocks()) {
     const float scale = norm.scale[row];
     const float mean = kLayer ? norm.mean[row] : 0.0F;
@@ -106,15 +143,16 @@ ORRERY_HD void norm_backward_body(Team& team, const NormBackward<T>& norm) {
         x[p] = load_pack(norm.x, row * packs + index);
         gradient[p] = load_pack(norm.gradient, row * packs + index);
         const Lanes dy = unpack<T>(gradient[p]);
-        const NormTerms terms =
+        NormTerms terms =
             norm_terms<T>(x[p], gradient[p], load_lanes(norm.weight, index), mean, scale);
         for (int i = 0; i < kLanes; ++i) {
           sums[0] += terms.weighted.value[i];
           sums[1] += terms.weighted.value[i] * terms.normal.value[i];
-          weight_sum[p].value[i] += dy.value[i] * terms.normal.value[i];
-          if constexpr (kLayer) {
-            bias_sum[p].value[i] += dy.value[i];
-          }
+          terms.normal.value[i] *= dy.value[i];
+        }
+        add_to_sum(team, shared, p, terms.normal);
+        if constexpr (kLayer) {
+          add_to_sum(team, shared, kPacks + p, dy);
         }
       }
     }
@@ -141,11 +179,137 @@ ORRERY_HD void norm_backward_body(Team& team, const NormBackward<T>& norm) {
   for (int p = 0; p < kPacks; ++p) {
     const int index = p * team.threads() + team.thread();
     if (index < packs) {
-      store_lanes(partial, index, weight_sum[p]);
+      store_lanes(partial, index, sum_of(team, shared, p));
       if constexpr (kLayer) {
-        store_lanes(partial + norm.columns, index, bias_sum[p]);
+        store_lanes(partial + norm.columns, index, sum_of(team, shared, kPacks + p));
       }
     }
+  }
+}
+
+// Rows of at most kNarrowColumns: a group of threads takes one, a block many of them at once, as
+// one row is far less than a multiprocessor must have in flight.
+inline int narrow_group(std::int64_t columns) {
+  int width = 1;
+  while (width * kLanes < columns) {
+    width *= 2;
+  }
+  return width;
+}
+
+template <typename T, bool kLayer, typename Team>
+ORRERY_HD void narrow_forward_body(Team& team, const NormForward<T>& norm, int width) {
+  const int packs = static_cast<int>(norm.columns / kLanes);
+  const float count = static_cast<float>(norm.columns);
+  const int index = team.thread() % width;
+  const bool holds = index < packs;
+  const std::int64_t groups = team.threads() / width;
+  for (std::int64_t row = team.block() * groups + team.thread() / width; row < norm.rows;
+       row += team.blocks() * groups) {
+    Lanes x = {};
+    if (holds) {
+      x = unpack<T>(load_pack(norm.x, row * packs + index));
+    }
+    float sum = 0.0F;
+    for (const float value : x.value) {
+      sum += kLayer ? value : value * value;
+    }
+    sum = team.group_sum(sum, width);
+    float mean = 0.0F;
+    if constexpr (kLayer) {
+      mean = sum / count;
+      sum = 0.0F;
+      for (const float value : x.value) {
+        sum += holds ? (value - mean) * (value - mean) : 0.0F;
+      }
+      sum = team.group_sum(sum, width);
+    }
+    const float scale = 1.0F / sqrtf(sum / count + norm.epsilon);
+    if (holds) {
+      const Lanes weight = load_lanes(norm.weight, index);
+      Lanes bias = {};
+      if constexpr (kLayer) {
+        bias = load_lanes(norm.bias, index);
+      }
+      for (int i = 0; i < kLanes; ++i) {
+        x.value[i] = (x.value[i] - mean) * scale * weight.value[i] + bias.value[i];
+      }
+      store_lanes(norm.y, row * packs + index, x);
+    }
+    if (index == 0) {
+      norm.scale[row] = scale;
+      if constexpr (kLayer) {
+        norm.mean[row] = mean;
+      }
+    }
+  }
+}
+
+// Adds up what the groups of a block have, in their order. shared: kLanes words per thread.
+template <typename Team>
+ORRERY_HD void store_groups_sum(
+    Team& team, const Lanes& mine, int width, std::int64_t columns, float* shared, float* result) {
+  team.barrier();  // nobody reads what the call before left here
+  for (int i = 0; i < kLanes; ++i) {
+    shared[team.thread() * kLanes + i] = mine.value[i];
+  }
+  team.barrier();
+  for (int column = team.thread(); column < columns; column += team.threads()) {
+    float sum = 0.0F;
+    for (int group = 0; group < team.threads() / width; ++group) {
+      sum += shared[group * width * kLanes + column];
+    }
+    result[column] = sum;
+  }
+}
+
+template <typename T, bool kLayer, typename Team>
+ORRERY_HD void narrow_backward_body(Team& team,
+                                    const NormBackward<T>& norm,
+                                    int width,
+                                    float* shared) {
+  const int packs = static_cast<int>(norm.columns / kLanes);
+  const float count = static_cast<float>(norm.columns);
+  const int index = team.thread() % width;
+  const bool holds = index < packs;
+  const std::int64_t groups = team.threads() / width;
+  const Lanes weight = holds ? load_lanes(norm.weight, index) : Lanes{};
+  Lanes weight_sum = {};
+  Lanes bias_sum = {};
+  for (std::int64_t row = team.block() * groups + team.thread() / width; row < norm.rows;
+       row += team.blocks() * groups) {
+    const float scale = norm.scale[row];
+    const float mean = kLayer ? norm.mean[row] : 0.0F;
+    NormTerms terms = {};
+    float along[2] = {0.0F, 0.0F};  // sums of g and of g xh
+    if (holds) {
+      const Pack gradient = load_pack(norm.gradient, row * packs + index);
+      terms = norm_terms<T>(load_pack(norm.x, row * packs + index), gradient, weight, mean, scale);
+      const Lanes dy = unpack<T>(gradient);
+      for (int i = 0; i < kLanes; ++i) {
+        along[0] += terms.weighted.value[i];
+        along[1] += terms.weighted.value[i] * terms.normal.value[i];
+        weight_sum.value[i] += dy.value[i] * terms.normal.value[i];
+        if constexpr (kLayer) {
+          bias_sum.value[i] += dy.value[i];
+        }
+      }
+    }
+    const float along_mean = kLayer ? team.group_sum(along[0], width) / count : 0.0F;
+    const float along_row = team.group_sum(along[1], width) / count;
+    if (holds) {
+      Lanes result;
+      for (int i = 0; i < kLanes; ++i) {
+        result.value[i] =
+            scale * (terms.weighted.value[i] - along_mean - terms.normal.value[i] * along_row);
+      }
+      store_lanes(norm.input_gradient, row * packs + index, result);
+    }
+  }
+  float* partial = norm.partial + team.block() * norm.columns * (kLayer ? 2 : 1);
+  store_groups_sum(team, weight_sum, width, norm.columns, shared, partial);
+  if constexpr (kLayer) {
+    store_groups_sum(team, bias_sum, width, norm.columns, shared, partial + norm.columns);
   }
 }
 

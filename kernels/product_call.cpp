@@ -28,8 +28,7 @@ std::int64_t product_workspace_bytes() {
 }
 
 struct ProductCall::Plan {
-  Plan(const Product& asked, const DeviceBuffer& given, int limit)
-      : product(asked), workspace(given), multiprocessors(limit) {
+  Plan(const Product& asked, const DeviceBuffer& given) : product(asked), workspace(given) {
     if (product.a.scales != ScaleMode::none && product.a.scales != ScaleMode::tensor) {
       throw_unsupported();
     }
@@ -54,9 +53,6 @@ struct ProductCall::Plan {
         std::int32_t{product.b.reduced_contiguous ? CUBLAS_OP_N : CUBLAS_OP_T});
     if (product.fast) {
       set(description, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
-    }
-    if (multiprocessors > 0) {
-      set(description, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, std::int32_t{multiprocessors});
     }
     if (scaled()) {
       // The heuristic looks at the alignment of these pointers and reads nothing through them.
@@ -91,7 +87,6 @@ struct ProductCall::Plan {
 
   Product product;
   const DeviceBuffer& workspace;
-  int multiprocessors;
   LtContext context;
   LtDescription description;
   LtLayout a;
@@ -101,10 +96,10 @@ struct ProductCall::Plan {
 };
 
 ProductCall::ProductCall(const KernelCase& kernel, const DeviceBuffer& workspace)
-    : ProductCall(dense_product(kernel), workspace, 0) {}
+    : ProductCall(dense_product(kernel), workspace) {}
 
-ProductCall::ProductCall(const Product& product, const DeviceBuffer& workspace, int multiprocessors)
-    : plan_(std::make_unique<Plan>(product, workspace, multiprocessors)) {}
+ProductCall::ProductCall(const Product& product, const DeviceBuffer& workspace)
+    : plan_(std::make_unique<Plan>(product, workspace)) {}
 
 ProductCall::ProductCall(ProductCall&& other) noexcept = default;
 

@@ -34,8 +34,7 @@ struct ProductPointers {
 class ProductCall {
  public:
   ProductCall(const KernelCase& kernel, const DeviceBuffer& workspace);
-  // `multiprocessors`: that it may use, 0 for all.
-  ProductCall(const Product& product, const DeviceBuffer& workspace, int multiprocessors);
+  ProductCall(const Product& product, const DeviceBuffer& workspace);
   ProductCall(ProductCall&& other) noexcept;
   ~ProductCall();
 

@@ -21,7 +21,9 @@
 #include "calibrate/profile/build_profile.hpp"
 #include "calibrate/samples/sample_journal.hpp"
 #include "calibrate/sweep/stopping_rule.hpp"
+#include "calibrate/sweep/sweep_notes.hpp"
 #include "calibrate/sweep/sweep_runner.hpp"
+#include "calibrate/validate/step_program.hpp"
 #include "sim/base/file.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/evaluating.hpp"
@@ -80,6 +82,10 @@ void add_options(CLI::App& app, CommandOptions& options) {
   auto* collectives = app.add_flag("--collectives",
                                    options.collectives,
                                    "NCCL between GPUs: one process each, by mpirun or srun");
+  app.add_flag("--choices",
+               options.group.choices,
+               "Only add which algorithm and protocol NCCL chooses to collectives measured before")
+      ->needs(collectives);
   app.add_option("--meet", options.group.meeting, "Where ranks meet: file:PATH or tcp:HOST:PORT")
       ->type_name("PLACE")
       ->needs(collectives);
@@ -219,8 +225,10 @@ bool is_kernel(const Sample& sample) {
 // The summary goes to standard output, the profile to its file.
 cli::ExitCode deliver_profile(const Measurements& measurements,
                               const fs::path& samples,
-                              const SweepReport& report,
+                              SweepReport report,
                               const CommandOptions& options) {
+  const std::vector<std::string> notes = sweep_notes(measurements.samples);
+  report.warnings.insert(report.warnings.end(), notes.begin(), notes.end());
   const SweepSummary summary = summarise(measurements, report);
   cli::deliver(options.json ? to_json(summary) : to_text(summary), std::nullopt);
   if (!any_evidence(measurements, is_kernel)) {
@@ -236,7 +244,8 @@ cli::ExitCode deliver_profile(const Measurements& measurements,
                                .raw_file = samples.filename().string(),
                                .protocol = protocol_lines(),
                                .rig = rig_of(options, measurements.fingerprint),
-                               .warnings = std::move(warnings)};
+                               .warnings = std::move(warnings),
+                               .step = reference_calls()};
   if (!request.rig && any_evidence(measurements, is_collective)) {
     cli::message("the profile holds no collectives: say --network, the wires they ran on");
   }
@@ -280,7 +289,8 @@ cli::ExitCode measure(const std::vector<SweepCase>& exact,
                              path.string()));
   }
   watch.check();
-  return deliver_profile({bench.fingerprint(), journal.samples()}, path, report, options);
+  return deliver_profile(
+      {bench.fingerprint(), journal.samples(), journal.settling()}, path, report, options);
 }
 
 cli::ExitCode measure_collectives(const CommandOptions& options, const Devices& devices) {
@@ -320,6 +330,9 @@ cli::ExitCode run(const CommandOptions& options, const Devices& devices) {
     return measure_collectives(options, devices);
   }
   const std::unique_ptr<Bench> bench = devices.bench(options.device);
+  for (const std::string& absence : devices.parts.absent) {
+    cli::message(absence);
+  }
   if (options.check) {
     return check_kernels(*bench, options);
   }

@@ -8,6 +8,7 @@
 //   orrery calibrate --check                       is every kernel right?
 //   orrery calibrate --list                        what would be measured; needs no GPU
 //   mpirun -np 8 orrery calibrate --collectives -o ...   NCCL between the GPUs, one process each
+//   ... --collectives --choices -o ...             then: algorithm and protocol of each of them
 //   orrery calibrate --machine                     what this build and this machine offer
 //   orrery calibrate --samples FILE -o ...         the profile again from its samples; needs no GPU
 //

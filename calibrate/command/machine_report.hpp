@@ -8,6 +8,7 @@
 // --------|------------------------------------------------------------|-----------------
 // cuda    | toolkit this build was made with; null without one         | CMake
 // missing | libraries of CUDA that the program would need and the loader does not find
+// absent  | "libcudnn.so.9 is not on this machine: ...": opened when it is needed, not required
 // profile | shipped profile of a GPU by its name; null when none       | base_of_device
 
 #include <string>
@@ -22,6 +23,7 @@ struct BuildParts {
   bool collectives = false;
   bool cudnn_attention = false;
   std::vector<std::string> missing = {};  // orrery-calibrate-cuda is there, but cannot be started
+  std::vector<std::string> absent = {};   // what else is not here, and what that costs
 };
 
 [[nodiscard]] std::string to_json(const BuildParts& parts, const kernels::GpuList& machine);

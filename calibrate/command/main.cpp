@@ -17,6 +17,7 @@
 #ifdef ORRERY_WITH_DEVICE
 #include "calibrate/measure/device_bench.hpp"
 #include "calibrate/validate/device_step_bench.hpp"
+#include "kernels/device/late_library.hpp"
 #endif
 #ifdef ORRERY_WITH_COLLECTIVES
 #include "calibrate/measure/collective_sweep.hpp"
@@ -38,6 +39,15 @@ StepBenchFactory step_benches(int /*argc*/, const char* const* /*argv*/) {
   return [](int device) { return std::make_unique<DeviceStepBench>(device); };
 }
 
+// Whether a library that is opened when it is needed is here; its absence is one line of `parts`.
+[[maybe_unused]] bool is_here(orrery::kernels::LateLibrary library, BuildParts& parts) {
+  const std::string absence = orrery::kernels::absence_of(library);
+  if (!absence.empty()) {
+    parts.absent.push_back(absence);
+  }
+  return absence.empty();
+}
+
 Devices devices(int /*argc*/, const char* const* /*argv*/) {
   Devices devices{
       .bench = [](int device) { return std::make_unique<DeviceBench>(device); },
@@ -47,10 +57,10 @@ Devices devices(int /*argc*/, const char* const* /*argv*/) {
       .parts = {.cuda = ORRERY_CUDA_VERSION}};
 #ifdef ORRERY_WITH_COLLECTIVES
   devices.collectives = run_collectives;
-  devices.parts.collectives = true;
+  devices.parts.collectives = is_here(orrery::kernels::LateLibrary::nccl, devices.parts);
 #endif
 #ifdef ORRERY_WITH_CUDNN
-  devices.parts.cudnn_attention = true;
+  devices.parts.cudnn_attention = is_here(orrery::kernels::LateLibrary::cudnn, devices.parts);
 #endif
   return devices;
 }
@@ -80,7 +90,7 @@ std::vector<std::string> missing_for_device() {
     throw orrery::Error(
         orrery::ErrorKind::device,
         fmt::format("measuring needs libraries that are not found here: {}; install the CUDA "
-                    "toolkit and NCCL, or name their folder in LD_LIBRARY_PATH",
+                    "toolkit, or name its folder in LD_LIBRARY_PATH",
                     fmt::join(missing, ", ")));
   }
   orrery::cli::become_program(*program, std::vector<std::string>(argv + 1, argv + argc));

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "calibrate/profile/kernel_points.hpp"
 #include "calibrate/samples/summary.hpp"
 
 namespace orrery::calibrate {
@@ -133,7 +134,7 @@ SweepSummary summarise(const Measurements& measurements, const SweepReport& repo
       anchors.push_back(median_seconds(sample));
     } else {
       ++summary.points;
-      if (sample.regime == Regime::sustained && sample.condition.alone() && !sample.functional) {
+      if (is_evidence(sample)) {
         kinds[kind].push_back(&sample);
       }
     }
@@ -152,6 +153,7 @@ SweepSummary summarise(const Measurements& measurements, const SweepReport& repo
   }
   summary.throttled.assign(throttled.begin(), throttled.end());
   summary.derived = derived_figures(measurements.samples);
+  summary.first_choices = first_choices(measurements.samples);
   summary.anchors = static_cast<std::int64_t>(anchors.size());
   summary.anchor_spread = spread(anchors);
   return summary;

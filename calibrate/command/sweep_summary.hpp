@@ -13,6 +13,7 @@
 
 #include "calibrate/profile/derived_figures.hpp"
 #include "calibrate/samples/sample_journal.hpp"
+#include "calibrate/sweep/sweep_notes.hpp"
 #include "calibrate/sweep/sweep_runner.hpp"
 
 namespace orrery::calibrate {
@@ -42,6 +43,7 @@ struct SweepSummary {
   std::int64_t points = 0;
   std::int64_t anchors = 0;
   DerivedFigures derived;
+  FirstChoices first_choices;
   double anchor_spread = 0.0;  // (largest - smallest) / median of the repeated anchor
   SweepReport report;
 };

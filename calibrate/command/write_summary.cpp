@@ -128,6 +128,15 @@ std::string to_text(const SweepSummary& summary) {
     text += family_line(family);
   }
   text += derived_text(summary.derived);
+  if (const FirstChoices& choices = summary.first_choices; choices.searched > 0) {
+    text += fmt::format(
+        "\ncuBLASLt's first choice of an algorithm takes {:.3f} times its best (median of {} "
+        "products\nwhose algorithms were all timed; at worst {:.3f} times, beyond 2 %: {})\n",
+        choices.median,
+        choices.searched,
+        choices.worst,
+        choices.beyond);
+  }
   if (!summary.unsupported.empty()) {
     text += "\nnot offered by this GPU or its libraries:\n";
     for (const std::string& name : summary.unsupported) {
@@ -170,6 +179,11 @@ std::string to_json(const SweepSummary& summary) {
                       {"spread", summary.anchor_spread}}},
                     {"families", std::move(families)},
                     {"derived", std::move(derived)},
+                    {"first_choice_over_best",
+                     {{"searched", summary.first_choices.searched},
+                      {"median", summary.first_choices.median},
+                      {"worst", summary.first_choices.worst},
+                      {"beyond_2_percent", summary.first_choices.beyond}}},
                     {"unsupported", summary.unsupported},
                     {"failures", summary.failures},
                     {"throttled", summary.throttled},

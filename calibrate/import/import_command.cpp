@@ -50,6 +50,7 @@ struct CommandOptions {
   std::optional<std::int64_t> nics;
   bool sharp = false;
   bool in_place = false;
+  bool as_samples = false;
   bool json = false;
   cli::TraceOptions traces;
 };
@@ -109,6 +110,9 @@ void add_options(CLI::App& app, CommandOptions& options) {
       ->type_name("DATE");
   app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
       ->type_name("DIR");
+  app.add_flag("--as-samples",
+               options.as_samples,
+               "Of a trace: the times of its kernels, as samples of a calibration in -o FILE");
   app.add_flag("--json", options.json, "Summary as JSON, orrery-import/1");
   cli::add_trace_options(app, options.traces);
 }
@@ -185,6 +189,19 @@ bool is_date(const std::string& text) {
   return yaml::kind::Date::parse(text).value.has_value();
 }
 
+// Date of the newest file, in seconds since 1970.
+std::int64_t newest_file(const std::vector<std::string>& files) {
+  std::int64_t latest = 0;
+  for (const std::string& file : files) {
+    struct stat status {};
+
+    if (stat(file.c_str(), &status) == 0) {
+      latest = std::max<std::int64_t>(latest, status.st_mtime);
+    }
+  }
+  return latest;
+}
+
 // When the figures were gathered: as given, as the logs say, else the newest file's own date.
 Fact date_of(const CommandOptions& options, const Findings& findings) {
   if (!options.as_of.empty()) {
@@ -197,16 +214,8 @@ Fact date_of(const CommandOptions& options, const Findings& findings) {
   if (!newest.empty()) {
     return {"as_of", newest, FactOrigin::log, "start of the test"};
   }
-  std::int64_t latest = 0;
-  for (const std::string& file : options.files) {
-    struct stat status {};
-
-    if (stat(file.c_str(), &status) == 0) {
-      latest = std::max<std::int64_t>(latest, status.st_mtime);
-    }
-  }
   return {"as_of",
-          format_date_time(latest).substr(0, kDateLength),
+          format_date_time(newest_file(options.files)).substr(0, kDateLength),
           FactOrigin::assumed,
           "date of the file; say --as-of"};
 }
@@ -322,6 +331,7 @@ cli::ExitCode import_command(int argc, const char* const* argv) {
   orrery import 16nodes.log --network infiniband-400g --rig east-1 -o tables.yaml
   orrery import nvbandwidth.json --gpu h100-sxm-80gb -o host.yaml
   orrery import rank0.json.gz rank1.json.gz
+  orrery import rank0.json.gz --as-samples -o mine.samples.jsonl
 
 Exit codes: 0 ok, 2 usage, 3 a log is broken or says too little, 5 no such GPU profile, 6 input or
 output.)");
@@ -331,7 +341,15 @@ output.)");
     return cli::ExitCode::ok;
   }
   if (are_traces(options.files)) {
+    if (options.as_samples) {
+      return import_samples({.files = options.files,
+                             .output = options.output,
+                             .taken_at = format_date_time(newest_file(options.files))});
+    }
     return import_traces({options.files, options.traces, options.output, options.json});
+  }
+  if (options.as_samples) {
+    throw cli::UsageError("import: --as-samples is for a trace");
   }
   if (options.traces.any()) {
     throw cli::UsageError("import: --marker, --whole-trace, --group and --step are for traces");

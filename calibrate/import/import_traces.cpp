@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "calibrate/import/trace_samples.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/output.hpp"
@@ -47,6 +50,61 @@ cli::ExitCode import_traces(const TraceImport& asked) {
   }
   cli::deliver(asked.json ? cli::measured_json(asked.files, measured, *mean)
                           : evaluate::measured_text(measured, *mean),
+               std::nullopt);
+  return cli::ExitCode::ok;
+}
+
+namespace {
+
+std::string samples_text(const TraceSamples& found) {
+  Seconds all = found.taken;
+  for (const auto& [reason, time] : found.left_out) {
+    all += time;
+  }
+  std::string text = fmt::format("{} calls of {} cases on {}: {:.1f} % of the time of kernels\n",
+                                 found.calls,
+                                 found.samples.size(),
+                                 found.machine.gpu,
+                                 100.0 * (found.taken / all));
+  for (const auto& [reason, time] : found.left_out) {
+    text += fmt::format("  left out {:>5.1f} %: {}\n", 100.0 * (time / all), reason);
+  }
+  return text;
+}
+
+}  // namespace
+
+cli::ExitCode import_samples(const SampleImport& asked) {
+  if (asked.files.size() != 1) {
+    throw cli::UsageError("import: --as-samples takes one trace: that of one rank");
+  }
+  if (!asked.output) {
+    throw cli::UsageError("import: --as-samples: say where the samples go: -o FILE");
+  }
+  const std::string& file = asked.files.front();
+  const TraceSamples found = read_trace_samples(file, asked.taken_at);
+  if (!found.problem.empty()) {
+    cli::message(fmt::format("{}: {}", file, found.problem));
+    return cli::ExitCode::invalid;
+  }
+  if (found.samples.empty()) {
+    cli::message(fmt::format("{}: no kernel can become a sample", file));
+    cli::message_block(samples_text(found));
+    return cli::ExitCode::invalid;
+  }
+  if (std::filesystem::exists(*asked.output)) {
+    throw Error(ErrorKind::io,
+                fmt::format("{} is there already: samples of a trace are not added to others",
+                            *asked.output));
+  }
+  calibrate::SampleJournal journal(*asked.output, found.machine);
+  for (const calibrate::Sample& sample : found.samples) {
+    journal.append(sample);
+  }
+  journal.close();
+  cli::deliver(samples_text(found) +
+                   fmt::format("orrery calibrate --samples {} -o PROFILE makes a profile of them\n",
+                               *asked.output),
                std::nullopt);
   return cli::ExitCode::ok;
 }

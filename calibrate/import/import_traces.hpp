@@ -25,4 +25,14 @@ struct TraceImport {
 
 [[nodiscard]] cli::ExitCode import_traces(const TraceImport& asked);
 
+// `orrery import TRACE --as-samples -o FILE`: times of kernels for `orrery calibrate --samples
+// FILE` (trace_samples.hpp). One trace: ranks of one step would count a kernel several times.
+struct SampleImport {
+  std::vector<std::string> files;
+  std::optional<std::string> output;
+  std::string taken_at;  // UTC
+};
+
+[[nodiscard]] cli::ExitCode import_samples(const SampleImport& asked);
+
 }  // namespace orrery::calibration_import

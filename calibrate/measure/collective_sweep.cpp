@@ -1,19 +1,26 @@
 #include "calibrate/measure/collective_sweep.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
+#include <system_error>
 
 #include "calibrate/measure/device_bench.hpp"
 #include "calibrate/measure/replay_timer.hpp"
 #include "calibrate/plan/collective_cases.hpp"
 #include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/samples/summary.hpp"
+#include "calibrate/sweep/nccl_choice.hpp"
 #include "kernels/collective.hpp"
 #include "sim/base/error.hpp"
 
@@ -44,6 +51,42 @@ kernels::DeviceInfo device_of(const kernels::GroupRank& place) {
   return index == 0 ? first : kernels::find_device(index);
 }
 
+// Where NCCL writes which algorithm it chooses; the environment says so before NCCL reads it.
+class NcclLog {
+ public:
+  static void open() {
+    ::setenv("NCCL_DEBUG", "INFO", 1);
+    ::setenv("NCCL_DEBUG_SUBSYS", "TUNING", 1);
+    ::setenv("NCCL_DEBUG_FILE", path().c_str(), 1);
+  }
+
+  ~NcclLog() {
+    std::error_code ignored;
+    std::filesystem::remove(path(), ignored);
+  }
+
+  // What is written so far is not asked for.
+  void skip() {
+    (void)rest();
+  }
+
+  // What was written since.
+  [[nodiscard]] std::string rest() {
+    std::ifstream file(path());
+    file.seekg(at_);
+    std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    at_ += static_cast<std::streamoff>(text.size());
+    return text;
+  }
+
+ private:
+  static std::filesystem::path path() {
+    return std::filesystem::temp_directory_path() / fmt::format("orrery-nccl-{}.log", ::getpid());
+  }
+
+  std::streamoff at_ = 0;
+};
+
 class Sweep {
  public:
   Sweep(const CollectiveRequest& request,
@@ -65,10 +108,10 @@ class Sweep {
       }
     }
     for (const CollectiveShape& shape : shapes) {
-      // The first ranks alone: what groups do to each other at once the simulator models.
-      const bool member = world_.rank() < shape.ranks;
+      const auto group = static_cast<int>(group_of(shape, world_.rank()));
+      const bool member = group == 0 || shape.concurrent;
       const std::unique_ptr<CollectiveGroup> part =
-          world_.part(member ? std::optional(0) : std::nullopt);
+          world_.part(member ? std::optional(group) : std::nullopt);
       if (part) {
         run_shape(shape, *part);
       }
@@ -93,20 +136,29 @@ class Sweep {
   }
 
   void run_shape(const CollectiveShape& shape, const CollectiveGroup& group) {
+    // Groups that run at once begin and end each case together.
+    const CollectiveGroup& together = shape.concurrent ? world_ : group;
+    const Condition condition = shape.concurrent ? Condition{.kind = Condition::Kind::concurrent,
+                                                             .count = world_.ranks() / shape.ranks}
+                                                 : Condition{};
     for (const KernelCase& kernel : collective_cases(shape)) {
       if (too_large(kernel)) {
         continue;
       }
-      if (!step(kernel, {}, group, [&] { measure(kernel, group); })) {
+      const bool went_on = step(kernel, condition, together, [&] {
+        request_.choices ? ask(kernel, condition, group)
+                         : measure(kernel, condition, group, together);
+      });
+      if (!went_on) {
         return;
       }
     }
     for (const KernelCase& other : background_cases(shape)) {
-      if (too_large(other)) {
+      if (too_large(other) || request_.choices) {
         continue;
       }
-      const Condition condition{.kind = Condition::Kind::beside, .count = 0, .other = other};
-      if (!step(anchor_case(), condition, group, [&] { measure_beside(condition, group); })) {
+      const Condition beside{.kind = Condition::Kind::beside, .count = 0, .other = other};
+      if (!step(anchor_case(), beside, group, [&] { measure_beside(beside, group); })) {
         return;
       }
     }
@@ -121,7 +173,9 @@ class Sweep {
     if (agreed(request_.stop.stop_requested(), group)) {
       return false;
     }
-    if (!agreed(journal_ && journal_->has(kernel, Regime::sustained, condition), group)) {
+    const bool known =
+        agreed(journal_ && journal_->has(kernel, Regime::sustained, condition), group);
+    if (request_.choices ? known : !known) {
       work();
       if (request_.progress && outcome_.first) {
         request_.progress(done_ + 1, all_);
@@ -158,10 +212,11 @@ class Sweep {
       const std::unique_ptr<kernels::Runnable> product = kernels::prepare(sample.kernel, {});
       const std::unique_ptr<kernels::Collective> other =
           kernels::make_collective(condition.other.value(), group, {});
-      const Timing alone = time_calls(*product, stream_.get(), nvml_, Regime::sustained, {});
+      const TimingRules rules;
+      const Timer timer{.stream = stream_.get(), .nvml = nvml_, .rules = rules};
+      const Timing alone = time_calls(*product, timer, Regime::sustained);
       sample.alone = largest(summarise(alone.times).median);
-      Timing timing =
-          time_beside(*product, stream_.get(), {*other, other_stream_.get(), largest}, nvml_, {});
+      Timing timing = time_beside(*product, timer, {*other, other_stream_.get(), largest});
       sample.times = std::move(timing.times);
       sample.state = std::move(timing.state);
       sample.implementation = product->implementation();
@@ -188,8 +243,44 @@ class Sweep {
     }
   }
 
-  void measure(const KernelCase& kernel, const CollectiveGroup& group) {
-    keep(kernel, {}, [&](Sample& sample) {
+  // One call, whose algorithm and protocol join the sample that the journal has.
+  void ask(const KernelCase& kernel, const Condition& condition, const CollectiveGroup& group) {
+    std::optional<NcclChoice> choice;
+    try {
+      const std::unique_ptr<kernels::Collective> collective =
+          kernels::make_collective(kernel, group, {});
+      log_.skip();
+      collective->launch(stream_.get(), 0);
+      stream_.synchronize();
+      choice = last_nccl_choice(log_.rest());
+    } catch (const kernels::Unsupported&) {
+      return;
+    }
+    if (!journal_ || !choice) {
+      return;
+    }
+    const std::string key = key_of(kernel, Regime::sustained, condition);
+    for (const Sample& sample : std::vector<Sample>(journal_->samples())) {
+      if (key_of(sample.kernel, sample.regime, sample.condition, sample.repeat) == key) {
+        Sample told = sample;
+        std::erase_if(told.details, [](const auto& detail) {
+          return detail.first == "algorithm" || detail.first == "protocol" ||
+                 detail.first == "channels";
+        });
+        told.details.emplace_back("algorithm", choice->algorithm);
+        told.details.emplace_back("protocol", choice->protocol);
+        told.details.emplace_back("channels", std::to_string(choice->channels));
+        journal_->append(told);
+      }
+    }
+  }
+
+  // `together`: all ranks that are in step; the slowest of them counts.
+  void measure(const KernelCase& kernel,
+               const Condition& condition,
+               const CollectiveGroup& group,
+               const CollectiveGroup& together) {
+    keep(kernel, condition, [&](Sample& sample) {
       sample.implementation = "nccl";
       const std::unique_ptr<kernels::Collective> collective =
           kernels::make_collective(kernel, group, {});
@@ -199,20 +290,22 @@ class Sweep {
         sample.details.emplace_back("nccl_estimate_us",
                                     fmt::format("{:.3f}", in_microseconds(seconds(*estimate))));
       }
-      const double warm =
-          kernels::time_collective(*collective, group, kWarmUp, stream_.get()).slowest;
-      const int calls = calls_of(warm);
+      const auto slowest = [&](int calls) {
+        together.barrier(stream_.get());
+        return together.largest(
+            kernels::time_collective(*collective, group, calls, stream_.get()).slowest,
+            stream_.get());
+      };
+      const int calls = calls_of(slowest(kWarmUp));
       for (int i = 0; i < kSamples; ++i) {
-        const kernels::CollectiveTime time =
-            kernels::time_collective(*collective, group, calls, stream_.get());
-        sample.times.push_back(in_microseconds(seconds(time.slowest)));
+        sample.times.push_back(in_microseconds(seconds(slowest(calls))));
       }
       sample.details.emplace_back("bytes", fmt::format("{}", collective->bytes()));
       const kernels::GpuReading reading = nvml_.read();
       sample.state = {.sm_clock = reading.sm_clock,
+                      .memory_clock = reading.memory_clock,
                       .power = reading.power,
-                      .temperature = reading.temperature,
-                      .throttled = {}};
+                      .temperature = reading.temperature};
     });
   }
 
@@ -222,6 +315,7 @@ class Sweep {
   kernels::OwnedStream other_stream_;
   const CollectiveGroup& world_;
   std::unique_ptr<SampleJournal> journal_;
+  NcclLog log_;
   CollectiveOutcome outcome_;
   std::set<kernels::Operation> verified_;
   std::int64_t done_ = 0;
@@ -245,11 +339,14 @@ CollectiveOutcome run_collectives(const CollectiveRequest& request,
     }
     meeting = parsed.meeting;
   }
+  if (request.choices) {
+    NcclLog::open();
+  }
   const kernels::DeviceInfo device = device_of(found.group);
   const CollectiveGroup world(found.group, meeting, kPatience);
   std::unique_ptr<SampleJournal> journal;
   if (world.rank() == 0) {
-    journal = open_journal(fingerprint_of(device, kernels::Nvml(device.pci).limits()));
+    journal = open_journal(fingerprint_of(device, kernels::Nvml(device.pci)));
   }
   return Sweep(request, device, world, std::move(journal)).run();
 }

@@ -60,9 +60,34 @@ std::optional<double> first_choice(const std::vector<kernels::Detail>& details) 
 
 }  // namespace
 
-Fingerprint fingerprint_of(const kernels::DeviceInfo& info, const kernels::GpuLimits& limits) {
+NvlinkTopology topology_of(const kernels::NvLinks& links,
+                           const std::vector<std::string>& addresses) {
+  NvlinkTopology topology{
+      .links = links.links,
+      .version = links.version.empty() ? std::nullopt : std::optional(links.version),
+      .switched = links.switched > 0,
+      .peers = {}};
+  if (links.peers.empty()) {
+    return topology;
+  }
+  for (const std::string& address : addresses) {
+    const auto visible = kernels::parse_pci(address);
+    topology.peers.push_back(
+        std::count_if(links.peers.begin(), links.peers.end(), [&](const kernels::PciAddress& peer) {
+          return peer == visible;
+        }));
+  }
+  return topology;
+}
+
+Fingerprint fingerprint_of(const kernels::DeviceInfo& info, const kernels::Nvml& nvml) {
+  const kernels::GpuLimits limits = nvml.limits();
   Fingerprint f;
   f.gpu = info.name;
+  f.gpu_uuid = info.uuid;
+  if (const auto links = nvml.links()) {
+    f.nvlink = topology_of(*links, kernels::visible_addresses());
+  }
   f.gpus = info.visible_gpus;
   f.compute_capability = fmt::format("{}.{}", info.major, info.minor);
   f.multiprocessors = info.multiprocessors;
@@ -100,15 +125,32 @@ DeviceBench::DeviceBench(int device, const TimingRules& rules)
     : info_(kernels::find_device(device)),
       rules_(rules),
       nvml_(info_.pci),
-      fingerprint_(fingerprint_of(info_, nvml_.limits())) {}
+      fingerprint_(fingerprint_of(info_, nvml_)) {}
 
 std::unique_ptr<kernels::Runnable> DeviceBench::prepare(const kernels::KernelCase& kernel,
-                                                        const Preparation& how) const {
+                                                        const Preparation& how) {
   return kernels::prepare(kernel,
                           {.rotated = how.rotated ? kRotatedL2 * info_.l2 : 0,
                            .seed = seed_of(kernel),
                            .search = how.search,
-                           .multiprocessors = how.multiprocessors});
+                           .before_search = [this] {
+                             if (filler_) {
+                               filler_->stop();
+                             }
+                           }});
+}
+
+// While a kernel of our own holds multiprocessors; how much it copied is kept beside the times.
+Timing DeviceBench::time_occupied(kernels::Runnable& runnable, const Timer& timer, Sample& sample) {
+  using Load = kernels::Occupier::Load;
+  const bool streams = sample.condition.kind == Condition::Kind::streaming;
+  kernels::Occupier occupier(static_cast<int>(sample.condition.count),
+                             streams ? Load::streams : Load::spins);
+  Timing timing = calibrate::time_occupied(runnable, timer, occupier, other_stream_.get());
+  if (streams) {
+    sample.details.emplace_back("streamed_gbps", fmt::format("{:.1f}", occupier.moved() / kGiga));
+  }
+  return timing;
 }
 
 // The times, and in the sample what the condition is compared with.
@@ -117,44 +159,42 @@ Timing DeviceBench::time(kernels::Runnable& runnable,
                          Sample& sample) {
   using Kind = Condition::Kind;
   const Condition& condition = options.condition;
-  const kernels::Stream stream = stream_.get();
-  if (condition.kind == Kind::enqueued) {
-    return time_enqueued(runnable, stream, nvml_, rules_);
-  }
-  if (condition.kind == Kind::graph) {
-    return time_graph(runnable, stream, nvml_, static_cast<int>(condition.count), rules_);
-  }
+  const Timer timer{
+      .stream = stream_.get(), .nvml = nvml_, .rules = rules_, .filler = filler_.get()};
   if (condition.kind == Kind::alone) {
-    return time_calls(runnable, stream, nvml_, options.regime, rules_);
+    return time_calls(runnable, timer, options.regime);
   }
-  const bool fewer = condition.kind == Kind::fewer_multiprocessors;
-  const std::unique_ptr<kernels::Runnable> whole = fewer ? prepare(sample.kernel, {}) : nullptr;
-  const Timing alone = time_calls(fewer ? *whole : runnable, stream, nvml_, options.regime, rules_);
-  sample.alone = summarise(alone.times).median;
-  if (fewer) {
-    return time_calls(runnable, stream, nvml_, options.regime, rules_);
+  if (condition.kind == Kind::enqueued || condition.kind == Kind::graph) {
+    if (filler_) {
+      filler_->stop();
+    }
+    return condition.kind == Kind::enqueued
+               ? time_enqueued(runnable, timer)
+               : time_graph(runnable, timer, static_cast<int>(condition.count));
+  }
+  sample.alone = summarise(time_calls(runnable, timer, options.regime).times).median;
+  if (condition.kind != Kind::beside) {
+    return time_occupied(runnable, timer, sample);
   }
   const std::unique_ptr<kernels::Runnable> other = prepare(condition.other.value(), {});
-  return time_beside(runnable,
-                     stream,
-                     {.other = *other, .stream = other_stream_.get(), .largest = {}},
-                     nvml_,
-                     rules_);
+  if (filler_) {
+    filler_->stop();
+  }
+  return time_beside(
+      runnable, timer, {.other = *other, .stream = other_stream_.get(), .largest = {}});
 }
 
 Sample DeviceBench::measure(const kernels::KernelCase& kernel, const MeasureOptions& options) {
   using Kind = Condition::Kind;
   const Kind kind = options.condition.kind;
-  const bool fewer = kind == Kind::fewer_multiprocessors;
-  const auto removed = static_cast<int>(options.condition.count);
-  if (fewer && removed >= info_.multiprocessors) {
-    throw kernels::Unsupported("the GPU has no more multiprocessors", "too few multiprocessors");
+  if (filler_) {
+    filler_->rested();
+    if (options.regime == Regime::sustained) {
+      filler_->start();
+    }
   }
-  const std::unique_ptr<kernels::Runnable> runnable =
-      prepare(kernel,
-              {.search = options.search,
-               .rotated = kind != Kind::enqueued && kind != Kind::graph,
-               .multiprocessors = fewer ? info_.multiprocessors - removed : 0});
+  const std::unique_ptr<kernels::Runnable> runnable = prepare(
+      kernel, {.search = options.search, .rotated = kind != Kind::enqueued && kind != Kind::graph});
   Sample sample;
   sample.kernel = kernel;
   sample.regime = options.regime;
@@ -174,6 +214,10 @@ Sample DeviceBench::measure(const kernels::KernelCase& kernel, const MeasureOpti
   for (const kernels::Detail& detail : details) {
     sample.details.emplace_back(detail.name, detail.value);
   }
+  if (!timing.settled) {
+    sample.details.emplace_back("not_settled_after_ms",
+                                fmt::format("{:.0f}", in_milliseconds(timing.settled_after)));
+  }
   sample.taken_at = now();
   return sample;
 }
@@ -190,9 +234,16 @@ std::string DeviceBench::now() const {
   return utc_now();
 }
 
-void DeviceBench::soak(Seconds duration) {
+SettlingCurve DeviceBench::soak(Seconds duration) {
+  if (!filler_) {
+    filler_ = std::make_unique<Filler>(info_.index, prepare(soak_case(), {}));
+  }
+  filler_->stop();
   const std::unique_ptr<kernels::Runnable> runnable = prepare(soak_case(), {});
-  keep_busy(*runnable, stream_.get(), duration);
+  const Timer timer{.stream = stream_.get(), .nvml = nvml_, .rules = rules_};
+  SettlingCurve curve{.kernel = soak_case(), .taken_at = now(), .points = {}};
+  curve.points = settle(*runnable, timer, duration);
+  return curve;
 }
 
 }  // namespace orrery::calibrate

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "calibrate/measure/filler.hpp"
 #include "calibrate/measure/replay_timer.hpp"
 #include "calibrate/sweep/bench.hpp"
 #include "kernels/device/device_info.hpp"
@@ -19,7 +20,7 @@ namespace orrery::calibrate {
 
 // The machine as a profile keeps it.
 [[nodiscard]] Fingerprint fingerprint_of(const kernels::DeviceInfo& info,
-                                         const kernels::GpuLimits& limits);
+                                         const kernels::Nvml& nvml);
 
 // UTC, as Sample::taken_at.
 [[nodiscard]] std::string utc_now();
@@ -36,7 +37,7 @@ class DeviceBench : public Bench {
   [[nodiscard]] Sample measure(const kernels::KernelCase& kernel,
                                const MeasureOptions& options) override;
   [[nodiscard]] std::string now() const override;
-  void soak(Seconds duration) override;
+  [[nodiscard]] SettlingCurve soak(Seconds duration) override;
 
   [[nodiscard]] kernels::Verification verify(const kernels::KernelCase& kernel) override;
   [[nodiscard]] bool usable() override;
@@ -47,15 +48,17 @@ class DeviceBench : public Bench {
   }
 
  private:
-  // What differs from a case with operands past L2 on the whole GPU.
+  // What differs from a case with operands past L2.
   struct Preparation {
     bool search = false;
     bool rotated = true;
-    int multiprocessors = 0;
   };
 
   [[nodiscard]] std::unique_ptr<kernels::Runnable> prepare(const kernels::KernelCase& kernel,
-                                                           const Preparation& how) const;
+                                                           const Preparation& how);
+  [[nodiscard]] Timing time_occupied(kernels::Runnable& runnable,
+                                     const Timer& timer,
+                                     Sample& sample);
   [[nodiscard]] Timing time(kernels::Runnable& runnable,
                             const MeasureOptions& options,
                             Sample& sample);
@@ -66,6 +69,7 @@ class DeviceBench : public Bench {
   kernels::OwnedStream stream_;
   kernels::OwnedStream other_stream_;  // of what runs beside
   Fingerprint fingerprint_;
+  std::unique_ptr<Filler> filler_;  // from the first soak on
 };
 
 }  // namespace orrery::calibrate

@@ -4,9 +4,11 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <thread>
 
-#include "calibrate/measure/device_readings.hpp"
+#include "calibrate/sweep/device_readings.hpp"
+#include "kernels/device/clock_probe.hpp"
 #include "kernels/device/stream.hpp"
 #include "sim/base/error.hpp"
 
@@ -19,7 +21,6 @@ using kernels::Graph;
 using kernels::Stream;
 
 constexpr int kUncounted = 3;
-constexpr std::size_t kSamplesPerReading = 4;
 constexpr std::size_t kBesideSamples = 15;
 constexpr double kOutlasts = 3.0;
 constexpr int kMostBeside = 1 << 14;
@@ -37,15 +38,16 @@ Seconds time_of_one(kernels::Runnable& runnable, Stream stream) {
   return seconds(kernels::seconds_between(from, to));
 }
 
+// Around one replay: its events, and the clock over it.
+struct Marks {
+  Event from;
+  Event to;
+  Event after;  // the second stamp of the clock
+  kernels::ClockProbe clock;
+};
+
 class Replays {
  public:
-  Replays(kernels::Runnable& runnable, Stream stream, const TimingRules& rules)
-      : Replays(runnable,
-                stream,
-                std::max(launches_per_replay(
-                             time_of_one(runnable, stream), rules.replay, rules.most_calls),
-                         runnable.copies())) {}
-
   Replays(kernels::Runnable& runnable, Stream stream, int calls)
       : stream_(stream), calls_(calls), graph_(stream, [&runnable, this](Stream captured) {
           for (int call = 0; call < calls_; ++call) {
@@ -58,20 +60,18 @@ class Replays {
     graph_.launch(stream_);
   }
 
-  // One replay between two events.
-  void enqueue(const Event& from, const Event& to) const {
-    from.record(stream_);
+  // Between its events; `clocked`: between two stamps of the clock too.
+  void enqueue(const Marks& marks, bool clocked) const {
+    if (clocked) {
+      marks.clock.begin(stream_);
+    }
+    marks.from.record(stream_);
     graph_.launch(stream_);
-    to.record(stream_);
-  }
-
-  // Seconds of one replay; `during` runs on the host meanwhile. Begun on an idle GPU it includes
-  // what the launch of a graph takes.
-  template <typename During>
-  Seconds run(const During& during) const {
-    enqueue(from_, to_);
-    during();
-    return seconds(kernels::seconds_between(from_, to_));
+    marks.to.record(stream_);
+    if (clocked) {
+      marks.clock.end(stream_);
+    }
+    marks.after.record(stream_);
   }
 
   [[nodiscard]] int calls() const {
@@ -82,108 +82,114 @@ class Replays {
   Stream stream_;
   int calls_;
   Graph graph_;
-  Event from_;
-  Event to_;
+};
+
+// What both ways of replaying share.
+class GraphSource : public ReplaySource {
+ public:
+  GraphSource(const Replays& replays, const kernels::Nvml& nvml) : replays_(replays), nvml_(nvml) {}
+
+  void idle(Seconds duration) override {
+    std::this_thread::sleep_for(std::chrono::duration<double>(in_seconds(duration)));
+  }
+
+  [[nodiscard]] std::optional<double> energy() override {
+    return nvml_.read().energy;
+  }
+
+  [[nodiscard]] int calls() const override {
+    return replays_.calls();
+  }
+
+ protected:
+  // Of a replay that was enqueued; NVML is asked while it runs.
+  [[nodiscard]] Replay finished(const Marks& marks, bool read) const {
+    Replay replay;
+    if (read) {
+      replay.reading = nvml_.read();
+    }
+    replay.time = seconds(kernels::seconds_between(marks.from, marks.to));
+    marks.after.wait();
+    replay.sm_clock = marks.clock.megahertz();
+    return replay;
+  }
+
+  const Replays& replays_;
+  const kernels::Nvml& nvml_;
+};
+
+// Each replay is launched when it is asked for: on a GPU that has rested, its time includes what
+// the launch of a graph takes. Without a clock where that launch is what is measured: the kernel
+// that stamps the clock would hide part of it.
+class Launched final : public GraphSource {
+ public:
+  Launched(const Replays& replays, const kernels::Nvml& nvml, bool clocked = true)
+      : GraphSource(replays, nvml), clocked_(clocked) {}
+
+  [[nodiscard]] Replay next(bool read) override {
+    replays_.enqueue(marks_, clocked_);
+    return finished(marks_, read);
+  }
+
+ private:
+  bool clocked_;
+  Marks marks_;
 };
 
 // Replays without a pause: while one runs, the next is enqueued already. So no sample includes the
 // launch of a graph, and the GPU does not rest between samples.
-class Chain {
+class Chain final : public GraphSource {
  public:
-  explicit Chain(const Replays& replays) : replays_(replays) {
+  using GraphSource::GraphSource;
+
+  // Enqueues the first one; nothing is allocated after the constructor.
+  void begin() const {
     enqueue();
   }
 
-  // Seconds of the next replay; `during` runs on the host meanwhile.
-  template <typename During>
-  Seconds next(const During& during) {
+  [[nodiscard]] Replay next(bool read) override {
     const Marks& now = marks();
     if (now.to.reached()) {
       replays_.enqueue();  // the host is late, the GPU rests: this one takes the launch
     }
     ++ahead_;
     enqueue();
-    during();
-    return seconds(kernels::seconds_between(now.from, now.to));
+    return finished(now, read);
   }
 
   // Waits for the one that was enqueued and not asked for.
   void finish() const {
-    marks().to.wait();
+    marks().after.wait();
   }
 
  private:
-  struct Marks {
-    Event from;
-    Event to;
-  };
-
   [[nodiscard]] const Marks& marks() const {
     return marks_[ahead_ % marks_.size()];
   }
 
   void enqueue() const {
-    replays_.enqueue(marks().from, marks().to);
+    replays_.enqueue(marks(), true);
   }
 
-  const Replays& replays_;
   std::array<Marks, 2> marks_;
   std::size_t ahead_ = 0;  // index of the replay that next() asks for
 };
 
-void idle(Seconds duration) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(in_seconds(duration)));
-}
-
-// Clock and power are read during every fourth replay only: the driver takes a while to answer.
-template <typename Replay>
-Timing time_replays(const Replay& replay,
-                    int calls,
-                    const kernels::Nvml& nvml,
-                    const StoppingRule& stopping) {
-  DeviceReadings readings;
-  Timing timing;
-  Seconds spent;
-  while (!enough(timing.times, spent, stopping)) {
-    const bool read = timing.times.size() % kSamplesPerReading == 0;
-    const Seconds time = replay([&] {
-      if (read) {
-        readings.take(nvml);
-      }
-    });
-    spent += time;
-    timing.times.push_back(in_microseconds(time) / calls);
+// The graph of a case, while the filler keeps the GPU busy again: capturing takes the host longer
+// than the GPU may rest.
+Replays captured(kernels::Runnable& runnable, const Timer& timer) {
+  if (timer.filler != nullptr) {
+    timer.filler->stop();  // one call is timed: nothing else may run
   }
-  timing.state = readings.state();
-  return timing;
-}
-
-// Replays that are not counted: until the clock has settled, and three at least.
-template <typename Replay>
-void warm_up(const Replay& replay, Seconds duration) {
-  Seconds warm;
-  for (int i = 0; i < kUncounted || warm < duration; ++i) {
-    warm += replay([] {});
+  const int calls = calls_for(runnable, timer.stream, timer.rules.replay, timer.rules.most_calls);
+  if (timer.filler != nullptr) {
+    timer.filler->start();
   }
+  return {runnable, timer.stream, calls};
 }
 
-Timing time_sustained(const Replays& replays, const kernels::Nvml& nvml, const TimingRules& rules) {
-  Chain chain(replays);
-  const auto replay = [&chain](const auto& during) { return chain.next(during); };
-  warm_up(replay, rules.warm_up);
-  Timing timing = time_replays(replay, replays.calls(), nvml, rules.stopping);
-  chain.finish();
-  return timing;
-}
-
-// Each replay on a GPU that has rested.
-Timing time_burst(const Replays& replays, const kernels::Nvml& nvml, const TimingRules& rules) {
-  (void)replays.run([] {});  // the first launch of a graph takes it to the device
-  const auto replay = [&](const auto& during) {
-    idle(rules.idle);
-    return replays.run(during);
-  };
-  return time_replays(replay, replays.calls(), nvml, rules.stopping);
+Seconds loaded_before(const Timer& timer) {
+  return timer.filler == nullptr ? Seconds{} : timer.filler->loaded();
 }
 
 // Calls of the other case that outlast a replay: three times its length, then more where that was
@@ -237,85 +243,135 @@ class Background {
 
 }  // namespace
 
-Timing time_calls(kernels::Runnable& runnable,
-                  Stream stream,
-                  const kernels::Nvml& nvml,
-                  Regime regime,
-                  const TimingRules& rules) {
-  const Replays replays(runnable, stream, rules);
-  return regime == Regime::burst ? time_burst(replays, nvml, rules)
-                                 : time_sustained(replays, nvml, rules);
+int calls_for(kernels::Runnable& runnable, Stream stream, Seconds replay, int most) {
+  return std::max(launches_per_replay(time_of_one(runnable, stream), replay, most),
+                  runnable.copies());
 }
 
-Timing time_enqueued(kernels::Runnable& runnable,
-                     Stream stream,
-                     const kernels::Nvml& nvml,
-                     const TimingRules& rules) {
+Timing time_calls(kernels::Runnable& runnable, const Timer& timer, Regime regime) {
+  const Replays replays = captured(runnable, timer);
+  const std::optional<double> most_clock = timer.nvml.limits().sm_clock;
+  if (regime == Regime::burst) {
+    if (timer.filler != nullptr) {
+      timer.filler->stop();
+    }
+    Launched source(replays, timer.nvml);
+    (void)source.next(false);  // the first launch of a graph takes it to the device
+    return time_burst(source, timer.rules, most_clock);
+  }
+  Chain chain(replays, timer.nvml);
+  if (timer.filler != nullptr) {
+    timer.filler->hand_over(timer.stream);
+  }
+  chain.begin();
+  Timing timing = time_sustained(chain, timer.rules, loaded_before(timer), most_clock);
+  chain.finish();
+  return timing;
+}
+
+Timing time_occupied(kernels::Runnable& runnable,
+                     const Timer& timer,
+                     kernels::Occupier& occupier,
+                     Stream other) {
+  const Replays replays = captured(runnable, timer);
+  if (timer.filler != nullptr) {
+    timer.filler->stop();
+  }
+  // What a first launch loads or allocates would wait for the kernel that only end() ends.
+  (void)Launched(replays, timer.nvml).next(false);
+  Chain chain(replays, timer.nvml);
+  occupier.begin(other);
+  chain.begin();
+  Timing timing =
+      time_sustained(chain, timer.rules, loaded_before(timer), timer.nvml.limits().sm_clock);
+  chain.finish();
+  occupier.end(other);
+  return timing;
+}
+
+Timing time_enqueued(kernels::Runnable& runnable, const Timer& timer) {
   DeviceReadings readings;
   Timing timing;
   Seconds spent;
-  (void)time_of_one(runnable, stream);
+  (void)time_of_one(runnable, timer.stream);
   const Event from;
   const Event to;
-  while (!enough(timing.times, spent, rules.stopping)) {
-    from.record(stream);
-    for (int call = 0; call < rules.most_calls; ++call) {
-      runnable.launch(stream, call % runnable.copies());
+  while (!enough(timing.times, spent, timer.rules.stopping)) {
+    from.record(timer.stream);
+    for (int call = 0; call < timer.rules.most_calls; ++call) {
+      runnable.launch(timer.stream, call % runnable.copies());
     }
-    to.record(stream);
-    readings.take(nvml);
+    to.record(timer.stream);
+    readings.take(timer.nvml.read());
     const Seconds time = seconds(kernels::seconds_between(from, to));
     spent += time;
-    timing.times.push_back(in_microseconds(time) / rules.most_calls);
+    timing.times.push_back(in_microseconds(time) / timer.rules.most_calls);
   }
   timing.state = readings.state();
   return timing;
 }
 
-Timing time_graph(kernels::Runnable& runnable,
-                  Stream stream,
-                  const kernels::Nvml& nvml,
-                  int calls,
-                  const TimingRules& rules) {
-  (void)time_of_one(runnable, stream);
-  const Replays replays(runnable, stream, calls);
-  const auto replay = [&replays](const auto& during) { return replays.run(during); };
-  warm_up(replay, rules.warm_up);
-  return time_replays(replay, calls, nvml, rules.stopping);
+Timing time_graph(kernels::Runnable& runnable, const Timer& timer, int calls) {
+  (void)time_of_one(runnable, timer.stream);
+  const Replays replays(runnable, timer.stream, calls);
+  Launched source(replays, timer.nvml, false);
+  TimingRules rules = timer.rules;  // launches are timed, for which the clock means little
+  rules.settling.least_load = Seconds{};
+  return time_sustained(source, rules, Seconds{}, timer.nvml.limits().sm_clock);
 }
 
-Timing time_beside(kernels::Runnable& runnable,
-                   Stream stream,
-                   const Beside& beside,
-                   const kernels::Nvml& nvml,
-                   const TimingRules& rules) {
-  const Replays replays(runnable, stream, rules);
-  Background background(beside, replays.run([] {}));
+Timing time_beside(kernels::Runnable& runnable, const Timer& timer, const Beside& beside) {
+  const Replays replays(
+      runnable,
+      timer.stream,
+      calls_for(runnable, timer.stream, timer.rules.replay, timer.rules.most_calls));
+  Launched source(replays, timer.nvml);
+  Background background(beside, source.next(false).time);
   DeviceReadings readings;
   Timing timing;
   while (timing.times.size() < kBesideSamples) {
-    background.begin(stream);
-    const Seconds time = replays.run([&] { readings.take(nvml); });
+    background.begin(timer.stream);
+    const Replay replay = source.next(true);
+    readings.take(replay.reading.value());
     if (!background.outlasted()) {
       background.lengthen();
       continue;
     }
-    timing.times.push_back(background.largest(in_microseconds(time) / replays.calls()));
+    timing.times.push_back(background.largest(in_microseconds(replay.time) / replays.calls()));
   }
   timing.state = readings.state();
   return timing;
 }
 
-void keep_busy(kernels::Runnable& runnable, Stream stream, Seconds duration) {
-  TimingRules rules;
-  rules.replay = milliseconds(50.0);
-  const Replays replays(runnable, stream, rules);
-  Chain chain(replays);
+std::vector<SettlingPoint> settle(kernels::Runnable& runnable,
+                                  const Timer& timer,
+                                  Seconds duration) {
+  constexpr Seconds kDense = milliseconds(500.0);  // until then every replay, then one in 100 ms
+  constexpr Seconds kStep = milliseconds(100.0);
+  constexpr Seconds kReplay = milliseconds(5.0);
+  const Replays replays(
+      runnable, timer.stream, calls_for(runnable, timer.stream, kReplay, timer.rules.most_calls));
+  Launched(replays, timer.nvml).idle(timer.rules.idle);
+  Chain chain(replays, timer.nvml);
+  chain.begin();
+  std::vector<SettlingPoint> points;
   Seconds spent;
+  Seconds wanted;
   while (spent < duration) {
-    spent += chain.next([] {});
+    const bool read = spent >= wanted;
+    const Replay replay = chain.next(read);
+    if (read) {
+      const auto& clock = replay.sm_clock ? replay.sm_clock : replay.reading.value().sm_clock;
+      points.push_back({.since_load = in_seconds(spent + replay.time / 2.0),
+                        .time = in_microseconds(replay.time) / replays.calls(),
+                        .sm_clock = clock,
+                        .power = replay.reading.value().power});
+      wanted = spent + (spent < kDense ? Seconds{} : kStep);
+    }
+    spent += replay.time;
   }
   chain.finish();
+  return points;
 }
 
 }  // namespace orrery::calibrate

@@ -24,6 +24,7 @@ std::vector<Extents8> extents_of(Operation operation) {
               {1, 2, 1, 192, 448, 128, 128, 0}};
     case Operation::rms_norm:
     case Operation::layer_norm:
+      return {{333, 1024}, {40, 8192}, {7, 5120}, {9, 12288}, {1001, 128}, {77, 96}};
     case Operation::residual_add:
     case Operation::swiglu:
       return {{333, 1024}, {40, 8192}, {7, 5120}};
@@ -38,7 +39,7 @@ std::vector<Extents8> extents_of(Operation operation) {
       return {{256, 1024}, {384, 640}};
     case Operation::permute:
     case Operation::unpermute:
-      return {{301, 1024, 4}, {128, 640, 1}};
+      return {{301, 1024, 4}, {128, 640, 1}, {64, 1024, 8}};
     case Operation::gradient_norm:
     case Operation::adamw:
       return {{1000003}, {4096}};

@@ -15,6 +15,7 @@ constexpr std::array kOperations = {Operation::all_reduce,
                                     Operation::all_to_all,
                                     Operation::send_receive};
 constexpr std::int64_t kSmallest = std::int64_t{1} << 10;
+constexpr std::int64_t kSmallestConcurrent = std::int64_t{1} << 20;
 constexpr std::int64_t kLargest = std::int64_t{1} << 30;
 constexpr std::int64_t kStep = 4;
 constexpr std::int64_t kBackground = std::int64_t{256} << 20U;
@@ -39,17 +40,32 @@ KernelCase case_of(Operation operation,
 std::vector<CollectiveShape> collective_shapes(std::int64_t ranks, std::int64_t nodes) {
   std::vector<CollectiveShape> shapes = {{ranks, nodes}};
   const std::int64_t in_node = ranks / nodes;
+  const bool even_nodes = ranks % nodes == 0;
   if (nodes > 1 && in_node > 1) {
     shapes.push_back({in_node, 1});
   }
-  if (in_node > 2 && in_node % 2 == 0) {
-    shapes.push_back({2, 1});
+  for (std::int64_t part = in_node; part > 2 && part % 2 == 0; part /= 2) {
+    shapes.push_back({part / 2, 1});
+  }
+  if (even_nodes && in_node > 2 && in_node % 2 == 0) {
+    shapes.push_back({.ranks = in_node / 2, .nodes = 1, .concurrent = true});
+  }
+  if (even_nodes && nodes > 1 && in_node > 1) {
+    shapes.push_back({.ranks = nodes, .nodes = nodes, .stride = in_node});
+    shapes.push_back({.ranks = nodes, .nodes = nodes, .stride = in_node, .concurrent = true});
   }
   return shapes;
 }
 
+std::int64_t group_of(const CollectiveShape& shape, std::int64_t rank) {
+  return rank / (shape.ranks * shape.stride) * shape.stride + rank % shape.stride;
+}
+
 std::vector<KernelCase> background_cases(const CollectiveShape& shape) {
   std::vector<KernelCase> cases;
+  if (shape.concurrent) {
+    return cases;
+  }
   for (const Operation operation :
        {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter}) {
     const KernelCase kernel = case_of(operation, shape, kBackground, 0);
@@ -63,10 +79,11 @@ std::vector<KernelCase> background_cases(const CollectiveShape& shape) {
 std::vector<KernelCase> collective_cases(const CollectiveShape& shape) {
   std::vector<KernelCase> cases;
   for (const Operation operation : kOperations) {
-    for (std::int64_t bytes = kSmallest; bytes <= kLargest; bytes *= kStep) {
+    for (std::int64_t bytes = shape.concurrent ? kSmallestConcurrent : kSmallest; bytes <= kLargest;
+         bytes *= kStep) {
       for (const std::int64_t in_place : {0, 1}) {
         const KernelCase kernel = case_of(operation, shape, bytes, in_place);
-        const bool wanted = in_place == 0 || has_in_place(operation);
+        const bool wanted = in_place == 0 || (has_in_place(operation) && !shape.concurrent);
         if (wanted && !kernels::problem_of(kernel)) {
           cases.push_back(kernel);
         }

@@ -251,13 +251,25 @@ void add_memory_of_size(const MatrixSize& size, bool casts, Collector& memory) {
       add(Operation::rotary, role, {size.rows, size.columns / 128, 128});
       add(Operation::cross_entropy, role, {size.rows, 32064});
       add(Operation::embedding, role, {size.rows, size.columns, 128256});
-      add(Operation::permute, role, {size.rows, size.columns, 4});
-      add(Operation::unpermute, role, {size.rows, size.columns, 4});
+      for (const std::int64_t copies : {4, 8}) {
+        add(Operation::permute, role, {size.rows, size.columns, copies});
+        add(Operation::unpermute, role, {size.rows, size.columns, copies});
+      }
     }
   }
   add(Operation::residual_add, Role::none, {size.rows, size.columns});
   if (casts) {
     add_casts(size, memory);
+  }
+}
+
+// Queries and keys are normalized head by head: rows of one head, tokens x heads of them.
+void add_head_norms(Collector& memory) {
+  constexpr std::int64_t kHeadDim = 128;
+  for (const std::int64_t rows : {65536, 262144, 1048576}) {
+    for (const Role role : kPasses) {
+      memory.add(stream(Operation::rms_norm, role, Precision::bf16, {rows, kHeadDim}));
+    }
   }
 }
 
@@ -267,6 +279,7 @@ void add_memory(Depth depth, std::vector<SweepCase>& all) {
     add_memory_of_size({4096, 8192}, false, memory);
     add_memory_of_size({16384, 8192}, false, memory);
   } else {
+    add_head_norms(memory);
     for (const MatrixSize size :
          {MatrixSize{2048, 4096}, {4096, 8192}, {8192, 8192}, {16384, 12288}}) {
       add_memory_of_size(size, true, memory);
@@ -348,8 +361,10 @@ void add_conditions(Depth depth, std::vector<SweepCase>& all) {
   }
   add(tiny_case(), {.kind = Kind::enqueued});
   add(anchor_case(), beside(Operation::host_to_device));
-  for (const std::int64_t removed : {8, 16, 32}) {
-    add(anchor_case(), {.kind = Kind::fewer_multiprocessors, .count = removed});
+  add(anchor_case(), beside(Operation::copy));
+  for (const std::int64_t held : {8, 16, 32}) {
+    add(anchor_case(), {.kind = Kind::fewer_multiprocessors, .count = held});
+    add(anchor_case(), {.kind = Kind::streaming, .count = held});
   }
 }
 

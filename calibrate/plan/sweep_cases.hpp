@@ -11,13 +11,15 @@
 // grouped       | 8 to 64 groups x 64 to 4,096 tokens, even, skewed  | -
 // attention     | 1k to 32k tokens, causal and full, dims 64 and     | 6
 //               | 128, grouped queries, 192 / 128 of latent attention|
-// memory        | every memory-bound kernel x 4 sizes past L2        | 10
+// memory        | every memory-bound kernel x 4 sizes past L2;       | 10
+//               | permutes of 4 and 8 copies; norms of one head      |
 // optimizer     | gradient norm and AdamW, 3 sizes                   | 2
 // anchors       | 4 shapes in bursts and sustained                   | 1
 // transfers     | device copies, pinned host copies                  | 4
 // conditions    | a tiny kernel one by one and in graphs of 1, 64    | graphs of 1 and 1,024,
-//               | and 1,024; the anchor with 8, 16 and 32 SMs fewer, | beside a copy to the host
-//               | and beside copies to and from the host             |
+//               | and 1,024; the anchor while 8, 16 and 32 SMs are   | beside a copy to the host
+//               | held, idle or copying memory; beside copies inside |
+//               | the GPU, to and from the host                      |
 //
 // Shapes of the dense block: tokens 1,024 to 16,384; weights of the layers of models with hidden
 // sizes 2,048 to 16,384 cut 1, 2, 4 and 8 ways. What the GPU or the library does not offer is found

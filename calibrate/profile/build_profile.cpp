@@ -12,8 +12,10 @@
 #include "calibrate/profile/attention_fit.hpp"
 #include "calibrate/profile/derived_figures.hpp"
 #include "calibrate/profile/machine_fields.hpp"
+#include "calibrate/profile/step_clock.hpp"
 #include "calibrate/samples/summary.hpp"
 #include "sim/cost/measured_kernels.hpp"
+#include "sim/hardware/step_clock.hpp"
 
 namespace orrery::calibrate {
 
@@ -68,19 +70,48 @@ void add_samples(const std::vector<Sample>& samples, CalibrationProfile& profile
     const Sample& sample = samples[i];
     if (!sample.supported) {
       profile.unsupported.push_back({sample.kernel, sample.status});
-    } else if (!sample.functional && sample.condition.alone() &&
-               !kernels::is_collective(sample.kernel.operation) &&
-               sample.error.value_or(0.0) <= 1.0) {
+    } else if (is_sound(sample) && sample.condition.alone() &&
+               !kernels::is_collective(sample.kernel.operation)) {
       profile.samples.push_back(sample_of(sample, i));
     }
     profile.measured_at = std::max(profile.measured_at, sample.taken_at);
   }
 }
 
-void add_derived(const std::vector<Sample>& samples, CalibrationProfile& profile) {
-  for (const auto& [name, value] : derived_figures(samples)) {
-    profile.derived.emplace_back(name, value);
+// In the order of the names.
+void add_derived(const std::vector<Sample>& samples,
+                 std::optional<double> clock,
+                 CalibrationProfile& profile) {
+  const DerivedFigures figures = derived_figures(samples);
+  for (const std::string_view name : hardware::derived_names()) {
+    const auto at = std::find_if(
+        figures.begin(), figures.end(), [name](const auto& one) { return one.first == name; });
+    if (at != figures.end()) {
+      profile.derived.emplace_back(name, at->second);
+    } else if (name == hardware::kStepClock && clock) {
+      profile.derived.emplace_back(name, *clock);
+    }
   }
+}
+
+std::vector<std::string> warnings_of(const std::vector<Sample>& samples,
+                                     const ProfileRequest& request,
+                                     bool has_clock) {
+  std::vector<std::string> warnings = request.warnings;
+  const auto drifted = std::count_if(
+      samples.begin(), samples.end(), [](const Sample& sample) { return sample.drifted; });
+  if (drifted > 0) {
+    warnings.push_back(
+        fmt::format("{} samples are left out: the clock moved around them; the same command "
+                    "measures them again",
+                    drifted));
+  }
+  if (!has_clock && !request.step.empty()) {
+    warnings.emplace_back(
+        "clock, power or the power limit is not known: times of products stand at the clock at "
+        "which they were measured, which may not be that of a step");
+  }
+  return warnings;
 }
 
 void set_range(const EvidenceSeries& series, hardware::CalibrationFit& fit) {
@@ -171,25 +202,37 @@ std::optional<model::CollectiveKind> collective_of(Operation operation) {
   }
 }
 
-// Tables by operation, ranks and nodes; the times of training's operands, out of place.
+using Sizes = std::map<std::int64_t, Seconds>;
+
+// By operation, ranks and nodes, out of place. The time depends on bytes: of several element types
+// the one with the most sizes stands for all.
+std::map<std::tuple<Operation, std::int64_t, std::int64_t>, Sizes> collective_points(
+    const std::vector<Sample>& samples) {
+  std::map<std::tuple<Operation, std::int64_t, std::int64_t>, std::map<kernels::Precision, Sizes>>
+      found;
+  for (const Sample& sample : samples) {
+    const kernels::KernelCase& call = sample.kernel;
+    if (is_evidence(sample) && kernels::is_collective(call.operation) && call.extents[0] >= 2 &&
+        call.extents[3] == 0) {
+      found[{call.operation, call.extents[0], call.extents[1]}][call.precision][call.extents[2]] =
+          microseconds(summarise(sample.times).median);
+    }
+  }
+  std::map<std::tuple<Operation, std::int64_t, std::int64_t>, Sizes> points;
+  for (const auto& [key, types] : found) {
+    points[key] = std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) {
+                    return a.second.size() < b.second.size();
+                  })->second;
+  }
+  return points;
+}
+
 std::optional<hardware::CollectiveTables> collective_tables(const std::vector<Sample>& samples,
                                                             const CollectiveRig& rig,
                                                             const hardware::GpuProfile& gpu,
                                                             const CalibrationProfile& profile) {
-  using Key = std::tuple<Operation, std::int64_t, std::int64_t>;
-  std::map<Key, std::map<std::int64_t, Seconds>> points;
-  for (const Sample& sample : samples) {
-    const kernels::KernelCase& call = sample.kernel;
-    if (!sample.supported || sample.functional || sample.regime != Regime::sustained ||
-        !kernels::is_collective(call.operation) || call.extents[0] < 2 || call.extents[3] != 0 ||
-        call.precision != kernels::Precision::bf16) {
-      continue;
-    }
-    points[{call.operation, call.extents[0], call.extents[1]}][call.extents[2]] =
-        microseconds(summarise(sample.times).median);
-  }
   hardware::CollectiveTables tables;
-  for (const auto& [key, sizes] : points) {
+  for (const auto& [key, sizes] : collective_points(samples)) {
     hardware::CollectiveTable table;
     table.rig = rig.rig;
     table.gpu = gpu.name;
@@ -245,10 +288,15 @@ std::optional<BuiltProfile> build_profile(const Measurements& measurements,
     return std::nullopt;
   }
   auto base = hardware::load_gpu_profile(profile.base, search, {}, "base", diagnostics);
-  Evidence evidence = evidence_of(measurements.samples);
   if (!base) {
     return std::nullopt;
   }
+  if (measurements.fingerprint.multiprocessors > 0) {
+    base->sm_count = measurements.fingerprint.multiprocessors;
+  }
+  const std::optional<double> clock =
+      step_clock(measurements.samples, measurements.fingerprint.power_limit, request.step, *base);
+  Evidence evidence = evidence_of(measurements.samples, *base, clock);
   if (evidence.empty()) {
     diagnostics.error({}, "samples", "nothing was measured that could be fitted");
     return std::nullopt;
@@ -257,7 +305,9 @@ std::optional<BuiltProfile> build_profile(const Measurements& measurements,
   set_seen(measurements.samples, profile.fingerprint);
   profile.id = hardware::fingerprint_id(profile.fingerprint);
   add_samples(measurements.samples, profile);
-  add_derived(measurements.samples, profile);
+  add_derived(measurements.samples, clock, profile);
+  built.settling = measurements.settling;
+  built.warnings = warnings_of(measurements.samples, request, clock.has_value());
   fit_lines(evidence, built.reports);
   // The law of attention stands on the memory, the SMs and the launch of this machine.
   const auto gpu = hardware::calibrated(*base, profile, diagnostics);

@@ -3,13 +3,15 @@
 // Samples in, a calibration profile out: what `orrery calibrate` writes at its end, and what anyone
 // can compute again from the journal.
 //
-//   evidence (kernel_points.hpp) -> lines and laws (line_fit.hpp, attention_fit.hpp) -> profile
+//   samples -> clock of a step (step_clock.hpp) -> evidence (kernel_points.hpp)
+//           -> lines and laws (line_fit.hpp, attention_fit.hpp) -> profile
 //
 // Figures that follow from several samples: derived_figures.hpp.
 //
-// Collectives become tables of one rig (collective_tables.hpp), out of place, where the caller says
-// which wires they ran on; samples of one rank or marked functional are no evidence. Without any:
-// `collectives: absent`. Everything is deterministic: the same journal gives the same bytes.
+// Collectives become tables of one rig (collective_tables.hpp), out of place and of whatever
+// element type, where the caller says which wires they ran on; samples of one rank are left out.
+// Without any: `collectives: absent`. Everything is deterministic: the same journal gives the same
+// bytes.
 
 #include <optional>
 #include <string>
@@ -38,6 +40,9 @@ struct ProfileRequest {
   std::vector<std::pair<std::string, std::string>> protocol;
   std::optional<CollectiveRig> rig;
   std::vector<std::string> warnings;  // of the measuring program
+  // Every call of a training step, for the clock at which one runs (step_clock.hpp); none: the
+  // times of products stand at the clock of products alone.
+  std::vector<kernels::KernelCase> step;
 };
 
 struct FitReport {
@@ -50,6 +55,8 @@ struct FitReport {
 struct BuiltProfile {
   hardware::CalibrationProfile profile;
   std::vector<FitReport> reports;  // by profile.fits
+  std::vector<SettlingCurve> settling = {};
+  std::vector<std::string> warnings = {};  // what the samples lack
 };
 
 // Nothing after an error: no base for the device, nothing was measured.

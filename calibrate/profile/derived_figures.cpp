@@ -17,10 +17,6 @@ namespace {
 using Kind = Condition::Kind;
 using kernels::Operation;
 
-bool counts(const Sample& sample) {
-  return sample.supported && !sample.functional && !sample.times.empty();
-}
-
 double median_us(const Sample& sample) {
   return summarise(sample.times).median;
 }
@@ -29,7 +25,7 @@ double median_us(const Sample& sample) {
 std::optional<double> fastest_gbps(const std::vector<Sample>& samples, Operation operation) {
   std::optional<double> best;
   for (const Sample& sample : samples) {
-    if (counts(sample) && sample.condition.alone() && sample.kernel.operation == operation) {
+    if (is_sound(sample) && sample.condition.alone() && sample.kernel.operation == operation) {
       const Seconds time = microseconds(median_us(sample));
       const double rate = in_gigabytes_per_second(fit_bytes(sample.kernel) / time);
       best = std::max(best.value_or(0.0), rate);
@@ -41,7 +37,7 @@ std::optional<double> fastest_gbps(const std::vector<Sample>& samples, Operation
 std::optional<double> burst_over_sustained(const std::vector<Sample>& samples) {
   std::map<kernels::KernelCase, std::array<double, 2>> medians;
   for (const Sample& sample : samples) {
-    if (counts(sample) && sample.condition.alone()) {
+    if (is_sound(sample) && sample.condition.alone()) {
       medians[sample.kernel][sample.regime == Regime::burst ? 1 : 0] = median_us(sample);
     }
   }
@@ -63,7 +59,7 @@ struct Line {
 std::optional<Line> graph_line(const std::vector<Sample>& samples) {
   std::map<std::int64_t, double> replays;  // calls -> us of a whole replay
   for (const Sample& sample : samples) {
-    if (counts(sample) && sample.condition.kind == Kind::graph) {
+    if (is_sound(sample) && sample.condition.kind == Kind::graph) {
       replays[sample.condition.count] =
           median_us(sample) * static_cast<double>(sample.condition.count);
     }
@@ -92,7 +88,7 @@ std::optional<Line> graph_line(const std::vector<Sample>& samples) {
 
 std::optional<double> enqueued_us(const std::vector<Sample>& samples) {
   for (const Sample& sample : samples) {
-    if (counts(sample) && sample.condition.kind == Kind::enqueued) {
+    if (is_sound(sample) && sample.condition.kind == Kind::enqueued) {
       return median_us(sample);
     }
   }
@@ -104,7 +100,7 @@ template <typename Wanted>
 std::optional<double> slowdown_beside(const std::vector<Sample>& samples, const Wanted& wanted) {
   std::optional<double> largest;
   for (const Sample& sample : samples) {
-    if (counts(sample) && sample.condition.kind == Kind::beside && sample.alone &&
+    if (is_sound(sample) && sample.condition.kind == Kind::beside && sample.alone &&
         wanted(sample.condition.other->operation)) {
       largest = std::max(largest.value_or(0.0), median_us(sample) / *sample.alone);
     }
@@ -112,11 +108,11 @@ std::optional<double> slowdown_beside(const std::vector<Sample>& samples, const 
   return largest;
 }
 
-std::optional<double> slowdown_per_sm(const std::vector<Sample>& samples) {
+std::optional<double> slowdown_per_sm(const std::vector<Sample>& samples, Kind kind) {
   double xx = 0.0;
   double xy = 0.0;
   for (const Sample& sample : samples) {
-    if (counts(sample) && sample.condition.kind == Kind::fewer_multiprocessors && sample.alone) {
+    if (is_sound(sample) && sample.condition.kind == kind && sample.alone) {
       const auto x = static_cast<double>(sample.condition.count);
       xx += x * x;
       xy += x * (median_us(sample) / *sample.alone - 1.0);
@@ -127,6 +123,10 @@ std::optional<double> slowdown_per_sm(const std::vector<Sample>& samples) {
 
 bool to_host(Operation operation) {
   return operation == Operation::device_to_host;
+}
+
+bool on_device(Operation operation) {
+  return operation == Operation::copy;
 }
 
 bool between_gpus(Operation operation) {
@@ -152,7 +152,9 @@ DerivedFigures derived_figures(const std::vector<Sample>& samples) {
   }
   keep("stream_launch_us", enqueued_us(samples));
   keep("d2h_gemm_slowdown", slowdown_beside(samples, to_host));
-  keep("gemm_slowdown_per_sm_removed", slowdown_per_sm(samples));
+  keep("copy_gemm_slowdown", slowdown_beside(samples, on_device));
+  keep("gemm_slowdown_per_sm_removed", slowdown_per_sm(samples, Kind::fewer_multiprocessors));
+  keep("gemm_slowdown_per_sm_streaming", slowdown_per_sm(samples, Kind::streaming));
   keep("gemm_slowdown_under_collective", slowdown_beside(samples, between_gpus));
   DerivedFigures figures;
   for (const std::string_view name : hardware::derived_names()) {

@@ -10,8 +10,12 @@
 // graph_launch_us, graph_node_us| a and b of  T(n) = a + b n,  T the replay of a graph of n tiny
 //                               | kernels: least squares over the measured n, weighed by 1 / T^2
 // stream_launch_us              | the same tiny kernel, one by one without a graph
-// d2h_gemm_slowdown             | product beside a copy to the host / alone
-// gemm_slowdown_per_sm_removed  | s of  t(x) / t(0) = 1 + s x,  x SMs fewer: least squares
+// step_clock_mhz                | clock of a whole step: step_clock.hpp
+// d2h_, copy_gemm_slowdown      | product beside a copy to the host, or on the device / alone
+// gemm_slowdown_per_sm_removed  | s of  t(x) / t(0) = 1 + s x,  x SMs that a kernel spins on:
+//                               | least squares
+// gemm_slowdown_per_sm_streaming| the same, x SMs that a kernel copies memory on, as the channels
+//                               | of a collective do
 // gemm_slowdown_under_collective| product beside a collective between GPUs / alone; the largest
 //                               | over the groups that were measured
 //

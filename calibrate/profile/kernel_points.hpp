@@ -9,21 +9,28 @@
 // under a condition               | not what a call takes by itself (condition.hpp)
 // functional                      | shows that it works, not how fast
 // error above 1                   | the result was wrong
+// repeats of an anchor            | a watch on the clock; one shape must not count 40 times
+// drifted                         | the clock moved around it, twice: the same command measures it
+//                                 | again (SampleJournal::has)
 // other implementations           | one fit stands for one library; the vendor's before our own
 //
 // symbol | meaning                                                         | unit | origin
 // -------|-----------------------------------------------------------------|------|----------------
-// F      | FLOP as the step counts them (sim/model)                        | FLOP | computed
+// F      | of products effective_work of sim/cost/gemm.hpp, of attention   | FLOP | computed
+//        | as the step counts them (sim/model)                             |      |
 // B      | bytes that cross the memory interface: of products as in        | byte | computed
 //        | sim/cost/gemm.hpp, of all others as in sim/kernels              |      |
-// time   | median of the times                                             | s    | measured
+// time   | median of the times; of products and attention at the clock of  | s    | measured
+//        | a step (step_clock.hpp, sim/hardware/step_clock.hpp)          |      |
 
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "calibrate/samples/sample.hpp"
+#include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/kernel_tables.hpp"
 
 namespace orrery::calibrate {
@@ -49,14 +56,25 @@ struct EvidenceSeries {
 
 using Evidence = std::map<EvidenceKey, EvidenceSeries>;
 
-// FLOP and bytes as the fits count them.
-[[nodiscard]] Flop fit_work(const kernels::KernelCase& kernel);
+// FLOP and bytes as the fits count them. `gpu` supplies the tiles' SMs and the depth of their
+// filling.
+[[nodiscard]] Flop fit_work(const kernels::KernelCase& kernel, const hardware::GpuProfile& gpu);
 [[nodiscard]] Bytes fit_bytes(const kernels::KernelCase& kernel);
+
+// A right time of one point, in whatever regime and condition.
+[[nodiscard]] bool is_sound(const Sample& sample);
+
+// A sound sample of the table above: sustained, and measured alone. The one rule for fits, tables
+// of collectives and summaries.
+[[nodiscard]] bool is_evidence(const Sample& sample);
 
 // The name of a sample in a profile: s and its place in the journal.
 [[nodiscard]] std::string sample_id(std::size_t index);
 
-// Without collectives, which make tables of their own.
-[[nodiscard]] Evidence evidence_of(const std::vector<Sample>& samples);
+// Without collectives, which make tables of their own. `step_clock` in MHz; absent: the times stand
+// as they were measured.
+[[nodiscard]] Evidence evidence_of(const std::vector<Sample>& samples,
+                                   const hardware::GpuProfile& gpu,
+                                   std::optional<double> step_clock = {});
 
 }  // namespace orrery::calibrate

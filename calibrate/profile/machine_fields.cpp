@@ -1,6 +1,7 @@
 #include "calibrate/profile/machine_fields.hpp"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <utility>
 
@@ -14,6 +15,10 @@ std::string text_of(const std::optional<std::int64_t>& value) {
 
 std::string text_of(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : std::string(hardware::kUnknownField);
+}
+
+std::string text_of(std::optional<bool> value) {
+  return value ? (*value ? "true" : "false") : std::string(hardware::kUnknownField);
 }
 
 std::string text_of(const std::string& value) {
@@ -36,8 +41,9 @@ hardware::Fingerprint machine_fields(const Fingerprint& from) {
   to.set("gpu.mem_bytes", count_text(from.memory_bytes));
   to.set("gpu.pci_gen", text_of(from.pcie_generation));
   to.set("gpu.pci_width", text_of(from.pcie_width));
-  to.set("gpu.mig", from.mig ? "true" : "false");
-  to.set("gpu.ecc", from.ecc ? "true" : "false");
+  to.set("gpu.mig", text_of(from.mig));
+  to.set("gpu.ecc", text_of(from.ecc));
+  to.set("gpu.uuid", text_of(from.gpu_uuid.value_or("")));
   to.set("driver", text_of(from.driver.value_or("")));
   to.set("cuda.compiled", text_of(from.cuda_compiled));
   to.set("cuda.runtime", text_of(from.cuda_runtime));
@@ -47,6 +53,12 @@ hardware::Fingerprint machine_fields(const Fingerprint& from) {
                                        std::pair("nccl", from.nccl)}) {
     to.set(fmt::format("libs.{}.header", name), text_of(versions.header));
     to.set(fmt::format("libs.{}.runtime", name), text_of(versions.runtime));
+  }
+  if (from.nvlink) {
+    to.set("nvlink.links", fmt::format("{}", from.nvlink->links));
+    to.set("nvlink.version", text_of(from.nvlink->version.value_or("")));
+    to.set("nvlink.switched", from.nvlink->switched ? "true" : "false");
+    to.set("nvlink.peers", fmt::format("{}", fmt::join(from.nvlink->peers, ", ")));
   }
   to.set("power_limit_w", text_of(from.power_limit));
   to.set("clocks_mhz.sm_max", text_of(from.most_sm_clock));

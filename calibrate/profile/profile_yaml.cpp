@@ -141,9 +141,10 @@ std::string line_text(const FitReport& report) {
   const bool products = !kernels::is_memory_bound(fit.operation);
   const double per_flop = kTera / kMicro;
   const double per_byte = kGiga / kMicro;
-  std::string text = fmt::format("    model: {}\n    a_us: {}\n",
-                                 products ? "t = a + b F + c B" : "t = a + c B",
-                                 in_microseconds(fit.line.a));
+  std::string text =
+      fmt::format("    model: {}\n    a_us: {}\n",
+                  products ? "t = a + b F + c B, F in whole tiles and waves" : "t = a + c B",
+                  in_microseconds(fit.line.a));
   if (products) {
     text += fmt::format("    b_us_per_tflop: {}\n", fit.line.b * per_flop);
   }
@@ -261,12 +262,30 @@ std::string collectives_text(const CalibrationProfile& profile) {
   return text;
 }
 
-std::string remarks_text(const ProfileRequest& request) {
+std::string remarks_text(const BuiltProfile& built) {
   std::string text = "quality:\n  warnings: [";
-  for (std::size_t i = 0; i < request.warnings.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + in_quotes(request.warnings[i]);
+  for (std::size_t i = 0; i < built.warnings.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + in_quotes(built.warnings[i]);
   }
   return text + "]\n";
+}
+
+// The latest curve: each time the GPU is loaded from idle the journal holds one.
+std::string settling_text(const BuiltProfile& built) {
+  if (built.settling.empty()) {
+    return {};
+  }
+  const SettlingCurve& curve = built.settling.back();
+  std::string text =
+      fmt::format("settling:\n  case: {}\n  points:\n", in_quotes(kernels::to_text(curve.kernel)));
+  for (const SettlingPoint& point : curve.points) {
+    text += fmt::format("    - {{s: {}, us: {}{}{}}}\n",
+                        point.since_load,
+                        point.time,
+                        optional_text("clk_mhz", point.sm_clock),
+                        optional_text("power_w", point.power));
+  }
+  return text;
 }
 
 }  // namespace
@@ -308,7 +327,7 @@ std::string profile_yaml(const BuiltProfile& built, const ProfileRequest& reques
       text += fmt::format("  {}: {}\n", name, value);
     }
   }
-  return text + collectives_text(profile) + remarks_text(request);
+  return text + collectives_text(profile) + settling_text(built) + remarks_text(built);
 }
 
 }  // namespace orrery::calibrate

@@ -11,6 +11,8 @@ namespace {
 constexpr std::string_view kEnqueued = "enqueued";
 constexpr std::string_view kGraph = "graph calls=";
 constexpr std::string_view kFewer = "multiprocessors removed=";
+constexpr std::string_view kStreaming = "multiprocessors streaming=";
+constexpr std::string_view kConcurrent = "concurrent groups=";
 constexpr std::string_view kBeside = "beside ";
 
 std::optional<Condition> counted(Condition::Kind kind, std::string_view digits) {
@@ -31,6 +33,10 @@ std::string to_text(const Condition& condition) {
       return fmt::format("{}{}", kGraph, condition.count);
     case Condition::Kind::fewer_multiprocessors:
       return fmt::format("{}{}", kFewer, condition.count);
+    case Condition::Kind::streaming:
+      return fmt::format("{}{}", kStreaming, condition.count);
+    case Condition::Kind::concurrent:
+      return fmt::format("{}{}", kConcurrent, condition.count);
     case Condition::Kind::beside:
       return fmt::format("{}{}", kBeside, kernels::to_text(condition.other.value()));
     case Condition::Kind::alone:
@@ -51,6 +57,12 @@ std::optional<Condition> parse_condition(std::string_view text) {
   }
   if (text.starts_with(kFewer)) {
     return counted(Condition::Kind::fewer_multiprocessors, text.substr(kFewer.size()));
+  }
+  if (text.starts_with(kStreaming)) {
+    return counted(Condition::Kind::streaming, text.substr(kStreaming.size()));
+  }
+  if (text.starts_with(kConcurrent)) {
+    return counted(Condition::Kind::concurrent, text.substr(kConcurrent.size()));
   }
   if (text.starts_with(kBeside)) {
     kernels::ParsedCase other = kernels::parse_case(text.substr(kBeside.size()));

@@ -8,7 +8,11 @@
 // alone                | (none)                                   | among many calls of one graph
 // enqueued             | enqueued                                 | of a row without a graph
 // graph of n calls     | graph calls=64                           | replay of n calls / n
-// fewer processors     | multiprocessors removed=16               | of a product without those SMs
+// fewer processors     | multiprocessors removed=16               | while a kernel spins on them
+// beside streaming     | multiprocessors streaming=16             | while a kernel on so many SMs
+//                      |                                          | copies memory all along
+// concurrent groups    | concurrent groups=8                      | of a collective while as many
+//                      |                                          | groups run it at once
 // beside another case  | beside device_to_host bytes=268435456    | while the other runs all along
 //
 // Only what was measured alone is evidence for the fit of a kernel; the others are for the derived
@@ -24,10 +28,10 @@
 namespace orrery::calibrate {
 
 struct Condition {
-  enum class Kind { alone, enqueued, graph, fewer_multiprocessors, beside };
+  enum class Kind { alone, enqueued, graph, fewer_multiprocessors, streaming, concurrent, beside };
 
   Kind kind = Kind::alone;
-  std::int64_t count = 0;                         // calls of the graph, or SMs removed
+  std::int64_t count = 0;                         // calls of the graph, SMs, or groups
   std::optional<kernels::KernelCase> other = {};  // that runs beside
 
   [[nodiscard]] bool alone() const {

@@ -26,8 +26,29 @@ LibraryVersions read_versions(const Json& json) {
   return {or_absent<std::int64_t>(json.at("header")), or_absent<std::int64_t>(json.at("runtime"))};
 }
 
+Json topology_json(const std::optional<NvlinkTopology>& nvlink) {
+  if (!nvlink) {
+    return nullptr;
+  }
+  return {{"links", nvlink->links},
+          {"version", or_null(nvlink->version)},
+          {"switched", nvlink->switched},
+          {"peers", nvlink->peers}};
+}
+
+std::optional<NvlinkTopology> read_topology(const Json& json) {
+  if (json.is_null()) {
+    return std::nullopt;
+  }
+  return NvlinkTopology{.links = json.at("links").get<std::int64_t>(),
+                        .version = or_absent<std::string>(json.at("version")),
+                        .switched = json.at("switched").get<bool>(),
+                        .peers = json.at("peers").get<std::vector<std::int64_t>>()};
+}
+
 Json json_of(const Fingerprint& f) {
   return {{"gpu", f.gpu},
+          {"gpu_uuid", or_null(f.gpu_uuid)},
           {"gpus", f.gpus},
           {"compute_capability", f.compute_capability},
           {"multiprocessors", f.multiprocessors},
@@ -35,8 +56,8 @@ Json json_of(const Fingerprint& f) {
           {"memory_bytes", f.memory_bytes},
           {"pcie_generation", or_null(f.pcie_generation)},
           {"pcie_width", or_null(f.pcie_width)},
-          {"mig", f.mig},
-          {"ecc", f.ecc},
+          {"mig", or_null(f.mig)},
+          {"ecc", or_null(f.ecc)},
           {"driver", or_null(f.driver)},
           {"cuda_compiled", f.cuda_compiled},
           {"cuda_runtime", f.cuda_runtime},
@@ -44,6 +65,7 @@ Json json_of(const Fingerprint& f) {
           {"cublaslt", versions_json(f.cublaslt)},
           {"cudnn", versions_json(f.cudnn)},
           {"nccl", versions_json(f.nccl)},
+          {"nvlink", topology_json(f.nvlink)},
           {"power_limit_w", or_null(f.power_limit)},
           {"most_sm_clock_mhz", or_null(f.most_sm_clock)},
           {"cpu", f.cpu},
@@ -54,6 +76,7 @@ Json json_of(const Fingerprint& f) {
 Fingerprint from_json(const Json& json) {
   Fingerprint f;
   f.gpu = json.at("gpu").get<std::string>();
+  f.gpu_uuid = or_absent<std::string>(json.at("gpu_uuid"));
   f.gpus = json.at("gpus").get<std::int64_t>();
   f.compute_capability = json.at("compute_capability").get<std::string>();
   f.multiprocessors = json.at("multiprocessors").get<std::int64_t>();
@@ -61,8 +84,8 @@ Fingerprint from_json(const Json& json) {
   f.memory_bytes = json.at("memory_bytes").get<std::int64_t>();
   f.pcie_generation = or_absent<std::int64_t>(json.at("pcie_generation"));
   f.pcie_width = or_absent<std::int64_t>(json.at("pcie_width"));
-  f.mig = json.at("mig").get<bool>();
-  f.ecc = json.at("ecc").get<bool>();
+  f.mig = or_absent<bool>(json.at("mig"));
+  f.ecc = or_absent<bool>(json.at("ecc"));
   f.driver = or_absent<std::string>(json.at("driver"));
   f.cuda_compiled = json.at("cuda_compiled").get<std::string>();
   f.cuda_runtime = json.at("cuda_runtime").get<std::string>();
@@ -70,6 +93,7 @@ Fingerprint from_json(const Json& json) {
   f.cublaslt = read_versions(json.at("cublaslt"));
   f.cudnn = read_versions(json.at("cudnn"));
   f.nccl = read_versions(json.at("nccl"));
+  f.nvlink = read_topology(json.at("nvlink"));
   f.power_limit = or_absent<double>(json.at("power_limit_w"));
   f.most_sm_clock = or_absent<double>(json.at("most_sm_clock_mhz"));
   f.cpu = json.at("cpu").get<std::string>();

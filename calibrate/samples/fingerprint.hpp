@@ -3,13 +3,25 @@
 // On what was a profile measured? Everything that may change a rate: GPU, driver, libraries, host.
 //
 // What a run only sees (clocks under load, date) is not part of it. What is not known is absent,
-// never 0. Its id is that of the profile (calibrate/profile/machine_fields.hpp). A profile whose
+// never 0. The board itself is part of it: two of one type differ by several per cent.
+//
+// symbol    | meaning                                                            | unit | origin
+// ----------|--------------------------------------------------------------------|------|-------
+// gpu_uuid  | of the board that is measured: "GPU-8f1c..."                        | -    | NVML
+// links     | NVLinks of that board that are up                                   | 1    | NVML
+// version   | of NVLink: "4.0"                                                    | -    | NVML
+// switched  | whether they lead to NVSwitches, not to other boards                | -    | NVML
+// peers     | links that lead straight to each visible GPU, by its index; its     | 1    | NVML
+//           | own is 0; empty where they are switched                             |      |
+//
+// Its id is that of the profile (calibrate/profile/machine_fields.hpp). A profile whose
 // GPU has another name than the scenario's is foreign.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace orrery::calibrate {
 
@@ -18,8 +30,18 @@ struct LibraryVersions {
   std::optional<std::int64_t> runtime;  // absent: not installed
 };
 
+struct NvlinkTopology {
+  std::int64_t links = 0;
+  std::optional<std::string> version = {};
+  bool switched = false;
+  std::vector<std::int64_t> peers = {};
+
+  friend bool operator==(const NvlinkTopology& a, const NvlinkTopology& b) = default;
+};
+
 struct Fingerprint {
   std::string gpu;  // as the driver names it
+  std::optional<std::string> gpu_uuid;
   std::int64_t gpus = 0;
   std::string compute_capability;  // "9.0"
   std::int64_t multiprocessors = 0;
@@ -27,8 +49,8 @@ struct Fingerprint {
   std::int64_t memory_bytes = 0;
   std::optional<std::int64_t> pcie_generation;
   std::optional<std::int64_t> pcie_width;
-  bool mig = false;
-  bool ecc = false;
+  std::optional<bool> mig;
+  std::optional<bool> ecc;
   std::optional<std::string> driver;  // "580.95.05"
   std::string cuda_compiled;          // "13.0"
   std::string cuda_runtime;
@@ -36,8 +58,9 @@ struct Fingerprint {
   LibraryVersions cublaslt;
   LibraryVersions cudnn;
   LibraryVersions nccl;
-  std::optional<double> power_limit;    // W
-  std::optional<double> most_sm_clock;  // MHz
+  std::optional<NvlinkTopology> nvlink;  // absent: NVML does not say
+  std::optional<double> power_limit;     // W
+  std::optional<double> most_sm_clock;   // MHz
   std::string cpu;
   std::int64_t cores = 0;
   std::string tool;  // version of orrery

@@ -21,10 +21,15 @@ std::optional<double> number(const Json& json, const char* key) {
 Json state_json(const DeviceState& state) {
   Json json = Json::object();
   put(json, "sm_clock_mhz", state.sm_clock);
+  put(json, "memory_clock_mhz", state.memory_clock);
   put(json, "power_w", state.power);
+  put(json, "energy_j_per_call", state.energy);
   put(json, "temperature_c", state.temperature);
   if (!state.throttled.empty()) {
     json["throttled"] = state.throttled;
+  }
+  if (state.discarded != 0) {
+    json["discarded"] = state.discarded;
   }
   return json;
 }
@@ -32,11 +37,14 @@ Json state_json(const DeviceState& state) {
 DeviceState read_state(const Json& json) {
   DeviceState state;
   state.sm_clock = number(json, "sm_clock_mhz");
+  state.memory_clock = number(json, "memory_clock_mhz");
   state.power = number(json, "power_w");
+  state.energy = number(json, "energy_j_per_call");
   state.temperature = number(json, "temperature_c");
   if (json.contains("throttled")) {
     state.throttled = json.at("throttled").get<std::vector<std::string>>();
   }
+  state.discarded = json.value("discarded", std::int64_t{0});
   return state;
 }
 

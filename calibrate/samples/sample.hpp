@@ -7,7 +7,8 @@
 // -------------|---------------------------------------------------------------|-------|---------
 // times        | of one call: a replay of a graph / its calls                  | us    | measured
 // regime       | burst: from idle; sustained: at the clock of a long run       | -     | protocol
-// sm_clock ... | of the GPU beside the times; absent where NVML does not say   | MHz   | measured
+// state        | of the GPU while these times were taken; what NVML does not    | -     | measured
+//              | say is absent                                                 |       |
 // status       | what the library answered where it does not offer the case    | -     | library
 // error        | of the checked result, in tolerances of its format; <= 1      | 1     | verified
 // condition    | what was different from the case alone (condition.hpp)         | -     | protocol
@@ -33,12 +34,15 @@ enum class Regime { burst, sustained };
 
 [[nodiscard]] std::string_view to_string(Regime regime);
 
-// Beside the times of one case: medians where there are several readings.
+// While the times of one case were taken: medians where there are several readings.
 struct DeviceState {
-  std::optional<double> sm_clock;      // MHz
-  std::optional<double> power;         // W
-  std::optional<double> temperature;   // deg C
-  std::vector<std::string> throttled;  // reasons, by name
+  std::optional<double> sm_clock = {};      // MHz
+  std::optional<double> memory_clock = {};  // MHz
+  std::optional<double> power = {};         // W, of the board
+  std::optional<double> energy = {};        // J per call, of the board: a difference of its counter
+  std::optional<double> temperature = {};   // deg C
+  std::vector<std::string> throttled = {};  // why the clock was lowered, by name; empty: it was not
+  std::int64_t discarded = 0;               // replays that are not in the times: throttled
 };
 
 struct Sample {

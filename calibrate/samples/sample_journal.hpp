@@ -2,13 +2,14 @@
 
 // Which points are measured already? The journal of one calibration: killed half-way, it resumes.
 //
-//   line 1   {"schema": "orrery-samples/1", "fingerprint": {...}}
-//   line n   a sample (sample.hpp)
+//   line 1   {"schema": "orrery-samples/2", "fingerprint": {...}}
+//   line n   a sample (sample.hpp), or how clock and time settled (settling.hpp)
 //
 // The journal is the raw evidence beside a profile (`my-cluster.samples.jsonl`): every figure of
-// the profile can be computed from it again, on any machine. One of another machine, driver or
-// library is refused, with what differs. A point that stands twice counts once: the later one
-// holds.
+// the profile can be computed from it again, on any machine. To go on with one of another machine,
+// board, driver or library is refused, with what differs: boards of one type differ by several per
+// cent, and one profile must not mix two. A point that stands twice counts once: the later one
+// holds. orrery-samples/1, which did not say which board ran, is refused by name.
 //
 // All functions throw Error(io).
 
@@ -19,6 +20,7 @@
 
 #include "calibrate/samples/fingerprint.hpp"
 #include "calibrate/samples/sample.hpp"
+#include "calibrate/samples/settling.hpp"
 #include "sim/base/journal_file.hpp"
 
 namespace orrery::calibrate {
@@ -26,7 +28,8 @@ namespace orrery::calibrate {
 // A finished or interrupted calibration, for fits and reports.
 struct Measurements {
   Fingerprint fingerprint;
-  std::vector<Sample> samples;  // in the order in which they were first taken
+  std::vector<Sample> samples;               // in the order in which they were first taken
+  std::vector<SettlingCurve> settling = {};  // one for each time the GPU was loaded from idle
 };
 
 // Reads without changing the file; a last line that was cut is left out.
@@ -37,6 +40,7 @@ class SampleJournal {
   // Opens or creates it. Samples of the same fingerprint are kept.
   SampleJournal(std::filesystem::path path, const Fingerprint& fingerprint);
 
+  // A sample that drifted does not count as measured: the next run takes it again.
   [[nodiscard]] bool has(const kernels::KernelCase& kernel,
                          Regime regime,
                          const Condition& condition = {}) const;
@@ -49,13 +53,19 @@ class SampleJournal {
     return file_.path();
   }
 
+  [[nodiscard]] const std::vector<SettlingCurve>& settling() const {
+    return settling_;
+  }
+
   void append(const Sample& sample);
+  void append(const SettlingCurve& curve);
   void close();
 
  private:
   void keep(const Sample& sample);
 
   std::vector<Sample> samples_;
+  std::vector<SettlingCurve> settling_;
   std::map<std::string, std::size_t> by_key_;  // index into samples_
   JournalFile file_;
 };

@@ -10,6 +10,7 @@
 
 #include "calibrate/samples/fingerprint.hpp"
 #include "calibrate/samples/sample.hpp"
+#include "calibrate/samples/settling.hpp"
 #include "kernels/device/runnable.hpp"
 #include "sim/base/units.hpp"
 #include "sim/kernels/kernel_case.hpp"
@@ -47,8 +48,8 @@ class Bench {
   // UTC, as in Sample::taken_at.
   [[nodiscard]] virtual std::string now() const = 0;
 
-  // Keeps the GPU busy with a large product, so that clock and temperature settle.
-  virtual void soak(Seconds duration) = 0;
+  // Keeps the GPU busy with a large product, so that clock and temperature settle: how they did.
+  [[nodiscard]] virtual SettlingCurve soak(Seconds duration) = 0;
 };
 
 }  // namespace orrery::calibrate

@@ -20,6 +20,7 @@ struct CollectiveRequest {
   std::optional<int> ranks;
   std::optional<int> local_rank;
   std::optional<std::string> meeting;  // file:PATH or tcp:HOST:PORT; needed for several ranks
+  bool choices = false;  // ask only which algorithms NCCL chooses for cases that are measured
   std::stop_token stop;
   std::function<void(std::int64_t done, std::int64_t all)> progress;  // called on rank 0
 };

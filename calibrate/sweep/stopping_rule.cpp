@@ -36,7 +36,12 @@ std::vector<std::pair<std::string, std::string>> protocol_lines() {
       {"timing", "replays of a graph between two events"},
       {"stop", "10 samples and a standard error of the median below 0.5 %, 150 ms or 40 samples"},
       {"regime",
-       "sustained, after a soak of 10 s and 60 ms of each case; bursts after 200 ms of idling"}};
+       "sustained: a soak of 10 s, a product while the host prepares, then each case until time "
+       "and "
+       "clock are flat within 1 % for 40 ms after 160 ms of load, 1 s at most; bursts after 200 ms "
+       "of idling"},
+      {"held_back",
+       "replays under a brake, or below 0.5 of the clock (bursts 0.75), are repeated"}};
 }
 
 }  // namespace orrery::calibrate

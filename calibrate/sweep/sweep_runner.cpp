@@ -75,7 +75,7 @@ class Runner {
       }
     }
     if (!rest.empty() && !stopped()) {
-      bench_.soak(options_.soak);
+      journal_.append(bench_.soak(options_.soak));
       run_blocks(rest);
     }
     if (!report_.interrupted) {
@@ -122,7 +122,7 @@ class Runner {
       double after = anchor();
       if (drift(before, after) > options_.drift_limit) {
         ++report_.blocks_repeated;
-        bench_.soak(options_.short_soak);
+        journal_.append(bench_.soak(options_.short_soak));
         before = anchor();
         done_ -= static_cast<std::int64_t>(block.size());
         if (!measure_all(block)) {

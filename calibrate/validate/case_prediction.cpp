@@ -46,10 +46,11 @@ std::optional<cost::KernelPrediction> predict_case(const KernelCase& kernel,
   const kernels::Work work = kernels::work_of(kernel);
   const auto gemm = cost::gemm_of(kernel);
   const Bytes moved = gemm ? cost::gemm_bytes(*gemm) : work.moved();
+  const Flop flop = gemm ? cost::effective_work(*gemm, gpu) : work.flop;
   return cost::predict_kernel(*series,
                               kernel,
                               moved,
-                              cost::line_time(series->line, work.flop, moved),
+                              cost::line_time(series->line, flop, moved),
                               gpu.launch_latency.value());
 }
 

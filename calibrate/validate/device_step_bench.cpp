@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "calibrate/measure/device_readings.hpp"
+#include "calibrate/sweep/device_readings.hpp"
 #include "calibrate/validate/device_step.hpp"
 #include "calibrate/validate/reference_step.hpp"
 #include "kernels/device/device_info.hpp"
@@ -94,7 +94,7 @@ StepTiming DeviceStepBench::time_step(const StepProgram& program, const StepTimi
   std::vector<double> times;
   spent = Seconds{};
   while (spent < rules.loop || times.size() < static_cast<std::size_t>(rules.fewest)) {
-    const Seconds time = replay([&] { readings.take(nvml_); });
+    const Seconds time = replay([&] { readings.take(nvml_.read()); });
     times.push_back(in_microseconds(time));
     spent += time;
   }

@@ -118,11 +118,12 @@ void Validation::time(const KernelCase& kernel) {
   if (!known_.insert(kernel).second) {
     return;
   }
-  RecordedKernel entry{.kernel = kernel, .us = 0.0, .implementation = {}, .status = {}};
+  RecordedKernel entry{.kernel = kernel};
   entry.status = status_of([&] {
     const Sample sample = bench_.kernels().measure(kernel, {.regime = Regime::sustained});
     entry.us = summarise(sample.times).median;
     entry.implementation = sample.implementation;
+    entry.sm_clock = sample.state.sm_clock;
   });
   record_.kernels.push_back(entry);
 }

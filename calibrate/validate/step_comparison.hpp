@@ -2,15 +2,26 @@
 
 // How well does a profile predict steps that it has not seen, and where does an error come from?
 //
-//   interpolation = predicted kernel / the same kernel measured alone - 1
-//   composition   = sum of the kernels measured alone / measured step - 1
+//   interpolation = predicted kernel / the same kernel measured alone, at the profile's clock - 1
+//   composition   = sum of the kernels measured alone, at the step's clock / measured step - 1
 //   prediction    = sum of the predicted kernels / measured step - 1
 //   simulation    = step of the whole simulator / measured step - 1
 //   layer         = (step of many layers - step of few) / (many - few), predicted and measured
 //
+//   PyTorch       = our kernel measured alone / PyTorch's of the same case - 1
+//
+// Kernels alone and a step run at different clocks: times of products and attention are compared at
+// one (sim/hardware/step_clock.hpp), where the record has both clocks.
+//
 // gate       | what                                                         | limit
 // -----------|--------------------------------------------------------------|----------------------
-// gemm       | median and 90th percentile of |interpolation| of products    | 3 %, 8 %
+// unseen     | median and 90th percentile of |interpolation| of products    | 3 %, 8 %
+//            | and attention that the profile does not hold exactly         |
+// memory     | 1 - rate of a memory-bound kernel / rate of a copy, of the   | 10 %
+//            | fastest size of each kind; the worst kind                    |
+// mm, ...    | PyTorch, the slowest of mm, _scaled_mm, SDPA, fused AdamW    | 3 %
+// torch step | largest |predicted / PyTorch step - 1|, its faster mode      | 8 %
+// again      | |ratio - 1| of the samples of two sweeps, median and p90     | 2 %, 5 %
 // layer      | largest |error| of a layer                                   | 5 %
 // step       | largest |prediction|                                         | 5 %
 // optimizer  | largest |interpolation| of norm and update                   | 5 %
@@ -18,8 +29,7 @@
 // baselines  | mean |error| of steps against those of three rules of thumb  | below the best rule
 // check      | gradients of small steps against double precision            | all pass
 //
-// Products that the profile holds exactly have no interpolation and do not count at the gate. A
-// gate without anything to judge is open, neither passed nor failed. The limits are those of a
+// A gate without anything to judge is open, neither passed nor failed. The limits are those of a
 // first plan, to be tuned after the first measurements.
 
 #include <optional>
@@ -27,8 +37,9 @@
 #include <vector>
 
 #include "calibrate/validate/case_prediction.hpp"
-#include "calibrate/validate/torch_step.hpp"
+#include "calibrate/validate/torch_results.hpp"
 #include "calibrate/validate/validation_record.hpp"
+#include "sim/hardware/calibration_profile.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 
 namespace orrery::calibrate {
@@ -36,11 +47,26 @@ namespace orrery::calibrate {
 struct ComparedKernel {
   std::string name;  // of its first call
   kernels::KernelCase kernel;
-  std::int64_t calls = 0;  // per step
-  std::optional<Seconds> measured = {};
+  std::int64_t calls = 0;                // per step
+  std::optional<Seconds> measured = {};  // alone
+  std::optional<double> clock = {};      // MHz, of that
   std::optional<cost::KernelPrediction> predicted = {};
+  std::optional<double> stated_clock = {};  // MHz, of the prediction
 
+  [[nodiscard]] std::optional<Seconds> measured_at(std::optional<double> mhz) const;
   [[nodiscard]] std::optional<double> error() const;  // interpolation
+};
+
+// Where the time of a step goes, by kinds of kernels that every implementation of it has.
+struct Ledger {
+  Seconds products;
+  Seconds attention;
+  Seconds memory;     // norms, activations, casts, loss, ...
+  Seconds optimizer;  // norm of the gradients and update
+
+  [[nodiscard]] Seconds sum() const {
+    return products + attention + memory + optimizer;
+  }
 };
 
 struct ComparedStep {
@@ -49,6 +75,7 @@ struct ComparedStep {
   std::optional<Seconds> sum = {};        // of kernels measured alone; absent: one of them was not
   std::optional<Seconds> predicted = {};  // absent: the profile lacks one of them
   std::optional<Seconds> simulated = {};  // by the whole simulator (simulated_step.hpp)
+  Ledger ledger = {};                     // of the prediction
   double exact_share = 0.0;               // of the predicted time
   double extrapolated_share = 0.0;
   Seconds roofline = {};
@@ -85,7 +112,26 @@ struct Gate {
 struct ComparedTorch {
   TorchStep measured;
   std::optional<Seconds> predicted = {};  // of the own step of the same shape
+  Ledger ledger = {};                     // of that
   std::optional<Seconds> own = {};        // the own step, measured
+
+  [[nodiscard]] std::optional<double> error() const;
+};
+
+struct ComparedTorchKernel {
+  TorchKernel measured;
+  std::optional<Seconds> own = {};  // absent: the record does not hold the case
+
+  // Above 0: ours is slower. Calls that move other bytes are compared by their rates.
+  [[nodiscard]] std::optional<double> error() const;
+};
+
+// What is known beside the record and the kernels of the profile.
+struct Companions {
+  std::optional<double> step_clock = {};  // MHz, at which the profile states products
+  std::vector<TorchStep> steps = {};
+  std::vector<TorchKernel> kernels = {};
+  std::vector<double> again = {};  // |ratio - 1| of samples of a second sweep
 };
 
 struct StepValidation {
@@ -96,14 +142,25 @@ struct StepValidation {
   std::optional<ComparedKernel> transfer = {};
   std::vector<Gate> gates = {};
   std::vector<ComparedTorch> torch = {};
+  std::vector<ComparedTorchKernel> torch_kernels = {};
+  std::vector<double> again = {};
+  std::optional<double> step_clock = {};  // MHz, at which the profile states products
 };
 
 // The copy to the host that a checkpoint makes, of a size that no sweep measures.
 [[nodiscard]] kernels::KernelCase transfer_case();
 
+// |second / first - 1| of the medians of each sustained case that both hold.
+[[nodiscard]] std::vector<double> repeat_errors(const hardware::CalibrationProfile& first,
+                                                const hardware::CalibrationProfile& second);
+
 [[nodiscard]] StepValidation compare_steps(const ValidationRecord& record,
                                            const hardware::GpuProfile& gpu,
-                                           const std::vector<TorchStep>& torch);
+                                           const Companions& beside);
+
+// Every gate of a comparison, in the order in which they are printed (gates.cpp).
+[[nodiscard]] std::vector<Gate> gates_of(const StepValidation& validation,
+                                         const hardware::GpuProfile& gpu);
 
 [[nodiscard]] bool passed(const StepValidation& validation);
 

@@ -439,6 +439,14 @@ Flop flop_of(const StepProgram& program) {
   return all;
 }
 
+std::vector<kernels::KernelCase> reference_calls() {
+  std::vector<kernels::KernelCase> calls;
+  for (const StepOperation& operation : make_step_program(held_out_shapes().front()).operations) {
+    calls.push_back(operation.kernel);
+  }
+  return calls;
+}
+
 std::int64_t element_bytes(BufferType type) {
   switch (type) {
     case BufferType::int64:

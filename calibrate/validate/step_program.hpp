@@ -136,6 +136,10 @@ inline constexpr std::int64_t kParameterAlignment = 64;
 // The shape is sound.
 [[nodiscard]] StepProgram make_step_program(const StepShape& shape);
 
+// Every call of the step that stands for a training step where one is needed and none is given: the
+// first held-out shape.
+[[nodiscard]] std::vector<kernels::KernelCase> reference_calls();
+
 // Without the padding between them.
 [[nodiscard]] std::int64_t parameter_count(const StepProgram& program);
 

@@ -23,6 +23,7 @@
 #include "sim/cli/progress.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/hardware/profile_reader.hpp"
+#include "sim/hardware/step_clock.hpp"
 
 namespace orrery::calibrate {
 
@@ -37,6 +38,7 @@ struct CommandOptions {
   std::optional<std::string> output;
   std::optional<std::string> record;
   std::vector<std::string> torch;
+  std::optional<std::string> again;
   std::vector<std::string> profiles;
   std::optional<double> loop;  // s
   int device = 0;
@@ -55,8 +57,10 @@ void add_options(CLI::App& app, CommandOptions& options) {
       ->type_name("FILE");
   app.add_option("--record", options.record, "Compare with what was measured before, no GPU")
       ->type_name("FILE");
-  app.add_option("--torch", options.torch, "Steps that calibrate/torch_step.py has timed")
+  app.add_option("--torch", options.torch, "Steps and calls that calibrate/torch_step.py has timed")
       ->type_name("FILE");
+  app.add_option("--again", options.again, "Profile of a second sweep of the same machine")
+      ->type_name("PROFILE");
   app.add_flag("--quick", options.quick, "One shape, in less than a minute");
   app.add_option("--loop", options.loop, "Time every step for so long, 5 s by default")
       ->type_name("SECONDS")
@@ -133,17 +137,43 @@ std::optional<ValidationRecord> load_record(const std::string& file) {
   return record;
 }
 
-std::optional<std::vector<TorchStep>> load_torch(const std::vector<std::string>& files) {
-  std::vector<TorchStep> steps;
+bool load_torch(const std::vector<std::string>& files, Companions& beside) {
   for (const std::string& file : files) {
-    const ReadTorch read = read_torch_steps(read_file(file, kMostBytes));
+    const ReadTorch read = read_torch(read_file(file, kMostBytes));
     if (!read.problem.empty()) {
       cli::message(fmt::format("{}: {}", file, read.problem));
-      return std::nullopt;
+      return false;
     }
-    steps.insert(steps.end(), read.steps.begin(), read.steps.end());
+    beside.steps.insert(beside.steps.end(), read.steps.begin(), read.steps.end());
+    beside.kernels.insert(beside.kernels.end(), read.kernels.begin(), read.kernels.end());
   }
-  return steps;
+  return true;
+}
+
+// The clock of the profile's products, and every sustained case that a second sweep measured too.
+// False after a problem was printed.
+bool load_sweeps(const CommandOptions& options, Companions& beside) {
+  Diagnostics diagnostics;
+  const auto first = hardware::load_calibration(options.profile, diagnostics);
+  const auto second =
+      options.again ? hardware::load_calibration(*options.again, diagnostics) : std::nullopt;
+  cli::message_block(to_string(diagnostics));
+  if (!first || (options.again && !second)) {
+    return false;
+  }
+  beside.step_clock = first->find_derived(hardware::kStepClock);
+  if (!second) {
+    return true;
+  }
+  if (first->id != second->id) {
+    throw Error(ErrorKind::device,
+                fmt::format("{} was measured on another machine, board or with other libraries "
+                            "than {}: two sweeps of one machine are compared",
+                            *options.again,
+                            options.profile));
+  }
+  beside.again = repeat_errors(*first, *second);
+  return true;
 }
 
 // Refuses what was measured on another GPU.
@@ -162,8 +192,8 @@ cli::ExitCode run(const CommandOptions& options, const StepBenchFactory& make_be
   if (!gpu) {
     return failure;
   }
-  const auto torch = load_torch(options.torch);
-  if (!torch) {
+  Companions beside;
+  if (!load_torch(options.torch, beside) || !load_sweeps(options, beside)) {
     return cli::ExitCode::invalid;
   }
   const std::optional<ValidationRecord> record =
@@ -174,7 +204,7 @@ cli::ExitCode run(const CommandOptions& options, const StepBenchFactory& make_be
   if (!options.allow_foreign) {
     check_machine(*gpu, *record);
   }
-  const StepValidation validation = compare_steps(*record, *gpu, *torch);
+  const StepValidation validation = compare_steps(*record, *gpu, beside);
   cli::deliver(options.json ? to_json(validation) : to_text(validation, options.rows),
                std::nullopt);
   return passed(validation) ? cli::ExitCode::ok : cli::ExitCode::expectation_failed;

@@ -6,7 +6,8 @@
 //   measured orrery validate --hardware my-cluster.yaml --quick     one shape, under a minute
 //   orrery validate --hardware my-cluster.yaml --record my-cluster.validation.yaml
 //                                                          compares again, without a GPU
-//   ... --torch steps.json                                 beside steps of calibrate/torch_step.py
+//   ... --torch steps.json                                 beside calibrate/torch_step.py
+//   ... --again second.yaml                                beside a second sweep
 //
 // What was measured goes to `my-cluster.validation.yaml`. Exit code 1 when a gate fails, 5 without
 // a GPU. `orrery validate` starts it as `orrery-calibrate --validate PROFILE.yaml ...`.

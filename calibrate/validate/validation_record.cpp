@@ -60,10 +60,12 @@ std::string kernel_line(const RecordedKernel& entry) {
   if (!entry.status.empty()) {
     return fmt::format("  - {{case: {}, status: {}}}\n", text, in_quotes(entry.status));
   }
-  return fmt::format("  - {{case: {}, us: {}, implementation: {}}}\n",
-                     text,
-                     entry.us,
-                     in_quotes(entry.implementation));
+  std::string line = fmt::format("  - {{case: {}, us: {}, implementation: {}",
+                                 text,
+                                 entry.us,
+                                 in_quotes(entry.implementation));
+  add_optional(line, "sm_clock_mhz", entry.sm_clock);
+  return line + "}\n";
 }
 
 // Entries of a mapping by name, with a diagnostic for what is missing or no number.
@@ -163,6 +165,7 @@ RecordedKernel read_kernel(const Fields& fields) {
   RecordedKernel entry{.kernel = parsed.kernel.value_or(kernels::KernelCase{}),
                        .us = 0.0,
                        .implementation = fields.text("implementation"),
+                       .sm_clock = fields.optional_number("sm_clock_mhz"),
                        .status = fields.text("status")};
   if (entry.status.empty()) {
     entry.us = fields.number("us");

@@ -7,7 +7,8 @@
 //   fingerprint: 3f..    gpu: NVIDIA H200    measured_at: 2026-11-20T12:00:00Z
 //   checks:   - {shape: small ..., passed: true, loss: 6.3, reference_loss: 6.3, worst: 0.01, ...}
 //   steps:    - {shape: 13b ..., us: 91000, p10: ..., p90: ..., n: 110, launched_us: ..., ...}
-//   kernels:  - {case: gemm fprop bf16 m=3072 ..., us: 780.1, implementation: cublaslt}
+//   kernels:  - {case: gemm fprop bf16 m=3072 ..., us: 780.1, implementation: cublaslt,
+//                sm_clock_mhz: 1410}
 //
 // What the library does not offer, or fails, stands with its status in place of a time.
 
@@ -47,7 +48,8 @@ struct RecordedKernel {
   kernels::KernelCase kernel;
   double us = 0.0;
   std::string implementation = {};
-  std::string status = {};  // where it is not supported
+  std::optional<double> sm_clock = {};  // MHz
+  std::string status = {};              // where it is not supported
 };
 
 struct ValidationRecord {

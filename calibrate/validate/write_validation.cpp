@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -155,28 +156,87 @@ std::string kernels_text(const StepValidation& validation, bool all) {
   return text;
 }
 
+std::string ledger_line(std::string_view what,
+                        Seconds all,
+                        const std::array<Seconds, 4>& parts,
+                        std::string_view note) {
+  std::string line = fmt::format("  {:<24}{:>9}", what, milliseconds_text(all));
+  Seconds sum;
+  for (const Seconds part : parts) {
+    line += fmt::format("{:>10}", milliseconds_text(part));
+    sum += part;
+  }
+  return line + fmt::format("{:>9}  {}\n", milliseconds_text(all - sum), note);
+}
+
+// The predicted step beside PyTorch's, kind by kind.
+std::string ledgers_text(const ComparedTorch& one) {
+  const TorchLedger& theirs = one.measured.ledger;
+  std::string text =
+      ledger_line(fmt::format("{} {}", short_name(one.measured.shape), one.measured.mode),
+                  microseconds(one.measured.median_us),
+                  {microseconds(theirs.products),
+                   microseconds(theirs.attention),
+                   microseconds(theirs.memory),
+                   microseconds(theirs.optimizer)},
+                  one.measured.sdpa_backend + " attention");
+  if (one.predicted) {
+    const Ledger& ours = one.ledger;
+    text += ledger_line("  profile",
+                        *one.predicted,
+                        {ours.products, ours.attention, ours.memory, ours.optimizer},
+                        signed_percent(one.error()));
+  }
+  if (one.own) {
+    text += fmt::format("  {:<24}{:>9}\n", "  own step, measured", milliseconds_text(one.own));
+  }
+  return text;
+}
+
 std::string torch_text(const StepValidation& validation) {
-  if (validation.torch.empty()) {
-    return {};
+  std::string text;
+  if (!validation.torch.empty()) {
+    text += fmt::format("\n{:<26}{:>9}{:>10}{:>10}{:>10}{:>10}{:>9}\n",
+                        "PyTorch steps, ms",
+                        "step",
+                        "products",
+                        "attention",
+                        "memory",
+                        "optimizer",
+                        "gaps");
+    for (const ComparedTorch& one : validation.torch) {
+      text += ledgers_text(one);
+    }
   }
-  std::string text = fmt::format("\n{:<32}{:>10}{:>10}{:>10}{:>10}\n",
-                                 "PyTorch steps, ms",
-                                 "measured",
-                                 "profile",
-                                 "error",
-                                 "own step");
-  for (const ComparedTorch& one : validation.torch) {
-    const Seconds measured = microseconds(one.measured.median_us);
-    text +=
-        fmt::format("{:<32}{:>10}{:>10}{:>10}{:>10}\n",
-                    fmt::format("{} {}", short_name(one.measured.shape), one.measured.mode),
-                    milliseconds_text(measured),
-                    milliseconds_text(one.predicted),
-                    signed_percent(one.predicted ? std::optional(*one.predicted / measured - 1.0)
-                                                 : std::nullopt),
-                    milliseconds_text(one.own));
+  if (!validation.torch_kernels.empty()) {
+    text += fmt::format("\n{:<72}{:>9}{:>9}{:>8}\n", "PyTorch's calls, us", "PyTorch", "own", "");
+    for (const ComparedTorchKernel& one : validation.torch_kernels) {
+      const TorchKernel& kernel = one.measured;
+      text += fmt::format("{:<72}{:>9.1f}{:>9}{:>8}  {}{}\n",
+                          kernels::to_text(kernel.kernel),
+                          kernel.us,
+                          microseconds_text(one.own),
+                          signed_percent(one.error()),
+                          kernel.call,
+                          kernel.sdpa_backend.empty() ? "" : " by " + kernel.sdpa_backend);
+    }
   }
-  return text + "  the profile predicts our kernels; PyTorch has others, so this is no gate\n";
+  return text;
+}
+
+// How far off the clock is that products are stated at: what the composition still lacks.
+std::string clocks_text(const StepValidation& validation) {
+  std::string text;
+  for (const ComparedStep& step : validation.steps) {
+    if (validation.step_clock && step.measured.sm_clock) {
+      text += fmt::format("{:<30} clock {:.0f} MHz, the profile states {:.0f} ({:+.1f}%)\n",
+                          short_name(step.measured.shape),
+                          *step.measured.sm_clock,
+                          *validation.step_clock,
+                          kPercent * (*validation.step_clock / *step.measured.sm_clock - 1.0));
+    }
+  }
+  return text;
 }
 
 std::string gates_text(const StepValidation& validation) {
@@ -241,6 +301,13 @@ Json kernel_json(const ComparedKernel& one) {
       {"error", or_null(one.error())}};
 }
 
+Json ledger_json(const Ledger& ledger) {
+  return {{"products", in_seconds(ledger.products)},
+          {"attention", in_seconds(ledger.attention)},
+          {"memory", in_seconds(ledger.memory)},
+          {"optimizer", in_seconds(ledger.optimizer)}};
+}
+
 Json step_json(const ComparedStep& step) {
   Json kernels = Json::array();
   for (const ComparedKernel& one : step.kernels) {
@@ -277,8 +344,9 @@ std::string to_text(const StepValidation& validation, bool all) {
   if (validation.record.fingerprint != validation.profile) {
     text += "  with other libraries, driver or machine than the profile was measured with\n";
   }
-  return text + checks_text(validation) + steps_text(validation) + layers_text(validation) +
-         kernels_text(validation, all) + torch_text(validation) + gates_text(validation);
+  return text + checks_text(validation) + steps_text(validation) + clocks_text(validation) +
+         layers_text(validation) + kernels_text(validation, all) + torch_text(validation) +
+         gates_text(validation);
 }
 
 std::string to_json(const StepValidation& validation) {
@@ -286,6 +354,7 @@ std::string to_json(const StepValidation& validation) {
                {"profile", validation.profile},
                {"gpu", validation.record.gpu},
                {"measured_at", validation.record.measured_at},
+               {"step_clock_mhz", or_null(validation.step_clock)},
                {"passed", passed(validation)}};
   root["steps"] = Json::array();
   for (const ComparedStep& step : validation.steps) {
@@ -305,7 +374,18 @@ std::string to_json(const StepValidation& validation) {
                              {"mode", one.measured.mode},
                              {"measured_s", in_seconds(microseconds(one.measured.median_us))},
                              {"predicted_s", seconds_or_null(one.predicted)},
+                             {"ledger_s", ledger_json(one.ledger)},
+                             {"sdpa_backend", one.measured.sdpa_backend},
+                             {"error", or_null(one.error())},
                              {"own_step_s", seconds_or_null(one.own)}});
+  }
+  root["torch_kernels"] = Json::array();
+  for (const ComparedTorchKernel& one : validation.torch_kernels) {
+    root["torch_kernels"].push_back({{"case", kernels::to_text(one.measured.kernel)},
+                                     {"call", one.measured.call},
+                                     {"measured_s", in_seconds(microseconds(one.measured.us))},
+                                     {"own_s", seconds_or_null(one.own)},
+                                     {"error", or_null(one.error())}});
   }
   root["gates"] = Json::array();
   for (const Gate& gate : validation.gates) {

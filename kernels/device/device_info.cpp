@@ -2,13 +2,15 @@
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "kernels/device/late_library.hpp"
 #include "kernels/device/status.hpp"
+#include "kernels/nvml/nvml.hpp"
 #include "sim/base/error.hpp"
 
 #if __has_include(<cudnn_version.h>)
@@ -24,23 +26,12 @@ namespace {
 
 constexpr int kOldestMajor = 8;  // the oldest architecture in ORRERY_CUDA_ARCHITECTURES
 
-template <typename Signature>
-Signature* symbol_of(void* library, const char* name) {
-  void* address = library == nullptr ? nullptr : dlsym(library, name);
-  Signature* function = nullptr;
-  static_assert(sizeof(function) == sizeof(address));
-  std::memcpy(&function, &address, sizeof(function));
-  return function;
-}
-
 LibraryVersion cudnn_version() {
   LibraryVersion version;
 #ifdef CUDNN_VERSION
   version.header = CUDNN_VERSION;
 #endif
-  // Left open: cuDNN does not survive being unloaded while others use it.
-  void* library = dlopen("libcudnn.so.9", RTLD_LAZY);
-  if (auto* get = symbol_of<std::size_t()>(library, "cudnnGetVersion")) {
+  if (auto* get = late_library(LateLibrary::cudnn).find<std::size_t()>("cudnnGetVersion")) {
     version.runtime = static_cast<int>(get());
   }
   return version;
@@ -51,9 +42,8 @@ LibraryVersion nccl_version() {
 #ifdef NCCL_VERSION_CODE
   version.header = NCCL_VERSION_CODE;
 #endif
-  void* library = dlopen("libnccl.so.2", RTLD_LAZY);
   int runtime = 0;
-  if (auto* get = symbol_of<int(int*)>(library, "ncclGetVersion");
+  if (auto* get = late_library(LateLibrary::nccl).find<int(int*)>("ncclGetVersion");
       get != nullptr && get(&runtime) == 0) {
     version.runtime = runtime;
   }
@@ -89,7 +79,9 @@ DeviceInfo describe(int index, int visible) {
   info.shared_per_multiprocessor = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, index);
   info.pci = pci_of(index);
   info.ecc = properties.ECCEnabled != 0;
-  info.mig = std::strstr(properties.name, " MIG ") != nullptr;
+  info.uuid = uuid_text(std::as_bytes(std::span(properties.uuid.bytes)));
+  info.mig = std::strstr(properties.name, " MIG ") != nullptr ||
+             Nvml(info.pci).limits().mig.value_or(false);
   check(cudaDriverGetVersion(&info.driver), "read the version of the driver");
   check(cudaRuntimeGetVersion(&info.runtime), "read the version of the CUDA run time");
   info.header = CUDART_VERSION;
@@ -101,6 +93,46 @@ DeviceInfo describe(int index, int visible) {
 }
 
 }  // namespace
+
+std::string uuid_text(std::span<const std::byte> bytes) {
+  constexpr std::array<std::size_t, 4> kDashAt = {4, 6, 8, 10};
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const bool dash = std::find(kDashAt.begin(), kDashAt.end(), i) != kDashAt.end();
+    text += fmt::format("{}{:02x}", dash ? "-" : "", std::to_integer<unsigned>(bytes[i]));
+  }
+  return text;
+}
+
+void use_device(int index) {
+  check(cudaSetDevice(index), "select the GPU");
+}
+
+std::vector<std::string> visible_addresses() {
+  int visible = 0;
+  check(cudaGetDeviceCount(&visible), "count the GPUs");
+  std::vector<std::string> addresses;
+  for (int index = 0; index < visible; ++index) {
+    addresses.push_back(pci_of(index));
+  }
+  return addresses;
+}
+
+std::string refusal_of(const DeviceInfo& info) {
+  if (info.major < kOldestMajor) {
+    return fmt::format("{} has compute capability {}.{}: the kernels need 8.0 or later",
+                       info.name,
+                       info.major,
+                       info.minor);
+  }
+  if (info.mig) {
+    return fmt::format(
+        "{} is cut into slices (MIG): the rates of a slice are not those of the GPU, and a "
+        "training run has whole ones; measure on a GPU with MIG off",
+        info.name);
+  }
+  return {};
+}
 
 std::string cuda_version_text(int version) {
   constexpr int kMajor = 1000;
@@ -142,14 +174,10 @@ DeviceInfo find_device(int index) {
     throw Error(ErrorKind::device,
                 fmt::format("there is no GPU {}: {} visible, counted from 0", index, visible));
   }
-  check(cudaSetDevice(index), "select the GPU");
+  use_device(index);
   const DeviceInfo info = describe(index, visible);
-  if (info.major < kOldestMajor) {
-    throw Error(ErrorKind::device,
-                fmt::format("{} has compute capability {}.{}: the kernels need 8.0 or later",
-                            info.name,
-                            info.major,
-                            info.minor));
+  if (const std::string refusal = refusal_of(info); !refusal.empty()) {
+    throw Error(ErrorKind::device, refusal);
   }
   return info;
 }

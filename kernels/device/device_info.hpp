@@ -13,9 +13,12 @@
 // The run-time version of cuDNN and NCCL is absent where the library is not installed: nothing of
 // it is loaded but its version function.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace orrery::kernels {
 
@@ -35,7 +38,8 @@ struct DeviceInfo {
   std::int64_t memory = 0;            // bytes
   std::int64_t shared_per_block = 0;  // bytes a block may ask for
   std::int64_t shared_per_multiprocessor = 0;
-  std::string pci;  // 00000000:1b:00.0
+  std::string pci;   // 00000000:1b:00.0
+  std::string uuid;  // GPU-8f1c..., as the driver's tools print it
   bool ecc = false;
   bool mig = false;  // a slice of a GPU: its rates are not those of the whole
   int driver = 0;    // CUDA version that the driver offers: 13000
@@ -47,9 +51,20 @@ struct DeviceInfo {
 };
 
 // Makes GPU `index` current and describes it. Throws orrery::Error of kind device with one clear
-// sentence where there is no driver, no GPU, no such index, or a GPU that the kernels are too new
-// for.
+// sentence where there is no driver, no GPU, no such index, or a GPU that refusal_of() refuses.
 [[nodiscard]] DeviceInfo find_device(int index = 0);
+
+// Makes it the current GPU of this thread: each thread of the host has its own.
+void use_device(int index);
+
+// PCI addresses of the visible GPUs, by index.
+[[nodiscard]] std::vector<std::string> visible_addresses();
+
+// Why nothing is measured on it: older than the kernels, or a slice of a GPU (MIG). Empty else.
+[[nodiscard]] std::string refusal_of(const DeviceInfo& info);
+
+// "GPU-8f1c2d3e-..." of the sixteen bytes that CUDA gives.
+[[nodiscard]] std::string uuid_text(std::span<const std::byte> bytes);
 
 // The sentence of that error, from the status of the first call.
 [[nodiscard]] std::string no_device_sentence(int cuda_status);

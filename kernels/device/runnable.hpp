@@ -19,6 +19,7 @@
 // a result, kept in the profile), orrery::Error when the device fails.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -52,8 +53,8 @@ struct PrepareOptions {
   std::int64_t rotated = 0;     // bytes that the operand sets together exceed; 0: one set
   std::uint64_t seed = 1;       // of the operands
   bool search = false;          // time the library's candidates, not only its first choice
-  int multiprocessors = 0;      // that a product may use; 0: all
   std::int64_t most_bytes = 0;  // device memory that may be taken; 0: 80 % of what is free
+  std::function<void()> before_search = {};  // ends what else runs on the GPU
 };
 
 // What the library chose, for the samples: "algorithm" = 67, "tile" = "256x128", "waves" = 1.94.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -17,22 +19,49 @@ constexpr const char* kDeviceByPci = "nvmlDeviceGetHandleByPciBusId_v2";
 constexpr int kClockSm = 1;
 constexpr int kClockMemory = 2;
 constexpr int kTemperatureGpu = 0;
+constexpr int kRemoteGpu = 0;  // nvmlIntNvLinkDeviceType_t
+constexpr int kRemoteSwitch = 2;
+constexpr unsigned kMostLinks = 18;  // NVML_NVLINK_MAX_LINKS
+
+// nvmlNvlinkVersion_t, from 1.
+constexpr std::array<std::string_view, 8> kLinkVersions = {
+    "1.0", "2.0", "2.2", "3.0", "3.1", "4.0", "5.0", "6.0"};
+
+// As NVIDIA documents nvmlPciInfo_t.
+struct PciInfo {
+  std::array<char, 16> legacy;
+  unsigned domain;
+  unsigned bus;
+  unsigned device;
+  unsigned id;
+  unsigned subsystem;
+  std::array<char, 32> text;
+};
+
+enum class Effect { none, limits, brakes };
 
 struct Reason {
   std::uint64_t bit;
   std::string_view name;
-  bool throttles;
+  Effect effect;
 };
 
-constexpr std::array<Reason, 9> kReasons = {{{0x1, "gpu_idle", false},
-                                             {0x2, "application_clocks", false},
-                                             {0x4, "sw_power_cap", true},
-                                             {0x8, "hw_slowdown", true},
-                                             {0x10, "sync_boost", false},
-                                             {0x20, "sw_thermal_slowdown", true},
-                                             {0x40, "hw_thermal_slowdown", true},
-                                             {0x80, "hw_power_brake", true},
-                                             {0x100, "display_clocks", false}}};
+constexpr std::array<Reason, 9> kReasons = {{{0x1, "gpu_idle", Effect::none},
+                                             {0x2, "application_clocks", Effect::none},
+                                             {0x4, "sw_power_cap", Effect::limits},
+                                             {0x8, "hw_slowdown", Effect::brakes},
+                                             {0x10, "sync_boost", Effect::none},
+                                             {0x20, "sw_thermal_slowdown", Effect::brakes},
+                                             {0x40, "hw_thermal_slowdown", Effect::brakes},
+                                             {0x80, "hw_power_brake", Effect::brakes},
+                                             {0x100, "display_clocks", Effect::none}}};
+
+// Whether any of these has at least this effect.
+bool any_with(std::uint64_t reasons, Effect effect) {
+  return std::any_of(kReasons.begin(), kReasons.end(), [&](const Reason& reason) {
+    return (reasons & reason.bit) != 0 && reason.effect >= effect;
+  });
+}
 
 }  // namespace
 
@@ -49,11 +78,18 @@ std::vector<std::string> reason_names(std::uint64_t reasons) {
 }
 
 bool is_throttled(std::uint64_t reasons) {
-  std::uint64_t throttling = 0;
-  for (const Reason& reason : kReasons) {
-    throttling |= reason.throttles ? reason.bit : 0;
-  }
-  return (reasons & throttling) != 0;
+  return any_with(reasons, Effect::limits);
+}
+
+bool is_braked(std::uint64_t reasons) {
+  return any_with(reasons, Effect::brakes);
+}
+
+std::optional<PciAddress> parse_pci(const std::string& text) {
+  PciAddress address;
+  const int read =
+      std::sscanf(text.c_str(), "%x:%x:%x", &address.domain, &address.bus, &address.device);
+  return read == 3 ? std::optional(address) : std::nullopt;
 }
 
 struct Nvml::Functions {
@@ -68,6 +104,10 @@ struct Nvml::Functions {
   int (*pcie_generation)(void*, unsigned*) = nullptr;
   int (*pcie_width)(void*, unsigned*) = nullptr;
   int (*mig)(void*, unsigned*, unsigned*) = nullptr;
+  int (*link_state)(void*, unsigned, int*) = nullptr;
+  int (*link_version)(void*, unsigned, unsigned*) = nullptr;
+  int (*link_remote)(void*, unsigned, int*) = nullptr;
+  int (*link_pci)(void*, unsigned, PciInfo*) = nullptr;
 
   explicit Functions(const NvmlLibrary& library) {
     library.load(device_by_pci, {kDeviceByPci});
@@ -84,6 +124,10 @@ struct Nvml::Functions {
     library.load(pcie_generation, {"nvmlDeviceGetMaxPcieLinkGeneration"});
     library.load(pcie_width, {"nvmlDeviceGetMaxPcieLinkWidth"});
     library.load(mig, {"nvmlDeviceGetMigMode"});
+    library.load(link_state, {"nvmlDeviceGetNvLinkState"});
+    library.load(link_version, {"nvmlDeviceGetNvLinkVersion"});
+    library.load(link_remote, {"nvmlDeviceGetNvLinkRemoteDeviceType"});
+    library.load(link_pci, {"nvmlDeviceGetNvLinkRemotePciInfo_v2"});
   }
 };
 
@@ -133,6 +177,31 @@ GpuReading Nvml::read() const {
   reading.temperature = scaled(ask_nvml(f.temperature, device_, kTemperatureGpu), 1.0);
   reading.reasons = ask_nvml<unsigned long long>(f.reasons, device_);
   return reading;
+}
+
+std::optional<NvLinks> Nvml::links() const {
+  const Functions& f = *functions_;
+  if (!absence_.empty() || f.link_state == nullptr) {
+    return std::nullopt;
+  }
+  NvLinks found;
+  for (unsigned link = 0; link < kMostLinks; ++link) {
+    if (ask_nvml<int>(f.link_state, device_, link) != 1) {  // off, or the board has no such link
+      continue;
+    }
+    ++found.links;
+    const unsigned version = ask_nvml(f.link_version, device_, link).value_or(0);
+    if (found.version.empty() && version >= 1 && version <= kLinkVersions.size()) {
+      found.version = kLinkVersions[version - 1];
+    }
+    const std::optional<int> remote = ask_nvml<int>(f.link_remote, device_, link);
+    found.switched += remote == kRemoteSwitch ? 1 : 0;
+    if (const auto pci = ask_nvml<PciInfo>(f.link_pci, device_, link);
+        pci && remote == kRemoteGpu) {
+      found.peers.push_back({pci->domain, pci->bus, pci->device});
+    }
+  }
+  return found;
 }
 
 GpuLimits Nvml::limits() const {

@@ -35,6 +35,26 @@ struct GpuReading {
   std::optional<std::uint64_t> reasons;
 };
 
+// Where a link of the board leads.
+struct PciAddress {
+  unsigned domain = 0;
+  unsigned bus = 0;
+  unsigned device = 0;
+
+  friend bool operator==(const PciAddress& a, const PciAddress& b) = default;
+};
+
+// Of "00000000:1b:00.0"; nothing where it is no address.
+[[nodiscard]] std::optional<PciAddress> parse_pci(const std::string& text);
+
+// The NVLinks of a board that are up.
+struct NvLinks {
+  int links = 0;
+  std::string version;            // "4.0" of the first; empty where NVML does not say
+  int switched = 0;               // links that lead to an NVSwitch
+  std::vector<PciAddress> peers;  // of the links that lead to another GPU
+};
+
 struct GpuLimits {
   std::optional<double> sm_clock;      // MHz, largest
   std::optional<double> memory_clock;  // MHz, largest
@@ -53,6 +73,10 @@ struct GpuLimits {
 // settings of the user do not count.
 [[nodiscard]] bool is_throttled(std::uint64_t reasons);
 
+// Reasons by which the board protects itself: heat, its own hardware, a power brake from outside.
+// The limit of its power is none of them.
+[[nodiscard]] bool is_braked(std::uint64_t reasons);
+
 class Nvml {
  public:
   // `pci`: the GPU as CUDA names it. `library`: another file name in tests.
@@ -68,6 +92,9 @@ class Nvml {
 
   [[nodiscard]] GpuReading read() const;
   [[nodiscard]] GpuLimits limits() const;
+
+  // Nothing where NVML does not say; a board without NVLink has 0 of them.
+  [[nodiscard]] std::optional<NvLinks> links() const;
 
  private:
   struct Functions;

@@ -6,14 +6,14 @@
 
 namespace orrery::kernels {
 
-NvmlLibrary::NvmlLibrary(const char* name, const char* needed) : library_(dlopen(name, RTLD_LAZY)) {
-  if (library_ == nullptr) {
-    absence_ = fmt::format("{} is not on this machine", name);
+NvmlLibrary::NvmlLibrary(const char* name, const char* needed)
+    : library_(name), absence_(library_.absence()) {
+  if (!library_.found()) {
     return;
   }
   int (*init)() = nullptr;
   load(init, {"nvmlInit_v2"});
-  if (init == nullptr || dlsym(library_, needed) == nullptr) {
+  if (init == nullptr || library_.find<int()>(needed) == nullptr) {
     absence_ = fmt::format("{} lacks nvmlInit_v2 or {}", name, needed);
   } else if (const int status = init(); status != kNvmlSuccess) {
     absence_ = fmt::format("nvmlInit_v2 returned {}", status);
@@ -21,15 +21,11 @@ NvmlLibrary::NvmlLibrary(const char* name, const char* needed) : library_(dlopen
 }
 
 NvmlLibrary::~NvmlLibrary() {
-  if (library_ == nullptr) {
-    return;
-  }
   int (*shutdown)() = nullptr;
   load(shutdown, {"nvmlShutdown"});
   if (absence_.empty() && shutdown != nullptr) {
     shutdown();
   }
-  dlclose(library_);
 }
 
 std::optional<std::string> nvml_driver(const NvmlLibrary& library) {

@@ -5,12 +5,12 @@
 //
 // absence | why there is no answer; empty when there is one
 
-#include <dlfcn.h>
-
-#include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <type_traits>
+
+#include "kernels/nvml/shared_library.hpp"
 
 namespace orrery::kernels {
 
@@ -23,22 +23,19 @@ class NvmlLibrary {
   ~NvmlLibrary();
 
   [[nodiscard]] bool installed() const {
-    return library_ != nullptr;
+    return library_.found();
   }
 
   [[nodiscard]] const std::string& absence() const {
     return absence_;
   }
 
-  // Sets `function` to the first of these names that the library has, else to null. Its address is
-  // copied: ISO C++ has no conversion from an object pointer to a function pointer.
+  // Sets `function` to the first of these names that the library has, else to null.
   template <typename Function>
   void load(Function& function, std::initializer_list<const char*> names) const {
     function = nullptr;
     for (const char* const name : names) {
-      void* address = library_ == nullptr ? nullptr : dlsym(library_, name);
-      static_assert(sizeof(function) == sizeof(address));
-      std::memcpy(&function, &address, sizeof(function));
+      function = library_.find<std::remove_pointer_t<Function>>(name);
       if (function != nullptr) {
         return;
       }
@@ -46,7 +43,7 @@ class NvmlLibrary {
   }
 
  private:
-  void* library_ = nullptr;
+  SharedLibrary library_;
   std::string absence_;
 };
 

@@ -197,6 +197,15 @@ const hardware::GemmRate& gemm_rate(const hardware::GpuProfile& gpu,
   return gpu.gemm.front();
 }
 
+Flop effective_work(const model::GemmOp& op, const hardware::GpuProfile& gpu) {
+  bool substituted = false;
+  const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, substituted);
+  const double penalty =
+      std::pow(wave_ratio(op, gpu.sm_count), kWaveExponent) * alignment_penalty(op);
+  const double fill = 1.0 + rate.half_depth.value() / as_double(op.k);
+  return model::flop_count(op) * (penalty * fill / short_factor(op, rate));
+}
+
 GemmTime gemm_time(const model::GemmOp& op,
                    const hardware::GpuProfile& gpu,
                    const hardware::SoftwareProfile& software) {

@@ -112,6 +112,11 @@ struct GemmTime {
                                                   model::Dtype dtype,
                                                   bool& substituted);
 
+// FLOP that the multiprocessors are busy for: those of the product, stretched by whole waves,
+// alignment and the filling of tiles as in `busy` and `fill`. The base of a fit through measured
+// products (calibrate/profile), whose own rate and memory term stand in place of the profile's.
+[[nodiscard]] Flop effective_work(const model::GemmOp& op, const hardware::GpuProfile& gpu);
+
 [[nodiscard]] GemmTime gemm_time(const model::GemmOp& op,
                                  const hardware::GpuProfile& gpu,
                                  const hardware::SoftwareProfile& software);

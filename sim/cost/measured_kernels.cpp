@@ -347,11 +347,8 @@ std::optional<KernelPrediction> predict_gemm(const model::GemmOp& op,
       predict_kernel(*series,
                      call,
                      moved,
-                     line_time(series->line, model::flop_count(op), moved),
+                     line_time(series->line, effective_work(op, gpu), moved),
                      gpu.launch_latency.value());
-  if (prediction.reach != Reach::exact) {
-    prediction.time *= alignment_penalty(op);
-  }
   if (!measured) {
     prediction.reach = Reach::extrapolated;
     prediction.residual = series->line.residual.p90;

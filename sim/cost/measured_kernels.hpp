@@ -9,7 +9,8 @@
 //
 // symbol    | meaning                                                        | unit | origin
 // ----------|----------------------------------------------------------------|------|------------
-// line      | a + b F + c B of the series; attention: attention.hpp's law    | s    | fit
+// line      | a + b F + c B of the series, F of products by gemm.hpp's       | s    | fit
+//           | effective_work; attention: attention.hpp's law                 |      |
 // i         | the three points of the series that are nearest                | -    | measured
 // w_i       | 1 / (d_i + 0.1)                                                | 1    | assumed
 // d_i       | distance of the places: log extents, log bytes (memory-bound)  | 1    | computed

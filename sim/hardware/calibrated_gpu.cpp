@@ -10,6 +10,7 @@
 
 #include "sim/base/format.hpp"
 #include "sim/hardware/calibration_profile.hpp"
+#include "sim/hardware/step_clock.hpp"
 
 namespace orrery::hardware {
 
@@ -54,12 +55,21 @@ double product_flop(const kernels::KernelCase& call) {
          static_cast<double>(call.extents[2]);
 }
 
+// In a step, whose clock is not that of the kernel alone. A burst stays what it was.
+Seconds time_in_step(const CalibrationProfile& profile, const CalibrationSample& sample) {
+  return sample.burst ? sample.median
+                      : at_step_clock(sample.call.operation,
+                                      sample.median,
+                                      sample.clock_mhz,
+                                      profile.find_derived(kStepClock));
+}
+
 struct RateRange {
   FlopPerSecond fastest;
   std::optional<ValidRange> work = {};  // FLOP of the products that were measured
 };
 
-// The fastest product of a precision, by its median.
+// The fastest product of a precision, at the clock of a step.
 std::optional<RateRange> fastest(const CalibrationProfile& profile,
                                  kernels::Precision precision,
                                  bool burst) {
@@ -73,7 +83,7 @@ std::optional<RateRange> fastest(const CalibrationProfile& profile,
     if (work < kLargeProduct) {
       continue;
     }
-    const FlopPerSecond rate = flop(work) / sample.median;
+    const FlopPerSecond rate = flop(work) / time_in_step(profile, sample);
     if (!found) {
       found = RateRange{rate, ValidRange{work, work}};
     }
@@ -276,7 +286,7 @@ KernelSeries series_of(const CalibrationProfile& profile, const CalibrationFit& 
     series.points.push_back({.id = sample.id,
                              .call = sample.call,
                              .place = place_of(sample.call, sample.moved.value_or(Bytes{})),
-                             .time = sample.median,
+                             .time = time_in_step(profile, sample),
                              .fitted = *sample.fitted});
   }
   for (std::size_t i = 0; i < place_axes(fit.operation); ++i) {

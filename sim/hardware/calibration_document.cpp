@@ -28,15 +28,18 @@ constexpr std::array<Choice<bool>, 2> kRegimes = {{{"sustained", false}, {"burst
 constexpr std::string_view kAbsent = "absent";
 constexpr std::string_view kExampleCase = "gemm fprop bf16 m=8192 n=28672 k=4096";
 
-constexpr std::array<std::string_view, 10> kDerived = {"copy_gbps",
+constexpr std::array<std::string_view, 13> kDerived = {"copy_gbps",
                                                        "graph_node_us",
                                                        "graph_launch_us",
                                                        "stream_launch_us",
                                                        "d2h_pinned_gbps",
                                                        "h2d_pinned_gbps",
                                                        "burst_over_sustained",
+                                                       "step_clock_mhz",
                                                        "d2h_gemm_slowdown",
+                                                       "copy_gemm_slowdown",
                                                        "gemm_slowdown_per_sm_removed",
+                                                       "gemm_slowdown_per_sm_streaming",
                                                        "gemm_slowdown_under_collective"};
 
 template <typename E, std::size_t N>
@@ -391,7 +394,7 @@ void read_collectives(MappingReader& root, CalibrationProfile& profile) {
 
 // What only people read.
 void read_remarks(MappingReader& root) {
-  for (const std::string_view name : {"protocol", "raw", "quality", "notes"}) {
+  for (const std::string_view name : {"protocol", "raw", "settling", "quality", "notes"}) {
     root.allow(name);
   }
 }

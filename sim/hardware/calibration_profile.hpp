@@ -9,7 +9,7 @@
 // base        | shipped GPU profile: datasheet values, and what was not measured | always
 // fingerprint | machine and versions (fingerprint.hpp), with their id           | always
 // measured_at | date of the last sample                                         | always
-// protocol    | how it was measured, in words and numbers; for people           | no
+// protocol, settling | how it was measured, how clock and time settled; for people | no
 // raw         | file with every single time; for people                         | no
 // samples     | medians of each case: text of the case, regime, us, fit_us      | always
 // unsupported | cases that the library refused, with its status                 | no
@@ -23,7 +23,7 @@
 // fits and sustained samples| kernels (kernel_tables.hpp): times of single kernels
 // fastest product of a type | sustained, burst; block_ratio and mx_ratio of 8 bit
 // attention fits            | attention rates and ratios
-// derived.copy_gbps         | memory_efficiency
+// derived.copy_gbps, step_clock_mhz | memory_efficiency; clock of products (step_clock.hpp)
 // derived.graph_node_us     | launch_latency
 // derived.d2h_pinned_gbps   | host_bandwidth
 // fingerprint               | sm_count, memory, power_watts

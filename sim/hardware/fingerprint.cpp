@@ -11,7 +11,7 @@ namespace orrery::hardware {
 
 namespace {
 
-constexpr std::array<FingerprintField, 28> kFields = {{
+constexpr std::array<FingerprintField, 33> kFields = {{
     {"gpu.name", FieldKind::text},
     {"gpu.count", FieldKind::count},
     {"gpu.cc", FieldKind::text},
@@ -22,6 +22,7 @@ constexpr std::array<FingerprintField, 28> kFields = {{
     {"gpu.pci_width", FieldKind::count},
     {"gpu.mig", FieldKind::flag},
     {"gpu.ecc", FieldKind::flag},
+    {"gpu.uuid", FieldKind::text},
     {"driver", FieldKind::text},
     {"cuda.compiled", FieldKind::text},
     {"cuda.runtime", FieldKind::text},
@@ -32,6 +33,10 @@ constexpr std::array<FingerprintField, 28> kFields = {{
     {"libs.cudnn.runtime", FieldKind::text},
     {"libs.nccl.header", FieldKind::text},
     {"libs.nccl.runtime", FieldKind::text},
+    {"nvlink.links", FieldKind::count},
+    {"nvlink.version", FieldKind::text},
+    {"nvlink.switched", FieldKind::flag},
+    {"nvlink.peers", FieldKind::list},
     {"power_limit_w", FieldKind::number},
     {"clocks_mhz.sm_max", FieldKind::number},
     {"clocks_mhz.sm_sustained_median", FieldKind::number, false},

@@ -11,10 +11,10 @@
 // extents    | sizes of the axes of a case, in the order of its row        | 1      | file
 // place      | where a case stands among others: log of each extent, -1    | 1      | computed
 //            | for 0; kernels that only move bytes: log of the bytes       |        |
-// time       | median of the sustained samples of the case                 | s      | measured
+// time       | median of the sustained samples, at a step's clock          | s      | measured
 // fitted     | what the fit says of the same case                          | s      | file
 // a, b, c    | time of an empty call, per FLOP and per byte                | s, ... | fit
-// F, B       | FLOP of the case; bytes that cross the memory interface     |FLOP,byte| computed
+// F, B       | FLOP of the case (products: effective_work); bytes it moves |FLOP,byte| computed
 // trust      | weight of the line beside the nearest points of a case;     | 1      | fit
 //            | absent: the line stands alone                               |        |
 // residual   | mean, median, 90th percentile of the relative errors of     | 1      | fit

@@ -58,6 +58,14 @@ class EventParser : public nlohmann::json_sax<Json> {
       if (std::string* field = argument_field()) {
         *field = std::move(text);
       }
+    } else if (in_operands(0)) {
+      if (operands_ == "Input type") {
+        event_.operands.types.push_back(std::move(text));
+      } else if (operands_ == "Concrete Inputs") {
+        event_.operands.values.push_back(std::move(text));
+      }
+    } else if (in_device() && key_ == "name") {
+      reading_.facts.gpu.name = std::move(text);
     } else if (depth_ == 2 && !array_ && key_ == "scenario") {
       reading_.facts.title = std::move(text);
     }
@@ -70,6 +78,9 @@ class EventParser : public nlohmann::json_sax<Json> {
 
   bool start_object(std::size_t /*elements*/) override {
     ++depth_;
+    if (depth_ == 3 && !events_ && section_ == "deviceProperties") {
+      ++devices_;
+    }
     if (depth_ == event_depth() && events_) {
       event_.clear();
     } else if (in_arguments_object()) {
@@ -93,6 +104,13 @@ class EventParser : public nlohmann::json_sax<Json> {
   }
 
   bool start_array(std::size_t /*elements*/) override {
+    if (in_arguments()) {
+      operands_ = key_;
+    } else if (in_operands(0)) {
+      if (auto* lists = operand_lists()) {
+        lists->emplace_back();
+      }
+    }
     ++depth_;
     if (depth_ == 1) {
       array_ = true;
@@ -107,6 +125,9 @@ class EventParser : public nlohmann::json_sax<Json> {
 
   bool end_array() override {
     --depth_;
+    if (in_arguments()) {
+      operands_.clear();
+    }
     if (depth_ == 1 && !array_) {
       events_ = false;
     }
@@ -159,6 +180,30 @@ class EventParser : public nlohmann::json_sax<Json> {
     return in_arguments_object() && arguments_;
   }
 
+  // Inside of an array of the arguments, or of arrays in it.
+  [[nodiscard]] bool in_operands(int level) const {
+    return events_ && !operands_.empty() && depth_ == event_depth() + 2 + level;
+  }
+
+  std::vector<std::vector<std::int64_t>>* operand_lists() {
+    return operands_ == "Input Dims"      ? &event_.operands.sizes
+           : operands_ == "Input Strides" ? &event_.operands.strides
+                                          : nullptr;
+  }
+
+  [[nodiscard]] bool in_device() const {
+    return depth_ == 3 && !events_ && devices_ == 1 && section_ == "deviceProperties";
+  }
+
+  std::int64_t* device_number() {
+    TracedGpu& gpu = reading_.facts.gpu;
+    return field_of(std::array<std::pair<std::string_view, std::int64_t*>, 4>{
+        {{"computeMajor", &gpu.major},
+         {"computeMinor", &gpu.minor},
+         {"numSms", &gpu.multiprocessors},
+         {"totalGlobalMem", &gpu.memory}}});
+  }
+
   template <std::size_t N, typename T>
   T* field_of(const std::array<std::pair<std::string_view, T*>, N>& fields) const {
     for (const auto& [name, field] : fields) {
@@ -189,11 +234,12 @@ class EventParser : public nlohmann::json_sax<Json> {
   }
 
   std::optional<std::int64_t>* argument_number() {
-    return field_of(std::array<std::pair<std::string_view, std::optional<std::int64_t>*>, 5>{
+    return field_of(std::array<std::pair<std::string_view, std::optional<std::int64_t>*>, 6>{
         {{"sort_index", &event_.argument_order},
          {"correlation", &event_.correlation},
          {"device", &event_.device},
          {"stream", &event_.stream},
+         {"External id", &event_.external_id},
          {"Group size", &event_.group_size}}});
   }
 
@@ -213,6 +259,14 @@ class EventParser : public nlohmann::json_sax<Json> {
       }
       if (event_.phase == 'C' || event_.phase == 0) {
         event_.numbers.emplace_back(key_, value);
+      }
+    } else if (in_operands(1)) {
+      if (auto* lists = operand_lists(); lists != nullptr && integer) {
+        lists->back().push_back(*integer);
+      }
+    } else if (in_device()) {
+      if (std::int64_t* field = device_number(); field != nullptr && integer) {
+        *field = *integer;
       }
     } else if (depth_ == 2 && section_ == "distributedInfo" && integer) {
       if (key_ == "rank") {
@@ -248,7 +302,9 @@ class EventParser : public nlohmann::json_sax<Json> {
   EventReading reading_;
   TraceEvent event_;
   std::string key_;
-  std::string section_;  // key of the outermost object
+  std::string section_;   // key of the outermost object
+  std::string operands_;  // the array of the arguments that is read
+  int devices_ = 0;
   int depth_ = 0;
   bool array_ = false;   // the file is the array of events itself
   bool events_ = false;  // inside the array of events

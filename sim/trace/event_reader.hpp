@@ -24,11 +24,21 @@ struct ReadLimits {
   std::function<void(double share)> progress = {};  // on the thread that reads; 0 to 1
 };
 
+// The first GPU of `deviceProperties`; 0 and empty where the file does not say.
+struct TracedGpu {
+  std::string name;
+  std::int64_t major = 0;  // compute capability
+  std::int64_t minor = 0;
+  std::int64_t multiprocessors = 0;
+  std::int64_t memory = 0;  // bytes
+};
+
 // What the file says beside its events.
 struct TraceFacts {
   std::string title;                 // of a trace that `orrery export` wrote: the scenario
   std::optional<std::int64_t> rank;  // of PyTorch's distributedInfo
   std::optional<std::int64_t> world_size;
+  TracedGpu gpu = {};
 };
 
 struct EventReading {

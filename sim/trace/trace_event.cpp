@@ -68,11 +68,18 @@ void TraceEvent::clear() {
                             &group_ranks}) {
     text->clear();
   }
-  for (std::optional<std::int64_t>* number :
-       {&time, &duration, &argument_order, &correlation, &device, &stream, &group_size}) {
+  for (std::optional<std::int64_t>* number : {&time,
+                                              &duration,
+                                              &argument_order,
+                                              &correlation,
+                                              &device,
+                                              &stream,
+                                              &group_size,
+                                              &external_id}) {
     number->reset();
   }
   numbers.clear();
+  operands = {};
 }
 
 }  // namespace orrery::trace

@@ -14,6 +14,8 @@
 // stream       |                         |
 // collective   | args "Collective name"  | of NCCL kernels, as PyTorch names it
 // group...     | args "Process Group..." | name, description, ranks and size of the group
+// external_id  | args "External id"      | joins a kernel with the host operation that launched it
+// operands     | args "Input Dims" ...   | of host operations, where shapes were recorded
 // numbers      | args of counters        | by name
 //
 // Times are read exactly: microseconds with decimals become nanoseconds without rounding between.
@@ -31,6 +33,15 @@ namespace orrery::trace {
 // or beyond 73 years.
 [[nodiscard]] std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds);
 
+// As PyTorch records them with record_shapes: sizes and strides by operand (none for lists of
+// tensors), types, and the values of what is no tensor ("True", "0.5", "" for tensors).
+struct Operands {
+  std::vector<std::vector<std::int64_t>> sizes;
+  std::vector<std::vector<std::int64_t>> strides;
+  std::vector<std::string> types;
+  std::vector<std::string> values;
+};
+
 struct TraceEvent {
   char phase = 0;
   std::string name;
@@ -46,6 +57,8 @@ struct TraceEvent {
   std::optional<std::int64_t> device;
   std::optional<std::int64_t> stream;
   std::optional<std::int64_t> group_size;
+  std::optional<std::int64_t> external_id;
+  Operands operands;
   std::string collective;
   std::string group;
   std::string group_description;

@@ -1,7 +1,6 @@
 // A profile that was written from a journal, read again, and used.
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -21,130 +20,12 @@
 #include "sim/hardware/neutral_stack.hpp"
 #include "sim/report/json_report.hpp"
 #include "sim/scenario/load.hpp"
-#include "tests/calibrate/planted_machine.hpp"
+#include "tests/calibrate/calibration_file.hpp"
 
 namespace orrery::calibrate {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t kSeed = 7;
-const SourceLocation kWhere = {"scenario.yaml", 7, 8};
-const std::string kAnchor = "gemm fprop bf16 m=8192 n=8192 k=8192";
-
-// Attention of a known law, in us: forward 600 TFLOP/s, s0 300, backward 480 and 1.3 s0.
-double attention_us(const std::string& text) {
-  Diagnostics diagnostics;
-  auto gpu = hardware::load_gpu_profile("h200-sxm", shipped_profiles(), {}, "gpu", diagnostics);
-  const Source source{SourceKind::measured, "planted"};
-  hardware::AttentionRate law{.forward = {teraflop_per_second(600.0), source},
-                              .backward = {teraflop_per_second(480.0), source},
-                              .half_length = {300.0, source}};
-  law.backward_ratio = Coefficient<double>(1.3, source);
-  law.full_ratio = Coefficient<double>(0.4, source);
-  law.head_64 = Coefficient<double>(0.75, source);
-  const auto kernel = *kernels::parse_case(text).kernel;
-  const auto op = *cost::attention_of(kernel);
-  return in_microseconds(cost::library_attention_time(op, law, *gpu));
-}
-
-Measurements planted(double noise, double factor = 1.0) {
-  PlantedJournal journal(kSeed, noise);
-  const PlantedLine line;
-  for (const std::string role : {"fprop", "dgrad", "wgrad_accumulate"}) {
-    for (const auto& shape : planted_shapes()) {
-      const std::string text = gemm_text(role, shape);
-      journal.add(text, factor * line(text));
-    }
-  }
-  for (const std::string op : {"rms_norm forward", "rms_norm backward", "swiglu forward"}) {
-    for (const std::int64_t rows : {1024, 4096, 16384, 65536}) {
-      const std::string text = op + " bf16 rows=" + std::to_string(rows) + " columns=8192";
-      const auto kernel = *kernels::parse_case(text).kernel;
-      journal.add(text, 3.0 + in_bytes(fit_bytes(kernel)) / (4000.0 * kGiga) / kMicro, "own");
-    }
-  }
-  for (const std::string role : {"forward", "backward"}) {
-    for (const std::string causal : {"0", "1"}) {
-      for (const std::string dim : {"64", "128"}) {
-        for (const std::string length : {"2048", "8192", "32768"}) {
-          const std::string text =
-              "attention " + role + " bf16 sequences=1 heads=64 groups=8 queries=" + length +
-              " keys=" + length + " dim_qk=" + dim + " dim_v=" + dim + " causal=" + causal;
-          journal.add(text, attention_us(text), "cudnn");
-        }
-      }
-    }
-  }
-  journal.add("copy bytes=1073741824", 2.0 * 1073741824.0 / (4300.0 * kGiga) / kMicro, "own");
-  journal.add("device_to_host bytes=1073741824", 1073741824.0 / (56.0 * kGiga) / kMicro, "own");
-  return journal.measurements;
-}
-
-class CalibrationFile : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("orrery_calibration_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-
-  void TearDown() override {
-    fs::remove_all(folder_);
-  }
-
-  fs::path write(const std::string& name, const std::string& text) const {
-    write_file_atomically(folder_ / name, text);
-    return folder_ / name;
-  }
-
-  static std::string yaml_of(const Measurements& measurements, const ProfileRequest& request = {}) {
-    Diagnostics diagnostics;
-    const auto text = write_profile(measurements, request, shipped_profiles(), diagnostics);
-    EXPECT_EQ(to_string(diagnostics), "");
-    return text.value_or("");
-  }
-
-  // The machine without noise; fitted once for all tests.
-  static const std::string& quiet_profile() {
-    static const std::string text = yaml_of(planted(0.0));
-    return text;
-  }
-
-  [[nodiscard]] std::optional<hardware::GpuProfile> load(const fs::path& path,
-                                                         Diagnostics& diagnostics,
-                                                         bool allow_foreign = false) const {
-    hardware::ProfileSearch search = shipped_profiles();
-    search.allow_foreign = allow_foreign;
-    return hardware::load_gpu_profile(path.string(), search, kWhere, "cluster.gpu", diagnostics);
-  }
-
-  // Messages of the reader, without the way to the file.
-  [[nodiscard]] std::string errors_of(const std::string& text) const {
-    const fs::path path = write("broken.yaml", text);
-    Diagnostics diagnostics;
-    EXPECT_FALSE(load(path, diagnostics).has_value());
-    std::string messages = to_string(diagnostics);
-    const std::string name = path.string();
-    for (std::size_t at = messages.find(name); at != std::string::npos; at = messages.find(name)) {
-      messages.replace(at, name.size(), "broken.yaml");
-    }
-    return messages;
-  }
-
-  static std::string replaced(std::string text, std::string_view from, std::string_view to) {
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    return at == std::string::npos ? text : text.replace(at, from.size(), to);
-  }
-
-  // Line of the first `words` in a text.
-  static std::string line_of(const std::string& text, std::string_view words) {
-    const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.find(words));
-    return std::to_string(1 + std::count(text.begin(), end, '\n'));
-  }
-
-  fs::path folder_;
-};
 
 TEST_F(CalibrationFile, WrittenAndReadAgainItPredictsTheSame) {
   Diagnostics diagnostics;
@@ -316,66 +197,6 @@ TEST_F(CalibrationFile, RatesAboveThePeakOfTheBaseAreRefused) {
   Diagnostics diagnostics;
   EXPECT_FALSE(build_profile(planted(0.0, 0.5), {}, shipped_profiles(), diagnostics).has_value());
   EXPECT_NE(to_string(diagnostics).find("above the peak of h200-sxm"), std::string::npos);
-}
-
-TEST_F(CalibrationFile, CollectivesOfTheSameMachineComeFirstAndFunctionalOnesNever) {
-  Measurements measurements = planted(0.0);
-  PlantedJournal journal(kSeed, 0.0);
-  for (const std::int64_t size : {1048576, 16777216, 268435456}) {
-    const std::string tail = " bytes=" + std::to_string(size) + " in_place=0";
-    journal.add(
-        "all_reduce bf16 ranks=8 nodes=1" + tail, 20.0 + static_cast<double>(size) * 5e-6, "nccl");
-    journal.add("all_reduce bf16 ranks=2 nodes=1" + tail, 500.0, "nccl");
-    journal.measurements.samples.back().functional = true;
-  }
-  auto& samples = measurements.samples;
-  samples.insert(
-      samples.end(), journal.measurements.samples.begin(), journal.measurements.samples.end());
-  ProfileRequest request;
-  request.rig = CollectiveRig{.rig = "here", .nvlink_domain = 8};
-  Diagnostics diagnostics;
-  const auto gpu = load(write("here.yaml", yaml_of(measurements, request)), diagnostics);
-  ASSERT_TRUE(gpu) << to_string(diagnostics);
-  ASSERT_TRUE(gpu->collectives);
-  ASSERT_EQ(gpu->collectives->tables.size(), 1U);
-  EXPECT_EQ(gpu->collectives->tables[0].ranks, 8);
-  hardware::NetworkSpec network;
-  ASSERT_TRUE(hardware::load_collective_tables(
-      network, shipped_profiles(), kWhere, "collectives", diagnostics, gpu->collectives.get()));
-  EXPECT_EQ(network.tables->tables.front().rig, "here");
-  EXPECT_EQ(network.rig, "here");
-  EXPECT_GT(network.tables->tables.size(), 1U);
-}
-
-TEST_F(CalibrationFile, WhatWasMeasuredUnderAConditionFitsNoKernel) {
-  Measurements measurements = planted(0.0);
-  const std::string before = yaml_of(measurements);
-  measurements.samples.push_back(
-      under(kAnchor, "beside device_to_host bytes=268435456", 9000.0, 8000.0));
-  const std::string after = yaml_of(measurements);
-  EXPECT_EQ(before.substr(before.find("fits:"), before.find("derived:") - before.find("fits:")),
-            after.substr(after.find("fits:"), after.find("derived:") - after.find("fits:")));
-  EXPECT_NE(after.find("d2h_gemm_slowdown: 1.125"), std::string::npos);
-}
-
-// Compute that hides a collective is slower where that was measured.
-TEST_F(CalibrationFile, TheSlowdownBesideCollectivesIsThatOfTheMachine) {
-  Measurements measurements = planted(0.0);
-  for (const double us : {8000.0, 9600.0}) {
-    measurements.samples.push_back(under(
-        kAnchor, "beside all_reduce bf16 ranks=8 nodes=1 bytes=268435456 in_place=0", us, 8000.0));
-    Diagnostics diagnostics;
-    const auto gpu = load(write("here.yaml", yaml_of(measurements)), diagnostics);
-    ASSERT_TRUE(gpu) << to_string(diagnostics);
-    ASSERT_TRUE(gpu->collective_slowdown);
-    EXPECT_NEAR(gpu->collective_slowdown->value(), us / 8000.0 - 1.0, 1e-9);
-    const auto stack = hardware::load_software_profile(
-        "megatron-core", shipped_profiles(), kWhere, "software", diagnostics);
-    ASSERT_TRUE(stack) << to_string(diagnostics);
-    const cost::CostModel costs(*gpu, *stack, {});
-    EXPECT_NEAR(costs.software().communication_slowdown.value(), us / 8000.0 - 1.0, 1e-9);
-    EXPECT_EQ(costs.software().communication_slowdown.kind(), SourceKind::measured);
-  }
 }
 
 TEST_F(CalibrationFile, AScenarioRunsOnItAndSaysSo) {

@@ -37,7 +37,8 @@ TEST(DerivedFigures, LaunchesComeFromTheLineOverGraphs) {
   EXPECT_EQ(figure(samples, "stream_launch_us"), 2.75);
 }
 
-// 1 + 0.004 x for x = 8, 16, 32 multiprocessors; 1.03 beside a copy; the worse of two groups.
+// 1 + 0.004 x for x = 8, 16, 32 multiprocessors that spin, 1 + 0.009 x where they copy memory; 1.03
+// beside a copy to the host, 1.4 on the device; the worse of two groups.
 TEST(DerivedFigures, SlowdownsAreRatiosToTheSameCallAlone) {
   std::vector<Sample> samples;
   for (const int removed : {8, 16, 32}) {
@@ -45,7 +46,12 @@ TEST(DerivedFigures, SlowdownsAreRatiosToTheSameCallAlone) {
                             "multiprocessors removed=" + std::to_string(removed),
                             1000.0 * (1.0 + 0.004 * removed),
                             1000.0));
+    samples.push_back(under(kAnchor,
+                            "multiprocessors streaming=" + std::to_string(removed),
+                            1000.0 * (1.0 + 0.009 * removed),
+                            1000.0));
   }
+  samples.push_back(under(kAnchor, "beside copy bytes=268435456", 1400.0, 1000.0));
   const std::string all_reduce =
       "beside all_reduce bf16 ranks=8 nodes=1 bytes=268435456 in_place=0";
   const std::string pair = "beside all_reduce bf16 ranks=2 nodes=1 bytes=268435456 in_place=0";
@@ -53,12 +59,26 @@ TEST(DerivedFigures, SlowdownsAreRatiosToTheSameCallAlone) {
   samples.push_back(under(kAnchor, pair, 1060.0, 1000.0));
   samples.push_back(under(kAnchor, all_reduce, 1100.0, 1000.0));
   EXPECT_NEAR(figure(samples, "gemm_slowdown_per_sm_removed"), 0.004, 1e-12);
+  EXPECT_NEAR(figure(samples, "gemm_slowdown_per_sm_streaming"), 0.009, 1e-12);
+  EXPECT_NEAR(figure(samples, "copy_gemm_slowdown"), 1.4, 1e-12);
   EXPECT_NEAR(figure(samples, "d2h_gemm_slowdown"), 1.03, 1e-12);
   EXPECT_NEAR(figure(samples, "gemm_slowdown_under_collective"), 1.1, 1e-12);
   for (Sample& sample : samples) {
     sample.functional = true;
   }
   EXPECT_TRUE(derived_figures(samples).empty());
+}
+
+// Bursts are compared with the point itself, not with the last repeat of the anchor.
+TEST(DerivedFigures, RepeatsOfTheAnchorAreNoBurstsEither) {
+  PlantedJournal journal(1, 0.0);
+  for (const double us : {1100.0, 1000.0, 1300.0}) {
+    journal.add(kAnchor, us);
+  }
+  auto& samples = journal.measurements.samples;
+  samples[1].regime = Regime::burst;
+  samples[2].repeat = 1;
+  EXPECT_NEAR(figure(samples, "burst_over_sustained"), 1.1, 1e-12);
 }
 
 }  // namespace

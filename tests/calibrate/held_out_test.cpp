@@ -14,13 +14,22 @@
 #include "sim/cost/measured_kernels.hpp"
 #include "sim/validate/data_row.hpp"
 #include "sim/yaml/document.hpp"
+#include "tests/calibrate/planted_machine.hpp"
 
 namespace orrery::calibrate {
 namespace {
 
 constexpr double kLargeProduct = 0.1;  // TFLOP: smaller ones are all launch and framework
 
-std::optional<KernelEvidence> evidence_for(const std::string& role,
+// The shipped profile of a machine: its SMs and the depth of its tiles, not its rates.
+hardware::GpuProfile machine(const std::string& gpu) {
+  Diagnostics diagnostics;
+  const std::string profile = gpu.find("A100") == std::string::npos ? "b200-sxm" : "a100-pcie-80gb";
+  return hardware::load_gpu_profile(profile, shipped_profiles(), {}, "gpu", diagnostics).value();
+}
+
+std::optional<KernelEvidence> evidence_for(const hardware::GpuProfile& gpu,
+                                           const std::string& role,
                                            const std::array<std::int64_t, 3>& mnk,
                                            double us) {
   kernels::KernelCase call;
@@ -31,8 +40,7 @@ std::optional<KernelEvidence> evidence_for(const std::string& role,
                                            : kernels::Role::wgrad;
   call.extents = {mnk[0], mnk[1], mnk[2]};
   const model::GemmOp op = *cost::gemm_of(call);
-  const Flop work = model::flop_count(op);
-  if (in_teraflop(work) < kLargeProduct) {
+  if (in_teraflop(model::flop_count(op)) < kLargeProduct) {
     return std::nullopt;
   }
   const Bytes moved = cost::gemm_bytes(op);
@@ -41,7 +49,7 @@ std::optional<KernelEvidence> evidence_for(const std::string& role,
                                   .place = hardware::place_of(call, moved),
                                   .time = microseconds(us),
                                   .fitted = {}},
-                        .work = work,
+                        .work = fit_work(call, gpu),
                         .moved = moved};
 }
 
@@ -53,6 +61,7 @@ std::vector<KernelEvidence> published(const std::string& gpu) {
       yaml::Limits{},
       diagnostics);
   EXPECT_EQ(to_string(diagnostics), "");
+  const hardware::GpuProfile profile = machine(gpu);
   std::vector<KernelEvidence> all;
   for (const validate::DataRow& row : validate::data_rows(*root, "dense_gemm")) {
     const auto mnk = row.integers("mnk");
@@ -65,7 +74,7 @@ std::vector<KernelEvidence> published(const std::string& gpu) {
     const double work = 2.0 * static_cast<double>(mnk[0]) * static_cast<double>(mnk[1]) *
                         static_cast<double>(mnk[2]);
     const double us = work / (*row.number("tflops") * kTera) / kMicro;
-    if (auto one = evidence_for(role, {mnk[0], mnk[1], mnk[2]}, us)) {
+    if (auto one = evidence_for(profile, role, {mnk[0], mnk[1], mnk[2]}, us)) {
       all.push_back(*one);
     }
   }
@@ -152,7 +161,7 @@ void report(const std::string& what, const hardware::FitResidual& residual) {
 // The rows of this repository: few, and far apart by choice, so the hardest to predict from others.
 TEST(HeldOutProducts, TwentyFourPublishedPointsPredictTheOtherRows) {
   const std::array<std::pair<std::string, double>, 2> limits = {
-      {{"NVIDIA A100 PCIe", 0.05}, {"NVIDIA B200", 0.12}}};
+      {{"NVIDIA A100 PCIe", 0.04}, {"NVIDIA B200", 0.06}}};
   for (const auto& [gpu, most] : limits) {
     const auto all = published(gpu);
     ASSERT_GE(all.size(), 28U) << gpu;
@@ -162,9 +171,10 @@ TEST(HeldOutProducts, TwentyFourPublishedPointsPredictTheOtherRows) {
   }
 }
 
+// A line through bare FLOP leaves means of 2.5 and 8.0 %.
 TEST(HeldOutProducts, EachPublishedRowIsPredictedByAllOthers) {
   const std::array<std::pair<std::string, double>, 2> limits = {
-      {{"NVIDIA A100 PCIe", 0.04}, {"NVIDIA B200", 0.12}}};
+      {{"NVIDIA A100 PCIe", 0.025}, {"NVIDIA B200", 0.06}}};
   for (const auto& [gpu, most] : limits) {
     const auto all = published(gpu);
     double sum = 0.0;
@@ -187,6 +197,8 @@ TEST(HeldOutProducts, EachPublishedRowIsPredictedByAllOthers) {
 // The whole published tables (183 and 514 products) are not part of this repository. A folder with
 // a100.csv and b200.csv (role,m,n,k,accumulates,out,us) runs the full test.
 std::vector<KernelEvidence> whole_table(const std::string& path) {
+  const bool ampere = path.find("a100") != std::string::npos;
+  const hardware::GpuProfile profile = machine(ampere ? "NVIDIA A100 PCIe" : "NVIDIA B200");
   std::vector<KernelEvidence> all;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -200,7 +212,8 @@ std::vector<KernelEvidence> whole_table(const std::string& path) {
     }
     const bool sums = cells[5] == "fp32";
     const bool wgrad = cells[0].starts_with("wgrad");
-    auto one = evidence_for(wgrad ? (sums ? "wgrad_accumulate" : "wgrad") : cells[0],
+    auto one = evidence_for(profile,
+                            wgrad ? (sums ? "wgrad_accumulate" : "wgrad") : cells[0],
                             {std::stoll(cells[1]), std::stoll(cells[2]), std::stoll(cells[3])},
                             std::stod(cells[6]));
     if (one) {

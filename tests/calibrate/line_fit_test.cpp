@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "calibrate/plan/sweep_cases.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/measured_kernels.hpp"
 #include "sim/kernels/kernel_case.hpp"
@@ -13,7 +14,7 @@ namespace {
 constexpr std::uint64_t kSeed = 20261121;
 
 std::vector<KernelEvidence> evidence_for(const PlantedJournal& journal) {
-  const Evidence evidence = evidence_of(journal.measurements.samples);
+  const Evidence evidence = evidence_of(journal.measurements.samples, planted_gpu());
   EXPECT_EQ(evidence.size(), 1U);
   return evidence.begin()->second.points;
 }
@@ -59,6 +60,30 @@ TEST(LineFit, AFewSpoiltPointsDoNotMoveTheLine) {
   EXPECT_NEAR(1.0 / fit_line(evidence_for(journal), true).line.b / kTera, line.rate, 7.0);
 }
 
+// An anchor is measured after every 20 cases. Counted as points, 42 repeats of one shape draw the
+// rate of this machine to their own (1,538 us per TFLOP becomes 1,660), and a leave-one-out
+// residual that mostly asks a shape about itself shrinks from 3.9 % to 0.8 %.
+TEST(LineFit, RepeatsOfTheAnchorMoveNeitherTheRateNorTheResidual) {
+  PlantedJournal journal(kSeed, 0.05);
+  const PlantedLine line{.a = 0.0, .rate = 650.0, .bandwidth = kTera};  // 1,538 us per TFLOP
+  for (const auto& shape : planted_shapes()) {
+    journal.add(gemm_text("fprop", shape), line(gemm_text("fprop", shape)));
+  }
+  const auto before = evidence_for(journal);
+  const std::string anchor = kernels::to_text(anchor_case());
+  for (std::int64_t repeat = 1; repeat <= 42; ++repeat) {
+    journal.add(anchor, 1.08 * line(anchor));
+    journal.measurements.samples.back().repeat = repeat;
+  }
+  const auto after = evidence_for(journal);
+  const LineFit fit = fit_line(after, true);
+  EXPECT_EQ(fit.line.b, fit_line(before, true).line.b);
+  EXPECT_NEAR(fit.line.b * kTera / kMicro, 1538.0, 0.02 * 1538.0);
+  const auto residual = residual_of(left_out_errors(after, true, {}, after.size()));
+  EXPECT_EQ(residual.median, residual_of(left_out_errors(before, true, {}, before.size())).median);
+  EXPECT_GT(residual.median, 0.02);
+}
+
 // A kernel that is only compute: a and c must not become negative to follow the noise.
 TEST(LineFit, CoefficientsAreNeverNegative) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -93,7 +118,9 @@ TEST(LineFit, FewPointsGiveTheRateAlone) {
   const LineFit fit = fit_line(evidence_for(journal), true);
   EXPECT_EQ(in_seconds(fit.line.a), 0.0);
   EXPECT_EQ(fit.line.c, 0.0);
-  EXPECT_NEAR(fit.line.b * 2.0 * 4096.0 * 4096.0 * 4096.0 / kMicro, 200.0, 1e-9);
+  const auto& sample = journal.measurements.samples.front();
+  const double work = in_flop(fit_work(sample.kernel, planted_gpu()));
+  EXPECT_NEAR(fit.line.b * work / kMicro, 200.0, 1e-9);
 }
 
 // The library takes a slower kernel for shallow products: what a line cannot follow, neighbours do.
@@ -123,7 +150,6 @@ TEST(KernelWork, ProductsMoveTheSameBytesInCasesAndInTheStep) {
       const std::string text = "gemm " + role + " " + precision + " m=512 n=1024 k=256";
       const auto kernel = *kernels::parse_case(text).kernel;
       EXPECT_EQ(in_bytes(fit_bytes(kernel)), in_bytes(kernels::work_of(kernel).moved())) << text;
-      EXPECT_EQ(in_flop(fit_work(kernel)), in_flop(kernels::work_of(kernel).flop)) << text;
     }
   }
 }
@@ -131,7 +157,7 @@ TEST(KernelWork, ProductsMoveTheSameBytesInCasesAndInTheStep) {
 TEST(KernelEvidence, LeavesOutWhatIsNoEvidence) {
   PlantedJournal journal(kSeed, 0.0);
   const std::string text = "gemm fprop bf16 m=512 n=1024 k=256";
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 7; ++i) {
     journal.add(text, 100.0);
   }
   auto& samples = journal.measurements.samples;
@@ -139,10 +165,12 @@ TEST(KernelEvidence, LeavesOutWhatIsNoEvidence) {
   samples[1].functional = true;
   samples[2].supported = false;
   samples[3].error = 1.5;
-  const Evidence evidence = evidence_of(samples);
+  samples[4].repeat = 1;
+  samples[5].drifted = true;
+  const Evidence evidence = evidence_of(samples, planted_gpu());
   ASSERT_EQ(evidence.size(), 1U);
   ASSERT_EQ(evidence.begin()->second.points.size(), 1U);
-  EXPECT_EQ(evidence.begin()->second.points[0].point.id, "s5");
+  EXPECT_EQ(evidence.begin()->second.points[0].point.id, "s7");
 }
 
 TEST(KernelEvidence, TheLibraryComesBeforeOurOwnKernels) {
@@ -154,7 +182,7 @@ TEST(KernelEvidence, TheLibraryComesBeforeOurOwnKernels) {
   journal.add(text("2048"), 300.0, "own");
   journal.add(text("4096"), 300.0, "own");
   journal.add(text("8192"), 100.0, "cudnn");
-  const Evidence evidence = evidence_of(journal.measurements.samples);
+  const Evidence evidence = evidence_of(journal.measurements.samples, planted_gpu());
   EXPECT_EQ(evidence.begin()->second.implementation, "cudnn");
   EXPECT_EQ(evidence.begin()->second.points.size(), 1U);
 }

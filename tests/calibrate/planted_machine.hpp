@@ -21,9 +21,20 @@ inline hardware::ProfileSearch shipped_profiles() {
   return {.directories = {kProfiles}, .allow_foreign = false};
 }
 
+// Its tiles, SMs and datasheet are those of the shipped profile.
+inline const hardware::GpuProfile& planted_gpu() {
+  static const hardware::GpuProfile gpu = [] {
+    Diagnostics diagnostics;
+    return hardware::load_gpu_profile("h200-sxm", shipped_profiles(), {}, "gpu", diagnostics)
+        .value();
+  }();
+  return gpu;
+}
+
 inline Fingerprint planted_machine() {
   Fingerprint f;
   f.gpu = "NVIDIA H200";
+  f.gpu_uuid = "GPU-0";
   f.gpus = 1;
   f.compute_capability = "9.0";
   f.multiprocessors = 132;
@@ -108,7 +119,7 @@ inline std::string gemm_text(const std::string& role, const std::array<std::int6
          " k=" + std::to_string(mnk[2]);
 }
 
-// t = a + b F + c B of a product, in us.
+// t = a + b F + c B of a product, in us; F in whole tiles and waves.
 struct PlantedLine {
   double a = 4.0;             // us
   double rate = 700.0;        // TFLOP/s
@@ -116,7 +127,7 @@ struct PlantedLine {
 
   [[nodiscard]] double operator()(const std::string& text) const {
     const auto kernel = *kernels::parse_case(text).kernel;
-    return a + in_flop(fit_work(kernel)) / (rate * kTera) / kMicro +
+    return a + in_flop(fit_work(kernel, planted_gpu())) / (rate * kTera) / kMicro +
            in_bytes(fit_bytes(kernel)) / (bandwidth * kGiga) / kMicro;
   }
 };

@@ -46,6 +46,7 @@ esac
 constexpr const char* kOrrery = R"(#!/usr/bin/env bash
 while [[ $1 != -o && $# -gt 1 ]]; do shift; done
 if [[ $1 == -o ]]; then echo "steps" >"$2"; fi
+if [[ $1 == -o && $VALIDATE == hang ]]; then sleep 60; fi
 echo "gates passed"
 )";
 
@@ -132,6 +133,40 @@ TEST_F(RunOnGpu, ASweepThatRunsOutOfTimeStillBecomesAProfileAndIsJudged) {
   EXPECT_TRUE(files().contains("validation.yaml"));
 }
 
+// After the sweep nothing was kept back: validation took what a PyTorch step needs.
+TEST_F(RunOnGpu, AValidationThatRunsOutOfTimeLeavesTorchItsOwn) {
+  if (shell("command -v python3 >/dev/null") != 0) {
+    GTEST_SKIP() << "no Python here";
+  }
+  EXPECT_EQ(
+      run("CHECK=fine SWEEP=fine VALIDATE=hang", "within 24 only sweep profile validate torch"), 1);
+  EXPECT_TRUE(std::regex_search(screen(), std::regex("validate +[0-9]+ s  exit 124"))) << screen();
+  EXPECT_TRUE(std::regex_search(screen(), std::regex("torch +[0-9]+ s  exit 0"))) << screen();
+  EXPECT_TRUE(files().contains("torch_step.json"));
+}
+
+// Two commands of ten minutes on one machine: the second finds what the first left in OUT.
+TEST_F(RunOnGpu, ASecondCallGoesOnInTheSameFolder) {
+  ASSERT_EQ(run("CHECK=fine SWEEP=fine", "within 570 only check sweep profile validate"), 0)
+      << screen();
+  EXPECT_EQ(files(),
+            (std::set<std::string>{"check.json",
+                                   "measured.samples.jsonl",
+                                   "measured.yaml",
+                                   "report.txt",
+                                   "validation.yaml"}));
+  ASSERT_EQ(run("CHECK=fine SWEEP=fine", "within 570 only torch again collectives"), 0) << screen();
+  EXPECT_EQ(read_file(folder_ / "out" / "measured.samples.jsonl", kMostBytes), "sample\n")
+      << "nothing was measured again";
+  EXPECT_TRUE(files().contains("again.samples.jsonl"));
+  EXPECT_TRUE(std::regex_search(screen(), std::regex("compare +[0-9]+ s  exit 0"))) << screen();
+  if (files().contains("torch_step.json")) {
+    EXPECT_TRUE(std::regex_search(screen(), std::regex("with_torch +[0-9]+ s  exit 0")))
+        << screen();
+  }
+  EXPECT_LE(files().size(), 8U);
+}
+
 TEST_F(RunOnGpu, ALostGpuCostsOneProcess) {
   EXPECT_EQ(run("CHECK=fine SWEEP=lost", "only check sweep"), 1);
   EXPECT_EQ(read_file(folder_ / "out" / "measured.yaml", kMostBytes), "profile\n");
@@ -146,6 +181,29 @@ TEST_F(RunOnGpu, WithoutAGpuEndsWithOneSentence) {
                                           "orrery: no NVIDIA GPU is visible on this machine\n")))
       << screen();
   EXPECT_EQ(files(), std::set<std::string>{"report.txt"});
+}
+
+// Programs that start, but say nothing of cuDNN: attention of our own must not enter a profile.
+TEST_F(RunOnGpu, PacksNoBuildWithoutCudnn) {
+  fs::create_directories(folder_ / "build" / "bin");
+  for (const char* name : {"orrery", "orrery-calibrate", "orrery-calibrate-cuda"}) {
+    fs::copy_file("/bin/true", folder_ / "build" / "bin" / name);
+  }
+  const std::string script = ORRERY_SOURCE_DIR "/calibrate/run_on_gpu.sh";
+  EXPECT_EQ(shell(script + " pack there build >screen 2>&1"), 2);
+  EXPECT_TRUE(screen().starts_with("run_on_gpu.sh: build has no attention through cuDNN: "))
+      << screen();
+  EXPECT_FALSE(fs::exists(folder_ / "there" / "programs.tar.gz"));
+}
+
+// The version that is fetched is the one that the documentation names.
+TEST_F(RunOnGpu, DocumentsNameTheHeadersThatAreFetched) {
+  const std::string script = read_file(ORRERY_SOURCE_DIR "/scripts/cudnn-frontend", kMostBytes);
+  std::smatch version;
+  ASSERT_TRUE(std::regex_search(script, version, std::regex("version=([0-9.]+)\n")));
+  const std::string page = read_file(ORRERY_SOURCE_DIR "/docs/calibration.md", kMostBytes);
+  EXPECT_NE(page.find("the tested version, " + version[1].str() + ","), std::string::npos)
+      << version[1];
 }
 
 TEST_F(RunOnGpu, RefusesStagesThatItDoesNotHave) {

@@ -51,8 +51,9 @@ class FormulaBench : public Bench {
     sample.regime = options.regime;
     sample.condition = options.condition;
     const double factor_of_condition = slowdown(options.condition);
-    if (options.condition.kind == Condition::Kind::beside ||
-        options.condition.kind == Condition::Kind::fewer_multiprocessors) {
+    using Kind = Condition::Kind;
+    const Kind kind = options.condition.kind;
+    if (kind == Kind::beside || kind == Kind::fewer_multiprocessors || kind == Kind::streaming) {
       sample.alone = times_(kernel);
     }
     sample.implementation = "formula";
@@ -87,8 +88,11 @@ class FormulaBench : public Bench {
     return "2026-11-20T12:00:00Z";
   }
 
-  void soak(Seconds duration) override {
+  [[nodiscard]] SettlingCurve soak(Seconds duration) override {
     soaks.push_back(in_seconds(duration));
+    return {.kernel = soak_case(),
+            .taken_at = now(),
+            .points = {{.since_load = in_seconds(duration), .time = times_(soak_case())}}};
   }
 
   std::set<kernels::Precision> unsupported;
@@ -114,6 +118,8 @@ class FormulaBench : public Bench {
         return 1.02;
       case Condition::Kind::fewer_multiprocessors:
         return 1.0 + 0.01 * count;
+      case Condition::Kind::streaming:
+        return 1.0 + 0.015 * count;
       default:
         return 1.0;
     }

@@ -30,9 +30,12 @@ Sample sample_of(std::int64_t m) {
   sample.block = "dense";
   sample.times = {101.25, 100.5, 1.0 / 3.0};
   sample.state = {.sm_clock = 1455.0,
+                  .memory_clock = 3201.0,
                   .power = std::nullopt,
+                  .energy = 0.071,
                   .temperature = 61.0,
-                  .throttled = {"sw_power_cap"}};
+                  .throttled = {"sw_power_cap"},
+                  .discarded = 3};
   sample.implementation = "cublaslt";
   sample.details = {{"algorithm", "67"}, {"tile", "256x128"}};
   sample.first_choice = 1.02;
@@ -44,6 +47,7 @@ Sample sample_of(std::int64_t m) {
 Fingerprint machine() {
   Fingerprint f;
   f.gpu = "NVIDIA H200";
+  f.gpu_uuid = "GPU-11111111-2222-3333-4444-555555555555";
   f.gpus = 1;
   f.compute_capability = "9.0";
   f.multiprocessors = 132;
@@ -53,11 +57,20 @@ Fingerprint machine() {
   f.cuda_compiled = f.cuda_runtime = f.cuda_driver = "13.0";
   f.cublaslt = {.header = 130100, .runtime = 130100};
   f.nccl = {.header = 22809, .runtime = std::nullopt};
+  f.nvlink = NvlinkTopology{.links = 18, .version = "4.0", .switched = true};
   f.power_limit = 700.0;
   f.cpu = "CPU \"of\" a host";
   f.cores = 16;
   f.tool = "0.1.0";
   return f;
+}
+
+SettlingCurve curve() {
+  return {.kernel = gemm(8192),
+          .taken_at = "2026-11-20T12:00:00Z",
+          .points = {{.since_load = 0.002, .time = 101.0, .sm_clock = 1980.0, .power = 310.0},
+                     {.since_load = 0.25, .time = 118.5, .sm_clock = 1455.0},
+                     {.since_load = 1.0, .time = 118.75, .power = 699.5}}};
 }
 
 class SampleFile : public ::testing::Test {
@@ -96,6 +109,14 @@ TEST(Sample, BringsBackWhatWasWritten) {
   EXPECT_EQ(read->times, sample.times);
   EXPECT_EQ(read->kernel, sample.kernel);
   EXPECT_FALSE(read->state.power);
+  EXPECT_EQ(read->state.memory_clock, 3201.0);
+  EXPECT_EQ(read->state.energy, 0.071);
+  EXPECT_EQ(read->state.discarded, 3);
+  const std::string line = to_line(sample);
+  for (const char* key :
+       {"\"sm_clock_mhz\"", "\"memory_clock_mhz\"", "\"energy_j_per_call\"", "\"throttled\""}) {
+    EXPECT_NE(line.find(key), std::string::npos) << key;
+  }
   EXPECT_EQ(read->details, sample.details);
 }
 
@@ -119,6 +140,8 @@ TEST(Condition, ReadsBackWhatItWrites) {
         Condition{.kind = Kind::enqueued},
         Condition{.kind = Kind::graph, .count = 64},
         Condition{.kind = Kind::fewer_multiprocessors, .count = 16},
+        Condition{.kind = Kind::streaming, .count = 8},
+        Condition{.kind = Kind::concurrent, .count = 4},
         Condition{.kind = Kind::beside, .count = 0, .other = gemm(128)}}) {
     EXPECT_EQ(parse_condition(to_text(condition)), condition) << to_text(condition);
   }
@@ -127,6 +150,7 @@ TEST(Condition, ReadsBackWhatItWrites) {
                                        "graph calls=0",
                                        "graph calls=2x",
                                        "multiprocessors removed=-1",
+                                       "multiprocessors streaming=0",
                                        "beside",
                                        "beside nothing"}) {
     EXPECT_EQ(parse_condition(wrong), std::nullopt) << wrong;
@@ -160,6 +184,31 @@ TEST(Fingerprint, BringsBackWhatWasWrittenAndKnowsWhatChanged) {
   other.driver = "590.1";
   other.cublaslt.runtime = std::nullopt;
   EXPECT_EQ(differences(here, other), "driver, cublaslt");
+  other = here;
+  other.nvlink = NvlinkTopology{.links = 12, .peers = {0, 4, 4, 4}};
+  ASSERT_TRUE(read_fingerprint(to_json(other)));
+  EXPECT_EQ(read_fingerprint(to_json(other))->nvlink, other.nvlink);
+  EXPECT_EQ(differences(here, other), "nvlink");
+}
+
+TEST(Settling, BringsBackWhatWasWritten) {
+  const std::optional<SettlingCurve> read = read_settling(to_line(curve()));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->kernel, curve().kernel);
+  EXPECT_EQ(read->points, curve().points);
+  EXPECT_FALSE(read_sample(to_line(curve())));
+  EXPECT_FALSE(read_settling(to_line(sample_of(64))));
+}
+
+TEST(Settling, ACurveThatGoesBackInTimeOrMissesAColumnIsNone) {
+  SettlingCurve back = curve();
+  back.points[2].since_load = 0.1;
+  EXPECT_FALSE(read_settling(to_line(back)));
+  EXPECT_FALSE(
+      read_settling(to_line(SettlingCurve{.kernel = gemm(64), .taken_at = {}, .points = {}})));
+  std::string line = to_line(curve());
+  line.replace(line.find("[101.0,118.5,118.75]"), 20, "[101.0,118.5]");
+  EXPECT_FALSE(read_settling(line));
 }
 
 TEST_F(SampleFile, ResumesAndTheLaterSampleOfAPointHolds) {
@@ -205,15 +254,59 @@ TEST_F(SampleFile, OfAnotherMachineIsRefusedWithWhatDiffers) {
   { const SampleJournal journal(path(), machine()); }
   Fingerprint other = machine();
   other.gpu = "NVIDIA B200";
+  other.gpu_uuid = "GPU-22222222-2222-3333-4444-555555555555";
   EXPECT_EQ(refusal([&] { const SampleJournal journal(path(), other); }),
             path().string() +
-                ": was measured on another machine or with other libraries (it differs in: gpu): "
+                ": was measured on another machine or with other libraries (it differs in: gpu, "
+                "gpu_uuid): "
                 "remove it, or choose another file");
   write_file_atomically(path(), "a profile\n");
   EXPECT_EQ(refusal([&] { const SampleJournal journal(path(), other); }),
             path().string() + ": is no journal of samples: choose another file");
   EXPECT_EQ(refusal([&] { (void)read_measurements(path()); }),
             path().string() + ": is no journal of samples");
+}
+
+// Two boards of one type differ by several per cent: a sweep never goes on on the second.
+TEST_F(SampleFile, OfAnotherBoardOfTheSameTypeIsRefused) {
+  { const SampleJournal journal(path(), machine()); }
+  Fingerprint other = machine();
+  other.gpu_uuid = "GPU-22222222-2222-3333-4444-555555555555";
+  EXPECT_EQ(refusal([&] { const SampleJournal journal(path(), other); }),
+            path().string() +
+                ": was measured on another board of the same type "
+                "(GPU-11111111-2222-3333-4444-555555555555, this one is "
+                "GPU-22222222-2222-3333-4444-555555555555): boards differ by several per cent, so "
+                "go on on that board, or choose another file");
+}
+
+TEST_F(SampleFile, OfTheOldFormIsRefusedByName) {
+  const std::string old =
+      ": is of the old form orrery-samples/1, which does not say which board was measured nor "
+      "whether its clock had settled: measure again into another file";
+  write_file_atomically(path(),
+                        R"({"schema":"orrery-samples/1","fingerprint":{}})"
+                        "\n");
+  EXPECT_EQ(refusal([&] { (void)read_measurements(path()); }), path().string() + old);
+  EXPECT_EQ(refusal([&] { const SampleJournal journal(path(), machine()); }),
+            path().string() + old);
+}
+
+TEST_F(SampleFile, KeepsEverySettlingCurve) {
+  {
+    SampleJournal journal(path(), machine());
+    journal.append(curve());
+    journal.append(sample_of(1024));
+  }
+  {
+    SampleJournal journal(path(), machine());
+    ASSERT_EQ(journal.settling().size(), 1U);
+    journal.append(curve());
+  }
+  const Measurements read = read_measurements(path());
+  EXPECT_EQ(read.samples.size(), 1U);
+  ASSERT_EQ(read.settling.size(), 2U);
+  EXPECT_EQ(read.settling.back().points, curve().points);
 }
 
 TEST_F(SampleFile, ADamagedLineIsNamed) {

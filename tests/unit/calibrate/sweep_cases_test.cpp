@@ -82,11 +82,15 @@ TEST(SweepCases, ConditionsChangeOneThingEach) {
   }
   const std::string anchor = kernels::to_text(anchor_case()) + " | ";
   const std::string tiny = kernels::to_text(tiny_case()) + " | ";
-  const std::set<std::string> expected = {anchor + "beside device_to_host bytes=268435456",
+  const std::set<std::string> expected = {anchor + "beside copy bytes=268435456",
+                                          anchor + "beside device_to_host bytes=268435456",
                                           anchor + "beside host_to_device bytes=268435456",
                                           anchor + "multiprocessors removed=16",
                                           anchor + "multiprocessors removed=32",
                                           anchor + "multiprocessors removed=8",
+                                          anchor + "multiprocessors streaming=16",
+                                          anchor + "multiprocessors streaming=32",
+                                          anchor + "multiprocessors streaming=8",
                                           tiny + "enqueued",
                                           tiny + "graph calls=1",
                                           tiny + "graph calls=1024",
@@ -103,14 +107,37 @@ TEST(CollectiveCases, RunBesideAProductOverEachGroup) {
 
 TEST(CollectiveCases, OfAJobOfTwoNodesAreItsGroups) {
   const std::vector<CollectiveShape> shapes = collective_shapes(16, 2);
-  ASSERT_EQ(shapes.size(), 3U);
-  EXPECT_EQ(shapes[0].ranks, 16);
-  EXPECT_EQ(shapes[1].ranks, 8);
-  EXPECT_EQ(shapes[1].nodes, 1);
-  EXPECT_EQ(shapes[2].ranks, 2);
+  const std::vector<CollectiveShape> expected = {
+      {.ranks = 16, .nodes = 2},
+      {.ranks = 8, .nodes = 1},
+      {.ranks = 4, .nodes = 1},
+      {.ranks = 2, .nodes = 1},
+      {.ranks = 4, .nodes = 1, .stride = 1, .concurrent = true},
+      {.ranks = 2, .nodes = 2, .stride = 8},
+      {.ranks = 2, .nodes = 2, .stride = 8, .concurrent = true}};
+  EXPECT_EQ(shapes, expected);
   // 11 sizes from 1 KiB to 1 GiB; three of five operations also in place.
   EXPECT_EQ(collective_cases(shapes[0]).size(), 11U * 8U);
+  // Six sizes from 1 MiB, out of place.
+  EXPECT_EQ(collective_cases(shapes[4]).size(), 6U * 5U);
+  EXPECT_TRUE(background_cases(shapes[4]).empty());
   EXPECT_EQ(collective_shapes(1, 1).size(), 1U);
+}
+
+// 16 ranks on two nodes: every group has as many ranks as its shape says, and each rank is in one.
+TEST(CollectiveCases, GroupsShareOutAllRanks) {
+  for (const CollectiveShape& shape : collective_shapes(16, 2)) {
+    std::map<std::int64_t, std::set<std::int64_t>> groups;
+    for (std::int64_t rank = 0; rank < 16; ++rank) {
+      groups[group_of(shape, rank)].insert(rank);
+    }
+    EXPECT_EQ(static_cast<std::int64_t>(groups.size()), 16 / shape.ranks);
+    for (const auto& [group, ranks] : groups) {
+      EXPECT_EQ(static_cast<std::int64_t>(ranks.size()), shape.ranks) << group;
+      EXPECT_EQ(*ranks.rbegin() - *ranks.begin(), (shape.ranks - 1) * shape.stride);
+    }
+    EXPECT_TRUE(groups[0].contains(0));
+  }
 }
 
 // Every role and precision of every operation of one GPU is checked at least once.

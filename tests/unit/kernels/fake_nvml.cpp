@@ -32,6 +32,10 @@ int nvmlDeviceGetCount_v2(unsigned* count);
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle);
 int nvmlDeviceGetName(void* handle, char* text, unsigned length);
 int nvmlDeviceGetMemoryInfo(void* handle, unsigned long long* total_free_used);
+int nvmlDeviceGetNvLinkState(void* handle, unsigned link, int* active);
+int nvmlDeviceGetNvLinkVersion(void* handle, unsigned link, unsigned* version);
+int nvmlDeviceGetNvLinkRemoteDeviceType(void* handle, unsigned link, int* type);
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void* handle, unsigned link, void* pci);
 
 int nvmlInit_v2() {
   return kSuccess;
@@ -124,6 +128,33 @@ int nvmlDeviceGetName(void*, char* text, unsigned length) {
 
 int nvmlDeviceGetMemoryInfo(void*, unsigned long long* total_free_used) {
   total_free_used[0] = 150754820096;
+  return kSuccess;
+}
+
+// Four links: the first is down, two lead to the GPU at 2a, the last to a switch.
+int nvmlDeviceGetNvLinkState(void*, unsigned link, int* active) {
+  *active = link == 0 ? 0 : 1;
+  return link < 4 ? kSuccess : kInvalidArgument;
+}
+
+int nvmlDeviceGetNvLinkVersion(void*, unsigned, unsigned* version) {
+  *version = 6;
+  return kSuccess;
+}
+
+int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned link, int* type) {
+  *type = link == 3 ? 2 : 0;
+  return kSuccess;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, unsigned, void* pci) {
+  struct {
+    char legacy[16];
+    unsigned domain, bus, device, id, subsystem;
+    char text[32];
+  } info = {"", 0, 0x2a, 0, 0, 0, "00000000:2A:00.0"};
+
+  std::memcpy(pci, &info, sizeof(info));
   return kSuccess;
 }
 }

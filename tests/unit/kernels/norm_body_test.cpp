@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -29,6 +30,8 @@ constexpr NumberFormat kFormat = NumberFormat::bf16;
 template <>
 constexpr NumberFormat kFormat<__half> = NumberFormat::fp16;
 
+constexpr int kNarrow = 0;  // packs of a thread: several rows are taken at once
+
 // Rows that do not divide by blocks, packs that do not divide by threads.
 template <typename T, bool kLayer, int kPacks>
 void check_norm(std::size_t rows, std::size_t columns, int threads) {
@@ -43,35 +46,48 @@ void check_norm(std::size_t rows, std::size_t columns, int threads) {
   std::vector<T> dx = y;
   std::vector<float> mean(rows);
   std::vector<float> scale(rows);
+  const auto rows_of = static_cast<std::int64_t>(rows);
+  const auto columns_of = static_cast<std::int64_t>(columns);
+  const int group = narrow_group(columns_of);
+  const NormForward<T> forward{.x = x.stored.data(),
+                               .weight = weight.stored.data(),
+                               .bias = bias.stored.data(),
+                               .y = y.data(),
+                               .mean = mean.data(),
+                               .scale = scale.data(),
+                               .rows = rows_of,
+                               .columns = columns_of,
+                               .epsilon = static_cast<float>(kEpsilon)};
   run_blocks(kBlocks, threads, [&](HostTeam& team) {
-    norm_forward_body<T, kPacks, kLayer>(team,
-                                         NormForward<T>{x.stored.data(),
-                                                        weight.stored.data(),
-                                                        bias.stored.data(),
-                                                        y.data(),
-                                                        mean.data(),
-                                                        scale.data(),
-                                                        static_cast<std::int64_t>(rows),
-                                                        static_cast<std::int64_t>(columns),
-                                                        static_cast<float>(kEpsilon)});
+    if constexpr (kPacks == kNarrow) {
+      narrow_forward_body<T, kLayer>(team, forward, group);
+    } else {
+      norm_forward_body<T, kPacks, kLayer>(team, forward);
+    }
   });
   const std::size_t width = columns * (kLayer ? 2 : 1);
   std::vector<float> partial(static_cast<std::size_t>(kBlocks) * width, NAN);
   std::vector<float> dw(columns, NAN);
   std::vector<float> db(columns, NAN);
+  const NormBackward<T> backward{.x = x.stored.data(),
+                                 .weight = weight.stored.data(),
+                                 .gradient = dy.stored.data(),
+                                 .mean = mean.data(),
+                                 .scale = scale.data(),
+                                 .input_gradient = dx.data(),
+                                 .partial = partial.data(),
+                                 .weight_gradient = dw.data(),
+                                 .bias_gradient = db.data(),
+                                 .rows = rows_of,
+                                 .columns = columns_of};
+  std::vector<float> block_memory(
+      static_cast<std::size_t>(norm_shared_words(std::max(kPacks, 1), kLayer)), NAN);
   run_blocks(kBlocks, threads, [&](HostTeam& team) {
-    norm_backward_body<T, kPacks, kLayer>(team,
-                                          NormBackward<T>{x.stored.data(),
-                                                          weight.stored.data(),
-                                                          dy.stored.data(),
-                                                          mean.data(),
-                                                          scale.data(),
-                                                          dx.data(),
-                                                          partial.data(),
-                                                          dw.data(),
-                                                          db.data(),
-                                                          static_cast<std::int64_t>(rows),
-                                                          static_cast<std::int64_t>(columns)});
+    if constexpr (kPacks == kNarrow) {
+      narrow_backward_body<T, kLayer>(team, backward, group, block_memory.data());
+    } else {
+      norm_backward_body<T, kPacks, kLayer>(team, backward, block_memory.data());
+    }
   });
   const auto add_up = [&](const float* part, float* result) {
     constexpr int kThreads = 64;
@@ -127,6 +143,19 @@ TEST(NormBodies, AreThoseOfTheReferences) {
   check_norm<__nv_bfloat16, false, 2>(3, 504, 32);  // 63 packs for 64 places
   check_norm<__half, true, 4>(3, 776, 32);          // 97 of 128
   check_norm<__half, false, 1>(4, 8, 32);           // one thread has a pack
+}
+
+// Heads of queries and keys: rows that leave groups of the last block without one, packs that leave
+// threads of a group without one.
+TEST(NormBodies, NarrowRowsAreTakenSeveralAtOnce) {
+  EXPECT_EQ(narrow_group(128), 16);
+  EXPECT_EQ(narrow_group(96), 16);
+  EXPECT_EQ(narrow_group(256), 32);
+  EXPECT_EQ(narrow_group(8), 1);
+  check_norm<__nv_bfloat16, false, kNarrow>(21, 128, 64);  // 4 rows of a block at once, 2 blocks
+  check_norm<__nv_bfloat16, true, kNarrow>(9, 96, 64);     // 12 packs for 16 places
+  check_norm<__half, false, kNarrow>(3, 256, 32);
+  check_norm<__half, true, kNarrow>(70, 8, 32);  // one thread has a row
 }
 
 template <typename T, int kWidth>

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/nvml/gpu_list.hpp"
+#include "kernels/nvml/shared_library.hpp"
 
 namespace orrery::kernels {
 namespace {
@@ -37,6 +38,32 @@ TEST(Nvml, ReadsWhatIsAnsweredAndLeavesTheRestAbsent) {
   EXPECT_EQ(limits.mig, false);
   EXPECT_EQ(limits.driver, "580.95.05");
   EXPECT_FALSE(limits.pcie_width.has_value()) << "a missing function is absent";
+}
+
+TEST(Nvml, CountsTheLinksThatAreUpAndWhereTheyLead) {
+  const Nvml nvml("0000:1b:00.0", FAKE_NVML);
+  const std::optional<NvLinks> links = nvml.links();
+  ASSERT_TRUE(links);
+  EXPECT_EQ(links->links, 3);
+  EXPECT_EQ(links->version, "4.0");
+  EXPECT_EQ(links->switched, 1);
+  const PciAddress other{.domain = 0, .bus = 0x2a, .device = 0};
+  EXPECT_EQ(links->peers, (std::vector<PciAddress>{other, other}));
+  EXPECT_EQ(parse_pci("00000000:2A:00.0"), other);
+  EXPECT_FALSE(parse_pci("a GPU"));
+  EXPECT_FALSE(Nvml("0000:1b:00.0", "libno-such-nvml.so.1").links());
+}
+
+TEST(SharedLibrary, IsAbsentWithASentenceOrHasFunctions) {
+  const SharedLibrary none("libno-such-nccl.so.2");
+  EXPECT_FALSE(none.found());
+  EXPECT_EQ(none.absence(), "libno-such-nccl.so.2 is not on this machine");
+  EXPECT_EQ(none.find<int()>("ncclGroupStart"), nullptr);
+  const SharedLibrary there(FAKE_NVML);
+  EXPECT_EQ(there.absence(), "");
+  ASSERT_NE(there.find<int()>("nvmlInit_v2"), nullptr);
+  EXPECT_EQ(there.find<int()>("nvmlInit_v2")(), 0);
+  EXPECT_EQ(there.find<int()>("nvmlInit_v3"), nullptr);
 }
 
 TEST(Nvml, AnUnknownGpuIsNamed) {
@@ -75,6 +102,8 @@ TEST(Nvml, ReasonsHaveNamesAndOnlySomeOfThemThrottle) {
   EXPECT_FALSE(is_throttled(0x1 | 0x2 | 0x100));
   EXPECT_TRUE(is_throttled(0x4));
   EXPECT_TRUE(is_throttled(0x1 | 0x80));
+  EXPECT_FALSE(is_braked(0x1 | 0x4)) << "the power limit is where a training run stays";
+  EXPECT_TRUE(is_braked(0x4 | 0x40));
 }
 
 }  // namespace

@@ -32,6 +32,9 @@ KinetoWriter& KinetoWriter::kernel(const std::string& name,
   if (options.correlation != 0) {
     arguments += fmt::format(R"(, "correlation": {})", options.correlation);
   }
+  if (options.external_id != 0) {
+    arguments += fmt::format(R"(, "External id": {})", options.external_id);
+  }
   if (options.group_size != 0) {
     arguments += fmt::format(R"(, "Group size": {})", options.group_size);
   }
@@ -64,6 +67,30 @@ KinetoWriter& KinetoWriter::launch(int correlation, double begin, double duratio
       begin,
       duration,
       correlation);
+  return *this;
+}
+
+KinetoWriter& KinetoWriter::operation(const std::string& name,
+                                      double begin,
+                                      double duration,
+                                      int external_id,
+                                      const std::string& operands) {
+  events_ += fmt::format(
+      R"(,{{"ph": "X", "cat": "cpu_op", "name": "{}", "pid": 900, "tid": 900, "ts": {:.3f}, )"
+      R"("dur": {:.3f}, "args": {{"External id": {}, "Record function id": 0{}{}}}}})",
+      name,
+      begin,
+      duration,
+      external_id,
+      operands.empty() ? "" : ", ",
+      operands);
+  return *this;
+}
+
+KinetoWriter& KinetoWriter::gpu() {
+  head_ +=
+      R"(, "deviceProperties": [{"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 150754820096, )"
+      R"("computeMajor": 9, "computeMinor": 0, "maxThreadsPerBlock": 1024, "numSms": 132}])";
   return *this;
 }
 

@@ -15,6 +15,7 @@ struct KernelOptions {
   int stream = 7;
   int device = 0;
   int correlation = 0;  // 0: none
+  int external_id = 0;  // 0: none
   std::string collective = {};
   std::string group = {};
   std::string description = {};
@@ -33,6 +34,17 @@ class KinetoWriter {
                        double duration,
                        const KernelOptions& options = {});
   KinetoWriter& launch(int correlation, double begin, double duration = 5.0);
+
+  // An operation of the host that was recorded with shapes: `operands` as in the file, such as
+  // R"("Input Dims": [[8, 4], [4, 2]], "Input type": ["c10::BFloat16", "c10::BFloat16"])".
+  KinetoWriter& operation(const std::string& name,
+                          double begin,
+                          double duration,
+                          int external_id,
+                          const std::string& operands = {});
+
+  // `deviceProperties` of an NVIDIA H200.
+  KinetoWriter& gpu();
 
   // On the host, or on the GPU.
   KinetoWriter& annotation(const std::string& name,

@@ -14,7 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/hardware/profile_reader.hpp"
-#include "tests/unit/calibrate/validate/formula_step_bench.hpp"
+#include "tests/unit/calibrate/validate/planted_profile.hpp"
 #include "tests/unit/calibrate/validate/tiny_shapes.hpp"
 
 namespace orrery::calibrate {
@@ -23,69 +23,14 @@ namespace {
 using kernels::KernelCase;
 using kernels::Operation;
 
-hardware::GpuProfile shipped_gpu() {
-  Diagnostics diagnostics;
-  const hardware::ProfileSearch search{
-      {std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"}};
-  auto gpu = hardware::load_gpu_profile("h200-sxm", search, {}, "", diagnostics);
-  EXPECT_TRUE(gpu) << to_string(diagnostics);
-  return gpu.value();
-}
-
-// A line through every kind of kernel that a step holds: 3 us, 600 TFLOP/s and 4 TB/s; its one
-// point lies far from all that is asked.
-hardware::GpuProfile planted_gpu() {
-  hardware::GpuProfile gpu = shipped_gpu();
-  hardware::KernelTables tables;
-  std::set<std::tuple<Operation, kernels::Role, kernels::Precision>> known;
-  std::vector<StepShape> shapes = held_out_shapes();
-  shapes.push_back(small_shape(kernels::Precision::bf16, false));
-  for (const StepShape& shape : shapes) {
-    for (const StepOperation& operation : make_step_program(shape).operations) {
-      const KernelCase& kernel = operation.kernel;
-      if (!known.insert({kernel.operation, kernel.role, kernel.precision}).second) {
-        continue;
-      }
-      hardware::KernelSeries series;
-      series.operation = kernel.operation;
-      series.role = kernel.role;
-      series.precision = kernel.precision;
-      series.line = {.a = microseconds(3.0), .b = 1.0 / (600.0 * kTera), .c = 1.0 / (4.0 * kTera)};
-      series.low.fill(0.0);
-      series.high.fill(60.0);
-      tables.series.push_back(series);
-    }
-  }
-  hardware::KernelSeries copy = tables.series.front();
-  copy.operation = kernels::Operation::device_to_host;
-  copy.role = kernels::Role::none;
-  copy.precision = kernels::Precision::bf16;
-  tables.series.push_back(copy);
-  gpu.kernels = std::make_shared<const hardware::KernelTables>(std::move(tables));
-  return gpu;
-}
-
-// A machine that is `factor` times as slow as the profile says.
-test::FormulaBench::Times machine(const hardware::GpuProfile& gpu, double factor) {
-  return [&gpu, factor](const KernelCase& kernel) {
-    const auto predicted = predict_case(kernel, gpu);
-    EXPECT_TRUE(predicted) << kernels::to_text(kernel);
-    return factor * in_microseconds(predicted->time);
-  };
-}
+using test::gate;
+using test::machine;
+using test::planted_gpu;
+using test::shipped_gpu;
 
 ValidationOptions two_shapes() {
   ValidationOptions options = validation_options(true);
   return options;
-}
-
-double gate(const StepValidation& validation, std::string_view name) {
-  for (const Gate& one : validation.gates) {
-    if (one.name == name) {
-      return one.value.value_or(-1.0);
-    }
-  }
-  return -2.0;
 }
 
 // On a machine whose kernels all lie on one line the simulator's own list of operations must cost
@@ -141,7 +86,7 @@ TEST(StepComparison, TellsInterpolationFromComposition) {
   ASSERT_EQ(validation.layers.size(), 1U);
   EXPECT_NEAR(
       *validation.layers[0].predicted / validation.layers[0].measured, 1.0 / 1.02 / 1.01, 1e-9);
-  EXPECT_NEAR(gate(validation, "product, median"), 1.0 - 1.0 / 1.02, 1e-9);
+  EXPECT_NEAR(gate(validation, "unseen shape, median"), 1.0 - 1.0 / 1.02, 1e-9);
   EXPECT_NEAR(gate(validation, "copy to the host"), 1.0 - 1.0 / 1.02, 1e-9);
   EXPECT_TRUE(passed(validation)) << to_text(validation, false);
 }
@@ -154,7 +99,7 @@ TEST(StepComparison, FailsWhereTheProfileIsOff) {
   for (const Gate& one : validation.gates) {
     const bool slack = one.name == "copy to the host" || one.name == "gradients that are wrong" ||
                        one.name == "step, mean, below the best rule of thumb";
-    EXPECT_TRUE(one.failed() || slack) << one.name;
+    EXPECT_TRUE(one.failed() || slack || !one.value) << one.name;
   }
 }
 
@@ -175,7 +120,7 @@ TEST(StepComparison, KeepsItsTextWithinAPage) {
   EXPECT_NE(text.find("not timed: 15 NOT_SUPPORTED"), std::string::npos) << text;
   const auto json = nlohmann::json::parse(to_json(validation));
   EXPECT_EQ(json.at("schema"), "orrery-hardware-validation/1");
-  EXPECT_EQ(json.at("gates").size(), 8U);
+  EXPECT_EQ(json.at("gates").size(), 16U);
 }
 
 TEST(ValidationRecord, ReadsBackAndComparesTheSame) {
@@ -240,33 +185,6 @@ TEST(RunValidation, KeepsWhatItHasWhenTheDeviceFails) {
   const StepValidation validation = compare_steps(record, gpu, {});
   EXPECT_EQ(gate(validation, "calls that failed"), 1.0);
   EXPECT_FALSE(passed(validation));
-}
-
-const std::string kTorch = R"([{"schema": "orrery-torch-step/1", "mode": "eager", "shape":)"
-                           R"( "13b hidden=5120 ffn=13824 heads=40 groups=40 dim=128 layers=2 )"
-                           R"(vocabulary=36864 tokens=3072x1 bf16", "median_us": 81000.5, )"
-                           R"("p10_us": 80100.0, "p90_us": 82100.0, "count": 20, "versions": )"
-                           R"({"torch": "2.8.0", "cuda": "12.8", "device": "NVIDIA H200"}}])";
-
-TEST(TorchStep, StandsBesideTheOwnStepOfItsShape) {
-  const ReadTorch read = read_torch_steps(kTorch);
-  ASSERT_EQ(read.problem, "");
-  ASSERT_EQ(read.steps.size(), 1U);
-  EXPECT_EQ(read.steps[0].shape.ffn, 13824);
-  EXPECT_EQ(read.steps[0].torch, "2.8.0");
-  const hardware::GpuProfile gpu = planted_gpu();
-  test::FormulaStepBench bench(machine(gpu, 1.02));
-  const StepValidation validation =
-      compare_steps(run_validation(bench, two_shapes()), gpu, read.steps);
-  ASSERT_EQ(validation.torch.size(), 1U);
-  EXPECT_EQ(validation.torch[0].own, validation.steps[0].time());
-  EXPECT_EQ(validation.torch[0].predicted, validation.steps[0].predicted);
-  EXPECT_NE(to_text(validation, false).find("13b bf16 x2 eager"), std::string::npos);
-}
-
-TEST(TorchStep, SaysWhatIsWrongWithAFile) {
-  EXPECT_EQ(read_torch_steps(R"({"schema": "x"})").problem, "this is no orrery-torch-step/1");
-  EXPECT_NE(read_torch_steps("{").problem, "");
 }
 
 TEST(ValidateOptions, WantAProfileWithMeasuredKernels) {

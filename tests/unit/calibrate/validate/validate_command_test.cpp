@@ -13,7 +13,7 @@
 #include "calibrate/profile/build_profile.hpp"
 #include "calibrate/validate/validation_record.hpp"
 #include "sim/base/error.hpp"
-#include "tests/unit/calibrate/validate/formula_step_bench.hpp"
+#include "tests/unit/calibrate/validate/planted_profile.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -24,7 +24,8 @@ const std::string kShipped = std::string(ORRERY_SOURCE_DIR) + "/scenarios/profil
 
 // 4 us, 650 TFLOP/s, 4 TB/s; attention at 400 TFLOP/s, half of it at 500 tokens.
 double planted_us(const kernels::KernelCase& kernel) {
-  const double work = in_flop(fit_work(kernel));
+  static const hardware::GpuProfile gpu = test::shipped_gpu();
+  const double work = in_flop(fit_work(kernel, gpu));
   if (kernel.operation == kernels::Operation::attention) {
     const double queries = static_cast<double>(kernels::extent(kernel, "queries"));
     return work / (400.0 * kTera) * (1.0 + 500.0 / queries) / kMicro + 4.0;
@@ -46,9 +47,11 @@ class ValidateCommand : public testing::Test {
     fs::remove_all(folder_);
   }
 
-  static std::string profile() {
+  static std::string profile(double slowness = 1.0, const std::string& board = "GPU-0") {
     test::FormulaBench bench(planted_us);
+    bench.slowness = slowness;
     Measurements measurements{bench.fingerprint(), {}};
+    measurements.fingerprint.gpu_uuid = board;
     for (const SweepCase& planned : sweep_cases(Depth::full)) {
       if (planned.regime == Regime::sustained) {
         measurements.samples.push_back(
@@ -107,6 +110,33 @@ TEST_F(ValidateCommand, AcceptsTheMachineThatWasMeasuredAndRefusesASlowerOne) {
                  "--json"},
                 {}),
             cli::ExitCode::ok);
+}
+
+TEST_F(ValidateCommand, JudgesASecondSweepAndRefusesThatOfAnotherBoard) {
+  ASSERT_EQ(run({"--validate", path("planted.yaml"), "-o", path("record.yaml")}, 1.0),
+            cli::ExitCode::ok);
+  const auto with = [&](const std::string& again) {
+    return run({"--validate",
+                path("planted.yaml"),
+                "--record",
+                path("record.yaml"),
+                "--again",
+                path(again)},
+               {});
+  };
+  write("close.yaml", profile(1.01));
+  EXPECT_EQ(with("close.yaml"), cli::ExitCode::ok);
+  write("far.yaml", profile(1.03));
+  EXPECT_EQ(with("far.yaml"), cli::ExitCode::expectation_failed);
+  write("other.yaml", profile(1.0, "GPU-1"));
+  try {
+    (void)with("other.yaml");
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::device);
+    EXPECT_NE(std::string(error.what()).find("was measured on another machine, board"),
+              std::string::npos);
+  }
 }
 
 TEST_F(ValidateCommand, SaysThatThereIsNoGpu) {

@@ -14,13 +14,15 @@ namespace orrery::calibrate {
 
 class DeviceReadings {
  public:
-  void take(const kernels::Nvml& nvml);
+  void take(const kernels::GpuReading& reading);
 
-  // What NVML never answered is absent; reasons are those seen in any reading.
+  // What NVML never answered is absent; reasons are those seen in any reading. Energy and what was
+  // discarded are not known here.
   [[nodiscard]] DeviceState state() const;
 
  private:
   std::vector<double> clocks_;
+  std::vector<double> memory_clocks_;
   std::vector<double> powers_;
   std::vector<double> temperatures_;
   std::set<std::string> throttled_;

@@ -1,4 +1,4 @@
-#include "calibrate/measure/device_readings.hpp"
+#include "calibrate/sweep/device_readings.hpp"
 
 #include "calibrate/samples/summary.hpp"
 
@@ -18,9 +18,9 @@ std::optional<double> median(const std::vector<double>& values) {
 
 }  // namespace
 
-void DeviceReadings::take(const kernels::Nvml& nvml) {
-  const kernels::GpuReading reading = nvml.read();
+void DeviceReadings::take(const kernels::GpuReading& reading) {
   keep(reading.sm_clock, clocks_);
+  keep(reading.memory_clock, memory_clocks_);
   keep(reading.power, powers_);
   keep(reading.temperature, temperatures_);
   if (reading.reasons && kernels::is_throttled(*reading.reasons)) {
@@ -32,6 +32,7 @@ void DeviceReadings::take(const kernels::Nvml& nvml) {
 
 DeviceState DeviceReadings::state() const {
   return {.sm_clock = median(clocks_),
+          .memory_clock = median(memory_clocks_),
           .power = median(powers_),
           .temperature = median(temperatures_),
           .throttled = {throttled_.begin(), throttled_.end()}};

@@ -1,0 +1,36 @@
+#pragma once
+
+// What must somebody know who uses these samples? Sentences for the screen and the warnings of a
+// profile, from the samples alone.
+//
+// note                          | when
+// ------------------------------|---------------------------------------------------------------
+// a burst below the sustained   | its median time is more than 2 % above the sustained one: the
+// rate                          | GPU was not at rest before it, or something else ran
+// attention of our own          | a sample of attention ran without cuDNN: training is faster
+// not settled                   | the time or the clock of a case still moved at the cap
+// held back                     | replays were discarded in more than one case in twenty
+// a better algorithm            | cuBLASLt's first choice is more than 2 % slower than the best
+// that
+//                               | the search found
+
+#include <string>
+#include <vector>
+
+#include "calibrate/samples/sample.hpp"
+
+namespace orrery::calibrate {
+
+[[nodiscard]] std::vector<std::string> sweep_notes(const std::vector<Sample>& samples);
+
+// Of the products whose candidates were timed: first choice / best.
+struct FirstChoices {
+  std::size_t searched = 0;
+  double median = 1.0;
+  double worst = 1.0;
+  std::size_t beyond = 0;  // more than 2 % slower than the best
+};
+
+[[nodiscard]] FirstChoices first_choices(const std::vector<Sample>& samples);
+
+}  // namespace orrery::calibrate

@@ -1,0 +1,57 @@
+#pragma once
+
+// What does a kernel lose whose multiprocessors another one holds? A kernel that holds n of them
+// until it is told to end, as the kernel of a collective does.
+//
+//   one block per multiprocessor: it asks for all of the shared memory that a block may have, so
+//   that no block of a product fits beside it
+//
+// load     | what the blocks do meanwhile
+// ---------|--------------------------------------------------------------------------
+// spins    | sleep and look whether they shall end: only the multiprocessors are gone
+// streams  | copy memory: bandwidth is gone too; moved() says how much
+//
+// Assumption: products need shared memory, as all of cuBLAS's do on these GPUs. A kernel without
+// any may share a multiprocessor with a block that holds it.
+// It ends by itself after kMostSeconds, so that a program that forgets it does not hang; what was
+// timed is then no evidence, and end() throws.
+
+#include <chrono>
+
+#include "kernels/device/memory.hpp"
+
+namespace orrery::kernels {
+
+class Occupier {
+ public:
+  enum class Load { spins, streams };
+
+  // Throws Unsupported where the GPU has no more than `multiprocessors`.
+  Occupier(int multiprocessors, Load load);
+  Occupier(const Occupier&) = delete;
+  Occupier& operator=(const Occupier&) = delete;
+  ~Occupier();
+
+  // Returns when every block runs. Between begin() and end() nothing may wait for the whole device.
+  void begin(Stream stream);
+
+  // Tells the blocks to end and waits for them. Throws Error(device) when they ended before.
+  void end(Stream stream);
+
+  // Byte/s read and written between begin() and end().
+  [[nodiscard]] double moved() const {
+    return moved_;
+  }
+
+ private:
+  int blocks_;
+  Load load_;
+  int shared_ = 0;        // bytes
+  PinnedBuffer signals_;  // of the host to the blocks and back
+  DeviceBuffer memory_;   // what they copy
+  std::chrono::steady_clock::time_point begun_;
+  bool running_ = false;
+  double moved_ = 0.0;
+};
+
+}  // namespace orrery::kernels
