@@ -7,23 +7,27 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/sealed_line.hpp"
+#include "sim/base/untrusted_json.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
 
-constexpr std::string_view kSchema = "orrery-samples/1";
+constexpr std::string_view kSchema = "orrery-samples/2";
+constexpr std::string_view kUnsealed = "orrery-samples/1";  // whose lines have no checksum
 constexpr std::size_t kMostBytes = std::size_t{1} << 30U;
 
 std::string header_of(const Fingerprint& fingerprint) {
   return fmt::format(R"({{"schema":"{}","fingerprint":{}}})", kSchema, to_json(fingerprint));
 }
 
-// Nothing when the line is no header.
-std::optional<Fingerprint> fingerprint_of(std::string_view header) {
-  const auto json = nlohmann::ordered_json::parse(header.begin(), header.end(), nullptr, false);
-  if (!json.is_object() || json.value("schema", std::string()) != kSchema ||
-      !json.contains("fingerprint")) {
+using Json = nlohmann::ordered_json;
+
+// Nothing when the line is no header of this schema.
+std::optional<Fingerprint> fingerprint_of(std::string_view header, std::string_view schema) {
+  const Json json = read_json<Json>(header).value;
+  if (text_member(json, "schema") != schema || !json.contains("fingerprint")) {
     return std::nullopt;
   }
   return read_fingerprint(json.at("fingerprint").dump());
@@ -33,9 +37,11 @@ JournalFile::Rules rules_for(const Fingerprint& fingerprint,
                              const std::function<void(Sample)>& keep) {
   return {.writer = "calibration",
           .header_problem = [fingerprint](std::string_view line) -> std::string {
-            const std::optional<Fingerprint> found = fingerprint_of(line);
+            const std::optional<Fingerprint> found = fingerprint_of(line, kSchema);
             if (!found) {
-              return "is no journal of samples: choose another file";
+              return fingerprint_of(line, kUnsealed)
+                         ? "was begun by an earlier version: choose another file"
+                         : "is no journal of samples: choose another file";
             }
             const std::string changed = differences(*found, fingerprint);
             return changed.empty() ? std::string()
@@ -44,14 +50,14 @@ JournalFile::Rules rules_for(const Fingerprint& fingerprint,
                                          "(it differs in: {}): remove it, or choose another file",
                                          changed);
           },
-          .accept =
-              [keep](std::string_view line) {
-                std::optional<Sample> sample = read_sample(line);
-                if (sample) {
-                  keep(std::move(*sample));
-                }
-                return sample.has_value();
-              }};
+          .accept = [keep](std::string_view line) -> std::string {
+            std::optional<Sample> sample = read_sample(line);
+            if (!sample) {
+              return "is no sample";
+            }
+            keep(std::move(*sample));
+            return {};
+          }};
 }
 
 void keep_last(Sample sample,
@@ -72,7 +78,11 @@ Measurements read_measurements(const std::filesystem::path& path) {
   const std::string text = read_file(path, kMostBytes);
   const std::string_view all = text;
   std::size_t at = all.find('\n');
-  const std::optional<Fingerprint> fingerprint = fingerprint_of(all.substr(0, at));
+  const std::string_view first = all.substr(0, at);
+  const bool has_checksums = first.find("\"crc32\"") != std::string_view::npos;
+  const std::optional<Fingerprint> fingerprint =
+      has_checksums ? fingerprint_of(unsealed(first).value_or(""), kSchema)
+                    : fingerprint_of(first, kUnsealed);
   if (!fingerprint) {
     throw Error(ErrorKind::io, fmt::format("{}: is no journal of samples", path.string()));
   }
@@ -85,10 +95,17 @@ Measurements read_measurements(const std::filesystem::path& path) {
     if (at == std::string_view::npos) {
       break;  // a line that was cut
     }
-    std::optional<Sample> sample = read_sample(all.substr(begin, at - begin));
+    const std::string_view line = all.substr(begin, at - begin);
+    std::optional<Sample> sample =
+        has_checksums ? read_sample(unsealed(line).value_or("")) : read_sample(line);
+    if (!sample && has_checksums && at + 1 == all.size()) {
+      break;  // a line of which the power left a part
+    }
     if (!sample) {
-      throw Error(ErrorKind::io,
-                  fmt::format("{}:{}: is no sample: remove the line", path.string(), line_number));
+      throw Error(
+          ErrorKind::io,
+          fmt::format(
+              "{}:{}: is no sample, or damaged: remove the line", path.string(), line_number));
     }
     keep_last(std::move(*sample), measurements.samples, by_key);
   }

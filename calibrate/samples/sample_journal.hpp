@@ -2,13 +2,14 @@
 
 // Which points are measured already? The journal of one calibration: killed half-way, it resumes.
 //
-//   line 1   {"schema": "orrery-samples/1", "fingerprint": {...}}
+//   line 1   {"schema": "orrery-samples/2", "fingerprint": {...}}
 //   line n   a sample (sample.hpp)
 //
 // The journal is the raw evidence beside a profile (`my-cluster.samples.jsonl`): every figure of
 // the profile can be computed from it again, on any machine. One of another machine, driver or
-// library is refused, with what differs. A point that stands twice counts once: the later one
-// holds.
+// library is refused, with what differs. Every line carries a checksum; journals of before
+// (`orrery-samples/1`) have none, and are read but not continued. A point that stands twice counts
+// once: the later one holds.
 //
 // All functions throw Error(io).
 

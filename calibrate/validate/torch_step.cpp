@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/base/untrusted_json.hpp"
+
 namespace orrery::calibrate {
 
 namespace {
@@ -41,7 +43,11 @@ TorchStep read_step(const Json& json) {
 ReadTorch read_torch_steps(std::string_view json) {
   ReadTorch read;
   try {
-    const Json root = Json::parse(json);
+    const ReadJson<Json> text = read_json(json);
+    if (!text.ok()) {
+      return {{}, text.problem.what};
+    }
+    const Json& root = text.value;
     if (root.is_array()) {
       for (const Json& entry : root) {
         read.steps.push_back(read_step(entry));

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -54,6 +55,7 @@ struct StepOptions {
   bool operations = true;  // keep the account by operation
   bool operation_timeline = false;  // keep the operations within the slices: needs `timeline`
   CostMemo* memo = nullptr;         // what was costed before (cost_memo.hpp)
+  std::stop_token stop = {};        // throws Error(interrupted) soon after a request
 };
 
 // What is certain before the graph is built (step_bounds.hpp).
