@@ -80,6 +80,7 @@ struct MpiCrew::Shared {
         queue(std::move(points)),
         take(take_one),
         crew(members),
+        shape(sweep::line_shape(points_of.sweep())),
         identity(sweep::journal_header(points_of.sweep(), {})) {}
 
   // The next points for one member; none after a failure.
@@ -124,6 +125,7 @@ struct MpiCrew::Shared {
   std::vector<std::size_t> queue;
   const sweep::TakeResult& take;
   const std::size_t crew;
+  const sweep::LineShape shape;
   const std::string identity;
   std::mutex mutex;
   std::size_t next = 0;
@@ -237,10 +239,10 @@ std::size_t MpiCrew::answer(Shared& shared, int member, const std::string& messa
     std::string_view line = take_line(text);
     std::size_t point = 0;
     const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), point);
-    const auto entry =
-        sweep::read_journal_line(line.substr(static_cast<std::size_t>(stop - line.data())));
-    if (error == std::errc{} && entry && std::erase(assigned, point) > 0) {
-      shared.finished(point, entry->result);
+    const sweep::JournalEntry entry = sweep::read_journal_line(
+        line.substr(static_cast<std::size_t>(stop - line.data())), shared.shape);
+    if (error == std::errc{} && entry.problem.empty() && std::erase(assigned, point) > 0) {
+      shared.finished(point, entry.result);
     }
   }
   shared.give_back(assigned);

@@ -6,23 +6,25 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/base/untrusted_json.hpp"
+
 namespace orrery::calibration_import {
 
 std::optional<Json> parse_json(const LogFile& file, Diagnostics& diagnostics) {
-  try {
-    return Json::parse(file.text);
-  } catch (const Json::parse_error& error) {
-    const std::size_t end = std::min(error.byte, file.text.size());
-    const auto newlines =
-        std::count(file.text.begin(), file.text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
-    const bool cut_off = end >= file.text.size();
-    diagnostics.error(
-        {file.name, static_cast<int>(newlines) + 1},
-        "",
-        cut_off ? "the JSON ends too early: its test did not finish" : "is not JSON from here on",
-        cut_off ? "import the text output of the test" : "");
-    return std::nullopt;
+  ReadJson<Json> read = read_json(file.text);
+  if (read.ok()) {
+    return std::move(read.value);
   }
+  const std::size_t end = std::min(read.problem.byte, file.text.size());
+  const auto newlines =
+      std::count(file.text.begin(), file.text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
+  const bool cut_off = end >= file.text.size();
+  diagnostics.error({file.name, static_cast<int>(newlines) + 1},
+                    "",
+                    cut_off ? "the JSON ends too early: its test did not finish"
+                            : "is not JSON from here on: " + read.problem.what,
+                    cut_off ? "import the text output of the test" : "");
+  return std::nullopt;
 }
 
 bool looks_like_json_with(const LogFile& file, std::string_view key) {

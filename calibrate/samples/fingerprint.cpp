@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/base/untrusted_json.hpp"
+
 namespace orrery::calibrate {
 
 namespace {
@@ -110,7 +112,7 @@ std::string to_json(const Fingerprint& fingerprint) {
 
 std::optional<Fingerprint> read_fingerprint(std::string_view json) {
   try {
-    return from_json(Json::parse(json.begin(), json.end()));
+    return from_json(read_json<Json>(json).value);
   } catch (const Json::exception&) {
     return std::nullopt;
   }

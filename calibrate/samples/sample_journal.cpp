@@ -7,6 +7,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/sealed_line.hpp"
+#include "sim/base/untrusted_json.hpp"
 
 namespace orrery::calibrate {
 
@@ -24,21 +26,23 @@ std::string header_of(const Fingerprint& fingerprint) {
   return fmt::format(R"({{"schema":"{}","fingerprint":{}}})", kSchema, to_json(fingerprint));
 }
 
+using Json = nlohmann::ordered_json;
+
 struct Header {
   std::optional<Fingerprint> fingerprint = {};
   std::string_view problem = kNoJournal;  // where there is no fingerprint
 };
 
 Header header_in(std::string_view line) {
-  const auto json = nlohmann::ordered_json::parse(line.begin(), line.end(), nullptr, false);
-  const auto schema = json.is_object() ? json.find("schema") : json.end();
-  if (schema == json.end() || !schema->is_string() || !json.contains("fingerprint")) {
+  const Json json = read_json<Json>(line).value;
+  const std::string schema = text_member(json, "schema");
+  if (!json.is_object() || !json.contains("fingerprint")) {
     return {};
   }
-  if (*schema == kOldSchema) {
+  if (schema == kOldSchema) {
     return {.fingerprint = {}, .problem = kOldJournal};
   }
-  return *schema == kSchema ? Header{.fingerprint = read_fingerprint(json.at("fingerprint").dump())}
+  return schema == kSchema ? Header{.fingerprint = read_fingerprint(json.at("fingerprint").dump())}
                             : Header{};
 }
 
@@ -88,8 +92,9 @@ JournalFile::Rules rules_for(const Fingerprint& fingerprint,
             }
             return changed_machine(*found.fingerprint, fingerprint);
           },
-          .accept = [keep, keep_curve](
-                        std::string_view line) { return take_line(line, keep, keep_curve); }};
+          .accept = [keep, keep_curve](std::string_view line) -> std::string {
+            return take_line(line, keep, keep_curve) ? "" : "is no sample";
+          }};
 }
 
 void keep_last(Sample sample,
@@ -110,9 +115,14 @@ Measurements read_measurements(const std::filesystem::path& path) {
   const std::string text = read_file(path, kMostBytes);
   const std::string_view all = text;
   std::size_t at = all.find('\n');
-  const Header header = header_in(all.substr(0, at));
-  if (!header.fingerprint) {
-    throw Error(ErrorKind::io, fmt::format("{}: {}", path.string(), header.problem));
+  const std::string_view first = all.substr(0, at);
+  const std::optional<std::string> intact = unsealed(first);
+  const Header header = header_in(intact ? std::string_view(*intact) : first);
+  if (!intact || !header.fingerprint) {
+    throw Error(ErrorKind::io,
+                fmt::format("{}: {}",
+                            path.string(),
+                            header.fingerprint ? kNoJournal : header.problem));
   }
   Measurements measurements{.fingerprint = *header.fingerprint, .samples = {}};
   std::map<std::string, std::size_t> by_key;
@@ -123,13 +133,19 @@ Measurements read_measurements(const std::filesystem::path& path) {
     if (at == std::string_view::npos) {
       break;  // a line that was cut
     }
+    const std::string_view line = all.substr(begin, at - begin);
     const bool known = take_line(
-        all.substr(begin, at - begin),
+        unsealed(line).value_or(""),
         [&](Sample sample) { keep_last(std::move(sample), measurements.samples, by_key); },
         [&](SettlingCurve curve) { measurements.settling.push_back(std::move(curve)); });
+    if (!known && at + 1 == all.size()) {
+      break;  // a line of which the power left a part
+    }
     if (!known) {
-      throw Error(ErrorKind::io,
-                  fmt::format("{}:{}: is no sample: remove the line", path.string(), line_number));
+      throw Error(
+          ErrorKind::io,
+          fmt::format(
+              "{}:{}: is no sample, or damaged: remove the line", path.string(), line_number));
     }
   }
   return measurements;

@@ -99,7 +99,11 @@ void read_entry(const Json& json, ReadTorch& read) {
 ReadTorch read_torch(std::string_view json) {
   ReadTorch read;
   try {
-    const Json root = Json::parse(json);
+    const ReadJson<Json> text = read_json<Json>(json);
+    if (!text.ok()) {
+      return {.steps = {}, .kernels = {}, .problem = text.problem.what};
+    }
+    const Json& root = text.value;
     if (root.is_array()) {
       for (const Json& entry : root) {
         read_entry(entry, read);

@@ -8,10 +8,16 @@
 #include "gui/models/dashboard.hpp"
 #include "gui/models/text.hpp"
 #include "gui/report/report_page.hpp"
+#include "sim/base/unicode.hpp"
 
 namespace orrery::gui {
 
 namespace {
+
+// What a document may hold, less what a reader cannot see (base/unicode.hpp).
+QString html_text(const QString& text) {
+  return QString::fromStdString(printable_lines(text.toStdString())).toHtmlEscaped();
+}
 
 // In pixels of the browser: two charts beside each other, or a wide one.
 constexpr int kPlotWidth = 520;
@@ -70,7 +76,7 @@ QByteArray plot_svg(const Plot& plot, ChartView& chart) {
 }
 
 QByteArray html_figure(const Plot& plot, ChartView& chart) {
-  const QString label = plot.title.toHtmlEscaped();
+  const QString label = html_text(plot.title);
   return QString("<figure role=\"img\"%1 aria-label=\"%2\">")
              .arg(plot.named ? " class=\"wide\"" : "", label)
              .toUtf8() +
@@ -84,11 +90,11 @@ QString html_cards(const std::vector<Card>& cards) {
     html += QString(
                 "<div class=\"card\" title=\"%1\"><div class=\"faint\">%2</div>"
                 "<div class=\"value %3\">%4</div><div class=\"faint\">%5</div></div>\n")
-                .arg(card.tip.toHtmlEscaped(),
-                     card.name.toHtmlEscaped(),
+                .arg(html_text(card.tip),
+                     html_text(card.name),
                      tone,
-                     card.value.toHtmlEscaped(),
-                     card.detail.toHtmlEscaped());
+                     html_text(card.value),
+                     html_text(card.detail));
   }
   return html + "</div>\n";
 }
@@ -96,18 +102,17 @@ QString html_cards(const std::vector<Card>& cards) {
 // A head stands above what it heads: to the right where any value of its column is a number.
 QString html_table(const Table& table) {
   QString html =
-      "<h2>" + table.title.toHtmlEscaped() + "</h2>\n<div class=\"table\"><table>\n<thead><tr>";
+      "<h2>" + html_text(table.title) + "</h2>\n<div class=\"table\"><table>\n<thead><tr>";
   for (std::size_t at = 0; at < table.heads.size(); ++at) {
-    html +=
-        QString("<th%1>%2</th>")
-            .arg(is_numeric(table, at) ? " class=\"number\"" : "", table.heads[at].toHtmlEscaped());
+    html += QString("<th%1>%2</th>")
+                .arg(is_numeric(table, at) ? " class=\"number\"" : "", html_text(table.heads[at]));
   }
   html += "</tr></thead>\n";
   for (const auto& row : table.rows) {
     html += "<tr>";
     for (const Cell& cell : row) {
-      html += QString("<td%1>%2</td>")
-                  .arg(cell.order ? " class=\"number\"" : "", cell.text.toHtmlEscaped());
+      html +=
+          QString("<td%1>%2</td>").arg(cell.order ? " class=\"number\"" : "", html_text(cell.text));
     }
     html += "</tr>\n";
   }
@@ -127,11 +132,10 @@ QByteArray report_html(const ReportContent& content) {
   QString html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>" +
-      board.title.toHtmlEscaped() + "</title>\n<style>" + kStyle + "</style></head>\n<body>\n<h1>" +
-      board.title.toHtmlEscaped() + "</h1>\n<p class=\"faint\">" + board.subtitle.toHtmlEscaped() +
-      "</p>\n";
+      html_text(board.title) + "</title>\n<style>" + kStyle + "</style></head>\n<body>\n<h1>" +
+      html_text(board.title) + "</h1>\n<p class=\"faint\">" + html_text(board.subtitle) + "</p>\n";
   for (const QString& reason : board.reasons) {
-    html += "<p class=\"bad\">" + reason.toHtmlEscaped() + "</p>\n";
+    html += "<p class=\"bad\">" + html_text(reason) + "</p>\n";
   }
   html += "<h2>One step</h2>\n" + html_cards(board.step);
   if (!board.run.empty()) {
@@ -152,8 +156,7 @@ QByteArray report_html(const ReportContent& content) {
   if (!content.outcome->diagnostics.all().empty()) {
     tables += html_table(problems_table(content.outcome->diagnostics, {}));
   }
-  tables +=
-      "<p class=\"faint\">" + report_foot(content).toHtmlEscaped() + "</p>\n</body>\n</html>\n";
+  tables += "<p class=\"faint\">" + html_text(report_foot(content)) + "</p>\n</body>\n</html>\n";
   return bytes + tables.toUtf8();
 }
 

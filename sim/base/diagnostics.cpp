@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/base/unicode.hpp"
+
 namespace orrery {
 
 namespace {
@@ -84,7 +86,7 @@ std::string to_string(const Diagnostic& diagnostic) {
   if (!diagnostic.allowed.empty()) {
     text += fmt::format(" ({})", diagnostic.allowed);
   }
-  return text;
+  return printable(text);
 }
 
 std::string to_string(const Diagnostics& diagnostics) {

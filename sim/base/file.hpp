@@ -2,9 +2,10 @@
 
 // How do files reach the disk without ever being half written?
 //
-// write_file_atomically writes to a temporary file beside the target, syncs it and renames it over
-// the target: a reader sees the old file or the new one, never a part. A symbolic link stays and
-// its target is replaced; devices and pipes (`-o /dev/stdout`) cannot be replaced and are written
+// write_file_atomically writes to a temporary file beside the target, syncs it, renames it over the
+// target and syncs the folder: a reader sees the old file or the new one, never a part, and the new
+// one is there after a power cut. A symbolic link stays and the file that it names is written, also
+// where there is none yet; devices and pipes (`-o /dev/stdout`) cannot be replaced and are written
 // directly. All functions throw Error(ErrorKind::io) with a line that names the file and the
 // reason.
 
@@ -15,10 +16,36 @@
 
 namespace orrery {
 
+class FileSystem;
+[[nodiscard]] const FileSystem& real_files();
+
 // Whole file as bytes. Throws when the file is missing, a directory, or above `max_bytes`.
 [[nodiscard]] std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);
 
-void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+void write_file_atomically(const std::filesystem::path& path,
+                           std::string_view content,
+                           const FileSystem& files = real_files());
+
+// Throws what write_file_atomically would throw at once, where nothing can be written: to be asked
+// before hours of work. Leaves everything as it is.
+void check_writable(const std::filesystem::path& path, const FileSystem& files = real_files());
+
+// The entry of the file in its folder reaches the disk.
+void sync_folder(const std::filesystem::path& file, const FileSystem& files = real_files());
+
+// Whether both paths lead to one file that exists, by whatever name: links, `..`, hard links.
+[[nodiscard]] bool is_same_file(const std::filesystem::path& one,
+                                const std::filesystem::path& other);
+
+// A file that was read, and what it held.
+struct FileStamp {
+  std::string path;    // absolute
+  std::string sha256;  // of its bytes
+
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+
+[[nodiscard]] FileStamp stamp_of(const std::filesystem::path& path, std::string_view content);
 
 // SHA-256 of the bytes as 64 lower-case hexadecimal digits (FIPS 180-4), to identify inputs.
 [[nodiscard]] std::string sha256_hex(std::string_view content);

@@ -5,6 +5,9 @@
 //   line 1   a header: whose results these are
 //   line n   one result
 //
+// Each line is an object of JSON and carries a checksum (sealed_line.hpp); what is given and taken
+// here is without it. A line that is damaged is refused, with its number.
+//
 // A line is written in one piece as soon as it is known, so that a killed program loses only work
 // in progress; a thread syncs the file behind the writer, so that a machine that loses its power
 // loses little more. Opening it again tolerates a last line that was cut and removes it. The file
@@ -20,6 +23,8 @@
 #include <string_view>
 #include <thread>
 
+#include "sim/base/file_system.hpp"
+
 namespace orrery {
 
 class JournalFile {
@@ -28,11 +33,15 @@ class JournalFile {
     std::string writer;  // "sweep": who writes such files, for messages
     // What is wrong with the first line that was found; empty when it is a header like ours.
     std::function<std::string(std::string_view found)> header_problem;
-    std::function<bool(std::string_view line)> accept;  // false: it is no such line
+    // What is wrong with a line that is as it was written; empty when it was taken.
+    std::function<std::string(std::string_view line)> accept;
   };
 
   // Opens or creates it; existing lines go to rules.accept in their order.
-  JournalFile(std::filesystem::path path, const std::string& header, const Rules& rules);
+  JournalFile(std::filesystem::path path,
+              const std::string& header,
+              const Rules& rules,
+              const FileSystem& files = real_files());
   ~JournalFile();
   JournalFile(const JournalFile&) = delete;
   JournalFile& operator=(const JournalFile&) = delete;
@@ -51,6 +60,8 @@ class JournalFile {
  private:
   void lock(const Rules& rules);
   void read(const std::string& header, const Rules& rules);
+  void check_header(std::string_view found, const Rules& rules) const;
+  [[nodiscard]] std::string content() const;
   void truncate(std::size_t size);
   void write(std::string_view text);
   void sync_in_background();
@@ -58,6 +69,7 @@ class JournalFile {
   [[noreturn]] void fail(std::string_view what) const;
 
   std::filesystem::path path_;
+  const FileSystem& files_;
   int descriptor_ = -1;
   bool broken_ = false;  // a write failed
   std::mutex mutex_;

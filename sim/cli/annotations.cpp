@@ -4,19 +4,18 @@
 
 #include <string_view>
 
+#include "sim/base/unicode.hpp"
+
 namespace orrery::cli {
 
 namespace {
 
 std::string escaped(std::string_view text, bool is_property) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable_lines(text)) {
     switch (c) {
       case '%':
         out += "%25";
-        break;
-      case '\r':
-        out += "%0D";
         break;
       case '\n':
         out += "%0A";

@@ -23,4 +23,8 @@ struct BuildInfo {
 
 [[nodiscard]] BuildInfo build_info();
 
+// "0.1.0, build 0123456789abcdef": the same for programs that give the same figures, for journals
+// (cmake/orrery_build_id.cmake).
+[[nodiscard]] std::string_view program_version();
+
 }  // namespace orrery::cli

@@ -19,6 +19,7 @@
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/junit.hpp"
+#include "sim/cli/output_files.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/baseline_file.hpp"
 #include "sim/report/text_report.hpp"
@@ -174,6 +175,11 @@ CheckReport evaluate_all(const CheckOptions& options) {
   const InterruptWatch watch;
   CheckReport report;
   for (InputFile& file : files) {
+    if (file.scenario) {
+      for (const auto& output : {options.output, options.junit, options.markdown}) {
+        check_not_read(output, *file.scenario);
+      }
+    }
     evaluate_file(file, options.evaluation, {}, watch);
     if (file.evaluation && !options.evaluation.quiet && !options.json) {
       message_block(to_string(file.diagnostics));

@@ -19,6 +19,7 @@
 #include "sim/cli/external_command.hpp"
 #include "sim/cli/import_command.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/cli/output_files.hpp"
 #include "sim/sweep/crew.hpp"
 
 namespace orrery::cli {
@@ -147,6 +148,9 @@ ExitCode dispatch(int argc, const char* const* argv, sweep::Crew& crew) {
   if (!action) {
     message_block(app.help());
     return ExitCode::usage;
+  }
+  for (const CLI::App* chosen : app.get_subcommands()) {
+    check_outputs(*chosen);
   }
   return action();
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/untrusted_json.hpp"
+
 namespace orrery::cli {
 
 namespace {
@@ -150,7 +152,7 @@ std::string to_json(const CommandInfo& command) {
 
 std::optional<CommandInfo> read_command(std::string_view json) {
   try {
-    const Json parsed = Json::parse(json);
+    const Json parsed = read_json<Json>(json).value;
     if (parsed.at("schema").get<std::string>() != kSchema) {
       return std::nullopt;
     }

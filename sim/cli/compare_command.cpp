@@ -260,7 +260,7 @@ std::optional<report::ComparedAnswer> answer_of(const std::string& name,
     code = worse(code, file.code);
     return file.evaluation ? std::optional(report::compared(*file.evaluation)) : std::nullopt;
   }
-  constexpr std::size_t kMost = std::size_t{256} << 20U;
+  constexpr std::size_t kMost = std::size_t{64} << 20U;
   const report::SavedReading reading = report::read_saved_evaluations(read_file(name, kMost));
   if (reading.problem.empty() && reading.evaluations.size() == 1) {
     return report::compared(reading.evaluations.front());

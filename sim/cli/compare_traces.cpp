@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/error.hpp"
+#include "sim/base/stop_point.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
@@ -185,7 +186,7 @@ std::optional<trace::GpuTraces> read_traces(const std::vector<std::string>& file
       line.update(std::llround(all * static_cast<double>(kHundred)), kHundred);
     };
     trace::GpuReading reading = trace::read_gpu_trace(file, limits);
-    watch.check();
+    stop_point(watch.token());
     if (!reading.problem.empty()) {
       message(reading.problem);
       return std::nullopt;

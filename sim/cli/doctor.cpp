@@ -13,6 +13,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/untrusted_json.hpp"
 #include "sim/cli/child_process.hpp"
 #include "sim/cli/external_command.hpp"
 #include "sim/evaluate/catalog.hpp"
@@ -216,7 +217,7 @@ bool DoctorReport::healthy() const {
 MachineState read_machine(const std::string& json) {
   MachineState state;
   try {
-    const auto parsed = nlohmann::json::parse(json);
+    const nlohmann::json parsed = read_json(json).value;
     const auto& build = parsed.at("build");
     const auto& driver = parsed.at("driver");
     state.cuda = text_or_empty(build.at("cuda"));

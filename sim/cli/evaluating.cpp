@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "sim/base/error.hpp"
+#include "sim/base/stop_point.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/evaluate/catalog.hpp"
@@ -127,7 +128,7 @@ void evaluate_file(InputFile& file,
   if (!file.scenario) {
     return;
   }
-  watch.check();
+  stop_point(watch.token());
   ProgressLine progress(file.name, !options.quiet);
   evaluate::EvaluateOptions request;
   request.threads = options.threads;

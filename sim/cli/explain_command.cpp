@@ -10,6 +10,7 @@
 #include "sim/base/check.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/output_files.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/report/json_text.hpp"
 #include "sim/report/metrics.hpp"
@@ -62,6 +63,9 @@ ExitCode explain_file(const ExplainOptions& options) {
   std::vector<InputFile> files = load_files({options.file}, options.evaluation.quiet);
   const InterruptWatch watch;
   InputFile& file = files.front();
+  if (file.scenario) {
+    check_not_read(options.output, *file.scenario);
+  }
   evaluate_file(file, options.evaluation, {.operations = true}, watch);
   if (!file.evaluation) {
     return file.code;

@@ -10,6 +10,7 @@
 
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/output_files.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/cli/trace_export.hpp"
 #include "sim/report/chrome_trace.hpp"
@@ -125,6 +126,9 @@ ExitCode export_file(const ExportOptions& options) {
   std::vector<InputFile> files = load_files({options.file}, options.evaluation.quiet);
   const InterruptWatch watch;
   InputFile& file = files.front();
+  if (file.scenario) {
+    check_not_read(options.output, *file.scenario);
+  }
   const bool timeline = wanted.trace != nullptr || wanted.format == "svg";
   evaluate_file(file,
                 options.evaluation,

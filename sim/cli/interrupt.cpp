@@ -5,12 +5,16 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 
 #include "sim/base/error.hpp"
 #include "sim/cli/exit_code.hpp"
+#include "sim/cli/output.hpp"
 
 namespace orrery::cli {
 
@@ -24,13 +28,19 @@ bool is_ignored(int signal) {
 
 }  // namespace
 
-InterruptWatch::InterruptWatch() {
-  if (is_ignored(SIGINT)) {
-    return;
-  }
+InterruptWatch::InterruptWatch(Grace grace) : grace_(grace) {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGINT);
+  bool any = false;
+  for (const int signal : {SIGINT, SIGTERM}) {
+    if (!is_ignored(signal)) {
+      sigaddset(&set, signal);
+      any = true;
+    }
+  }
+  if (!any) {
+    return;
+  }
   if (pthread_sigmask(SIG_BLOCK, &set, &previous_mask_) != 0) {
     return;
   }
@@ -60,26 +70,53 @@ InterruptWatch::~InterruptWatch() {
 }
 
 void InterruptWatch::check() const {
+  delivering_ = true;
   if (source_.stop_requested()) {
     throw Error(ErrorKind::interrupted, "interrupted");
   }
 }
 
+void InterruptWatch::take_signal() {
+  signalfd_siginfo info{};
+  if (read(signals_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) {
+    return;
+  }
+  if (info.ssi_signo == SIGTERM) {
+    message("told to end (SIGTERM)");
+  }
+  if (!source_.request_stop()) {
+    _exit(static_cast<int>(ExitCode::interrupted));
+  }
+}
+
 void InterruptWatch::watch() {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kGrace{900};
+  std::optional<Clock::time_point> end;
   pollfd wait[] = {{signals_, POLLIN, 0}, {wake_, POLLIN, 0}};
   while (true) {
-    if (poll(wait, std::size(wait), -1) < 0) {
+    const int patience =
+        end ? static_cast<int>(std::max<std::int64_t>(
+                  0, std::chrono::ceil<std::chrono::milliseconds>(*end - Clock::now()).count()))
+            : -1;
+    const int ready = poll(wait, std::size(wait), patience);
+    if (ready < 0) {
+      continue;
+    }
+    if (ready == 0) {
+      if (!delivering_) {
+        message("interrupted");
+        _exit(static_cast<int>(ExitCode::interrupted));
+      }
+      end.reset();
       continue;
     }
     if (wait[1].revents != 0) {
       return;
     }
-    signalfd_siginfo info{};
-    if (read(signals_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) {
-      continue;
-    }
-    if (!source_.request_stop()) {
-      _exit(static_cast<int>(ExitCode::interrupted));
+    take_signal();
+    if (grace_ == Grace::one_second) {
+      end = Clock::now() + kGrace;
     }
   }
 }

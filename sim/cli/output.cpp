@@ -12,6 +12,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/unicode.hpp"
 
 namespace orrery::cli {
 
@@ -76,7 +77,7 @@ void deliver(std::string_view data, const std::optional<std::filesystem::path>& 
 }
 
 void message(std::string_view text) {
-  message_block(fmt::format("orrery: {}\n", text));
+  message_block(fmt::format("orrery: {}\n", printable_lines(text)));
 }
 
 void message_block(std::string_view text) {

@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/format.hpp"
+#include "sim/cli/build_info.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/progress.hpp"
@@ -317,7 +318,7 @@ std::optional<plan::PlanQuestion> make_question(const PlanOptions& options,
                                          options.evaluation.profiles.end()));
   question->search.allow_foreign = options.evaluation.allow_foreign;
   question->pareto = options.pareto;
-  question->version = ORRERY_VERSION;
+  question->version = program_version();
   if (options.journal) {
     question->journal = *options.journal;
   }
@@ -352,7 +353,7 @@ ExitCode run_plan_command(PlanOptions& options, sweep::Crew& crew) {
     }
     return ExitCode::invalid;
   }
-  const InterruptWatch watch;
+  const InterruptWatch watch(InterruptWatch::Grace::until_done);  // for the best so far
   const auto begin = std::chrono::steady_clock::now();
   StageProgress progress(!options.evaluation.quiet && crew.leads());
   question->stop = watch.token();

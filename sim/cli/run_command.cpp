@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/output_files.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/report/json_report.hpp"
 #include "sim/report/text_report.hpp"
@@ -36,6 +37,9 @@ ExitCode run_files(const RunOptions& options) {
   std::vector<report::Evaluation> evaluations;
   ExitCode code = ExitCode::ok;
   for (InputFile& file : files) {
+    if (file.scenario) {
+      check_not_read(options.output, *file.scenario);
+    }
     evaluate_file(file, options.evaluation, {.levers = true}, watch);
     code = worse(code, file.code);
     if (file.evaluation) {

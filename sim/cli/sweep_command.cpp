@@ -11,8 +11,10 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/cli/build_info.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/output_files.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/catalog.hpp"
@@ -248,7 +250,10 @@ ExitCode lead(const SweepOptions& options,
   std::unique_ptr<sweep::Journal> journal;
   if (path) {
     journal = std::make_unique<sweep::Journal>(
-        *path, sweep::journal_header(sweep, ORRERY_VERSION), options.resume);
+        *path,
+        sweep::journal_header(sweep, std::string(program_version())),
+        sweep::line_shape(sweep),
+        options.resume);
   }
   const sweep::SweepOutcome outcome = run_points(options, sweep, crew, journal.get(), watch);
   if (journal && outcome.reused > 0 && !options.evaluation.quiet) {
@@ -355,7 +360,12 @@ ExitCode run_sweep_command(SweepOptions& options, sweep::Crew& crew) {
   if (!sweep) {
     return ExitCode::invalid;
   }
-  const InterruptWatch watch;
+  Diagnostics unused;
+  if (const auto scenario = sweep->base.with(sweep->changes(0), unused)) {
+    check_not_read(options.output, *scenario);
+  }
+  const InterruptWatch watch(crew.members() == 1 ? InterruptWatch::Grace::one_second
+                                                 : InterruptWatch::Grace::until_done);
   if (!options.answer.empty()) {
     return answer_or_follow(options, *sweep, crew, watch);
   }

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "sim/base/parallel.hpp"
+#include "sim/base/stop_point.hpp"
 #include "sim/evaluate/resolve.hpp"
 #include "sim/step/step_simulator.hpp"
 
@@ -82,7 +83,8 @@ std::optional<Seconds> simulate(Scenario scenario,
   if (!resolved) {
     return std::nullopt;
   }
-  const auto outcome = step::simulate_step(step_input(scenario, *resolved), resolved->costs, {});
+  const auto outcome =
+      step::simulate_step(step_input(scenario, *resolved), resolved->costs, {.stop = options.stop});
   const auto* result = std::get_if<step::StepResult>(&outcome);
   if (result == nullptr || !result->feasibility.fits || !result->feasibility.fits_host) {
     return std::nullopt;
@@ -152,13 +154,14 @@ std::vector<run::ElasticSize> elastic_sizes(const Scenario& scenario,
       possible_replicas(scenario, layout, scenario.run->capacity.elastic->min_nodes);
   std::vector<std::optional<Seconds>> times(replicas.size());
   parallel_for(static_cast<std::int64_t>(replicas.size()),
-               {.threads = options.threads},
+               {.threads = options.threads, .stop = options.stop},
                [&](std::int64_t begin, std::int64_t end) {
                  for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end);
                       ++i) {
                    times[i] = simulate(scenario, layout, replicas[i], options);
                  }
                });
+  stop_point(options.stop);
   std::vector<std::int64_t> possible;
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     if (times[i]) {

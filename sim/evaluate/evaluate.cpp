@@ -99,10 +99,16 @@ bool run_step(const scenario::Scenario& scenario,
       {.timeline = options.timelines,
        .ticks = options.ticks,
        .operations = options.operations,
-       .operation_timeline = options.operation_timeline && options.timelines && !options.ticks});
+       .operation_timeline = options.operation_timeline && options.timelines && !options.ticks,
+       .stop = options.stop});
   if (const auto* problem = std::get_if<step::StepProblem>(&outcome)) {
-    diagnostics.error(
-        scenario.where(problem->key), problem->key, problem->message, problem->allowed);
+    // A schedule that nobody stated is refused for the number of micro-batches.
+    const bool stated =
+        problem->key != "layout.schedule" || scenario.locations.contains(problem->key);
+    diagnostics.error(scenario.where(stated ? problem->key : "batch.micro"),
+                      problem->key,
+                      problem->message,
+                      problem->allowed);
     return false;
   }
   evaluation.step = std::get<step::StepResult>(std::move(outcome));

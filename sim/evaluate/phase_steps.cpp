@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/parallel.hpp"
+#include "sim/base/stop_point.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/resolve.hpp"
 #include "sim/step/step_simulator.hpp"
@@ -92,7 +93,8 @@ std::variant<Seconds, Diagnostic> simulate(const Scenario& scenario,
   if (!resolved) {
     return first_error();
   }
-  auto outcome = step::simulate_step(step_input(scenario, *resolved), resolved->costs, {});
+  auto outcome =
+      step::simulate_step(step_input(scenario, *resolved), resolved->costs, {.stop = options.stop});
   if (auto* problem = std::get_if<step::StepProblem>(&outcome)) {
     diagnostics.error(
         scenario.where(problem->key), problem->key, problem->message, problem->allowed);
@@ -111,13 +113,14 @@ bool simulate_all(const std::vector<Scenario>& scenarios,
   const std::vector<std::pair<PhaseShape, std::size_t>> list(wanted.begin(), wanted.end());
   std::vector<std::variant<Seconds, Diagnostic>> outcomes(list.size());
   parallel_for(static_cast<std::int64_t>(list.size()),
-               {.threads = options.threads},
+               {.threads = options.threads, .stop = options.stop},
                [&](std::int64_t begin, std::int64_t end) {
                  for (auto n = static_cast<std::size_t>(begin); n < static_cast<std::size_t>(end);
                       ++n) {
                    outcomes[n] = simulate(scenarios[list[n].second], options);
                  }
                });
+  stop_point(options.stop);
   for (std::size_t n = 0; n < list.size(); ++n) {
     if (const auto* problem = std::get_if<Diagnostic>(&outcomes[n])) {
       return fail(scenarios[list[n].second],

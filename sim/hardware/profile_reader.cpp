@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "sim/base/error.hpp"
+#include "sim/hardware/named_files.hpp"
 #include "sim/hardware/profile_document.hpp"
 #include "sim/yaml/document.hpp"
 
@@ -402,6 +403,21 @@ std::optional<SoftwareProfile> load_software_profile(std::string_view name_or_pa
       name_or_path, kSoftware, search, where, key, diagnostics, read_software_document);
 }
 
+std::optional<fs::path> file_beside(const fs::path& path, const SourceLocation& where) {
+  const std::optional<Found> found = find_path(path, where);
+  return found ? std::optional(found->path) : std::nullopt;
+}
+
+std::optional<fs::path> named_profile(std::string_view name_or_path, const SourceLocation& where) {
+  const fs::path path(name_or_path);
+  return is_path(path) ? file_beside(path, where) : std::nullopt;
+}
+
+std::optional<fs::path> named_tables(const NetworkSpec& network, const SourceLocation& where) {
+  const bool named = !network.collectives.empty() && network.collectives != kNoTables;
+  return named ? file_beside(network.collectives, where) : std::nullopt;
+}
+
 std::optional<CalibrationProfile> load_calibration(const fs::path& path, Diagnostics& diagnostics) {
   const std::string shown = shown_name(path);
   const auto root = yaml::parse_file(path, yaml::Limits{}, diagnostics, shown);
@@ -420,7 +436,7 @@ bool load_collective_tables(NetworkSpec& network,
   }
   CollectiveTables tables;
   if (!network.collectives.empty()) {
-    const std::optional<Found> own = find_path(network.collectives, where);
+    const std::optional<fs::path> own = named_tables(network, where);
     if (!own) {
       diagnostics.error(where,
                         key,
@@ -428,7 +444,7 @@ bool load_collective_tables(NetworkSpec& network,
                         "the path of a file of measured collectives, or none");
       return false;
     }
-    if (!add_tables(own->path, tables, diagnostics)) {
+    if (!add_tables(*own, tables, diagnostics)) {
       return false;
     }
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/format.hpp"
+#include "sim/base/unicode.hpp"
 #include "sim/import_config/write_scenario.hpp"
 
 namespace orrery::import_config {
@@ -56,20 +57,6 @@ std::string left_out_text(const ImportResult& result, std::string_view title, Ef
                         key.why.empty() ? "" : fmt::format(": {}", key.why));
   }
   return count == 0 ? "" : fmt::format("{} ({})\n{}", title, count, text);
-}
-
-std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(),
-      text.end(),
-      [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        constexpr unsigned char kSpace = 0x20;
-        constexpr unsigned char kDelete = 0x7F;
-        return byte < kSpace || byte >= kDelete;
-      },
-      '?');
-  return text;
 }
 
 // Keys without effect are many: their names, a few on a line.

@@ -87,8 +87,17 @@ void SharedWork::tell(const Cut& cut,
   const std::vector<std::string> all =
       sweep::heard(team.exchange(failure_.empty() ? sweep::told(mine) : failure_));
   for (int process = 0; process < team.processes; ++process) {
-    const char* from = all[static_cast<std::size_t>(process)].data();
-    for (const std::size_t item : part(cut, process)) {
+    const std::vector<std::size_t> items = part(cut, process);
+    const std::string& said = all[static_cast<std::size_t>(process)];
+    std::size_t wanted = 0;
+    for (const std::size_t item : items) {
+      wanted += 1 + (begins[item + 1] - begins[item]) * size;
+    }
+    if (said.size() != wanted) {
+      throw Error(ErrorKind::io, "a process does not say all that it found");
+    }
+    const char* from = said.data();
+    for (const std::size_t item : items) {
       const std::size_t length = (begins[item + 1] - begins[item]) * size;
       done[item] = *from++;
       std::memcpy(at(begins[item]), from, length);

@@ -183,8 +183,10 @@ SimulatedPool simulate(const Pool& pool,
                        sweep::Crew& crew) {
   std::unique_ptr<sweep::Journal> journal;
   if (question.journal) {
-    journal = std::make_unique<sweep::Journal>(
-        *question.journal, sweep::journal_header(points, question.version), question.resume);
+    journal = std::make_unique<sweep::Journal>(*question.journal,
+                                               sweep::journal_header(points, question.version),
+                                               sweep::line_shape(points),
+                                               question.resume);
   }
   const sweep::SweepOutcome outcome =
       sweep::run_sweep(points,

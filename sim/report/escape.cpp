@@ -1,44 +1,18 @@
 #include "sim/report/escape.hpp"
 
+#include <algorithm>
 #include <cstddef>
+
+#include "sim/base/unicode.hpp"
 
 namespace orrery::report {
 
 namespace {
 
-bool is_ascii(char c) {
-  constexpr unsigned char kFirstNonAscii = 0x80;
-  return static_cast<unsigned char>(c) < kFirstNonAscii;
-}
-
-bool is_continuation(char c) {
-  constexpr unsigned kMask = 0xC0;
-  constexpr unsigned kContinuation = 0x80;
-  return (static_cast<unsigned char>(c) & kMask) == kContinuation;
-}
-
-// Bytes of the code point that starts here, 0 when it is not UTF-8.
-std::size_t code_point_length(std::string_view text) {
-  constexpr unsigned char kTwo = 0xC2;
-  constexpr unsigned char kThree = 0xE0;
-  constexpr unsigned char kFour = 0xF0;
-  constexpr unsigned char kEnd = 0xF5;
-  const auto first = static_cast<unsigned char>(text.front());
-  if (is_ascii(text.front())) {
-    return 1;
-  }
-  std::size_t length = first >= kTwo ? 2 : 0;
-  length = first >= kThree ? 3 : length;
-  length = first >= kFour ? 4 : length;
-  if (length == 0 || first >= kEnd || text.size() < length) {
-    return 0;
-  }
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!is_continuation(text[i])) {
-      return 0;
-    }
-  }
-  return length;
+// What XML 1.0 (section 2.2) lets a document hold, less what a reader cannot see.
+bool is_xml(std::string_view text, std::size_t length) {
+  const char c = text.front();
+  return length > 0 && (c == '\t' || c == '\n' || is_visible(code_point(text, length)));
 }
 
 }  // namespace
@@ -60,10 +34,9 @@ std::string csv_cell(std::string_view text) {
 std::string xml_text(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t length = code_point_length(text);
+    const std::size_t length = utf8_length(text);
     const char c = text.front();
-    constexpr char kFirstPrintable = ' ';
-    if (length == 0 || (length == 1 && c < kFirstPrintable && c != '\t' && c != '\n')) {
+    if (!is_xml(text, length)) {
       out += '?';
     } else if (c == '&') {
       out += "&amp;";
@@ -78,7 +51,7 @@ std::string xml_text(std::string_view text) {
     } else {
       out += text.substr(0, length);
     }
-    text.remove_prefix(length == 0 ? 1 : length);
+    text.remove_prefix(std::max<std::size_t>(1, length));
   }
   return out;
 }

@@ -5,8 +5,8 @@
 // format       | what changes
 // -------------|--------------------------------------------------------------------------------
 // CSV          | quoted where RFC 4180 asks for it, quotes doubled
-// XML 1.0, SVG | & < > " and line ends as references; bytes that are no UTF-8 and control
-//              | characters, which no document may hold, as ?
+// XML 1.0, SVG | & < > " and line ends as references; what no document may hold or no reader
+//              | can see (base/unicode.hpp) as ?
 
 #include <string>
 #include <string_view>

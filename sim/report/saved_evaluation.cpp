@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/untrusted_json.hpp"
 #include "sim/report/json_report.hpp"
 #include "sim/report/ledger_rows.hpp"
 
@@ -26,14 +27,20 @@ const SavedJson& member(const SavedJson& json, const char* key) {
 }
 
 std::string text_of(const SavedJson& json, const char* key) {
-  const SavedJson& value = member(json, key);
-  return value.is_string() ? value.get<std::string>() : std::string();
+  return text_member(json, key);
 }
 
 // Null stands for a number that does not exist.
 std::optional<double> number_of(const SavedJson& json, const char* key) {
   const SavedJson& value = member(json, key);
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+// Of a file; 0 where there is none.
+int line_of(const SavedJson& json) {
+  constexpr double kMost = std::numeric_limits<int>::max();
+  const double line = number_of(json, "line").value_or(0.0);
+  return line >= 0.0 && line <= kMost ? static_cast<int>(line) : 0;
 }
 
 std::optional<Dollars> dollars_of(const SavedJson& json, const char* key) {
@@ -62,7 +69,7 @@ template <typename Category, std::size_t N>
 std::vector<SavedLedgerRow> ledger_of(const SavedJson& json,
                                       const std::array<std::string_view, N>& names) {
   std::vector<SavedLedgerRow> rows;
-  for (const SavedJson& line : json.is_array() ? json : SavedJson::array()) {
+  for (const SavedJson& line : json) {
     const std::string category = text_of(line, "category");
     const auto* const found = std::find(names.begin(), names.end(), category);
     if (found == names.end()) {
@@ -84,7 +91,7 @@ std::vector<SavedLedgerRow> ledger_of(const SavedJson& json,
 std::vector<SavedStage> memory_of(const SavedJson& json) {
   constexpr std::string_view kUnit = "_bytes";
   std::vector<SavedStage> stages;
-  for (const SavedJson& line : json.is_array() ? json : SavedJson::array()) {
+  for (const SavedJson& line : json) {
     SavedStage stage{bytes(number_of(line, "peak_bytes").value_or(0.0)),
                      bytes(number_of(line, "limit_bytes").value_or(0.0)),
                      {}};
@@ -132,10 +139,8 @@ SavedEvaluation evaluation_of(const SavedJson& json) {
         {text_of(one, "text"), text_of(one, "verdict"), text_of(one, "detail")});
   }
   for (const SavedJson& one : list("diagnostics")) {
-    saved.messages.push_back({text_of(one, "severity"),
-                              static_cast<int>(number_of(one, "line").value_or(0.0)),
-                              text_of(one, "key"),
-                              text_of(one, "message")});
+    saved.messages.push_back(
+        {text_of(one, "severity"), line_of(one), text_of(one, "key"), text_of(one, "message")});
   }
   return saved;
 }
@@ -150,13 +155,14 @@ const SavedMetric* SavedEvaluation::find(MetricId id) const {
 
 SavedReading read_saved_evaluations(std::string_view text) {
   SavedReading reading;
-  const SavedJson json = SavedJson::parse(text, nullptr, false);
-  if (json.is_discarded()) {
-    reading.problem = "not valid JSON, or cut off";
+  const ReadJson<SavedJson> json = read_json<SavedJson>(text);
+  if (!json.ok()) {
+    reading.problem = json.problem.what;
     return reading;
   }
-  const SavedJson all = json.is_array() ? json : SavedJson::array({json});
-  for (const SavedJson& one : all) {
+  const bool several = json.value.is_array();
+  for (std::size_t i = 0; i < (several ? json.value.size() : 1); ++i) {
+    const SavedJson& one = several ? json.value[i] : json.value;
     const std::string schema = text_of(one, "schema");
     if (schema != kEvaluationSchema) {
       reading.problem =

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "sim/base/unicode.hpp"
+
 namespace orrery::report {
 
 namespace {
@@ -125,18 +127,7 @@ std::string pad_left(std::string_view text, std::size_t width) {
 }
 
 std::string printable(std::string_view text) {
-  std::string out(text);
-  std::replace_if(
-      out.begin(),
-      out.end(),
-      [](char c) {
-        constexpr unsigned char kFirstPrintable = 0x20;
-        constexpr unsigned char kDelete = 0x7f;
-        const auto byte = static_cast<unsigned char>(c);
-        return byte < kFirstPrintable || byte == kDelete;
-      },
-      '?');
-  return out;
+  return orrery::printable(text);
 }
 
 std::string TextPage::paint(Ink ink, std::string_view text) const {

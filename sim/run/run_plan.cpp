@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/format.hpp"
 #include "sim/run/checkpoint_rates.hpp"
 #include "sim/run/findings.hpp"
 #include "sim/run/plan_capacity.hpp"
@@ -21,7 +22,8 @@ namespace {
 void check_step(const StepInput& step, Findings& findings) {
   findings.require(step.step_time > SimTime{} && step.step_time <= kLongestTime,
                    "step.time",
-                   "a step must take between 1 ns and 73 years");
+                   fmt::format("a step must take between 1 ns and 73 years, and takes {}",
+                               format_time(to_seconds(step.step_time))));
   findings.require(
       step.nodes >= 1 && step.gpus == step.nodes * step.gpus_per_node,
       "cluster.nodes",

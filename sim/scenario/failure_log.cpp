@@ -49,6 +49,12 @@ const std::array<Column, 11>& known_columns() {
   return columns;
 }
 
+bool is_known(std::string_view name) {
+  const auto& known = known_columns();
+  return std::any_of(
+      known.begin(), known.end(), [name](const Column& column) { return column.name == name; });
+}
+
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r";
   const std::size_t first = text.find_first_not_of(kBlanks);
@@ -122,6 +128,12 @@ class LogReader {
   }
 
   void read_header(const std::vector<LogField>& fields) {
+    const bool is_log = std::any_of(
+        fields.begin(), fields.end(), [](const LogField& field) { return is_known(field.text); });
+    if (!is_log) {  // nothing of it is quoted: the file may be a secret
+      error(1, "is no log of failures: its first line names none of the columns", kColumns);
+      return;
+    }
     int times = 0;
     int causes = 0;
     for (const LogField& field : fields) {

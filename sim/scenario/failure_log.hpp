@@ -16,7 +16,8 @@
 //
 // A time in a column without a unit names its own, such as 12.5h.
 //
-// Exactly one of the columns of time is there, and `cause`.
+// Exactly one of the columns of time is there, and `cause`. Of a file whose first line names no
+// column nothing is quoted: a scenario may name any file.
 
 #include <cstdint>
 #include <optional>

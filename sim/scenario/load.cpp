@@ -38,6 +38,26 @@ void add_sorted(const Diagnostics& found, Diagnostics& diagnostics) {
   }
 }
 
+// Of a file that does not say what it is only that is reported: keys and values of others, which
+// may be secrets, are not shown.
+Diagnostics told_of(const yaml::Value& root, const Diagnostics& found) {
+  const bool says_format =
+      root.kind != yaml::Value::Kind::mapping ||
+      std::any_of(root.entries.begin(), root.entries.end(), [](const yaml::Entry& entry) {
+        return entry.key == "format";
+      });
+  if (says_format) {
+    return found;
+  }
+  Diagnostics told;
+  for (const Diagnostic& diagnostic : found.all()) {
+    if (diagnostic.key == "format") {
+      told.add(diagnostic);
+    }
+  }
+  return told.has_errors() ? told : found;
+}
+
 void finish(Reading& reading) {
   finish_model(reading);
   finish_cluster(reading);
@@ -63,12 +83,13 @@ std::optional<Scenario> read_tree(const yaml::Value& root,
   Draft draft;
   draft.scenario.file = file_name;
   draft.scenario.sha256 = sha256;
+  draft.scenario.locations.emplace("", root.where);  // of a key that stands nowhere
   draft.scenario.name = std::filesystem::path(file_name).stem().string();
   Diagnostics found;
   Reading reading{draft, found};
   read_keys(root, reading);
   finish(reading);
-  add_sorted(found, diagnostics);
+  add_sorted(told_of(root, found), diagnostics);
   return found.has_errors() ? std::nullopt : std::optional(std::move(draft.scenario));
 }
 

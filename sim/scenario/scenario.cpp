@@ -10,7 +10,8 @@ SourceLocation Scenario::where(std::string_view key) const {
     const std::size_t cut = key.find_last_of(".[");
     key = key.substr(0, cut == std::string_view::npos ? 0 : cut);
   }
-  return {file, 0, 0};
+  const auto whole = locations.find(std::string_view());
+  return whole != locations.end() ? whole->second : SourceLocation{file, 0, 0};
 }
 
 }  // namespace orrery::scenario

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/stop_point.hpp"
+
 namespace orrery::step {
 
 namespace {
@@ -48,7 +50,8 @@ Execution execute(const schedule::StepGraph& graph,
 SlowestReplica find_slowest_replica(const StepInput& input,
                                     const cost::CostModel& costs,
                                     const schedule::StepGraph& graph,
-                                    const StageCosts& stages) {
+                                    const StageCosts& stages,
+                                    const std::stop_token& stop) {
   const VariationSpec& spec = input.spec.variation;
   if (!spec.any()) {
     return {stages.speeds, {}};
@@ -63,6 +66,7 @@ SlowestReplica find_slowest_replica(const StepInput& input,
     const SpeedDraw drawn = draw_speeds(input, lockstep, i);
     Draw slowest;
     for (const std::size_t group : slowest_first(drawn)) {
+      stop_point(stop);
       const std::vector<double>& devices = drawn.groups[group];
       const double bound = std::max(1.0, *std::max_element(devices.begin(), devices.end()));
       if (nominal * bound < to_seconds(slowest.time)) {

@@ -15,6 +15,7 @@
 // speed, since wires do not scale; the search ends where this bound falls below the best so far.
 
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "sim/engine/replay.hpp"
@@ -42,6 +43,7 @@ struct SlowestReplica {
 [[nodiscard]] SlowestReplica find_slowest_replica(const StepInput& input,
                                                   const cost::CostModel& costs,
                                                   const schedule::StepGraph& graph,
-                                                  const StageCosts& stages);
+                                                  const StageCosts& stages,
+                                                  const std::stop_token& stop);
 
 }  // namespace orrery::step

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
+#include "sim/base/stop_point.hpp"
 #include "sim/engine/replay.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/schedule/step_graph.hpp"
@@ -171,14 +172,16 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate(const StepInput& i
   if (auto* problem = std::get_if<StepProblem>(&found)) {
     return std::move(*problem);
   }
+  stop_point(options.stop);
   const Structure& shape = *std::get<const Structure*>(found);
   const StageCosts stages = cluster_stage_costs(input, costs, buckets, options.memo);
   if (auto problem = step_too_long(stages, shape.graph.tasks.size())) {
     return *std::move(problem);
   }
-  SlowestReplica slowest = find_slowest_replica(input, costs, shape.graph, stages);
+  SlowestReplica slowest = find_slowest_replica(input, costs, shape.graph, stages, options.stop);
   const Execution run =
       execute(shape.graph, stages, costs.software().communication_slowdown.value(), slowest.speeds);
+  stop_point(options.stop);
   StepResult result;
   result.gpus = input.layout.gpus;
   result.step_time = run.timing.makespan;

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -56,6 +57,7 @@ struct StepOptions {
   bool ledger = true;      // book the step; without it time and memory alone are known
   bool operation_timeline = false;  // keep the operations within the slices: needs `timeline`
   CostMemo* memo = nullptr;         // what was costed before (cost_memo.hpp)
+  std::stop_token stop = {};        // throws Error(interrupted) soon after a request
 };
 
 // What is certain before the graph is built (step_bounds.hpp).

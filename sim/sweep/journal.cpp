@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/untrusted_json.hpp"
 
 namespace orrery::sweep {
 
@@ -16,8 +18,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kSchema = "orrery-sweep-journal/1";
+constexpr std::string_view kSchema = "orrery-sweep-journal/2";
 constexpr std::size_t kMostProfileBytes = std::size_t{64} << 20U;
+constexpr std::size_t kMostInputBytes = std::size_t{1} << 30U;
 
 std::string one_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -45,6 +48,14 @@ std::string profiles_hash(const hardware::ProfileSearch& search) {
   return sha256_hex(all);
 }
 
+std::string sha256_or_empty(const std::string& path) {
+  try {
+    return sha256_hex(read_file(path, kMostInputBytes));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 // What differs between two headers, for people.
 std::string differences(const Json& found, const Json& wanted) {
   std::vector<std::string> names;
@@ -56,8 +67,61 @@ std::string differences(const Json& found, const Json& wanted) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-Json parse(std::string_view line) {
-  return Json::parse(line.begin(), line.end(), nullptr, false);
+// The status of this name; nothing when there is none.
+std::optional<Status> status_of(std::string_view name) {
+  const auto* found = std::find(kStatusNames.begin(), kStatusNames.end(), name);
+  return found == kStatusNames.end()
+             ? std::nullopt
+             : std::optional(static_cast<Status>(found - kStatusNames.begin()));
+}
+
+bool are_texts(const Json& list) {
+  return list.is_array() &&
+         std::all_of(list.begin(), list.end(), [](const Json& one) { return one.is_string(); });
+}
+
+bool are_cells(const Json& list) {
+  return list.is_array() && std::all_of(list.begin(), list.end(), [](const Json& one) {
+           return one.is_number() || one.is_null();
+         });
+}
+
+// What is wrong with the line; empty when `entry` holds what it says.
+std::string read_entry(const Json& json, const LineShape& shape, JournalEntry& entry) {
+  for (const char* name : {"point", "status", "reason", "cells", "files"}) {
+    if (!json.is_object() || !json.contains(name)) {
+      return fmt::format("has no `{}`", name);
+    }
+  }
+  const Json& cells = json["cells"];
+  const Json& files = json["files"];
+  const std::optional<Status> status = status_of(text_member(json, "status"));
+  if (!are_texts(json["point"]) || json["point"].size() != shape.values) {
+    return fmt::format("its point has not the {} values of this sweep", shape.values);
+  }
+  if (!status || !json["reason"].is_string()) {
+    return "its status is none";
+  }
+  const std::size_t figures = *status == Status::invalid ? 0 : shape.cells;
+  if (!are_cells(cells)) {
+    return "a figure is no number";
+  }
+  if (cells.size() != figures) {
+    return fmt::format("has {} figures where {} are needed", cells.size(), figures);
+  }
+  entry.point = json["point"].get<Point>();
+  entry.result.status = *status;
+  entry.result.reason = json["reason"].get<std::string>();
+  for (const Json& cell : cells) {
+    entry.result.cells.push_back(cell.is_null() ? std::nullopt : std::optional(cell.get<double>()));
+  }
+  for (const auto& [path, sha256] : files.items()) {
+    if (!files.is_object() || !sha256.is_string()) {
+      return "its files are no files";
+    }
+    entry.result.files.push_back({path, sha256.get<std::string>()});
+  }
+  return {};
 }
 
 }  // namespace
@@ -87,66 +151,86 @@ std::string journal_line(const Point& point, const PointResult& result) {
   for (const std::optional<double>& cell : result.cells) {
     cells.push_back(cell ? Json(*cell) : Json(nullptr));
   }
+  Json files = Json::object();
+  for (const FileStamp& file : result.files) {
+    files[file.path] = file.sha256;
+  }
   return one_line({{"point", point},
                    {"status", to_string(result.status)},
                    {"reason", result.reason},
-                   {"cells", std::move(cells)}});
+                   {"cells", std::move(cells)},
+                   {"files", std::move(files)}});
 }
 
-std::optional<JournalEntry> read_journal_line(std::string_view line) {
-  try {
-    const Json json = parse(line);
-    JournalEntry entry;
-    entry.point = json.at("point").get<Point>();
-    const auto status = json.at("status").get<std::string>();
-    const auto* name = std::find(kStatusNames.begin(), kStatusNames.end(), status);
-    if (name == kStatusNames.end()) {
-      return std::nullopt;
-    }
-    entry.result.status = static_cast<Status>(name - kStatusNames.begin());
-    entry.result.reason = json.at("reason").get<std::string>();
-    for (const Json& cell : json.at("cells")) {
-      entry.result.cells.push_back(cell.is_null() ? std::nullopt
-                                                  : std::optional(cell.get<double>()));
-    }
-    return entry;
-  } catch (const Json::exception&) {
-    return std::nullopt;
-  }
+LineShape line_shape(const Sweep& sweep) {
+  return {.values = sweep.listed.empty() ? sweep.axes.size() : 1, .cells = sweep.columns.size()};
 }
 
-JournalFile::Rules Journal::rules(const std::string& header) {
+JournalEntry read_journal_line(std::string_view line, const LineShape& shape) {
+  const ReadJson<Json> json = read_json<Json>(line);
+  JournalEntry entry;
+  entry.problem = json.ok() ? read_entry(json.value, shape, entry) : json.problem.what;
+  return entry;
+}
+
+JournalFile::Rules Journal::rules(const std::string& header, const LineShape& shape) {
   return {.writer = "sweep",
           .header_problem = [header](std::string_view line) -> std::string {
-            const Json found = parse(line);
-            if (!found.is_object() || found.value("schema", std::string()) != kSchema) {
-              return "is no journal of a sweep: choose another file";
+            const Json found = read_json<Json>(line).value;
+            if (text_member(found, "schema") != kSchema) {
+              return "is no journal of a sweep by this version: choose another file";
             }
             if (line != header) {
               return fmt::format(
                   "belongs to another sweep (it differs in: {}): remove it, or choose another",
-                  differences(found, parse(header)));
+                  differences(found, read_json<Json>(header).value));
             }
             return {};
           },
           .accept =
-              [this](std::string_view line) {
-                auto entry = read_journal_line(line);
-                if (entry) {
-                  finished_.insert_or_assign(std::move(entry->point), std::move(entry->result));
+              [this, shape](std::string_view line) {
+                JournalEntry entry = read_journal_line(line, shape);
+                if (entry.problem.empty() && entry.result.status != Status::invalid) {
+                  finished_.insert_or_assign(std::move(entry.point), std::move(entry.result));
                 }
-                return entry.has_value();
+                return entry.problem;
               }};
 }
 
-Journal::Journal(std::filesystem::path path, const std::string& header, bool resume)
-    : file_(std::move(path), header, rules(header)) {
+Journal::Journal(std::filesystem::path path,
+                 const std::string& header,
+                 const LineShape& shape,
+                 bool resume,
+                 const FileSystem& files)
+    : file_(std::move(path), header, rules(header, shape), files) {
   if (!finished_.empty() && !resume) {
     throw Error(ErrorKind::io,
                 fmt::format("{}: holds {} points of a sweep that did not end: --resume continues "
                             "it, or remove it",
                             file_.path().string(),
                             finished_.size()));
+  }
+  check_files();
+}
+
+// Points that read another file of the same name would stand in the table beside those to come.
+void Journal::check_files() const {
+  std::map<std::string, std::string> now;
+  for (const auto& [point, result] : finished_) {
+    for (const FileStamp& file : result.files) {
+      const auto [at, fresh] = now.try_emplace(file.path);
+      if (fresh) {
+        at->second = sha256_or_empty(file.path);
+      }
+      if (at->second != file.sha256) {
+        throw Error(
+            ErrorKind::io,
+            fmt::format("{}: belongs to another sweep ({} {}): remove it, or choose another",
+                        file_.path().string(),
+                        file.path,
+                        at->second.empty() ? "cannot be read" : "has changed"));
+      }
+    }
   }
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/evaluate/named_files.hpp"
+
 namespace orrery::sweep {
 
 namespace {
@@ -122,26 +124,35 @@ std::optional<report::Evaluation> PointEvaluator::evaluation(std::size_t point,
                                                              int threads,
                                                              const std::stop_token& stop,
                                                              Diagnostics& diagnostics) {
-  const std::vector<scenario::KeyValue> changes = sweep_.changes(point);
-  const auto scenario = sweep_.base.with(changes, diagnostics);
-  if (!scenario) {
-    return std::nullopt;
-  }
+  const auto scenario = sweep_.base.with(sweep_.changes(point), diagnostics);
+  return scenario ? answer_to(*scenario, point, threads, stop, diagnostics) : std::nullopt;
+}
+
+std::optional<report::Evaluation> PointEvaluator::answer_to(const scenario::Scenario& scenario,
+                                                            std::size_t point,
+                                                            int threads,
+                                                            const std::stop_token& stop,
+                                                            Diagnostics& diagnostics) {
   const evaluate::EvaluateOptions options = options_of(sweep_, threads, stop);
   const std::shared_ptr<KeptStep> kept = kept_step(step_of(point));
   std::call_once(kept->once,
-                 [&] { kept->step = evaluate::evaluate_step(*scenario, options, kept->problems); });
+                 [&] { kept->step = evaluate::evaluate_step(scenario, options, kept->problems); });
   for (const Diagnostic& problem : kept->problems.all()) {
     diagnostics.add(problem);
   }
-  return kept->step ? evaluate::evaluate_run(*scenario, *kept->step, options, diagnostics)
+  return kept->step ? evaluate::evaluate_run(scenario, *kept->step, options, diagnostics)
                     : std::nullopt;
 }
 
 PointResult PointEvaluator::result(std::size_t point, int threads, const std::stop_token& stop) {
   Diagnostics diagnostics;
-  const auto answer = evaluation(point, threads, stop, diagnostics);
+  const auto scenario = sweep_.base.with(sweep_.changes(point), diagnostics);
   PointResult result;
+  if (scenario) {
+    result.files = evaluate::named_files(*scenario);  // before they are read
+  }
+  const auto answer = scenario ? answer_to(*scenario, point, threads, stop, diagnostics)
+                               : std::optional<report::Evaluation>();
   if (!answer) {
     result.status = Status::invalid;
     result.reason = first_error(diagnostics, sweep_);

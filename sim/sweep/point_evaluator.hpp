@@ -48,6 +48,12 @@ class PointEvaluator {
  private:
   struct KeptStep;
 
+  [[nodiscard]] std::optional<report::Evaluation> answer_to(const scenario::Scenario& scenario,
+                                                            std::size_t point,
+                                                            int threads,
+                                                            const std::stop_token& stop,
+                                                            Diagnostics& diagnostics);
+
   [[nodiscard]] std::string step_of(std::size_t point) const;
   [[nodiscard]] std::shared_ptr<KeptStep> kept_step(const std::string& name);
 

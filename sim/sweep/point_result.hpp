@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/file.hpp"
+
 namespace orrery::sweep {
 
 enum class Status { ok, does_not_fit, gave_up, invalid };
@@ -28,8 +30,9 @@ inline constexpr std::array<std::string_view, 4> kStatusNames = {
 
 struct PointResult {
   Status status = Status::ok;
-  std::string reason;                        // why it is not ok
-  std::vector<std::optional<double>> cells;  // one per column, base units; empty when invalid
+  std::string reason = {};                        // why it is not ok
+  std::vector<std::optional<double>> cells = {};  // one per column, base units; empty when invalid
+  std::vector<FileStamp> files = {};              // that decided it, beside scenario and profiles
 
   friend bool operator==(const PointResult&, const PointResult&) = default;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <exception>
+#include <set>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -54,15 +55,23 @@ std::size_t take_number(std::string_view& text) {
 }
 
 // What another process found at its points.
-void take_lines(std::string_view text, std::size_t points, const TakeResult& take) {
+void take_lines(std::string_view text,
+                const std::vector<std::size_t>& expected,
+                const Sweep& sweep,
+                const TakeResult& take) {
+  const LineShape shape = line_shape(sweep);
+  std::set<std::size_t> left(expected.begin(), expected.end());
   while (!text.empty()) {
     std::string_view line = take_line(text);
     const std::size_t point = take_number(line);
-    auto entry = read_journal_line(line);
-    if (point >= points || !entry) {
+    JournalEntry entry = read_journal_line(line, shape);
+    if (left.erase(point) == 0 || !entry.problem.empty()) {
       throw Error(ErrorKind::io, "a process says what nobody understands");
     }
-    take(point, std::move(entry->result));
+    take(point, std::move(entry.result));
+  }
+  if (!left.empty()) {
+    throw Error(ErrorKind::io, "a process does not say all that it found");
   }
 }
 
@@ -96,8 +105,11 @@ std::vector<std::string> share_work(Crew& processes,
     for (const std::size_t item : part_of(count, processes, process)) {
       std::string_view head = take_line(text);
       const std::size_t size = take_number(head);
+      if (size > text.size()) {
+        throw Error(ErrorKind::io, "a process does not say all that it found");
+      }
       found[item] = text.substr(0, size);
-      text.remove_prefix(std::min(size, text.size()));
+      text.remove_prefix(size);
     }
   }
   return found;
@@ -113,10 +125,14 @@ bool SharedCrew::lead(PointEvaluator& evaluator,
   }
   const Sweep& sweep = evaluator.sweep();
   const std::string identity = journal_header(sweep, {});
-  std::vector<std::size_t> own;
-  for (const std::size_t item : part_of(points.size(), processes_, number())) {
-    own.push_back(points[item]);
-  }
+  const auto points_of = [&](int process) {
+    std::vector<std::size_t> of_process;
+    for (const std::size_t item : part_of(points.size(), processes_, process)) {
+      of_process.push_back(points[item]);
+    }
+    return of_process;
+  };
+  const std::vector<std::size_t> own = points_of(number());
   const std::string mine = told_by([&] {
     std::string said = identity + "\n";
     const auto take_own = [&](std::size_t point, PointResult result) {
@@ -138,7 +154,7 @@ bool SharedCrew::lead(PointEvaluator& evaluator,
                               number()));
     }
     if (process != number()) {
-      take_lines(text, sweep.points.size(), take);
+      take_lines(text, points_of(process), sweep, take);
     }
   }
   return true;

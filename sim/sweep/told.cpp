@@ -30,7 +30,9 @@ std::vector<std::string> heard(std::vector<std::string> all) {
       text.erase(0, 1);
       continue;
     }
-    const bool known = text.size() > 1;
+    constexpr std::string_view kKinds = "012";  // of ErrorKind
+    const bool known = text.size() > 1 && text.front() == kFailed &&
+                       kKinds.find(text[1]) != std::string_view::npos;
     const auto kind = known ? static_cast<ErrorKind>(text[1] - '0') : ErrorKind::io;
     const std::string why = known ? text.substr(2) : "ended";
     throw Error(kind,

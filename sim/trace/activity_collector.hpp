@@ -23,6 +23,10 @@ class ActivityCollector {
     return trace_.activities.size();
   }
 
+  [[nodiscard]] std::size_t launches() const {
+    return launches_.size();
+  }
+
   // Joins launches and activities, and sorts. The collector is used up.
   [[nodiscard]] GpuTrace finish(std::string file, TraceFacts facts);
 

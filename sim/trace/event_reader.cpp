@@ -16,6 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uint64_t kLookEvery = 4096;
+constexpr std::size_t kMostNumbers = 4096;  // of one counter
 
 // Events of the text, one after the other. Depth 1 is the object of the trace (or its array), depth
 // 2 the array of events, depth 3 an event, depth 4 its arguments.
@@ -257,7 +258,8 @@ class EventParser : public nlohmann::json_sax<Json> {
       if (field != nullptr && integer) {
         *field = integer;
       }
-      if (event_.phase == 'C' || event_.phase == 0) {
+      const bool counter = event_.phase == 'C' || event_.phase == 0;
+      if (counter && event_.numbers.size() < kMostNumbers) {
         event_.numbers.emplace_back(key_, value);
       }
     } else if (in_operands(1)) {
@@ -317,7 +319,7 @@ class EventParser : public nlohmann::json_sax<Json> {
 EventReading read_events(const std::filesystem::path& path,
                          const ReadLimits& limits,
                          const TakeEvent& take) {
-  TraceFile file(path, limits.most_bytes);
+  TraceFile file(path, limits.most_bytes, limits.stop);
   EventParser parser(file, limits, take);
   bool read = false;
   if (file.problem().empty()) {
@@ -325,6 +327,10 @@ EventReading read_events(const std::filesystem::path& path,
     read = Json::sax_parse(stream, &parser);
   }
   EventReading& reading = parser.reading();
+  if (file.stopped()) {
+    reading.cancelled = true;
+    reading.problem.clear();  // the text that is missing
+  }
   if (!file.problem().empty() && !reading.cancelled && !reading.refused) {
     reading.problem = file.problem();
   } else if (read && !parser.found_events()) {

@@ -246,14 +246,14 @@ GpuReading read_gpu_trace(const std::filesystem::path& path, const ReadLimits& l
   ActivityCollector collector;
   EventReading reading = read_events(path, limits, [&collector](const TraceEvent& event) {
     collector.add(event);
-    return collector.activities() <= kMostActivities;
+    return collector.activities() <= kMostActivities && collector.launches() <= kMostActivities;
   });
   result.cancelled = reading.cancelled;
   const std::string name = path.filename().string();
   if (!reading.problem.empty()) {
     result.problem = fmt::format("{}: {}", name, reading.problem);
   } else if (reading.refused) {
-    result.problem = fmt::format("{}: the trace holds more than {} activities of GPUs",
+    result.problem = fmt::format("{}: the trace holds more than {} activities or launches",
                                  name,
                                  format_integer(static_cast<std::int64_t>(kMostActivities)));
   } else if (!reading.cancelled && collector.activities() == 0) {

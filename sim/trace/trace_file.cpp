@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/base/format.hpp"
@@ -17,6 +19,10 @@ namespace orrery::trace {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{1} << 18U;
+constexpr std::size_t kLongestToken = 16'000'000;
+constexpr std::size_t kMostLevels = 256;
+constexpr double kMostRatio = 200.0;
+constexpr std::uint64_t kSmall = std::uint64_t{64} << 20U;  // below it no ratio harms
 
 std::string shown(std::uint64_t count) {
   return format_bytes(bytes(static_cast<double>(count)));
@@ -120,8 +126,10 @@ struct TraceFile::Handle {
 
 #endif
 
-TraceFile::TraceFile(const std::filesystem::path& path, std::uint64_t most_bytes)
-    : most_bytes_(most_bytes), buffer_(kBuffer) {
+TraceFile::TraceFile(const std::filesystem::path& path,
+                     std::uint64_t most_bytes,
+                     std::stop_token stop)
+    : most_bytes_(most_bytes), stop_(std::move(stop)), buffer_(kBuffer) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
     throw Error(ErrorKind::io, fmt::format("{} is a directory, not a trace", path.string()));
@@ -147,24 +155,66 @@ std::uint64_t TraceFile::consumed() const {
   return handle_->plain ? text_ : handle_->taken;
 }
 
-TraceFile::int_type TraceFile::underflow() {
-  if (!problem_.empty()) {
-    return traits_type::eof();
-  }
-  std::size_t count = 0;
+std::size_t TraceFile::fill() {
   if (handle_->plain) {
     handle_->file.read(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
-    count = static_cast<std::size_t>(handle_->file.gcount());
-  } else {
-    count = handle_->read(buffer_.data(), buffer_.size(), problem_);
+    return static_cast<std::size_t>(handle_->file.gcount());
   }
+  return handle_->read(buffer_.data(), buffer_.size(), problem_);
+}
+
+// What a parser would keep in memory, or count, without end.
+void TraceFile::look_at(const char* text, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const char c = text[i];
+    ++token_;
+    if (quoted_) {
+      const bool ends = c == '"' && !escaped_;
+      escaped_ = c == '\\' && !escaped_;
+      quoted_ = !ends;
+    } else if (c == '"') {
+      quoted_ = true;
+    } else if (c == ',' || c == ':') {
+      token_ = 0;
+    } else if (c == '{' || c == '[') {
+      token_ = 0;
+      ++level_;
+    } else if (c == '}' || c == ']') {
+      token_ = 0;
+      level_ -= level_ > 0 ? 1 : 0;
+    }
+    if (token_ > kLongestToken || level_ > kMostLevels) {
+      const auto at = format_integer(static_cast<std::int64_t>(text_ - count + i));
+      problem_ =
+          token_ > kLongestToken
+              ? fmt::format(
+                    "no trace: a word of more than {} ends at byte {}", shown(kLongestToken), at)
+              : fmt::format(
+                    "no trace: more than {} levels of brackets at byte {}", kMostLevels, at);
+      return;
+    }
+  }
+}
+
+TraceFile::int_type TraceFile::underflow() {
+  stopped_ = stopped_ || stop_.stop_requested();
+  if (!problem_.empty() || stopped_) {
+    return traits_type::eof();
+  }
+  const std::size_t count = fill();
   text_ += count;
+  const double ratio =
+      static_cast<double>(text_) / static_cast<double>(std::max<std::uint64_t>(1, consumed()));
   if (text_ > most_bytes_) {
     problem_ =
         fmt::format("the file unpacks to more than the {} that are read", shown(most_bytes_));
-    count = 0;
+  } else if (text_ > kSmall && ratio > kMostRatio) {
+    problem_ = fmt::format("no trace: the file unpacks to more than {} times its size",
+                           static_cast<int>(kMostRatio));
+  } else {
+    look_at(buffer_.data(), count);
   }
-  if (count == 0) {
+  if (count == 0 || !problem_.empty()) {
     return traits_type::eof();
   }
   setg(buffer_.data(), buffer_.data(), buffer_.data() + count);

@@ -100,9 +100,13 @@ std::string display(std::string_view text) {
   std::size_t characters = 0;
   while (!text.empty() && characters < kLongest) {
     const std::size_t length = utf8_length(text);
-    if (length == 0 || is_control(text.front())) {
+    const std::uint32_t character = length == 0 ? 0 : code_point(text, length);
+    if (length <= 1 && !is_visible(character)) {
       shown += fmt::format("\\x{:02X}", static_cast<unsigned char>(text.front()));
       text.remove_prefix(1);
+    } else if (!is_visible(character)) {
+      shown += fmt::format("\\u{{{:04X}}}", character);
+      text.remove_prefix(length);
     } else {
       shown += text.substr(0, length);
       text.remove_prefix(length);

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 
 namespace orrery::yaml {
 
@@ -15,24 +14,6 @@ constexpr unsigned kContinuation = 0x80;
 bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & kContinuationMask) == kContinuation;
 }
-
-// One row of the well-formed UTF-8 table of the Unicode standard (table 3-7).
-struct Utf8Row {
-  unsigned char lead_low;
-  unsigned char lead_high;
-  unsigned char second_low;
-  unsigned char second_high;
-  std::size_t length;
-};
-
-constexpr std::array<Utf8Row, 8> kUtf8Rows = {{{0xC2, 0xDF, 0x80, 0xBF, 2},
-                                               {0xE0, 0xE0, 0xA0, 0xBF, 3},
-                                               {0xE1, 0xEC, 0x80, 0xBF, 3},
-                                               {0xED, 0xED, 0x80, 0x9F, 3},
-                                               {0xEE, 0xEF, 0x80, 0xBF, 3},
-                                               {0xF0, 0xF0, 0x90, 0xBF, 4},
-                                               {0xF1, 0xF3, 0x80, 0xBF, 4},
-                                               {0xF4, 0xF4, 0x80, 0x8F, 4}}};
 
 // C1 control characters except NEL, which YAML calls printable.
 bool is_c1_control(std::string_view sequence) {
@@ -47,28 +28,6 @@ bool is_c1_control(std::string_view sequence) {
 }
 
 }  // namespace
-
-std::size_t utf8_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  constexpr unsigned char kAsciiEnd = 0x80;
-  if (lead < kAsciiEnd) {
-    return 1;
-  }
-  for (const Utf8Row& row : kUtf8Rows) {
-    if (lead < row.lead_low || lead > row.lead_high) {
-      continue;
-    }
-    if (text.size() < row.length) {
-      return 0;
-    }
-    const auto second = static_cast<unsigned char>(text[1]);
-    const auto tail = text.substr(2, row.length - 2);
-    const bool valid = second >= row.second_low && second <= row.second_high &&
-                       std::all_of(tail.begin(), tail.end(), is_continuation);
-    return valid ? row.length : 0;
-  }
-  return 0;
-}
 
 LineIndex::LineIndex(std::string_view text) : size_(text.size()), line_starts_{0} {
   for (std::size_t i = 0; i < text.size(); ++i) {

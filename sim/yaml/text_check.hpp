@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/unicode.hpp"
 
 namespace orrery::yaml {
 
@@ -37,9 +38,6 @@ class LineIndex {
                               const std::string& file,
                               const LineIndex& lines,
                               Diagnostics& diagnostics);
-
-// Length of the valid UTF-8 sequence at the start of `text` (not empty), 0 when there is none.
-[[nodiscard]] std::size_t utf8_length(std::string_view text);
 
 // True for a byte that must not stand in a key: below space, or DEL.
 [[nodiscard]] constexpr bool is_control(char c) {

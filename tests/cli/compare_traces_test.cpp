@@ -97,7 +97,7 @@ TEST_F(CompareTraces, ASavedAnswerIsComparedAsItsScenarioIs) {
   write("cut.json", read("saved.json").substr(0, 500));
   const Finished cut = run("compare " + scenario_ + " cut.json");
   EXPECT_EQ(cut.code, 3);
-  EXPECT_EQ(cut.err, "orrery: cut.json: not valid JSON, or cut off\n");
+  EXPECT_EQ(cut.err, "orrery: cut.json: the JSON is cut off\n");
 }
 
 TEST_F(CompareTraces, ArgumentsThatMakeNoSenseAreUsageErrors) {

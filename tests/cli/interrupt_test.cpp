@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
@@ -73,6 +74,61 @@ TEST_F(InterruptTest, KeepsTheOldFile) {
   kill(child, SIGINT);
   EXPECT_EQ(wait_for(child), 130);
   EXPECT_EQ(read("result.json"), "old");
+}
+
+// Every phase that can take long, interrupted in its midst: the program is gone within a second,
+// and the same time again for a machine that has more to do.
+class PhaseTest : public InterruptTest {
+ protected:
+  void expect_soon(const std::vector<std::string>& arguments, int signal, const std::string& said) {
+    using Clock = std::chrono::steady_clock;
+    const pid_t child = start(arguments, path("errors"));
+    ASSERT_GT(child, 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    const auto begin = Clock::now();
+    kill(child, signal);
+    EXPECT_EQ(wait_for(child), 130);
+    const std::chrono::duration<double> taken = Clock::now() - begin;
+    EXPECT_LT(taken.count(), 2.0);
+    EXPECT_TRUE(read("errors").starts_with(said)) << read("errors");
+    std::filesystem::remove(path("errors"));
+  }
+
+  void write_with(const std::string& name, const std::string& from, const std::string& to) {
+    std::string text = small_scenario();
+    text.replace(text.find(from), from.size(), to);
+    write(name, text);
+  }
+};
+
+TEST_F(PhaseTest, DrawsOfUnequalGpusEndWithinASecond) {
+  write_with("a.yaml", "nodes: 2, gpus_per_node: 8", "nodes: 512, gpus_per_node: 8");
+  std::string text = read("a.yaml");
+  text.replace(text.find("global: 64"), 10, "global: 16384");
+  write("a.yaml", text + "variation: {gpu_sigma: 0.02, draws: 5000}\n");
+  expect_soon({"run", path("a.yaml"), "-o", path("r")}, SIGINT, "orrery: interrupted");
+}
+
+// A hundred and twenty-eight steps, the last of a million micro-batches.
+TEST_F(PhaseTest, ARampUpToAMillionMicroBatchesEndsWithinASecond) {
+  std::string text = small_scenario();
+  text.replace(text.find("global: 64"), 10, "global: 1048576");
+  const std::string training = "training: {steps: 200000}";
+  text.replace(text.find(training),
+               training.size(),
+               "training: {steps: 200000, batch_ramp: {start: 8192, increment: 8192, samples: "
+               "100000000}}");
+  write("a.yaml", text);
+  expect_soon({"run", path("a.yaml"), "--trials", "10"}, SIGINT, "orrery: interrupted");
+}
+
+TEST_F(PhaseTest, SigtermIsCtrlCWithALineOfItsOwn) {
+  write("small.yaml", long_scenario());
+  expect_soon(
+      {"run", path("small.yaml"), "--trials", "200000", "--json", "-o", path("result.json")},
+      SIGTERM,
+      "orrery: told to end (SIGTERM)\norrery: interrupted\n");
+  EXPECT_EQ(files(), (std::vector<std::string>{"small.yaml"}));
 }
 
 }  // namespace

@@ -217,7 +217,7 @@ TEST_F(TraceWindow, ASavedAnswerIsReadOnlyAndStandsInCompare) {
     EXPECT_EQ(row[2].text, row[3].text) << row[1].text.toStdString();
   }
   EXPECT_EQ(window->open_saved(write("cut.json", json.substr(0, 900))), nullptr);
-  EXPECT_EQ(told.back(), "cut.json: not valid JSON, or cut off");
+  EXPECT_EQ(told.back(), "cut.json: the JSON is cut off");
 }
 
 TEST_F(TraceWindow, ComparedScenariosHaveTheirTimelinesOnOneRuler) {

@@ -160,6 +160,53 @@ TEST_F(FileTest, ASymbolicLinkStaysAndItsTargetIsReplaced) {
   EXPECT_EQ(entries(), 2U);
 }
 
+TEST_F(FileTest, ADanglingSymbolicLinkStaysAndItsTargetIsMade) {
+  fs::create_symlink("next", path("link"));
+  fs::create_symlink("target", path("next"));
+  write_file_atomically(path("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_TRUE(fs::is_symlink(path("next")));
+  EXPECT_EQ(read_file(path("target"), kLimit), "new");
+  EXPECT_EQ(entries(), 3U);
+}
+
+TEST_F(FileTest, ALinkThatLeadsNowhereIsRefused) {
+  fs::create_symlink("b", path("a"));
+  fs::create_symlink("a", path("b"));
+  EXPECT_NE(message_of([&] { write_file_atomically(path("a"), "new"); }), "no error");
+  fs::create_symlink("none/target", path("far"));
+  EXPECT_EQ(message_of([&] { write_file_atomically(path("far"), "new"); }),
+            path("none/target").string() +
+                ": cannot create a temporary file beside it: No such file or directory");
+  EXPECT_EQ(entries(), 3U);
+}
+
+TEST_F(FileTest, SaysBeforeTheWorkThatNothingCanBeWritten) {
+  put("x", "old");
+  fs::create_directory(path("folder"));
+  EXPECT_EQ(message_of([&] { check_writable(path("x")); }), "no error");
+  EXPECT_EQ(message_of([&] { check_writable(path("new")); }), "no error");
+  EXPECT_EQ(message_of([] { check_writable("/dev/null"); }), "no error");
+  EXPECT_EQ(message_of([&] { check_writable(path("none/x")); }),
+            message_of([&] { write_file_atomically(path("none/x"), "x"); }));
+  EXPECT_EQ(message_of([&] { check_writable(path("folder")); }),
+            message_of([&] { write_file_atomically(path("folder"), "x"); }));
+  EXPECT_EQ(read_file(path("x"), kLimit), "old");
+  EXPECT_EQ(entries(), 2U);
+}
+
+TEST_F(FileTest, KnowsOneFileByItsManyNames) {
+  put("x", "old");
+  put("y", "old");
+  fs::create_symlink("x", path("link"));
+  fs::create_hard_link(path("x"), path("hard"));
+  EXPECT_TRUE(is_same_file(path("x"), path("./../") / path("x").parent_path().filename() / "x"));
+  EXPECT_TRUE(is_same_file(path("x"), path("link")));
+  EXPECT_TRUE(is_same_file(path("hard"), path("link")));
+  EXPECT_FALSE(is_same_file(path("x"), path("y")));
+  EXPECT_FALSE(is_same_file(path("x"), path("none")));
+}
+
 TEST_F(FileTest, APipeIsWrittenNotReplaced) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   std::string received;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <string>
@@ -318,9 +319,48 @@ TEST_F(SampleFile, ADamagedLineIsNamed) {
   text += "{\"case\": 1}\n" + to_line(sample_of(64)) + "\n";
   write_file_atomically(path(), text);
   EXPECT_EQ(refusal([&] { (void)read_measurements(path()); }),
-            path().string() + ":3: is no sample: remove the line");
+            path().string() + ":3: is no sample, or damaged: remove the line");
   EXPECT_EQ(refusal([&] { const SampleJournal journal(path(), machine()); }),
             path().string() + ": line 3 is damaged: remove the line, or the journal");
+}
+
+// A bit of any byte turns over (sealed_line_test has all values of every byte): the same samples,
+// the last one missing, or a refusal.
+TEST_F(SampleFile, NeverReadsOtherSamplesFromOneChangedBit) {
+  {
+    SampleJournal journal(path(), machine());
+    journal.append(sample_of(1024));
+    journal.append(sample_of(2048));
+    journal.close();
+  }
+  const std::string whole = read_file(path(), 1U << 20U);
+  const std::vector<Sample> samples = read_measurements(path()).samples;
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    const auto bit = static_cast<unsigned>(at % 8);
+    std::string changed = whole;
+    changed[at] = static_cast<char>(static_cast<unsigned char>(changed[at]) ^ (1U << bit));
+    std::ofstream(path(), std::ios::binary) << changed;
+    try {
+      const Measurements read = read_measurements(path());
+      ASSERT_LT(read.samples.size(), samples.size()) << at << " " << bit;
+      for (std::size_t i = 0; i < read.samples.size(); ++i) {
+        ASSERT_EQ(to_line(read.samples[i]), to_line(samples[i])) << at << " " << bit;
+      }
+      ASSERT_EQ(to_json(read.fingerprint), to_json(machine())) << at << " " << bit;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+    }
+  }
+}
+
+// Evidence of earlier versions is read, and not continued.
+TEST_F(SampleFile, OfBeforeTheChecksumsIsReadAndNotContinued) {
+  write_file_atomically(path(),
+                        R"({"schema":"orrery-samples/1","fingerprint":)" + to_json(machine()) +
+                            "}\n" + to_line(sample_of(64)) + "\n");
+  EXPECT_EQ(read_measurements(path()).samples.size(), 1U);
+  EXPECT_EQ(refusal([&] { const SampleJournal journal(path(), machine()); }),
+            path().string() + ": was begun by an earlier version: choose another file");
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ TEST(XmlText, ReplacesWhatNoDocumentMayHold) {
   EXPECT_EQ(xml_text("a\x01z"), "a?z");
   EXPECT_EQ(xml_text("a\xc3"), "a?");
   EXPECT_EQ(xml_text("\xc0\xaf"), "??");
+  EXPECT_EQ(xml_text("a\xef\xbf\xbf\xef\xbf\xbe"), "a??");             // U+FFFF, U+FFFE
+  EXPECT_EQ(xml_text("a\xc2\x9b\xe2\x80\xae\xed\xa0\x80"), "a?????");  // C1, U+202E, a surrogate
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(SavedEvaluation, ReadsSeveralAnswersOfOneFile) {
 TEST(SavedEvaluation, SaysWhyAFileIsNone) {
   const std::string whole = to_json(testing::sample_evaluation());
   EXPECT_EQ(read_saved_evaluations(whole.substr(0, whole.size() / 2)).problem,
-            "not valid JSON, or cut off");
+            "the JSON is cut off");
   EXPECT_EQ(read_saved_evaluations("{}").problem,
             "no saved answer: it does not say \"schema\": \"orrery-evaluation/1\"");
   EXPECT_EQ(read_saved_evaluations(R"({"schema": "orrery-evaluation/9"})").problem,

@@ -82,6 +82,11 @@ TEST(FailureLog, TheHeaderMustSayWhatTheColumnsAre) {
   EXPECT_EQ(problems, "f.csv: error: failures.log: has no header line" + columns);
   EXPECT_FALSE(read("time_h,reason\n1,GPU\n", problems));
   EXPECT_EQ(problems, "f.csv:1:8: error: failures.log: `reason` is no column" + columns);
+  EXPECT_FALSE(read("password=hunter2\nroot:x:0:0\n", problems));
+  EXPECT_EQ(problems,
+            "f.csv:1:1: error: failures.log: is no log of failures: its first line names none of "
+            "the columns" +
+                columns);
   EXPECT_FALSE(read("time_h,cause,time_d\n1,GPU,1\n", problems));
   EXPECT_EQ(problems, "f.csv:1:14: error: failures.log: `time_d` says it again" + columns);
   EXPECT_FALSE(read("cause,nodes\nGPU,1\n", problems));

@@ -115,7 +115,44 @@ TEST_F(EventReader, AFileThatUnpacksToTooMuchIsRefused) {
       "the file unpacks to more than the 100 kB that are read");
 }
 
+// Both fit into some hundred kilobytes, and would take as much memory as they unpack to.
+TEST_F(EventReader, RefusesWhatAParserWouldKeepWhole) {
+  const std::string string = "[{\"ph\": \"" + std::string(20'000'000, 'x') + "\"}]";
+  EXPECT_EQ(read("a.json.gz", packed(string)).problem,
+            "no trace: a word of more than 16.0 MB ends at byte 16,000,007");
+  const std::string blanks = "[" + std::string(20'000'000, ' ') + "]";
+  EXPECT_EQ(read("a.json.gz", packed(blanks)).problem,
+            "no trace: a word of more than 16.0 MB ends at byte 16,000,001");
+  EXPECT_EQ(read("a.json.gz", packed(std::string(1'000'000, '['))).problem,
+            "no trace: more than 256 levels of brackets at byte 256");
+}
+
+TEST_F(EventReader, RefusesWhatIsPackedCloserThanAnyTrace) {
+  std::string numbers = "[";
+  while (numbers.size() < 68'000'000) {
+    numbers += "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,";
+  }
+  EXPECT_EQ(read("a.json.gz", packed(numbers + "1]")).problem,
+            "no trace: the file unpacks to more than 200 times its size");
+}
+
 #endif
+
+// Without one event there is no moment between events.
+TEST_F(EventReader, StopsWithinALongText) {
+  std::string numbers = "[0";
+  while (numbers.size() < 4'000'000) {
+    numbers += ",1111111111111111";
+  }
+  std::stop_source source;
+  source.request_stop();
+  const EventReading reading =
+      read("a.json",
+           numbers + "]",
+           {.most_bytes = 1'000'000'000, .stop = source.get_token(), .progress = {}});
+  EXPECT_TRUE(reading.cancelled);
+  EXPECT_EQ(reading.problem, "");
+}
 
 TEST_F(EventReader, ReportsProgressUpToTheWholeFile) {
   double last = 0.0;

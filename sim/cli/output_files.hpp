@@ -1,0 +1,27 @@
+#pragma once
+
+// May a command write where it is told to? Asked before the work, and before the writing.
+//
+// A file that the command reads is never its output, by whatever name (links, `..`): the answer
+// would replace the question. A folder that is not there is found before hours of simulation.
+
+#include <optional>
+#include <string>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace orrery::cli {
+
+// Looks at what was parsed: outputs (-o, --junit, --markdown, --write-baseline) against each other
+// and against every other word that names a file. Throws UsageError, or Error(io) where nothing can
+// be written.
+void check_outputs(const CLI::App& command);
+
+// The same for the files that a scenario names.
+void check_not_read(const std::optional<std::string>& output, const scenario::Scenario& scenario);
+
+}  // namespace orrery::cli

@@ -1,0 +1,15 @@
+#pragma once
+
+// What must hold for the answer to any scenario that the reader accepts? Evaluates it with few
+// trials and aborts (ORRERY_CHECK) when the answer breaks a promise: ledgers that sum up exactly,
+// shares between 0 and 1, no figure that is not a number, a page that no terminal obeys. Scenarios
+// that ask for more work than a test can do are skipped.
+
+#include <string_view>
+
+namespace orrery::fuzz {
+
+// Whether it was evaluated.
+bool exercise_evaluation(std::string_view text);
+
+}  // namespace orrery::fuzz
