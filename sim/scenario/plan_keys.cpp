@@ -76,12 +76,14 @@ Form item_form(Axis axis) {
   switch (axis) {
     case Axis::gpu:
     case Axis::schedule:
+    case Axis::expert_exchange:
     case Axis::sharding:
     case Axis::offload:
       return text_form();
     case Axis::recompute:
       return recompute_form();
     case Axis::sequence_parallel:
+    case Axis::expert_overlap:
       return form_of<kind::Boolean>({});
     default:
       return form_of<kind::Count>(yaml::at_least<std::int64_t>(1));
@@ -121,6 +123,14 @@ constexpr std::array<AxisText, plan::kAxes> kAxisTexts = {{
     {Axis::context, "layout.context", "auto: the divisors of the sequence", "[1, 2]"},
     {Axis::expert, "layout.expert", "auto: the divisors of the experts", "[8, 16]"},
     {Axis::expert_tensor, "layout.expert_tensor", "auto: 1 and the tensor degree", "[1]"},
+    {Axis::expert_exchange,
+     "overlap.expert_exchange",
+     "auto: the scenario's own and what the stack offers",
+     "[pairwise, hierarchical]"},
+    {Axis::expert_overlap,
+     "overlap.expert",
+     "auto: the scenario's own, and on where the stack offers it",
+     "[false, true]"},
     {Axis::sequence_parallel, "layout.sequence_parallel", "auto: on and off", "[true]"},
     {Axis::micro, "batch.micro", "auto: every size that divides the batch", "[1, 2, 4]"},
     {Axis::recompute,
@@ -292,7 +302,8 @@ void add_constraints(std::vector<Key>& keys) {
                               .meaning = "What every plan must keep.",
                               .example = "{memory_headroom: 4GiB, budget: $3M}"}));
   keys.push_back(value_key<kind::Size>({.path = "plan.constraints.memory_headroom",
-                                        .fallback = "0B",
+                                        .note = "as far as the stack's peaks may be above "
+                                                "the prediction",
                                         .meaning = "Memory that stays free on the fullest GPU.",
                                         .example = "4GiB"},
                                        yaml::at_least(bytes(0.0)),
