@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/base/untrusted_json.hpp"
+
 namespace orrery::calibrate {
 
 namespace {
@@ -58,7 +60,7 @@ std::string to_line(const SettlingCurve& curve) {
 
 std::optional<SettlingCurve> read_settling(std::string_view line) {
   try {
-    return from_json(Json::parse(line.begin(), line.end()));
+    return from_json(read_json<Json>(line).value);
   } catch (const Json::exception&) {
     return std::nullopt;
   }

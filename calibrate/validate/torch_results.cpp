@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "sim/base/untrusted_json.hpp"
+
 namespace orrery::calibrate {
 
 namespace {

@@ -277,7 +277,17 @@ PlanTable neighbours_table(const plan::Plan& plan) {
 
 PlanTable firmness_table(const plan::Plan& plan) {
   PlanTable firm{
-      .table = {"Firm", {"coefficient", "off by", "error is", "who leads then", "by"}, {}}};
+      .table = {"Firm", {"what may err", "off by", "error is", "who leads then", "by"}, {}}};
+  for (const plan::Rival& rival : plan.stability.rivals) {
+    firm.table.rows.push_back(
+        {{.text = QString("rank %1: %2").arg(rival.rank).arg(qt(rival.differs))},
+         number(Dimension::fraction, rival.error),
+         {.text = "8 of 10 measured pairs", .tone = Tone::faint},
+         rival.told_apart() ? Cell{.text = "still the best plan"}
+                            : Cell{.text = "too close to tell", .tone = Tone::warning},
+         number(Dimension::fraction, rival.lead)});
+    firm.proposals.emplace_back(plan.finalists[rival.rank - 1].proposal);
+  }
   for (const plan::Perturbation& one : plan.stability.perturbations) {
     const auto& overtaker = one.overtaker;
     firm.table.rows.push_back(

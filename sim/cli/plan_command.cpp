@@ -289,10 +289,12 @@ ExitCode conclude(const PlanOptions& options,
   write_winner(options, text, question, plan);
   if (!plan.complete()) {
     throw Error(ErrorKind::interrupted,
-                fmt::format("interrupted: what stands above is the best of {} layouts and {} "
-                            "simulated plans{}",
-                            format_integer(plan.counts.estimated + plan.counts.bounded),
+                fmt::format("interrupted after {} of {} layouts and {} simulated plans: {}{}",
+                            format_integer(plan.counts.seen),
+                            format_integer(plan.counts.layouts),
                             format_integer(plan.simulated),
+                            plan.finalists.empty() ? "no plan so far"
+                                                   : "what stands above is the best so far",
                             options.journal ? "; --resume continues" : ""));
   }
   return plan.finalists.empty() ? ExitCode::does_not_fit : ExitCode::ok;

@@ -11,6 +11,8 @@
 #include "sim/cli/shared_options.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/text_page.hpp"
+#include "sim/validate/layout_groups.hpp"
+#include "sim/validate/tuned_layouts.hpp"
 #include "sim/validate/validate.hpp"
 #include "sim/validate/write_validation.hpp"
 
@@ -28,6 +30,9 @@ struct CommandOptions {
   bool rows = false;
   bool json = false;
   bool markdown = false;
+  bool layouts = false;
+  bool yaml = false;
+  bool tuned = false;
 };
 
 std::vector<std::filesystem::path> paths_of(const std::vector<std::string>& names) {
@@ -43,6 +48,21 @@ std::optional<std::string> answer(const CommandOptions& options, Diagnostics& di
     const auto text =
         validate::explain_row(files, *options.explain, options.metric, settings, diagnostics);
     return text ? std::optional(report::wrap_lines(*text)) : std::nullopt;
+  }
+  if (options.layouts) {
+    const auto groups = validate::layout_groups(files, settings, diagnostics);
+    if (!groups) {
+      return std::nullopt;
+    }
+    const plan::LayoutErrors errors = validate::layout_errors(*groups, files);
+    if (options.yaml) {
+      return plan::to_yaml(errors);
+    }
+    const auto tuned = options.tuned ? validate::tuned_layouts(files, settings, diagnostics)
+                                     : std::optional(std::vector<validate::TunedLayout>());
+    return tuned ? std::optional(validate::to_markdown(*groups, errors) +
+                                 validate::to_markdown(*tuned))
+                 : std::nullopt;
   }
   const auto validation = validate::validate_files(files, settings, diagnostics);
   if (!validation) {
@@ -93,6 +113,21 @@ void add_validate_command(CLI::App& app, Action& action) {
       ->type_name("ID")
       ->excludes(json)
       ->excludes(markdown);
+  auto* layouts = command
+                      ->add_flag("--layouts",
+                                 options->layouts,
+                                 "Judge the choice among layouts that were measured side by side")
+                      ->excludes(json);
+  command
+      ->add_flag("--yaml",
+                 options->yaml,
+                 "With --layouts: the errors by difference, as the plan reads them")
+      ->needs(layouts);
+  command
+      ->add_flag("--tuned",
+                 options->tuned,
+                 "With --layouts: also search beside the layouts that a team tuned, in minutes")
+      ->needs(layouts);
   command->add_option("--metric", options->metric, "What --explain explains")
       ->capture_default_str()
       ->type_name("METRIC");

@@ -133,6 +133,7 @@ struct OptionalRates {
   Time grouped_call;
   Number softmax_fallback;
   Number cross_rail;
+  Number memory_error;
 };
 
 OptionalRates read_optional_rates(MappingReader& root) {
@@ -142,6 +143,7 @@ OptionalRates read_optional_rates(MappingReader& root) {
   rates.softmax_fallback =
       read_optional<kind::Number>(root, "softmax_fallback_passes", at_least(0.0));
   rates.cross_rail = read_optional<kind::Number>(root, "cross_rail_efficiency", kShare);
+  rates.memory_error = read_optional<kind::Number>(root, "memory_error", kShareOrNone);
   return rates;
 }
 
@@ -245,6 +247,7 @@ void apply(const OptionalRates& rates, SoftwareProfile& profile) {
   profile.grouped_call_time = rates.grouped_call;
   profile.softmax_fallback_passes = rates.softmax_fallback;
   override_with(profile.cross_rail_efficiency, rates.cross_rail);
+  override_with(profile.memory_error, rates.memory_error);
 }
 
 void apply(const Switches& switches, SoftwareProfile& profile) {

@@ -62,6 +62,7 @@
 // loss_parallel_bytes     | the same where the vocabulary is split (tensor parallel)    | byte
 // memory_overhead         | context, NCCL buffers, workspace                            | byte
 // fragmentation           | share of the allocated bytes lost to the allocator          | 1
+// memory_error            | how far a peak may lie above the predicted one              | 1
 //
 // Switches: selective_recompute says what `recompute: selective` means in the stack; context_method
 // and context_balanced how context ranks share a sequence; shards_master that FSDP's parameter
@@ -119,6 +120,9 @@ struct SoftwareProfile {
   Coefficient<Seconds> broadcast_time{Seconds{}, {SourceKind::assumed, "no broadcasts"}};
   Coefficient<Bytes> memory_overhead;
   Coefficient<double> fragmentation;
+  Coefficient<double> memory_error{
+      0.05,
+      {SourceKind::assumed, "the bar of the memory model: no run states a whole GPU's memory"}};
   Coefficient<Seconds> host_launch_time{Seconds(), {SourceKind::assumed, "left out: no floor"}};
   std::optional<Coefficient<Seconds>> grouped_call_time = std::nullopt;
   std::optional<Coefficient<double>> softmax_fallback_passes = std::nullopt;

@@ -98,6 +98,14 @@ void add_offload(Keys& keys, const step::OffloadSpec& offload, const step::Offlo
 
 }  // namespace
 
+hardware::ExpertExchange stated_exchange(const Workbench& bench) {
+  return bench.base.step.expert_exchange.value_or(bench.software.expert_exchange);
+}
+
+bool hides_by_default(schedule::ScheduleKind schedule, const Workbench& bench) {
+  return bench.base.step.overlap.expert.value_or(schedule::has_combined_steps(schedule));
+}
+
 std::int64_t gpus_of(const Candidate& candidate, const Workbench& bench) {
   return candidate.nodes * bench.base.cluster.gpus_per_node;
 }
@@ -126,6 +134,14 @@ void apply(const Candidate& candidate, const Workbench& bench, Scenario& scenari
     layout.stage_layers = base.layout.stage_layers;
   }
   scenario.step.schedule = candidate.schedule;
+  scenario.step.expert_exchange = base.step.expert_exchange;
+  if (candidate.exchange != stated_exchange(bench)) {
+    scenario.step.expert_exchange = candidate.exchange;
+  }
+  scenario.step.overlap.expert = base.step.overlap.expert;
+  if (candidate.hides_exchange != hides_by_default(candidate.schedule, bench)) {
+    scenario.step.overlap.expert = candidate.hides_exchange;
+  }
   scenario.step.recompute = bench.recomputes[candidate.recompute].spec;
   scenario.step.offload = bench.offloads[candidate.offload].spec;
 }
@@ -160,6 +176,12 @@ std::vector<scenario::KeyValue> key_values(const Candidate& candidate, const Wor
   keys.add("layout.schedule",
            std::string(schedule::to_string(candidate.schedule)),
            candidate.schedule != base.step.schedule);
+  keys.add("overlap.expert_exchange",
+           std::string(name_of(candidate.exchange)),
+           candidate.exchange != stated_exchange(bench));
+  keys.add("overlap.expert",
+           candidate.hides_exchange ? "true" : "false",
+           candidate.hides_exchange != hides_by_default(candidate.schedule, bench));
   add_sharding(keys, candidate, base);
   if (layout.stage_layers && !keeps_stages(candidate, base)) {
     keys.add("layout.stage_layers", "auto", true);
@@ -211,6 +233,13 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const Workbench&
       small(scenario.model.moe ? layout.expert_tensor.value_or(layout.tensor) : layout.tensor);
   candidate.sequence_parallel = layout.sequence_parallel && layout.tensor > 1;
   candidate.schedule = scenario.step.schedule;
+  candidate.exchange = stated_exchange(bench);
+  candidate.hides_exchange = hides_by_default(candidate.schedule, bench);
+  if (layout.expert > 1) {
+    candidate.exchange = scenario.step.expert_exchange.value_or(bench.software.expert_exchange);
+    candidate.hides_exchange =
+        scenario.step.overlap.expert.value_or(schedule::has_combined_steps(candidate.schedule));
+  }
   candidate.sharding = whole_group(candidate) > 1 ? layout.sharding : Sharding::none;
   candidate.shard_group = candidate.sharding == Sharding::none
                               ? 1
@@ -240,6 +269,10 @@ std::string tag(const Candidate& candidate, const Workbench& bench) {
   if (bench.base.model.moe) {
     add(fmt::format("ep{}", candidate.expert));
     add(fmt::format("etp{}", candidate.expert_tensor));
+    if (candidate.expert > 1) {
+      add(name_of(candidate.exchange));
+      add(candidate.hides_exchange ? "hidden" : "exposed");
+    }
   }
   add(fmt::format("dp{}", candidate.data));
   add(fmt::format("mbs{}", candidate.micro));

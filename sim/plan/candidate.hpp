@@ -9,14 +9,20 @@
 // shard_group     | ranks that share one copy of what is sharded             | ranks | search
 // recompute       | index into the recomputations of the workbench           | -     | search
 // offload         | index into its offloads                                  | -     | search
+// exchange        | how tokens reach their experts; of one rank the stated   | -     | search
+// hides_exchange  | that all-to-all runs beside compute (overlap.expert)     | -     | search
 //
 // A tag names a candidate for people and for journals: tp8-sp-cp1-pp16-vpp4-interleaved-dp128-...;
 // within one search it is unique.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "sim/hardware/software_profile.hpp"
 #include "sim/layout/layout_spec.hpp"
 #include "sim/plan/workbench.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -39,6 +45,8 @@ struct Candidate {
   std::int32_t shard_group = 1;
   layout::Sharding sharding = layout::Sharding::none;
   schedule::ScheduleKind schedule = schedule::ScheduleKind::none;
+  hardware::ExpertExchange exchange = hardware::ExpertExchange::pairwise;
+  bool hides_exchange = false;
   bool sequence_parallel = false;
   std::uint8_t gpu = 0;
   std::uint8_t recompute = 0;
@@ -51,6 +59,11 @@ struct Candidate {
 [[nodiscard]] constexpr std::int64_t whole_group(const Candidate& candidate) {
   return std::int64_t{candidate.data} * candidate.context;
 }
+
+// What the scenario says of the exchange of tokens, for whoever does not choose: by its keys, else
+// by the stack and the schedule.
+[[nodiscard]] hardware::ExpertExchange stated_exchange(const Workbench& bench);
+[[nodiscard]] bool hides_by_default(schedule::ScheduleKind schedule, const Workbench& bench);
 
 // Makes the scenario that of the candidate. `scenario` is the workbench's base, or that of another
 // candidate of the same search.
@@ -65,6 +78,12 @@ void apply(const Candidate& candidate, const Workbench& bench, scenario::Scenari
 // set_key. Only keys that say something else than the base; those of nodes and GPU included.
 [[nodiscard]] std::vector<scenario::KeyValue> key_values(const Candidate& candidate,
                                                          const Workbench& bench);
+
+inline constexpr std::array<std::string_view, 2> kExchangeNames = {"pairwise", "hierarchical"};
+
+[[nodiscard]] constexpr std::string_view name_of(hardware::ExpertExchange exchange) {
+  return kExchangeNames[static_cast<std::size_t>(exchange)];
+}
 
 [[nodiscard]] std::string tag(const Candidate& candidate, const Workbench& bench);
 

@@ -23,9 +23,8 @@ struct Hardware {
 };
 
 struct Estimator::State {
-  State(const Workbench& shared, Bytes free)
+  explicit State(const Workbench& shared)
       : bench(shared),
-        headroom(free),
         scenario(shared.base),
         flop_per_token(
             model::model_flop_per_token(shared.base.model, model::FlopConvention::palm)) {
@@ -49,8 +48,11 @@ struct Estimator::State {
   // Makes `input` the candidate's; a rule that is broken otherwise.
   std::optional<Diagnostic> prepare(const Candidate& candidate);
 
+  [[nodiscard]] Bytes headroom(const Candidate& candidate) const {
+    return bench.machines[candidate.gpu].headroom;
+  }
+
   const Workbench& bench;
-  Bytes headroom;
   scenario::Scenario scenario;  // of the latest candidate
   step::StepInput input;        // likewise
   Flop flop_per_token;
@@ -102,8 +104,7 @@ Verdict judge(const step::Feasibility& fit, Bytes headroom) {
 
 }  // namespace
 
-Estimator::Estimator(const Workbench& bench, Bytes headroom)
-    : state_(std::make_unique<State>(bench, headroom)) {}
+Estimator::Estimator(const Workbench& bench) : state_(std::make_unique<State>(bench)) {}
 
 Estimator::~Estimator() = default;
 Estimator::Estimator(Estimator&&) noexcept = default;
@@ -125,7 +126,7 @@ Estimate Estimator::estimate(const Candidate& candidate) {
   const step::StageMemory& worst =
       step.memory[static_cast<std::size_t>(step.feasibility.worst_stage)];
   Estimate estimate;
-  estimate.verdict = judge(step.feasibility, state.headroom);
+  estimate.verdict = judge(step.feasibility, state.headroom(candidate));
   estimate.step_time = step.step_time;
   estimate.peak_memory = worst.peak();
   estimate.memory_limit = worst.limit;
@@ -162,8 +163,8 @@ Bound Estimator::bound(const Candidate& candidate) {
   if (const auto* known = std::get_if<step::StepBound>(&found)) {
     constexpr double kRounding = 1e-9;
     const Bytes limit = hardware.costs.gpu().memory.value();
-    const double over = (known->feasibility.headroom - state.headroom) / limit;
-    bound.verdict = judge(known->feasibility, state.headroom);
+    const double over = (known->feasibility.headroom - state.headroom(candidate)) / limit;
+    bound.verdict = judge(known->feasibility, state.headroom(candidate));
     bound.undecided = std::abs(over) < kRounding;
     bound.least = known->least;
     bound.headroom = known->feasibility.headroom;

@@ -60,9 +60,8 @@ struct Bound {
 
 class Estimator {
  public:
-  // `headroom`: memory that must stay free for the verdict `fits`. Keeps a reference to the
-  // workbench.
-  explicit Estimator(const Workbench& bench, Bytes headroom = {});
+  // `fits` leaves the headroom of the machine free. Keeps a reference to the workbench.
+  explicit Estimator(const Workbench& bench);
   ~Estimator();
   Estimator(Estimator&&) noexcept;
   Estimator& operator=(Estimator&&) = delete;

@@ -66,6 +66,14 @@ void rank_by_step(Objective asked, Plan& plan) {
   plan.ranked_by = asked == Objective::fewest_gpus ? asked : Objective::step_time;
 }
 
+Headroom headroom_of(const Workbench& bench) {
+  const Coefficient<double>& error = bench.software.memory_error;
+  return {.bytes = in_bytes(bench.machines.front().headroom),
+          .stated = bench.headroom.has_value(),
+          .error = error.value(),
+          .source = fmt::format("{}: {}", to_string(error.source().kind), error.source().citation)};
+}
+
 Plan start_plan(const PlanQuestion& question,
                 const scenario::Scenario& scenario,
                 const Searched& searched) {
@@ -82,9 +90,11 @@ Plan start_plan(const PlanQuestion& question,
     plan.seed = question.seed.value_or(scenario.run->simulation.seed);
   }
   plan.counts = total(searched.clusters);
+  plan.headroom = headroom_of(searched.bench);
   if (const StackOffer* offer = searched.bench.offer) {
-    plan.not_offered = {
-        searched.bench.software.name, lacks_of(*offer, question.spec), std::string(offer->source)};
+    plan.not_offered = {searched.bench.software.name,
+                        lacks_of(*offer, question.spec, searched.bench.base.model.moe.has_value()),
+                        std::string(offer->source)};
   }
   const std::size_t clusters =
       searched.space[Axis::gpu].size() * searched.space[Axis::nodes].size();
@@ -112,12 +122,42 @@ std::string why_none(const SimulatedPool& simulated, const Pool& pool) {
   return best;
 }
 
+// The most memory that a layout leaves free, of those that were found not to fit.
+std::optional<Bytes> roomiest(const std::vector<ClusterSearch>& clusters) {
+  std::optional<Bytes> most;
+  for (const ClusterSearch& cluster : clusters) {
+    for (const Ranked& miss : cluster.found.misses) {
+      most = std::max(most.value_or(miss.estimate.headroom), miss.estimate.headroom);
+    }
+  }
+  return most;
+}
+
+// The GPU is too small, or what must stay free is too much.
+std::string none_fits(const Plan& plan, std::optional<Bytes> most) {
+  const std::string layouts = format_integer(plan.counts.layouts);
+  if (!most || *most < Bytes{} || plan.headroom.bytes <= 0.0) {
+    return fmt::format("no plan: none of {} layouts fits in memory", layouts);
+  }
+  return fmt::format(
+      "no plan: none of {} layouts leaves {} of memory free{}; the roomiest fits with {} free",
+      layouts,
+      format_bytes_binary(bytes(plan.headroom.bytes)),
+      plan.headroom.stated ? ", as the headroom asks (plan.constraints.memory_headroom)"
+                           : fmt::format(", and peaks are predicted within {} (--headroom 0B takes "
+                                         "them as they are)",
+                                         format_percent(plan.headroom.error, {.trim = true})),
+      format_bytes_binary(*most));
+}
+
 void note_none(const Searched& searched, const SimulatedPool& simulated, Plan& plan) {
+  if (!plan.searched_all) {
+    return;  // what fits is not known: note_interruption says how far the search came
+  }
   if (plan.counts.layouts == 0) {
     plan.notes.emplace_back("no layout: no combination of the searched values keeps all rules");
   } else if (plan.counts.fits == 0) {
-    plan.notes.push_back(fmt::format("no plan: none of {} layouts fits in memory",
-                                     format_integer(plan.counts.layouts)));
+    plan.notes.push_back(none_fits(plan, roomiest(searched.clusters)));
   } else {
     const std::string why = why_none(simulated, searched.pool);
     plan.notes.push_back(fmt::format(
@@ -144,23 +184,40 @@ void add_misses(const Searched& searched, Plan& plan) {
       Neighbour neighbour;
       neighbour.proposal = propose(miss.candidate, searched.bench);
       neighbour.step_time = in_seconds(to_seconds(miss.estimate.step_time));
-      neighbour.short_by =
-          in_bytes(plan.spec.constraints.memory_headroom) - in_bytes(miss.estimate.headroom);
+      neighbour.short_by = in_bytes(searched.bench.machines[miss.candidate.gpu].headroom) -
+                           in_bytes(miss.estimate.headroom);
       neighbour.stage = miss.estimate.worst_stage;
       plan.neighbours.push_back(std::move(neighbour));
     }
   }
 }
 
-void note_interruption(bool estimates, Plan& plan) {
+// What a search that was cut short knows.
+std::string best_so_far(const Plan& plan) {
+  if (plan.finalists.empty()) {
+    return fmt::format("no plan so far, {} estimated in full",
+                       plan.counts.estimated == 0 ? "none" : format_integer(plan.counts.estimated));
+  }
+  const std::string best =
+      plan.finalists.front().proposal.changes.empty()
+          ? std::string("the scenario as it stands is the best so far")
+          : fmt::format("the best of {} estimated in full", format_integer(plan.counts.estimated));
+  return best + "; figures are estimates without failures";
+}
+
+void note_interruption(const Searched& searched, bool estimates, Plan& plan) {
   if (estimates) {
     plan.notes.emplace_back(
         "interrupted before a plan was simulated: figures are estimates without failures");
   } else if (!plan.searched_all) {
-    plan.notes.push_back(
-        fmt::format("interrupted after {} layouts: the best of those; figures "
-                    "are estimates without failures",
-                    format_integer(plan.counts.estimated + plan.counts.bounded)));
+    const std::size_t sizes = searched.space[Axis::gpu].size() * searched.space[Axis::nodes].size();
+    const std::string of_sizes =
+        sizes > 1 ? fmt::format(" of {} of {} cluster sizes", searched.clusters.size(), sizes) : "";
+    plan.notes.push_back(fmt::format("interrupted during the search, after {} of {} layouts{}: {}",
+                                     format_integer(plan.counts.seen),
+                                     format_integer(plan.counts.layouts),
+                                     of_sizes,
+                                     best_so_far(plan)));
   } else if (!plan.simulated_all) {
     plan.notes.push_back(
         fmt::format("interrupted after {} of {} plans were simulated: the best of those",
@@ -174,7 +231,8 @@ void finish(const PlanQuestion& question,
             const SimulatedPool& simulated,
             const sweep::Sweep& points,
             Plan& plan) {
-  std::vector<std::size_t> order = ranking(simulated, searched.pool, question.spec.objective);
+  std::vector<std::size_t> order =
+      ranking(simulated, searched.pool, question.spec.objective, !plan.searched_all);
   order.resize(std::min(order.size(), static_cast<std::size_t>(question.spec.finalists)));
   sweep::PointEvaluator evaluator(points);
   plan.finalists = make_finalists(order, simulated, question, evaluator);
@@ -193,12 +251,15 @@ void finish(const PlanQuestion& question,
   }
   const ClusterSearch* cluster = cluster_of(searched, winner.proposal.candidate);
   if (question.neighbours && cluster != nullptr && plan.searched_all) {
-    plan.neighbours = find_neighbours(
-        *cluster, searched.space, searched.bench, question.spec, winner, kMostNeighbours);
+    plan.neighbours =
+        find_neighbours(*cluster, searched.space, searched.bench, winner, kMostNeighbours);
   }
   if (question.stability && plan.searched_all) {
-    plan.stability =
-        check_stability(plan.finalists, searched.clusters, searched.bench, question.spec);
+    plan.stability = check_stability(plan.finalists,
+                                     searched.clusters,
+                                     searched.bench,
+                                     question.spec,
+                                     load_layout_errors(question.search, plan.diagnostics));
   }
 }
 
@@ -206,7 +267,7 @@ void finish(const PlanQuestion& question,
 SimulatedPool unsimulated(const Searched& searched, const PlanQuestion& question) {
   SimulatedPool pool;
   pool.complete = false;
-  Estimator estimator(searched.bench, question.spec.constraints.memory_headroom);
+  Estimator estimator(searched.bench);
   for (const Proposal& proposal : searched.pool.proposals) {
     PoolPoint point;
     point.proposal = proposal;
@@ -268,7 +329,7 @@ std::optional<Plan> make_plan(const PlanQuestion& question,
   plan.simulated = simulated.count;
   plan.simulated_all = simulated.complete;
   const bool none = plan.searched_all && !simulated.complete &&
-                    ranking(simulated, searched->pool, question.spec.objective).empty();
+                    ranking(simulated, searched->pool, question.spec.objective, false).empty();
   if (none) {  // stopped before one plan was done: its step is known all the same
     rank_by_step(question.spec.objective, plan);
     simulated = unsimulated(*searched, question);
@@ -276,7 +337,10 @@ std::optional<Plan> make_plan(const PlanQuestion& question,
   PlanQuestion ranked = question;
   ranked.spec.objective = plan.ranked_by;
   finish(ranked, *searched, simulated, points, plan);
-  note_interruption(none, plan);
+  note_interruption(*searched, none, plan);
+  for (const Diagnostic& of_errors : plan.diagnostics.all()) {
+    diagnostics.add(of_errors);
+  }
   plan.diagnostics = diagnostics;
   return plan;
 }

@@ -76,6 +76,10 @@ std::optional<Trait> single_difference(const Candidate& one,
   note(!width && one.sequence_parallel != other.sequence_parallel, "sp");
   note(one.context != other.context, "cp");
   note(one.expert != other.expert || (!width && one.expert_tensor != other.expert_tensor), "ep");
+  const bool exchanges = one.expert > 1 && other.expert > 1;
+  note(exchanges && one.exchange != other.exchange, "exchange");
+  note(exchanges && one.schedule == other.schedule && one.hides_exchange != other.hides_exchange,
+       "hidden");
   note(one.micro != other.micro, "micro");
   note(one.recompute != other.recompute, "recompute");
   note(one.offload != other.offload, "offload");
@@ -93,7 +97,6 @@ std::optional<Trait> single_difference(const Candidate& one,
 std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
                                        const Space& space,
                                        const Workbench& bench,
-                                       const PlanSpec& spec,
                                        const Finalist& winner,
                                        std::size_t most) {
   std::vector<Neighbour> neighbours;
@@ -104,7 +107,7 @@ std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
   one.values[static_cast<std::size_t>(Axis::gpu)] = {static_cast<std::int64_t>(cluster.gpu)};
   one.values[static_cast<std::size_t>(Axis::nodes)] = {cluster.nodes};
   const std::vector<Candidate> all = layouts(one, bench);
-  Estimator estimator(bench, spec.constraints.memory_headroom);
+  Estimator estimator(bench);
   const double best = per_sequence(in_seconds(to_seconds(winner.evaluation.step.step_time)),
                                    winner.proposal.candidate);
   for (const Ranked& miss : cluster.found.misses) {
@@ -115,7 +118,7 @@ std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
     neighbour.proposal = propose(miss.candidate, bench);
     neighbour.step_time = in_seconds(to_seconds(miss.estimate.step_time));
     neighbour.short_by =
-        in_bytes(spec.constraints.memory_headroom) - in_bytes(miss.estimate.headroom);
+        in_bytes(bench.machines[miss.candidate.gpu].headroom) - in_bytes(miss.estimate.headroom);
     neighbour.stage = miss.estimate.worst_stage;
     neighbour.gain = 1.0 - per_sequence(neighbour.step_time, miss.candidate) / best;
     neighbour.remedy = find_remedy(miss.candidate, all, bench, estimator, winner);

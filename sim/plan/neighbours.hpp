@@ -20,7 +20,6 @@ namespace orrery::plan {
 [[nodiscard]] std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
                                                      const Space& space,
                                                      const Workbench& bench,
-                                                     const PlanSpec& spec,
                                                      const Finalist& winner,
                                                      std::size_t most);
 

@@ -49,6 +49,13 @@ struct Variant {
   std::vector<scenario::KeyValue> changes;
 };
 
+// A layout that differs in what is recomputed or in the number of chunks alone, and is no faster.
+struct NearLayout {
+  std::vector<Trait> differs;  // ("vpp", "4")
+  double slower = 0.0;         // step time, relative to that of the plan
+  std::vector<scenario::KeyValue> changes;
+};
+
 // A plan on its way: which keys turn the scenario into it.
 struct Proposal {
   Candidate candidate;
@@ -58,6 +65,7 @@ struct Proposal {
   std::vector<scenario::KeyValue> changes;  // against the scenario, those of the run included
   std::int64_t gpus = 1;
   std::vector<Variant> alike = {};
+  std::vector<NearLayout> near = {};
 };
 
 enum class Standing { best, tie, behind };
@@ -145,11 +153,33 @@ struct Perturbation {
   bool known = false;  // the error is the fit's own residual; false: assumed
 };
 
+// A plan of the ranking beside the winner, and how well predictions tell such plans apart.
+struct Rival {
+  std::size_t rank = 0;  // from 1
+  std::string differs;   // "tensor, micro"
+  double lead = 0.0;     // of the winner, relative to its figure
+  double error = 0.0;    // within it 8 of 10 measured pairs that differ so (layout_errors.hpp)
+
+  [[nodiscard]] bool told_apart() const {
+    return lead > error;
+  }
+};
+
 struct Stability {
   bool checked = false;
-  bool stable = true;
+  bool stable = true;         // every rival is told apart, and no moved coefficient lets one lead
+  bool errors_known = false;  // the table of errors was found
+  std::vector<Rival> rivals = {};
   std::vector<Perturbation> perturbations;
   double memory_margin = 0.0;  // free memory / peak of the winner
+};
+
+// How much memory every plan leaves free on the fullest GPU, and why that much.
+struct Headroom {
+  double bytes = 0.0;   // of the scenario's GPU type
+  bool stated = false;  // plan.constraints.memory_headroom; else by the error
+  double error = 0.0;   // of the stack's predicted peaks
+  std::string source;   // of that error
 };
 
 // What the search did not try, since the training stack does not offer it.
@@ -170,6 +200,7 @@ struct Plan {
   std::uint64_t seed = 0;
   SearchCounts counts;
   NotOffered not_offered = {};
+  Headroom headroom = {};
   std::int64_t simulated = 0;  // pool points done in full
   std::int64_t pool = 0;       // of so many
   std::optional<Finalist> current;

@@ -53,12 +53,23 @@ Json proposal_json(const Proposal& proposal) {
                      {"value", variant.value},
                      {"changes", changes_json(variant.changes)}});
   }
+  Json near = Json::array();
+  for (const NearLayout& other : proposal.near) {
+    Json differs = Json::object();
+    for (const Trait& trait : other.differs) {
+      differs[trait.name] = trait.value;
+    }
+    near.push_back({{"differs", std::move(differs)},
+                    {"slower", other.slower},
+                    {"changes", changes_json(other.changes)}});
+  }
   return {{"tag", proposal.tag},
           {"words", proposal.words},
           {"gpus", proposal.gpus},
           {"axes", std::move(axes)},
           {"changes", changes_json(proposal.changes)},
-          {"alike", std::move(alike)}};
+          {"alike", std::move(alike)},
+          {"near", std::move(near)}};
 }
 
 Json metrics_json(const report::Evaluation& evaluation) {
@@ -153,15 +164,29 @@ Json stability_json(const Stability& stability) {
                      {"overtaken_by", one.overtaker ? Json(one.overtaker->tag) : Json(nullptr)},
                      {"lead", one.by}});
   }
+  Json rivals = Json::array();
+  for (const Rival& rival : stability.rivals) {
+    rivals.push_back({{"rank", rival.rank},
+                      {"differs_in", rival.differs},
+                      {"lead", rival.lead},
+                      {"error", rival.error},
+                      {"told_apart", rival.told_apart()}});
+  }
   return {{"stable", stability.stable},
+          {"errors_known", stability.errors_known},
+          {"rivals", std::move(rivals)},
           {"free_memory_of_peak", stability.memory_margin},
           {"perturbations", std::move(moved)}};
 }
 
-Json constraints_json(const PlanSpec& spec) {
+Json constraints_json(const Plan& plan) {
+  const PlanSpec& spec = plan.spec;
   const Constraints& constraints = spec.constraints;
   return {
-      {"memory_headroom_bytes", in_bytes(constraints.memory_headroom)},
+      {"memory_headroom_bytes", plan.headroom.bytes},
+      {"memory_headroom_stated", plan.headroom.stated},
+      {"memory_error", plan.headroom.error},
+      {"memory_error_source", plan.headroom.source},
       {"tensor_within_nvlink", constraints.tensor_within_nvlink},
       {"budget_usd", constraints.budget ? Json(in_dollars(*constraints.budget)) : Json(nullptr)},
       {"deadline_s", spec.deadline ? Json(in_seconds(*spec.deadline)) : Json(nullptr)},
@@ -173,6 +198,7 @@ Json constraints_json(const PlanSpec& spec) {
 Json counts_json(const Plan& plan) {
   return {{"grid", plan.counts.grid},
           {"layouts", plan.counts.layouts},
+          {"seen", plan.counts.seen},
           {"estimated", plan.counts.estimated},
           {"bounded", plan.counts.bounded},
           {"fits", plan.counts.fits},
@@ -219,7 +245,7 @@ std::string to_json(const Plan& plan) {
       {"tie", plan.spec.tie},
       {"trials", plan.trials},
       {"seed", plan.seed},
-      {"constraints", constraints_json(plan.spec)},
+      {"constraints", constraints_json(plan)},
       {"search", counts_json(plan)},
       {"not_offered", not_offered_json(plan.not_offered)},
       {"current", plan.current ? finalist_json(*plan.current) : Json(nullptr)},

@@ -12,6 +12,8 @@
 // tensor                 | layout.tensor                   | divisors of the heads
 // context                | layout.context                  | divisors of the sequence
 // expert, expert_tensor  | layout.expert, .expert_tensor   | divisors; 1 and tensor
+// expert_exchange        | overlap.expert_exchange         | its own, and what the stack offers
+// expert_overlap         | overlap.expert                  | its own, and on where it is offered
 // sequence_parallel      | layout.sequence_parallel        | both, with tensor above 1
 // micro                  | batch.micro                     | divisors of global / data
 // recompute              | recompute, in flow style        | none, selective, full, {layers: 2^k}
@@ -46,6 +48,8 @@ enum class Axis : std::uint8_t {
   context,
   expert,
   expert_tensor,
+  expert_exchange,
+  expert_overlap,
   sequence_parallel,
   micro,
   recompute,
@@ -67,6 +71,8 @@ inline constexpr std::array<std::string_view, kAxes> kAxisNames = {"gpu",
                                                                    "context",
                                                                    "expert",
                                                                    "expert_tensor",
+                                                                   "expert_exchange",
+                                                                   "expert_overlap",
                                                                    "sequence_parallel",
                                                                    "micro",
                                                                    "recompute",
@@ -120,7 +126,8 @@ inline constexpr std::array<std::string_view, 6> kObjectiveNames = {
 }
 
 struct Constraints {
-  Bytes memory_headroom = {};         // left free on the fullest GPU
+  // Left free on the fullest GPU; absent: the stack's error of predicted peaks.
+  std::optional<Bytes> memory_headroom = {};
   bool tensor_within_nvlink = false;  // tensor groups stay in one NVLink domain
   std::optional<Dollars> budget = {};
   std::optional<std::int64_t> least_batch = {};  // sequences per step

@@ -133,6 +133,10 @@ void add_ranking(TextPage& page, const Plan& plan) {
       page.line(page.paint(Ink::faint, "    " + report::printable(plan.finalists[i].reason)),
                 kHanging);
     }
+    const std::string near = near_words(plan.finalists[i].proposal);
+    if (!near.empty()) {
+      page.line(page.paint(Ink::faint, "    " + report::printable(near)), kHanging);
+    }
   }
 }
 
@@ -224,6 +228,13 @@ void add_stability(TextPage& page, const Plan& plan) {
   const std::string firm = firm_words(plan);
   page.section("FIRM", stability.stable ? firm : page.paint(Ink::warning, firm));
   constexpr std::size_t kHanging = 4;
+  constexpr std::size_t kMostRivals = 4;
+  std::size_t named = 0;
+  for (const Rival& rival : stability.rivals) {
+    if (!rival.told_apart() && ++named <= kMostRivals) {
+      page.line(report::printable(rival_words(rival)), kHanging);
+    }
+  }
   for (const Perturbation& one : stability.perturbations) {
     const std::string words = overtaking_words(one);
     if (!words.empty()) {

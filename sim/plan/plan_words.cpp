@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/base/format.hpp"
@@ -16,9 +17,6 @@ namespace {
 
 using report::Dimension;
 using report::MetricId;
-
-// Errors of predicted peaks beyond this would surprise: the bar of the memory model.
-constexpr double kMemoryError = 0.05;
 
 std::string metric_text(const report::Evaluation& evaluation, MetricId id) {
   const report::MetricValue* value = evaluation.metrics.find(id);
@@ -42,18 +40,23 @@ void add_joined(const std::vector<std::string>& parts, std::vector<std::string>&
   }
 }
 
-std::string fate_of(const SearchCounts& counts) {
+std::string fate_of(const Plan& plan) {
+  const SearchCounts& counts = plan.counts;
   std::string fate;
   const auto add = [&fate](std::int64_t count, std::string_view words) {
     if (count > 0) {
       fate += fmt::format("{}{} {}", fate.empty() ? "" : ", ", format_integer(count), words);
     }
   };
-  add(counts.over_memory, "do not fit in memory");
+  add(counts.over_memory,
+      plan.headroom.bytes > 0.0 ? fmt::format("do not fit in memory with {} free",
+                                              format_bytes_binary(bytes(plan.headroom.bytes)))
+                                : std::string("do not fit in memory"));
   add(counts.over_host_memory, "need more host memory than there is");
   add(counts.breaks_rule, "break a rule of their schedule");
   add(counts.bounded, "cannot be among the best");
   add(counts.fits, "fit");
+  add(counts.layouts - counts.seen, "were not looked at");
   return fate.empty() ? "none to choose from" : fate;
 }
 
@@ -93,8 +96,13 @@ std::string spread_words(const report::Evaluation& evaluation, MetricId id, std:
   if (value->trials) {
     const std::string low = report::format_value(dimension, value->trials->quantile(0.1));
     const std::string high = report::format_value(dimension, value->trials->quantile(0.9));
+    const bool inside = value->trials->quantile(0.1) <= value->value &&
+                        value->value <= value->trials->quantile(0.9);
     if (low != high) {
-      text += fmt::format(" ({} to {} in 8 of 10 trials)", low, high);
+      text += fmt::format(" ({}{} to {} in 8 of 10 trials)",
+                          inside ? "" : "the mean, which a few trials move; ",
+                          low,
+                          high);
     }
   }
   return text;
@@ -102,7 +110,14 @@ std::string spread_words(const report::Evaluation& evaluation, MetricId id, std:
 
 std::vector<std::string> search_lines(const Plan& plan) {
   std::vector<std::string> lines = {fmt::format(
-      "{} layouts on {}: {}", format_integer(plan.counts.layouts), plan.gpu, fate_of(plan.counts))};
+      "{} layouts on {}: {}", format_integer(plan.counts.layouts), plan.gpu, fate_of(plan))};
+  if (!plan.headroom.stated && plan.headroom.bytes > 0.0) {
+    lines.push_back(
+        fmt::format("{} of every GPU stay free: the stack's peaks are predicted within "
+                    "{} (--headroom says another size)",
+                    format_bytes_binary(bytes(plan.headroom.bytes)),
+                    format_percent(plan.headroom.error, {.trim = true})));
+  }
   if (!plan.not_offered.what.empty()) {
     lines.push_back(
         fmt::format("not offered by {}: {} (--any-stack or plan.any_stack includes them)",
@@ -162,9 +177,13 @@ std::string current_words(const Plan& plan) {
     return fmt::format("the scenario as it stands does not fit: {}",
                        evaluation.reasons.empty() ? "memory" : evaluation.reasons.front());
   }
+  const Bytes free = evaluation.step.feasibility.headroom;
+  const std::string tight = in_bytes(free) < plan.headroom.bytes
+                                ? fmt::format(" with {} free", format_bytes_binary(free))
+                                : "";
   if (current.standing == Standing::tie) {
-    return fmt::format("the scenario as it stands ({}) is a tie",
-                       figure_words(plan, current.value));
+    return fmt::format(
+        "the scenario as it stands ({}{}) is a tie", figure_words(plan, current.value), tight);
   }
   // In its own figure where that is another one than the objective: as many GPUs, but earlier.
   const bool same = current.behind_in == plan.ranked_by;
@@ -176,26 +195,68 @@ std::string current_words(const Plan& plan) {
       same ? figure_words(plan, of) : report::format_value(dimension_of(current.behind_in), of);
   const std::string share = of != 0.0 ? percent_text(gain / of) : std::string("0%");
   if (gain > 0.0) {
-    return fmt::format("the scenario as it stands is better: {}, {} less", figure, share);
+    return fmt::format("the scenario as it stands is better: {}{}, {} less", figure, tight, share);
   }
-  return fmt::format("the scenario as it stands: {}; this plan {}{} (-{})",
+  return fmt::format("the scenario as it stands: {}{}; this plan {}{} (-{})",
                      figure,
+                     tight,
                      report::format_change(dimension_of(current.behind_in), gain),
                      current.behind_in == Objective::fewest_gpus ? " GPUs" : "",
                      share);
+}
+
+std::string near_words(const Proposal& proposal) {
+  constexpr std::size_t kMostNamed = 3;
+  std::vector<std::string> named;
+  for (const NearLayout& near : proposal.near) {
+    if (named.size() == kMostNamed) {
+      named.emplace_back("...");
+      break;
+    }
+    std::vector<std::string> differs;
+    for (const Trait& trait : near.differs) {
+      differs.push_back(fmt::format("{} {}", trait.name, trait.value));
+    }
+    named.push_back(fmt::format("{} (+{})", fmt::join(differs, " "), format_percent(near.slower)));
+  }
+  return named.empty()
+             ? std::string()
+             : fmt::format("and {} like it: {}",
+                           format_integer(static_cast<std::int64_t>(proposal.near.size())),
+                           fmt::join(named, ", "));
 }
 
 std::string firm_words(const Plan& plan) {
   if (!plan.stability.checked) {
     return {};
   }
-  if (!plan.stability.stable) {
-    return "no: the winner changes when";
+  const std::vector<Rival>& rivals = plan.stability.rivals;
+  const auto close = std::count_if(
+      rivals.begin(), rivals.end(), [](const Rival& rival) { return !rival.told_apart(); });
+  if (!plan.stability.errors_known) {
+    return "no: how far predicted differences err is not known (no plan/layout_errors.yaml)";
   }
+  if (close > 0) {
+    return fmt::format("no: {} of {} other plans {} closer than predictions tell layouts apart",
+                       close,
+                       rivals.size(),
+                       close == 1 ? "is" : "are");
+  }
+  return plan.stability.stable
+             ? std::string(
+                   "yes: every other plan is behind by more than predictions of such "
+                   "differences err")
+             : std::string("no: the winner changes when");
+}
+
+std::string rival_words(const Rival& rival) {
   return fmt::format(
-      "yes: no other plan leads by more than {} when any of {} coefficients is off by its error",
-      format_percent(plan.spec.tie, {.trim = true}),
-      plan.stability.perturbations.size() / 2);
+      "rank {} is behind by {} and differs in {}: 8 of 10 measured pairs that do "
+      "are predicted within {}",
+      rival.rank,
+      percent_text(rival.lead),
+      rival.differs,
+      percent_text(rival.error));
 }
 
 std::string overtaking_words(const Perturbation& perturbation) {
@@ -212,7 +273,7 @@ std::string overtaking_words(const Perturbation& perturbation) {
 
 std::string tight_memory_words(const Plan& plan) {
   const Stability& stability = plan.stability;
-  if (!stability.checked || stability.memory_margin >= kMemoryError ||
+  if (!stability.checked || stability.memory_margin >= plan.headroom.error ||
       plan.finalists.front().evaluation.step.memory.empty()) {
     return {};
   }
@@ -220,7 +281,7 @@ std::string tight_memory_words(const Plan& plan) {
       "memory: {} of the peak stay free, and peaks are predicted within about {}; "
       "plan.constraints.memory_headroom asks for more",
       format_percent(stability.memory_margin),
-      format_percent(kMemoryError, {.trim = true}));
+      format_percent(plan.headroom.error, {.trim = true}));
 }
 
 }  // namespace orrery::plan

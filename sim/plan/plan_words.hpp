@@ -33,8 +33,14 @@ namespace orrery::plan {
 // The scenario as it stands beside the best plan; empty where it is no layout.
 [[nodiscard]] std::string current_words(const Plan& plan);
 
-// Whether the ranking holds when coefficients are off; empty where that was not checked.
+// "and 5 like it: recompute {layers: 2} (+0.2 %), vpp 4 (+0.9 %)"; empty without any.
+[[nodiscard]] std::string near_words(const Proposal& proposal);
+
+// Whether the ranking holds when predictions are off; empty where that was not checked.
 [[nodiscard]] std::string firm_words(const Plan& plan);
+
+// "rank 2 is behind by 0.4% and differs in tensor: ...", of a rival too close to be told apart.
+[[nodiscard]] std::string rival_words(const Rival& rival);
 
 // "rate of matrix products is 3% higher: tensor 4, ... leads by 0.8%"; empty without an overtaker.
 [[nodiscard]] std::string overtaking_words(const Perturbation& perturbation);

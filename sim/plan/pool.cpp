@@ -93,24 +93,69 @@ bool is_alike(const Ranked& one, const Ranked& other) {
          one.estimate.step_time == other.estimate.step_time;
 }
 
-// The best `most` choices of a cluster; layouts alike are one.
+// Without a pipeline they are all the same.
+bool is_chunked(schedule::ScheduleKind schedule) {
+  return schedule == schedule::ScheduleKind::none ||
+         schedule == schedule::ScheduleKind::one_f_one_b ||
+         schedule == schedule::ScheduleKind::interleaved;
+}
+
+// One plan for whoever chooses: only what is recomputed or the number of chunks is another.
+bool is_near(const Candidate& one, const Candidate& other) {
+  Candidate same = other;
+  same.recompute = one.recompute;
+  if (is_chunked(one.schedule) && is_chunked(other.schedule)) {
+    same.schedule = one.schedule;
+    same.virtual_stages = one.virtual_stages;
+  }
+  const auto shards_states = [](const Candidate& candidate) {
+    return candidate.sharding == layout::Sharding::zero1 ||
+           candidate.sharding == layout::Sharding::zero2;
+  };
+  if (shards_states(one) && shards_states(other)) {
+    same.sharding = one.sharding;
+  }
+  return same == one;
+}
+
+void add_alike(const Candidate& other, const Workbench& bench, Proposal& choice) {
+  const std::string other_name = sharding_name(other);
+  const std::string name = sharding_name(choice.candidate);
+  choice.alike.push_back({"sharding", other_name, propose(other, bench).changes});
+  choice.words.replace(
+      choice.words.find(name), name.size(), fmt::format("{} and {} alike", name, other_name));
+}
+
+void add_near(const Ranked& best, const Ranked& other, const Workbench& bench, Proposal& choice) {
+  NearLayout near;
+  const Proposal proposal = propose(other.candidate, bench);
+  for (std::size_t i = 0; i < proposal.traits.size(); ++i) {
+    if (proposal.traits[i].value != choice.traits[i].value) {
+      near.differs.push_back(proposal.traits[i]);
+    }
+  }
+  near.slower = to_seconds(other.estimate.step_time) / to_seconds(best.estimate.step_time) - 1.0;
+  near.changes = proposal.changes;
+  choice.near.push_back(std::move(near));
+}
+
+// The best `most` choices of a cluster; layouts alike, or nearly so, are one.
 std::vector<Proposal> best_choices(const std::vector<Ranked>& best,
                                    std::size_t most,
                                    const Workbench& bench) {
   std::vector<Proposal> choices;
   std::vector<const Ranked*> first;
   for (const Ranked& ranked : best) {
-    const auto known = std::find_if(first.begin(), first.end(), [&ranked](const Ranked* other) {
-      return is_alike(*other, ranked);
+    const auto known = std::find_if(first.begin(), first.end(), [&](const Ranked* other) {
+      return is_near(other->candidate, ranked.candidate);
     });
     if (known != first.end()) {
-      const Proposal other = propose(ranked.candidate, bench);
       Proposal& choice = choices[static_cast<std::size_t>(known - first.begin())];
-      choice.alike.push_back({"sharding", sharding_name(ranked.candidate), other.changes});
-      const std::string name = sharding_name(choice.candidate);
-      choice.words.replace(choice.words.find(name),
-                           name.size(),
-                           fmt::format("{} and {} alike", name, sharding_name(ranked.candidate)));
+      if (is_alike(**known, ranked)) {
+        add_alike(ranked.candidate, bench, choice);
+      } else {
+        add_near(**known, ranked, bench, choice);
+      }
     } else if (choices.size() < most) {
       first.push_back(&ranked);
       choices.push_back(propose(ranked.candidate, bench));
@@ -174,6 +219,7 @@ SearchCounts total(const std::vector<ClusterSearch>& clusters) {
     const SearchCounts& counts = cluster.found.counts;
     sum.grid += counts.grid;
     sum.layouts += counts.layouts;
+    sum.seen += counts.seen;
     sum.estimated += counts.estimated;
     sum.bounded += counts.bounded;
     sum.fits += counts.fits;
@@ -204,6 +250,8 @@ std::vector<Trait> traits_of(const Candidate& candidate, const Workbench& bench)
   if (bench.base.model.moe) {
     number("ep", candidate.expert);
     number("etp", candidate.expert_tensor);
+    add("exchange", candidate.expert > 1 ? std::string(name_of(candidate.exchange)) : "-");
+    add("hidden", candidate.expert > 1 ? (candidate.hides_exchange ? "yes" : "no") : "-");
   }
   number("dp", candidate.data);
   number("batch", candidate.global_batch);
@@ -243,6 +291,11 @@ std::string words_of(const Candidate& candidate, const Workbench& bench) {
         "pipeline {} ({}{})", candidate.pipeline, schedule::to_string(candidate.schedule), chunks));
   }
   degree("expert", candidate.expert);
+  if (candidate.expert > 1) {
+    add(fmt::format("{} exchange{}",
+                    name_of(candidate.exchange),
+                    candidate.hides_exchange ? " behind compute" : ""));
+  }
   if (bench.base.model.moe && candidate.expert_tensor != candidate.tensor) {
     add(fmt::format("expert tensor {}", candidate.expert_tensor));
   }

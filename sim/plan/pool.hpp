@@ -11,6 +11,9 @@
 // sizes  | cluster sizes that have any layout that fits        | -       | search
 // k      | layouts of one size                                 | layouts | computed
 //
+// Layouts that differ in what is recomputed, in the number of chunks, or in both and in nothing
+// else are one plan, the fastest of them, with the others named beside it.
+//
 // Estimates order the layouts of one cluster; what failures, prices and spares make of them is for
 // the simulation to say, so every size keeps its best.
 

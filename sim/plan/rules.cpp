@@ -92,6 +92,10 @@ bool Rules::set(Axis axis, std::int64_t value, Candidate& candidate) const {
       return set_expert(value, candidate);
     case Axis::expert_tensor:
       return set_expert_tensor(value, candidate);
+    case Axis::expert_exchange:
+      return set_expert_exchange(value, candidate);
+    case Axis::expert_overlap:
+      return set_expert_overlap(value, candidate);
     case Axis::sequence_parallel:
       return set_sequence_parallel(value, candidate);
     case Axis::micro:
@@ -196,6 +200,28 @@ bool Rules::set_expert_tensor(std::int64_t value, Candidate& candidate) const {
   return pool % (std::int64_t{candidate.expert} * candidate.expert_tensor) == 0;
 }
 
+// Experts of one rank exchange nothing: all words mean the same.
+bool Rules::set_expert_exchange(std::int64_t value, Candidate& candidate) const {
+  candidate.exchange =
+      candidate.expert > 1 ? static_cast<hardware::ExpertExchange>(value) : stated_exchange(bench_);
+  return candidate.expert > 1 || value == space_[Axis::expert_exchange].front();
+}
+
+// Stacks hide the exchange behind other micro-batches: a pipeline needs several chunks for it.
+bool Rules::set_expert_overlap(std::int64_t value, Candidate& candidate) const {
+  const bool stated = hides_by_default(candidate.schedule, bench_);
+  candidate.hides_exchange = stated;
+  if (candidate.expert == 1) {
+    return value == space_[Axis::expert_overlap].front();
+  }
+  if (value == kAsStated) {
+    return true;
+  }
+  candidate.hides_exchange = value != 0;
+  const bool several = candidate.pipeline == 1 || candidate.virtual_stages > 1;
+  return !automatic(Axis::expert_overlap) || (candidate.hides_exchange != stated && several);
+}
+
 bool Rules::set_sequence_parallel(std::int64_t value, Candidate& candidate) const {
   candidate.sequence_parallel = value != 0 && candidate.tensor > 1;
   if (candidate.tensor == 1) {
@@ -223,6 +249,10 @@ bool Rules::set_micro(std::int64_t value, Candidate& candidate) const {
 bool Rules::set_recompute(std::int64_t value, Candidate& candidate) const {
   candidate.recompute = static_cast<std::uint8_t>(value);
   const step::RecomputeSpec& spec = bench_.recomputes[candidate.recompute].spec;
+  const bool hides = candidate.hides_exchange != hides_by_default(candidate.schedule, bench_);
+  if (hides && automatic(Axis::expert_overlap) && spec.policy == model::Recompute::full) {
+    return false;  // Megatron Core refuses overlap_moe_expert_parallel_comm beside it
+  }
   if (!spec.layers || !automatic(Axis::recompute)) {
     return true;
   }
@@ -235,8 +265,10 @@ bool Rules::set_recompute(std::int64_t value, Candidate& candidate) const {
 bool Rules::set_sharding(std::int64_t value, Candidate& candidate) const {
   candidate.sharding = static_cast<Sharding>(value);
   if (whole_group(candidate) > 1) {
-    return !automatic(Axis::sharding) || bench_.offer == nullptr ||
-           candidate.sharding == bench_.base.layout.sharding ||
+    // What the scenario states was said of its own kind of layout, with a pipeline or without.
+    const bool own = candidate.sharding == bench_.base.layout.sharding &&
+                     (candidate.pipeline > 1) == (bench_.base.layout.pipeline > 1);
+    return !automatic(Axis::sharding) || bench_.offer == nullptr || own ||
            bench_.offer->offers(candidate.sharding, candidate.pipeline > 1);
   }
   // One rank shards nothing: all words mean the same.

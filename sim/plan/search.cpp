@@ -27,7 +27,7 @@ class Searcher {
       : bench_(bench),
         options_(options),
         scoring_{bench, spec, options},
-        work_(bench, spec.constraints.memory_headroom, options),
+        work_(bench, options),
         candidates_(layouts(space, bench)) {
     result_.counts.grid = space.grid();
     result_.counts.layouts = static_cast<std::int64_t>(candidates_.size());
@@ -37,10 +37,7 @@ class Searcher {
     work_.agree(fmt::format("{} {} layouts", bench_.base.sha256, candidates_.size()));
     if (!options_.prune) {
       estimate_all();
-    } else if (bound_families()) {
-      for (auto& [key, members] : groups()) {
-        search_group(members);
-      }
+    } else if (search_families()) {
       const auto winner = std::min_element(
           fitting_.begin(), fitting_.end(), [](const Estimated& a, const Estimated& b) {
             return before(a.ranked, b.ranked);
@@ -55,6 +52,20 @@ class Searcher {
 
  private:
   using Indices = std::vector<std::size_t>;
+
+  // False after a stop request.
+  bool search_families() {
+    if (bound_families()) {
+      for (auto& [key, members] : groups()) {
+        search_group(members);
+      }
+    }
+    result_.complete = !work_.stopped();
+    if (!result_.complete && fitting_.empty()) {
+      wind_up();
+    }
+    return result_.complete;
+  }
 
   struct Estimated {
     std::size_t index;
@@ -87,6 +98,7 @@ class Searcher {
       Indices part(last - first);
       std::iota(part.begin(), part.end(), first);
       take(estimate(part));
+      result_.counts.seen = result_.counts.estimated;
       report(static_cast<double>(last) / static_cast<double>(candidates_.size()));
     }
   }
@@ -102,17 +114,65 @@ class Searcher {
   // A least time of every family. False after a stop request.
   bool bound_families() {
     families_ = families(candidates_);
+    const std::vector<std::size_t> order = scattered(families_.size());
     const auto found = work_.share<SimTime>(
         families_.size(),
         {},
         [&](Estimator& estimator, std::size_t i, SimTime* least) {
-          *least = estimator.least_of_family(candidates_[families_[i].first]);
+          *least = estimator.least_of_family(candidates_[families_[order[i]].first]);
         },
         [this](double share) { report(share); });
+    std::vector<Family> seen;
     for (std::size_t i = 0; i < families_.size(); ++i) {
-      families_[i].least = found.results[i];
+      Family& family = families_[order[i]];
+      family.least = found.results[i];
+      if (found.done[i] != 0) {
+        result_.counts.seen += family.size();
+        seen.push_back(family);
+      }
     }
+    // In the order of the space, as they would stand without scattering.
+    std::sort(seen.begin(), seen.end(), [](const Family& a, const Family& b) {
+      return a.first < b.first;
+    });
+    families_ = std::move(seen);
     return !work_.stopped();
+  }
+
+  // Blocks of neighbours, which share passes, from all over the space: a search that is stopped has
+  // seen something of every depth of pipeline.
+  static std::vector<std::size_t> scattered(std::size_t items) {
+    constexpr std::size_t kBlock = 256;
+    constexpr std::size_t kStride = 4099;  // a prime: every block once
+    const std::size_t whole = items / kBlock;
+    std::vector<std::size_t> order(items);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t block = 0; whole % kStride != 0 && block < whole; ++block) {
+      const std::size_t from = block * kStride % whole * kBlock;
+      std::iota(order.begin() + static_cast<std::ptrdiff_t>(block * kBlock),
+                order.begin() + static_cast<std::ptrdiff_t>((block + 1) * kBlock),
+                from);
+    }
+    return order;
+  }
+
+  // One block of the layouts that look best, in a fraction of a second. Fates are counted by the
+  // search alone: families may be looked into a second time here.
+  void wind_up() {
+    constexpr std::size_t kMostFamilies = 512;
+    SearchCounts counts = result_.counts;
+    work_.wind_up();
+    std::size_t left = kMostFamilies;
+    for (auto& [key, members] : groups()) {
+      Open open = open_group(members);
+      open.families.resize(std::min(open.families.size(), left));
+      left -= open.families.size();
+      take(estimate(next_block(open)));
+    }
+    counts.estimated = result_.counts.estimated;
+    counts.fits = result_.counts.fits;
+    result_.counts = counts;
+    large_.clear();
   }
 
   // Families that compete in step time alone: same GPUs, same batch.
@@ -133,12 +193,17 @@ class Searcher {
     std::vector<SimTime> times = {};  // of those that fit, ascending, at most `keep`
   };
 
-  // Those with the least bound first, until no bound is below the last of the best.
-  void search_group(std::vector<Family>& members) {
+  static Open open_group(std::vector<Family>& members) {
     Open open{std::move(members)};
     std::stable_sort(open.families.begin(),
                      open.families.end(),
                      [](const Family& a, const Family& b) { return a.least < b.least; });
+    return open;
+  }
+
+  // Those with the least bound first, until no bound is below the last of the best.
+  void search_group(std::vector<Family>& members) {
+    Open open = open_group(members);
     for (Indices block = next_block(open); !block.empty(); block = next_block(open)) {
       std::sort(block.begin(), block.end());  // what shares a step graph stands together
       std::vector<Estimated> done = estimate(block);
@@ -339,7 +404,7 @@ class Searcher {
   }
 
   void finish() {
-    result_.complete = !work_.stopped();
+    result_.complete = result_.complete && !work_.stopped();
     result_.best = in_order(std::move(fitting_));
     result_.front = pareto_front(result_.best, scoring_);
     keep_best(result_.best, options_.keep);

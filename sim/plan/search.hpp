@@ -8,6 +8,9 @@
 //   score(energy)         = step time / global batch * GPUs * power limit of a GPU
 //   score(fewest_gpus)    = GPUs, then step time / global batch, of those that meet the deadline
 //
+// After a stop request the families seen so far give their most promising block, so that a search
+// that is cut short ends with the best of what it knows.
+//
 // These rank estimates of a run without failures; those that are close are for a full simulation to
 // tell apart. Ties stand in the order of the space. The result does not depend on the number of
 // threads or processes.
@@ -36,6 +39,7 @@ struct Ranked {
 struct SearchCounts {
   double grid = 0.0;           // combinations before any rule
   std::int64_t layouts = 0;    // whose rules hold
+  std::int64_t seen = 0;       // of these, with a bound at least: all but after a stop request
   std::int64_t estimated = 0;  // in full: step graph, replay, ledger
   std::int64_t bounded = 0;    // a lower bound of their step time is above the best few; whether
                                // they fit was not asked

@@ -59,7 +59,7 @@ void SharedWork::run(const Cut& cut,
     const bool complete = parallel_for(static_cast<std::int64_t>(own.size()),
                                        {.threads = options_.threads,
                                         .grain = static_cast<std::int64_t>(cut.grain),
-                                        .stop = options_.stop},
+                                        .stop = winds_up_ ? std::stop_token() : options_.stop},
                                        visit);
     stopped_ = stopped_ || !complete;
   } catch (const std::exception& error) {
@@ -110,7 +110,7 @@ void SharedWork::tell(const Cut& cut,
 std::unique_ptr<Estimator> SharedWork::take() {
   const std::lock_guard lock(mutex_);
   if (idle_.empty()) {
-    return std::make_unique<Estimator>(bench_, headroom_);
+    return std::make_unique<Estimator>(bench_);
   }
   auto estimator = std::move(idle_.back());
   idle_.pop_back();

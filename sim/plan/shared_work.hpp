@@ -38,8 +38,8 @@ struct Findings {
 
 class SharedWork {
  public:
-  SharedWork(const Workbench& bench, Bytes headroom, const SearchOptions& options)
-      : bench_(bench), headroom_(headroom), options_(options) {}
+  SharedWork(const Workbench& bench, const SearchOptions& options)
+      : bench_(bench), options_(options) {}
 
   // Throws when another process works on something else.
   void agree(const std::string& identity) const;
@@ -47,6 +47,12 @@ class SharedWork {
   // Some item was not done, in this process or another.
   [[nodiscard]] bool stopped() const {
     return stopped_;
+  }
+
+  // What little is left to do after a stop request is done all the same.
+  void wind_up() {
+    winds_up_ = true;
+    stopped_ = false;
   }
 
   // `visit(estimator, item, results of the item)`; items have `sizes` results, without sizes one.
@@ -103,9 +109,9 @@ class SharedWork {
   void give(std::unique_ptr<Estimator> estimator);
 
   const Workbench& bench_;
-  Bytes headroom_;
   const SearchOptions& options_;
   bool stopped_ = false;
+  bool winds_up_ = false;
   std::string failure_;  // of this process, as the others are told
   std::mutex mutex_;
   std::vector<std::unique_ptr<Estimator>> idle_;

@@ -75,16 +75,15 @@ std::optional<double> figure(const sweep::PointResult& result, Figure which) {
 }
 
 // Why the point may not win; empty: it may.
-std::string problem_of(const sweep::PointResult& result, const PlanSpec& spec) {
+std::string problem_of(const sweep::PointResult& result, const PlanSpec& spec, Bytes wanted) {
   if (result.status != Status::ok) {
     return result.reason.empty() ? std::string(to_string(result.status)) : result.reason;
   }
   const double headroom = figure(result, Figure::headroom).value_or(0.0);
-  const double wanted = in_bytes(spec.constraints.memory_headroom);
-  if (headroom < wanted) {
+  if (headroom < in_bytes(wanted)) {
     return fmt::format("{} of memory stay free, not {}",
                        format_bytes_binary(bytes(headroom)),
-                       format_bytes_binary(spec.constraints.memory_headroom));
+                       format_bytes_binary(wanted));
   }
   const auto kept = [&result](Figure which) {
     return figure(result, which).value_or(0.0) >= kKeptShare;
@@ -126,11 +125,11 @@ std::optional<double> objective_of(const PoolPoint& point, Objective objective) 
 PoolPoint point_of(const Proposal& proposal,
                    const sweep::PointResult& result,
                    const PlanSpec& spec,
-                   std::int64_t batch) {
+                   const Workbench& bench) {
   PoolPoint point;
   point.proposal = proposal;
   point.fits = result.status != Status::does_not_fit && result.status != Status::invalid;
-  point.problem = problem_of(result, spec);
+  point.problem = problem_of(result, spec, bench.machines[proposal.candidate.gpu].headroom);
   point.step_time = figure(result, Figure::step_time);
   point.finish_time = figure(result, Figure::finish_time);
   point.cost = figure(result, Figure::cost);
@@ -142,8 +141,8 @@ PoolPoint point_of(const Proposal& proposal,
   point.memory_headroom = figure(result, Figure::headroom);
   point.objective = objective_of(point, spec.objective);
   if (point.objective && spec.objective == Objective::step_time) {
-    *point.objective *=
-        static_cast<double>(batch) / static_cast<double>(proposal.candidate.global_batch);
+    *point.objective *= static_cast<double>(bench.base.batch.global) /
+                        static_cast<double>(proposal.candidate.global_batch);
   }
   return point;
 }
@@ -207,8 +206,7 @@ SimulatedPool simulate(const Pool& pool,
     const bool done = result.cells.size() == kFigures || result.status == Status::invalid;
     simulated.done.push_back(done);
     simulated.count += done ? 1 : 0;
-    simulated.points.push_back(
-        point_of(pool.proposals[i], result, question.spec, bench.base.batch.global));
+    simulated.points.push_back(point_of(pool.proposals[i], result, question.spec, bench));
     if (!done) {
       simulated.points.back().problem = "not simulated";
     }
@@ -218,11 +216,19 @@ SimulatedPool simulate(const Pool& pool,
 
 std::vector<std::size_t> ranking(const SimulatedPool& simulated,
                                  const Pool& pool,
-                                 Objective objective) {
+                                 Objective objective,
+                                 bool cut_short) {
+  const auto is_found = [&pool](const Candidate& own) {
+    return std::any_of(pool.proposals.begin() + 1, pool.proposals.end(), [&own](const auto& found) {
+      return found.candidate == own;
+    });
+  };
+  const bool with_current =
+      cut_short && pool.current && !is_found(pool.proposals[*pool.current].candidate);
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < simulated.points.size(); ++i) {
     const PoolPoint& point = simulated.points[i];
-    if (point.problem.empty() && point.objective && pool.current != i) {
+    if (point.problem.empty() && point.objective && (with_current || pool.current != i)) {
       order.push_back(i);
     }
   }

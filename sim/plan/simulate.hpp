@@ -40,9 +40,11 @@ struct SimulatedPool {
                                      const Workbench& bench,
                                      sweep::Crew& crew);
 
-// Points that may win, best first: by objective, then step time, then their place in the pool.
+// Points that may win, best first: by objective, then step time, then their place in the pool. Of a
+// search that was cut short the scenario as it stands may be the best; a whole search has found it.
 [[nodiscard]] std::vector<std::size_t> ranking(const SimulatedPool& simulated,
                                                const Pool& pool,
-                                               Objective objective);
+                                               Objective objective,
+                                               bool cut_short);
 
 }  // namespace orrery::plan

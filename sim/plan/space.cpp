@@ -101,6 +101,10 @@ class Values {
         return layout.expert;
       case Axis::expert_tensor:
         return layout.expert_tensor.value_or(0);
+      case Axis::expert_exchange:
+        return static_cast<std::int64_t>(stated_exchange(bench_));
+      case Axis::expert_overlap:
+        return kAsStated;
       case Axis::sequence_parallel:
         return layout.sequence_parallel ? 1 : 0;
       case Axis::micro:
@@ -112,6 +116,17 @@ class Values {
       default:
         return 0;  // gpu, recompute and offload: the workbench knows only what is stated
     }
+  }
+
+  // Of what a search would try by itself what the stack offers: the rest is what the axis is where
+  // it is not used, and what the scenario states.
+  [[nodiscard]] AxisValues offered(Axis axis, AxisValues values) const {
+    if (bench_.offer == nullptr || bench_.offer->offers(axis)) {
+      return values;
+    }
+    values = {values.front(), stated(axis)};
+    sort_unique(values);
+    return values;
   }
 
   [[nodiscard]] AxisValues automatic(Axis axis) const {
@@ -136,15 +151,19 @@ class Values {
         return chunks;
       }
       case Axis::tensor:
-        return divisors(base_.model.num_attention_heads, gpus());
+        return offered(axis, divisors(base_.model.num_attention_heads, gpus()));
       case Axis::context:
-        return divisors(base_.model.sequence_length, gpus());
+        return offered(axis, divisors(base_.model.sequence_length, gpus()));
       case Axis::expert:
         return base_.model.moe ? divisors(base_.model.moe->num_experts, gpus()) : AxisValues{1};
       case Axis::expert_tensor:
         return base_.model.moe ? AxisValues{0, 1} : AxisValues{0};
+      case Axis::expert_exchange:
+        return offered(axis, base_.model.moe ? AxisValues{0, 1} : AxisValues{stated(axis)});
+      case Axis::expert_overlap:
+        return offered(axis, base_.model.moe ? AxisValues{kAsStated, 1} : AxisValues{kAsStated});
       case Axis::sequence_parallel:
-        return {0, 1};
+        return offered(axis, {0, 1});
       case Axis::micro:
         return micro_sizes();
       case Axis::recompute:
@@ -228,7 +247,10 @@ class Values {
       case Axis::sharding:
         return index_of(layout::kShardingNames, text);
       case Axis::sequence_parallel:
+      case Axis::expert_overlap:
         return index_of(std::array<std::string_view, 2>{"false", "true"}, text);
+      case Axis::expert_exchange:
+        return index_of(kExchangeNames, text);
       default:
         break;
     }
@@ -247,7 +269,10 @@ class Values {
       case Axis::sharding:
         return fmt::format("{}", fmt::join(layout::kShardingNames, ", "));
       case Axis::sequence_parallel:
+      case Axis::expert_overlap:
         return "true, false";
+      case Axis::expert_exchange:
+        return fmt::format("{}", fmt::join(kExchangeNames, ", "));
       default:
         return "whole numbers from 1, or auto";
     }

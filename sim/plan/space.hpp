@@ -28,8 +28,11 @@ namespace orrery::plan {
 
 // Values of an axis as numbers: degrees as they are, words by their enumeration, GPUs,
 // recomputations and offloads by their index in the workbench. 0 of expert_tensor: that of tensor;
-// of shard_group: the whole group, or with hsdp every part of it.
+// of shard_group: the whole group, or with hsdp every part of it. kAsStated of expert_overlap: as
+// the scenario states it, else as the schedule is made for it.
 using AxisValues = std::vector<std::int64_t>;
+
+inline constexpr std::int64_t kAsStated = -1;
 
 struct Space {
   std::array<AxisValues, kAxes> values;  // by Axis

@@ -142,12 +142,33 @@ Perturbation perturb(const std::vector<Contender>& all,
   return result;
 }
 
+// Plans whose order is that of their figures; of a table that was not found every error is open.
+std::vector<Rival> rivals_of(const std::vector<Finalist>& finalists,
+                             const Workbench& bench,
+                             const LayoutErrors& errors) {
+  std::vector<Rival> rivals;
+  scenario::Scenario winner = bench.base;
+  apply(finalists.front().proposal.candidate, bench, winner);
+  const double figure = finalists.front().value;
+  for (std::size_t i = 1; i < finalists.size() && figure > 0.0; ++i) {
+    scenario::Scenario other = bench.base;
+    apply(finalists[i].proposal.candidate, bench, other);
+    const FeatureSet features = differences(winner, other);
+    if (features.any()) {  // else they differ in the run alone, which is not predicted by the step
+      rivals.push_back(
+          {i + 1, words_of(features), finalists[i].value / figure - 1.0, errors.between(features)});
+    }
+  }
+  return rivals;
+}
+
 }  // namespace
 
 Stability check_stability(const std::vector<Finalist>& finalists,
                           const std::vector<ClusterSearch>& clusters,
                           const Workbench& bench,
-                          const PlanSpec& spec) {
+                          const PlanSpec& spec,
+                          const std::optional<LayoutErrors>& errors) {
   Stability stability;
   if (finalists.empty() || spec.objective == Objective::fewest_gpus) {
     return stability;
@@ -158,6 +179,14 @@ Stability check_stability(const std::vector<Finalist>& finalists,
     const Bytes limit = winner.step.memory.front().limit;
     const Bytes peak = limit - winner.step.feasibility.headroom;
     stability.memory_margin = peak > Bytes{} ? winner.step.feasibility.headroom / peak : 0.0;
+  }
+  stability.errors_known = errors.has_value();
+  stability.stable = stability.errors_known;
+  if (errors) {
+    stability.rivals = rivals_of(finalists, bench, *errors);
+    stability.stable = std::all_of(stability.rivals.begin(),
+                                   stability.rivals.end(),
+                                   [](const Rival& rival) { return rival.told_apart(); });
   }
   const std::vector<Contender> all = contenders(finalists, clusters, bench);
   for (const Knob& knob : knobs()) {

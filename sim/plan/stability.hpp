@@ -1,6 +1,13 @@
 #pragma once
 
-// Would the winner still win if the model's coefficients were a little off?
+// Would the winner still win if the prediction were a little off?
+//
+// Two questions. Of every other plan of the ranking: is it behind by more than predictions of such
+// differences err, as validated on measured pairs of layouts (layout_errors.hpp)?
+//
+//   told apart = figure(other) / figure(winner) - 1 > error of the features in which they differ
+//
+// And of the coefficients of the stack, one at a time:
 //
 //   figure'(plan) = figure(plan) * step time with the moved coefficient / step time
 //   another plan overtakes when figure'(winner) / figure'(other) - 1 > PlanSpec::tie
@@ -15,12 +22,14 @@
 // cost of overlap             | communication_slowdown
 // host time                   | kernel_gap, host_layer_time
 //
-// The error is the residual of the coefficient's fit where it has one, else kAssumedError.
-// Finalists of the winner's ranking and the best estimates of its cluster are compared. What
-// failures do is taken to scale with the step: the perturbations are small.
+// The error of a coefficient is the residual of the coefficient's fit where it has one, else
+// kAssumedError. Finalists of the winner's ranking and the best estimates of its cluster are
+// compared. What failures do is taken to scale with the step: the perturbations are small.
 
+#include <optional>
 #include <vector>
 
+#include "sim/plan/layout_errors.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/plan/pool.hpp"
 
@@ -31,6 +40,7 @@ inline constexpr double kAssumedError = 0.05;
 [[nodiscard]] Stability check_stability(const std::vector<Finalist>& finalists,
                                         const std::vector<ClusterSearch>& clusters,
                                         const Workbench& bench,
-                                        const PlanSpec& spec);
+                                        const PlanSpec& spec,
+                                        const std::optional<LayoutErrors>& errors);
 
 }  // namespace orrery::plan

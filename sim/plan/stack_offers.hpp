@@ -4,6 +4,8 @@
 //
 // column    | meaning
 // ----------|-----------------------------------------------------------------------------------
+// splits    | what is split over GPUs of one replica: tensor, sequence (parallelism), context
+// exchange  | of experts: hierarchical (beside pairwise), hidden (behind compute)
 // pipeline  | splits the model over pipeline stages
 // chunks    | interleaves several chunks on a stage
 // whole     | sharding of states while parameters stay whole: none, zero1, zero2
@@ -27,6 +29,8 @@ namespace orrery::plan {
 
 struct StackOffer {
   std::string_view stack;
+  std::string_view splits = {};    // words, separated by blanks
+  std::string_view exchange = {};  // likewise
   bool pipeline = true;
   bool chunks = true;
   std::string_view shardings;  // words, separated by blanks
@@ -37,6 +41,8 @@ struct StackOffer {
 
   [[nodiscard]] bool offers(layout::Sharding sharding, bool with_pipeline) const;
   [[nodiscard]] bool offers(schedule::ScheduleKind schedule) const;
+  // Whether a search may leave the value at which the axis is not used; true of other axes.
+  [[nodiscard]] bool offers(Axis axis) const;
 };
 
 // nullptr: nothing is known of the stack.
@@ -44,6 +50,8 @@ struct StackOffer {
 
 // What a search leaves out for it on the axes that it fills by itself, in words: "interleaved
 // schedules", "zero3 beside a pipeline".
-[[nodiscard]] std::vector<std::string> lacks_of(const StackOffer& offer, const PlanSpec& spec);
+[[nodiscard]] std::vector<std::string> lacks_of(const StackOffer& offer,
+                                                const PlanSpec& spec,
+                                                bool mixture);
 
 }  // namespace orrery::plan

@@ -274,7 +274,9 @@ bool add_machine(Workbench& bench,
                                         gpu->collectives.get())) {
     return false;
   }
-  bench.machines.push_back({name, *std::move(gpu), std::move(network)});
+  const double error = bench.software.memory_error.value();
+  const Bytes headroom = bench.headroom.value_or(gpu->memory.value() * (error / (1.0 + error)));
+  bench.machines.push_back({name, *std::move(gpu), std::move(network), headroom});
   return true;
 }
 
@@ -331,7 +333,8 @@ std::optional<Workbench> make_workbench(const scenario::Scenario& scenario,
     return std::nullopt;
   }
   const StackOffer* offer = spec.any_stack ? nullptr : offer_of(software->name);
-  Workbench bench{scenario, *std::move(software), {}, {}, {}, offer};
+  Workbench bench{
+      scenario, *std::move(software), {}, {}, {}, offer, spec.constraints.memory_headroom};
   const bool made = add_machines(bench, spec[Axis::gpu], where, diagnostics) &&
                     add_recomputes(bench, spec[Axis::recompute], diagnostics) &&
                     add_offloads(bench, spec[Axis::offload], diagnostics);

@@ -4,6 +4,14 @@
 //
 // Profiles are read once. A machine is a GPU type with the stack as this scenario runs it; cost
 // models differ by machine and number of nodes.
+//
+//   headroom = PlanSpec::constraints.memory_headroom, or limit error / (1 + error): a peak that is
+//              above its prediction by the error still fits
+//
+// symbol | meaning                                                        | unit | origin
+// -------|----------------------------------------------------------------|------|----------------
+// limit  | memory of the GPU                                              | byte | GPU profile
+// error  | memory_error of the stack                                      | 1    | software profile
 
 #include <cstdint>
 #include <optional>
@@ -28,6 +36,7 @@ struct Machine {
   std::string name;  // as a scenario names it
   hardware::GpuProfile gpu;
   hardware::NetworkSpec network;  // with its measured tables
+  Bytes headroom = {};            // stays free on the fullest GPU
 };
 
 struct RecomputeChoice {
@@ -47,7 +56,8 @@ struct Workbench {
   std::vector<Machine> machines;            // the first is that of the scenario
   std::vector<RecomputeChoice> recomputes;  // in the order of the axis
   std::vector<OffloadChoice> offloads;
-  const StackOffer* offer = nullptr;  // what a search may try by itself; nullptr: everything
+  const StackOffer* offer = nullptr;   // what a search may try by itself; nullptr: everything
+  std::optional<Bytes> headroom = {};  // as it is asked for; absent: by the stack's error
 };
 
 // Reads the profiles and the axes gpu, recompute and offload. Nothing after an error, among them a

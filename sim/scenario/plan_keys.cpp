@@ -75,12 +75,14 @@ Form item_form(plan::Axis axis) {
   switch (axis) {
     case plan::Axis::gpu:
     case plan::Axis::schedule:
+    case plan::Axis::expert_exchange:
     case plan::Axis::sharding:
     case plan::Axis::offload:
       return text_form();
     case plan::Axis::recompute:
       return recompute_form();
     case plan::Axis::sequence_parallel:
+    case plan::Axis::expert_overlap:
       return form_of<kind::Boolean>({});
     default:
       return form_of<kind::Count>(yaml::at_least<std::int64_t>(1));
@@ -118,14 +120,19 @@ constexpr std::array<AxisText, plan::kAxes> kAxisTexts = {{
      "layout.schedule",
      "auto: none, 1f1b, interleaved and the scenario's own",
      "[1f1b, interleaved]"},
-    {plan::Axis::virtual_stages,
-     "layout.virtual_stages",
-     "auto: what the schedule takes",
-     "[1, 2, 4]"},
+    {plan::Axis::virtual_stages, "layout.virtual_stages", "auto: what the schedule takes", "[1, 2, 4]"},
     {plan::Axis::tensor, "layout.tensor", "auto: the divisors of the heads", "[1, 2, 4, 8]"},
     {plan::Axis::context, "layout.context", "auto: the divisors of the sequence", "[1, 2]"},
     {plan::Axis::expert, "layout.expert", "auto: the divisors of the experts", "[8, 16]"},
     {plan::Axis::expert_tensor, "layout.expert_tensor", "auto: 1 and the tensor degree", "[1]"},
+    {plan::Axis::expert_exchange,
+     "overlap.expert_exchange",
+     "auto: the scenario's own and what the stack offers",
+     "[pairwise, hierarchical]"},
+    {plan::Axis::expert_overlap,
+     "overlap.expert",
+     "auto: the scenario's own, and on where the stack offers it",
+     "[false, true]"},
     {plan::Axis::sequence_parallel, "layout.sequence_parallel", "auto: on and off", "[true]"},
     {plan::Axis::micro, "batch.micro", "auto: every size that divides the batch", "[1, 2, 4]"},
     {plan::Axis::recompute,
@@ -300,7 +307,8 @@ void add_constraints(std::vector<Key>& keys) {
                               .meaning = "What every plan must keep.",
                               .example = "{memory_headroom: 4GiB, budget: $3M}"}));
   keys.push_back(value_key<kind::Size>({.path = "plan.constraints.memory_headroom",
-                                        .fallback = "0B",
+                                        .note = "as far as the stack's peaks may be above "
+                                                "the prediction",
                                         .meaning = "Memory that stays free on the fullest GPU.",
                                         .example = "4GiB"},
                                        yaml::at_least(bytes(0.0)),

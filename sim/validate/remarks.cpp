@@ -18,6 +18,9 @@ void add_remarks(const yaml::Value& document, Remarks& remarks) {
   for (const DataRow& row : data_rows(document, "groups")) {
     remarks.groups.push_back({row.text("group"), row.text("remark")});
   }
+  for (std::string& id : DataRow(document).texts("tuned")) {
+    remarks.tuned.push_back(std::move(id));
+  }
   for (std::string& note : DataRow(document).texts("notes")) {
     remarks.notes.push_back(std::move(note));
   }

@@ -21,6 +21,7 @@ inline constexpr std::string_view kRemarksFormat = "row-remarks/1";
 
 struct Remarks {
   std::map<std::string, std::string> suspicious;  // id of a row -> reason
+  std::vector<std::string> tuned;                 // ids of rows whose layout a team tuned
   std::vector<GroupRemark> groups;
   std::vector<std::string> notes;
   std::vector<std::filesystem::path> read;  // files that were read, each once

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "sim/base/file.hpp"
 #include "tests/cli/cli_fixture.hpp"
 
 namespace orrery::cli::testing {
@@ -132,16 +133,14 @@ TEST_F(PlanTest, ResumesFromAJournal) {
   EXPECT_GT(kills, 0);
 }
 
-// Months with many failures: seconds for each of the plans.
-TEST_F(PlanTest, KeepsTheBestSoFarAtCtrlC) {
-  std::string text = planned();
-  text.replace(text.find("200000"), 6, "5000000");
-  text.replace(text.find("0.05/d"), 6, "2/d");
-  write("small.yaml", text);
-  const std::string out = path("out");
-  const std::string scenario = path("small.yaml");
+// What the program says, on both streams, when Ctrl-C comes so long after its start.
+std::string said_at_ctrl_c(const std::string& out,
+                           const std::string& scenario,
+                           const std::string& option,
+                           const std::string& value,
+                           std::chrono::seconds after) {
   const pid_t child = fork();
-  ASSERT_GE(child, 0);
+  EXPECT_GE(child, 0);
   if (child == 0) {
     const int descriptor = open(out.c_str(), O_WRONLY | O_CREAT, 0600);
     dup2(descriptor, STDOUT_FILENO);
@@ -151,20 +150,40 @@ TEST_F(PlanTest, KeepsTheBestSoFarAtCtrlC) {
           program().c_str(),
           "plan",
           scenario.c_str(),
-          "--trials",
-          "200000",
+          option.c_str(),
+          value.c_str(),
           static_cast<char*>(nullptr));
     _exit(127);
   }
-  std::this_thread::sleep_for(std::chrono::seconds(3));
+  std::this_thread::sleep_for(after);
   kill(child, SIGINT);
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 130);
-  const std::string said = read("out");
+  return read_file(out, std::size_t{1} << 20U);
+}
+
+// Months with many failures: seconds for each of the plans.
+TEST_F(PlanTest, KeepsTheBestSoFarAtCtrlC) {
+  std::string text = planned();
+  text.replace(text.find("200000"), 6, "5000000");
+  text.replace(text.find("0.05/d"), 6, "2/d");
+  write("small.yaml", text);
+  const std::string said = said_at_ctrl_c(
+      path("out"), path("small.yaml"), "--trials", "200000", std::chrono::seconds(3));
   EXPECT_NE(said.find("interrupted"), std::string::npos) << said;
   EXPECT_NE(said.find("Small: the plan with"), std::string::npos) << said;
+}
+
+// Millions of layouts: seconds until all of them are bounded.
+TEST_F(PlanTest, SaysHowFarTheSearchCameAtCtrlC) {
+  const std::string scenario = std::string(ORRERY_SOURCE_DIR) + "/scenarios/llama3-405b-16k.yaml";
+  const std::string said =
+      said_at_ctrl_c(path("out"), scenario, "--any-stack", "--threads=1", std::chrono::seconds(2));
+  EXPECT_NE(said.find("interrupted during the search, after "), std::string::npos) << said;
+  EXPECT_EQ(said.find("none of"), std::string::npos) << said;
+  EXPECT_NE(said.find("BEST"), std::string::npos) << said;
 }
 
 bool has_mpi() {

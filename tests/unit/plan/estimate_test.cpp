@@ -56,6 +56,7 @@ PlanSpec wide() {
   spec.any_stack = true;
   spec[Axis::nodes] = listed({"1", "2", "3"});
   spec[Axis::global_batch] = listed({"48", "64", "96"});
+  spec.constraints.memory_headroom = Bytes{};  // fits as `orrery run` says it
   spec[Axis::gpu] = listed({"h100-sxm-80gb", "a100-sxm-80gb"});
   spec[Axis::schedule] = listed({"none",
                                  "1f1b",
@@ -140,9 +141,31 @@ TEST(Estimate, HeadroomThatMustStayFreeTurnsAFittingLayoutDown) {
   const Candidate own = *candidate_of(bench.bench.base, bench.bench);
   const Estimate before = Estimator(bench.bench).estimate(own);
   ASSERT_EQ(before.verdict, Verdict::fits);
-  EXPECT_EQ(Estimator(bench.bench, before.headroom).estimate(own).verdict, Verdict::fits);
-  EXPECT_EQ(Estimator(bench.bench, before.headroom + bytes(1.0)).estimate(own).verdict,
-            Verdict::over_memory);
+  const auto verdict = [&own](Bytes headroom) {
+    PlanSpec spec;
+    spec.constraints.memory_headroom = headroom;
+    const Bench asked = make_bench(dense_text(), spec);
+    return Estimator(asked.bench).estimate(own).verdict;
+  };
+  EXPECT_EQ(verdict(before.headroom), Verdict::fits);
+  EXPECT_EQ(verdict(before.headroom + bytes(1.0)), Verdict::over_memory);
+}
+
+// Peaks that are above their prediction by the stack's error still fit: limit / (1 + error).
+TEST(Estimate, HeadroomIsTheMemoryErrorOfTheStackWhereNoneIsAskedFor) {
+  for (const char* stack : {"generic", "megatron-deepspeed"}) {
+    const Bench bench = make_bench(dense_text() + "software: " + stack + "\n");
+    const Machine& machine = bench.bench.machines.front();
+    const double error = bench.bench.software.memory_error.value();
+    EXPECT_GE(error, 0.05) << stack;
+    const Bytes limit = machine.gpu.memory.value();
+    EXPECT_NEAR((limit - machine.headroom) * (1.0 + error) / limit, 1.0, 1e-12) << stack;
+  }
+  EXPECT_GT(make_bench(dense_text() + "software: megatron-deepspeed\n").bench.machines[0].headroom,
+            make_bench(dense_text()).bench.machines[0].headroom);
+  PlanSpec none;
+  none.constraints.memory_headroom = Bytes{};
+  EXPECT_EQ(make_bench(dense_text(), none).bench.machines[0].headroom, Bytes{});
 }
 
 }  // namespace

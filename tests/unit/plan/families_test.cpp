@@ -25,12 +25,14 @@ PlanSpec shared_in_many_ways() {
 void expect_that_families_bound_their_members(const std::string& text, std::uint32_t seed) {
   constexpr int kTried = 25;
   constexpr std::size_t kEstimated = 3;
-  const Bench bench = make_bench(text, shared_in_many_ways());
+  std::mt19937 random(seed);
+  PlanSpec spec = shared_in_many_ways();
+  spec.constraints.memory_headroom = gibibytes(random() % 2 == 0 ? 0.0 : 40.0);
+  const Bench bench = make_bench(text, spec);
   const std::vector<Candidate> all = layouts(bench.space, bench.bench);
   const std::vector<Family> families = plan::families(all);
   const bool mixture = bench.bench.base.model.moe.has_value();
-  std::mt19937 random(seed);
-  Estimator estimator(bench.bench, gibibytes(random() % 2 == 0 ? 0.0 : 40.0));
+  Estimator estimator(bench.bench);
   for (int i = 0; i < kTried; ++i) {
     Family family = families[random() % families.size()];
     family.least = estimator.least_of_family(all[family.first]);

@@ -85,6 +85,12 @@ inline Bench make_bench(const std::string& text, const PlanSpec& spec = {}) {
   return std::move(made).value();
 }
 
+inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
 inline std::string text_of(const std::vector<scenario::KeyValue>& keys) {
   std::string text;
   for (const scenario::KeyValue& key : keys) {

@@ -25,7 +25,7 @@ std::vector<std::string> names(const std::vector<Ranked>& list, const Workbench&
 std::vector<std::string> brute_force(const Bench& bench, std::size_t keep) {
   std::vector<std::pair<double, std::string>> fitting;
   for (const Candidate& candidate : layouts(bench.space, bench.bench)) {
-    Estimator estimator(bench.bench, bench.spec.constraints.memory_headroom);
+    Estimator estimator(bench.bench);
     const Estimate estimate = estimator.estimate(candidate);
     if (estimate.verdict == Verdict::fits) {
       fitting.emplace_back(
@@ -80,6 +80,25 @@ TEST(Search, LeavesOutOnlyWhatCannotBeAmongTheBest) {
     EXPECT_EQ(names(pruned.misses, bench.bench), names(all.misses, bench.bench));
     EXPECT_EQ(pruned.counts.layouts, all.counts.layouts);
   }
+}
+
+// A search that is stopped while it still bounds families knows how far it came, and has an answer.
+TEST(Search, KeepsTheBestOfTheFamiliesSeenWhenItIsStopped) {
+  const Bench bench = make_bench(dense_text());
+  std::stop_source source;
+  SearchOptions options{.threads = 1, .keep = kKept};
+  options.stop = source.get_token();
+  options.progress = [&source](std::int64_t, std::int64_t) { source.request_stop(); };
+  const SearchResult found = search(bench.bench, bench.space, bench.spec, options);
+  EXPECT_FALSE(found.complete);
+  EXPECT_GT(found.counts.seen, 0);
+  EXPECT_LT(found.counts.seen, found.counts.layouts);
+  ASSERT_FALSE(found.best.empty());
+  for (const Ranked& ranked : found.best) {
+    EXPECT_EQ(ranked.estimate.verdict, Verdict::fits);
+  }
+  const SearchResult whole = search(bench.bench, bench.space, bench.spec, {.keep = kKept});
+  EXPECT_EQ(whole.counts.seen, whole.counts.layouts);
 }
 
 // Where nothing fits every layout is a miss: those least short of memory are found all the same.

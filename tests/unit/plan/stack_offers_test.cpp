@@ -49,15 +49,18 @@ TEST(StackOffers, KeepZero3AwayFromTheStagesOfDeepSpeed) {
   EXPECT_TRUE(offer.offers(Sharding::zero1, true));
   EXPECT_TRUE(offer.offers(ScheduleKind::one_f_one_b));
   EXPECT_FALSE(offer.offers(ScheduleKind::interleaved));
-  EXPECT_EQ(lacks_of(offer, {}),
-            (std::vector<std::string>{"interleaved schedules",
+  EXPECT_EQ(lacks_of(offer, {}, false),
+            (std::vector<std::string>{"sequence parallelism",
+                                      "context parallelism",
+                                      "interleaved schedules",
                                       "hsdp",
                                       "zero2, zero3 beside a pipeline",
                                       "selective recomputation",
                                       "recomputation of some layers"}));
   PlanSpec listed_sharding;
   listed_sharding[Axis::sharding] = listed({"zero3"});
-  EXPECT_EQ(lacks_of(offer, listed_sharding).size(), 3U);
+  EXPECT_EQ(lacks_of(offer, listed_sharding, false).size(), 5U);
+  EXPECT_EQ(lacks_of(offer, listed_sharding, true).size(), 7U);  // and the exchange of experts
 }
 
 TEST(StackOffers, LimitWhatASearchTriesByItself) {
@@ -71,6 +74,73 @@ TEST(StackOffers, LimitWhatASearchTriesByItself) {
     // `selective` is what the scenario itself states.
     EXPECT_FALSE(bench.bench.recomputes[candidate.recompute].spec.layers);
   }
+}
+
+// BLOOM's fork of early 2022 and the Megatron-LM of the two papers; what came later is not tried.
+TEST(StackOffers, SplitSequencesOnlyWhereTheStackDoes) {
+  struct Row {
+    const char* stack;
+    bool sequence;
+    bool context;
+  };
+
+  for (const Row& row : {Row{"megatron-deepspeed", false, false},
+                         Row{"megatron-lm", true, false},
+                         Row{"megatron-core", true, true},
+                         Row{"llm-foundry-fsdp", false, false}}) {
+    const std::string plain =
+        replaced(dense_text(), "tensor: 2, sequence_parallel: true", "tensor: 1");
+    const Bench bench = make_bench(plain + "software: " + row.stack + "\n");
+    bool sequence = false;
+    bool context = false;
+    bool tensor = false;
+    for (const Candidate& candidate : layouts(bench.space, bench.bench)) {
+      sequence = sequence || candidate.sequence_parallel;
+      context = context || candidate.context > 1;
+      tensor = tensor || candidate.tensor > 1;
+    }
+    EXPECT_EQ(sequence, row.sequence) << row.stack;
+    EXPECT_EQ(context, row.context) << row.stack;
+    EXPECT_EQ(tensor, std::string_view(row.stack) != "llm-foundry-fsdp") << row.stack;
+  }
+}
+
+// How tokens reach their experts, and whether that hides behind compute, are choices of Megatron
+// Core; MoE layers of other stacks keep what the scenario says.
+TEST(StackOffers, LetMegatronCoreChooseHowExpertsExchange) {
+  for (const char* stack : {"megatron-core", "torchtitan-fsdp2"}) {
+    const bool offered = std::string_view(stack) == "megatron-core";
+    const Bench bench = make_bench(mixture_text() + "software: " + stack + "\n");
+    bool hierarchical = false;
+    bool hidden = false;
+    for (const Candidate& candidate : layouts(bench.space, bench.bench)) {
+      const bool changed =
+          candidate.exchange == hardware::ExpertExchange::hierarchical || candidate.hides_exchange;
+      hierarchical = hierarchical || candidate.exchange == hardware::ExpertExchange::hierarchical;
+      hidden = hidden || candidate.hides_exchange;
+      EXPECT_TRUE(candidate.expert > 1 || !changed) << tag(candidate, bench.bench);
+      // Megatron Core hides it behind other micro-batches of several chunks, not beside `full`.
+      EXPECT_TRUE(!candidate.hides_exchange || candidate.pipeline == 1 ||
+                  candidate.virtual_stages > 1)
+          << tag(candidate, bench.bench);
+    }
+    EXPECT_EQ(hierarchical, offered) << stack;
+    EXPECT_EQ(hidden, offered) << stack;
+  }
+}
+
+// A scenario without a pipeline that states ZeRO-3 says nothing about ZeRO-3 beside one.
+TEST(StackOffers, KeepTheScenariosOwnShardingAwayFromPipelines) {
+  const std::string text =
+      replaced(deepspeed_text(), "pipeline: 2, schedule: 1f1b, sharding: zero1", "sharding: zero3");
+  const Bench bench = make_bench(text);
+  bool alone = false;
+  for (const Candidate& candidate : layouts(bench.space, bench.bench)) {
+    alone = alone || candidate.sharding == Sharding::zero3;
+    EXPECT_TRUE(candidate.sharding != Sharding::zero3 || candidate.pipeline == 1)
+        << tag(candidate, bench.bench);
+  }
+  EXPECT_TRUE(alone);
 }
 
 TEST(StackOffers, DoNotLimitWhatIsAskedFor) {

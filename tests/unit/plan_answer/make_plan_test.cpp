@@ -171,6 +171,90 @@ TEST(MakePlan, KeepsTheBestSoFarWhenItIsStopped) {
   EXPECT_NE(to_text(plan, {}).find("NOTE"), std::string::npos);
 }
 
+// Never "none fits" of what was not looked at; the scenario itself is an answer.
+TEST(MakePlan, SaysHowFarItCameWhenTheSearchIsStopped) {
+  const std::string whole = "plan: {objective: cost}\n";
+  const std::string too_large = replaced(
+      replaced(small_text(), "preset: llama2-7b", "preset: llama2-70b"), "nodes: 2", "nodes: 1");
+  for (const std::string& text : {small_text() + whole, too_large + whole}) {
+    PlanQuestion asked = question(text);
+    std::stop_source source;
+    asked.threads = 1;
+    asked.stop = source.get_token();
+    asked.progress = [&source](Stage, std::int64_t, std::int64_t) { source.request_stop(); };
+    const Plan plan = plan_of(asked);
+    EXPECT_FALSE(plan.searched_all);
+    EXPECT_LT(plan.counts.seen, plan.counts.layouts);
+    ASSERT_EQ(plan.notes.size(), 1U);
+    EXPECT_TRUE(plan.notes.front().starts_with("interrupted during the search, after "))
+        << plan.notes.front();
+    EXPECT_EQ(plan.notes.front().find("none of"), std::string::npos) << plan.notes.front();
+    EXPECT_EQ(plan.finalists.empty(), text == too_large + whole) << to_text(plan, {});
+    EXPECT_NE(to_text(plan, {}).find("were not looked at"), std::string::npos);
+  }
+}
+
+// Stopped before anything was bounded: what is known is the scenario as it stands.
+TEST(MakePlan, EstimatesTheScenarioWhateverItsSearchFound) {
+  PlanQuestion asked = question(small_text() + "plan: {}\n");
+  std::stop_source source;
+  source.request_stop();
+  asked.stop = source.get_token();
+  const Plan plan = plan_of(asked);
+  EXPECT_EQ(plan.counts.seen, 0);
+  ASSERT_EQ(plan.finalists.size(), 1U);
+  EXPECT_TRUE(plan.finalists.front().proposal.changes.empty());
+  ASSERT_FALSE(plan.notes.empty());
+  EXPECT_NE(plan.notes.front().find("the scenario as it stands is the best so far"),
+            std::string::npos)
+      << plan.notes.front();
+}
+
+TEST(MakePlan, NamesTheHeadroomWhereItIsWhyNothingFits) {
+  PlanQuestion asked = question(small_text() + narrow_block());
+  asked.spec.constraints.memory_headroom = gibibytes(78.0);
+  const Plan plan = plan_of(asked);
+  EXPECT_TRUE(plan.finalists.empty());
+  ASSERT_FALSE(plan.notes.empty());
+  EXPECT_NE(plan.notes.front().find("leaves 78.0 GiB of memory free, as the headroom asks"),
+            std::string::npos)
+      << plan.notes.front();
+  EXPECT_EQ(plan.notes.front().find("fits in memory"), std::string::npos) << plan.notes.front();
+}
+
+// One line for layouts that differ in nothing but what they recompute or their chunks.
+TEST(MakePlan, RanksLayoutsThatAreNearlyTheSameOnce) {
+  const std::string block = replaced(replaced(narrow_block(),
+                                              "recompute: [none, selective, full]",
+                                              "recompute: [none, {layers: 1}, {layers: 2}]"),
+                                     "schedule: [none, 1f1b]",
+                                     "schedule: [none, 1f1b, interleaved]");
+  const PlanQuestion asked = question(small_text() + block);
+  const Plan plan = plan_of(asked);
+  ASSERT_GE(plan.finalists.size(), 2U);
+  std::size_t near = 0;
+  for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
+    const Proposal& one = plan.finalists[i].proposal;
+    near += one.near.size();
+    for (std::size_t k = 0; k < i; ++k) {
+      Candidate other = plan.finalists[k].proposal.candidate;
+      other.recompute = one.candidate.recompute;
+      other.schedule = one.candidate.schedule;
+      other.virtual_stages = one.candidate.virtual_stages;
+      EXPECT_NE(other, one.candidate) << one.words;
+    }
+    for (const NearLayout& like : one.near) {
+      EXPECT_GE(like.slower, 0.0);
+      EXPECT_FALSE(like.differs.empty());
+      Diagnostics diagnostics;
+      EXPECT_TRUE(asked.base.with(like.changes, diagnostics)) << to_string(diagnostics);
+    }
+  }
+  EXPECT_GT(near, 0U);
+  EXPECT_NE(to_text(plan, {}).find(" like it: "), std::string::npos)
+      << to_text(plan, {});
+}
+
 // Before one plan is simulated the steps of the best estimates are what is best so far.
 TEST(MakePlan, RanksEstimatesWhenItIsStoppedBeforeAPlanIsSimulated) {
   PlanQuestion asked = question(small_text() + narrow_block());
@@ -222,7 +306,10 @@ TEST(MakePlan, SaysWhatTheStackDoesNotOffer) {
   PlanQuestion asked = question(small_text() + "software: megatron-deepspeed\n" + block);
   const Plan plan = plan_of(asked);
   const std::string page = to_text(plan, {});
-  EXPECT_NE(page.find("not offered by megatron-deepspeed: hsdp; zero2, zero3 beside a pipeline"),
+  EXPECT_EQ(
+      plan.not_offered.what,
+      (std::vector<std::string>{"sequence parallelism", "hsdp", "zero2, zero3 beside a pipeline"}));
+  EXPECT_NE(page.find("not offered by megatron-deepspeed: sequence parallelism; hsdp; "),
             std::string::npos)
       << page;
   EXPECT_NE(page.find("--any-stack"), std::string::npos) << page;

@@ -76,7 +76,8 @@ void expect_kept(const Finalist& finalist, const PlanSpec& spec) {
   const report::Evaluation& evaluation = finalist.evaluation;
   EXPECT_TRUE(evaluation.feasible);
   for (const step::StageMemory& stage : evaluation.step.memory) {
-    EXPECT_LE(in_bytes(stage.peak() + spec.constraints.memory_headroom), in_bytes(stage.limit));
+    EXPECT_LE(in_bytes(stage.peak() + spec.constraints.memory_headroom.value()),
+              in_bytes(stage.limit));
   }
   if (spec.constraints.tensor_within_nvlink) {
     EXPECT_LE(evaluation.echo.layout.tensor, finalist.facts.nvlink_domain);

@@ -65,6 +65,9 @@ void expect_true(const PlanQuestion& asked) {
       ++compared;
     }
   }
+  for (const Rival& rival : plan.stability.rivals) {
+    stable = stable && rival.lead > rival.error;
+  }
   EXPECT_EQ(plan.stability.stable, stable);
   EXPECT_EQ(compared, 6U);
 }
@@ -77,6 +80,30 @@ TEST(Stability, SaysWhichLayoutOvertakesWhen) {
                                          "  finalists: 4\n",
                                          std::string("  finalists: 4\n  tie: ") + tie + "\n")));
   }
+}
+
+// A lead within which measured pairs of such layouts are mispredicted is no firm one.
+TEST(Stability, CallsNoPlanFirmWithinTheErrorOfItsDifferences) {
+  const Plan plan = plan_of(small_text() + narrow_block());
+  ASSERT_TRUE(plan.stability.errors_known);
+  ASSERT_FALSE(plan.stability.rivals.empty());
+  Diagnostics diagnostics;
+  const auto errors = load_layout_errors(profiles(), diagnostics);
+  ASSERT_TRUE(errors.has_value()) << to_string(diagnostics);
+  const double winner = plan.finalists.front().value;
+  bool close = false;
+  for (const Rival& rival : plan.stability.rivals) {
+    const Finalist& finalist = plan.finalists[rival.rank - 1];
+    EXPECT_DOUBLE_EQ(rival.lead, finalist.value / winner - 1.0);
+    FeatureSet features;
+    for (std::size_t i = 0; i < kFeatures; ++i) {
+      features.set(i, rival.differs.find(kFeatureNames[i]) != std::string::npos);
+    }
+    EXPECT_TRUE(features.any());
+    EXPECT_DOUBLE_EQ(rival.error, errors->between(features)) << rival.differs;
+    close = close || rival.lead <= rival.error;
+  }
+  EXPECT_TRUE(!close || !plan.stability.stable);
 }
 
 TEST(Stability, TellsHowMuchMemoryIsLeft) {
