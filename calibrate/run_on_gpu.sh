@@ -218,6 +218,21 @@ again() {
   fi
 }
 
+# Every gate, once PyTorch or the second sweep have given theirs.
+gates() {
+  local evidence=()
+  if [[ -f $out/torch_step.json ]]; then
+    evidence+=(--torch "$out/torch_step.json")
+  fi
+  if [[ -f $work/again.yaml ]]; then
+    evidence+=(--again "$work/again.yaml")
+  fi
+  if [[ -f $out/validation.yaml && -f $out/measured.yaml ]] && ((${#evidence[@]} > 0)); then
+    ours gates 30 "$here/bin/orrery" validate --hardware "$out/measured.yaml" \
+      --record "$out/validation.yaml" "${evidence[@]}"
+  fi
+}
+
 # With one GPU two processes share it, each as if on a host of its own: the calls work, times mean
 # nothing.
 collectives() {
@@ -295,16 +310,18 @@ run() {
   fi
   if wanted torch && command -v python3 >/dev/null; then
     reserve=$(reserve_after torch)
-    stage torch 180 python3 "$here/torch_step.py" --warm-up 3 --loop 3 -o "$out/torch_step.json"
-    if [[ -f $out/validation.yaml && -f $out/torch_step.json ]]; then
-      ours with_torch 30 "$here/bin/orrery" validate --hardware "$out/measured.yaml" \
-        --record "$out/validation.yaml" --torch "$out/torch_step.json"
+    local cases=()
+    if [[ -f $out/validation.yaml ]]; then
+      cases=(--cases "$out/validation.yaml")  # the calls that the gates compare
     fi
+    stage torch 180 python3 "$here/torch_step.py" --warm-up 3 --loop 3 "${cases[@]}" \
+      -o "$out/torch_step.json"
   fi
   if wanted again; then
     reserve=$(reserve_after again)
     again 180
   fi
+  gates
   if wanted collectives; then
     reserve=$(reserve_after collectives)
     collectives 60
@@ -318,7 +335,7 @@ run() {
   # The end of the screen is what is read: the rates, then the verdict.
   part sweep 5000
   part profile 3000
-  if [[ -n $(part with_torch 10) ]]; then part with_torch 5000; else part validate 5000; fi
+  if [[ -n $(part gates 10) ]]; then part gates 5000; else part validate 5000; fi
   part compare 1500
   echo
   grep -E '^[a-z_]+ +([0-9]+ s  exit|left out)' "$report"
