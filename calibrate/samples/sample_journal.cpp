@@ -43,7 +43,7 @@ Header header_in(std::string_view line) {
     return {.fingerprint = {}, .problem = kOldJournal};
   }
   return schema == kSchema ? Header{.fingerprint = read_fingerprint(json.at("fingerprint").dump())}
-                            : Header{};
+                           : Header{};
 }
 
 using Keep = std::function<void(Sample)>;
@@ -119,10 +119,9 @@ Measurements read_measurements(const std::filesystem::path& path) {
   const std::optional<std::string> intact = unsealed(first);
   const Header header = header_in(intact ? std::string_view(*intact) : first);
   if (!intact || !header.fingerprint) {
-    throw Error(ErrorKind::io,
-                fmt::format("{}: {}",
-                            path.string(),
-                            header.fingerprint ? kNoJournal : header.problem));
+    throw Error(
+        ErrorKind::io,
+        fmt::format("{}: {}", path.string(), header.fingerprint ? kNoJournal : header.problem));
   }
   Measurements measurements{.fingerprint = *header.fingerprint, .samples = {}};
   std::map<std::string, std::size_t> by_key;

@@ -161,8 +161,7 @@ TEST_F(RunOnGpu, ASecondCallGoesOnInTheSameFolder) {
   EXPECT_TRUE(files().contains("again.samples.jsonl"));
   EXPECT_TRUE(std::regex_search(screen(), std::regex("compare +[0-9]+ s  exit 0"))) << screen();
   if (files().contains("torch_step.json")) {
-    EXPECT_TRUE(std::regex_search(screen(), std::regex("gates +[0-9]+ s  exit 0")))
-        << screen();
+    EXPECT_TRUE(std::regex_search(screen(), std::regex("gates +[0-9]+ s  exit 0"))) << screen();
   }
   EXPECT_LE(files().size(), 8U);
 }

@@ -1,9 +1,8 @@
-#include "sim/cost/attention.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "sim/cost/attention.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 
 namespace orrery::cost {

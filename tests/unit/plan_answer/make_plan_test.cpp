@@ -251,8 +251,7 @@ TEST(MakePlan, RanksLayoutsThatAreNearlyTheSameOnce) {
     }
   }
   EXPECT_GT(near, 0U);
-  EXPECT_NE(to_text(plan, {}).find(" like it: "), std::string::npos)
-      << to_text(plan, {});
+  EXPECT_NE(to_text(plan, {}).find(" like it: "), std::string::npos) << to_text(plan, {});
 }
 
 // Before one plan is simulated the steps of the best estimates are what is best so far.
