@@ -151,7 +151,7 @@ std::string checkpoint_choice(const run::CheckpointSpec& spec, const run::RunPla
   if (checkpoint.kept_every) {
     text += *checkpoint.kept_every == 1
                 ? " and all others"
-                : fmt::format(" and one in {} for ever", format_integer(*checkpoint.kept_every));
+                : fmt::format(" and one in {} for good", format_integer(*checkpoint.kept_every));
   }
   return text;
 }

@@ -273,13 +273,13 @@ void add_saves(std::vector<Key>& keys) {
                   .example = "false"},
                  &CheckpointSpec::final_save));
   keys.push_back(keep_key({.path = "checkpoint.keep",
-                           .note = "10, and one a day for ever",
+                           .note = "10, and one a day for good",
                            .meaning = "Newest checkpoints that the storage keeps; all: nothing is "
                                       "deleted.",
                            .example = "3"}));
   keys.push_back(count_key({.path = "checkpoint.keep_every",
                             .note = "none",
-                            .meaning = "Every n-th checkpoint is kept beside those, for ever.",
+                            .meaning = "Every n-th checkpoint is kept beside those, for good.",
                             .example = "20"},
                            &CheckpointSpec::keep_every));
   keys.push_back(value_key<kind::Number>(

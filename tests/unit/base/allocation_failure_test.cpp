@@ -16,8 +16,9 @@ thread_local long allocations_left = -1;  // -1: as many as there is memory for
 
 }  // namespace
 
-// The replacements below serve the whole test program; without a limit they are malloc and free.
-void* operator new(std::size_t bytes) {
+// The replacements below serve the whole test program; without a limit they are malloc and free. Not
+// inlined: g++ 12 would see half of a pair and warn of the other.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   if (allocations_left == 0) {
     throw std::bad_alloc();
   }
@@ -29,11 +30,11 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
 
-void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
   std::free(memory);
 }
 
