@@ -9,7 +9,8 @@
 // the profile can be computed from it again, on any machine. To go on with one of another machine,
 // board, driver or library is refused, with what differs: boards of one type differ by several per
 // cent, and one profile must not mix two. A point that stands twice counts once: the later one
-// holds. Every line carries a checksum. orrery-samples/1, which did not say which board ran, is refused by name.
+// holds. Every line carries a checksum. orrery-samples/1, which did not say which board ran, is
+// refused by name.
 //
 // All functions throw Error(io).
 

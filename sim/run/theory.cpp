@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/poisson.hpp>
 #include <boost/math/special_functions/binomial.hpp>
 #include <boost/math/special_functions/lambert_w.hpp>
@@ -114,6 +115,10 @@ std::int64_t poisson_quantile(double mean, double q) {
   ORRERY_CHECK(mean >= 0.0 && q > 0.0 && q < 1.0, "no Poisson quantile at mean {}, q {}", mean, q);
   if (mean == 0.0) {
     return 0;
+  }
+  if (mean > kGiga) {  // counts beyond what doubles step through: normal to nine digits
+    const double z = boost::math::quantile(boost::math::normal_distribution<double>(), q);
+    return static_cast<std::int64_t>(std::min(std::ceil(mean + z * std::sqrt(mean)), 0x1.0p62));
   }
   return least_with_cdf(boost::math::poisson_distribution<double>(mean), q, HUGE_VAL);
 }

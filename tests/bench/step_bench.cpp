@@ -220,12 +220,12 @@ void run_replay(const Parts& parts) {
   times.stretch_overlapped(timing, parts.costs.software().communication_slowdown.value());
   engine::replay_linear(parts.graph.graph, times.durations(), times.delays(), timing);
   benchmark::DoNotOptimize(step::attribute_step(
-      {.graph = parts.graph,
-       .timing = timing,
-       .delays = times.delays(),
-       .parts = times.parts(),
-       .stretch = times.stretch(),
-       .devices = parts.input.layout.pipeline,
+      {.step = {.graph = parts.graph,
+                .timing = timing,
+                .delays = times.delays(),
+                .parts = times.parts(),
+                .stretch = times.stretch(),
+                .devices = parts.input.layout.pipeline},
        .gpus_per_device = parts.input.layout.gpus / parts.input.layout.pipeline}));
 }
 

@@ -128,7 +128,8 @@ TEST_F(Plans, NearlyAndFirmSayWhatThePlanSays) {
     EXPECT_EQ(nearly.table.rows[i][3].order, one.short_by);
     EXPECT_EQ(nearly.proposals[i]->tag, one.remedy ? one.remedy->proposal.tag : one.proposal.tag);
   }
-  EXPECT_EQ(firmness_table(plan()).table.rows.size(), plan().stability.perturbations.size());
+  EXPECT_EQ(firmness_table(plan()).table.rows.size(),
+            plan().stability.rivals.size() + plan().stability.perturbations.size());
   EXPECT_FALSE(plan().stability.perturbations.empty());
 }
 

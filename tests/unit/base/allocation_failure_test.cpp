@@ -16,8 +16,8 @@ thread_local long allocations_left = -1;  // -1: as many as there is memory for
 
 }  // namespace
 
-// The replacements below serve the whole test program; without a limit they are malloc and free. Not
-// inlined: g++ 12 would see half of a pair and warn of the other.
+// The replacements below serve the whole test program; without a limit they are malloc and free.
+// Not inlined: g++ 12 would see half of a pair and warn of the other.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   if (allocations_left == 0) {
     throw std::bad_alloc();

@@ -353,15 +353,5 @@ TEST_F(SampleFile, NeverReadsOtherSamplesFromOneChangedBit) {
   }
 }
 
-// Evidence of earlier versions is read, and not continued.
-TEST_F(SampleFile, OfBeforeTheChecksumsIsReadAndNotContinued) {
-  write_file_atomically(path(),
-                        R"({"schema":"orrery-samples/1","fingerprint":)" + to_json(machine()) +
-                            "}\n" + to_line(sample_of(64)) + "\n");
-  EXPECT_EQ(read_measurements(path()).samples.size(), 1U);
-  EXPECT_EQ(refusal([&] { const SampleJournal journal(path(), machine()); }),
-            path().string() + ": was begun by an earlier version: choose another file");
-}
-
 }  // namespace
 }  // namespace orrery::calibrate

@@ -36,7 +36,7 @@ const std::vector<Change> kChanges = {
      Moves::down},
     {"tensor: 2", "tensor: 4", "peak_memory", Moves::down},
     {"sequence_parallel: true", "sequence_parallel: false", "peak_memory", Moves::up},
-    {"pipeline: 4", "pipeline: 8", "bubble_fraction", Moves::up},
+    {"pipeline: 4", "pipeline: 2", "peak_memory", Moves::up},
     {"virtual_stages: 2", "virtual_stages: 4", "bubble_fraction", Moves::down},
     {"sharding: zero1", "sharding: none", "peak_memory", Moves::up},
     {"virtual_stages: 2, sharding: zero1, schedule: interleaved",

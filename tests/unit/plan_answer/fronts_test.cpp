@@ -35,7 +35,7 @@ TEST(Fronts, HoldWhatNoOtherBeats) {
 
 TEST(Fronts, TradeCostForTime) {
   PlanQuestion asked =
-      question(small_text() + replaced(narrow_block(),
+      question(small_text() + replaced(replaced(narrow_block(), "finalists: 4", "finalists: 24"),
                                        "  search:\n",
                                        "  objective: cost\n  search:\n    nodes: [1, 2, 4]\n"));
   asked.spec.constraints.memory_headroom = Bytes{};  // one node is tight, but cheapest

@@ -215,6 +215,12 @@ double enumerate_survival(unsigned machines, unsigned group, int lost) {
   return survived / all;
 }
 
+TEST(Theory, QuantilesOfRatesBeyondAllReasonAreFound) {
+  // At a mean of 4e10 the P99 is mean + 2.3263 sqrt(mean) = 4e10 + 465,270.
+  EXPECT_NEAR(static_cast<double>(poisson_quantile(4e10, 0.99)), 4e10 + 465'269.6, 2.0);
+  EXPECT_EQ(poisson_quantile(1e300, 0.99), std::int64_t{1} << 62U);
+}
+
 TEST(Theory, ReplicaGroupsSurviveAsOftenAsEnumerationSays) {
   EXPECT_NEAR(replica_survival(16, 2, 2), 14.0 / 15.0, 1e-12);  // gemini_placement_k2
   EXPECT_NEAR(replica_survival(16, 2, 3), 0.8, 1e-12);          // gemini_placement_k3

@@ -182,7 +182,7 @@ TEST(LoadScenario, AnAbsentKeyIsPlacedAtTheNearestEnclosingMapping) {
   EXPECT_EQ(scenario.where("layout.virtual_stages"), scenario.where("layout"));
   EXPECT_GT(scenario.where("layout").line, 0);
   EXPECT_EQ(scenario.where("failures.causes[3].recovery.load"), scenario.where("failures"));
-  EXPECT_EQ(scenario.where("simulation.trials"), (SourceLocation{"test.yaml", 0, 0}));
+  EXPECT_EQ(scenario.where("simulation.trials"), (SourceLocation{"test.yaml", 1, 1}));
 }
 
 TEST(LoadScenario, NodesThatFollowFromGpusArePlacedThere) {
