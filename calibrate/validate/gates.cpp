@@ -22,6 +22,7 @@ constexpr double kUnseenP90 = 0.08;
 constexpr double kShortOfCopy = 0.10;
 constexpr double kTorchKernel = 0.03;
 constexpr double kTorchStep = 0.08;
+constexpr double kFirstChoice = 0.02;
 constexpr double kAgainMedian = 0.02;
 constexpr double kAgainP90 = 0.05;
 constexpr double kStep = 0.05;
@@ -191,6 +192,9 @@ void add_companion_gates(const StepValidation& validation, std::vector<Gate>& ga
                      slower_than_torch(validation, call)});
   }
   gates.push_back({"PyTorch step, largest", kTorchStep, largest(torch_step_errors(validation))});
+  gates.push_back({"cuBLASLt's first choice above its best, median",
+                   kFirstChoice,
+                   share_of(validation.first_choices, 0.5)});
   gates.push_back({"second sweep, median", kAgainMedian, share_of(validation.again, 0.5)});
   gates.push_back({"second sweep, 90th percentile", kAgainP90, share_of(validation.again, 0.9)});
 }

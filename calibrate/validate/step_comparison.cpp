@@ -217,6 +217,16 @@ std::vector<double> repeat_errors(const hardware::CalibrationProfile& first,
   return errors;
 }
 
+std::vector<double> first_choice_losses(const hardware::CalibrationProfile& profile) {
+  std::vector<double> losses;
+  for (const hardware::CalibrationSample& sample : profile.samples) {
+    if (sample.first_over_best && !sample.burst) {
+      losses.push_back(std::max(*sample.first_over_best - 1.0, 0.0));
+    }
+  }
+  return losses;
+}
+
 StepValidation compare_steps(const ValidationRecord& record,
                              const hardware::GpuProfile& gpu,
                              const Companions& beside) {
@@ -244,6 +254,7 @@ StepValidation compare_steps(const ValidationRecord& record,
         {.measured = kernel, .own = compare_kernel(kernel.kernel, known).measured});
   }
   validation.again = beside.again;
+  validation.first_choices = beside.first_choices;
   validation.step_clock = beside.step_clock;
   validation.gates = gates_of(validation, gpu);
   return validation;

@@ -131,7 +131,8 @@ struct Companions {
   std::optional<double> step_clock = {};  // MHz, at which the profile states products
   std::vector<TorchStep> steps = {};
   std::vector<TorchKernel> kernels = {};
-  std::vector<double> again = {};  // |ratio - 1| of samples of a second sweep
+  std::vector<double> again = {};          // |ratio - 1| of samples of a second sweep
+  std::vector<double> first_choices = {};  // first_choice_losses of the profile
 };
 
 struct StepValidation {
@@ -144,6 +145,7 @@ struct StepValidation {
   std::vector<ComparedTorch> torch = {};
   std::vector<ComparedTorchKernel> torch_kernels = {};
   std::vector<double> again = {};
+  std::vector<double> first_choices = {};
   std::optional<double> step_clock = {};  // MHz, at which the profile states products
 };
 
@@ -153,6 +155,10 @@ struct StepValidation {
 // |second / first - 1| of the medians of each sustained case that both hold.
 [[nodiscard]] std::vector<double> repeat_errors(const hardware::CalibrationProfile& first,
                                                 const hardware::CalibrationProfile& second);
+
+// By how much cuBLASLt's first choice of an algorithm is slower than the best that the search
+// found, of each product whose candidates were timed.
+[[nodiscard]] std::vector<double> first_choice_losses(const hardware::CalibrationProfile& profile);
 
 [[nodiscard]] StepValidation compare_steps(const ValidationRecord& record,
                                            const hardware::GpuProfile& gpu,

@@ -150,8 +150,8 @@ bool load_torch(const std::vector<std::string>& files, Companions& beside) {
   return true;
 }
 
-// The clock of the profile's products, and every sustained case that a second sweep measured too.
-// False after a problem was printed.
+// The clock of the profile's products, its choices of algorithms, and every sustained case that a
+// second sweep measured too. False after a problem was printed.
 bool load_sweeps(const CommandOptions& options, Companions& beside) {
   Diagnostics diagnostics;
   const auto first = hardware::load_calibration(options.profile, diagnostics);
@@ -162,6 +162,7 @@ bool load_sweeps(const CommandOptions& options, Companions& beside) {
     return false;
   }
   beside.step_clock = first->find_derived(hardware::kStepClock);
+  beside.first_choices = first_choice_losses(*first);
   if (!second) {
     return true;
   }

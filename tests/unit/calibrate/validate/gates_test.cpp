@@ -210,6 +210,18 @@ TEST(Gates, TwoSweepsOfOneMachine) {
   EXPECT_TRUE(fails(with(spoilt), "second sweep, 90th percentile"));
 }
 
+TEST(Gates, TheFirstChoiceOfAProductIsCloseToTheBest) {
+  const auto with = [](double first_over_best) {
+    hardware::CalibrationProfile profile = sweep(std::vector<double>(3, 1.0));
+    for (hardware::CalibrationSample& sample : profile.samples) {
+      sample.first_over_best = first_over_best;
+    }
+    return compare_steps({}, gpu(), {.first_choices = first_choice_losses(profile)});
+  };
+  EXPECT_FALSE(fails(with(1.01), "cuBLASLt's first choice above its best, median"));
+  EXPECT_TRUE(fails(with(1.03), "cuBLASLt's first choice above its best, median"));
+}
+
 TEST(Gates, OpenOnesNeitherPassNorFail) {
   const StepValidation nothing = compare_steps({}, gpu(), {});
   EXPECT_TRUE(passed(nothing));

@@ -120,7 +120,7 @@ TEST(StepComparison, KeepsItsTextWithinAPage) {
   EXPECT_NE(text.find("not timed: 15 NOT_SUPPORTED"), std::string::npos) << text;
   const auto json = nlohmann::json::parse(to_json(validation));
   EXPECT_EQ(json.at("schema"), "orrery-hardware-validation/1");
-  EXPECT_EQ(json.at("gates").size(), 16U);
+  EXPECT_EQ(json.at("gates").size(), 17U);
 }
 
 TEST(ValidationRecord, ReadsBackAndComparesTheSame) {
