@@ -85,7 +85,7 @@ class Replays {
  private:
   // Passes and the optimizer take what `of` says of them, everything else nothing.
   template <typename Function>
-  std::vector<SimTime> times(Function of) const {
+  [[nodiscard]] std::vector<SimTime> times(Function of) const {
     std::vector<SimTime> durations(step_.graph.tasks.size());
     for (std::size_t i = 0; i < durations.size(); ++i) {
       if (is_compute(step_.graph.tasks[i])) {
@@ -97,7 +97,7 @@ class Replays {
   }
 
   // Every pass as long as the mean of its kind over devices and chunks.
-  std::vector<SimTime> alike(std::vector<SimTime> work) const {
+  [[nodiscard]] std::vector<SimTime> alike(std::vector<SimTime> work) const {
     std::map<PassKind, PassSum> all;
     std::map<std::tuple<PassKind, int, int, int>, PassSum> own;
     const auto place = [](const StepTask& task) {
@@ -137,7 +137,7 @@ class Replays {
     return timing_.makespan;
   }
 
-  std::vector<SimTime> busy(std::span<const SimTime> durations) const {
+  [[nodiscard]] std::vector<SimTime> busy(std::span<const SimTime> durations) const {
     std::vector<SimTime> sums(waits_.size());
     for (std::size_t i = 0; i < durations.size(); ++i) {
       const StepTask& task = step_.graph.tasks[i];
