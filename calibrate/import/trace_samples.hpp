@@ -7,13 +7,12 @@
 //   time of a call = sum of the kernels that it launched
 //   sample         = all calls of one case, in the order of the trace
 //
-// symbol | meaning                                                           | unit | origin
-// -------|-------------------------------------------------------------------|------|------------
-// kernel | activity on a stream; communication and copies are left out        | us   | trace
-// call   | the host operation (trace_calls.hpp) that was running when the     | -    | cuda_runtime
-// by
-//        | kernel was launched, on the same thread; else that of its          |      | correlation,
-//        | External id                                                        |      | External id
+// symbol | meaning                                                        | unit | origin
+// -------|----------------------------------------------------------------|------|------------
+// kernel | activity on a stream; communication and copies are left out    | us   | trace
+// call   | the host operation (trace_calls.hpp) that was running when the | -    | cuda_runtime
+//        | kernel was launched, on the same thread; else that of its      |      | correlation,
+//        | External id                                                    |      | External id
 //
 // A traced kernel ran within a step: its caches are warm, its clock is that of the step and is not
 // known. Nothing is a sample whose shape the trace does not say; each reason is reported with the

@@ -7,13 +7,13 @@
 #include <set>
 
 #include "calibrate/samples/summary.hpp"
+#include "sim/base/percent.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
 
 constexpr double kNear = 0.02;
-constexpr double kPercent = 100.0;
 
 bool is_point(const Sample& sample) {
   return sample.supported && sample.condition.alone() && sample.repeat == 0 && !sample.functional;

@@ -43,11 +43,11 @@
 //
 // Scales of blocks, one rule for every GPU:
 //
-// tensor cores       | kernels of the stack | rate / that with one scale per tensor
-// -------------------|----------------------|------------------------------------------------------
-// with group scales  | any                  | mx_ratio: blocks of 128 are emulated with groups of
-// 32 without            | the library's        | 0.82, or block_ratio where it was measured without
-// | DeepGEMM             | 1
+// tensor cores         | kernels of the stack | rate / that with one scale per tensor
+// ---------------------|----------------------|---------------------------------------------------
+// with group scales    | any                  | mx_ratio: blocks of 128 by groups of 32
+// without              | the library's        | 0.82, or block_ratio where it was measured
+// without              | DeepGEMM             | 1
 //
 // Without group scales the sum of each block is added on the CUDA cores. The library's loop waits
 // for that: four products of a layer on an H200 NVL take 22.9 ms with their casts, of which 2.1 ms

@@ -90,8 +90,7 @@ std::optional<std::string> impossible_step(const report::Evaluation& evaluation)
   const Seconds time = to_seconds(evaluation.step.step_time);
   return fmt::format(
       "in a step of {}, as stated, the GPUs would work at {:.3g} times their dense peak: it takes "
-      "at "
-      "least {}",
+      "at least {}",
       format_time(time),
       used->value,
       format_time(time * used->value));

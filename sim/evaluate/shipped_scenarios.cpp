@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/text.hpp"
 #include "sim/evaluate/catalog.hpp"
 
 namespace orrery::evaluate {
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kExtension = ".yaml";
+constexpr std::string_view kBlanksAndQuotes = " \t\r\"";
 constexpr std::size_t kMostSuggestions = 3;
 
 // The folders that hold the profiles of the standard search.
@@ -27,13 +29,6 @@ std::vector<fs::path> scenario_folders() {
     folders.push_back(profiles.parent_path());
   }
   return folders;
-}
-
-std::string trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\"");
-  const std::size_t end = text.find_last_not_of(" \t\r\"");
-  return begin == std::string_view::npos ? std::string()
-                                         : std::string(text.substr(begin, end - begin + 1));
 }
 
 // What stands above the keys of the file; false when it is no scenario.
@@ -46,11 +41,12 @@ bool read_head(ShippedScenario& scenario) {
   for (int i = 0; i < kMostLines && std::getline(file, line); ++i) {
     const std::string_view text = line;
     if (text.starts_with("# ") && text.find("yaml-language-server") == std::string_view::npos) {
-      comment += (comment.empty() ? "" : " ") + trimmed(text.substr(2));
+      comment += comment.empty() ? "" : " ";
+      comment += trimmed(text.substr(2), kBlanksAndQuotes);
     } else if (text.starts_with("format:")) {
       is_scenario = text.find("orrery/1") != std::string_view::npos;
     } else if (text.starts_with("name:")) {
-      scenario.title = trimmed(text.substr(5, text.find(" #") - 5));
+      scenario.title = trimmed(text.substr(5, text.find(" #") - 5), kBlanksAndQuotes);
       break;
     } else if (!text.starts_with("#") && !text.empty()) {
       break;

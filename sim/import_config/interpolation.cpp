@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/text.hpp"
+
 namespace orrery::import_config {
 
 namespace {
@@ -19,15 +21,6 @@ constexpr int kMostReferences = 16;
 constexpr std::size_t kMostSteps = 100'000;
 
 using Chain = std::vector<const Value*>;  // the mappings around a value, the nearest last
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 const Value* child(const Value& mapping, std::string_view key) {
   for (const yaml::Entry& entry : mapping.entries) {

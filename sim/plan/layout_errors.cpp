@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/percent.hpp"
 #include "sim/yaml/reader.hpp"
 
 namespace orrery::plan {
@@ -89,7 +90,7 @@ std::string to_yaml(const LayoutErrors& errors) {
       "groups: {}\n"
       "layouts: {}\n"
       "errors:\n",
-      100.0 * kErrorShare,
+      kPercent * kErrorShare,
       errors.source,
       kLayoutErrorsFormat,
       errors.source,

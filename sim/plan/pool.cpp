@@ -80,20 +80,21 @@ Proposal with_run(Proposal proposal, const std::vector<scenario::KeyValue>& run)
   return proposal;
 }
 
+bool shards_states(const Candidate& candidate) {
+  return candidate.sharding == layout::Sharding::zero1 ||
+         candidate.sharding == layout::Sharding::zero2;
+}
+
 // zero1 and zero2 share the same states for the same checkpoints: where their steps take
 // equally long, only memory tells them apart.
 bool is_alike(const Ranked& one, const Ranked& other) {
-  const auto shards_states = [](const Candidate& candidate) {
-    return candidate.sharding == layout::Sharding::zero1 ||
-           candidate.sharding == layout::Sharding::zero2;
-  };
   Candidate same = other.candidate;
   same.sharding = one.candidate.sharding;
   return same == one.candidate && shards_states(one.candidate) && shards_states(other.candidate) &&
          one.estimate.step_time == other.estimate.step_time;
 }
 
-// Without a pipeline they are all the same.
+// Schedules that differ in the number of chunks only: without a pipeline, with one, with several.
 bool is_chunked(schedule::ScheduleKind schedule) {
   return schedule == schedule::ScheduleKind::none ||
          schedule == schedule::ScheduleKind::one_f_one_b ||
@@ -108,10 +109,6 @@ bool is_near(const Candidate& one, const Candidate& other) {
     same.schedule = one.schedule;
     same.virtual_stages = one.virtual_stages;
   }
-  const auto shards_states = [](const Candidate& candidate) {
-    return candidate.sharding == layout::Sharding::zero1 ||
-           candidate.sharding == layout::Sharding::zero2;
-  };
   if (shards_states(one) && shards_states(other)) {
     same.sharding = one.sharding;
   }

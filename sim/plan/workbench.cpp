@@ -274,8 +274,7 @@ bool add_machine(Workbench& bench,
                                         gpu->collectives.get())) {
     return false;
   }
-  const double error = bench.software.memory_error.value();
-  const Bytes headroom = bench.headroom.value_or(gpu->memory.value() * (error / (1.0 + error)));
+  const Bytes headroom = bench.headroom.value_or(usual_headroom(*gpu, bench.software));
   bench.machines.push_back({name, *std::move(gpu), std::move(network), headroom});
   return true;
 }
@@ -320,6 +319,11 @@ void check_base(const scenario::Scenario& scenario, Diagnostics& diagnostics) {
 }
 
 }  // namespace
+
+Bytes usual_headroom(const hardware::GpuProfile& gpu, const hardware::SoftwareProfile& software) {
+  const double error = software.memory_error.value();
+  return gpu.memory.value() * (error / (1.0 + error));
+}
 
 std::optional<Workbench> make_workbench(const scenario::Scenario& scenario,
                                         const PlanSpec& spec,

@@ -60,6 +60,10 @@ struct Workbench {
   std::optional<Bytes> headroom = {};  // as it is asked for; absent: by the stack's error
 };
 
+// What a plan leaves free where nothing is asked: the formula at the top.
+[[nodiscard]] Bytes usual_headroom(const hardware::GpuProfile& gpu,
+                                   const hardware::SoftwareProfile& software);
+
 // Reads the profiles and the axes gpu, recompute and offload. Nothing after an error, among them a
 // scenario whose step time is stated (there is nothing to search).
 [[nodiscard]] std::optional<Workbench> make_workbench(

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "sim/base/text.hpp"
+
 namespace orrery::run {
 
 namespace {
@@ -17,17 +19,6 @@ constexpr std::int64_t kMostNodes = 1'000'000;
 constexpr double kMostSeconds = 2.0 * kGiga;  // 63 years, below the longest simulated time
 constexpr std::size_t kMostRows = 10'000'000;
 constexpr double kMostDollars = kGiga;
-
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (!text.empty() && blank(text.front())) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && blank(text.back())) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
 
 std::optional<double> number(std::string_view text) {
   double value = 0.0;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "sim/base/text.hpp"
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/kinds.hpp"
 #include "sim/yaml/scalar.hpp"
@@ -53,14 +54,6 @@ bool is_known(std::string_view name) {
   const auto& known = known_columns();
   return std::any_of(
       known.begin(), known.end(), [name](const Column& column) { return column.name == name; });
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
 // Commas separate fields, unless they stand in double quotes.

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sim/base/text.hpp"
 #include "sim/yaml/scalar.hpp"
 
 namespace orrery::sweep {
@@ -21,10 +22,6 @@ struct Amount {
   double number = 0.0;
   std::string suffix;
 };
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 std::optional<Amount> amount_of(std::string_view text) {
   Amount amount;
@@ -78,13 +75,6 @@ std::optional<double> unit_ratio(const Amount& a, const Amount& b) {
     }
   }
   return std::nullopt;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
 // At separators outside brackets and quotes.

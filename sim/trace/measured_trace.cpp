@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include "sim/base/format.hpp"
+#include "sim/base/text.hpp"
 #include "sim/trace/activity_collector.hpp"
 #include "sim/trace/peer_waiting.hpp"
 
@@ -22,10 +22,6 @@ constexpr double kFewLaunches = 0.05;  // share of activities without a launch t
 
 std::string base_name(const std::string& file) {
   return std::filesystem::path(file).filename().string();
-}
-
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
 // "rank-3", "rank3", "rank_3" in the name of the file.

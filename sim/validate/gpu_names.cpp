@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "sim/base/text.hpp"
 #include "sim/validate/run_tables.hpp"
 
 namespace orrery::validate {
@@ -49,10 +50,6 @@ constexpr std::array<GpuName, 35> kGpus = {{{{"H100", "96 GB"}, "h100-sxm-96gb-5
 
 bool is_separator(char c) {
   return c == ' ' || c == '-' || c == '_';
-}
-
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
 char lower(char c) {

@@ -13,6 +13,7 @@
 #include "sim/base/parallel.hpp"
 #include "sim/base/quantile.hpp"
 #include "sim/evaluate/catalog.hpp"
+#include "sim/plan/workbench.hpp"
 #include "sim/validate/measured_runs.hpp"
 #include "sim/validate/remarks.hpp"
 #include "sim/validate/repair_run.hpp"
@@ -54,9 +55,9 @@ void predict(Work& work) {
     work.layout.predicted = in_seconds(to_seconds(run->step.step_time));
     work.layout.scenario = ready->mapped.scenario;
     const step::Feasibility& fit = run->step.feasibility;
-    const double error = run->resolved.costs.software().memory_error.value();
-    const Bytes limit = run->resolved.costs.gpu().memory.value();
-    work.layout.roomy = fit.fits && (limit - fit.headroom) * (1.0 + error) <= limit;
+    const cost::CostModel& costs = run->resolved.costs;
+    work.layout.roomy =
+        fit.fits && fit.headroom >= plan::usual_headroom(costs.gpu(), costs.software());
   }
 }
 

@@ -12,9 +12,8 @@
 // symbol      | meaning                                                     | unit | origin
 // ------------|-------------------------------------------------------------|------|---------
 // measured    | mean of the readings of one layout                          | s    | data set
-// predicted   | step time of the row as a scenario, without what was measured | s  | step/
-// split       | GPUs of one replica, then ranks that share its experts, then its sharding | - |
-// data set
+// predicted   | step time of the row as a scenario                          | s    | step/
+// split       | GPUs of a replica, ranks that share experts, sharding       | -    | data set
 //
 // Layouts are told apart by plan::differences. A group has two layouts at least. Rows that
 // row_remarks.yaml calls suspicious are left out: what they say of a layout is doubtful.

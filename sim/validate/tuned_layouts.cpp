@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/percent.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/plan/pool.hpp"
 #include "sim/plan/search.hpp"
@@ -17,8 +18,6 @@ namespace orrery::validate {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kPercent = 100.0;
 
 double seconds_of(const plan::Estimate& estimate) {
   return in_seconds(to_seconds(estimate.step_time));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/base/percent.hpp"
 #include "sim/layout/sharding_names.hpp"
 #include "sim/validate/layout_groups.hpp"
 
@@ -10,7 +11,6 @@ namespace orrery::validate {
 
 namespace {
 
-constexpr double kPercent = 100.0;
 constexpr double kWorthNaming = 0.02;  // regret
 
 // One stack, or all.

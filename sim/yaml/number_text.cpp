@@ -13,10 +13,6 @@ namespace orrery::yaml {
 
 namespace {
 
-constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // Number of digits at the start of `text`.
 std::size_t count_digits(std::string_view text) {
   const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
