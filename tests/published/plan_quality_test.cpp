@@ -160,11 +160,11 @@ TEST(PlanQuality, ChoosesTheTopologyThatBloomWasTrainedWith) {
   EXPECT_LE(regret(all), kRegretBar);
 }
 
-// One model, one batch, thirteen layouts. Two of them are predicted alike to 0.1 %, and the one that
-// leaves least memory was measured 5 % slower: perhaps the caching allocator of a GPU that is nearly
-// full gives blocks back and takes them again, which the model does not know. A tenth of the memory
-// kept free rules that layout out; what a plan keeps by this stack's error of memory (6.7 GiB) does
-// not.
+// One model, one batch, thirteen layouts. Two of them are predicted alike to 0.1 %, and the one
+// that leaves least memory was measured 5 % slower: perhaps the caching allocator of a GPU that is
+// nearly full gives blocks back and takes them again, which the model does not know. A tenth of the
+// memory kept free rules that layout out; what a plan keeps by this stack's error of memory
+// (6.7 GiB) does not.
 TEST(PlanQuality, ChoosesAmongTheLayoutsOfOneBloomModel) {
   for (const Sweep& sweep : kBloomSweeps) {
     if (sweep.rows.size() < 10) {
