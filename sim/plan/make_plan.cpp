@@ -7,6 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/format.hpp"
+#include "sim/base/stop_point.hpp"
 #include "sim/plan/finalists.hpp"
 #include "sim/plan/fronts.hpp"
 #include "sim/plan/neighbours.hpp"
@@ -226,7 +227,7 @@ void note_interruption(const Searched& searched, bool estimates, Plan& plan) {
                     format_integer(plan.pool)));
   } else if (!plan.examined) {
     plan.notes.emplace_back(
-        "interrupted when all plans were simulated: how firm the choice is was not examined");
+        "interrupted when all plans were simulated: the ranking stands, more was not worked out");
   }
 }
 
@@ -235,6 +236,7 @@ void examine(const PlanQuestion& question,
              const Searched& searched,
              const SimulatedPool& simulated,
              Plan& plan) {
+  stop_point(question.stop);  // in the midst of it finalists have their step only
   const Finalist& winner = plan.finalists.front();
   if (question.fronts) {
     plan.fronts =

@@ -188,8 +188,8 @@ TEST(MakePlan, SaysWhenItIsStoppedBeforeTheChoiceWasExamined) {
   EXPECT_FALSE(plan.stability.checked);
   EXPECT_EQ(plan.finalists.size(), 4U);
   EXPECT_EQ(plan.notes,
-            std::vector<std::string>{"interrupted when all plans were simulated: how firm the "
-                                     "choice is was not examined"});
+            std::vector<std::string>{"interrupted when all plans were simulated: the ranking "
+                                     "stands, more was not worked out"});
 }
 
 // Never "none fits" of what was not looked at; the scenario itself is an answer.
