@@ -39,8 +39,8 @@ int explain_window(int argc, char** argv) {
                    "Scenarios, also shipped ones by name, traces, saved answers, and configuration "
                    "files of other stacks")
         ->type_name("SCENARIO");
-    static_cast<void>(orrery::cli::parse_program(app, argc, argv, "gui"));
-    return orrery::cli::ExitCode::ok;
+    return orrery::cli::run_program(
+        app, argc, argv, "gui", [](const auto& /*watch*/) { return orrery::cli::ExitCode::ok; });
   });
 }
 

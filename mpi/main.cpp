@@ -1,10 +1,13 @@
 // orrery-mpi: `orrery` where several processes share the points of a sweep. `orrery sweep` becomes
 // this program by itself under mpirun.
 
-#include "mpi/mpi_crew.hpp"
+#include <memory>
+
+#include "mpi/mpi_mail.hpp"
 #include "sim/cli/cli.hpp"
+#include "sim/sweep/process_crew.hpp"
 
 int main(int argc, char** argv) {
-  orrery::mpi::MpiCrew crew;
+  orrery::sweep::ProcessCrew crew(std::make_unique<orrery::mpi::MpiMail>());
   return orrery::cli::run_cli(argc, argv, crew);
 }

@@ -164,8 +164,9 @@ fs::path samples_path(const CommandOptions& options) {
   return path;
 }
 
-cli::ExitCode check_kernels(Bench& bench, const CommandOptions& options) {
-  const cli::InterruptWatch watch;
+cli::ExitCode check_kernels(Bench& bench,
+                            const CommandOptions& options,
+                            const cli::InterruptWatch& watch) {
   cli::ProgressLine progress("check", !options.quiet, "cases");
   const CheckReport report =
       check_all(bench, watch.token(), [&](std::int64_t done, std::int64_t all) {
@@ -269,8 +270,8 @@ cli::ExitCode deliver_profile(const Measurements& measurements,
 
 cli::ExitCode measure(const std::vector<SweepCase>& exact,
                       Bench& bench,
-                      const CommandOptions& options) {
-  const cli::InterruptWatch watch;
+                      const CommandOptions& options,
+                      const cli::InterruptWatch& watch) {
   const fs::path path = samples_path(options);
   SampleJournal journal(path, bench.fingerprint());
   SweepReport report;
@@ -293,8 +294,9 @@ cli::ExitCode measure(const std::vector<SweepCase>& exact,
       {bench.fingerprint(), journal.samples(), journal.settling()}, path, report, options);
 }
 
-cli::ExitCode measure_collectives(const CommandOptions& options, const Devices& devices) {
-  const cli::InterruptWatch watch;
+cli::ExitCode measure_collectives(const CommandOptions& options,
+                                  const Devices& devices,
+                                  const cli::InterruptWatch& watch) {
   cli::ProgressLine progress("collectives", !options.quiet, "cases");
   CollectiveRequest request = options.group;
   request.stop = watch.token();
@@ -314,7 +316,16 @@ cli::ExitCode measure_collectives(const CommandOptions& options, const Devices& 
   return deliver_profile(read_measurements(path), path, {}, options);
 }
 
-cli::ExitCode run(const CommandOptions& options, const Devices& devices) {
+cli::ExitCode run(const CommandOptions& options,
+                  const Devices& devices,
+                  const cli::InterruptWatch& watch) {
+  if (options.machine) {
+    cli::deliver(to_json(devices.parts, kernels::list_gpus()), std::nullopt);
+    return cli::ExitCode::ok;
+  }
+  if (!options.output && !options.list && !options.check) {
+    throw cli::UsageError("calibrate: say where the profile goes: -o FILE");
+  }
   if (options.samples) {
     return deliver_profile(read_measurements(*options.samples), *options.samples, {}, options);
   }
@@ -327,16 +338,16 @@ cli::ExitCode run(const CommandOptions& options, const Devices& devices) {
     return cli::ExitCode::ok;
   }
   if (options.collectives) {
-    return measure_collectives(options, devices);
+    return measure_collectives(options, devices, watch);
   }
   const std::unique_ptr<Bench> bench = devices.bench(options.device);
   for (const std::string& absence : devices.parts.absent) {
     cli::message(absence);
   }
   if (options.check) {
-    return check_kernels(*bench, options);
+    return check_kernels(*bench, options, watch);
   }
-  return measure(*exact, *bench, options);
+  return measure(*exact, *bench, options, watch);
 }
 
 }  // namespace
@@ -346,17 +357,9 @@ cli::ExitCode calibrate_command(int argc, const char* const* argv, const Devices
                "orrery calibrate");
   CommandOptions options;
   add_options(app, options);
-  if (!cli::parse_program(app, argc, argv, "calibrate")) {
-    return cli::ExitCode::ok;
-  }
-  if (options.machine) {
-    cli::deliver(to_json(devices.parts, kernels::list_gpus()), std::nullopt);
-    return cli::ExitCode::ok;
-  }
-  if (!options.output && !options.list && !options.check) {
-    throw cli::UsageError("calibrate: say where the profile goes: -o FILE");
-  }
-  return run(options, devices);
+  return cli::run_program(app, argc, argv, "calibrate", [&](const cli::InterruptWatch& watch) {
+    return run(options, devices, watch);
+  });
 }
 
 }  // namespace orrery::calibrate

@@ -15,6 +15,7 @@
 #include "calibrate/fit/write_fit.hpp"
 #include "sim/base/file.hpp"
 #include "sim/cli/cli.hpp"
+#include "sim/cli/interrupt.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/evaluate/catalog.hpp"
 
@@ -231,7 +232,9 @@ std::optional<hardware::SoftwareProfile> load_profile(const CommandOptions& opti
   return profile;
 }
 
-cli::ExitCode fit_one(const CommandOptions& options, const Observations& observations) {
+cli::ExitCode fit_one(const CommandOptions& options,
+                      const Observations& observations,
+                      const cli::InterruptWatch& watch) {
   Selection chosen = chosen_rows(options, observations);
   const auto start = load_profile(options, chosen.profile, "--profile");
   const auto centre =
@@ -242,6 +245,7 @@ cli::ExitCode fit_one(const CommandOptions& options, const Observations& observa
   const Centres centres{
       *start, *centre, options.centre.empty() ? medians_beside(*start, observations) : *centre};
   const FitReport report = fit_rows(options, std::move(chosen), centres);
+  watch.check();
   cli::deliver(options.json ? to_json(report) : to_text(report), std::nullopt);
   if (options.output) {
     write_profile(report, start->file, *options.output);
@@ -249,9 +253,12 @@ cli::ExitCode fit_one(const CommandOptions& options, const Observations& observa
   return cli::ExitCode::ok;
 }
 
-cli::ExitCode report_all(const CommandOptions& options, const Observations& observations) {
+cli::ExitCode report_all(const CommandOptions& options,
+                         const Observations& observations,
+                         const cli::InterruptWatch& watch) {
   const Generalisation result = generalisation(
       observations, {.keys = {}, .prior = options.prior, .threads = options.threads});
+  watch.check();
   cli::deliver(options.json ? to_json(result) : to_markdown(result), options.output);
   return cli::ExitCode::ok;
 }
@@ -275,7 +282,7 @@ cli::ExitCode write_shared_defaults(const CommandOptions& options,
   return cli::ExitCode::ok;
 }
 
-cli::ExitCode fit_files(const CommandOptions& options) {
+cli::ExitCode fit_files(const CommandOptions& options, const cli::InterruptWatch& watch) {
   if (!options.report && options.stacks.empty() && options.profile.empty()) {
     throw cli::UsageError("fit: say which --stack or which --profile, or ask for a --report");
   }
@@ -289,10 +296,10 @@ cli::ExitCode fit_files(const CommandOptions& options) {
     return cli::ExitCode::invalid;
   }
   if (options.report) {
-    return report_all(options, observations);
+    return report_all(options, observations, watch);
   }
   return options.shared_defaults ? write_shared_defaults(options, observations)
-                                 : fit_one(options, observations);
+                                 : fit_one(options, observations, watch);
 }
 
 }  // namespace
@@ -302,10 +309,9 @@ cli::ExitCode fit_command(int argc, const char* const* argv) {
                "orrery fit");
   CommandOptions options;
   add_options(app, options);
-  if (!cli::parse_program(app, argc, argv, "fit")) {
-    return cli::ExitCode::ok;
-  }
-  return fit_files(options);
+  return cli::run_program(app, argc, argv, "fit", [&](const cli::InterruptWatch& watch) {
+    return fit_files(options, watch);
+  });
 }
 
 }  // namespace orrery::fit

@@ -278,7 +278,7 @@ void write_files(const CommandOptions& options, ImportReport& report) {
   }
 }
 
-cli::ExitCode import_files(const CommandOptions& options) {
+cli::ExitCode import_files(const CommandOptions& options, const cli::InterruptWatch& watch) {
   const RigOptions rig = rig_options(options);
   if (!options.as_of.empty() && !is_date(options.as_of)) {
     throw cli::UsageError(
@@ -310,10 +310,29 @@ cli::ExitCode import_files(const CommandOptions& options) {
     return cli::ExitCode::invalid;
   }
   check_outputs(options, report);
+  watch.check();
   write_files(options, report);
   cli::deliver(options.json ? summary_json(report, diagnostics) : summary_text(report),
                std::nullopt);
   return cli::ExitCode::ok;
+}
+
+cli::ExitCode import_all(const CommandOptions& options, const cli::InterruptWatch& watch) {
+  if (are_traces(options.files)) {
+    if (options.as_samples) {
+      return import_samples({.files = options.files,
+                             .output = options.output,
+                             .taken_at = format_date_time(newest_file(options.files))});
+    }
+    return import_traces({options.files, options.traces, options.output, options.json}, watch);
+  }
+  if (options.as_samples) {
+    throw cli::UsageError("import: --as-samples is for a trace");
+  }
+  if (options.traces.any()) {
+    throw cli::UsageError("import: --marker, --whole-trace, --group and --step are for traces");
+  }
+  return import_files(options, watch);
 }
 
 }  // namespace
@@ -337,24 +356,9 @@ Exit codes: 0 ok, 2 usage, 3 a log is broken or says too little, 5 no such GPU p
 output.)");
   CommandOptions options;
   add_options(app, options);
-  if (!cli::parse_program(app, argc, argv, "import")) {
-    return cli::ExitCode::ok;
-  }
-  if (are_traces(options.files)) {
-    if (options.as_samples) {
-      return import_samples({.files = options.files,
-                             .output = options.output,
-                             .taken_at = format_date_time(newest_file(options.files))});
-    }
-    return import_traces({options.files, options.traces, options.output, options.json});
-  }
-  if (options.as_samples) {
-    throw cli::UsageError("import: --as-samples is for a trace");
-  }
-  if (options.traces.any()) {
-    throw cli::UsageError("import: --marker, --whole-trace, --group and --step are for traces");
-  }
-  return import_files(options);
+  return cli::run_program(app, argc, argv, "import", [&](const cli::InterruptWatch& watch) {
+    return import_all(options, watch);
+  });
 }
 
 }  // namespace orrery::calibration_import

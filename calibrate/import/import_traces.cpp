@@ -27,9 +27,8 @@ bool are_traces(const std::vector<std::string>& files) {
   return false;
 }
 
-cli::ExitCode import_traces(const TraceImport& asked) {
+cli::ExitCode import_traces(const TraceImport& asked, const cli::InterruptWatch& watch) {
   const trace::MeasureOptions options = cli::measure_options(asked.reading);
-  const cli::InterruptWatch watch;
   const auto traces = cli::read_traces(asked.files, watch, false);
   if (!traces) {
     return cli::ExitCode::invalid;

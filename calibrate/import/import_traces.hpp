@@ -23,7 +23,8 @@ struct TraceImport {
 // others are none.
 [[nodiscard]] bool are_traces(const std::vector<std::string>& files);
 
-[[nodiscard]] cli::ExitCode import_traces(const TraceImport& asked);
+[[nodiscard]] cli::ExitCode import_traces(const TraceImport& asked,
+                                          const cli::InterruptWatch& watch);
 
 // `orrery import TRACE --as-samples -o FILE`: times of kernels for `orrery calibrate --samples
 // FILE` (trace_samples.hpp). One trace: ranks of one step would count a kernel several times.

@@ -110,9 +110,11 @@ fs::path record_path(const CommandOptions& options) {
   return path;
 }
 
-ValidationRecord measure(const CommandOptions& options, const StepBenchFactory& make_bench) {
+ValidationRecord measure(const CommandOptions& options,
+                         const StepBenchFactory& make_bench,
+                         const cli::InterruptWatch& watch) {
+  check_writable(record_path(options));
   const std::unique_ptr<StepBench> bench = make_bench(options.device);
-  const cli::InterruptWatch watch;
   ValidationRecord record;
   {
     cli::ProgressLine progress("validate", !options.quiet, "steps");
@@ -188,7 +190,9 @@ void check_machine(const hardware::GpuProfile& gpu, const ValidationRecord& reco
   }
 }
 
-cli::ExitCode run(const CommandOptions& options, const StepBenchFactory& make_bench) {
+cli::ExitCode run(const CommandOptions& options,
+                  const StepBenchFactory& make_bench,
+                  const cli::InterruptWatch& watch) {
   const auto [gpu, failure] = load_profile(options);
   if (!gpu) {
     return failure;
@@ -198,7 +202,8 @@ cli::ExitCode run(const CommandOptions& options, const StepBenchFactory& make_be
     return cli::ExitCode::invalid;
   }
   const std::optional<ValidationRecord> record =
-      options.record ? load_record(*options.record) : std::optional(measure(options, make_bench));
+      options.record ? load_record(*options.record)
+                     : std::optional(measure(options, make_bench, watch));
   if (!record) {
     return cli::ExitCode::invalid;
   }
@@ -230,10 +235,9 @@ cli::ExitCode validate_command(int argc,
                "orrery validate --hardware");
   CommandOptions options;
   add_options(app, options);
-  if (!cli::parse_program(app, argc, argv, "validate")) {
-    return cli::ExitCode::ok;
-  }
-  return run(options, make_bench);
+  return cli::run_program(app, argc, argv, "validate", [&](const cli::InterruptWatch& watch) {
+    return run(options, make_bench, watch);
+  });
 }
 
 }  // namespace orrery::calibrate

@@ -6,7 +6,6 @@
 #include <QFileInfo>
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +15,8 @@
 #include "sim/base/file.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/evaluating.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/output_files.hpp"
 
 namespace orrery::gui {
 
@@ -33,8 +34,29 @@ void say(std::FILE* stream, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stream);
 }
 
-// Nothing after --help.
-std::optional<ReportOptions> parse(const QStringList& arguments) {
+cli::ExitCode write_page(const ReportOptions& options, const cli::InterruptWatch& watch) {
+  const std::string ending = std::filesystem::path(options.out).extension().string();
+  if (options.out != "-" && ending != ".html" && ending != ".pdf" && ending != ".svg") {
+    throw cli::UsageError("report: -o takes .html, .pdf or .svg, not " + options.out);
+  }
+  const std::string file = cli::scenario_file(options.file, false);
+  const std::string text = read_file(file, kMostBytes);
+  const OutcomePtr outcome = evaluate_text({.text = text, .file_name = file}, watch.token());
+  say(stderr, to_string(outcome->diagnostics));
+  if (!outcome->failure.isEmpty()) {
+    throw Error(ErrorKind::device, outcome->failure.toStdString());
+  }
+  if (!outcome->evaluation) {
+    return cli::ExitCode::invalid;
+  }
+  cli::check_not_read(options.out, *outcome->scenario);
+  const ReportContent content = report_content(outcome, options.full);
+  watch.check();
+  write_report(content, QString::fromStdString(options.out));
+  return outcome->evaluation->feasible ? cli::ExitCode::ok : cli::ExitCode::does_not_fit;
+}
+
+cli::ExitCode run_report(const QStringList& arguments) {
   CLI::App app("One page about a scenario: figures, charts, expectations; no display is needed",
                "orrery report");
   ReportOptions options;
@@ -53,29 +75,12 @@ std::optional<ReportOptions> parse(const QStringList& arguments) {
   for (const std::string& word : words) {
     pointers.push_back(word.c_str());
   }
-  if (!cli::parse_program(app, static_cast<int>(pointers.size()), pointers.data(), "report")) {
-    return std::nullopt;
-  }
-  const std::string ending = std::filesystem::path(options.out).extension().string();
-  if (options.out != "-" && ending != ".html" && ending != ".pdf" && ending != ".svg") {
-    throw cli::UsageError("report: -o takes .html, .pdf or .svg, not " + options.out);
-  }
-  return options;
-}
-
-cli::ExitCode write_page(const ReportOptions& options) {
-  const std::string file = cli::scenario_file(options.file, false);
-  const std::string text = read_file(file, kMostBytes);
-  const OutcomePtr outcome = evaluate_text({.text = text, .file_name = file});
-  say(stderr, to_string(outcome->diagnostics));
-  if (!outcome->failure.isEmpty()) {
-    throw Error(ErrorKind::device, outcome->failure.toStdString());
-  }
-  if (!outcome->evaluation) {
-    return cli::ExitCode::invalid;
-  }
-  write_report(report_content(outcome, options.full), QString::fromStdString(options.out));
-  return outcome->evaluation->feasible ? cli::ExitCode::ok : cli::ExitCode::does_not_fit;
+  return cli::run_program(
+      app,
+      static_cast<int>(pointers.size()),
+      pointers.data(),
+      "report",
+      [&options](const cli::InterruptWatch& watch) { return write_page(options, watch); });
 }
 
 }  // namespace
@@ -94,10 +99,7 @@ void write_report(const ReportContent& content, const QString& path) {
 }
 
 int report_command(const QStringList& arguments) {
-  return cli::run_guarded([&arguments] {
-    const std::optional<ReportOptions> options = parse(arguments);
-    return options ? write_page(*options) : cli::ExitCode::ok;
-  });
+  return cli::run_guarded([&arguments] { return run_report(arguments); });
 }
 
 }  // namespace orrery::gui

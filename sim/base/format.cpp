@@ -208,17 +208,16 @@ std::string format_event_rate(PerSecond value, NumberStyle style) {
 }
 
 std::string format_date_time(std::int64_t unix_seconds) {
-  using std::chrono::floor;
-  const std::chrono::sys_seconds moment{std::chrono::seconds(unix_seconds)};
-  const auto day = floor<std::chrono::days>(moment);
-  const std::chrono::hh_mm_ss clock(moment - day);
+  constexpr std::int64_t kDay = 86'400;         // s
   constexpr std::int64_t kFirstDay = -719'528;  // 0000-01-01
   constexpr std::int64_t kLastDay = 2'932'896;  // 9999-12-31
-  const std::int64_t days = day.time_since_epoch().count();
+  const std::int64_t rest = (unix_seconds % kDay + kDay) % kDay;
+  const std::int64_t days = unix_seconds / kDay - (unix_seconds % kDay < 0 ? 1 : 0);
   if (days < kFirstDay || days > kLastDay) {
     return fmt::format("day {}", days);
   }
-  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock{std::chrono::seconds(rest)};
+  const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{days}}};
   std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}",
                                  static_cast<int>(date.year()),
                                  static_cast<unsigned>(date.month()),

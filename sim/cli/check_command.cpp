@@ -170,9 +170,8 @@ void check_usage(const CheckOptions& options) {
 }
 
 // All answers; on a terminal the diagnostics come as they are found.
-CheckReport evaluate_all(const CheckOptions& options) {
+CheckReport evaluate_all(const CheckOptions& options, const InterruptWatch& watch) {
   std::vector<InputFile> files = load_files(options.files, options.evaluation.quiet);
-  const InterruptWatch watch;
   CheckReport report;
   for (InputFile& file : files) {
     if (file.scenario) {
@@ -219,7 +218,7 @@ void accept(CheckReport& report, const report::Baseline& baseline, const std::st
   report.missing.clear();
 }
 
-ExitCode check_files(const CheckOptions& options) {
+ExitCode check_files(const CheckOptions& options, const InterruptWatch& watch) {
   check_usage(options);
   std::optional<report::Baseline> baseline;
   if (options.baseline) {
@@ -228,7 +227,7 @@ ExitCode check_files(const CheckOptions& options) {
       return ExitCode::invalid;
     }
   }
-  CheckReport report = evaluate_all(options);
+  CheckReport report = evaluate_all(options, watch);
   if (baseline) {
     compare_with_baseline(*baseline, *options.baseline, report);
   }
@@ -293,7 +292,9 @@ void add_check_command(CLI::App& app, Action& action) {
       "  orrery check --junit report.xml scenarios/*.yaml\n"
       "  orrery check --write-baseline baseline.yaml scenarios/*.yaml\n"
       "  orrery check --baseline baseline.yaml --markdown summary.md scenarios/*.yaml");
-  command->callback([options, &action] { action = [options] { return check_files(*options); }; });
+  command->callback([options, &action] {
+    action = [options](InterruptWatch& watch) { return check_files(*options, watch); };
+  });
 }
 
 }  // namespace orrery::cli

@@ -41,6 +41,13 @@ std::vector<std::string> words_of(const fs::path& program,
   return words;
 }
 
+// An InterruptWatch blocks signals: other programs must not inherit that.
+sigset_t no_signals() {
+  sigset_t none;
+  sigemptyset(&none);
+  return none;
+}
+
 // Starts the program with its output into the pipe; -1 when it cannot be started.
 pid_t start(const fs::path& program, const std::vector<std::string>& arguments, int output) {
   std::vector<std::string> words = words_of(program, arguments);
@@ -50,9 +57,15 @@ pid_t start(const fs::path& program, const std::vector<std::string>& arguments, 
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  const sigset_t none = no_signals();
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t child = -1;
   const int status =
-      posix_spawn(&child, program.c_str(), &actions, nullptr, pointers.data(), environ);
+      posix_spawn(&child, program.c_str(), &actions, &attributes, pointers.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return status == 0 ? child : -1;
 }
@@ -90,6 +103,8 @@ std::optional<fs::path> program_beside(std::string_view name) {
 void become_program(const fs::path& program, const std::vector<std::string>& arguments) {
   std::vector<std::string> words = words_of(program, arguments);
   const std::vector<char*> pointers = pointers_to(words);
+  const sigset_t none = no_signals();
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
   execv(program.c_str(), pointers.data());
   throw Error(ErrorKind::io,
               fmt::format("{} cannot be started: {}", program.string(), std::strerror(errno)));

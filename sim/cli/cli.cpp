@@ -108,6 +108,12 @@ std::string unexpected_argument(const CLI::App& app, const CLI::ParseError& erro
                                extra ? unexpected_argument(app, error) : error.what()));
 }
 
+ExitCode act(const CLI::App& command, std::string_view name, const Action& action) {
+  check_outputs(command, name);
+  InterruptWatch watch;
+  return action(watch);
+}
+
 ExitCode dispatch(int argc, const char* const* argv, sweep::Crew& crew) {
   start_log_import(argc, argv);
   start_external_command(argc, argv);
@@ -149,10 +155,8 @@ ExitCode dispatch(int argc, const char* const* argv, sweep::Crew& crew) {
     message_block(app.help());
     return ExitCode::usage;
   }
-  for (const CLI::App* chosen : app.get_subcommands()) {
-    check_outputs(*chosen);
-  }
-  return action();
+  const CLI::App& chosen = *app.get_subcommands().front();
+  return act(chosen, chosen.get_name(), action);
 }
 
 ExitCode code_of(ErrorKind kind) {
@@ -167,7 +171,7 @@ ExitCode code_of(ErrorKind kind) {
   return ExitCode::internal;
 }
 
-ExitCode ending_of(const Action& body) {
+ExitCode ending_of(const std::function<ExitCode()>& body) {
   try {
     return body();
   } catch (const ClosedPipe&) {
@@ -188,23 +192,27 @@ ExitCode ending_of(const Action& body) {
 
 }  // namespace
 
-bool parse_program(CLI::App& app, int argc, const char* const* argv, std::string_view command) {
+ExitCode run_program(CLI::App& app,
+                     int argc,
+                     const char* const* argv,
+                     std::string_view command,
+                     const Action& action) {
   if (argc > 1 && argv[argc - 1] == kDescribeFlag) {
     deliver(to_json(describe(app)), std::nullopt);
-    return false;
+    return ExitCode::ok;
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success&) {
     deliver(app.help(), std::nullopt);
-    return false;
+    return ExitCode::ok;
   } catch (const CLI::ParseError& error) {
     throw UsageError(fmt::format("{}: {}", command, error.what()));
   }
-  return true;
+  return act(app, command, action);
 }
 
-int run_guarded(const Action& body) {
+int run_guarded(const std::function<ExitCode()>& body) {
   prepare_streams();
   static_cast<void>(std::signal(SIGABRT, exit_as_internal));
   return static_cast<int>(ending_of(body));

@@ -19,9 +19,8 @@
 // completion | what may stand at the end of a command line: for shells
 // man      | the manual pages
 
-#include <functional>
-
-#include "sim/cli/exit_code.hpp"
+#include "sim/cli/cli.hpp"
+#include "sim/cli/interrupt.hpp"
 
 namespace CLI {
 class App;
@@ -33,9 +32,7 @@ class Crew;
 
 namespace orrery::cli {
 
-// What the chosen command does; empty when none was chosen.
-using Action = std::function<ExitCode()>;
-
+// `action`: what the chosen command does; empty when none was chosen.
 void add_run_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, Action& action);
 void add_explain_command(CLI::App& app, Action& action);

@@ -17,6 +17,7 @@
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/compare_traces.hpp"
+#include "sim/cli/output_files.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/compare_calibrations.hpp"
 #include "sim/report/difference.hpp"
@@ -256,6 +257,9 @@ std::optional<report::ComparedAnswer> answer_of(const std::string& name,
                                                 ExitCode& code) {
   if (!is_saved(name)) {
     InputFile file = std::move(load_files({name}, true).front());
+    if (file.scenario) {
+      check_not_read(options.output, *file.scenario);
+    }
     evaluate_file(file, options.evaluation, {}, watch);
     code = worse(code, file.code);
     return file.evaluation ? std::optional(report::compared(*file.evaluation)) : std::nullopt;
@@ -273,8 +277,7 @@ std::optional<report::ComparedAnswer> answer_of(const std::string& name,
   return std::nullopt;
 }
 
-ExitCode compare_scenarios(const CompareOptions& options) {
-  const InterruptWatch watch;
+ExitCode compare_scenarios(const CompareOptions& options, const InterruptWatch& watch) {
   ExitCode code = ExitCode::ok;
   const auto first = answer_of(options.first, options, watch, code);
   const auto second = answer_of(options.second, options, watch, code);
@@ -298,7 +301,7 @@ ExitCode compare_scenarios(const CompareOptions& options) {
   return ExitCode::ok;
 }
 
-ExitCode compare_traces(const CompareOptions& options) {
+ExitCode compare_traces(const CompareOptions& options, const InterruptWatch& watch) {
   if (options.tolerance) {
     throw UsageError("compare: --tolerance is for calibration profiles");
   }
@@ -310,10 +313,11 @@ ExitCode compare_traces(const CompareOptions& options) {
                               .reading = options.reading,
                               .evaluation = options.evaluation,
                               .output = options.output,
-                              .json = options.json});
+                              .json = options.json},
+                             watch);
 }
 
-ExitCode compare_files(CompareOptions& options) {
+ExitCode compare_files(CompareOptions& options, const InterruptWatch& watch) {
   options.first = scenario_file(options.first, options.evaluation.quiet);
   for (std::string& other : options.others) {
     other = scenario_file(other, options.evaluation.quiet);
@@ -327,7 +331,7 @@ ExitCode compare_files(CompareOptions& options) {
     if (static_cast<std::size_t>(traces) < options.others.size()) {
       throw UsageError("compare: beside the scenario all files must be traces");
     }
-    return compare_traces(options);
+    return compare_traces(options, watch);
   }
   if (options.others.size() > 1) {
     throw UsageError(
@@ -350,7 +354,7 @@ ExitCode compare_files(CompareOptions& options) {
   if (options.tolerance && !first) {
     throw UsageError("compare: --tolerance is for calibration profiles");
   }
-  return first ? compare_calibrations(options) : compare_scenarios(options);
+  return first ? compare_calibrations(options) : compare_scenarios(options, watch);
 }
 
 }  // namespace
@@ -385,7 +389,9 @@ void add_compare_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  orrery compare --tolerance 3 before.yaml after.yaml\n"
       "  orrery compare scenario.yaml rank0.json.gz rank1.json.gz");
-  command->callback([options, &action] { action = [options] { return compare_files(*options); }; });
+  command->callback([options, &action] {
+    action = [options](InterruptWatch& watch) { return compare_files(*options, watch); };
+  });
 }
 
 }  // namespace orrery::cli

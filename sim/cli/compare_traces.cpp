@@ -11,6 +11,7 @@
 #include "sim/base/stop_point.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/cli/output_files.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/evaluate/compare_measured.hpp"
 #include "sim/report/json_text.hpp"
@@ -196,10 +197,12 @@ std::optional<trace::GpuTraces> read_traces(const std::vector<std::string>& file
   return traces;
 }
 
-ExitCode compare_with_traces(const TraceComparison& asked) {
+ExitCode compare_with_traces(const TraceComparison& asked, const InterruptWatch& watch) {
   trace::MeasureOptions options = measure_options(asked.reading);
   InputFile file = std::move(load_files({asked.scenario}, true).front());
-  const InterruptWatch watch;
+  if (file.scenario) {
+    check_not_read(asked.output, *file.scenario);
+  }
   const auto traces = read_traces(asked.traces, watch, asked.evaluation.quiet);
   if (!traces) {
     return ExitCode::invalid;

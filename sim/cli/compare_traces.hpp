@@ -55,6 +55,7 @@ struct TraceComparison {
   bool json = false;
 };
 
-[[nodiscard]] ExitCode compare_with_traces(const TraceComparison& comparison);
+[[nodiscard]] ExitCode compare_with_traces(const TraceComparison& comparison,
+                                           const InterruptWatch& watch);
 
 }  // namespace orrery::cli

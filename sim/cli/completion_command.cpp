@@ -136,7 +136,7 @@ void add_completion_command(CLI::App& app, Action& action) {
       "  orrery completion fish | source\n"
       "  orrery completion --candidates bash -- sweep --vary layout.");
   command->callback([options, &action, &app] {
-    action = [options, &app] { return print_completion(app, *options); };
+    action = [options, &app](InterruptWatch&) { return print_completion(app, *options); };
   });
 }
 
@@ -153,7 +153,7 @@ void add_man_command(CLI::App& app, Action& action) {
       "  orrery man sweep | man -l -\n"
       "  orrery man --all share/man/man1");
   command->callback([options, &action, &app] {
-    action = [options, &app] { return print_manual(app, *options); };
+    action = [options, &app](InterruptWatch&) { return print_manual(app, *options); };
   });
 }
 

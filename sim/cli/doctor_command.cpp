@@ -37,7 +37,9 @@ void add_doctor_command(CLI::App& app, Action& action) {
       "Exit codes: 0 nothing is wrong, even if optional parts are missing; 5 profiles are missing "
       "or\n"
       "broken, or a GPU driver does not answer.");
-  command->callback([options, &action] { action = [options] { return show_report(*options); }; });
+  command->callback([options, &action] {
+    action = [options](InterruptWatch&) { return show_report(*options); };
+  });
 }
 
 }  // namespace orrery::cli

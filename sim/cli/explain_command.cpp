@@ -58,10 +58,9 @@ std::string to_json(const report::MetricInfo& metric,
   return report::json_text(out);
 }
 
-ExitCode explain_file(const ExplainOptions& options) {
+ExitCode explain_file(const ExplainOptions& options, const InterruptWatch& watch) {
   const report::MetricInfo& metric = metric_of(options.metric);
   std::vector<InputFile> files = load_files({options.file}, options.evaluation.quiet);
-  const InterruptWatch watch;
   InputFile& file = files.front();
   if (file.scenario) {
     check_not_read(options.output, *file.scenario);
@@ -103,7 +102,9 @@ void add_explain_command(CLI::App& app, Action& action) {
   command->footer(
       "Example:\n"
       "  orrery explain mfu llama3-405b-16k");
-  command->callback([options, &action] { action = [options] { return explain_file(*options); }; });
+  command->callback([options, &action] {
+    action = [options](InterruptWatch& watch) { return explain_file(*options, watch); };
+  });
 }
 
 }  // namespace orrery::cli

@@ -120,11 +120,10 @@ std::string written(const Export& wanted,
   return data;
 }
 
-ExitCode export_file(const ExportOptions& options) {
+ExitCode export_file(const ExportOptions& options, const InterruptWatch& watch) {
   const Export& wanted = find_export(options);
   const report::TraceWindow window = parse_window(options.trace.window);
   std::vector<InputFile> files = load_files({options.file}, options.evaluation.quiet);
-  const InterruptWatch watch;
   InputFile& file = files.front();
   if (file.scenario) {
     check_not_read(options.output, *file.scenario);
@@ -192,7 +191,9 @@ void add_export_command(CLI::App& app, Action& action) {
       "    llama3-405b-whole-run\n"
       "  orrery export --format svg --what schedule -o picture.svg schedule-zb-v\n"
       "  orrery export --format csv --what ledger gpt3-175b-1024");
-  command->callback([options, &action] { action = [options] { return export_file(*options); }; });
+  command->callback([options, &action] {
+    action = [options](InterruptWatch& watch) { return export_file(*options, watch); };
+  });
 }
 
 }  // namespace orrery::cli

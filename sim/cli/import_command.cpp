@@ -102,7 +102,7 @@ bool holds_together(const ImportCommand& command, const std::string& text) {
   return sound;
 }
 
-ExitCode import_files(const ImportCommand& command) {
+ExitCode import_files(const ImportCommand& command, const InterruptWatch& watch) {
   const import_config::ImportOptions options = options_of(command);
   Diagnostics diagnostics;
   const std::vector<import_config::ConfigFile> files = read_files(command, diagnostics);
@@ -114,6 +114,7 @@ ExitCode import_files(const ImportCommand& command) {
   if (!command.quiet && !result.scenario.empty()) {
     message_block(import_config::report_text(result));
   }
+  watch.check();
   if (command.output && !result.scenario.empty()) {
     deliver(result.scenario, *command.output);
   }
@@ -198,7 +199,9 @@ void add_import_command(CLI::App& app, Action& action) {
   command->add_flag("--json", options->json, "Report as JSON, orrery-config-import/1");
   command->add_flag("-q,--quiet", options->quiet, "No report on stderr");
   command->footer(std::string(kImportFooter));
-  command->callback([options, &action] { action = [options] { return import_files(*options); }; });
+  command->callback([options, &action] {
+    action = [options](InterruptWatch& watch) { return import_files(*options, watch); };
+  });
 }
 
 }  // namespace orrery::cli

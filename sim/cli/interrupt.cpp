@@ -28,7 +28,7 @@ bool is_ignored(int signal) {
 
 }  // namespace
 
-InterruptWatch::InterruptWatch(Grace grace) : grace_(grace) {
+InterruptWatch::InterruptWatch() {
   sigset_t set;
   sigemptyset(&set);
   bool any = false;
@@ -70,7 +70,7 @@ InterruptWatch::~InterruptWatch() {
 }
 
 void InterruptWatch::check() const {
-  delivering_ = true;
+  delivering();
   if (source_.stop_requested()) {
     throw Error(ErrorKind::interrupted, "interrupted");
   }
@@ -91,7 +91,6 @@ void InterruptWatch::take_signal() {
 
 void InterruptWatch::watch() {
   using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds kGrace{900};
   std::optional<Clock::time_point> end;
   pollfd wait[] = {{signals_, POLLIN, 0}, {wake_, POLLIN, 0}};
   while (true) {
@@ -115,9 +114,7 @@ void InterruptWatch::watch() {
       return;
     }
     take_signal();
-    if (grace_ == Grace::one_second) {
-      end = Clock::now() + kGrace;
-    }
+    end = Clock::now() + grace_.load();
   }
 }
 

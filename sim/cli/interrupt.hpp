@@ -9,9 +9,12 @@
 //
 // Work ends at its next stop point (base/stop_point.hpp). Where that takes longer than a second the
 // watcher ends the process: files are written in one piece or not at all, so there is nothing to
-// lose, unless an answer is being delivered.
+// lose, unless an answer is being delivered. Work that winds up has five seconds.
+//
+// Every command runs under one (cli.hpp).
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <stop_token>
 #include <thread>
@@ -20,12 +23,7 @@ namespace orrery::cli {
 
 class InterruptWatch {
  public:
-  enum class Grace {
-    one_second,
-    until_done,  // what was found so far is shown, or other processes wait to be told
-  };
-
-  explicit InterruptWatch(Grace grace = Grace::one_second);
+  InterruptWatch();
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
@@ -34,16 +32,29 @@ class InterruptWatch {
     return source_.get_token();
   }
 
-  // Throws Error(interrupted) after a signal: to be called when a result is delivered. From then on
-  // the process is given the time that this takes.
+  // After a signal there is something left to do: what was found so far is shown, or other
+  // processes are told.
+  void wind_up() {
+    grace_ = kLonger;
+  }
+
+  // From now on the process is given the time that it takes to deliver a result.
+  void delivering() const {
+    delivering_ = true;
+  }
+
+  // The same, and throws Error(interrupted) after a signal.
   void check() const;
 
  private:
+  static constexpr std::chrono::milliseconds kShort{900};
+  static constexpr std::chrono::milliseconds kLonger{4900};
+
   void watch();
   void take_signal();
 
   std::stop_source source_;
-  Grace grace_;
+  std::atomic<std::chrono::milliseconds> grace_{kShort};
   mutable std::atomic<bool> delivering_{false};
   bool active_ = false;
   sigset_t previous_mask_{};

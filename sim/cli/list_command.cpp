@@ -110,7 +110,8 @@ void add_list_command(CLI::App& app, Action& action) {
   command->footer(
       "Example:\n"
       "  orrery list gpus");
-  command->callback([options, &action] { action = [options] { return list_names(*options); }; });
+  command->callback(
+      [options, &action] { action = [options](InterruptWatch&) { return list_names(*options); }; });
 }
 
 }  // namespace orrery::cli

@@ -17,8 +17,8 @@ namespace orrery::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kOutputs = {
-    "output", "junit", "markdown", "write-baseline"};
+constexpr std::array<std::string_view, 5> kOutputs = {
+    "output", "junit", "markdown", "write-baseline", "fragment"};
 constexpr std::string_view kStandardStream = "-";
 
 bool is_output(const CLI::Option& option) {
@@ -33,13 +33,13 @@ bool is_plain_file(const std::string& name) {
   return std::filesystem::is_regular_file(name, error);
 }
 
-[[noreturn]] void refuse(const CLI::App& command, const std::string& file, std::string_view why) {
-  throw UsageError(fmt::format("{}: {} {}: choose another file", command.get_name(), file, why));
+[[noreturn]] void refuse(std::string_view command, const std::string& file, std::string_view why) {
+  throw UsageError(fmt::format("{}: {} {}: choose another file", command, file, why));
 }
 
 }  // namespace
 
-void check_outputs(const CLI::App& command) {
+void check_outputs(const CLI::App& command, std::string_view name) {
   std::vector<std::string> outputs;
   std::vector<std::string> others;
   for (const CLI::Option* option : command.get_options()) {
@@ -54,13 +54,13 @@ void check_outputs(const CLI::App& command) {
     const std::string& output = outputs[i];
     for (const std::string& word : others) {
       if (is_plain_file(output) && is_same_file(output, word)) {
-        refuse(command, output, "is read by this command");
+        refuse(name, output, "is read by this command");
       }
     }
     if (std::find(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(i), output) !=
             outputs.begin() + static_cast<std::ptrdiff_t>(i) &&
         output.rfind("/dev/", 0) != 0) {
-      refuse(command, output, "is written twice");
+      refuse(name, output, "is written twice");
     }
     check_writable(output);
   }

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "sim/scenario/scenario.hpp"
 
@@ -16,10 +17,10 @@ class App;
 
 namespace orrery::cli {
 
-// Looks at what was parsed: outputs (-o, --junit, --markdown, --write-baseline) against each other
-// and against every other word that names a file. Throws UsageError, or Error(io) where nothing can
-// be written.
-void check_outputs(const CLI::App& command);
+// Looks at what was parsed: outputs (-o, --junit, --markdown, --write-baseline, --fragment) against
+// each other and against every other word that names a file. Throws UsageError, led by the name of
+// the command, or Error(io) where nothing can be written.
+void check_outputs(const CLI::App& command, std::string_view name);
 
 // The same for the files that a scenario names.
 void check_not_read(const std::optional<std::string>& output, const scenario::Scenario& scenario);

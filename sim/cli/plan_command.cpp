@@ -17,6 +17,7 @@
 #include "sim/cli/build_info.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/output_files.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/catalog.hpp"
@@ -342,7 +343,7 @@ void check_usage(const PlanOptions& options, const sweep::Crew& crew) {
   static_cast<void>(chosen_output(options, false));
 }
 
-ExitCode run_plan_command(PlanOptions& options, sweep::Crew& crew) {
+ExitCode run_plan_command(PlanOptions& options, sweep::Crew& crew, InterruptWatch& watch) {
   check_usage(options, crew);
   options.file = scenario_file(options.file, options.evaluation.quiet || !crew.leads());
   const std::string text =
@@ -355,7 +356,13 @@ ExitCode run_plan_command(PlanOptions& options, sweep::Crew& crew) {
     }
     return ExitCode::invalid;
   }
-  const InterruptWatch watch(InterruptWatch::Grace::until_done);  // for the best so far
+  Diagnostics unused;
+  if (const auto scenario = question->base.with({}, unused)) {
+    for (const std::string& output : options.outputs) {
+      check_not_read(output, *scenario);
+    }
+  }
+  watch.wind_up();  // to the best so far
   const auto begin = std::chrono::steady_clock::now();
   StageProgress progress(!options.evaluation.quiet && crew.leads());
   question->stop = watch.token();
@@ -377,6 +384,7 @@ ExitCode run_plan_command(PlanOptions& options, sweep::Crew& crew) {
     return lacking ? ExitCode::device : ExitCode::invalid;
   }
   say_speed(options, *plan, std::chrono::steady_clock::now() - begin);
+  watch.delivering();
   return conclude(options, text, *question, *plan);
 }
 
@@ -461,7 +469,9 @@ void add_plan_command(CLI::App& app, Action& action, sweep::Crew& crew) {
       "  orrery plan --objective fewest_gpus --deadline 60d --search nodes=8,16,32 \\\n"
       "    llama3-70b-64h100");
   command->callback([options, &action, &crew] {
-    action = [options, &crew] { return run_plan_command(*options, crew); };
+    action = [options, &crew](InterruptWatch& watch) {
+      return run_plan_command(*options, crew, watch);
+    };
   });
 }
 

@@ -31,9 +31,8 @@ std::string text_of(const std::vector<report::Evaluation>& evaluations, report::
   return text;
 }
 
-ExitCode run_files(const RunOptions& options) {
+ExitCode run_files(const RunOptions& options, const InterruptWatch& watch) {
   std::vector<InputFile> files = load_files(options.files, options.evaluation.quiet);
-  const InterruptWatch watch;
   std::vector<report::Evaluation> evaluations;
   ExitCode code = ExitCode::ok;
   for (InputFile& file : files) {
@@ -78,7 +77,9 @@ void add_run_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  orrery run llama3-405b-16k\n"
       "  orrery run --json -o result.json llama3-70b-64h100");
-  command->callback([options, &action] { action = [options] { return run_files(*options); }; });
+  command->callback([options, &action] {
+    action = [options](InterruptWatch& watch) { return run_files(*options, watch); };
+  });
 }
 
 }  // namespace orrery::cli

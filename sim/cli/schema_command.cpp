@@ -37,7 +37,9 @@ void add_schema_command(CLI::App& app, Action& action) {
   command->footer(
       "Example:\n"
       "  orrery schema -o docs/scenario.schema.json");
-  command->callback([options, &action] { action = [options] { return print_schema(*options); }; });
+  command->callback([options, &action] {
+    action = [options](InterruptWatch&) { return print_schema(*options); };
+  });
 }
 
 }  // namespace orrery::cli

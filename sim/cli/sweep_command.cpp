@@ -347,7 +347,7 @@ ExitCode answer_or_follow(const SweepOptions& options,
   }
 }
 
-ExitCode run_sweep_command(SweepOptions& options, sweep::Crew& crew) {
+ExitCode run_sweep_command(SweepOptions& options, sweep::Crew& crew, InterruptWatch& watch) {
   if (options.file == "-" && crew.members() > 1) {
     throw UsageError("sweep: several processes cannot share standard input: name a file");
   }
@@ -364,8 +364,9 @@ ExitCode run_sweep_command(SweepOptions& options, sweep::Crew& crew) {
   if (const auto scenario = sweep->base.with(sweep->changes(0), unused)) {
     check_not_read(options.output, *scenario);
   }
-  const InterruptWatch watch(crew.members() == 1 ? InterruptWatch::Grace::one_second
-                                                 : InterruptWatch::Grace::until_done);
+  if (crew.members() > 1) {
+    watch.wind_up();  // the others wait to be told
+  }
   if (!options.answer.empty()) {
     return answer_or_follow(options, *sweep, crew, watch);
   }
@@ -472,7 +473,9 @@ void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew) {
       "  orrery sweep --answer spot spot-70b\n"
       "  orrery sweep --answer finish-by --by 2026-12-24 llama3-70b-64h100");
   command->callback([options, &action, &crew] {
-    action = [options, &crew] { return run_sweep_command(*options, crew); };
+    action = [options, &crew](InterruptWatch& watch) {
+      return run_sweep_command(*options, crew, watch);
+    };
   });
 }
 

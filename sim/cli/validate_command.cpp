@@ -75,12 +75,11 @@ std::optional<std::string> answer(const CommandOptions& options, Diagnostics& di
                           : validate::to_text(*validation, {.rows = options.rows});
 }
 
-ExitCode validate_data(const CommandOptions& options) {
+ExitCode validate_data(const CommandOptions& options, const InterruptWatch& watch) {
   if (report::find_metric(options.metric) == nullptr) {
     throw UsageError("validate: unknown metric `" + options.metric +
                      "` (orrery list metrics shows all)");
   }
-  const InterruptWatch watch;
   Diagnostics diagnostics;
   const std::optional<std::string> text = answer(options, diagnostics);
   message_block(to_string(diagnostics));
@@ -136,7 +135,9 @@ void add_validate_command(CLI::App& app, Action& action) {
   command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
       ->type_name("DIR");
   add_output_option(*command, options->output);
-  command->callback([options, &action] { action = [options] { return validate_data(*options); }; });
+  command->callback([options, &action] {
+    action = [options](InterruptWatch& watch) { return validate_data(*options, watch); };
+  });
 }
 
 }  // namespace orrery::cli

@@ -366,7 +366,7 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
     }
   }
   return std::make_shared<const StepAnswer>(
-      *std::move(resolved), std::move(evaluation), std::move(base));
+      StepAnswer{*std::move(resolved), std::move(evaluation), std::move(base)});
 }
 
 std::optional<Evaluation> evaluate_run(const scenario::Scenario& scenario,

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/error.hpp"
 #include "sim/base/format.hpp"
+#include "sim/base/stop_point.hpp"
 #include "sim/plan/finalists.hpp"
 #include "sim/plan/fronts.hpp"
 #include "sim/plan/neighbours.hpp"
@@ -223,6 +225,35 @@ void note_interruption(const Searched& searched, bool estimates, Plan& plan) {
         fmt::format("interrupted after {} of {} plans were simulated: the best of those",
                     format_integer(plan.simulated),
                     format_integer(plan.pool)));
+  } else if (!plan.examined) {
+    plan.notes.emplace_back(
+        "interrupted when all plans were simulated: the ranking stands, more was not worked out");
+  }
+}
+
+// What stands beside the ranking. Throws Error(interrupted).
+void examine(const PlanQuestion& question,
+             const Searched& searched,
+             const SimulatedPool& simulated,
+             Plan& plan) {
+  stop_point(question.stop);  // in the midst of it finalists have their step only
+  const Finalist& winner = plan.finalists.front();
+  if (question.fronts) {
+    plan.fronts =
+        make_fronts(simulated, searched.clusters, searched.bench, winner.proposal, question.pareto);
+  }
+  const ClusterSearch* cluster = cluster_of(searched, winner.proposal.candidate);
+  if (question.neighbours && cluster != nullptr && plan.searched_all) {
+    plan.neighbours = find_neighbours(
+        *cluster, searched.space, searched.bench, winner, kMostNeighbours, question.stop);
+  }
+  if (question.stability && plan.searched_all) {
+    plan.stability = check_stability(plan.finalists,
+                                     searched.clusters,
+                                     searched.bench,
+                                     question.spec,
+                                     load_layout_errors(question.search, plan.diagnostics),
+                                     question.stop);
   }
 }
 
@@ -245,21 +276,13 @@ void finish(const PlanQuestion& question,
   if (searched.pool.current && simulated.done[*searched.pool.current]) {
     plan.current = compare_with(winner, *searched.pool.current, simulated, question, evaluator);
   }
-  if (question.fronts) {
-    plan.fronts =
-        make_fronts(simulated, searched.clusters, searched.bench, winner.proposal, question.pareto);
-  }
-  const ClusterSearch* cluster = cluster_of(searched, winner.proposal.candidate);
-  if (question.neighbours && cluster != nullptr && plan.searched_all) {
-    plan.neighbours =
-        find_neighbours(*cluster, searched.space, searched.bench, winner, kMostNeighbours);
-  }
-  if (question.stability && plan.searched_all) {
-    plan.stability = check_stability(plan.finalists,
-                                     searched.clusters,
-                                     searched.bench,
-                                     question.spec,
-                                     load_layout_errors(question.search, plan.diagnostics));
+  try {
+    examine(question, searched, simulated, plan);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted) {
+      throw;
+    }
+    plan.examined = false;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/stop_point.hpp"
 #include "sim/plan/estimate.hpp"
 
 namespace orrery::plan {
@@ -30,7 +31,8 @@ std::optional<Neighbour::Remedy> find_remedy(const Candidate& miss,
                                              const std::vector<Candidate>& layouts,
                                              const Workbench& bench,
                                              Estimator& estimator,
-                                             const Finalist& winner) {
+                                             const Finalist& winner,
+                                             const std::stop_token& stop) {
   std::optional<Neighbour::Remedy> best;
   std::size_t tried = 0;
   for (const Candidate& candidate : layouts) {
@@ -38,6 +40,7 @@ std::optional<Neighbour::Remedy> find_remedy(const Candidate& miss,
     if (!change || ++tried > kMostTrials) {
       continue;
     }
+    stop_point(stop);
     const Estimate estimate = estimator.estimate(candidate);
     if (estimate.verdict != Verdict::fits) {
       continue;
@@ -98,7 +101,8 @@ std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
                                        const Space& space,
                                        const Workbench& bench,
                                        const Finalist& winner,
-                                       std::size_t most) {
+                                       std::size_t most,
+                                       const std::stop_token& stop) {
   std::vector<Neighbour> neighbours;
   if (cluster.found.misses.empty() || most == 0) {
     return neighbours;
@@ -121,7 +125,7 @@ std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
         in_bytes(bench.machines[miss.candidate.gpu].headroom) - in_bytes(miss.estimate.headroom);
     neighbour.stage = miss.estimate.worst_stage;
     neighbour.gain = 1.0 - per_sequence(neighbour.step_time, miss.candidate) / best;
-    neighbour.remedy = find_remedy(miss.candidate, all, bench, estimator, winner);
+    neighbour.remedy = find_remedy(miss.candidate, all, bench, estimator, winner, stop);
     neighbours.push_back(std::move(neighbour));
   }
   return neighbours;

@@ -8,6 +8,7 @@
 // chunks) may differ as well.
 
 #include <cstddef>
+#include <stop_token>
 #include <vector>
 
 #include "sim/plan/plan.hpp"
@@ -16,12 +17,14 @@
 
 namespace orrery::plan {
 
-// At most `most`, the one that is least short first. `winner` is of the same search.
+// At most `most`, the one that is least short first. `winner` is of the same search. Throws
+// Error(interrupted).
 [[nodiscard]] std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
                                                      const Space& space,
                                                      const Workbench& bench,
                                                      const Finalist& winner,
-                                                     std::size_t most);
+                                                     std::size_t most,
+                                                     const std::stop_token& stop);
 
 // The axis in which two candidates of one cluster differ, if it is a single one: its trait of
 // `other`. Nothing for equal candidates and for those that differ in more.

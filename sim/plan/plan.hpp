@@ -211,10 +211,11 @@ struct Plan {
   std::vector<std::string> notes;  // what a reader must know: interruption, constraints nobody met
   bool searched_all = true;        // false: stopped during the search
   bool simulated_all = true;       // false: stopped during the simulations
+  bool examined = true;            // false: stopped when what stands beside the ranking was left
   Diagnostics diagnostics;         // warnings
 
   [[nodiscard]] bool complete() const {
-    return searched_all && simulated_all;
+    return searched_all && simulated_all && examined;
   }
 };
 

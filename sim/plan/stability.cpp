@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/base/stop_point.hpp"
 #include "sim/plan/estimate.hpp"
 
 namespace orrery::plan {
@@ -118,7 +119,8 @@ Perturbation perturb(const std::vector<Contender>& all,
                      const Workbench& bench,
                      const Knob& knob,
                      double change,
-                     double tie) {
+                     double tie,
+                     const std::stop_token& stop) {
   Workbench moved = bench;
   knob.move(moved.software, 1.0 + change);
   Estimator estimator(moved);
@@ -127,6 +129,7 @@ Perturbation perturb(const std::vector<Contender>& all,
   result.change = change;
   std::vector<double> figures;
   for (const Contender& one : all) {
+    stop_point(stop);
     const Estimate estimate = estimator.estimate(one.proposal.candidate);
     const bool decided = estimate.verdict != Verdict::breaks_rule && one.step_time > 0.0;
     figures.push_back(decided
@@ -168,7 +171,8 @@ Stability check_stability(const std::vector<Finalist>& finalists,
                           const std::vector<ClusterSearch>& clusters,
                           const Workbench& bench,
                           const PlanSpec& spec,
-                          const std::optional<LayoutErrors>& errors) {
+                          const std::optional<LayoutErrors>& errors,
+                          const std::stop_token& stop) {
   Stability stability;
   if (finalists.empty() || spec.objective == Objective::fewest_gpus) {
     return stability;
@@ -193,7 +197,7 @@ Stability check_stability(const std::vector<Finalist>& finalists,
     const double residual = knob.residual(bench.software);
     const double error = residual > 0.0 ? residual : kAssumedError;
     for (const double sign : {1.0, -1.0}) {
-      Perturbation one = perturb(all, bench, knob, sign * error, spec.tie);
+      Perturbation one = perturb(all, bench, knob, sign * error, spec.tie, stop);
       one.known = residual > 0.0;
       stability.stable = stability.stable && !one.overtaker;
       stability.perturbations.push_back(std::move(one));

@@ -27,6 +27,7 @@
 // compared. What failures do is taken to scale with the step: the perturbations are small.
 
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "sim/plan/layout_errors.hpp"
@@ -37,10 +38,12 @@ namespace orrery::plan {
 
 inline constexpr double kAssumedError = 0.05;
 
+// Throws Error(interrupted).
 [[nodiscard]] Stability check_stability(const std::vector<Finalist>& finalists,
                                         const std::vector<ClusterSearch>& clusters,
                                         const Workbench& bench,
                                         const PlanSpec& spec,
-                                        const std::optional<LayoutErrors>& errors);
+                                        const std::optional<LayoutErrors>& errors,
+                                        const std::stop_token& stop);
 
 }  // namespace orrery::plan

@@ -36,13 +36,6 @@ std::string told_by(const Work& work) {
   }
 }
 
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line;
-}
-
 // The number at the begin of the text, which goes on behind it.
 std::size_t take_number(std::string_view& text) {
   std::size_t number = 0;

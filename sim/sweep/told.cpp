@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "sim/base/error.hpp"
 
 namespace orrery::sweep {
@@ -41,6 +43,13 @@ std::vector<std::string> heard(std::vector<std::string> all) {
                     : fmt::format("process {}: {}", process, why));
   }
   return all;
+}
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
 }
 
 }  // namespace orrery::sweep

@@ -21,4 +21,7 @@ namespace orrery::sweep {
 // empty text is of a process that ended.
 [[nodiscard]] std::vector<std::string> heard(std::vector<std::string> all);
 
+// The first line of the text, which goes on behind it.
+[[nodiscard]] std::string_view take_line(std::string_view& text);
+
 }  // namespace orrery::sweep

@@ -1,6 +1,36 @@
 #include "sim/yaml/flow_text.hpp"
 
+#include <fmt/core.h>
+
+#include <string_view>
+
 namespace orrery::yaml {
+
+namespace {
+
+std::string in_quotes(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    constexpr unsigned char kFirstPrintable = 0x20;
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (static_cast<unsigned char>(c) < kFirstPrintable) {
+      quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+// Behind a key plain words may hold what ends them in flow style.
+std::string word(std::string_view text, bool quoted) {
+  return quoted || text.find_first_of(",[]{}\n") != std::string_view::npos ? in_quotes(text)
+                                                                           : std::string(text);
+}
+
+}  // namespace
 
 std::string flow_text(const Value& value) {
   std::string text;
@@ -8,7 +38,7 @@ std::string flow_text(const Value& value) {
     case Value::Kind::null:
       return "null";
     case Value::Kind::scalar:
-      return value.quoted ? "\"" + value.text + "\"" : value.text;
+      return word(value.text, value.quoted);
     case Value::Kind::sequence:
       for (const Value& item : value.items) {
         text += (text.empty() ? "" : ", ") + flow_text(item);
@@ -16,7 +46,7 @@ std::string flow_text(const Value& value) {
       return "[" + text + "]";
     case Value::Kind::mapping:
       for (const Entry& entry : value.entries) {
-        text += (text.empty() ? "" : ", ") + entry.key + ": " + flow_text(entry.value);
+        text += (text.empty() ? "" : ", ") + word(entry.key, false) + ": " + flow_text(entry.value);
       }
       return "{" + text + "}";
   }

@@ -178,8 +178,12 @@ TEST_F(HostileFilesTest, AnInputIsNeverTheOutput) {
   EXPECT_EQ(run("check s.yaml -o a --junit a").code, 2);
   write_scenario("spot.yaml", "capacity", kSpot);
   write("trace.csv", kTrace);
-  const Finished named = run("run spot.yaml --trials 2 -o trace.csv");
-  EXPECT_EQ(named.code, 2) << named.err;
+  for (const char* command : {"run spot.yaml --trials 2",
+                              "plan spot.yaml --trials 2",
+                              "compare spot.yaml s.yaml --trials 2"}) {
+    const Finished named = run(std::string(command) + " -o trace.csv");
+    EXPECT_EQ(named.code, 2) << command << named.err;
+  }
   EXPECT_EQ(read("trace.csv"), kTrace);
   EXPECT_EQ(read("s.yaml"), text);
 }

@@ -1,6 +1,7 @@
 // Ctrl-C during a long run: a clean message, exit code 130, no file.
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +121,23 @@ TEST_F(PhaseTest, ARampUpToAMillionMicroBatchesEndsWithinASecond) {
                "100000000}}");
   write("a.yaml", text);
   expect_soon({"run", path("a.yaml"), "--trials", "10"}, SIGINT, "orrery: interrupted");
+}
+
+// No look at the stop request in any of them: the watch over all commands ends them.
+TEST_F(PhaseTest, CommandsThatReadOrJudgeEndWithinASecond) {
+  ASSERT_EQ(mkfifo(path("never").c_str(), 0600), 0);
+  const int writer = open(path("never").c_str(), O_RDWR | O_CLOEXEC);  // so that reading waits
+  for (const char* command : {"run", "plan", "check", "sweep"}) {
+    SCOPED_TRACE(command);
+    expect_soon({command, path("never")}, SIGINT, "orrery: interrupted\n");
+  }
+  close(writer);
+  expect_soon({"validate",
+               "--layouts",
+               "--tuned",
+               ORRERY_SOURCE_DIR "/scenarios/published/measured_runs.yaml"},
+              SIGTERM,
+              "orrery: told to end (SIGTERM)\norrery: interrupted\n");
 }
 
 TEST_F(PhaseTest, SigtermIsCtrlCWithALineOfItsOwn) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/evaluate/evaluate.hpp"
+#include "sim/report/metrics.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace orrery::evaluate {
@@ -98,6 +99,72 @@ TEST(ShippedSteps, NamesChangeNothing) {
     EXPECT_EQ(before.step_time, after.step_time);
     EXPECT_EQ(before.ledger, after.ledger);
   }
+}
+
+void rename(std::string& name) {
+  name += name.empty() ? "" : " by another name";
+}
+
+template <typename Named>
+void rename_all(std::vector<Named>& items) {
+  for (Named& item : items) {
+    rename(item.name);
+  }
+}
+
+void rename_parts(run::RunSpec& run) {
+  run::FailureSpec& failures = run.failures;
+  if (failures.log_lines) {
+    for (run::LoggedFailure& line : *failures.log_lines) {
+      const bool own = std::any_of(failures.causes.begin(),
+                                   failures.causes.end(),
+                                   [&line](const auto& cause) { return cause.name == line.cause; });
+      line.cause += own ? " by another name" : "";
+    }
+  }
+  rename_all(failures.causes);
+  rename_all(failures.correlated);
+  rename_all(failures.stragglers);
+  rename_all(failures.network);
+  rename_all(run.training.phases);
+  rename_all(run.training.rework);
+  rename_all(run.checkpoint.tiers);
+  if (run.capacity.spot) {
+    rename_all(run.capacity.spot->zones);
+  }
+}
+
+// Nothing of a run is drawn, ordered or looked up by what it is called.
+TEST(ShippedRuns, NamesChangeNothing) {
+  int runs = 0;
+  for (const ShippedScenario& shipped : shipped_scenarios()) {
+    SCOPED_TRACE(shipped.name);
+    Diagnostics diagnostics;
+    auto scenario = scenario::load_file(shipped.path, diagnostics);
+    ASSERT_TRUE(scenario) << to_string(diagnostics);
+    if (!scenario->run) {
+      continue;
+    }
+    ++runs;
+    scenario->expect.clear();
+    EvaluateOptions options;
+    options.trials = 2;
+    options.levers = false;
+    options.search = profiles();
+    const auto before = evaluate(*scenario, options, diagnostics);
+    rename_parts(*scenario->run);
+    const auto after = evaluate(*scenario, options, diagnostics);
+    ASSERT_TRUE(before && after) << to_string(diagnostics);
+    for (const report::MetricInfo& info : report::metric_registry()) {
+      const report::MetricValue* one = before->metrics.find(info.id);
+      const report::MetricValue* other = after->metrics.find(info.id);
+      ASSERT_EQ(one == nullptr, other == nullptr) << info.name;
+      if (one != nullptr) {
+        EXPECT_EQ(one->value, other->value) << info.name;
+      }
+    }
+  }
+  EXPECT_GT(runs, 20);
 }
 
 // A real-valued key and what it is changed by.

@@ -83,6 +83,7 @@ TEST(FormatDateTime, IsIsoInUtc) {
   EXPECT_EQ(format_date_time(kApril2024 + 61), "2024-04-01T00:01:01Z");
   EXPECT_EQ(format_date_time(-1), "1969-12-31T23:59:59Z");
   EXPECT_EQ(format_date_time(std::numeric_limits<std::int64_t>::max()), "day 106751991167300");
+  EXPECT_EQ(format_date_time(std::numeric_limits<std::int64_t>::min()), "day -106751991167301");
 }
 
 }  // namespace

@@ -171,6 +171,27 @@ TEST(MakePlan, KeepsTheBestSoFarWhenItIsStopped) {
   EXPECT_NE(to_text(plan, {}).find("NOTE"), std::string::npos);
 }
 
+// Stopped when the ranking stands: what stands beside it is left out, and that is said.
+TEST(MakePlan, SaysWhenItIsStoppedBeforeTheChoiceWasExamined) {
+  PlanQuestion asked = question(small_text() + narrow_block());
+  std::stop_source source;
+  asked.threads = 1;
+  asked.stop = source.get_token();
+  asked.progress = [&source](Stage stage, std::int64_t done, std::int64_t all) {
+    if (stage == Stage::rank && done == all) {
+      source.request_stop();
+    }
+  };
+  const Plan plan = plan_of(asked);
+  EXPECT_TRUE(plan.searched_all && plan.simulated_all);
+  EXPECT_FALSE(plan.complete());
+  EXPECT_FALSE(plan.stability.checked);
+  EXPECT_EQ(plan.finalists.size(), 4U);
+  EXPECT_EQ(plan.notes,
+            std::vector<std::string>{"interrupted when all plans were simulated: the ranking "
+                                     "stands, more was not worked out"});
+}
+
 // Never "none fits" of what was not looked at; the scenario itself is an answer.
 TEST(MakePlan, SaysHowFarItCameWhenTheSearchIsStopped) {
   const std::string whole = "plan: {objective: cost}\n";
