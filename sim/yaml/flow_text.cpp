@@ -1,5 +1,8 @@
 #include "sim/yaml/flow_text.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 namespace orrery::yaml {
 
 std::string flow_text(const Value& value) {
@@ -21,6 +24,25 @@ std::string flow_text(const Value& value) {
       return "{" + text + "}";
   }
   return text;
+}
+
+std::string flow_scalar(const std::string& text) {
+  const bool word = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
+  });
+  if (word && std::isalpha(static_cast<unsigned char>(text.front())) != 0 && text != "null" &&
+      text != "true" && text != "false") {
+    return text;
+  }
+  std::string quoted = "'";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    constexpr unsigned char kSpace = 0x20;
+    constexpr unsigned char kDelete = 0x7F;
+    quoted += byte < kSpace || byte == kDelete ? ' ' : c;
+    quoted += c == '\'' ? "'" : "";
+  }
+  return quoted + "'";
 }
 
 }  // namespace orrery::yaml
