@@ -16,10 +16,6 @@ constexpr std::array<LogFormat, 5> kFormats = {
 
 }  // namespace
 
-std::span<const LogFormat> log_formats() {
-  return kFormats;
-}
-
 std::string_view read_log(const LogFile& file, Findings& findings, Diagnostics& diagnostics) {
   for (const LogFormat& format : kFormats) {
     if (format.recognises(file)) {

@@ -26,8 +26,6 @@ struct LogFormat {
   void (*read)(const LogFile& file, Findings& findings, Diagnostics& diagnostics);
 };
 
-[[nodiscard]] std::span<const LogFormat> log_formats();
-
 // Reads the file in its format, or reports that it has none; returns the format's name, "" then.
 std::string_view read_log(const LogFile& file, Findings& findings, Diagnostics& diagnostics);
 

@@ -42,11 +42,6 @@ class DeviceBench : public Bench {
   [[nodiscard]] kernels::Verification verify(const kernels::KernelCase& kernel) override;
   [[nodiscard]] bool usable() override;
 
-  // Why NVML does not answer; empty when it does.
-  [[nodiscard]] const std::string& nvml_absence() const {
-    return nvml_.absence();
-  }
-
  private:
   // What differs from a case with operands past L2.
   struct Preparation {

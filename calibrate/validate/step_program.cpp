@@ -423,14 +423,6 @@ StepProgram make_step_program(const StepShape& shape) {
   return Writer(shape).write();
 }
 
-std::int64_t parameter_count(const StepProgram& program) {
-  std::int64_t count = 0;
-  for (const Parameter& parameter : program.parameters) {
-    count += parameter.count();
-  }
-  return count;
-}
-
 Flop flop_of(const StepProgram& program) {
   Flop all;
   for (const StepOperation& operation : program.operations) {

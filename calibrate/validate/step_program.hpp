@@ -140,9 +140,6 @@ inline constexpr std::int64_t kParameterAlignment = 64;
 // first held-out shape.
 [[nodiscard]] std::vector<kernels::KernelCase> reference_calls();
 
-// Without the padding between them.
-[[nodiscard]] std::int64_t parameter_count(const StepProgram& program);
-
 [[nodiscard]] Flop flop_of(const StepProgram& program);
 
 [[nodiscard]] std::int64_t element_bytes(BufferType type);

@@ -48,14 +48,6 @@ void RowLayout::set_collapsed(RowId row, bool collapsed) {
   }
 }
 
-void RowLayout::set_all_collapsed(bool collapsed) {
-  for (RowId row = 0; row < collapsed_.size(); ++row) {
-    collapsed_[row] = collapsed && store_->rows()[row].kind == RowKind::group;
-  }
-  open_ranks_.clear();
-  rebuild();
-}
-
 void RowLayout::toggle(const RowPlace& place) {
   if (place.row >= collapsed_.size()) {
     return;

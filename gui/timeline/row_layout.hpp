@@ -85,7 +85,6 @@ class RowLayout {
   [[nodiscard]] bool is_collapsed(RowId row) const;
   [[nodiscard]] bool is_pinned(RowId row) const;
   void set_collapsed(RowId row, bool collapsed);
-  void set_all_collapsed(bool collapsed);
 
   // Opens or closes what stands there: a group, the ranks of a group, a rank.
   void toggle(const RowPlace& place);
@@ -119,10 +118,6 @@ class RowLayout {
 
   [[nodiscard]] double scroll() const {
     return scroll_;
-  }
-
-  [[nodiscard]] double view_height() const {
-    return view_height_;
   }
 
   // Of the pinned rows, on the screen.

@@ -212,9 +212,6 @@ void View::go_to_level(std::size_t level) {
 }
 
 void View::follow_zoom(std::int64_t anchor) {
-  if (!follow_) {
-    return;
-  }
   while (level_ > 0) {
     const auto length = static_cast<double>(longest_window(levels_[level_]));
     if (static_cast<double>(window_.length()) <= kOut * length) {

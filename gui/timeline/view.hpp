@@ -133,14 +133,6 @@ class View {
   // Shows a level at the middle of the window, whole; holds it until the next zoom.
   void go_to_level(std::size_t level);
 
-  void set_follow(bool follow) {
-    follow_ = follow;
-  }
-
-  [[nodiscard]] bool follows() const {
-    return follow_;
-  }
-
   [[nodiscard]] Hit pick(double column, double y) const;
 
   [[nodiscard]] std::optional<SliceId> selected() const {
@@ -192,7 +184,6 @@ class View {
   std::size_t level_ = 0;
   TimeRange window_{0, 1};
   int columns_ = 1;
-  bool follow_ = true;
   std::optional<SliceId> selected_;
   std::optional<SelectedArea> area_;
   std::optional<TimeRange> ruler_;

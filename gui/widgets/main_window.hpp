@@ -186,7 +186,6 @@ class MainWindow : public QMainWindow {
   void update_actions();
   void update_comparison();
   bool may_close(DocumentPage* page);
-  void on_current(void (DocumentPage::*action)());
 
   QSettings settings_;
   QTabWidget* tabs_;

@@ -49,11 +49,6 @@ constexpr std::array kByteRateUnits = {si(" B/s", 1.0),
                                        si(" GB/s", kGiga),
                                        si(" TB/s", kTera),
                                        si(" PB/s", kPeta)};
-constexpr std::array kBitRateUnits = {si(" bps", 1.0),
-                                      si(" kbps", kKilo),
-                                      si(" Mbps", kMega),
-                                      si(" Gbps", kGiga),
-                                      si(" Tbps", kTera)};
 constexpr std::array kFlopRateUnits = {si(" FLOP/s", 1.0),
                                        si(" MFLOP/s", kMega),
                                        si(" GFLOP/s", kGiga),
@@ -179,10 +174,6 @@ std::string format_time(Seconds value, NumberStyle style) {
 
 std::string format_bandwidth(BytesPerSecond value, NumberStyle style) {
   return scaled(in_bytes_per_second(value), kByteRateUnits, style);
-}
-
-std::string format_bit_rate(BytesPerSecond value, NumberStyle style) {
-  return scaled(in_bytes_per_second(value) * kBitsPerByte, kBitRateUnits, style);
 }
 
 std::string format_flop_rate(FlopPerSecond value, NumberStyle style) {

@@ -28,7 +28,6 @@ struct NumberStyle {
 [[nodiscard]] std::string format_bytes_binary(Bytes value, NumberStyle style = {});  // 80.0 GiB
 [[nodiscard]] std::string format_time(Seconds value, NumberStyle style = {});
 [[nodiscard]] std::string format_bandwidth(BytesPerSecond value, NumberStyle style = {});  // GB/s
-[[nodiscard]] std::string format_bit_rate(BytesPerSecond value, NumberStyle style = {});   // Gbps
 [[nodiscard]] std::string format_flop_rate(FlopPerSecond value, NumberStyle style = {});
 [[nodiscard]] std::string format_money(Dollars value, NumberStyle style = {});  // $46.1M, $2.50
 [[nodiscard]] std::string format_price_rate(DollarsPerSecond value, NumberStyle style = {});  // /h

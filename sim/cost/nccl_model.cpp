@@ -436,9 +436,4 @@ BytesPerSecond nccl_nvls_speed(GpuArch arch, BytesPerSecond link_bandwidth, std:
   return gigabytes_per_second(budget);
 }
 
-BytesPerSecond nccl_nvls_tree_channel_cap(GpuArch arch, std::int64_t nodes) {
-  const auto index = static_cast<std::size_t>(std::clamp<std::int64_t>(nodes, 1, 3) - 1);
-  return gigabytes_per_second(caps_of(arch).nvls_tree_channel[index]);
-}
-
 }  // namespace orrery::cost

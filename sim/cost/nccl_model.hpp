@@ -88,7 +88,4 @@ struct NcclEstimate {
                                              BytesPerSecond link_bandwidth,
                                              std::int64_t heads);
 
-// Upper bound of an NVLSTree channel between nodes (perChMaxNVLSTree).
-[[nodiscard]] BytesPerSecond nccl_nvls_tree_channel_cap(hardware::GpuArch arch, std::int64_t nodes);
-
 }  // namespace orrery::cost

@@ -91,10 +91,4 @@ Cost transfer_cost(Bytes bytes,
   return cost;
 }
 
-Cost host_copy_cost(Bytes bytes, const hardware::GpuProfile& gpu) {
-  Cost cost = term(bytes / gpu.host_bandwidth.value(), gpu.host_bandwidth.kind());
-  cost += term(gpu.launch_latency.value(), gpu.launch_latency.kind());
-  return cost;
-}
-
 }  // namespace orrery::cost

@@ -48,7 +48,4 @@ struct TransferTime {
                                  const hardware::SoftwareProfile& software,
                                  const hardware::ClusterSpec& cluster);
 
-// Pinned copy between GPU and host memory, one direction: offload, checkpoint snapshots.
-[[nodiscard]] Cost host_copy_cost(Bytes bytes, const hardware::GpuProfile& gpu);
-
 }  // namespace orrery::cost

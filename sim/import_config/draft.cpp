@@ -135,19 +135,6 @@ std::optional<std::int64_t> copy_count(Import& import,
   return value;
 }
 
-std::optional<double> copy_number(Import& import,
-                                  std::string_view source,
-                                  std::string_view target) {
-  const std::optional<double> value = import.keys.number(source);
-  const SourceItem* item = import.keys.find(source);
-  if (value) {
-    import.draft.set(target, fmt::format("{}", *value), read_from(*item));
-  } else if (item != nullptr && item->unread) {
-    import.draft.leave_open(target, *item, unread_reason(item->value));
-  }
-  return value;
-}
-
 std::optional<bool> copy_flag(Import& import, std::string_view source, std::string_view target) {
   const std::optional<bool> value = import.keys.flag(source);
   const SourceItem* item = import.keys.find(source);

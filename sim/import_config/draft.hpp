@@ -116,12 +116,11 @@ struct Import {
 [[nodiscard]] Origin default_of(const Import& import, std::string why);
 [[nodiscard]] Origin assumed_as(std::string why);
 
-// Copies a count, a number or a flag under the key of the scenario; an unread value leaves the key
+// Copies a count or a flag under the key of the scenario; an unread value leaves the key
 // open. The value that was read, if any.
 std::optional<std::int64_t> copy_count(Import& import,
                                        std::string_view source,
                                        std::string_view target);
-std::optional<double> copy_number(Import& import, std::string_view source, std::string_view target);
 std::optional<bool> copy_flag(Import& import, std::string_view source, std::string_view target);
 
 // A count that waits in `slot`; an unread value leaves `target` open.

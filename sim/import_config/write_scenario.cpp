@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
+
+#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::import_config {
 
@@ -187,25 +188,6 @@ std::string head_of(const ImportResult& result) {
 
 }  // namespace
 
-std::string yaml_text(const std::string& text) {
-  const bool word = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
-  });
-  if (word && std::isalpha(static_cast<unsigned char>(text.front())) != 0 && text != "null" &&
-      text != "true" && text != "false") {
-    return text;
-  }
-  std::string quoted = "'";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    constexpr unsigned char kSpace = 0x20;
-    constexpr unsigned char kDelete = 0x7F;
-    quoted += byte < kSpace || byte == kDelete ? ' ' : c;
-    quoted += c == '\'' ? "'" : "";
-  }
-  return quoted + "'";
-}
-
 std::string origin_text(const Origin& origin) {
   std::string place;
   if (!origin.where.file.empty()) {
@@ -254,7 +236,7 @@ std::string scenario_text(const ImportResult& result, const std::string& name) {
     return place_of(a.path) < place_of(b.path);
   });
   std::string text = head_of(result);
-  text += fmt::format("format: orrery/1\nname: {}\n", yaml_text(name));
+  text += fmt::format("format: orrery/1\nname: {}\n", yaml::flow_scalar(name));
   constexpr std::size_t kColumn = 38;
   for (const Written& line : nested(lines)) {
     text += line.text;

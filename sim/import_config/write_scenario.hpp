@@ -16,9 +16,6 @@ namespace orrery::import_config {
 // With the asked keys as lines without a value. `name` of the scenario.
 [[nodiscard]] std::string scenario_text(const ImportResult& result, const std::string& name);
 
-// A plain word as it is, every other text in quotes, for YAML.
-[[nodiscard]] std::string yaml_text(const std::string& text);
-
 // "train.sh:28 --num-layers", "default of Megatron-LM: ...", for people.
 [[nodiscard]] std::string origin_text(const Origin& origin);
 

@@ -63,10 +63,6 @@ struct GroupPlacement {
     return domains == 1;
   }
 
-  [[nodiscard]] bool inside_node() const {
-    return nodes == 1;
-  }
-
   friend bool operator==(const GroupPlacement&, const GroupPlacement&) = default;
 };
 

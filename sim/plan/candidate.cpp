@@ -14,21 +14,7 @@ namespace {
 
 using layout::Sharding;
 using scenario::Scenario;
-using step::OffloadTarget;
 
-std::string_view name_of(OffloadTarget target) {
-  switch (target) {
-    case OffloadTarget::cpu:
-      return "cpu";
-    case OffloadTarget::nvme:
-      return "nvme";
-    case OffloadTarget::none:
-      break;
-  }
-  return "none";
-}
-
-// Ranks over which states could be sharded.
 bool keeps_stages(const Candidate& candidate, const Scenario& base) {
   return candidate.pipeline == base.layout.pipeline &&
          candidate.virtual_stages == base.layout.virtual_stages &&
@@ -40,60 +26,48 @@ bool says_group(const Candidate& candidate) {
          (candidate.sharding == Sharding::hsdp || candidate.shard_group != whole_group(candidate));
 }
 
-// Collects the keys whose value is not the base's.
-class Keys {
- public:
-  void add(std::string_view key, std::string value, bool differs) {
-    if (differs) {
-      list_.push_back({std::string(key), std::move(value), {}});
-    }
+// What a plan may set, in the order in which it says it.
+constexpr std::array<std::string_view, 23> kPlanned = {"cluster.gpu",
+                                                       "cluster.gpus",
+                                                       "cluster.nodes",
+                                                       "batch.global",
+                                                       "batch.micro",
+                                                       "layout.tensor",
+                                                       "layout.sequence_parallel",
+                                                       "layout.context",
+                                                       "layout.pipeline",
+                                                       "layout.virtual_stages",
+                                                       "layout.data",
+                                                       "layout.expert",
+                                                       "layout.expert_tensor",
+                                                       "layout.schedule",
+                                                       "overlap.expert_exchange",
+                                                       "overlap.expert",
+                                                       "layout.sharding",
+                                                       "layout.shard_group",
+                                                       "layout.stage_layers",
+                                                       "recompute",
+                                                       "offload.optimizer",
+                                                       "offload.parameters",
+                                                       "offload.activations"};
+
+// The scenario of the candidate as a file states it: without what follows from other keys.
+Scenario stated(const Candidate& candidate, const Workbench& bench) {
+  const layout::LayoutSpec& base = bench.base.layout;
+  Scenario scenario = bench.base;
+  apply(candidate, bench, scenario);
+  if (!base.data) {
+    scenario.layout.data.reset();
   }
-
-  void add(std::string_view key, std::int64_t value, std::int64_t before) {
-    add(key, fmt::format("{}", value), value != before);
+  const bool follows = !base.expert_tensor && candidate.expert_tensor == base.tensor &&
+                       candidate.tensor == base.tensor;
+  if (!bench.base.model.moe || follows) {
+    scenario.layout.expert_tensor = base.expert_tensor;
   }
-
-  std::vector<scenario::KeyValue> take() && {
-    return std::move(list_);
+  if (base.shard_group && candidate.sharding != Sharding::none) {
+    scenario.layout.shard_group = candidate.shard_group;
   }
-
- private:
-  std::vector<scenario::KeyValue> list_;
-};
-
-void add_cluster(Keys& keys, const Candidate& candidate, const Workbench& bench) {
-  const Scenario& base = bench.base;
-  const std::string& gpu = bench.machines[candidate.gpu].name;
-  keys.add("cluster.gpu", gpu, gpu != base.cluster.gpu);
-  const bool by_gpus = base.locations.contains("cluster.gpus");
-  const std::int64_t unit = by_gpus ? base.cluster.gpus_per_node : 1;
-  keys.add(by_gpus ? "cluster.gpus" : "cluster.nodes",
-           candidate.nodes * unit,
-           base.cluster.nodes * unit);
-}
-
-void add_sharding(Keys& keys, const Candidate& candidate, const Scenario& base) {
-  keys.add("layout.sharding",
-           std::string(name_of(candidate.sharding)),
-           candidate.sharding != base.layout.sharding);
-  const std::optional<std::int64_t>& stated = base.layout.shard_group;
-  if (says_group(candidate) || (stated && candidate.sharding != Sharding::none)) {
-    keys.add("layout.shard_group",
-             fmt::format("{}", candidate.shard_group),
-             !stated || *stated != candidate.shard_group);
-  }
-}
-
-void add_offload(Keys& keys, const step::OffloadSpec& offload, const step::OffloadSpec& base) {
-  keys.add("offload.optimizer",
-           std::string(name_of(offload.optimizer)),
-           offload.optimizer != base.optimizer);
-  keys.add("offload.parameters",
-           std::string(name_of(offload.parameters)),
-           offload.parameters != base.parameters);
-  keys.add("offload.activations",
-           fmt::format("{}", offload.activations),
-           offload.activations != base.activations);
+  return scenario;
 }
 
 }  // namespace
@@ -147,50 +121,15 @@ void apply(const Candidate& candidate, const Workbench& bench, Scenario& scenari
 }
 
 std::vector<scenario::KeyValue> key_values(const Candidate& candidate, const Workbench& bench) {
-  const Scenario& base = bench.base;
-  const layout::LayoutSpec& layout = base.layout;
-  Keys keys;
-  add_cluster(keys, candidate, bench);
-  keys.add("batch.global", candidate.global_batch, base.batch.global);
-  keys.add("batch.micro", candidate.micro, base.batch.micro);
-  keys.add("layout.tensor", candidate.tensor, layout.tensor);
-  keys.add("layout.sequence_parallel",
-           candidate.sequence_parallel ? "true" : "false",
-           candidate.sequence_parallel != layout.sequence_parallel);
-  keys.add("layout.context", candidate.context, layout.context);
-  keys.add("layout.pipeline", candidate.pipeline, layout.pipeline);
-  keys.add("layout.virtual_stages", candidate.virtual_stages, layout.virtual_stages);
-  if (layout.data) {
-    keys.add("layout.data", candidate.data, *layout.data);
-  }
-  keys.add("layout.expert", candidate.expert, layout.expert);
-  if (base.model.moe) {
-    keys.add("layout.expert_tensor",
-             candidate.expert_tensor,
-             layout.expert_tensor.value_or(layout.tensor));
-    if (!layout.expert_tensor && candidate.expert_tensor == layout.tensor &&
-        candidate.tensor != layout.tensor) {
-      keys.add("layout.expert_tensor", fmt::format("{}", candidate.expert_tensor), true);
+  const Scenario planned = stated(candidate, bench);
+  std::vector<scenario::KeyValue> changes;
+  for (const std::string_view key : kPlanned) {
+    std::optional<std::string> value = scenario::value_of(planned, key);
+    if (value && value != scenario::value_of(bench.base, key)) {
+      changes.push_back({std::string(key), *std::move(value), {}});
     }
   }
-  keys.add("layout.schedule",
-           std::string(schedule::to_string(candidate.schedule)),
-           candidate.schedule != base.step.schedule);
-  keys.add("overlap.expert_exchange",
-           std::string(name_of(candidate.exchange)),
-           candidate.exchange != stated_exchange(bench));
-  keys.add("overlap.expert",
-           candidate.hides_exchange ? "true" : "false",
-           candidate.hides_exchange != hides_by_default(candidate.schedule, bench));
-  add_sharding(keys, candidate, base);
-  if (layout.stage_layers && !keeps_stages(candidate, base)) {
-    keys.add("layout.stage_layers", "auto", true);
-  }
-  const RecomputeChoice& recompute = bench.recomputes[candidate.recompute];
-  const std::optional<Candidate> own = candidate_of(base, bench);
-  keys.add("recompute", recompute.text, !own || own->recompute != candidate.recompute);
-  add_offload(keys, bench.offloads[candidate.offload].spec, base.step.offload);
-  return std::move(keys).take();
+  return changes;
 }
 
 std::optional<Candidate> candidate_of(const Scenario& scenario, const Workbench& bench) {

@@ -385,9 +385,6 @@ class Searcher {
           ++result_.counts.breaks_rule;
           break;
       }
-      if (options_.keep_all) {
-        all_.push_back(std::move(one));
-      }
     }
   }
 
@@ -409,7 +406,6 @@ class Searcher {
     result_.front = pareto_front(result_.best, scoring_);
     keep_best(result_.best, options_.keep);
     result_.misses = in_order(std::move(misses_));
-    result_.all = in_order(std::move(all_));
     if (!result_.best.empty()) {
       const double winner = result_.best.front().score;
       std::erase_if(result_.misses, [winner](const Ranked& miss) { return miss.score >= winner; });
@@ -432,7 +428,6 @@ class Searcher {
   std::vector<Member> large_;  // over memory by their bounds
   std::vector<Estimated> fitting_;
   std::vector<Estimated> misses_;
-  std::vector<Estimated> all_;
   SearchResult result_;
 };
 

@@ -53,7 +53,6 @@ struct SearchResult {
   std::vector<Ranked> best;    // by score; at most SearchOptions::keep
   std::vector<Ranked> front;   // no other is both faster and cheaper; by time per sequence
   std::vector<Ranked> misses;  // too large for memory, would beat best.front(); least short first
-  std::vector<Ranked> all;     // SearchOptions::keep_all: every estimated layout, in order
   SearchCounts counts;
   bool complete = true;  // false: stopped; best of what was seen
 };
@@ -71,8 +70,7 @@ struct SearchOptions {
   std::int64_t keep = 64;  // best
   std::int64_t misses = 16;
   bool prune = true;  // leave out what cannot be among the best; false: estimate all
-  bool keep_all = false;
-  Team team = {};  // the other processes of the search
+  Team team = {};     // the other processes of the search
   // Dollars per GPU-hour by machine; empty: the same for all.
   std::vector<double> gpu_hour = {};
   // Sequences that the run must see, for deadlines; absent: none.

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/model/recompute.hpp"
-#include "sim/yaml/document.hpp"
+#include "sim/scenario/variant.hpp"
 
 namespace orrery::plan {
 
@@ -15,120 +14,39 @@ namespace {
 
 using model::Recompute;
 using step::OffloadTarget;
-using yaml::Value;
 
 constexpr std::string_view kRecomputeWords =
     "none, selective, selective_operations, full, {layers: N}, {modules: [...]}";
 constexpr std::string_view kOffloadWords =
     "none, or optimizer, parameters and activations joined by +";
 
-// The fewest words that turn on just these modules.
-std::vector<std::string_view> words_of(const model::RecomputeModules& modules) {
-  std::vector<std::string_view> words;
-  model::RecomputeModules on;
-  for (const model::RecomputeModuleWord& word : model::kRecomputeModuleWords) {
-    model::RecomputeModules with = on;
-    word.turn_on(with);
-    model::RecomputeModules both = modules;
-    word.turn_on(both);
-    if (both == modules && with != on) {
-      words.push_back(word.name);
-      on = with;
-    }
+constexpr std::string_view kRecompute = "recompute";
+
+// {modules: [a, b], layers: 2} is a+bx2.
+std::string tag_of(const step::RecomputeSpec& spec, const std::string& text) {
+  const std::string layers = spec.layers ? fmt::format("{}", *spec.layers) : "";
+  if (spec.policy != Recompute::modules) {
+    return spec.layers ? "full" + layers : spec.policy == Recompute::none ? "norec" : text;
   }
-  return words;
+  const std::size_t begin = text.find('[') + 1;
+  std::string tag = text.substr(begin, text.find(']') - begin);
+  for (std::size_t at = tag.find(", "); at != std::string::npos; at = tag.find(", ")) {
+    tag.replace(at, 2, "+");
+  }
+  return spec.layers ? tag + "x" + layers : tag;
 }
 
 RecomputeChoice recompute_choice(const step::RecomputeSpec& spec) {
-  RecomputeChoice choice{.text = {}, .tag = {}, .spec = spec};
-  if (spec.policy == Recompute::modules) {
-    const std::vector<std::string_view> words = words_of(spec.modules);
-    choice.text = fmt::format("{{modules: [{}]", fmt::join(words, ", "));
-    choice.tag = fmt::format("{}", fmt::join(words, "+"));
-    if (spec.layers) {
-      choice.text += fmt::format(", layers: {}", *spec.layers);
-      choice.tag += fmt::format("x{}", *spec.layers);
-    }
-    choice.text += "}";
-    return choice;
-  }
-  if (spec.layers) {
-    choice.text = fmt::format("{{layers: {}}}", *spec.layers);
-    choice.tag = fmt::format("full{}", *spec.layers);
-    return choice;
-  }
-  switch (spec.policy) {
-    case Recompute::selective:
-      choice.text = "selective";
-      break;
-    case Recompute::selective_operations:
-      choice.text = "selective_operations";
-      break;
-    case Recompute::full:
-      choice.text = "full";
-      break;
-    default:
-      choice.text = "none";
-  }
-  choice.tag = choice.text == "none" ? "norec" : choice.text;
-  return choice;
-}
-
-std::optional<std::int64_t> whole_number(const Value& value) {
-  if (value.kind != Value::Kind::scalar || value.text.empty() || value.text.size() > 4 ||
-      value.text.find_first_not_of("0123456789") != std::string::npos) {
-    return std::nullopt;
-  }
-  const std::int64_t number = std::stoll(value.text);
-  return number > 0 ? std::optional(number) : std::nullopt;
-}
-
-bool turn_on(const Value& value, model::RecomputeModules& modules) {
-  for (const model::RecomputeModuleWord& word : model::kRecomputeModuleWords) {
-    if (value.kind == Value::Kind::scalar && word.name == value.text) {
-      word.turn_on(modules);
-      return true;
-    }
-  }
-  return false;
-}
-
-std::optional<step::RecomputeSpec> mapped_recompute(const Value& value) {
-  step::RecomputeSpec spec{.policy = Recompute::full};
-  for (const yaml::Entry& entry : value.entries) {
-    if (entry.key == "layers") {
-      spec.layers = whole_number(entry.value);
-      if (!spec.layers) {
-        return std::nullopt;
-      }
-    } else if (entry.key == "modules" && entry.value.kind == Value::Kind::sequence) {
-      spec.policy = Recompute::modules;
-      for (const Value& item : entry.value.items) {
-        if (!turn_on(item, spec.modules)) {
-          return std::nullopt;
-        }
-      }
-    } else {
-      return std::nullopt;
-    }
-  }
-  return value.entries.empty() ? std::nullopt : std::optional(spec);
+  scenario::Scenario holder;
+  holder.step.recompute = spec;
+  const std::string text = scenario::value_of(holder, kRecompute).value_or("");
+  return {.text = text, .tag = tag_of(spec, text), .spec = spec};
 }
 
 std::optional<step::RecomputeSpec> parse_recompute(const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, Recompute>, 4> kWords = {
-      {{"none", Recompute::none},
-       {"selective", Recompute::selective},
-       {"selective_operations", Recompute::selective_operations},
-       {"full", Recompute::full}}};
-  for (const auto& [word, policy] : kWords) {
-    if (word == text) {
-      return step::RecomputeSpec{.policy = policy};
-    }
-  }
   Diagnostics ignored;
-  const std::optional<Value> value = yaml::parse(text, {}, {}, ignored);
-  return value && value->kind == Value::Kind::mapping ? mapped_recompute(*value) : std::nullopt;
+  const auto read = scenario::with_value({}, {std::string(kRecompute), text, {}}, ignored);
+  return read ? std::optional(read->step.recompute) : std::nullopt;
 }
 
 void add_recompute(std::vector<RecomputeChoice>& choices, const step::RecomputeSpec& spec) {

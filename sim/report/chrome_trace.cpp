@@ -6,9 +6,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "sim/report/run_trace.hpp"
-#include "sim/report/step_trace.hpp"
-
 namespace orrery::report {
 
 namespace {
@@ -164,14 +161,6 @@ class ChromeWriter {
 
 std::string to_chrome_trace(const Trace& trace) {
   return ChromeWriter(trace).write();
-}
-
-std::string step_chrome_trace(const Evaluation& evaluation) {
-  return to_chrome_trace(step_trace(evaluation));
-}
-
-std::string run_chrome_trace(const Evaluation& evaluation) {
-  return to_chrome_trace(run_trace(evaluation));
 }
 
 }  // namespace orrery::report

@@ -18,17 +18,10 @@
 
 #include <string>
 
-#include "sim/report/evaluation.hpp"
 #include "sim/report/trace.hpp"
 
 namespace orrery::report {
 
 [[nodiscard]] std::string to_chrome_trace(const Trace& trace);
-
-// Needs evaluation.step.slices (EvaluateOptions::timelines); empty slices give an empty trace.
-[[nodiscard]] std::string step_chrome_trace(const Evaluation& evaluation);
-
-// Needs evaluation.timeline and evaluation.plan.
-[[nodiscard]] std::string run_chrome_trace(const Evaluation& evaluation);
 
 }  // namespace orrery::report

@@ -200,12 +200,6 @@ void plan_storage(const StoragePriceSpec& spec, RunPlan& plan, Findings& finding
 
 }  // namespace
 
-DollarsPerSecond break_even_spot_price(DollarsPerSecond on_demand,
-                                       double goodput_on_demand,
-                                       double goodput_on_spot) {
-  return on_demand * (goodput_on_spot / goodput_on_demand);
-}
-
 void plan_prices(const RunSpec& run, RunPlan& plan, Findings& findings) {
   const PriceSpec spec = with_preset(run.prices, findings);
   plan.pricing = {};

@@ -15,10 +15,4 @@ namespace orrery::run {
 // Fills plan.pricing.
 void plan_prices(const RunSpec& spec, RunPlan& plan, Findings& findings);
 
-// Price per GPU at which spot nodes and nodes on demand cost the same per step, given the goodput
-// of a run on each: spot = on demand * goodput on spot / goodput on demand.
-[[nodiscard]] DollarsPerSecond break_even_spot_price(DollarsPerSecond on_demand,
-                                                     double goodput_on_demand,
-                                                     double goodput_on_spot);
-
 }  // namespace orrery::run

@@ -29,7 +29,6 @@ namespace orrery::run {
 struct SimulationSpec {
   std::int64_t trials = 1000;
   std::uint64_t seed = 1;
-  int threads = 0;  // 0: all cores; the results do not depend on it
   std::optional<Seconds>
       max_wall;  // gives up there; default: 10 times the fault-free run + 30 days
 };

@@ -168,27 +168,4 @@ std::optional<SpotTrace> read_spot_trace(std::string_view text, SpotTraceProblem
   return reader.trace();
 }
 
-double availability(const SpotTrace& trace, std::int64_t nodes) {
-  double enough = 0.0;
-  for (std::size_t i = 0; i < trace.rows.size(); ++i) {
-    if (trace.rows[i].available >= nodes) {
-      enough += static_cast<double>((end_of(trace, i) - trace.rows[i].from).ns);
-    }
-  }
-  return enough / static_cast<double>(trace.length.ns);
-}
-
-PerSecond drop_rate(const SpotTrace& trace) {
-  double drops = 0.0;
-  Seconds available;
-  for (std::size_t i = 0; i < trace.rows.size(); ++i) {
-    const std::int64_t nodes = trace.rows[i].available;
-    available += static_cast<double>(nodes) * to_seconds(end_of(trace, i) - trace.rows[i].from);
-    if (i > 0) {
-      drops += static_cast<double>(std::max<std::int64_t>(0, trace.rows[i - 1].available - nodes));
-    }
-  }
-  return available > Seconds{} ? drops / available : PerSecond{};
-}
-
 }  // namespace orrery::run

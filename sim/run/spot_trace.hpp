@@ -57,8 +57,4 @@ struct SpotTraceProblem {
   return row + 1 < trace.rows.size() ? trace.rows[row + 1].from : trace.length;
 }
 
-// Share of time with at least `nodes` available, and drops per available node and hour.
-[[nodiscard]] double availability(const SpotTrace& trace, std::int64_t nodes);
-[[nodiscard]] PerSecond drop_rate(const SpotTrace& trace);
-
 }  // namespace orrery::run

@@ -4,11 +4,8 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/poisson.hpp>
-#include <boost/math/special_functions/binomial.hpp>
 #include <boost/math/special_functions/lambert_w.hpp>
 #include <cmath>
-#include <cstddef>
-#include <vector>
 
 #include "sim/base/check.hpp"
 
@@ -47,10 +44,6 @@ Seconds young_interval(const CheckpointCost& cost) {
   return geometric_mean(2.0 * cost.checkpoint, cost.mtbf);
 }
 
-Seconds daly_first_order_interval(const CheckpointCost& cost) {
-  return young_interval(cost) - cost.checkpoint;
-}
-
 Seconds daly_higher_order_interval(const CheckpointCost& cost) {
   const double half_ratio = cost.checkpoint / (2.0 * cost.mtbf);
   if (half_ratio >= 1.0) {
@@ -85,11 +78,6 @@ double first_order_waste(const CheckpointCost& cost, Seconds interval, Seconds r
   return cost.checkpoint / interval + (0.5 * interval + restart) / cost.mtbf;
 }
 
-Seconds daly_run_time(const DalyRun& run) {
-  return run.mtbf * std::exp(run.restart / run.mtbf) *
-         std::expm1((run.interval + run.checkpoint) / run.mtbf) * (run.useful / run.interval);
-}
-
 double expected_ettr(const EttrInput& input) {
   const double lost = input.nodes * (input.node_rate * (input.restart + 0.5 * input.interval));
   return (1.0 - lost) / (1.0 + input.write / input.interval);
@@ -97,18 +85,6 @@ double expected_ettr(const EttrInput& input) {
 
 Seconds job_mtbf(double nodes, PerSecond node_rate, PerSecond job_rate) {
   return 1.0 / (nodes * node_rate + job_rate);
-}
-
-TwoLevelOptimum two_level_optimum(const TwoLevelInput& input) {
-  const double p = input.near_recoverable;
-  ORRERY_CHECK(p > 0.0 && p < 1.0, "share {} of failures survived by level 1 must be in (0, 1)", p);
-  TwoLevelOptimum result;
-  result.near_interval = geometric_mean(2.0 * input.near_checkpoint, input.mtbf / p);
-  result.far_interval = geometric_mean(2.0 * input.far_checkpoint, input.mtbf / (1.0 - p));
-  result.waste = input.near_checkpoint / result.near_interval +
-                 input.far_checkpoint / result.far_interval +
-                 0.5 * (p * result.near_interval + (1.0 - p) * result.far_interval) / input.mtbf;
-  return result;
 }
 
 std::int64_t poisson_quantile(double mean, double q) {
@@ -139,31 +115,6 @@ RepairLoad nodes_in_repair(PerSecond failures_taking_a_node, Seconds mean_repair
   load.mean = failures_taking_a_node * mean_repair;
   load.p99 = poisson_quantile(load.mean, kNinetyNine);
   return load;
-}
-
-double replica_survival(std::int64_t machines, std::int64_t group, std::int64_t lost) {
-  ORRERY_CHECK(group >= 1 && machines % group == 0 && lost >= 0 && lost <= machines,
-               "{} machines in groups of {} cannot lose {}",
-               machines,
-               group,
-               lost);
-  const auto choose = [](std::int64_t n, std::int64_t k) {
-    return boost::math::binomial_coefficient<double>(static_cast<unsigned>(n),
-                                                     static_cast<unsigned>(k));
-  };
-  const auto terms = static_cast<std::size_t>(lost) + 1;
-  std::vector<double> ways(terms, 0.0);  // [k]: losses of k machines that leave every group alive
-  ways[0] = 1.0;
-  for (std::int64_t g = 0; g < machines / group; ++g) {
-    std::vector<double> next(terms, 0.0);
-    for (std::size_t k = 0; k < terms; ++k) {
-      for (std::int64_t i = 0; i < group && i <= static_cast<std::int64_t>(k); ++i) {
-        next[k] += ways[k - static_cast<std::size_t>(i)] * choose(group, i);
-      }
-    }
-    ways = std::move(next);
-  }
-  return ways.back() / choose(machines, lost);
 }
 
 }  // namespace orrery::run

@@ -1,13 +1,13 @@
 #pragma once
 
 // What does theory say about checkpoints, run time and spares? Closed forms, used for the automatic
-// interval and as oracles of the simulation.
+// interval, the report and as oracles of the simulation.
 //
 //   Young             tau = sqrt(2 C M)
-//   Daly, first order tau = sqrt(2 C M) - C
-//   Daly, higher      tau = sqrt(2 C M) [1 + sqrt(C / 2M) / 3 + (C / 2M) / 9] - C for C < 2M, else
-//   M exact optimum     tau = M (1 + W0(-exp(-C / M - 1))) Daly's run time   Tw  = M e^(R / M)
-//   (e^((tau + C) / M) - 1) Ts / tau Meta's ETTR       (1 - N r (u0 + dt / 2)) / (1 + w / dt)
+//   Daly, higher      tau = sqrt(2CM) [1 + sqrt(C / 2M) / 3 + (C / 2M) / 9] - C for C < 2M, else M
+//   exact optimum     tau = M (1 + W0(-exp(-C / M - 1)))
+//   Daly's run time   Tw  = M e^(R / M) (e^((tau + C) / M) - 1) Ts / tau
+//   Meta's ETTR       (1 - N r (u0 + dt / 2)) / (1 + w / dt)
 //
 // symbol | meaning                                                   | unit | origin
 // -------|-----------------------------------------------------------|------|--------------------
@@ -37,7 +37,6 @@ struct CheckpointCost {
 };
 
 [[nodiscard]] Seconds young_interval(const CheckpointCost& cost);
-[[nodiscard]] Seconds daly_first_order_interval(const CheckpointCost& cost);
 [[nodiscard]] Seconds daly_higher_order_interval(const CheckpointCost& cost);
 
 // Exact minimum of Daly's run time; 0 for C = 0. Accurate to a few ulp for any C / M.
@@ -47,16 +46,6 @@ struct CheckpointCost {
 [[nodiscard]] double first_order_waste(const CheckpointCost& cost,
                                        Seconds interval,
                                        Seconds restart = {});
-
-struct DalyRun {
-  Seconds useful;      // Ts
-  Seconds interval;    // tau > 0
-  Seconds checkpoint;  // C
-  Seconds restart;     // R
-  Seconds mtbf;        // M
-};
-
-[[nodiscard]] Seconds daly_run_time(const DalyRun& run);
 
 struct EttrInput {
   double nodes = 0.0;
@@ -71,21 +60,6 @@ struct EttrInput {
 
 // MTBF of a job of `nodes` nodes: 1 / (nodes * node_rate + job_rate).
 [[nodiscard]] Seconds job_mtbf(double nodes, PerSecond node_rate, PerSecond job_rate = {});
-
-struct TwoLevelInput {
-  Seconds near_checkpoint;        // C1: fast level
-  Seconds far_checkpoint;         // C2: slow level
-  Seconds mtbf;                   // M
-  double near_recoverable = 0.0;  // p: share of failures that level 1 survives, 0 < p < 1
-};
-
-struct TwoLevelOptimum {
-  Seconds near_interval;  // sqrt(2 C1 M / p)
-  Seconds far_interval;   // sqrt(2 C2 M / (1 - p))
-  double waste = 0.0;     // C1/T1 + C2/T2 + p T1 / 2M + (1 - p) T2 / 2M, first order
-};
-
-[[nodiscard]] TwoLevelOptimum two_level_optimum(const TwoLevelInput& input);
 
 // Least k with P(X <= k) >= q for a Poisson variable.
 [[nodiscard]] std::int64_t poisson_quantile(double mean, double q);
@@ -102,10 +76,5 @@ struct RepairLoad {
 // Nodes in repair while the job always runs at full size: Poisson, whatever the law of the repair
 // time (M/G/infinity).
 [[nodiscard]] RepairLoad nodes_in_repair(PerSecond failures_taking_a_node, Seconds mean_repair);
-
-// Probability that no replica group of `group` machines is lost whole when `lost` of `machines`
-// machines fail at once: [x^lost] ((1+x)^group - x^group)^(machines/group) / binomial(machines,
-// lost). `group` divides `machines`.
-[[nodiscard]] double replica_survival(std::int64_t machines, std::int64_t group, std::int64_t lost);
 
 }  // namespace orrery::run

@@ -119,18 +119,6 @@ void check_tiers(const TieredRun& run) {
 
 }  // namespace
 
-Seconds async_run_time(const AsyncRun& run) {
-  ORRERY_CHECK(run.durable >= run.stall && run.durable <= run.interval + run.stall,
-               "a save that is durable after {} s does not fit its stall of {} s and interval of "
-               "{} s",
-               in_seconds(run.durable),
-               in_seconds(run.stall),
-               in_seconds(run.interval));
-  const double lost = std::exp((run.restart + run.interval + run.durable) / run.mtbf);
-  return run.mtbf * (lost * -std::expm1(-((run.interval + run.stall) / run.mtbf))) *
-         (run.useful / run.interval);
-}
-
 Seconds tiered_run_time(const TieredRun& run) {
   check_tiers(run);
   double shares = 0.0;
@@ -163,26 +151,6 @@ Seconds tiered_run_time(const TieredRun& run) {
 
 double tiered_waste(const TieredRun& run) {
   return tiered_run_time(run) / run.useful - 1.0;
-}
-
-Seconds just_in_time_run_time(const JustInTimeRun& run) {
-  return run.mtbf * std::exp(run.restart / run.mtbf) * std::expm1(run.step / run.mtbf) *
-         (run.useful / run.step);
-}
-
-double first_order_tiered_waste(std::span<const TierCost> tiers,
-                                std::span<const Seconds> intervals,
-                                Seconds mtbf) {
-  ORRERY_CHECK(tiers.size() == intervals.size(),
-               "{} tiers, but {} intervals",
-               tiers.size(),
-               intervals.size());
-  double waste = 0.0;
-  for (std::size_t i = 0; i < tiers.size(); ++i) {
-    waste += tiers[i].stall / intervals[i] +
-             tiers[i].share * (0.5 * intervals[i] + tiers[i].restart) / mtbf;
-  }
-  return waste;
 }
 
 namespace {

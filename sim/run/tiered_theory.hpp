@@ -1,29 +1,20 @@
 #pragma once
 
-// How long does a run with checkpoints in several tiers take? Closed forms, used to choose the
-// intervals and as oracles of the simulation.
+// How long does a run with checkpoints in several tiers take? The closed form that chooses the
+// intervals.
 //
-//   synchronous    Tw = M e^(R/M) (e^((tau + C)/M) - 1) Ts / tau                       (Daly)
-//   asynchronous   Tw = M e^(R/M) e^((tau + d)/M) (1 - e^(-(tau + C)/M)) Ts / tau
-//   just in time   Tw = synchronous; tau = one step, C = 0, R = restart + save after the failure
-//   tiers          T(i, k) = D(i, k) / (1 - r(i, k)),  see below;     C <= d <= tau + C
+//   tiers          T(i, k) = D(i, k) / (1 - r(i, k)),  see below
 //
 // symbol    | meaning                                                          | unit | origin
 // ----------|------------------------------------------------------------------|------|-----------
 // M         | mean time between failures, exponential                          | s    | failures
-// C, d      | training blocked by a save; from its begin until it is durable   | s    | checkpoint
+// C_i       | training blocked by a save of tier i                             | s    | checkpoint
 // R_i       | restart from tier i                                              | s    | recovery
 // tau       | training time between two saves                                  | s    | checkpoint
 // p_i       | share of failures whose fastest usable copy is that of tier i    | 1    | checkpoint
 // T(i, k)   | expected time from a save of tier i to the next one, which is of | s    | computed
 //           | tier k >= i                                                      |      |
 // D, r      | expected time of one attempt; probability that it is repeated    | s, 1 | computed
-//
-// Asynchronous: from a restart tau + d must pass without a failure until the first save protects;
-// from there every further save protects tau + C later, and a failure in between throws the job
-// back to the last of them: E per save = (1 - e^(-(tau+C)/M)) (M + E[restart]) e^((tau+d)/M). With
-// d = C it is Daly's. d/dtau = 0 gives the same optimum as for a synchronous save of stall C: the
-// durable time moves the lost work but not the best interval.
 //
 // Tiers: saves of tier i happen every n_i-th time, n_0 = 1, each n_i divides the next; a save to
 // tier i writes the faster ones too. An attempt at a block between two saves of tier i runs its
@@ -32,8 +23,8 @@
 // saves and restarts; one during a restart that needs a slower tier makes it a restart from there.
 // Exact for exponential failures and synchronous saves; a save is charged after the last segment.
 //
-// Sources: Young 1974; Daly, FGCS 22(3) 2006; first-order multi-level waste: Moody et al., SC 2010
-// (as the model of SCR); derivations above and in docs/failures.md, checked by simulation.
+// Sources: Young 1974; Daly, FGCS 22(3) 2006; derivation above and in docs/failures.md, checked by
+// simulation.
 
 #include <cstdint>
 #include <span>
@@ -42,17 +33,6 @@
 #include "sim/base/units.hpp"
 
 namespace orrery::run {
-
-struct AsyncRun {
-  Seconds useful;    // Ts
-  Seconds interval;  // tau > 0
-  Seconds stall;     // C
-  Seconds durable;   // d, at least C, at most tau + C
-  Seconds restart;   // R
-  Seconds mtbf;      // M
-};
-
-[[nodiscard]] Seconds async_run_time(const AsyncRun& run);
 
 struct TierCost {
   std::int64_t every = 1;  // saves between two of this tier; 1 for the fastest, divides the next
@@ -73,20 +53,6 @@ struct TieredRun {
 
 // Tw / Ts - 1.
 [[nodiscard]] double tiered_waste(const TieredRun& run);
-
-struct JustInTimeRun {
-  Seconds useful;
-  Seconds step;     // a failure loses the step it strikes
-  Seconds restart;  // the save of the survivors and the recovery
-  Seconds mtbf;
-};
-
-[[nodiscard]] Seconds just_in_time_run_time(const JustInTimeRun& run);
-
-// First order: sum over tiers of C_i / T_i + p_i (T_i / 2 + R_i) / M. `intervals` by tier.
-[[nodiscard]] double first_order_tiered_waste(std::span<const TierCost> tiers,
-                                              std::span<const Seconds> intervals,
-                                              Seconds mtbf);
 
 // What one level of a pattern of saves may choose: fixed steps, or free with a lower bound.
 struct TierChoice {

@@ -8,24 +8,20 @@ namespace orrery::scenario {
 
 namespace {
 
-using step::OffloadSpec;
 using step::OffloadTarget;
 using yaml::between;
 namespace kind = yaml::kind;
 
-Key offload_target(KeyText text, OffloadTarget OffloadSpec::*field) {
+Key offload_target(KeyText text, Lens<OffloadTarget> lens) {
   return choice_key<OffloadTarget>(
       std::move(text),
       {{"none", OffloadTarget::none}, {"cpu", OffloadTarget::cpu}, {"nvme", OffloadTarget::nvme}},
-      [field](Draft& draft, OffloadTarget value) { draft.scenario.step.offload.*field = value; });
+      std::move(lens));
 }
 
-Key offload_rate(KeyText text, std::optional<BytesPerSecond> OffloadSpec::*field) {
-  return value_key<kind::Bandwidth>(std::move(text),
-                                    yaml::above(bytes_per_second(0.0)),
-                                    [field](Draft& draft, const BytesPerSecond& value) {
-                                      draft.scenario.step.offload.*field = value;
-                                    });
+Key offload_rate(KeyText text, Lens<BytesPerSecond> lens) {
+  return value_key<kind::Bandwidth>(
+      std::move(text), yaml::above(bytes_per_second(0.0)), std::move(lens));
 }
 
 void add_offload_targets(std::vector<Key>& keys) {
@@ -38,20 +34,20 @@ void add_offload_targets(std::vector<Key>& keys) {
        .fallback = "none",
        .meaning = "Where the optimizer's state lives; the host then updates the parameters.",
        .example = "cpu"},
-      &OffloadSpec::optimizer));
+      ORRERY_AT(scenario.step.offload.optimizer)));
   keys.push_back(
       offload_target({.path = "offload.parameters",
                       .fallback = "none",
                       .meaning = "Where the 16-bit parameters live; every pass copies its own in.",
                       .example = "nvme"},
-                     &OffloadSpec::parameters));
+                     ORRERY_AT(scenario.step.offload.parameters)));
   keys.push_back(value_key<kind::Number>(
       {.path = "offload.activations",
        .fallback = "0",
        .meaning = "Share of the layers' kept activations that waits in host memory.",
        .example = "0.5"},
       between(0.0, 1.0),
-      [](Draft& draft, const double& value) { draft.scenario.step.offload.activations = value; }));
+      ORRERY_AT(scenario.step.offload.activations)));
 }
 
 void add_offload_rates(std::vector<Key>& keys) {
@@ -59,38 +55,37 @@ void add_offload_rates(std::vector<Key>& keys) {
                                .note = "host_bandwidth of the GPU profile",
                                .meaning = "Copies between one GPU and its host, each direction.",
                                .example = "25GB/s"},
-                              &OffloadSpec::link));
+                              ORRERY_AT(scenario.step.offload.link)));
   keys.push_back(
       offload_rate({.path = "offload.host_bandwidth",
                     .note = "117GB/s, what the CPU Adam of ZeRO-Offload moves",
                     .meaning = "Memory traffic that the host of one node reaches in the update; "
                                "its GPUs share it.",
                     .example = "250GB/s"},
-                   &OffloadSpec::host_bandwidth));
+                   ORRERY_AT(scenario.step.offload.host_bandwidth)));
   keys.push_back(offload_rate({.path = "offload.nvme_read",
                                .note = "required where something lives on nvme",
                                .meaning = "Reads of all drives of one node.",
                                .example = "25GB/s"},
-                              &OffloadSpec::nvme_read));
+                              ORRERY_AT(scenario.step.offload.nvme_read)));
   keys.push_back(offload_rate({.path = "offload.nvme_write",
                                .note = "required where something lives on nvme",
                                .meaning = "Writes of all drives of one node.",
                                .example = "12GB/s"},
-                              &OffloadSpec::nvme_write));
+                              ORRERY_AT(scenario.step.offload.nvme_write)));
   keys.push_back(value_key<kind::Size>(
       {.path = "offload.host_memory",
        .note = "not checked",
        .meaning = "Memory of one node's host that may be used; beyond it nothing fits.",
        .example = "1TB"},
       yaml::above(bytes(0.0)),
-      [](Draft& draft, const Bytes& value) { draft.scenario.step.offload.host_memory = value; }));
-  keys.push_back(value_key<kind::Boolean>(
-      {.path = "offload.overlap",
-       .fallback = "true",
-       .meaning = "Copies run beside the passes, and the update beside its own copies.",
-       .example = "false"},
-      {},
-      [](Draft& draft, const bool& value) { draft.scenario.step.offload.overlap = value; }));
+      ORRERY_AT(scenario.step.offload.host_memory)));
+  keys.push_back(
+      flag_key({.path = "offload.overlap",
+                .fallback = "true",
+                .meaning = "Copies run beside the passes, and the update beside its own copies.",
+                .example = "false"},
+               ORRERY_AT(scenario.step.offload.overlap)));
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ namespace {
 using run::CapacitySpec;
 using run::Growth;
 using run::SpareSpec;
-using run::SpotSpec;
 using run::TraceStart;
 using yaml::between;
 namespace kind = yaml::kind;
@@ -27,13 +26,13 @@ CapacitySpec& capacity(Draft& draft) {
 }
 
 void add_spares(std::vector<Key>& keys) {
-  keys.push_back(value_key<kind::Count>(
+  keys.push_back(count_key(
       {.path = "capacity.spares",
        .fallback = "0",
        .meaning = "Hot spares: nodes held ready beside those of cluster.nodes, in the job at once.",
        .example = "16"},
-      between<std::int64_t>(0, kMostNodes),
-      [](Draft& draft, const std::int64_t& value) { capacity(draft).spares = value; }));
+      {0, kMostNodes},
+      ORRERY_AT(run.capacity.spares)));
 
   struct Level {
     std::string name;
@@ -57,34 +56,34 @@ void add_spares(std::vector<Key>& keys) {
                                 .note = "none",
                                 .meaning = level.meaning,
                                 .example = "{nodes: 48, ready: 3min}"}));
-    keys.push_back(value_key<kind::Count>(
+    keys.push_back(count_key(
         {.path = path + ".nodes", .fallback = "0", .meaning = "How many.", .example = "48"},
-        between<std::int64_t>(0, kMostNodes),
-        [spares = level.spares](Draft& draft, const std::int64_t& value) {
-          (capacity(draft).*spares).nodes = value;
+        {0, kMostNodes},
+        [spares = level.spares](Draft & draft) -> auto& {
+          return (capacity(draft).*spares).nodes;
         }));
-    add_duration_keys(keys,
-                      {.path = path + ".ready",
-                       .fallback = "0s",
-                       .meaning = "From asking for one until it can be placed.",
-                       .example = "3min"},
-                      [spares = level.spares](Draft& draft, const run::Duration& value) {
-                        (capacity(draft).*spares).ready = value;
-                      });
-    keys.push_back(value_key<kind::Boolean>(
+    add_duration_keys(
+        keys,
+        {.path = path + ".ready",
+         .fallback = "0s",
+         .meaning = "From asking for one until it can be placed.",
+         .example = "3min"},
+        [spares = level.spares](Draft & draft) -> auto& {
+          return (capacity(draft).*spares).ready;
+        });
+    keys.push_back(flag_key(
         {.path = path + ".held",
          .fallback = level.held,
          .meaning = "They are allocated, and in the bill, while they wait.",
          .example = level.held == "true" ? "false" : "true"},
-        {},
-        [spares = level.spares](Draft& draft, const bool& value) {
-          (capacity(draft).*spares).held = value;
+        [spares = level.spares](Draft & draft) -> auto& {
+          return (capacity(draft).*spares).held;
         }));
   }
 }
 
-Key probability(KeyText text, std::function<void(Draft&, const double&)> store) {
-  return value_key<kind::Number>(std::move(text), between(0.0, 1.0), std::move(store));
+Key probability(KeyText text, Lens<double> lens) {
+  return value_key<kind::Number>(std::move(text), between(0.0, 1.0), std::move(lens));
 }
 
 void add_repair(std::vector<Key>& keys) {
@@ -95,7 +94,7 @@ void add_repair(std::vector<Key>& keys) {
        .meaning = "From taking a node out until it is ready again; with capacity.repair.manual "
                   "its first, automatic stage, without it all of the repair.",
        .example = "3d"},
-      [](Draft& draft, const run::Duration& value) { capacity(draft).repair_time = value; });
+      ORRERY_AT(run.capacity.repair_time));
   keys.push_back(section_key({.path = "capacity.repair",
                               .note = "one stage that always works, and nobody queues",
                               .meaning = "How nodes are repaired.",
@@ -105,69 +104,63 @@ void add_repair(std::vector<Key>& keys) {
        .fallback = "0",
        .meaning = "Probability that the first stage leaves a bad node bad when it is the last one.",
        .example = "0.4"},
-      [](Draft& draft, const double& value) { capacity(draft).repair.fails = value; }));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "capacity.repair.crews",
-       .note = "nobody queues",
-       .meaning = "Nodes in the last stage of repair at the same time; the others queue.",
-       .example = "4"},
-      between<std::int64_t>(1, kMostNodes),
-      [](Draft& draft, const std::int64_t& value) { capacity(draft).repair.crews = value; }));
-  keys.push_back(probability(
-      {.path = "capacity.repair.retire",
-       .fallback = "0",
-       .meaning = "Probability that a repair ends with the node taken out for good.",
-       .example = "0.05"},
-      [](Draft& draft, const double& value) { capacity(draft).repair.retire = value; }));
-  add_duration_keys(
-      keys,
-      {.path = "capacity.repair.replacement",
-       .note = "never",
-       .meaning = "Until a new node takes the place of a retired one.",
-       .example = "30d"},
-      [](Draft& draft, const run::Duration& value) { capacity(draft).repair.replacement = value; });
-  keys.push_back(section_key({.path = "capacity.repair.manual",
-                              .note = "none",
-                              .meaning = "A second stage by hand, when the first does not help.",
-                              .example = "{probability: 0.8, time: 2d}"},
-                             [](Draft& draft) { capacity(draft).repair.manual.emplace(); }));
-  keys.push_back(probability(
-      {.path = "capacity.repair.manual.probability",
-       .fallback = "1",
-       .meaning = "How often it follows the first stage.",
-       .example = "0.8"},
-      [](Draft& draft, const double& value) { capacity(draft).repair.manual->escalates = value; }));
+      ORRERY_AT(run.capacity.repair.fails)));
+  keys.push_back(
+      count_key({.path = "capacity.repair.crews",
+                 .note = "nobody queues",
+                 .meaning = "Nodes in the last stage of repair at the same time; the others queue.",
+                 .example = "4"},
+                {1, kMostNodes},
+                ORRERY_AT(run.capacity.repair.crews)));
+  keys.push_back(
+      probability({.path = "capacity.repair.retire",
+                   .fallback = "0",
+                   .meaning = "Probability that a repair ends with the node taken out for good.",
+                   .example = "0.05"},
+                  ORRERY_AT(run.capacity.repair.retire)));
+  add_duration_keys(keys,
+                    {.path = "capacity.repair.replacement",
+                     .note = "never",
+                     .meaning = "Until a new node takes the place of a retired one.",
+                     .example = "30d"},
+                    ORRERY_AT(run.capacity.repair.replacement));
+  keys.push_back(section_at({.path = "capacity.repair.manual",
+                             .note = "none",
+                             .meaning = "A second stage by hand, when the first does not help.",
+                             .example = "{probability: 0.8, time: 2d}"},
+                            ORRERY_AT(run.capacity.repair.manual)));
+  keys.push_back(probability({.path = "capacity.repair.manual.probability",
+                              .fallback = "1",
+                              .meaning = "How often it follows the first stage.",
+                              .example = "0.8"},
+                             ORRERY_AT(run.capacity.repair.manual->escalates)));
   add_duration_keys(keys,
                     {.path = "capacity.repair.manual.time",
                      .fallback = "0s",
                      .meaning = "How long it takes.",
                      .example = "2d"},
-                    [](Draft& draft, const run::Duration& value) {
-                      capacity(draft).repair.manual->time = value;
-                    });
-  keys.push_back(probability(
-      {.path = "capacity.repair.manual.fails",
-       .fallback = "0",
-       .meaning = "Probability that it leaves a bad node bad.",
-       .example = "0.2"},
-      [](Draft& draft, const double& value) { capacity(draft).repair.manual->fails = value; }));
+                    ORRERY_AT(run.capacity.repair.manual->time));
+  keys.push_back(probability({.path = "capacity.repair.manual.fails",
+                              .fallback = "0",
+                              .meaning = "Probability that it leaves a bad node bad.",
+                              .example = "0.2"},
+                             ORRERY_AT(run.capacity.repair.manual->fails)));
 }
 
 void add_elastic(std::vector<Key>& keys) {
-  keys.push_back(section_key(
+  keys.push_back(section_at(
       {.path = "capacity.elastic",
        .note = "the job waits for missing nodes",
        .meaning = "The job goes on with fewer data-parallel replicas when nodes are missing; "
                   "accumulation keeps the global batch.",
        .example = "{min_nodes: 1900}"},
-      [](Draft& draft) { capacity(draft).elastic.emplace(); }));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "capacity.elastic.min_nodes",
-       .fallback = "1",
-       .meaning = "The smallest size; cluster.nodes is the largest.",
-       .example = "1900"},
-      between<std::int64_t>(1, kMostNodes),
-      [](Draft& draft, const std::int64_t& value) { capacity(draft).elastic->min_nodes = value; }));
+      ORRERY_AT(run.capacity.elastic)));
+  keys.push_back(count_key({.path = "capacity.elastic.min_nodes",
+                            .fallback = "1",
+                            .meaning = "The smallest size; cluster.nodes is the largest.",
+                            .example = "1900"},
+                           {1, kMostNodes},
+                           ORRERY_AT(run.capacity.elastic->min_nodes)));
   keys.push_back(choice_key<Growth>(
       {.path = "capacity.elastic.grow",
        .fallback = "at_checkpoint",
@@ -177,33 +170,27 @@ void add_elastic(std::vector<Key>& keys) {
       {{"at_checkpoint", Growth::at_checkpoint},
        {"at_once", Growth::at_once},
        {"never", Growth::never}},
-      [](Draft& draft, Growth value) { capacity(draft).elastic->grow = value; }));
-  keys.push_back(section_key(
+      ORRERY_AT(run.capacity.elastic->grow)));
+  keys.push_back(section_at(
       {.path = "capacity.elastic.batch",
        .note = "unequal shares keep batch.global",
        .meaning = "The replicas of a shrunk job have equal shares, so that its batch is the "
                   "multiple of micro x replicas next to batch.global. A warning tells at which "
                   "sizes that leaves the range.",
        .example = "{min: 1900, max: 2200}"},
-      [](Draft& draft) { capacity(draft).elastic->batch.emplace(); }));
-  keys.push_back(
-      value_key<kind::Count>({.path = "capacity.elastic.batch.min",
-                              .fallback = "1",
-                              .meaning = "The fewest sequences of one step; at most batch.global.",
-                              .example = "1900"},
-                             between<std::int64_t>(1, kMostSequences),
-                             [](Draft& draft, const std::int64_t& value) {
-                               capacity(draft).elastic->batch->min = value;
-                             }));
-  keys.push_back(
-      value_key<kind::Count>({.path = "capacity.elastic.batch.max",
-                              .note = "no bound",
-                              .meaning = "The most sequences of one step; at least batch.global.",
-                              .example = "2200"},
-                             between<std::int64_t>(1, kMostSequences),
-                             [](Draft& draft, const std::int64_t& value) {
-                               capacity(draft).elastic->batch->max = value;
-                             }));
+      ORRERY_AT(run.capacity.elastic->batch)));
+  keys.push_back(count_key({.path = "capacity.elastic.batch.min",
+                            .fallback = "1",
+                            .meaning = "The fewest sequences of one step; at most batch.global.",
+                            .example = "1900"},
+                           {1, kMostSequences},
+                           ORRERY_AT(run.capacity.elastic->batch->min)));
+  keys.push_back(count_key({.path = "capacity.elastic.batch.max",
+                            .note = "no bound",
+                            .meaning = "The most sequences of one step; at least batch.global.",
+                            .example = "2200"},
+                           {1, kMostSequences},
+                           ORRERY_AT(run.capacity.elastic->batch->max)));
 }
 
 // Beside the scenario, else as it stands.
@@ -242,27 +229,26 @@ void read_trace(const yaml::Value& value, const std::string& path, Reading& read
 }
 
 void add_spot_supply(std::vector<Key>& keys) {
-  keys.push_back(value_key<kind::EventRate>(
-      {.path = "capacity.spot.rate",
-       .note = "capacity.spot.traces",
-       .meaning = "Preemptions of one node: a memoryless process.",
-       .example = "0.1/h"},
-      {},
-      [](Draft& draft, const PerSecond& value) { capacity(draft).spot->rate = value; }));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "capacity.spot.burst",
-       .fallback = "1",
-       .meaning = "With a rate: nodes that go in one event. The rate of each node stays.",
-       .example = "4"},
-      between<std::int64_t>(1, kMostNodes),
-      [](Draft& draft, const std::int64_t& value) { capacity(draft).spot->burst = value; }));
-  add_duration_keys(
-      keys,
-      {.path = "capacity.spot.returns",
-       .fallback = "0s",
-       .meaning = "With a rate: until a preempted node can be had again.",
-       .example = "{mean: 30min}"},
-      [](Draft& draft, const run::Duration& value) { capacity(draft).spot->returns = value; });
+  keys.push_back(
+      value_key<kind::EventRate>({.path = "capacity.spot.rate",
+                                  .note = "capacity.spot.traces",
+                                  .meaning = "Preemptions of one node: a memoryless process.",
+                                  .example = "0.1/h"},
+                                 {},
+                                 ORRERY_AT(run.capacity.spot->rate)));
+  keys.push_back(
+      count_key({.path = "capacity.spot.burst",
+                 .fallback = "1",
+                 .meaning = "With a rate: nodes that go in one event. The rate of each node stays.",
+                 .example = "4"},
+                {1, kMostNodes},
+                ORRERY_AT(run.capacity.spot->burst)));
+  add_duration_keys(keys,
+                    {.path = "capacity.spot.returns",
+                     .fallback = "0s",
+                     .meaning = "With a rate: until a preempted node can be had again.",
+                     .example = "{mean: 30min}"},
+                    ORRERY_AT(run.capacity.spot->returns));
   Key traces =
       key_of({.path = "capacity.spot.traces",
               .note = "capacity.spot.rate",
@@ -283,29 +269,27 @@ void add_spot_supply(std::vector<Key>& keys) {
     }
   };
   keys.push_back(std::move(traces));
-  keys.push_back(choice_key<TraceStart>(
-      {.path = "capacity.spot.start",
-       .fallback = "random",
-       .meaning = "Where in the traces a trial begins; traces repeat.",
-       .example = "beginning"},
-      {{"random", TraceStart::random}, {"beginning", TraceStart::beginning}},
-      [](Draft& draft, TraceStart value) { capacity(draft).spot->start = value; }));
+  keys.push_back(
+      choice_key<TraceStart>({.path = "capacity.spot.start",
+                              .fallback = "random",
+                              .meaning = "Where in the traces a trial begins; traces repeat.",
+                              .example = "beginning"},
+                             {{"random", TraceStart::random}, {"beginning", TraceStart::beginning}},
+                             ORRERY_AT(run.capacity.spot->start)));
 }
 
 void add_spot(std::vector<Key>& keys) {
-  keys.push_back(
-      section_key({.path = "capacity.spot",
-                   .note = "nobody takes nodes away",
-                   .meaning = "Nodes of the job that the provider can take away. Exactly "
-                              "one of rate and traces.",
-                   .example = "{rate: 0.1/h, notice: 2min}"},
-                  [](Draft& draft) { capacity(draft).spot.emplace(); }));
-  keys.push_back(
-      probability({.path = "capacity.spot.share",
-                   .fallback = "1",
-                   .meaning = "Share of cluster.nodes on spot; the others stay.",
-                   .example = "0.75"},
-                  [](Draft& draft, const double& value) { capacity(draft).spot->share = value; }));
+  keys.push_back(section_at({.path = "capacity.spot",
+                             .note = "nobody takes nodes away",
+                             .meaning = "Nodes of the job that the provider can take away. Exactly "
+                                        "one of rate and traces.",
+                             .example = "{rate: 0.1/h, notice: 2min}"},
+                            ORRERY_AT(run.capacity.spot)));
+  keys.push_back(probability({.path = "capacity.spot.share",
+                              .fallback = "1",
+                              .meaning = "Share of cluster.nodes on spot; the others stay.",
+                              .example = "0.75"},
+                             ORRERY_AT(run.capacity.spot->share)));
   add_spot_supply(keys);
   keys.push_back(value_key<kind::Time>(
       {.path = "capacity.spot.notice",
@@ -313,21 +297,20 @@ void add_spot(std::vector<Key>& keys) {
        .meaning = "Warning before nodes go: long enough, and the job saves a last checkpoint.",
        .example = "2min"},
       kSpan,
-      [](Draft& draft, const Seconds& value) { capacity(draft).spot->notice = value; }));
-  add_duration_keys(
-      keys,
-      {.path = "capacity.spot.ready",
-       .fallback = "0s",
-       .meaning = "From asking for a spot node until it can be placed.",
-       .example = "5min"},
-      [](Draft& draft, const run::Duration& value) { capacity(draft).spot->ready = value; });
+      ORRERY_AT(run.capacity.spot->notice)));
+  add_duration_keys(keys,
+                    {.path = "capacity.spot.ready",
+                     .fallback = "0s",
+                     .meaning = "From asking for a spot node until it can be placed.",
+                     .example = "5min"},
+                    ORRERY_AT(run.capacity.spot->ready));
   add_duration_keys(
       keys,
       {.path = "capacity.spot.migration",
        .fallback = "0s",
        .meaning = "The same when the job moves to another zone: image, data, checkpoint.",
        .example = "15min"},
-      [](Draft& draft, const run::Duration& value) { capacity(draft).spot->migration = value; });
+      ORRERY_AT(run.capacity.spot->migration));
 }
 
 }  // namespace

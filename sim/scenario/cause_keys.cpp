@@ -33,12 +33,12 @@ std::vector<yaml::Choice<FailureScope>> scopes() {
 }
 
 void add_who(std::vector<Key>& keys, const std::string& path, const CauseOf& cause) {
-  keys.push_back(
-      text_key({.path = path + ".name",
-                .meaning = "What reports call the cause.",
-                .example = "GPU memory",
-                .required = true},
-               [cause](Draft& draft, const std::string& value) { cause(draft).name = value; }));
+  keys.push_back(text_key(
+      {.path = path + ".name",
+       .meaning = "What reports call the cause.",
+       .example = "GPU memory",
+       .required = true},
+      [cause](Draft & draft) -> auto& { return cause(draft).name; }));
   keys.push_back(choice_key<FailureCategory>(
       {.path = path + ".category",
        .fallback = "unknown",
@@ -46,7 +46,7 @@ void add_who(std::vector<Key>& keys, const std::string& path, const CauseOf& cau
                   "away; gpu, network, host and unknown feel heat, burn-in and lemons.",
        .example = "gpu"},
       categories(),
-      [cause](Draft& draft, FailureCategory value) { cause(draft).category = value; }));
+      [cause](Draft & draft) -> auto& { return cause(draft).category; }));
   keys.push_back(choice_key<FailureScope>(
       {.path = path + ".scope",
        .fallback = "node",
@@ -54,7 +54,7 @@ void add_who(std::vector<Key>& keys, const std::string& path, const CauseOf& cau
                   "(all nodes of failures.domains), the storage or the job (no node).",
        .example = "rack"},
       scopes(),
-      [cause](Draft& draft, FailureScope value) { cause(draft).scope = value; }));
+      [cause](Draft & draft) -> auto& { return cause(draft).scope; }));
   keys.push_back(choice_key<run::Symptom>(
       {.path = path + ".symptom",
        .fallback = "crash",
@@ -62,7 +62,7 @@ void add_who(std::vector<Key>& keys, const std::string& path, const CauseOf& cau
                   "recovery.inspection.",
        .example = "hang"},
       {{"crash", run::Symptom::crash}, {"hang", run::Symptom::hang}},
-      [cause](Draft& draft, run::Symptom value) { cause(draft).symptom = value; }));
+      [cause](Draft & draft) -> auto& { return cause(draft).symptom; }));
 }
 
 void add_law(std::vector<Key>& keys, const std::string& path, const CauseOf& cause) {
@@ -76,31 +76,33 @@ void add_law(std::vector<Key>& keys, const std::string& path, const CauseOf& cau
       [cause](Draft& draft, const PerSecond& value) {
         cause(draft).life = run::ExponentialLife{1.0 / value};
       }));
-  add_life_keys(keys,
-                {.path = path + ".life",
-                 .note = "exponential, by rate or weight",
-                 .meaning = "Law of the time from the repair of one unit to its next failure; its "
-                            "age survives restarts of the job. A time is the mean of an "
-                            "exponential law.",
-                 .example = "{mean: 400d, shape: 0.8}"},
-                [cause](Draft& draft, const run::LifeLaw& law) { cause(draft).life = law; });
-  keys.push_back(age_key({.path = path + ".age",
-                          .fallback = "stationary",
-                          .meaning = "Age of the components at the start: stationary (as in a "
-                                     "fleet long in use), new, or one age for all.",
-                          .example = "new"},
-                         [cause](Draft& draft) -> run::InitialAge& { return cause(draft).age; }));
+  add_life_keys(
+      keys,
+      {.path = path + ".life",
+       .note = "exponential, by rate or weight",
+       .meaning = "Law of the time from the repair of one unit to its next failure; its "
+                  "age survives restarts of the job. A time is the mean of an "
+                  "exponential law.",
+       .example = "{mean: 400d, shape: 0.8}"},
+      [cause](Draft & draft) -> auto& { return cause(draft).life; });
+  keys.push_back(age_key(
+      {.path = path + ".age",
+       .fallback = "stationary",
+       .meaning = "Age of the components at the start: stationary (as in a "
+                  "fleet long in use), new, or one age for all.",
+       .example = "new"},
+      [cause](Draft & draft) -> auto& { return cause(draft).age; }));
 }
 
 void add_consequences(std::vector<Key>& keys, const std::string& path, const CauseOf& cause) {
-  keys.push_back(value_key<kind::Count>(
+  keys.push_back(count_key(
       {.path = path + ".takes_nodes",
        .note = "all that are hit, where the category takes nodes away",
        .meaning = "Nodes that one strike takes out; they are replaced or repaired before training "
                   "resumes. 0: the same nodes go on.",
        .example = "0"},
-      yaml::between<std::int64_t>(0, 1'000'000),
-      [cause](Draft& draft, const std::int64_t& value) { cause(draft).takes_nodes = value; }));
+      {0, 1'000'000},
+      [cause](Draft & draft) -> auto& { return cause(draft).takes_nodes; }));
   keys.push_back(section_key({.path = path + ".recovery",
                               .note = "as `recovery`",
                               .meaning = "Stages that last differently after this cause.",

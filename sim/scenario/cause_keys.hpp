@@ -17,12 +17,10 @@ using CauseOf = std::function<run::FailureCause&(Draft&)>;
 void add_cause_keys(std::vector<Key>& keys, const std::string& path, const CauseOf& cause);
 
 // A life law: a mean time, or the mapping of a law with one row per parameter.
-void add_life_keys(std::vector<Key>& keys,
-                   KeyText text,
-                   const std::function<void(Draft&, const run::LifeLaw&)>& store);
+void add_life_keys(std::vector<Key>& keys, KeyText text, const Lens<run::LifeLaw>& lens);
 
 // The age of components at the start: stationary, new, or a time.
-[[nodiscard]] Key age_key(KeyText text, const std::function<run::InitialAge&(Draft&)>& age);
+[[nodiscard]] Key age_key(KeyText text, const Lens<run::InitialAge>& lens);
 
 // Domains, burn-in, heat, episodes, lemons and the log of failures.
 void add_hazard_keys(std::vector<Key>& keys);

@@ -13,7 +13,6 @@ using run::CheckpointMode;
 using run::CheckpointSpec;
 using run::LoadReaders;
 using run::TierMedium;
-using run::TierSpec;
 using yaml::above;
 using yaml::at_least;
 using yaml::between;
@@ -50,56 +49,48 @@ void read_interval(const yaml::Value& value,
   interval = run::TimeInterval{time};
 }
 
-Key interval_key(KeyText text, std::function<CheckpointInterval&(Draft&)> field) {
+Key interval_key(KeyText text, const std::function<CheckpointInterval&(Draft&)>& field) {
   Key key = key_of(std::move(text));
+  key.print = [field](Draft& draft) -> std::optional<std::string> {
+    const CheckpointInterval& interval = field(draft);
+    if (const auto* steps = std::get_if<run::StepsInterval>(&interval)) {
+      return kind::StepsOrDuration::format(yaml::Steps{steps->steps});
+    }
+    const auto* time = std::get_if<run::TimeInterval>(&interval);
+    return time != nullptr ? kind::Time::format(time->value) : "auto";
+  };
   key.forms = {words_form({"auto"}), form_of<kind::StepsOrDuration>({})};
-  key.read = [field = std::move(field)](
-                 const yaml::Value& value, const std::string& path, Reading& reading) {
+  key.read = [field](const yaml::Value& value, const std::string& path, Reading& reading) {
     read_interval(value, path, field(reading.draft), reading.diagnostics);
   };
   return key;
 }
 
-Key mode_key(KeyText text, std::function<CheckpointMode&(Draft&)> field) {
+Key mode_key(KeyText text, Lens<CheckpointMode> lens) {
   return choice_key<CheckpointMode>(
       std::move(text),
       {{"sync", CheckpointMode::sync}, {"async", CheckpointMode::async}},
-      [field = std::move(field)](Draft& draft, CheckpointMode value) { field(draft) = value; });
+      std::move(lens));
 }
 
-// `field` is what the rate is assigned to: a rate or an optional one.
-template <typename Field>
-Key rate(KeyText text, Field field) {
-  return value_key<kind::Bandwidth>(
-      std::move(text), above(BytesPerSecond{}), [field](Draft& draft, const BytesPerSecond& value) {
-        field(draft.run.checkpoint) = value;
-      });
+Key rate(KeyText text, Lens<BytesPerSecond> lens) {
+  return value_key<kind::Bandwidth>(std::move(text), above(BytesPerSecond{}), std::move(lens));
 }
 
-template <typename Member>
-Key time_key(KeyText text, Member CheckpointSpec::*field) {
-  return value_key<kind::Time>(std::move(text), kSpan, [field](Draft& draft, const Seconds& value) {
-    draft.run.checkpoint.*field = value;
-  });
-}
-
-Key switch_key(KeyText text, bool CheckpointSpec::*field) {
-  return value_key<kind::Boolean>(std::move(text), {}, [field](Draft& draft, const bool& value) {
-    draft.run.checkpoint.*field = value;
-  });
-}
-
-Key count_key(KeyText text, std::optional<std::int64_t> CheckpointSpec::*field) {
-  return value_key<kind::Count>(
-      std::move(text), at_least<std::int64_t>(1), [field](Draft& draft, const std::int64_t& value) {
-        draft.run.checkpoint.*field = value;
-      });
+Key time_key(KeyText text, Lens<Seconds> lens) {
+  return value_key<kind::Time>(std::move(text), kSpan, std::move(lens));
 }
 
 Key keep_key(KeyText text) {
   Key key = key_of(std::move(text));
   const auto range = at_least<std::int64_t>(1);
   key.forms = {words_form({"all"}), form_of<kind::Count>(range)};
+  key.print = [](Draft& draft) -> std::optional<std::string> {
+    const CheckpointSpec& checkpoint = draft.run.checkpoint;
+    return checkpoint.keep_all ? std::optional<std::string>("all")
+           : checkpoint.keep   ? std::optional(kind::Count::format(*checkpoint.keep))
+                               : std::nullopt;
+  };
   key.read = [range](const yaml::Value& value, const std::string& path, Reading& reading) {
     CheckpointSpec& checkpoint = reading.draft.run.checkpoint;
     checkpoint.keep_all = yaml::is_word(value, "all");
@@ -122,33 +113,33 @@ void add_when(std::vector<Key>& keys) {
                   "stall and the failure rate, a whole number of steps; with mode async at least "
                   "the time until a save is durable; with tiers the best of all tiers together.",
        .example = "30min"},
-      [](Draft& draft) -> CheckpointInterval& { return draft.run.checkpoint.interval; }));
+      ORRERY_AT(run.checkpoint.interval)));
   keys.push_back(mode_key(
       {.path = "checkpoint.mode",
        .fallback = "sync",
        .meaning = "sync: training waits for the storage; async: only for the copy to host memory.",
        .example = "async"},
-      [](Draft& draft) -> CheckpointMode& { return draft.run.checkpoint.mode; }));
+      ORRERY_AT(run.checkpoint.mode)));
   keys.push_back(value_key<kind::Size>(
       {.path = "checkpoint.bytes_per_parameter",
        .note = "2B of weights and the state of precision.optimizer: 14B with adam",
        .meaning = "Size of a checkpoint per parameter.",
        .example = "14B"},
       yaml::at_most(bytes(100.0)),
-      [](Draft& draft, const Bytes& value) { draft.run.checkpoint.bytes_per_parameter = value; }));
+      ORRERY_AT(run.checkpoint.bytes_per_parameter)));
   keys.push_back(value_key<kind::Size>(
       {.path = "checkpoint.data_state",
        .fallback = "0B",
        .meaning = "State of the data loader that every data-parallel rank saves beside it.",
        .example = "2GB"},
       {},
-      [](Draft& draft, const Bytes& value) { draft.run.checkpoint.data_state = value; }));
-  keys.push_back(switch_key(
+      ORRERY_AT(run.checkpoint.data_state)));
+  keys.push_back(flag_key(
       {.path = "checkpoint.sharded",
        .fallback = "true",
        .meaning = "Every GPU writes its share; false: only one of each data-parallel group.",
        .example = "false"},
-      &CheckpointSpec::sharded));
+      ORRERY_AT(run.checkpoint.sharded)));
 }
 
 std::vector<std::string> storage_names() {
@@ -160,30 +151,26 @@ std::vector<std::string> storage_names() {
 }
 
 void add_limits(std::vector<Key>& keys) {
-  keys.push_back(rate(
-      {.path = "checkpoint.storage.write_per_node",
-       .note = "no limit",
-       .meaning = "Rate at which one node can write.",
-       .example = "5GB/s"},
-      [](CheckpointSpec & c) -> auto& { return c.storage.write_per_node; }));
-  keys.push_back(rate(
-      {.path = "checkpoint.storage.read_per_node",
-       .note = "no limit",
-       .meaning = "Rate at which one node can read.",
-       .example = "10GB/s"},
-      [](CheckpointSpec & c) -> auto& { return c.storage.read_per_node; }));
-  keys.push_back(rate(
-      {.path = "checkpoint.storage.write_per_client",
-       .note = "no limit",
-       .meaning = "Rate at which one process can write.",
-       .example = "200MB/s"},
-      [](CheckpointSpec & c) -> auto& { return c.storage.write_per_client; }));
-  keys.push_back(rate(
-      {.path = "checkpoint.storage.read_per_client",
-       .note = "no limit",
-       .meaning = "Rate at which one process can read.",
-       .example = "400MB/s"},
-      [](CheckpointSpec & c) -> auto& { return c.storage.read_per_client; }));
+  keys.push_back(rate({.path = "checkpoint.storage.write_per_node",
+                       .note = "no limit",
+                       .meaning = "Rate at which one node can write.",
+                       .example = "5GB/s"},
+                      ORRERY_AT(run.checkpoint.storage.write_per_node)));
+  keys.push_back(rate({.path = "checkpoint.storage.read_per_node",
+                       .note = "no limit",
+                       .meaning = "Rate at which one node can read.",
+                       .example = "10GB/s"},
+                      ORRERY_AT(run.checkpoint.storage.read_per_node)));
+  keys.push_back(rate({.path = "checkpoint.storage.write_per_client",
+                       .note = "no limit",
+                       .meaning = "Rate at which one process can write.",
+                       .example = "200MB/s"},
+                      ORRERY_AT(run.checkpoint.storage.write_per_client)));
+  keys.push_back(rate({.path = "checkpoint.storage.read_per_client",
+                       .note = "no limit",
+                       .meaning = "Rate at which one process can read.",
+                       .example = "400MB/s"},
+                      ORRERY_AT(run.checkpoint.storage.read_per_client)));
   keys.push_back(value_key<kind::Number>(
       {.path = "checkpoint.storage.efficiency",
        .fallback = "1",
@@ -191,14 +178,14 @@ void add_limits(std::vector<Key>& keys) {
                   "rates has been seen.",
        .example = "0.25"},
       kShare,
-      [](Draft& draft, const double& v) { draft.run.checkpoint.storage.efficiency = v; }));
-  keys.push_back(value_key<kind::Bandwidth>(
-      {.path = "checkpoint.storage.background",
-       .fallback = "0",
-       .meaning = "Rate that other jobs take from write and from read.",
-       .example = "50GB/s"},
-      {},
-      [](Draft& draft, const BytesPerSecond& v) { draft.run.checkpoint.storage.background = v; }));
+      ORRERY_AT(run.checkpoint.storage.efficiency)));
+  keys.push_back(
+      value_key<kind::Bandwidth>({.path = "checkpoint.storage.background",
+                                  .fallback = "0",
+                                  .meaning = "Rate that other jobs take from write and from read.",
+                                  .example = "50GB/s"},
+                                 {},
+                                 ORRERY_AT(run.checkpoint.storage.background)));
   keys.push_back(value_key<kind::Number>(
       {.path = "checkpoint.storage.mass_restart_share",
        .fallback = "1",
@@ -206,7 +193,7 @@ void add_limits(std::vector<Key>& keys) {
                   "the storage restarts many jobs at once.",
        .example = "0.25"},
       kShare,
-      [](Draft& draft, const double& v) { draft.run.checkpoint.storage.mass_restart_share = v; }));
+      ORRERY_AT(run.checkpoint.storage.mass_restart_share)));
 }
 
 void add_storage(std::vector<Key>& keys) {
@@ -225,25 +212,22 @@ void add_storage(std::vector<Key>& keys) {
       [](Draft& draft, const std::string& name) {
         draft.run.checkpoint.storage = run::find_storage_preset(name)->spec;
       }));
-  keys.push_back(rate(
-      {.path = "checkpoint.storage.write",
-       .fallback = "2TB/s",
-       .meaning = "Rate of writing, the whole storage.",
-       .example = "100GB/s"},
-      [](CheckpointSpec & c) -> auto& { return c.storage.write; }));
-  keys.push_back(rate(
-      {.path = "checkpoint.storage.read",
-       .fallback = "2TB/s",
-       .meaning = "Rate of reading, the whole storage, for recovery.load.",
-       .example = "200GB/s"},
-      [](CheckpointSpec & c) -> auto& { return c.storage.read; }));
+  keys.push_back(rate({.path = "checkpoint.storage.write",
+                       .fallback = "2TB/s",
+                       .meaning = "Rate of writing, the whole storage.",
+                       .example = "100GB/s"},
+                      ORRERY_AT(run.checkpoint.storage.write)));
+  keys.push_back(rate({.path = "checkpoint.storage.read",
+                       .fallback = "2TB/s",
+                       .meaning = "Rate of reading, the whole storage, for recovery.load.",
+                       .example = "200GB/s"},
+                      ORRERY_AT(run.checkpoint.storage.read)));
   add_limits(keys);
-  keys.push_back(rate(
-      {.path = "checkpoint.device_to_host",
-       .note = "host_bandwidth of the GPU profile",
-       .meaning = "Rate at which one GPU copies its share to host memory.",
-       .example = "40GB/s"},
-      [](CheckpointSpec & c) -> auto& { return c.device_to_host; }));
+  keys.push_back(rate({.path = "checkpoint.device_to_host",
+                       .note = "host_bandwidth of the GPU profile",
+                       .meaning = "Rate at which one GPU copies its share to host memory.",
+                       .example = "40GB/s"},
+                      ORRERY_AT(run.checkpoint.device_to_host)));
   keys.push_back(value_key<kind::Bandwidth>(
       {.path = "checkpoint.data_reads",
        .fallback = "0",
@@ -251,7 +235,7 @@ void add_storage(std::vector<Key>& keys) {
                   "async is written.",
        .example = "20GB/s"},
       {},
-      [](Draft& draft, const BytesPerSecond& v) { draft.run.checkpoint.data_reads = v; }));
+      ORRERY_AT(run.checkpoint.data_reads)));
 }
 
 void add_saves(std::vector<Key>& keys) {
@@ -259,19 +243,18 @@ void add_saves(std::vector<Key>& keys) {
                            .note = "computed from size and rates",
                            .meaning = "Training blocked by one save.",
                            .example = "40s"},
-                          &CheckpointSpec::stall));
+                          ORRERY_AT(run.checkpoint.stall)));
   keys.push_back(time_key({.path = "checkpoint.durable",
                            .note = "computed from size and rates",
                            .meaning = "From the begin of a save until it protects; not below the "
                                       "stall.",
                            .example = "3min"},
-                          &CheckpointSpec::durable));
-  keys.push_back(
-      switch_key({.path = "checkpoint.final_save",
-                  .fallback = "true",
-                  .meaning = "Save once more when the target is reached, and wait for it.",
-                  .example = "false"},
-                 &CheckpointSpec::final_save));
+                          ORRERY_AT(run.checkpoint.durable)));
+  keys.push_back(flag_key({.path = "checkpoint.final_save",
+                           .fallback = "true",
+                           .meaning = "Save once more when the target is reached, and wait for it.",
+                           .example = "false"},
+                          ORRERY_AT(run.checkpoint.final_save)));
   keys.push_back(keep_key({.path = "checkpoint.keep",
                            .note = "10, and one a day for good",
                            .meaning = "Newest checkpoints that the storage keeps; all: nothing is "
@@ -281,7 +264,8 @@ void add_saves(std::vector<Key>& keys) {
                             .note = "none",
                             .meaning = "Every n-th checkpoint is kept beside those, for good.",
                             .example = "20"},
-                           &CheckpointSpec::keep_every));
+                           at_least<std::int64_t>(1),
+                           ORRERY_AT(run.checkpoint.keep_every)));
   keys.push_back(value_key<kind::Number>(
       {.path = "checkpoint.corrupt",
        .fallback = "0",
@@ -289,7 +273,7 @@ void add_saves(std::vector<Key>& keys) {
                   "are loaded; then the one before is loaded.",
        .example = "0.01"},
       between(0.0, 0.99),
-      [](Draft& draft, const double& value) { draft.run.checkpoint.corrupt = value; }));
+      ORRERY_AT(run.checkpoint.corrupt)));
   keys.push_back(choice_key<LoadReaders>(
       {.path = "checkpoint.readers",
        .fallback = "one",
@@ -297,71 +281,53 @@ void add_saves(std::vector<Key>& keys) {
                   "all: every replica reads from the storage.",
        .example = "all"},
       {{"one", LoadReaders::one}, {"all", LoadReaders::all}},
-      [](Draft& draft, LoadReaders value) { draft.run.checkpoint.readers = value; }));
-  keys.push_back(rate(
-      {.path = "checkpoint.reshard",
-       .note = "no time",
-       .meaning = "Rate of converting a checkpoint when the job continues on "
-                  "another number of nodes. 2.46 TB in 47 min is 0.87GB/s.",
-       .example = "1GB/s"},
-      [](CheckpointSpec & c) -> auto& { return c.reshard; }));
-  keys.push_back(switch_key(
+      ORRERY_AT(run.checkpoint.readers)));
+  keys.push_back(rate({.path = "checkpoint.reshard",
+                       .note = "no time",
+                       .meaning = "Rate of converting a checkpoint when the job continues on "
+                                  "another number of nodes. 2.46 TB in 47 min is 0.87GB/s.",
+                       .example = "1GB/s"},
+                      ORRERY_AT(run.checkpoint.reshard)));
+  keys.push_back(flag_key(
       {.path = "checkpoint.just_in_time",
        .fallback = "false",
        .meaning = "Data-parallel replicas that survive a failure save their state then: only the "
                   "step in progress is lost. A crash of the whole job leaves none.",
        .example = "true"},
-      &CheckpointSpec::just_in_time));
+      ORRERY_AT(run.checkpoint.just_in_time)));
   keys.push_back(time_key({.path = "checkpoint.just_in_time_save",
                            .note = "as a save of mode sync",
                            .meaning = "Time of that save.",
                            .example = "15s"},
-                          &CheckpointSpec::just_in_time_save));
-}
-
-TierSpec& last_copy_tier(Draft& draft) {
-  return draft.run.checkpoint.tiers.back();
-}
-
-Key tier_rate(KeyText text, std::optional<BytesPerSecond> TierSpec::*field) {
-  return value_key<kind::Bandwidth>(
-      std::move(text), above(BytesPerSecond{}), [field](Draft& draft, const BytesPerSecond& value) {
-        last_copy_tier(draft).*field = value;
-      });
-}
-
-Key tier_time(KeyText text, std::optional<Seconds> TierSpec::*field) {
-  return value_key<kind::Time>(std::move(text), kSpan, [field](Draft& draft, const Seconds& value) {
-    last_copy_tier(draft).*field = value;
-  });
+                          ORRERY_AT(run.checkpoint.just_in_time_save)));
 }
 
 void add_tier_times(std::vector<Key>& keys) {
-  keys.push_back(tier_rate({.path = "checkpoint.tiers[].write",
-                            .note = "memory: device_to_host of its GPUs; disk: required",
-                            .meaning = "Rate at which one node writes to it.",
-                            .example = "6GB/s"},
-                           &TierSpec::write));
-  keys.push_back(tier_rate({.path = "checkpoint.tiers[].read",
-                            .note = "memory: device_to_host of its GPUs; disk: required",
-                            .meaning = "Rate at which one node reads from it.",
-                            .example = "12GB/s"},
-                           &TierSpec::read));
-  keys.push_back(tier_time({.path = "checkpoint.tiers[].stall",
-                            .note = "computed from size and rates",
-                            .meaning = "Training blocked by one save to it.",
-                            .example = "500ms"},
-                           &TierSpec::stall));
-  keys.push_back(tier_time({.path = "checkpoint.tiers[].durable",
-                            .note = "computed from size and rates",
-                            .meaning = "From the begin of a save until its copies protect.",
-                            .example = "5s"},
-                           &TierSpec::durable));
-  keys.push_back(tier_time({.path = "checkpoint.tiers[].load",
-                            .note = "computed from size and rates",
-                            .meaning = "Reading the state back from it.",
-                            .example = "5s"},
-                           &TierSpec::load));
+  keys.push_back(rate({.path = "checkpoint.tiers[].write",
+                       .note = "memory: device_to_host of its GPUs; disk: required",
+                       .meaning = "Rate at which one node writes to it.",
+                       .example = "6GB/s"},
+                      ORRERY_AT(run.checkpoint.tiers.back().write)));
+  keys.push_back(rate({.path = "checkpoint.tiers[].read",
+                       .note = "memory: device_to_host of its GPUs; disk: required",
+                       .meaning = "Rate at which one node reads from it.",
+                       .example = "12GB/s"},
+                      ORRERY_AT(run.checkpoint.tiers.back().read)));
+  keys.push_back(time_key({.path = "checkpoint.tiers[].stall",
+                           .note = "computed from size and rates",
+                           .meaning = "Training blocked by one save to it.",
+                           .example = "500ms"},
+                          ORRERY_AT(run.checkpoint.tiers.back().stall)));
+  keys.push_back(time_key({.path = "checkpoint.tiers[].durable",
+                           .note = "computed from size and rates",
+                           .meaning = "From the begin of a save until its copies protect.",
+                           .example = "5s"},
+                          ORRERY_AT(run.checkpoint.tiers.back().durable)));
+  keys.push_back(time_key({.path = "checkpoint.tiers[].load",
+                           .note = "computed from size and rates",
+                           .meaning = "Reading the state back from it.",
+                           .example = "5s"},
+                          ORRERY_AT(run.checkpoint.tiers.back().load)));
 }
 
 void add_copy_tiers(std::vector<Key>& keys) {
@@ -370,13 +336,12 @@ void add_copy_tiers(std::vector<Key>& keys) {
                            .meaning = "Faster places for copies in front of the storage, fastest "
                                       "first. A save to one of them goes to the faster ones too.",
                            .example = "[{medium: memory, replicas: 2, interval: 10 steps}]"},
-                          [](Draft& draft) { draft.run.checkpoint.tiers.emplace_back(); }));
-  keys.push_back(
-      text_key({.path = "checkpoint.tiers[].name",
-                .note = "its medium",
-                .meaning = "What reports call it.",
-                .example = "NVMe"},
-               [](Draft& draft, const std::string& value) { last_copy_tier(draft).name = value; }));
+                          ORRERY_AT(run.checkpoint.tiers)));
+  keys.push_back(text_key({.path = "checkpoint.tiers[].name",
+                           .note = "its medium",
+                           .meaning = "What reports call it.",
+                           .example = "NVMe"},
+                          ORRERY_AT(run.checkpoint.tiers.back().name)));
   keys.push_back(choice_key<TierMedium>(
       {.path = "checkpoint.tiers[].medium",
        .meaning = "memory: host memory, which survives the processes of the job; disk: local "
@@ -384,29 +349,29 @@ void add_copy_tiers(std::vector<Key>& keys) {
        .example = "memory",
        .required = true},
       {{"memory", TierMedium::memory}, {"disk", TierMedium::disk}},
-      [](Draft& draft, TierMedium value) { last_copy_tier(draft).medium = value; }));
+      ORRERY_AT(run.checkpoint.tiers.back().medium)));
   keys.push_back(interval_key(
       {.path = "checkpoint.tiers[].interval",
        .fallback = "auto",
        .meaning = "Training time between two saves to it, rounded to a multiple of that of the "
                   "tier before it. auto: the best of all tiers together.",
        .example = "10 steps"},
-      [](Draft& draft) -> CheckpointInterval& { return last_copy_tier(draft).interval; }));
+      ORRERY_AT(run.checkpoint.tiers.back().interval)));
   keys.push_back(
       mode_key({.path = "checkpoint.tiers[].mode",
                 .fallback = "async",
                 .meaning = "sync: training waits until its copies protect; async: only for the "
                            "copy to host memory.",
                 .example = "sync"},
-               [](Draft& draft) -> CheckpointMode& { return last_copy_tier(draft).mode; }));
-  keys.push_back(value_key<kind::Count>(
+               ORRERY_AT(run.checkpoint.tiers.back().mode)));
+  keys.push_back(count_key(
       {.path = "checkpoint.tiers[].replicas",
        .fallback = "1",
        .meaning = "Nodes that hold the same copy: groups of so many nodes keep each other's state "
                   "(GEMINI), and only the loss of a whole group loses it.",
        .example = "2"},
-      between<std::int64_t>(1, 1'000'000),
-      [](Draft& draft, const std::int64_t& value) { last_copy_tier(draft).replicas = value; }));
+      {1, 1'000'000},
+      ORRERY_AT(run.checkpoint.tiers.back().replicas)));
   add_tier_times(keys);
 }
 

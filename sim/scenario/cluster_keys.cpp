@@ -10,20 +10,10 @@ namespace orrery::scenario {
 
 namespace {
 
-using hardware::NetworkSpec;
-using hardware::NetworkTier;
 using yaml::between;
 namespace kind = yaml::kind;
 
 constexpr std::int64_t kMostGpusPerNode = 1024;
-
-NetworkTier& last_network_tier(Draft& draft) {
-  return draft.scenario.cluster.network.tiers.back();
-}
-
-hardware::DownLinks& last_down(Draft& draft) {
-  return draft.scenario.cluster.network.links_down.back();
-}
 
 std::vector<std::string> network_names() {
   std::vector<std::string> names;
@@ -44,32 +34,28 @@ void add_machines(std::vector<Key>& keys) {
                 .meaning = "A GPU profile: a name that `orrery list` shows, or the path of a file.",
                 .example = "h100-sxm-80gb",
                 .required = true},
-               [](Draft& draft, const std::string& value) { draft.scenario.cluster.gpu = value; }));
-  keys.push_back(
-      value_key<kind::Count>({.path = "cluster.nodes",
-                              .aliases = {"num_nodes"},
-                              .note = "gpus / gpus_per_node; one of nodes and gpus is required",
-                              .meaning = "Hosts that the job runs on.",
-                              .example = "2048"},
-                             between<std::int64_t>(1, kMostNodes),
-                             [](Draft& draft, const std::int64_t& value) { draft.nodes = value; }));
-  keys.push_back(
-      value_key<kind::Count>({.path = "cluster.gpus",
-                              .aliases = {"count", "num_gpus", "world_size"},
-                              .note = "nodes x gpus_per_node",
-                              .meaning = "GPUs of all nodes, as another way to give the nodes.",
-                              .example = "16384"},
-                             between<std::int64_t>(1, kMostGpus),
-                             [](Draft& draft, const std::int64_t& value) { draft.gpus = value; }));
-  keys.push_back(value_key<kind::Count>({.path = "cluster.gpus_per_node",
-                                         .aliases = {"num_gpus_per_node"},
-                                         .fallback = "8",
-                                         .meaning = "GPUs of one host.",
-                                         .example = "4"},
-                                        between<std::int64_t>(1, kMostGpusPerNode),
-                                        [](Draft& draft, const std::int64_t& value) {
-                                          draft.scenario.cluster.gpus_per_node = value;
-                                        }));
+               ORRERY_AT(scenario.cluster.gpu)));
+  keys.push_back(count_key({.path = "cluster.nodes",
+                            .aliases = {"num_nodes"},
+                            .note = "gpus / gpus_per_node; one of nodes and gpus is required",
+                            .meaning = "Hosts that the job runs on.",
+                            .example = "2048"},
+                           {1, kMostNodes},
+                           ORRERY_AT(nodes)));
+  keys.push_back(count_key({.path = "cluster.gpus",
+                            .aliases = {"count", "num_gpus", "world_size"},
+                            .note = "nodes x gpus_per_node",
+                            .meaning = "GPUs of all nodes, as another way to give the nodes.",
+                            .example = "16384"},
+                           {1, kMostGpus},
+                           ORRERY_AT(gpus)));
+  keys.push_back(count_key({.path = "cluster.gpus_per_node",
+                            .aliases = {"num_gpus_per_node"},
+                            .fallback = "8",
+                            .meaning = "GPUs of one host.",
+                            .example = "4"},
+                           {1, kMostGpusPerNode},
+                           ORRERY_AT(scenario.cluster.gpus_per_node)));
 }
 
 void add_mixed(std::vector<Key>& keys) {
@@ -78,22 +64,18 @@ void add_mixed(std::vector<Key>& keys) {
                            .meaning = "Nodes with other GPUs: the last ones, in this order. Groups "
                                       "over several types run at the slowest.",
                            .example = "[{gpu: a100-sxm-80gb, nodes: 4}]"},
-                          [](Draft& draft) { draft.scenario.cluster.mixed.emplace_back(); }));
+                          ORRERY_AT(scenario.cluster.mixed)));
   keys.push_back(text_key({.path = "cluster.mixed[].gpu",
                            .meaning = "Their GPU profile.",
                            .example = "a100-sxm-80gb",
                            .required = true},
-                          [](Draft& draft, const std::string& value) {
-                            draft.scenario.cluster.mixed.back().gpu = value;
-                          }));
-  keys.push_back(value_key<kind::Count>({.path = "cluster.mixed[].nodes",
-                                         .meaning = "How many of the nodes.",
-                                         .example = "4",
-                                         .required = true},
-                                        between<std::int64_t>(1, kMostNodes),
-                                        [](Draft& draft, const std::int64_t& value) {
-                                          draft.scenario.cluster.mixed.back().nodes = value;
-                                        }));
+                          ORRERY_AT(scenario.cluster.mixed.back().gpu)));
+  keys.push_back(count_key({.path = "cluster.mixed[].nodes",
+                            .meaning = "How many of the nodes.",
+                            .example = "4",
+                            .required = true},
+                           {1, kMostNodes},
+                           ORRERY_AT(scenario.cluster.mixed.back().nodes)));
 }
 
 void add_network(std::vector<Key>& keys) {
@@ -107,45 +89,38 @@ void add_network(std::vector<Key>& keys) {
                            .meaning = "A published network; `orrery list` shows their sources.",
                            .example = "infiniband-400g"},
                           network_names(),
-                          [](Draft& draft, const std::string& name) {
-                            draft.scenario.cluster.network =
-                                hardware::find_network_preset(name)->spec;
-                          }));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "cluster.network.nvlink_domain",
-       .note = "the preset's; else gpus_per_node where the GPU has NVLink, else 1",
-       .meaning = "GPUs that reach one another over NVLink, in one host or in a rack.",
-       .example = "72"},
-      between<std::int64_t>(1, 65'536),
-      [](Draft& draft, const std::int64_t& value) {
-        draft.scenario.cluster.network.nvlink_domain = value;
-      }));
-  keys.push_back(value_key<kind::Count>(
+                          {[](Draft& draft, const std::string& name) {
+                             draft.scenario.cluster.network =
+                                 hardware::find_network_preset(name)->spec;
+                           },
+                           ORRERY_AT(scenario.cluster.network.preset)}));
+  keys.push_back(
+      count_key({.path = "cluster.network.nvlink_domain",
+                 .note = "the preset's; else gpus_per_node where the GPU has NVLink, else 1",
+                 .meaning = "GPUs that reach one another over NVLink, in one host or in a rack.",
+                 .example = "72"},
+                {1, 65'536},
+                ORRERY_AT(scenario.cluster.network.nvlink_domain)));
+  keys.push_back(count_key(
       {.path = "cluster.network.domain_gpus",
        .note = "as many as whole groups fill, alike in all domains: 64 of 72 with powers of two",
        .meaning = "GPUs that the job uses of each NVLink domain of several hosts; where stated, "
                   "groups may lie across domains.",
        .example = "64"},
-      between<std::int64_t>(1, 65'536),
-      [](Draft& draft, const std::int64_t& value) {
-        draft.scenario.cluster.network.domain_gpus = value;
-      }));
+      {1, 65'536},
+      ORRERY_AT(scenario.cluster.network.domain_gpus)));
   keys.push_back(value_key<kind::Bandwidth>({.path = "cluster.network.nic_rate",
                                              .note = "the preset's; required without one",
                                              .meaning = "Line rate of one NIC in one direction.",
                                              .example = "200Gbps"},
                                             {},
-                                            [](Draft& draft, const BytesPerSecond& value) {
-                                              draft.scenario.cluster.network.nic_rate = value;
-                                            }));
-  keys.push_back(value_key<kind::Count>({.path = "cluster.network.nics_per_node",
-                                         .note = "the preset's; required without one",
-                                         .meaning = "NICs of one host that the job uses.",
-                                         .example = "4"},
-                                        between<std::int64_t>(0, kMostGpusPerNode),
-                                        [](Draft& draft, const std::int64_t& value) {
-                                          draft.scenario.cluster.network.nics_per_node = value;
-                                        }));
+                                            ORRERY_AT(scenario.cluster.network.nic_rate)));
+  keys.push_back(count_key({.path = "cluster.network.nics_per_node",
+                            .note = "the preset's; required without one",
+                            .meaning = "NICs of one host that the job uses.",
+                            .example = "4"},
+                           {0, kMostGpusPerNode},
+                           ORRERY_AT(scenario.cluster.network.nics_per_node)));
 }
 
 template <typename E, std::size_t N>
@@ -165,9 +140,7 @@ void add_fabric(std::vector<Key>& keys) {
        .meaning = "Transport of the NICs: its latency, and which measured collectives are near.",
        .example = "roce"},
       choices_of(hardware::kFabricNames),
-      [](Draft& draft, hardware::FabricKind value) {
-        draft.scenario.cluster.network.fabric = value;
-      }));
+      ORRERY_AT(scenario.cluster.network.fabric)));
   keys.push_back(choice_key<hardware::Routing>(
       {.path = "cluster.network.routing",
        .fallback = "adaptive",
@@ -175,9 +148,7 @@ void add_fabric(std::vector<Key>& keys) {
                   "to one link, and a collective runs at the pace of the fullest.",
        .example = "static_ecmp"},
       choices_of(hardware::kRoutingNames),
-      [](Draft& draft, hardware::Routing value) {
-        draft.scenario.cluster.network.routing = value;
-      }));
+      ORRERY_AT(scenario.cluster.network.routing)));
   keys.push_back(choice_key<hardware::CrossRail>(
       {.path = "cluster.network.cross_rail",
        .fallback = "leaf",
@@ -187,37 +158,30 @@ void add_fabric(std::vector<Key>& keys) {
            "through the next level of switches).",
        .example = "pxn"},
       choices_of(hardware::kCrossRailNames),
-      [](Draft& draft, hardware::CrossRail value) {
-        draft.scenario.cluster.network.cross_rail = value;
-      }));
+      ORRERY_AT(scenario.cluster.network.cross_rail)));
   keys.push_back(choice_key<hardware::CollectiveChoice>(
       {.path = "cluster.network.algorithm",
        .fallback = "automatic",
        .meaning = "NCCL_ALGO: one algorithm for every collective that it can do.",
        .example = "ring"},
       choices_of(hardware::kCollectiveChoiceNames),
-      [](Draft& draft, hardware::CollectiveChoice value) {
-        draft.scenario.cluster.network.algorithm = value;
-      }));
+      ORRERY_AT(scenario.cluster.network.algorithm)));
   keys.push_back(
       text_key({.path = "cluster.network.collectives",
                 .note = "the shipped tables",
                 .meaning = "A file of collectives measured on this cluster (orrery-collectives/1), "
                            "taken before the shipped tables; none: NCCL's model alone.",
                 .example = "./our-collectives.yaml"},
-               [](Draft& draft, const std::string& value) {
-                 draft.scenario.cluster.network.collectives = value;
-               }));
+               ORRERY_AT(scenario.cluster.network.collectives)));
 }
 
 void add_sharp(std::vector<Key>& keys) {
-  keys.push_back(value_key<kind::Boolean>(
+  keys.push_back(flag_key(
       {.path = "cluster.network.sharp",
        .fallback = "false",
        .meaning = "The switches of the fabric reduce (InfiniBand SHARP), so that NVLS spans nodes.",
        .example = "true"},
-      {},
-      [](Draft& draft, const bool& value) { draft.scenario.cluster.network.sharp = value; }));
+      ORRERY_AT(scenario.cluster.network.sharp)));
 }
 
 void add_links_down(std::vector<Key>& keys) {
@@ -226,21 +190,19 @@ void add_links_down(std::vector<Key>& keys) {
        .note = "every link works",
        .meaning = "Nodes with broken NICs: synchronous collectives run at the pace of the worst.",
        .example = "[{node: 17, nics: 1}]"},
-      [](Draft& draft) { draft.scenario.cluster.network.links_down.emplace_back(); }));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "cluster.network.links_down[].node",
-       .meaning = "Number of the node, from 0.",
-       .example = "17",
-       .required = true},
-      between<std::int64_t>(0, kMostNodes),
-      [](Draft& draft, const std::int64_t& value) { last_down(draft).node = value; }));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "cluster.network.links_down[].nics",
-       .fallback = "1",
-       .meaning = "Its NICs that do not work.",
-       .example = "1"},
-      between<std::int64_t>(1, kMostGpusPerNode),
-      [](Draft& draft, const std::int64_t& value) { last_down(draft).nics = value; }));
+      ORRERY_AT(scenario.cluster.network.links_down)));
+  keys.push_back(count_key({.path = "cluster.network.links_down[].node",
+                            .meaning = "Number of the node, from 0.",
+                            .example = "17",
+                            .required = true},
+                           {0, kMostNodes},
+                           ORRERY_AT(scenario.cluster.network.links_down.back().node)));
+  keys.push_back(count_key({.path = "cluster.network.links_down[].nics",
+                            .fallback = "1",
+                            .meaning = "Its NICs that do not work.",
+                            .example = "1"},
+                           {1, kMostGpusPerNode},
+                           ORRERY_AT(scenario.cluster.network.links_down.back().nics)));
 }
 
 void add_network_tiers(std::vector<Key>& keys) {
@@ -248,38 +210,34 @@ void add_network_tiers(std::vector<Key>& keys) {
                         .note = "the preset's; else one switch above all nodes",
                         .meaning = "Switch levels, the lowest first.",
                         .example = "[{name: leaf, nodes: 32}, {name: spine, nodes: 256}]"},
-                       [](Draft& draft) { draft.scenario.cluster.network.tiers.emplace_back(); });
+                       ORRERY_AT(scenario.cluster.network.tiers));
   tiers.begin_list = [](Reading& reading) { reading.draft.scenario.cluster.network.tiers.clear(); };
   keys.push_back(std::move(tiers));
-  keys.push_back(text_key(
-      {.path = "cluster.network.tiers[].name",
-       .meaning = "What reports call the level.",
-       .example = "leaf",
-       .required = true},
-      [](Draft& draft, const std::string& value) { last_network_tier(draft).name = value; }));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "cluster.network.tiers[].nodes",
-       .meaning = "Nodes below one switch block of the level; more than the level below.",
-       .example = "32",
-       .required = true},
-      between<std::int64_t>(1, kMostNodes * kMostGpusPerNode),
-      [](Draft& draft, const std::int64_t& value) { last_network_tier(draft).nodes = value; }));
+  keys.push_back(text_key({.path = "cluster.network.tiers[].name",
+                           .meaning = "What reports call the level.",
+                           .example = "leaf",
+                           .required = true},
+                          ORRERY_AT(scenario.cluster.network.tiers.back().name)));
+  keys.push_back(
+      count_key({.path = "cluster.network.tiers[].nodes",
+                 .meaning = "Nodes below one switch block of the level; more than the level below.",
+                 .example = "32",
+                 .required = true},
+                {1, kMostNodes * kMostGpusPerNode},
+                ORRERY_AT(scenario.cluster.network.tiers.back().nodes)));
   keys.push_back(value_key<kind::Number>(
       {.path = "cluster.network.tiers[].oversubscription",
        .fallback = "1",
        .meaning = "Capacity towards the nodes / capacity towards the next level.",
        .example = "7"},
       between(1.0, 100.0),
-      [](Draft& draft, const double& value) {
-        last_network_tier(draft).oversubscription = value;
-      }));
-  keys.push_back(value_key<kind::Time>(
-      {.path = "cluster.network.tiers[].latency",
-       .fallback = "0",
-       .meaning = "One-way latency that crossing the level adds.",
-       .example = "2us"},
-      yaml::at_most(seconds(1.0)),
-      [](Draft& draft, const Seconds& value) { last_network_tier(draft).latency = value; }));
+      ORRERY_AT(scenario.cluster.network.tiers.back().oversubscription)));
+  keys.push_back(value_key<kind::Time>({.path = "cluster.network.tiers[].latency",
+                                        .fallback = "0",
+                                        .meaning = "One-way latency that crossing the level adds.",
+                                        .example = "2us"},
+                                       yaml::at_most(seconds(1.0)),
+                                       ORRERY_AT(scenario.cluster.network.tiers.back().latency)));
 }
 
 }  // namespace

@@ -9,13 +9,7 @@ namespace orrery::scenario {
 
 namespace {
 
-using run::FailureCause;
-using run::MaintenanceSpec;
 namespace kind = yaml::kind;
-
-FailureCause& last_cause(Draft& draft) {
-  return draft.run.failures.causes.back();
-}
 
 // One law per cause; those that share node_rate have none.
 void check_cause(const yaml::Value& value, const std::string& path, Reading& reading) {
@@ -38,10 +32,6 @@ void check_cause(const yaml::Value& value, const std::string& path, Reading& rea
   }
 }
 
-MaintenanceSpec& maintenance(Draft& draft) {
-  return *draft.run.failures.maintenance;
-}
-
 std::vector<std::string> failure_names() {
   std::vector<std::string> names;
   for (const run::FailurePreset& preset : run::failure_presets()) {
@@ -62,7 +52,7 @@ void add_rates(std::vector<Key>& keys) {
                            "Keys beside it replace its own.",
                 .example = "llama3-2024"},
                failure_names(),
-               [](Draft& draft, const std::string& name) { draft.run.failures.preset = name; }));
+               ORRERY_AT(run.failures.preset)));
   keys.push_back(value_key<kind::EventRate>(
       {.path = "failures.node_rate",
        .note = "the preset's; else none",
@@ -70,14 +60,14 @@ void add_rates(std::vector<Key>& keys) {
                   "0.0065/d.",
        .example = "0.0065/d"},
       {},
-      [](Draft& draft, const PerSecond& value) { draft.run.failures.node_rate = value; }));
+      ORRERY_AT(run.failures.node_rate)));
   keys.push_back(value_key<kind::EventRate>(
       {.path = "failures.job_rate",
        .note = "the preset's; else none",
        .meaning = "Failures of the job as a whole per time, whatever its size (software).",
        .example = "0.5/d"},
       {},
-      [](Draft& draft, const PerSecond& value) { draft.run.failures.job_rate = value; }));
+      ORRERY_AT(run.failures.job_rate)));
 }
 
 void add_causes(std::vector<Key>& keys) {
@@ -88,7 +78,7 @@ void add_causes(std::vector<Key>& keys) {
                                     "a share of node_rate by weight.",
                          .example = "[{name: GPU, category: gpu, weight: 3}, {name: NIC, category: "
                                     "network}]"},
-                        [](Draft& draft) { draft.run.failures.causes.emplace_back(); });
+                        ORRERY_AT(run.failures.causes));
   causes.end = check_cause;
   keys.push_back(std::move(causes));
   keys.push_back(value_key<kind::Number>(
@@ -97,66 +87,59 @@ void add_causes(std::vector<Key>& keys) {
        .meaning = "Frequency relative to the other causes without rate and life.",
        .example = "148"},
       yaml::between(0.0, kTera),
-      [](Draft& draft, const double& value) { last_cause(draft).weight = value; }));
-  keys.push_back(value_key<kind::Boolean>(
+      ORRERY_AT(run.failures.causes.back().weight)));
+  keys.push_back(flag_key(
       {.path = path + ".takes_node",
        .note = "by category",
        .meaning = "The nodes that are hit are replaced by spares or repaired before training "
                   "resumes.",
        .example = "true"},
-      {},
-      [](Draft& draft, const bool& value) { last_cause(draft).takes_node = value; }));
-  add_cause_keys(keys, path, last_cause);
+      ORRERY_AT(run.failures.causes.back().takes_node)));
+  add_cause_keys(keys, path, ORRERY_AT(run.failures.causes.back()));
   Key correlated = list_key(
       {.path = "failures.correlated",
        .note = "the preset's; else none",
        .meaning = "Failures beside the causes, each with a rate or life of its own: of racks, "
                   "switches, power domains, the storage.",
        .example = "[{name: top-of-rack switch, category: network, scope: node, rate: 0.001/d}]"},
-      [](Draft& draft) { draft.run.failures.correlated.emplace_back(); });
+      ORRERY_AT(run.failures.correlated));
   correlated.end = check_cause;
   keys.push_back(std::move(correlated));
-  add_cause_keys(keys, "failures.correlated[]", [](Draft& draft) -> FailureCause& {
-    return draft.run.failures.correlated.back();
-  });
+  add_cause_keys(keys, "failures.correlated[]", ORRERY_AT(run.failures.correlated.back()));
 }
 
 void add_stops(std::vector<Key>& keys) {
   keys.push_back(
-      section_key({.path = "failures.maintenance",
-                   .note = "the preset's; else none",
-                   .meaning = "Planned stops, evenly spaced, each after a checkpoint was saved.",
-                   .example = "{rate: 0.87/d, stall: 10min}"},
-                  [](Draft& draft) { draft.run.failures.maintenance.emplace(); }));
-  keys.push_back(value_key<kind::EventRate>(
-      {.path = "failures.maintenance.rate",
-       .meaning = "Planned stops per time.",
-       .example = "0.87/d",
-       .required = true},
-      {},
-      [](Draft& draft, const PerSecond& value) { maintenance(draft).rate = value; }));
-  keys.push_back(value_key<kind::Time>(
-      {.path = "failures.maintenance.stall",
-       .meaning = "From the stop to the next step.",
-       .example = "10min",
-       .required = true},
-      yaml::at_most(days(365.0)),
-      [](Draft& draft, const Seconds& value) { maintenance(draft).stall = value; }));
-  keys.push_back(value_key<kind::Boolean>(
+      section_at({.path = "failures.maintenance",
+                  .note = "the preset's; else none",
+                  .meaning = "Planned stops, evenly spaced, each after a checkpoint was saved.",
+                  .example = "{rate: 0.87/d, stall: 10min}"},
+                 ORRERY_AT(run.failures.maintenance)));
+  keys.push_back(value_key<kind::EventRate>({.path = "failures.maintenance.rate",
+                                             .meaning = "Planned stops per time.",
+                                             .example = "0.87/d",
+                                             .required = true},
+                                            {},
+                                            ORRERY_AT(run.failures.maintenance->rate)));
+  keys.push_back(value_key<kind::Time>({.path = "failures.maintenance.stall",
+                                        .meaning = "From the stop to the next step.",
+                                        .example = "10min",
+                                        .required = true},
+                                       yaml::at_most(days(365.0)),
+                                       ORRERY_AT(run.failures.maintenance->stall)));
+  keys.push_back(flag_key(
       {.path = "failures.during_recovery",
        .fallback = "true",
        .meaning = "Failures strike while the job recovers, too, and start the recovery again.",
        .example = "false"},
-      {},
-      [](Draft& draft, const bool& value) { draft.run.failures.during_recovery = value; }));
-  keys.push_back(value_key<kind::Time>(
-      {.path = "failures.unitemised",
-       .aliases = {"unitemised_per_day"},
-       .note = "the preset's; else none",
-       .meaning = "Downtime per day that no cause explains.",
-       .example = "30min"},
-      yaml::at_most(days(1.0)),
-      [](Draft& draft, const Seconds& value) { draft.run.failures.unitemised_per_day = value; }));
+      ORRERY_AT(run.failures.during_recovery)));
+  keys.push_back(value_key<kind::Time>({.path = "failures.unitemised",
+                                        .aliases = {"unitemised_per_day"},
+                                        .note = "the preset's; else none",
+                                        .meaning = "Downtime per day that no cause explains.",
+                                        .example = "30min"},
+                                       yaml::at_most(days(1.0)),
+                                       ORRERY_AT(run.failures.unitemised_per_day)));
 }
 
 }  // namespace

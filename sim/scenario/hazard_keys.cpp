@@ -1,7 +1,7 @@
 // Keys of `failures` that change how often the causes strike: domains, burn-in, heat, episodes,
 // lemons; and the log that replaces them all.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <numbers>
@@ -13,9 +13,6 @@ namespace orrery::scenario {
 
 namespace {
 
-using run::BurnInSpec;
-using run::EpisodeSpec;
-using run::LemonSpec;
 namespace kind = yaml::kind;
 
 const yaml::Range<double> kFactor = yaml::between(0.0, kMega);
@@ -36,51 +33,44 @@ void add_domains(std::vector<Key>& keys) {
        {Domain{"rack", "Nodes of one rack.", "4", &run::FailureDomains::rack},
         Domain{"switch", "Nodes behind one switch.", "16", &run::FailureDomains::network_switch},
         Domain{"power_domain", "Nodes on one feed.", "64", &run::FailureDomains::power_domain}}) {
-    keys.push_back(
-        value_key<kind::Count>({.path = fmt::format("failures.domains.{}", domain.name),
-                                .note = "none",
-                                .meaning = std::string(domain.meaning),
-                                .example = std::string(domain.example)},
-                               yaml::between<std::int64_t>(1, 1'000'000),
-                               [field = domain.field](Draft& draft, const std::int64_t& value) {
-                                 draft.run.failures.domains.*field = value;
-                               }));
+    keys.push_back(count_key(
+        {.path = fmt::format("failures.domains.{}", domain.name),
+         .note = "none",
+         .meaning = std::string(domain.meaning),
+         .example = std::string(domain.example)},
+        {1, 1'000'000},
+        [field = domain.field](Draft & draft) -> auto& {
+          return draft.run.failures.domains.*field;
+        }));
   }
-}
-
-BurnInSpec& burn_in(Draft& draft) {
-  return *draft.run.failures.burn_in;
 }
 
 void add_burn_in(std::vector<Key>& keys) {
   keys.push_back(
-      section_key({.path = "failures.burn_in",
-                   .note = "the preset's; else none",
-                   .meaning = "New machines fail more often: hazards of hardware are multiplied by "
-                              "1 + (factor - 1) exp(-t / decay).",
-                   .example = "{factor: 8, decay: 30d}"},
-                  [](Draft& draft) { draft.run.failures.burn_in.emplace(); }));
-  keys.push_back(value_key<kind::Number>(
-      {.path = "failures.burn_in.factor",
-       .meaning = "Multiplier on the first day of the fleet.",
-       .example = "8",
-       .required = true},
-      {0.0, kMega, true},
-      [](Draft& draft, const double& value) { burn_in(draft).factor = value; }));
-  keys.push_back(value_key<kind::Time>(
-      {.path = "failures.burn_in.decay",
-       .meaning = "Time in which the excess falls to 1/e.",
-       .example = "30d",
-       .required = true},
-      {hours(1.0), days(25'000.0), false},
-      [](Draft& draft, const Seconds& value) { burn_in(draft).decay = value; }));
-  keys.push_back(value_key<kind::Time>(
-      {.path = "failures.burn_in.age",
-       .fallback = "0s",
-       .meaning = "Age of the fleet when the run starts.",
-       .example = "60d"},
-      kSpan,
-      [](Draft& draft, const Seconds& value) { burn_in(draft).age = value; }));
+      section_at({.path = "failures.burn_in",
+                  .note = "the preset's; else none",
+                  .meaning = "New machines fail more often: hazards of hardware are multiplied by "
+                             "1 + (factor - 1) exp(-t / decay).",
+                  .example = "{factor: 8, decay: 30d}"},
+                 ORRERY_AT(run.failures.burn_in)));
+  keys.push_back(value_key<kind::Number>({.path = "failures.burn_in.factor",
+                                          .meaning = "Multiplier on the first day of the fleet.",
+                                          .example = "8",
+                                          .required = true},
+                                         {0.0, kMega, true},
+                                         ORRERY_AT(run.failures.burn_in->factor)));
+  keys.push_back(value_key<kind::Time>({.path = "failures.burn_in.decay",
+                                        .meaning = "Time in which the excess falls to 1/e.",
+                                        .example = "30d",
+                                        .required = true},
+                                       {hours(1.0), days(25'000.0), false},
+                                       ORRERY_AT(run.failures.burn_in->decay)));
+  keys.push_back(value_key<kind::Time>({.path = "failures.burn_in.age",
+                                        .fallback = "0s",
+                                        .meaning = "Age of the fleet when the run starts.",
+                                        .example = "60d"},
+                                       kSpan,
+                                       ORRERY_AT(run.failures.burn_in->age)));
 }
 
 void read_by_hour(const yaml::Value& value, const std::string& path, Reading& reading) {
@@ -131,6 +121,11 @@ void add_diurnal(std::vector<Key>& keys) {
   diurnal.forms = {numbers};
   diurnal.mapping = true;
   diurnal.read = read_by_hour;
+  diurnal.print = [](Draft& draft) -> std::optional<std::string> {
+    const std::vector<double>& by_hour = draft.run.failures.by_hour;
+    return by_hour.empty() ? std::nullopt
+                           : std::optional(fmt::format("[{}]", fmt::join(by_hour, ", ")));
+  };
   diurnal.begin = [](const yaml::Value&, Reading& reading) {
     reading.draft.diurnal_amplitude = 0.0;
     reading.draft.diurnal_peak = 0.0;
@@ -153,10 +148,6 @@ void add_diurnal(std::vector<Key>& keys) {
       [](Draft& draft, const double& value) { draft.diurnal_peak = value; }));
 }
 
-EpisodeSpec& last_episode(Draft& draft) {
-  return draft.run.failures.episodes.back();
-}
-
 void add_episodes(std::vector<Key>& keys) {
   keys.push_back(
       list_key({.path = "failures.episodes",
@@ -164,63 +155,54 @@ void add_episodes(std::vector<Key>& keys) {
                 .meaning = "Spans of time in which the hazards of hardware are multiplied: a hot "
                            "week, a bad batch of cables; one after the other.",
                 .example = "[{begin: 20d, end: 27d, factor: 3}]"},
-               [](Draft& draft) { draft.run.failures.episodes.emplace_back(); }));
-  keys.push_back(value_key<kind::Time>(
-      {.path = "failures.episodes[].begin",
-       .meaning = "Since the start of the run.",
-       .example = "20d",
-       .required = true},
-      kSpan,
-      [](Draft& draft, const Seconds& value) { last_episode(draft).begin = value; }));
-  keys.push_back(value_key<kind::Time>(
-      {.path = "failures.episodes[].end",
-       .meaning = "Since the start of the run.",
-       .example = "27d",
-       .required = true},
-      kPositiveSpan,
-      [](Draft& draft, const Seconds& value) { last_episode(draft).end = value; }));
-  keys.push_back(value_key<kind::Number>(
-      {.path = "failures.episodes[].factor",
-       .meaning = "Multiplier.",
-       .example = "3",
-       .required = true},
-      kFactor,
-      [](Draft& draft, const double& value) { last_episode(draft).factor = value; }));
-}
-
-LemonSpec& lemons(Draft& draft) {
-  return *draft.run.failures.lemons;
+               ORRERY_AT(run.failures.episodes)));
+  keys.push_back(value_key<kind::Time>({.path = "failures.episodes[].begin",
+                                        .meaning = "Since the start of the run.",
+                                        .example = "20d",
+                                        .required = true},
+                                       kSpan,
+                                       ORRERY_AT(run.failures.episodes.back().begin)));
+  keys.push_back(value_key<kind::Time>({.path = "failures.episodes[].end",
+                                        .meaning = "Since the start of the run.",
+                                        .example = "27d",
+                                        .required = true},
+                                       kPositiveSpan,
+                                       ORRERY_AT(run.failures.episodes.back().end)));
+  keys.push_back(value_key<kind::Number>({.path = "failures.episodes[].factor",
+                                          .meaning = "Multiplier.",
+                                          .example = "3",
+                                          .required = true},
+                                         kFactor,
+                                         ORRERY_AT(run.failures.episodes.back().factor)));
 }
 
 void add_lemons(std::vector<Key>& keys) {
-  keys.push_back(section_key(
+  keys.push_back(section_at(
       {.path = "failures.lemons",
        .note = "the preset's; else none",
        .meaning = "Nodes that fail more often than the others, by exponential causes of scope gpu "
                   "or node; the stated rates are those of a good node.",
        .example = "{fraction: 0.02, factor: 10, remove_after: 3}"},
-      [](Draft& draft) { draft.run.failures.lemons.emplace(); }));
-  keys.push_back(value_key<kind::Fraction>(
-      {.path = "failures.lemons.fraction",
-       .meaning = "Probability that a node, in use or spare, is one.",
-       .example = "0.02",
-       .required = true},
-      yaml::between(0.0, 1.0),
-      [](Draft& draft, const double& value) { lemons(draft).fraction = value; }));
-  keys.push_back(value_key<kind::Number>(
-      {.path = "failures.lemons.factor",
-       .meaning = "Its hazard over that of a good node.",
-       .example = "10",
-       .required = true},
-      kFactor,
-      [](Draft& draft, const double& value) { lemons(draft).factor = value; }));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "failures.lemons.remove_after",
-       .note = "never",
-       .meaning = "Failures after which a node is taken out for good.",
-       .example = "3"},
-      yaml::between<std::int64_t>(1, 1'000'000),
-      [](Draft& draft, const std::int64_t& value) { lemons(draft).remove_after = value; }));
+      ORRERY_AT(run.failures.lemons)));
+  keys.push_back(
+      value_key<kind::Fraction>({.path = "failures.lemons.fraction",
+                                 .meaning = "Probability that a node, in use or spare, is one.",
+                                 .example = "0.02",
+                                 .required = true},
+                                yaml::between(0.0, 1.0),
+                                ORRERY_AT(run.failures.lemons->fraction)));
+  keys.push_back(value_key<kind::Number>({.path = "failures.lemons.factor",
+                                          .meaning = "Its hazard over that of a good node.",
+                                          .example = "10",
+                                          .required = true},
+                                         kFactor,
+                                         ORRERY_AT(run.failures.lemons->factor)));
+  keys.push_back(count_key({.path = "failures.lemons.remove_after",
+                            .note = "never",
+                            .meaning = "Failures after which a node is taken out for good.",
+                            .example = "3"},
+                           {1, 1'000'000},
+                           ORRERY_AT(run.failures.lemons->remove_after)));
 }
 
 }  // namespace
@@ -239,7 +221,7 @@ void add_hazard_keys(std::vector<Key>& keys) {
                            "timestamp; cause; nodes; outage, outage_s, outage_min or outage_h. "
                            "Relative to the scenario.",
                 .example = "failures.csv"},
-               [](Draft& draft, const std::string& value) { draft.run.failures.log = value; }));
+               ORRERY_AT(run.failures.log)));
 }
 
 }  // namespace orrery::scenario

@@ -15,6 +15,9 @@
 // fallback | the default in the spelling of a scenario; setting the key to it changes nothing
 // note     | what happens without the key, where no single value says it
 // read     | checks and stores a value of one of the forms
+// print    | the value that the specs hold, as a scenario states it; nothing where they hold none
+// idle     | conditions under which the key, where it is stated, changes nothing
+// enter    | of an optional section: is it there? Of a list: makes item i the last; false if none
 // begin_list | called before the first item of a list is read
 // begin    | called before the rows of a mapping (of each item of a list) are read
 // end      | called after them, to put together what they stored
@@ -49,6 +52,14 @@ struct LifeDraft {
   std::optional<double> shape;
   std::optional<double> sigma;
   std::vector<Seconds> times;
+};
+
+struct Draft;
+
+// A condition under which a key has no effect, and the words of the warning.
+struct Idle {
+  bool (*when)(const Draft&) = nullptr;
+  std::string_view reason;
 };
 
 // A scenario while it is read: the specs, and what the rules need to know beside them.
@@ -96,6 +107,7 @@ struct Form {
   bool list = false;               // a list of such values
 };
 
+using PrintValue = std::function<std::optional<std::string>(Draft&)>;
 using StoreValue = std::function<void(const yaml::Value&, const std::string& path, Reading&)>;
 
 struct Key {
@@ -110,7 +122,10 @@ struct Key {
   std::string note;
   std::string meaning;
   std::string example;
+  std::vector<Idle> idle;
   StoreValue read;
+  PrintValue print;
+  std::function<bool(Draft&, std::size_t)> enter;
   std::function<void(Reading&)> begin_list;
   std::function<void(const yaml::Value&, Reading&)> begin;
   StoreValue end;
@@ -128,6 +143,7 @@ struct KeyText {
   std::string meaning = {};
   std::string example = {};
   bool required = false;
+  std::vector<Idle> idle = {};
 };
 
 }  // namespace orrery::scenario

@@ -1,9 +1,10 @@
 #include "sim/scenario/key_makers.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "sim/base/check.hpp"
 #include "sim/scenario/limits.hpp"
+#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::scenario {
 
@@ -56,6 +57,7 @@ Key key_of(KeyText text) {
   key.note = std::move(text.note);
   key.meaning = std::move(text.meaning);
   key.example = std::move(text.example);
+  key.idle = std::move(text.idle);
   return key;
 }
 
@@ -218,12 +220,42 @@ Form text_form() {
   return form;
 }
 
-Key name_key(KeyText text,
-             std::vector<std::string> names,
-             std::function<void(Draft&, const std::string&)> store) {
+Key flag_key(KeyText text, Lens<bool> lens) {
+  return value_key<kind::Boolean>(std::move(text), {}, std::move(lens));
+}
+
+Key count_key(KeyText text, const yaml::Range<std::int64_t>& range, Lens<std::int64_t> lens) {
+  return value_key<kind::Count>(std::move(text), range, std::move(lens));
+}
+
+namespace {
+
+// An empty text stands for none. In quotes where the text alone would be read as something else.
+PrintValue printed_text(const Lens<std::string>& lens) {
+  if (!lens.get) {
+    return {};
+  }
+  return [load = lens.get](Draft& draft) -> std::optional<std::string> {
+    const std::optional<std::string> text = load(draft);
+    return text && !text->empty() ? std::optional(yaml::flow_scalar(*text)) : std::nullopt;
+  };
+}
+
+}  // namespace
+
+std::string show_times(const std::vector<Seconds>& times) {
+  std::vector<std::string> words;
+  for (const Seconds time : times) {
+    words.push_back(kind::Time::format(time));
+  }
+  return fmt::format("[{}]", fmt::join(words, ", "));
+}
+
+Key name_key(KeyText text, std::vector<std::string> names, Lens<std::string> lens) {
   Key key = key_of(std::move(text));
   key.forms = {words_form(names)};
-  key.read = [names = std::move(names), store = std::move(store)](
+  key.print = printed_text(lens);
+  key.read = [names = std::move(names), store = std::move(lens.set)](
                  const yaml::Value& value, const std::string& path, Reading& reading) {
     const std::vector<std::string_view> words(names.begin(), names.end());
     if (const auto index = yaml::read_word(value, path, words, reading.diagnostics)) {
@@ -233,10 +265,11 @@ Key name_key(KeyText text,
   return key;
 }
 
-Key text_key(KeyText text, std::function<void(Draft&, const std::string&)> store) {
+Key text_key(KeyText text, Lens<std::string> lens) {
   Key key = key_of(std::move(text));
   key.forms = {text_form()};
-  key.read = [store = std::move(store), example = key.example](
+  key.print = printed_text(lens);
+  key.read = [store = std::move(lens.set), example = key.example](
                  const yaml::Value& value, const std::string& path, Reading& reading) {
     const std::string* read = yaml::read_text(value, path, "a text", example, reading.diagnostics);
     if (read != nullptr && read->empty()) {
@@ -257,12 +290,6 @@ Key section_key(KeyText text, std::function<void(Draft&)> begin) {
       begin(reading.draft);
     };
   }
-  return key;
-}
-
-Key list_key(KeyText text, std::function<void(Draft&)> begin) {
-  Key key = section_key(std::move(text), std::move(begin));
-  key.list = true;
   return key;
 }
 
@@ -294,6 +321,25 @@ std::optional<run::Duration> law_of(const DurationDraft& draft) {
   return std::nullopt;
 }
 
+// The law as `law_of` reads it.
+std::string show_duration(const run::Duration& duration) {
+  const auto time = kind::Time::format;
+  if (const auto* fixed = std::get_if<run::FixedDuration>(&duration)) {
+    return time(fixed->value);
+  }
+  if (const auto* exponential = std::get_if<run::ExponentialDuration>(&duration)) {
+    return fmt::format("{{mean: {}}}", time(exponential->mean));
+  }
+  if (const auto* lognormal = std::get_if<run::LognormalDuration>(&duration)) {
+    return fmt::format("{{median: {}, sigma: {}}}", time(lognormal->median), lognormal->sigma);
+  }
+  if (const auto* uniform = std::get_if<run::UniformDuration>(&duration)) {
+    return fmt::format("{{low: {}, high: {}}}", time(uniform->low), time(uniform->high));
+  }
+  return fmt::format("{{values: {}}}",
+                     show_times(std::get<run::EmpiricalDuration>(duration).values));
+}
+
 bool has_errors_below(const Diagnostics& diagnostics, const std::string& path) {
   for (const Diagnostic& diagnostic : diagnostics.all()) {
     if (diagnostic.severity == Severity::error && diagnostic.key.starts_with(path + ".")) {
@@ -310,7 +356,7 @@ Key law_key(const std::string& path,
   Key key = value_key<kind::Time>(
       {.path = fmt::format("{}.{}", path, name), .meaning = std::move(meaning), .example = "30min"},
       kSpan,
-      [member](Draft& draft, const Seconds& value) { draft.duration.*member = value; });
+      [member](Draft & draft) -> auto& { return draft.duration.*member; });
   key.folded = true;
   return key;
 }
@@ -335,14 +381,14 @@ void read_values(const yaml::Value& value, const std::string& path, Reading& rea
 
 }  // namespace
 
-void add_duration_keys(std::vector<Key>& keys,
-                       KeyText text,
-                       const std::function<void(Draft&, const run::Duration&)>& store) {
+void add_duration_keys(std::vector<Key>& keys, KeyText text, const Lens<run::Duration>& lens) {
   const std::string path = text.path;
+  const auto& store = lens.set;
   Key key =
       value_key<kind::Time>(std::move(text), kSpan, [store](Draft& draft, const Seconds& value) {
         store(draft, run::fixed(value));
       });
+  key.print = lens.printed(show_duration);
   key.mapping = true;
   key.begin = [](const yaml::Value&, Reading& reading) { reading.draft.duration = {}; };
   key.end = [store](const yaml::Value& value, const std::string& where, Reading& reading) {
@@ -371,12 +417,12 @@ void add_duration_keys(std::vector<Key>& keys,
                          "Exponential law: its mean; beside a median: that of a lognormal law.",
                          &DurationDraft::mean));
   keys.push_back(law_key(path, "median", "Lognormal law: its median.", &DurationDraft::median));
-  Key sigma = value_key<kind::Number>(
-      {.path = path + ".sigma",
-       .meaning = "Lognormal law: standard deviation of the logarithm.",
-       .example = "1.5"},
-      yaml::between(0.0, 10.0),
-      [](Draft& draft, const double& value) { draft.duration.sigma = value; });
+  Key sigma =
+      value_key<kind::Number>({.path = path + ".sigma",
+                               .meaning = "Lognormal law: standard deviation of the logarithm.",
+                               .example = "1.5"},
+                              yaml::between(0.0, 10.0),
+                              ORRERY_AT(duration.sigma));
   sigma.folded = true;
   keys.push_back(std::move(sigma));
   keys.push_back(law_key(path, "low", "Uniform law: the shortest.", &DurationDraft::low));
@@ -422,14 +468,13 @@ void add_recovery_keys(std::vector<Key>& keys,
   }};
   for (const Stage& row : rows) {
     const std::size_t index = run::index_of(row.stage);
-    add_duration_keys(keys,
-                      {.path = fmt::format("{}.{}", path, run::kRecoveryStageNames[index]),
-                       .note = std::string(note.empty() ? row.note : note),
-                       .meaning = std::string(row.meaning),
-                       .example = std::string(row.example)},
-                      [stages, index](Draft& draft, const run::Duration& value) {
-                        stages(draft)[index] = value;
-                      });
+    add_duration_keys(
+        keys,
+        {.path = fmt::format("{}.{}", path, run::kRecoveryStageNames[index]),
+         .note = std::string(note.empty() ? row.note : note),
+         .meaning = std::string(row.meaning),
+         .example = std::string(row.example)},
+        [ stages, index ](Draft & draft) -> auto& { return stages(draft)[index]; });
   }
 }
 

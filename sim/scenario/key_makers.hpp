@@ -5,10 +5,13 @@
 //
 //   value_key<kind::Count>({.path = "layout.tensor", .aliases = {"tp"}, .fallback = "1", ...},
 //                          between<std::int64_t>(1, 4096),
-//                          [](Draft& d, std::int64_t v) { d.scenario.layout.tensor = v; });
+//                          ORRERY_AT(scenario.layout.tensor));
+//
+// The last argument is a lens: the place in the draft, from which the key is stored and read back.
 //
 // Internal to scenario/.
 
+#include <concepts>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +23,66 @@
 #include "sim/scenario/key.hpp"
 
 namespace orrery::scenario {
+
+// The place of a key in the draft: a value, or an optional one that is absent until it is stated.
+#define ORRERY_AT(place)       \
+  [](Draft & draft) -> auto& { \
+    return draft.place;        \
+  }
+
+// How a value of type T is stored in the draft and read back. From a place both follow; otherwise
+// they are two functions, or one for what is only stored.
+template <typename T>
+struct Lens {
+  std::function<void(Draft&, const T&)> set;
+  std::function<std::optional<T>(Draft&)> get;
+
+  template <typename Place>
+
+  requires std::invocable<const Place&, Draft&> Lens(
+      Place place)  // NOLINT(google-explicit-constructor): a row of the table states a place
+      : set([place](Draft& draft, const T& value) { store(place(draft), value); }),
+        get([place](Draft& draft) { return load(place(draft)); }) {}
+
+  template <typename Set>
+
+  requires std::invocable<const Set&, Draft&, const T&> Lens(Set store)
+      : set(std::move(store)) {}  // NOLINT(google-explicit-constructor): likewise
+
+  template <typename Set, typename Get>
+  Lens(Set store, Get load) : set(std::move(store)), get(std::move(load)) {}
+
+  // A number may be kept in another type of number.
+  template <typename Field>
+  static void store(Field& field, const T& value) {
+    if constexpr (std::is_arithmetic_v<Field> && std::is_arithmetic_v<T>) {
+      field = static_cast<Field>(value);
+    } else {
+      field = value;
+    }
+  }
+
+  template <typename Field>
+  static std::optional<T> load(const Field& field) {
+    if constexpr (std::is_arithmetic_v<Field> && std::is_arithmetic_v<T>) {
+      return static_cast<T>(field);
+    } else {
+      return field;
+    }
+  }
+
+  // Prints what is read back; absent where nothing can be.
+  template <typename Show>
+  [[nodiscard]] PrintValue printed(Show show) const {
+    if (!get) {
+      return {};
+    }
+    return [read = get, show = std::move(show)](Draft& draft) -> std::optional<std::string> {
+      const std::optional<T> value = read(draft);
+      return value ? std::optional<std::string>(show(*value)) : std::nullopt;
+    };
+  }
+};
 
 [[nodiscard]] Key key_of(KeyText text);
 
@@ -60,10 +123,11 @@ ORRERY_DECLARE_FORM(yaml::kind::StepsOrDuration)
 template <typename K>
 [[nodiscard]] Key value_key(KeyText text,
                             const yaml::Range<typename K::Type>& range,
-                            std::function<void(Draft&, const typename K::Type&)> store) {
+                            Lens<typename K::Type> lens) {
   Key key = key_of(std::move(text));
   key.forms = {form_of<K>(range)};
-  key.read = [range, store = std::move(store)](
+  key.print = lens.printed(K::format);
+  key.read = [range, store = std::move(lens.set)](
                  const yaml::Value& value, const std::string& path, Reading& reading) {
     if (const auto read = yaml::read_value<K>(value, path, reading.diagnostics, range)) {
       store(reading.draft, *read);
@@ -72,18 +136,30 @@ template <typename K>
   return key;
 }
 
+[[nodiscard]] Key flag_key(KeyText text, Lens<bool> lens);
+
+[[nodiscard]] Key count_key(KeyText text,
+                            const yaml::Range<std::int64_t>& range,
+                            Lens<std::int64_t> lens);
+
 // One of several words.
 template <typename E>
-[[nodiscard]] Key choice_key(KeyText text,
-                             std::vector<yaml::Choice<E>> choices,
-                             std::function<void(Draft&, E)> store) {
+[[nodiscard]] Key choice_key(KeyText text, std::vector<yaml::Choice<E>> choices, Lens<E> lens) {
   Key key = key_of(std::move(text));
+  key.print = lens.printed([choices](const E& value) -> std::optional<std::string> {
+    for (const yaml::Choice<E>& choice : choices) {
+      if (choice.value == value) {
+        return std::string(choice.name);
+      }
+    }
+    return std::nullopt;
+  });
   std::vector<std::string_view> words;
   for (const yaml::Choice<E>& choice : choices) {
     words.push_back(choice.name);
   }
   key.forms = {words_form({words.begin(), words.end()})};
-  key.read = [choices = std::move(choices), words = std::move(words), store = std::move(store)](
+  key.read = [choices = std::move(choices), words = std::move(words), store = std::move(lens.set)](
                  const yaml::Value& value, const std::string& path, Reading& reading) {
     if (const auto index = yaml::read_word(value, path, words, reading.diagnostics)) {
       store(reading.draft, choices[*index].value);
@@ -92,23 +168,57 @@ template <typename E>
   return key;
 }
 
-// One of several names known at run time (presets).
-[[nodiscard]] Key name_key(KeyText text,
-                           std::vector<std::string> names,
-                           std::function<void(Draft&, const std::string&)> store);
+// [30min, 2h]
+[[nodiscard]] std::string show_times(const std::vector<Seconds>& times);
 
-[[nodiscard]] Key text_key(KeyText text, std::function<void(Draft&, const std::string&)> store);
+// One of several names known at run time (presets).
+[[nodiscard]] Key name_key(KeyText text, std::vector<std::string> names, Lens<std::string> lens);
+
+[[nodiscard]] Key text_key(KeyText text, Lens<std::string> lens);
 
 // A mapping whose keys are other rows.
 [[nodiscard]] Key section_key(KeyText text, std::function<void(Draft&)> begin = {});
 
-// A list of such mappings; `begin` adds an item to the spec.
-[[nodiscard]] Key list_key(KeyText text, std::function<void(Draft&)> begin);
+// One that is optional in the spec: there once it is stated.
+template <typename Place>
+
+requires requires(const Place& place, Draft& draft) {
+  place(draft).emplace();
+}
+
+[[nodiscard]] Key section_at(KeyText text, Place place) {
+  Key key = section_key(std::move(text), [place](Draft& draft) {
+    if (!place(draft)) {
+      place(draft).emplace();
+    }
+  });
+  key.enter = [place](Draft& draft, std::size_t) { return place(draft).has_value(); };
+  return key;
+}
+
+// A list of such mappings: `place` of the items, and what a new one holds before it is read.
+template <typename Place>
+[[nodiscard]] Key list_key(KeyText text, Place place, std::function<void(Draft&)> fill = {}) {
+  Key key = section_key(std::move(text), [place, fill = std::move(fill)](Draft& draft) {
+    place(draft).emplace_back();
+    if (fill) {
+      fill(draft);
+    }
+  });
+  key.list = true;
+  key.enter = [place](Draft& draft, std::size_t item) {
+    auto& items = place(draft);
+    if (item >= items.size()) {
+      return false;
+    }
+    items.resize(item + 1);
+    return true;
+  };
+  return key;
+}
 
 // A duration: a time, or the mapping of a law. Adds the key and one row per parameter of the laws.
-void add_duration_keys(std::vector<Key>& keys,
-                       KeyText text,
-                       const std::function<void(Draft&, const run::Duration&)>& store);
+void add_duration_keys(std::vector<Key>& keys, KeyText text, const Lens<run::Duration>& lens);
 
 // The six stages of a recovery below `path`, stored where `stages` points. `note` says what holds
 // without the key; empty: what holds for the job's recovery.

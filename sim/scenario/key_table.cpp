@@ -23,25 +23,23 @@ std::vector<Key> head_keys() {
                            .required = true},
                           {std::string(kFormat)},
                           [](Draft&, const std::string&) {}));
-  keys.push_back(
-      text_key({.path = "name",
-                .note = "the name of the file",
-                .meaning = "What reports call the scenario.",
-                .example = "Llama 3 70B, 64 H100"},
-               [](Draft& draft, const std::string& value) { draft.scenario.name = value; }));
+  keys.push_back(text_key({.path = "name",
+                           .note = "the name of the file",
+                           .meaning = "What reports call the scenario.",
+                           .example = "Llama 3 70B, 64 H100"},
+                          ORRERY_AT(scenario.name)));
   return keys;
 }
 
 std::vector<Key> expect_keys() {
   std::vector<Key> keys;
-  Key expect = text_key(
-      {.path = "expect",
-       .note = "nothing is checked",
-       .meaning = "What `orrery check` asserts, one expression per item: "
-                  "`operand cmp value`, joined by and, or, not; or a mapping "
-                  "{text, decide}.",
-       .example = "mfu >= 0.38"},
-      [](Draft& draft, const std::string& value) { draft.scenario.expect.back().text = value; });
+  Key expect = text_key({.path = "expect",
+                         .note = "nothing is checked",
+                         .meaning = "What `orrery check` asserts, one expression per item: "
+                                    "`operand cmp value`, joined by and, or, not; or a mapping "
+                                    "{text, decide}.",
+                         .example = "mfu >= 0.38"},
+                        ORRERY_AT(scenario.expect.back().text));
   expect.example = "[\"mfu >= 0.38\", \"p10(goodput) >= 0.90\", fits_memory]";  // of the list
   expect.list = true;
   expect.mapping = true;
@@ -49,12 +47,11 @@ std::vector<Key> expect_keys() {
     reading.draft.scenario.expect.push_back({{}, false, value.where});
   };
   keys.push_back(std::move(expect));
-  keys.push_back(text_key(
-      {.path = "expect[].text",
-       .meaning = "The expression.",
-       .example = "p50(cost) <= $46.1M",
-       .required = true},
-      [](Draft& draft, const std::string& value) { draft.scenario.expect.back().text = value; }));
+  keys.push_back(text_key({.path = "expect[].text",
+                           .meaning = "The expression.",
+                           .example = "p50(cost) <= $46.1M",
+                           .required = true},
+                          ORRERY_AT(scenario.expect.back().text)));
   keys.push_back(choice_key<bool>(
       {.path = "expect[].decide",
        .fallback = "interval",
@@ -62,7 +59,7 @@ std::vector<Key> expect_keys() {
                   "metric straddles the bound; point: its point estimate decides.",
        .example = "point"},
       {{"interval", false}, {"point", true}},
-      [](Draft& draft, bool value) { draft.scenario.expect.back().decide_point = value; }));
+      ORRERY_AT(scenario.expect.back().decide_point)));
   return keys;
 }
 

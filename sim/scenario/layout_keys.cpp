@@ -1,5 +1,7 @@
 // Keys of `layout` and `batch`: how the model is split over the GPUs.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -13,7 +15,6 @@ namespace orrery::scenario {
 namespace {
 
 using layout::Axis;
-using layout::LayoutSpec;
 using layout::Sharding;
 using yaml::between;
 namespace kind = yaml::kind;
@@ -21,22 +22,6 @@ namespace kind = yaml::kind;
 // Products of the four degrees stay far below 2^63.
 constexpr std::int64_t kMostRanks = 4096;
 constexpr std::int64_t kMostReplicas = std::int64_t{1} << 24U;
-
-Key degree(KeyText text, std::int64_t most, std::int64_t LayoutSpec::*field) {
-  return value_key<kind::Count>(
-      std::move(text),
-      between<std::int64_t>(1, most),
-      [field](Draft& draft, const std::int64_t& value) { draft.scenario.layout.*field = value; });
-}
-
-Key optional_degree(KeyText text,
-                    std::int64_t most,
-                    std::optional<std::int64_t> LayoutSpec::*field) {
-  return value_key<kind::Count>(
-      std::move(text),
-      between<std::int64_t>(1, most),
-      [field](Draft& draft, const std::int64_t& value) { draft.scenario.layout.*field = value; });
-}
 
 void add_context(std::vector<Key>& keys) {
   keys.push_back(choice_key<model::ContextMethod>(
@@ -49,17 +34,14 @@ void add_context(std::vector<Key>& keys) {
       {{"all_gather", model::ContextMethod::all_gather},
        {"ring", model::ContextMethod::ring},
        {"all_to_all", model::ContextMethod::all_to_all}},
-      [](Draft& draft, model::ContextMethod value) {
-        draft.scenario.layout.context_method = value;
-      }));
-  keys.push_back(value_key<kind::Boolean>(
+      ORRERY_AT(scenario.layout.context_method)));
+  keys.push_back(flag_key(
       {.path = "layout.context_balanced",
        .note = "as the software does it",
        .meaning = "Each context rank holds an early and a late piece of the sequence, so that a "
                   "causal mask gives all the same work.",
        .example = "false"},
-      {},
-      [](Draft& draft, const bool& value) { draft.scenario.layout.context_balanced = value; }));
+      ORRERY_AT(scenario.layout.context_balanced)));
 }
 
 void add_degrees(std::vector<Key>& keys) {
@@ -67,66 +49,64 @@ void add_degrees(std::vector<Key>& keys) {
                               .note = "plain data parallelism over all GPUs",
                               .meaning = "GPUs = tensor x context x pipeline x data.",
                               .example = "{tensor: 8, pipeline: 4, schedule: 1f1b}"}));
-  keys.push_back(degree({.path = "layout.tensor",
-                         .aliases = {"tp", "tensor_model_parallel_size", "tensor_parallel_size"},
-                         .fallback = "1",
-                         .meaning = "GPUs that share every layer.",
-                         .example = "8"},
-                        kMostRanks,
-                        &LayoutSpec::tensor));
-  keys.push_back(value_key<kind::Boolean>(
-      {.path = "layout.sequence_parallel",
-       .aliases = {"sp"},
-       .fallback = "false",
-       .meaning = "Norms and residuals split over the tensor group as well.",
-       .example = "true"},
-      {},
-      [](Draft& draft, const bool& value) { draft.scenario.layout.sequence_parallel = value; }));
-  keys.push_back(degree({.path = "layout.context",
-                         .aliases = {"cp", "context_parallel_size"},
-                         .fallback = "1",
-                         .meaning = "GPUs that share a sequence.",
-                         .example = "2"},
-                        kMostRanks,
-                        &LayoutSpec::context));
+  keys.push_back(count_key({.path = "layout.tensor",
+                            .aliases = {"tp", "tensor_model_parallel_size", "tensor_parallel_size"},
+                            .fallback = "1",
+                            .meaning = "GPUs that share every layer.",
+                            .example = "8"},
+                           {1, kMostRanks},
+                           ORRERY_AT(scenario.layout.tensor)));
+  keys.push_back(flag_key({.path = "layout.sequence_parallel",
+                           .aliases = {"sp"},
+                           .fallback = "false",
+                           .meaning = "Norms and residuals split over the tensor group as well.",
+                           .example = "true"},
+                          ORRERY_AT(scenario.layout.sequence_parallel)));
+  keys.push_back(count_key({.path = "layout.context",
+                            .aliases = {"cp", "context_parallel_size"},
+                            .fallback = "1",
+                            .meaning = "GPUs that share a sequence.",
+                            .example = "2"},
+                           {1, kMostRanks},
+                           ORRERY_AT(scenario.layout.context)));
   add_context(keys);
   keys.push_back(
-      degree({.path = "layout.pipeline",
-              .aliases = {"pp", "pipeline_model_parallel_size", "pipeline_parallel_size"},
-              .fallback = "1",
-              .meaning = "Devices of the pipeline.",
-              .example = "16"},
-             kMostRanks,
-             &LayoutSpec::pipeline));
-  keys.push_back(degree({.path = "layout.virtual_stages",
-                         .aliases = {"vpp", "virtual_pipeline_model_parallel_size"},
-                         .fallback = "1",
-                         .meaning = "Chunks of layers per pipeline device.",
-                         .example = "4"},
-                        1024,
-                        &LayoutSpec::virtual_stages));
-  keys.push_back(degree({.path = "layout.expert",
-                         .aliases = {"ep", "expert_model_parallel_size", "expert_parallel_size"},
-                         .fallback = "1",
-                         .meaning = "GPUs that share the routed experts; expert_tensor x expert "
-                                    "divides tensor x context x data.",
-                         .example = "8"},
-                        kMostReplicas,
-                        &LayoutSpec::expert));
-  keys.push_back(optional_degree({.path = "layout.expert_tensor",
-                                  .aliases = {"etp", "expert_tensor_parallel_size"},
-                                  .note = "layout.tensor",
-                                  .meaning = "GPUs that share one expert.",
-                                  .example = "1"},
-                                 kMostRanks,
-                                 &LayoutSpec::expert_tensor));
-  keys.push_back(optional_degree({.path = "layout.data",
-                                  .aliases = {"dp", "data_parallel_size"},
-                                  .note = "GPUs / (tensor x context x pipeline)",
-                                  .meaning = "Replicas of the model, sharded or not.",
-                                  .example = "128"},
-                                 kMostReplicas,
-                                 &LayoutSpec::data));
+      count_key({.path = "layout.pipeline",
+                 .aliases = {"pp", "pipeline_model_parallel_size", "pipeline_parallel_size"},
+                 .fallback = "1",
+                 .meaning = "Devices of the pipeline.",
+                 .example = "16"},
+                {1, kMostRanks},
+                ORRERY_AT(scenario.layout.pipeline)));
+  keys.push_back(count_key({.path = "layout.virtual_stages",
+                            .aliases = {"vpp", "virtual_pipeline_model_parallel_size"},
+                            .fallback = "1",
+                            .meaning = "Chunks of layers per pipeline device.",
+                            .example = "4"},
+                           {1, 1024},
+                           ORRERY_AT(scenario.layout.virtual_stages)));
+  keys.push_back(count_key({.path = "layout.expert",
+                            .aliases = {"ep", "expert_model_parallel_size", "expert_parallel_size"},
+                            .fallback = "1",
+                            .meaning = "GPUs that share the routed experts; expert_tensor x expert "
+                                       "divides tensor x context x data.",
+                            .example = "8"},
+                           {1, kMostReplicas},
+                           ORRERY_AT(scenario.layout.expert)));
+  keys.push_back(count_key({.path = "layout.expert_tensor",
+                            .aliases = {"etp", "expert_tensor_parallel_size"},
+                            .note = "layout.tensor",
+                            .meaning = "GPUs that share one expert.",
+                            .example = "1"},
+                           {1, kMostRanks},
+                           ORRERY_AT(scenario.layout.expert_tensor)));
+  keys.push_back(count_key({.path = "layout.data",
+                            .aliases = {"dp", "data_parallel_size"},
+                            .note = "GPUs / (tensor x context x pipeline)",
+                            .meaning = "Replicas of the model, sharded or not.",
+                            .example = "128"},
+                           {1, kMostReplicas},
+                           ORRERY_AT(scenario.layout.data)));
 }
 
 // The axes of `layout.order`; the expert axis lies inside the data axis and is only checked.
@@ -229,6 +209,14 @@ void add_shapes(std::vector<Key>& keys) {
       words_form({"tp", "cp", "ep", "dp", "pp", "tensor", "context", "data", "pipeline"})};
   order.forms.front().list = true;
   order.read = read_order;
+  order.print = [](Draft& draft) -> std::optional<std::string> {
+    constexpr std::array<std::string_view, 4> kNames = {"tp", "cp", "pp", "dp"};
+    std::vector<std::string_view> words;
+    for (const Axis axis : draft.scenario.layout.order) {
+      words.push_back(kNames[static_cast<std::size_t>(axis)]);
+    }
+    return fmt::format("[{}]", fmt::join(words, ", "));
+  };
   keys.push_back(std::move(order));
   keys.push_back(choice_key<Sharding>(
       {.path = "layout.sharding",
@@ -242,13 +230,13 @@ void add_shapes(std::vector<Key>& keys) {
        {"zero2", Sharding::zero2},
        {"zero3", Sharding::zero3},
        {"hsdp", Sharding::hsdp}},
-      [](Draft& draft, Sharding value) { draft.scenario.layout.sharding = value; }));
-  keys.push_back(optional_degree({.path = "layout.shard_group",
-                                  .note = "the whole data-parallel group",
-                                  .meaning = "Ranks that share one copy of what is sharded.",
-                                  .example = "8"},
-                                 kMostReplicas,
-                                 &LayoutSpec::shard_group));
+      ORRERY_AT(scenario.layout.sharding)));
+  keys.push_back(count_key({.path = "layout.shard_group",
+                            .note = "the whole data-parallel group",
+                            .meaning = "Ranks that share one copy of what is sharded.",
+                            .example = "8"},
+                           {1, kMostReplicas},
+                           ORRERY_AT(scenario.layout.shard_group)));
   std::vector<yaml::Choice<schedule::ScheduleKind>> schedules;
   for (std::size_t i = 0; i < schedule::kScheduleKinds; ++i) {
     schedules.push_back({schedule::kScheduleNames[i], static_cast<schedule::ScheduleKind>(i)});
@@ -260,7 +248,7 @@ void add_shapes(std::vector<Key>& keys) {
                   "other than none.",
        .example = "1f1b"},
       std::move(schedules),
-      [](Draft& draft, schedule::ScheduleKind value) { draft.scenario.step.schedule = value; }));
+      ORRERY_AT(scenario.step.schedule)));
   Key stage_layers = key_of({.path = "layout.stage_layers",
                              .fallback = "auto",
                              .meaning = "Layers of each virtual stage, first to last. auto spreads "
@@ -271,6 +259,10 @@ void add_shapes(std::vector<Key>& keys) {
   layers.list = true;
   stage_layers.forms = {words_form({"auto"}), layers};
   stage_layers.read = read_stage_layers;
+  stage_layers.print = [](Draft& draft) -> std::optional<std::string> {
+    const std::optional<std::vector<std::int64_t>>& counts = draft.scenario.layout.stage_layers;
+    return counts ? fmt::format("[{}]", fmt::join(*counts, ", ")) : "auto";
+  };
   keys.push_back(std::move(stage_layers));
 }
 
@@ -279,22 +271,21 @@ void add_batch(std::vector<Key>& keys) {
                               .meaning = "Sequences per optimizer step and per micro-batch.",
                               .example = "{global: 256, micro: 1}",
                               .required = true}));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "batch.global",
-       .aliases = {"gbs", "global_batch_size"},
-       .meaning = "Sequences of one optimizer step; a multiple of micro x layout.data.",
-       .example = "2048",
-       .required = true},
-      between<std::int64_t>(1, kMostSequences),
-      [](Draft& draft, const std::int64_t& value) { draft.scenario.batch.global = value; }));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "batch.micro",
-       .aliases = {"mbs", "micro_batch_size"},
-       .fallback = "1",
-       .meaning = "Sequences of one micro-batch on one data-parallel rank.",
-       .example = "2"},
-      between<std::int64_t>(1, 1'000'000),
-      [](Draft& draft, const std::int64_t& value) { draft.scenario.batch.micro = value; }));
+  keys.push_back(
+      count_key({.path = "batch.global",
+                 .aliases = {"gbs", "global_batch_size"},
+                 .meaning = "Sequences of one optimizer step; a multiple of micro x layout.data.",
+                 .example = "2048",
+                 .required = true},
+                {1, kMostSequences},
+                ORRERY_AT(scenario.batch.global)));
+  keys.push_back(count_key({.path = "batch.micro",
+                            .aliases = {"mbs", "micro_batch_size"},
+                            .fallback = "1",
+                            .meaning = "Sequences of one micro-batch on one data-parallel rank.",
+                            .example = "2"},
+                           {1, 1'000'000},
+                           ORRERY_AT(scenario.batch.micro)));
 }
 
 }  // namespace

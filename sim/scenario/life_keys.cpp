@@ -35,6 +35,21 @@ std::optional<run::LifeLaw> law_of(const LifeDraft& draft) {
   return std::nullopt;
 }
 
+// The law as `law_of` reads it.
+std::string show_life(const run::LifeLaw& law) {
+  const auto time = kind::Time::format;
+  if (const auto* exponential = std::get_if<run::ExponentialLife>(&law)) {
+    return time(exponential->mean);
+  }
+  if (const auto* weibull = std::get_if<run::WeibullLife>(&law)) {
+    return fmt::format("{{mean: {}, shape: {}}}", time(run::mean(law)), weibull->shape);
+  }
+  if (const auto* lognormal = std::get_if<run::LognormalLife>(&law)) {
+    return fmt::format("{{median: {}, sigma: {}}}", time(lognormal->median), lognormal->sigma);
+  }
+  return fmt::format("{{times: {}}}", show_times(std::get<run::EmpiricalLife>(law).times));
+}
+
 constexpr std::string_view kOtherLaws = "another law";
 
 Key time_row(const std::string& path,
@@ -47,7 +62,7 @@ Key time_row(const std::string& path,
        .meaning = std::move(meaning),
        .example = "400d"},
       kLife,
-      [member](Draft& draft, const Seconds& value) { draft.life.*member = value; });
+      [member](Draft & draft) -> auto& { return draft.life.*member; });
 }
 
 Key number_row(const std::string& path,
@@ -62,7 +77,7 @@ Key number_row(const std::string& path,
        .meaning = std::move(meaning),
        .example = std::move(example)},
       range,
-      [member](Draft& draft, const double& value) { draft.life.*member = value; });
+      [member](Draft & draft) -> auto& { return draft.life.*member; });
 }
 
 Key times_row(const std::string& path) {
@@ -95,14 +110,14 @@ Key times_row(const std::string& path) {
 
 }  // namespace
 
-void add_life_keys(std::vector<Key>& keys,
-                   KeyText text,
-                   const std::function<void(Draft&, const run::LifeLaw&)>& store) {
+void add_life_keys(std::vector<Key>& keys, KeyText text, const Lens<run::LifeLaw>& lens) {
+  const auto& store = lens.set;
   const std::string path = text.path;
   Key key =
       value_key<kind::Time>(std::move(text), kLife, [store](Draft& draft, const Seconds& value) {
         store(draft, run::ExponentialLife{value});
       });
+  key.print = lens.printed(show_life);
   key.mapping = true;
   key.begin = [](const yaml::Value&, Reading& reading) { reading.draft.life = {}; };
   key.end = [store](const yaml::Value& value, const std::string& where, Reading& reading) {
@@ -138,18 +153,24 @@ void add_life_keys(std::vector<Key>& keys,
   keys.push_back(times_row(path));
 }
 
-Key age_key(KeyText text, const std::function<run::InitialAge&(Draft&)>& age) {
+Key age_key(KeyText text, const Lens<run::InitialAge>& lens) {
   Key key = key_of(std::move(text));
   const yaml::Range<Seconds> span = yaml::at_most(days(kMega));
   key.forms = {words_form({"stationary", "new"}), form_of<kind::Time>(span)};
-  key.read = [age, span](const yaml::Value& value, const std::string& path, Reading& reading) {
+  key.print = lens.printed([](const run::InitialAge& age) -> std::string {
+    return age.kind == run::AgeKind::given        ? kind::Time::format(age.age)
+           : age.kind == run::AgeKind::stationary ? "stationary"
+                                                  : "new";
+  });
+  key.read = [store = lens.set, span](
+                 const yaml::Value& value, const std::string& path, Reading& reading) {
     if (yaml::is_word(value, "stationary")) {
-      age(reading.draft) = {run::AgeKind::stationary, Seconds{}};
+      store(reading.draft, {run::AgeKind::stationary, Seconds{}});
     } else if (yaml::is_word(value, "new")) {
-      age(reading.draft) = {run::AgeKind::fresh, Seconds{}};
+      store(reading.draft, {run::AgeKind::fresh, Seconds{}});
     } else if (const auto time =
                    yaml::read_value<kind::Time>(value, path, reading.diagnostics, span)) {
-      age(reading.draft) = {run::AgeKind::given, *time};
+      store(reading.draft, {run::AgeKind::given, *time});
     }
   };
   return key;

@@ -234,35 +234,33 @@ void add_goal(std::vector<Key>& keys) {
   for (std::size_t i = 0; i < plan::kObjectiveNames.size(); ++i) {
     objectives.push_back({plan::kObjectiveNames[i], static_cast<plan::Objective>(i)});
   }
-  keys.push_back(choice_key<plan::Objective>(
-      {.path = "plan.objective",
-       .fallback = "step_time",
-       .meaning = "What is to be as low as possible.",
-       .example = "cost"},
-      std::move(objectives),
-      [](Draft& draft, plan::Objective value) { spec_of(draft).objective = value; }));
+  keys.push_back(choice_key<plan::Objective>({.path = "plan.objective",
+                                              .fallback = "step_time",
+                                              .meaning = "What is to be as low as possible.",
+                                              .example = "cost"},
+                                             std::move(objectives),
+                                             ORRERY_AT(scenario.plan->objective)));
   keys.push_back(value_key<kind::Time>(
       {.path = "plan.deadline",
        .note = "none",
        .meaning = "Time after the start by which 9 of 10 trials must be done.",
        .example = "60d"},
       yaml::above(seconds(0.0)),
-      [](Draft& draft, const Seconds& value) { spec_of(draft).deadline = value; }));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "plan.finalists",
-       .fallback = "8",
-       .meaning = "How many of the best estimates are simulated in full and ranked.",
-       .example = "16"},
-      yaml::between<std::int64_t>(1, 1000),
-      [](Draft& draft, const std::int64_t& value) { spec_of(draft).finalists = value; }));
-  keys.push_back(value_key<kind::Boolean>(
+      ORRERY_AT(scenario.plan->deadline)));
+  keys.push_back(
+      count_key({.path = "plan.finalists",
+                 .fallback = "8",
+                 .meaning = "How many of the best estimates are simulated in full and ranked.",
+                 .example = "16"},
+                {1, 1000},
+                ORRERY_AT(scenario.plan->finalists)));
+  keys.push_back(flag_key(
       {.path = "plan.any_stack",
        .fallback = "false",
        .meaning = "Search schedules, sharding and recomputation, too, that the training stack does "
                   "not offer.",
        .example = "true"},
-      {},
-      [](Draft& draft, const bool& value) { spec_of(draft).any_stack = value; }));
+      ORRERY_AT(scenario.plan->any_stack)));
   constexpr double kLargestTie = 0.5;
   keys.push_back(value_key<kind::Fraction>(
       {.path = "plan.tie",
@@ -271,7 +269,7 @@ void add_goal(std::vector<Key>& keys) {
                   "tell them apart.",
        .example = "1%"},
       yaml::between(0.0, kLargestTie),
-      [](Draft& draft, const double& value) { spec_of(draft).tie = value; }));
+      ORRERY_AT(scenario.plan->tie)));
 }
 
 void read_batch_range(const Value& value, const std::string& path, Reading& reading) {
@@ -315,25 +313,18 @@ void add_constraints(std::vector<Key>& keys) {
                                         .meaning = "Memory that stays free on the fullest GPU.",
                                         .example = "4GiB"},
                                        yaml::at_least(bytes(0.0)),
-                                       [](Draft& draft, const Bytes& value) {
-                                         spec_of(draft).constraints.memory_headroom = value;
-                                       }));
-  keys.push_back(
-      value_key<kind::Boolean>({.path = "plan.constraints.tensor_within_nvlink",
-                                .fallback = "false",
-                                .meaning = "Tensor groups stay within one NVLink domain.",
-                                .example = "true"},
-                               {},
-                               [](Draft& draft, const bool& value) {
-                                 spec_of(draft).constraints.tensor_within_nvlink = value;
-                               }));
-  keys.push_back(value_key<kind::Money>(
-      {.path = "plan.constraints.budget",
-       .note = "none",
-       .meaning = "Cost that 9 of 10 trials must keep.",
-       .example = "$3M"},
-      yaml::above(dollars(0.0)),
-      [](Draft& draft, const Dollars& value) { spec_of(draft).constraints.budget = value; }));
+                                       ORRERY_AT(scenario.plan->constraints.memory_headroom)));
+  keys.push_back(flag_key({.path = "plan.constraints.tensor_within_nvlink",
+                           .fallback = "false",
+                           .meaning = "Tensor groups stay within one NVLink domain.",
+                           .example = "true"},
+                          ORRERY_AT(scenario.plan->constraints.tensor_within_nvlink)));
+  keys.push_back(value_key<kind::Money>({.path = "plan.constraints.budget",
+                                         .note = "none",
+                                         .meaning = "Cost that 9 of 10 trials must keep.",
+                                         .example = "$3M"},
+                                        yaml::above(dollars(0.0)),
+                                        ORRERY_AT(scenario.plan->constraints.budget)));
   Key batch = key_of({.path = "plan.constraints.global_batch",
                       .note = "any that is searched",
                       .meaning = "The least and the most sequences of one optimizer step.",
@@ -342,14 +333,12 @@ void add_constraints(std::vector<Key>& keys) {
   batch.forms.front().list = true;
   batch.read = read_batch_range;
   keys.push_back(std::move(batch));
-  keys.push_back(value_key<kind::Count>({.path = "plan.constraints.gpus_at_most",
-                                         .note = "none",
-                                         .meaning = "GPUs of the job, spares apart.",
-                                         .example = "16384"},
-                                        yaml::at_least<std::int64_t>(1),
-                                        [](Draft& draft, const std::int64_t& value) {
-                                          spec_of(draft).constraints.most_gpus = value;
-                                        }));
+  keys.push_back(count_key({.path = "plan.constraints.gpus_at_most",
+                            .note = "none",
+                            .meaning = "GPUs of the job, spares apart.",
+                            .example = "16384"},
+                           yaml::at_least<std::int64_t>(1),
+                           ORRERY_AT(scenario.plan->constraints.most_gpus)));
 }
 
 void read_gpu_hours(const Value& value, const std::string& path, Reading& reading) {
@@ -391,12 +380,12 @@ void add_prices(std::vector<Key>& keys) {
 
 std::vector<Key> plan_keys() {
   std::vector<Key> keys;
-  keys.push_back(section_key({.path = "plan",
-                              .note = "orrery plan searches every axis for the shortest step",
-                              .meaning = "What `orrery plan` searches and what counts; nothing "
-                                         "else reads it.",
-                              .example = "{objective: cost, finalists: 8}"},
-                             [](Draft& draft) { spec_of(draft); }));
+  keys.push_back(section_at({.path = "plan",
+                             .note = "orrery plan searches every axis for the shortest step",
+                             .meaning = "What `orrery plan` searches and what counts; nothing "
+                                        "else reads it.",
+                             .example = "{objective: cost, finalists: 8}"},
+                            ORRERY_AT(scenario.plan)));
   add_axes(keys);
   add_goal(keys);
   add_constraints(keys);

@@ -105,6 +105,14 @@ void read_mapping(const Value& value,
 
 }  // namespace
 
+void read_value(const Value& value, std::string_view path, Reading& reading) {
+  for (const Key& key : key_table()) {
+    if (key.path == path) {
+      read_one(value, key.path, key.path, key, reading);
+    }
+  }
+}
+
 void read_keys(const Value& root, Reading& reading) {
   read_mapping(root, {}, {}, reading);
 }

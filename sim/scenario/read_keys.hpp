@@ -13,4 +13,7 @@ namespace orrery::scenario {
 
 void read_keys(const yaml::Value& root, Reading& reading);
 
+// One value for the key with this path, which is no item of a list.
+void read_value(const yaml::Value& value, std::string_view path, Reading& reading);
+
 }  // namespace orrery::scenario

@@ -7,7 +7,6 @@ namespace orrery::scenario {
 
 namespace {
 
-using run::RecoverySpec;
 using yaml::at_least;
 namespace kind = yaml::kind;
 
@@ -22,12 +21,8 @@ std::vector<std::string> names_of(std::span<const Preset> presets) {
   return names;
 }
 
-Key time_key(KeyText text, std::function<void(RecoverySpec&, Seconds)> store) {
-  return value_key<kind::Time>(std::move(text),
-                               kRecoverySpan,
-                               [store = std::move(store)](Draft& draft, const Seconds& value) {
-                                 store(draft.run.recovery, value);
-                               });
+Key time_key(KeyText text, Lens<Seconds> lens) {
+  return value_key<kind::Time>(std::move(text), kRecoverySpan, std::move(lens));
 }
 
 void add_stages(std::vector<Key>& keys) {
@@ -44,10 +39,8 @@ void add_stages(std::vector<Key>& keys) {
                            "beside it replace its own.",
                 .example = "megascale-2024"},
                names_of(run::recovery_presets()),
-               [](Draft& draft, const std::string& name) { draft.run.recovery.preset = name; }));
-  add_recovery_keys(keys, "recovery", {}, [](Draft& draft) -> run::RecoveryStages& {
-    return draft.run.recovery.stages;
-  });
+               ORRERY_AT(run.recovery.preset)));
+  add_recovery_keys(keys, "recovery", {}, ORRERY_AT(run.recovery.stages));
 }
 
 void add_communicators(std::vector<Key>& keys) {
@@ -57,37 +50,29 @@ void add_communicators(std::vector<Key>& keys) {
                    .meaning = "communicator_init by number of GPUs, straight between the points "
                               "on logarithmic scales.",
                    .example = "{preset: nccl-2026}"}));
-  keys.push_back(name_key(
-      {.path = "recovery.communicators.preset",
-       .note = "none",
-       .meaning = "Published times; `orrery list` shows their sources.",
-       .example = "nccl-2026"},
-      names_of(run::communicator_presets()),
-      [](Draft& draft, const std::string& name) { draft.run.recovery.communicators = name; }));
-  Key points =
-      list_key({.path = "recovery.communicators.points",
-                .note = "the preset's",
-                .meaning = "Own measurements, the GPUs rising.",
-                .example = "[{gpus: 1024, time: 8s}, {gpus: 8192, time: 40s}]"},
-               [](Draft& draft) { draft.run.recovery.communicator_points.emplace_back(); });
-  keys.push_back(std::move(points));
-  keys.push_back(value_key<kind::Count>({.path = "recovery.communicators.points[].gpus",
-                                         .meaning = "GPUs of the job.",
-                                         .example = "1024",
-                                         .required = true},
-                                        at_least<std::int64_t>(1),
-                                        [](Draft& draft, const std::int64_t& value) {
-                                          draft.run.recovery.communicator_points.back().gpus =
-                                              static_cast<double>(value);
-                                        }));
+  keys.push_back(name_key({.path = "recovery.communicators.preset",
+                           .note = "none",
+                           .meaning = "Published times; `orrery list` shows their sources.",
+                           .example = "nccl-2026"},
+                          names_of(run::communicator_presets()),
+                          ORRERY_AT(run.recovery.communicators)));
+  keys.push_back(list_key({.path = "recovery.communicators.points",
+                           .note = "the preset's",
+                           .meaning = "Own measurements, the GPUs rising.",
+                           .example = "[{gpus: 1024, time: 8s}, {gpus: 8192, time: 40s}]"},
+                          ORRERY_AT(run.recovery.communicator_points)));
+  keys.push_back(count_key({.path = "recovery.communicators.points[].gpus",
+                            .meaning = "GPUs of the job.",
+                            .example = "1024",
+                            .required = true},
+                           at_least<std::int64_t>(1),
+                           ORRERY_AT(run.recovery.communicator_points.back().gpus)));
   keys.push_back(value_key<kind::Time>({.path = "recovery.communicators.points[].time",
                                         .meaning = "communicator_init there.",
                                         .example = "8s",
                                         .required = true},
                                        {Seconds{}, days(365.0), true},
-                                       [](Draft& draft, const Seconds& value) {
-                                         draft.run.recovery.communicator_points.back().time = value;
-                                       }));
+                                       ORRERY_AT(run.recovery.communicator_points.back().time)));
 }
 
 void add_detection(std::vector<Key>& keys) {
@@ -96,27 +81,26 @@ void add_detection(std::vector<Key>& keys) {
                            .meaning = "Time without progress after which a hang counts as a "
                                       "failure; 10 min by default in NCCL's watchdog.",
                            .example = "10min"},
-                          [](RecoverySpec& r, Seconds value) { r.watchdog = value; }));
+                          ORRERY_AT(run.recovery.watchdog)));
   keys.push_back(time_key({.path = "recovery.inspection",
                            .note = "recovery.detect",
                            .meaning = "Period of checks that find a hang or a crash by themselves: "
                                       "detection is uniform below it. For hangs it counts when it "
                                       "is not longer than the watchdog.",
                            .example = "30s"},
-                          [](RecoverySpec& r, Seconds value) { r.inspection = value; }));
+                          ORRERY_AT(run.recovery.inspection)));
   keys.push_back(
-      section_key({.path = "recovery.slow_steps",
-                   .note = "recovery.warm_up",
-                   .meaning = "Slower steps after a restart, in place of recovery.warm_up.",
-                   .example = "{steps: 3, factor: 6}"},
-                  [](Draft& draft) { draft.run.recovery.slow_steps.emplace(); }));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "recovery.slow_steps.steps",
-       .fallback = "1",
-       .meaning = "How many.",
-       .example = "3"},
-      yaml::between<std::int64_t>(1, 1'000'000),
-      [](Draft& draft, const std::int64_t& v) { draft.run.recovery.slow_steps->steps = v; }));
+      section_at({.path = "recovery.slow_steps",
+                  .note = "recovery.warm_up",
+                  .meaning = "Slower steps after a restart, in place of recovery.warm_up.",
+                  .example = "{steps: 3, factor: 6}"},
+                 ORRERY_AT(run.recovery.slow_steps)));
+  keys.push_back(count_key({.path = "recovery.slow_steps.steps",
+                            .fallback = "1",
+                            .meaning = "How many.",
+                            .example = "3"},
+                           {1, 1'000'000},
+                           ORRERY_AT(run.recovery.slow_steps->steps)));
   keys.push_back(value_key<kind::Number>(
       {.path = "recovery.slow_steps.factor",
        .meaning = "How many times as long as other steps; up to 6 has been published for the "
@@ -124,7 +108,7 @@ void add_detection(std::vector<Key>& keys) {
        .example = "6",
        .required = true},
       yaml::between(1.0, kKilo),
-      [](Draft& draft, const double& v) { draft.run.recovery.slow_steps->factor = v; }));
+      ORRERY_AT(run.recovery.slow_steps->factor)));
 }
 
 void add_failed_restarts(std::vector<Key>& keys) {
@@ -135,19 +119,18 @@ void add_failed_restarts(std::vector<Key>& keys) {
                   "rescheduled then.",
        .example = "0.1"},
       yaml::between(0.0, 0.99),
-      [](Draft& draft, const double& value) { draft.run.recovery.restart_fails = value; }));
+      ORRERY_AT(run.recovery.restart_fails)));
   keys.push_back(time_key({.path = "recovery.failed_restart",
                            .fallback = "0s",
                            .meaning = "Time until a failed restart is given up.",
                            .example = "10min"},
-                          [](RecoverySpec& r, Seconds value) { r.failed_restart = value; }));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "recovery.max_restarts",
-       .note = "no limit",
-       .meaning = "Restarts after which the run is given up.",
-       .example = "100"},
-      at_least<std::int64_t>(0),
-      [](Draft& draft, const std::int64_t& value) { draft.run.recovery.max_restarts = value; }));
+                          ORRERY_AT(run.recovery.failed_restart)));
+  keys.push_back(count_key({.path = "recovery.max_restarts",
+                            .note = "no limit",
+                            .meaning = "Restarts after which the run is given up.",
+                            .example = "100"},
+                           at_least<std::int64_t>(0),
+                           ORRERY_AT(run.recovery.max_restarts)));
 }
 
 }  // namespace

@@ -18,29 +18,25 @@ void add_simulation(std::vector<Key>& keys) {
                               .note = "as its keys",
                               .meaning = "How often the run is drawn.",
                               .example = "{trials: 1000, seed: 1}"}));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "simulation.trials",
-       .fallback = "1000",
-       .meaning = "Independent trials of the run.",
-       .example = "10k"},
-      between<std::int64_t>(1, 1'000'000),
-      [](Draft& draft, const std::int64_t& value) { draft.run.simulation.trials = value; }));
-  keys.push_back(value_key<kind::Count>({.path = "simulation.seed",
-                                         .fallback = "1",
-                                         .meaning = "Start of the random streams.",
-                                         .example = "7"},
-                                        yaml::at_least<std::int64_t>(0),
-                                        [](Draft& draft, const std::int64_t& value) {
-                                          draft.run.simulation.seed =
-                                              static_cast<std::uint64_t>(value);
-                                        }));
-  keys.push_back(value_key<kind::Time>(
-      {.path = "simulation.max_wall",
-       .note = "10 times the fault-free run and 30 d",
-       .meaning = "A trial that has not reached its target by then gives up.",
-       .example = "365d"},
-      kPositiveSpan,
-      [](Draft& draft, const Seconds& value) { draft.run.simulation.max_wall = value; }));
+  keys.push_back(count_key({.path = "simulation.trials",
+                            .fallback = "1000",
+                            .meaning = "Independent trials of the run.",
+                            .example = "10k"},
+                           {1, 1'000'000},
+                           ORRERY_AT(run.simulation.trials)));
+  keys.push_back(count_key({.path = "simulation.seed",
+                            .fallback = "1",
+                            .meaning = "Start of the random streams.",
+                            .example = "7"},
+                           yaml::at_least<std::int64_t>(0),
+                           ORRERY_AT(run.simulation.seed)));
+  keys.push_back(
+      value_key<kind::Time>({.path = "simulation.max_wall",
+                             .note = "10 times the fault-free run and 30 d",
+                             .meaning = "A trial that has not reached its target by then gives up.",
+                             .example = "365d"},
+                            kPositiveSpan,
+                            ORRERY_AT(run.simulation.max_wall)));
 }
 
 }  // namespace

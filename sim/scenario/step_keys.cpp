@@ -1,5 +1,7 @@
 // Keys of one optimizer step: `precision`, `recompute`, `overlap`, `software`, `step`.
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 #include <string_view>
@@ -64,15 +66,38 @@ std::vector<yaml::Choice<double>> kept_types() {
   return {{"fp8", 1.0 + scale}, {"e5m6", kTwelveBits + scale}};
 }
 
+// A size that words stand for.
+template <typename Place>
+Lens<double> in_bytes_at(Place place) {
+  return {[place](Draft& draft, double value) { place(draft) = bytes(value); },
+          [place](Draft& draft) -> std::optional<double> {
+            const std::optional<Bytes> size = place(draft);
+            return size ? std::optional(in_bytes(*size)) : std::nullopt;
+          }};
+}
+
 // 8 and 4 bits are for the products of linear layers only; everything around them stays bf16.
-void take_recipe(Draft& draft, Recipe recipe) {
-  PrecisionSpec& precision = draft.scenario.step.precision;
+void take_recipe(PrecisionSpec& precision, Recipe recipe) {
   const Dtype wide = recipe == Recipe::fp16 ? Dtype::fp16 : Dtype::bf16;
   const bool plain = recipe == Recipe::bf16 || recipe == Recipe::fp16;
   precision.compute = plain ? wide : recipe == Recipe::nvfp4 ? Dtype::fp4 : Dtype::fp8;
   precision.activation = wide;
   precision.parameter = wide;
   precision.fp8_scaling = scaling_of(recipe);
+}
+
+Lens<Recipe> recipe() {
+  return {[](Draft& draft, Recipe value) { take_recipe(draft.scenario.step.precision, value); },
+          [](Draft& draft) -> std::optional<Recipe> {
+            for (const yaml::Choice<Recipe>& choice : recipes()) {
+              PrecisionSpec same = draft.scenario.step.precision;
+              take_recipe(same, choice.value);
+              if (same == draft.scenario.step.precision) {
+                return choice.value;
+              }
+            }
+            return std::nullopt;
+          }};
 }
 
 void add_precision(std::vector<Key>& keys) {
@@ -85,7 +110,7 @@ void add_precision(std::vector<Key>& keys) {
            "(docs/precision.md). mxfp8 and nvfp4 need a Blackwell GPU.",
        .example = "fp8-delayed"},
       recipes(),
-      take_recipe);
+      recipe());
   precision.mapping = true;
   keys.push_back(std::move(precision));
   keys.push_back(choice_key<Recipe>({.path = "precision.compute",
@@ -93,17 +118,14 @@ void add_precision(std::vector<Key>& keys) {
                                      .meaning = "The recipe, when other keys stand beside it.",
                                      .example = "fp16"},
                                     recipes(),
-                                    take_recipe));
-  keys.push_back(value_key<kind::Boolean>(
+                                    recipe()));
+  keys.push_back(flag_key(
       {.path = "precision.deterministic",
        .fallback = "false",
        .meaning = "Bitwise the same result in every run: attention and the embedding add their "
                   "gradients in a fixed order, without atomic additions.",
        .example = "true"},
-      {},
-      [](Draft& draft, const bool& value) {
-        draft.scenario.step.precision.deterministic = value;
-      }));
+      ORRERY_AT(scenario.step.precision.deterministic)));
   keys.push_back(choice_key<Dtype>(
       {.path = "precision.gradient_dtype",
        .note = "as the software profile says",
@@ -111,7 +133,7 @@ void add_precision(std::vector<Key>& keys) {
                   "of the activations.",
        .example = "bf16"},
       {{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}},
-      [](Draft& draft, Dtype value) { draft.scenario.step.gradient_dtype = value; }));
+      ORRERY_AT(scenario.step.gradient_dtype)));
   keys.push_back(choice_key<Dtype>(
       {.path = "precision.expert_dispatch",
        .note = "that of the activations",
@@ -119,7 +141,7 @@ void add_precision(std::vector<Key>& keys) {
                   "elements. Results come back in the type of the activations.",
        .example = "fp8"},
       {{"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}, {"fp8", Dtype::fp8}},
-      [](Draft& draft, Dtype value) { draft.scenario.step.precision.dispatch = value; }));
+      ORRERY_AT(scenario.step.precision.dispatch)));
   keys.push_back(choice_key<double>(
       {.path = "precision.kept_attention_output",
        .note = "16 bit, and once more in the type of the products",
@@ -127,9 +149,7 @@ void add_precision(std::vector<Key>& keys) {
                   "with an fp32 scale per 128 elements: fp8, or e5m6, a format of 12 bits.",
        .example = "e5m6"},
       kept_types(),
-      [](Draft& draft, double value) {
-        draft.scenario.step.precision.kept_attention_output = bytes(value);
-      }));
+      in_bytes_at(ORRERY_AT(scenario.step.precision.kept_attention_output))));
   keys.push_back(choice_key<double>(
       {.path = "precision.kept_expert_inner",
        .note = "that of the activations",
@@ -137,9 +157,7 @@ void add_precision(std::vector<Key>& keys) {
                   "from, with an fp32 scale per 128 elements.",
        .example = "fp8"},
       kept_types(),
-      [](Draft& draft, double value) {
-        draft.scenario.step.precision.kept_expert_inner = bytes(value);
-      }));
+      in_bytes_at(ORRERY_AT(scenario.step.precision.kept_expert_inner))));
 }
 
 // State of the optimizer per parameter, the fp32 master copy (4 bytes) included.
@@ -171,18 +189,14 @@ void add_optimizer(std::vector<Key>& keys) {
                   "sgd-momentum 8B; adam-8bit 6B; sgd 4B.",
        .example = "lion"},
       std::move(choices),
-      [](Draft& draft, double value) {
-        draft.scenario.step.precision.optimizer_bytes = bytes(value);
-      }));
+      in_bytes_at(ORRERY_AT(scenario.step.precision.optimizer_bytes))));
   keys.push_back(value_key<kind::Size>(
       {.path = "precision.optimizer.state_bytes",
        .note = "as the name says",
        .meaning = "State per parameter, master copy included, in place of the name's.",
        .example = "8B"},
       yaml::at_most(bytes(100.0)),
-      [](Draft& draft, const Bytes& value) {
-        draft.scenario.step.precision.optimizer_bytes = value;
-      }));
+      ORRERY_AT(scenario.step.precision.optimizer_bytes)));
 }
 
 std::vector<std::string_view> module_words() {
@@ -212,6 +226,35 @@ void read_modules(const yaml::Value& value, const std::string& path, Reading& re
       model::kRecomputeModuleWords[*index].turn_on(recompute.modules);
     }
   }
+}
+
+// The fewest words that turn on just these modules.
+std::vector<std::string_view> words_of(const model::RecomputeModules& modules) {
+  std::vector<std::string_view> words;
+  model::RecomputeModules on;
+  for (const model::RecomputeModuleWord& word : model::kRecomputeModuleWords) {
+    model::RecomputeModules with = on;
+    word.turn_on(with);
+    model::RecomputeModules both = modules;
+    word.turn_on(both);
+    if (both == modules && with != on) {
+      words.push_back(word.name);
+      on = with;
+    }
+  }
+  return words;
+}
+
+// {modules: [layernorm], layers: 2}
+std::optional<std::string> show_parts(const step::RecomputeSpec& spec) {
+  std::vector<std::string> parts;
+  if (spec.policy == Recompute::modules) {
+    parts.push_back(fmt::format("modules: [{}]", fmt::join(words_of(spec.modules), ", ")));
+  }
+  if (spec.layers) {
+    parts.push_back(fmt::format("layers: {}", *spec.layers));
+  }
+  return fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
 
 Key modules_key() {
@@ -244,8 +287,12 @@ void add_recompute(std::vector<Key>& keys) {
        {"selective", Recompute::selective},
        {"selective_operations", Recompute::selective_operations},
        {"full", Recompute::full}},
-      [](Draft& draft, Recompute value) { draft.scenario.step.recompute.policy = value; });
+      ORRERY_AT(scenario.step.recompute.policy));
   recompute.mapping = true;
+  recompute.print = [word = recompute.print](Draft& draft) {
+    const step::RecomputeSpec& spec = draft.scenario.step.recompute;
+    return spec.policy == Recompute::modules || spec.layers ? show_parts(spec) : word(draft);
+  };
   recompute.end = [](const yaml::Value& value, const std::string& path, Reading& reading) {
     if (value.entries.empty()) {
       yaml::report(reading.diagnostics,
@@ -257,25 +304,20 @@ void add_recompute(std::vector<Key>& keys) {
   };
   keys.push_back(std::move(recompute));
   keys.push_back(modules_key());
-  keys.push_back(value_key<kind::Count>({.path = "recompute.layers",
-                                         .note = "all",
-                                         .meaning = "Layers of each chunk that are recomputed: the "
-                                                    "modules, else in full.",
-                                         .example = "2"},
-                                        yaml::between<std::int64_t>(1, 10'000),
-                                        [](Draft& draft, const std::int64_t& value) {
-                                          step::RecomputeSpec& spec = draft.scenario.step.recompute;
-                                          spec.layers = value;
-                                          if (spec.policy != Recompute::modules) {
-                                            spec.policy = Recompute::full;
-                                          }
-                                        }));
-}
-
-Key overlap_flag(KeyText text, bool step::OverlapSpec::*field) {
-  return value_key<kind::Boolean>(std::move(text), {}, [field](Draft& draft, const bool& value) {
-    draft.scenario.step.overlap.*field = value;
-  });
+  keys.push_back(count_key({.path = "recompute.layers",
+                            .note = "all",
+                            .meaning = "Layers of each chunk that are recomputed: the "
+                                       "modules, else in full.",
+                            .example = "2"},
+                           {1, 10'000},
+                           {[](Draft& draft, const std::int64_t& value) {
+                              step::RecomputeSpec& spec = draft.scenario.step.recompute;
+                              spec.layers = value;
+                              if (spec.policy != Recompute::modules) {
+                                spec.policy = Recompute::full;
+                              }
+                            },
+                            [](Draft& draft) { return draft.scenario.step.recompute.layers; }}));
 }
 
 void add_overlap(std::vector<Key>& keys) {
@@ -284,42 +326,39 @@ void add_overlap(std::vector<Key>& keys) {
                               .meaning = "Which communication may hide behind compute, where the "
                                          "software can do it.",
                               .example = "{data: true, tensor: true}"}));
-  keys.push_back(overlap_flag({.path = "overlap.data",
-                               .fallback = "true",
-                               .meaning = "Gradient reduction and parameter gathering.",
-                               .example = "false"},
-                              &step::OverlapSpec::data));
-  keys.push_back(overlap_flag({.path = "overlap.tensor",
-                               .fallback = "false",
-                               .meaning = "Tensor-parallel collectives behind their products.",
-                               .example = "true"},
-                              &step::OverlapSpec::tensor));
-  keys.push_back(value_key<kind::Count>(
+  keys.push_back(flag_key({.path = "overlap.data",
+                           .fallback = "true",
+                           .meaning = "Gradient reduction and parameter gathering.",
+                           .example = "false"},
+                          ORRERY_AT(scenario.step.overlap.data)));
+  keys.push_back(flag_key({.path = "overlap.tensor",
+                           .fallback = "false",
+                           .meaning = "Tensor-parallel collectives behind their products.",
+                           .example = "true"},
+                          ORRERY_AT(scenario.step.overlap.tensor)));
+  keys.push_back(count_key(
       {.path = "overlap.tensor_chunks",
        .note = "the software's own share stays exposed",
        .meaning = "Chunks into which a tensor-parallel collective and its product are cut (with "
                   "overlap.tensor): only the first chunk of the wire is waited for, where products "
                   "are long enough. A ring has layout.tensor of them.",
        .example = "8"},
-      yaml::between<std::int64_t>(1, 1024),
-      [](Draft& draft, const std::int64_t& value) {
-        draft.scenario.step.overlap.tensor_chunks = value;
-      }));
-  keys.push_back(overlap_flag({.path = "overlap.pipeline",
-                               .fallback = "true",
-                               .meaning = "Sending and receiving of schedules other than 1f1b, "
-                                          "whose transfers the software profile describes.",
-                               .example = "false"},
-                              &step::OverlapSpec::pipeline));
-  keys.push_back(value_key<kind::Boolean>(
+      {1, 1024},
+      ORRERY_AT(scenario.step.overlap.tensor_chunks)));
+  keys.push_back(flag_key({.path = "overlap.pipeline",
+                           .fallback = "true",
+                           .meaning = "Sending and receiving of schedules other than 1f1b, "
+                                      "whose transfers the software profile describes.",
+                           .example = "false"},
+                          ORRERY_AT(scenario.step.overlap.pipeline)));
+  keys.push_back(flag_key(
       {.path = "overlap.expert",
        .note = "where the schedule is made for it",
        .meaning = "The experts' all-to-all: beside the other direction's compute in the combined "
                   "steps of dualpipe, dualpipev and interleaved_combined, elsewhere beside shared "
                   "experts and weight gradients.",
        .example = "true"},
-      {},
-      [](Draft& draft, const bool& value) { draft.scenario.step.overlap.expert = value; }));
+      ORRERY_AT(scenario.step.overlap.expert)));
   keys.push_back(choice_key<ExpertExchange>(
       {.path = "overlap.expert_exchange",
        .aliases = {"moe_token_dispatcher"},
@@ -328,14 +367,13 @@ void add_overlap(std::vector<Key>& keys) {
                   "node, handed on over NVLink (hierarchical).",
        .example = "hierarchical"},
       {{"pairwise", ExpertExchange::pairwise}, {"hierarchical", ExpertExchange::hierarchical}},
-      [](Draft& draft, ExpertExchange value) { draft.scenario.step.expert_exchange = value; }));
-  keys.push_back(value_key<kind::Size>(
-      {.path = "overlap.bucket",
-       .note = "one bucket per layer",
-       .meaning = "Gradients of one data-parallel communication.",
-       .example = "25MiB"},
-      yaml::at_least(bytes(1.0)),
-      [](Draft& draft, const Bytes& value) { draft.scenario.step.bucket = value; }));
+      ORRERY_AT(scenario.step.expert_exchange)));
+  keys.push_back(value_key<kind::Size>({.path = "overlap.bucket",
+                                        .note = "one bucket per layer",
+                                        .meaning = "Gradients of one data-parallel communication.",
+                                        .example = "25MiB"},
+                                       yaml::at_least(bytes(1.0)),
+                                       ORRERY_AT(scenario.step.bucket)));
   keys.push_back(choice_key<GradientReduction>(
       {.path = "overlap.reduction",
        .note = "as the software does it",
@@ -343,13 +381,7 @@ void add_overlap(std::vector<Key>& keys) {
        .example = "per_micro_batch"},
       {{"per_step", GradientReduction::per_step},
        {"per_micro_batch", GradientReduction::per_micro_batch}},
-      [](Draft& draft, GradientReduction value) { draft.scenario.step.reduction = value; }));
-}
-
-Key fsdp_flag(KeyText text, bool step::FsdpSpec::*field) {
-  return value_key<kind::Boolean>(std::move(text), {}, [field](Draft& draft, const bool& value) {
-    draft.scenario.step.fsdp.*field = value;
-  });
+      ORRERY_AT(scenario.step.reduction)));
 }
 
 void add_fsdp(std::vector<Key>& keys) {
@@ -359,13 +391,13 @@ void add_fsdp(std::vector<Key>& keys) {
                               .meaning = "What sharding zero3 or hsdp does with its gathers and "
                                          "reductions.",
                               .example = "{backward_prefetch: after, reshard: false}"}));
-  keys.push_back(value_key<kind::Count>(
-      {.path = "overlap.fsdp.prefetch",
-       .note = "as the software does it",
-       .meaning = "Layers that may be gathered ahead of the one that computes.",
-       .example = "2"},
-      yaml::between<std::int64_t>(0, 10'000),
-      [](Draft& draft, const std::int64_t& value) { draft.scenario.step.fsdp.prefetch = value; }));
+  keys.push_back(
+      count_key({.path = "overlap.fsdp.prefetch",
+                 .note = "as the software does it",
+                 .meaning = "Layers that may be gathered ahead of the one that computes.",
+                 .example = "2"},
+                {0, 10'000},
+                ORRERY_AT(scenario.step.fsdp.prefetch)));
   keys.push_back(choice_key<BackwardPrefetch>(
       {.path = "overlap.fsdp.backward_prefetch",
        .fallback = "before",
@@ -376,36 +408,32 @@ void add_fsdp(std::vector<Key>& keys) {
       {{"before", BackwardPrefetch::before},
        {"after", BackwardPrefetch::after},
        {"none", BackwardPrefetch::none}},
-      [](Draft& draft, BackwardPrefetch value) {
-        draft.scenario.step.fsdp.backward_prefetch = value;
-      }));
-  keys.push_back(fsdp_flag({.path = "overlap.fsdp.reshard",
-                            .fallback = "true",
-                            .meaning = "Gathered parameters are freed after the forward; else they "
-                                       "stay and the backward gathers nothing.",
-                            .example = "false"},
-                           &step::FsdpSpec::reshard));
-  keys.push_back(value_key<kind::Count>(
+      ORRERY_AT(scenario.step.fsdp.backward_prefetch)));
+  keys.push_back(flag_key({.path = "overlap.fsdp.reshard",
+                           .fallback = "true",
+                           .meaning = "Gathered parameters are freed after the forward; else they "
+                                      "stay and the backward gathers nothing.",
+                           .example = "false"},
+                          ORRERY_AT(scenario.step.fsdp.reshard)));
+  keys.push_back(count_key(
       {.path = "overlap.fsdp.reshard_group",
        .note = "the shard group",
        .meaning = "After the forward, parameters stay split over that many neighbouring ranks, "
                   "from which the backward gathers (ZeRO++'s hierarchical partition).",
        .example = "8"},
-      yaml::between<std::int64_t>(1, std::int64_t{1} << 24U),
-      [](Draft& draft, const std::int64_t& value) {
-        draft.scenario.step.fsdp.reshard_group = value;
-      }));
-  keys.push_back(fsdp_flag({.path = "overlap.fsdp.quantized_weights",
-                            .fallback = "false",
-                            .meaning = "Parameters are gathered as int8 (ZeRO++).",
-                            .example = "true"},
-                           &step::FsdpSpec::quantized_weights));
-  keys.push_back(fsdp_flag({.path = "overlap.fsdp.quantized_gradients",
-                            .fallback = "false",
-                            .meaning = "Gradients cross as int4, first inside nodes, then between "
-                                       "them (ZeRO++).",
-                            .example = "true"},
-                           &step::FsdpSpec::quantized_gradients));
+      {1, std::int64_t{1} << 24U},
+      ORRERY_AT(scenario.step.fsdp.reshard_group)));
+  keys.push_back(flag_key({.path = "overlap.fsdp.quantized_weights",
+                           .fallback = "false",
+                           .meaning = "Parameters are gathered as int8 (ZeRO++).",
+                           .example = "true"},
+                          ORRERY_AT(scenario.step.fsdp.quantized_weights)));
+  keys.push_back(flag_key({.path = "overlap.fsdp.quantized_gradients",
+                           .fallback = "false",
+                           .meaning = "Gradients cross as int4, first inside nodes, then between "
+                                      "them (ZeRO++).",
+                           .example = "true"},
+                          ORRERY_AT(scenario.step.fsdp.quantized_gradients)));
 }
 
 void add_software(std::vector<Key>& keys) {
@@ -417,15 +445,14 @@ void add_software(std::vector<Key>& keys) {
            "Profile of the training stack: a name that `orrery list` shows, or the path of a "
            "file.",
        .example = "torchtitan-fsdp2"},
-      [](Draft& draft, const std::string& value) { draft.scenario.software = value; }));
-  keys.push_back(value_key<kind::Boolean>(
+      ORRERY_AT(scenario.software)));
+  keys.push_back(flag_key(
       {.path = "compile",
        .fallback = "false",
        .meaning = "Memory-bound kernels are fused by torch.compile, where the software profile "
                   "states a compile_speedup.",
        .example = "true"},
-      {},
-      [](Draft& draft, const bool& value) { draft.scenario.step.compile = value; }));
+      ORRERY_AT(scenario.step.compile)));
   keys.push_back(section_key({.path = "step",
                               .note = "the step is simulated",
                               .meaning = "A step that is given, not simulated.",
@@ -436,7 +463,7 @@ void add_software(std::vector<Key>& keys) {
        .example = "105.22s",
        .required = true},
       yaml::at_least(nanoseconds(1.0)),
-      [](Draft& draft, const Seconds& value) { draft.scenario.step.given_time = value; }));
+      ORRERY_AT(scenario.step.given_time)));
 }
 
 }  // namespace

@@ -214,6 +214,56 @@ std::optional<KeyFacts> find_key(std::string_view key,
   return facts;
 }
 
+namespace {
+
+Draft draft_of(const Scenario& scenario) {
+  Draft draft;
+  draft.scenario = scenario;
+  draft.run = scenario.run.value_or(run::RunSpec{});
+  draft.activation = scenario.model.activation;
+  if (scenario.locations.contains("cluster.gpus")) {
+    draft.gpus = scenario.cluster.nodes * scenario.cluster.gpus_per_node;
+  } else {
+    draft.nodes = scenario.cluster.nodes;
+  }
+  return draft;
+}
+
+}  // namespace
+
+std::optional<std::string> value_of(const Scenario& scenario, std::string_view key) {
+  Draft draft = draft_of(scenario);
+  const Key* found = nullptr;
+  std::string row;
+  for (const PathPart& part : path_parts(key)) {
+    found = row_below(row, part.name);
+    const bool entered = found != nullptr && (found->list == part.index.has_value()) &&
+                         (!found->enter || found->enter(draft, part.index.value_or(0)));
+    if (!entered) {
+      return std::nullopt;
+    }
+    row = row_path(*found, part);
+  }
+  return found->print ? found->print(draft) : std::nullopt;
+}
+
+std::optional<Scenario> with_value(const Scenario& scenario,
+                                   const KeyValue& change,
+                                   Diagnostics& diagnostics) {
+  const std::optional<Value> value = parse_value(change, diagnostics);
+  if (!value) {
+    return std::nullopt;
+  }
+  Draft draft = draft_of(scenario);
+  Diagnostics found;
+  Reading reading{draft, found};
+  read_value(*value, change.key, reading);
+  for (const Diagnostic& problem : found.all()) {
+    diagnostics.add(problem);
+  }
+  return found.has_errors() ? std::nullopt : std::optional(std::move(draft.scenario));
+}
+
 std::optional<ScenarioTemplate> ScenarioTemplate::from_text(std::string_view text,
                                                             const std::string& file_name,
                                                             Diagnostics& diagnostics) {

@@ -46,6 +46,15 @@ struct KeyFacts {
                                                const SourceLocation& where,
                                                Diagnostics& diagnostics);
 
+// The value of a key as the specs hold it, in the spelling of a scenario: with this value the key
+// changes nothing. Nothing where the specs hold none, and for lists of axes, files and metrics.
+[[nodiscard]] std::optional<std::string> value_of(const Scenario& scenario, std::string_view key);
+
+// The specs with one key read from its text; keys that others derive from it stay as they are.
+[[nodiscard]] std::optional<Scenario> with_value(const Scenario& scenario,
+                                                 const KeyValue& change,
+                                                 Diagnostics& diagnostics);
+
 class ScenarioTemplate {
  public:
   // Nothing when it is no YAML or of another format. Throws Error(io) when it cannot be read.

@@ -43,8 +43,6 @@ struct DataFormat {
   std::vector<ValidationRow> (*rows)(const DataSet& data);
 };
 
-[[nodiscard]] std::span<const DataFormat> data_formats();
-
 // Shares of a cost by the kind of source of its coefficients.
 [[nodiscard]] report::Trust trust_of(const cost::Cost& cost);
 

@@ -99,10 +99,6 @@ report::Trust trust_of(const cost::Cost& cost) {
   return trust;
 }
 
-std::span<const DataFormat> data_formats() {
-  return kFormats;
-}
-
 std::optional<Validation> validate_files(const std::vector<fs::path>& files,
                                          const ValidateOptions& options,
                                          Diagnostics& diagnostics) {

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cctype>
 #include <string_view>
 
 namespace orrery::yaml {
@@ -51,6 +53,25 @@ std::string flow_text(const Value& value) {
       return "{" + text + "}";
   }
   return text;
+}
+
+std::string flow_scalar(const std::string& text) {
+  const bool word = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
+  });
+  if (word && std::isalpha(static_cast<unsigned char>(text.front())) != 0 && text != "null" &&
+      text != "true" && text != "false") {
+    return text;
+  }
+  std::string quoted = "'";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    constexpr unsigned char kSpace = 0x20;
+    constexpr unsigned char kDelete = 0x7F;
+    quoted += byte < kSpace || byte == kDelete ? ' ' : c;
+    quoted += c == '\'' ? "'" : "";
+  }
+  return quoted + "'";
 }
 
 }  // namespace orrery::yaml

@@ -12,4 +12,7 @@ namespace orrery::yaml {
 
 [[nodiscard]] std::string flow_text(const Value& value);
 
+// A text: a plain word as it is, every other one in quotes.
+[[nodiscard]] std::string flow_scalar(const std::string& text);
+
 }  // namespace orrery::yaml

@@ -8,8 +8,14 @@ namespace orrery::yaml::kind {
 
 namespace {
 
-// Enough digits to show any bound that a table states, without zeros at the end.
-constexpr NumberStyle kBound = {9, true};
+// As few digits as give the value back: those of a bound that a table states, else all.
+template <typename K, typename Format>
+std::string exact(const typename K::Type& value, Format format) {
+  constexpr NumberStyle kBound = {9, true};
+  constexpr NumberStyle kAll = {17, true};
+  std::string text = format(value, kBound);
+  return K::parse(text).value == value ? text : format(value, kAll);
+}
 
 }  // namespace
 
@@ -30,31 +36,31 @@ std::string Fraction::format(const Type& value) {
 }
 
 std::string Size::format(const Type& value) {
-  return format_bytes(value, kBound);
+  return exact<Size>(value, format_bytes);
 }
 
 std::string Time::format(const Type& value) {
-  return format_time(value, kBound);
+  return exact<Time>(value, format_time);
 }
 
 std::string Bandwidth::format(const Type& value) {
-  return format_bandwidth(value, kBound);
+  return exact<Bandwidth>(value, format_bandwidth);
 }
 
 std::string FlopRate::format(const Type& value) {
-  return format_flop_rate(value, kBound);
+  return exact<FlopRate>(value, format_flop_rate);
 }
 
 std::string Money::format(const Type& value) {
-  return format_money(value, kBound);
+  return exact<Money>(value, format_money);
 }
 
 std::string PriceRate::format(const Type& value) {
-  return format_price_rate(value, kBound);
+  return exact<PriceRate>(value, format_price_rate);
 }
 
 std::string EventRate::format(const Type& value) {
-  return format_event_rate(value, kBound);
+  return exact<EventRate>(value, format_event_rate);
 }
 
 std::string Power::format(const Type& value) {
@@ -73,7 +79,7 @@ std::string StepsOrDuration::format(const Type& value) {
   if (const Steps* steps = std::get_if<Steps>(&value)) {
     return fmt::format("{} steps", steps->count);
   }
-  return format_time(std::get<Seconds>(value), kBound);
+  return Time::format(std::get<Seconds>(value));
 }
 
 }  // namespace orrery::yaml::kind

@@ -13,6 +13,7 @@
 #include "gui/timeline/evaluation_levels.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/chrome_trace.hpp"
+#include "sim/report/step_trace.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::timeline {
@@ -196,7 +197,7 @@ report::Evaluation with_slices() {
 
 TEST_F(ChromeReader, ReadsTheTracesThatTheProgramWrites) {
   const report::Evaluation evaluation = with_slices();
-  const ReadResult read_back = read(report::step_chrome_trace(evaluation));
+  const ReadResult read_back = read(report::to_chrome_trace(report::step_trace(evaluation)));
   ASSERT_EQ(read_back.problem, "");
   const Levels levels = levels_of(evaluation);
   const Store& step = *levels.back().store;

@@ -9,6 +9,7 @@
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/theory.hpp"
 #include "sim/run/tiered_theory.hpp"
+#include "tests/oracle/run_times.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {

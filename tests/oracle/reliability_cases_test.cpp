@@ -20,6 +20,7 @@
 #include "tests/oracle/reliability/fleet_case.hpp"
 #include "tests/oracle/reliability/renewal_case.hpp"
 #include "tests/oracle/reliability/segment_case.hpp"
+#include "tests/oracle/run_times.hpp"
 
 namespace orrery::run::test {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/theory.hpp"
+#include "tests/oracle/run_times.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {

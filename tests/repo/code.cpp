@@ -205,6 +205,27 @@ std::string name_of(const Tokens& raw_head) {
   return "(unnamed)";
 }
 
+// Of a head that declares or defines a function.
+Declaration declaration_of(const Tokens& head, bool in_record) {
+  Declaration declaration{name_of(head), head.front().line, true, !in_record};
+  const Tokens plain = without_template(head);
+  const bool constructor = plain.size() > 1 && plain[1].text == "(";
+  static constexpr std::array<std::string_view, 5> kCalledOtherwise = {
+      "override", "operator", "extern", "explicit", "~"};
+  declaration.by_name =
+      !constructor && declaration.name != "main" &&
+      std::none_of(kCalledOtherwise.begin(),
+                   kCalledOtherwise.end(),
+                   [&head](std::string_view word) { return contains(head, word); });
+  for (std::size_t i = 2; i < head.size(); ++i) {
+    if (head[i].text == declaration.name) {
+      declaration.line = head[i].line;
+      declaration.free = declaration.free && head[i - 1].text != ":";
+    }
+  }
+  return declaration;
+}
+
 // Walks the tokens; descends into namespaces and records, jumps over bodies and initialisers.
 class Outliner {
  public:
@@ -251,6 +272,7 @@ class Outliner {
         end + 1 < tokens_.size() && (tokens_[end + 1].text == "," || tokens_[end + 1].text == "{");
     if (kind == ScopeKind::function && !more) {
       const std::size_t lines = tokens_[end].line - tokens_[begin].line + 1;
+      outline_.declarations.push_back(declaration_of(head_, in_record()));
       outline_.functions.push_back({name_of(head_),
                                     tokens_[begin].line,
                                     lines,
@@ -275,10 +297,16 @@ class Outliner {
     return tokens_.size() - 1;
   }
 
+  [[nodiscard]] bool in_record() const {
+    return !scopes_.empty() && scopes_.back() == ScopeKind::record;
+  }
+
   void end_statement() {
-    const bool in_record = !scopes_.empty() && scopes_.back() == ScopeKind::record;
+    if (!head_.empty() && kind_of(head_) == ScopeKind::function && !is_assigned(head_)) {
+      outline_.declarations.push_back(declaration_of(head_, in_record()));
+    }
     if (!head_.empty()) {
-      (in_record ? outline_.class_statements : outline_.namespace_statements)
+      (in_record() ? outline_.class_statements : outline_.namespace_statements)
           .push_back(std::move(head_));
     }
     head_.clear();

@@ -40,7 +40,16 @@ struct Function {
   Tokens body;
 };
 
+// A function that is declared or defined outside of bodies.
+struct Declaration {
+  std::string name;
+  std::size_t line;
+  bool by_name;  // nobody else calls it: not an override, operator, constructor or entry point
+  bool free;     // stands in no class
+};
+
 struct Outline {
+  std::vector<Declaration> declarations;
   std::vector<Function> functions;  // outermost bodies only
   std::vector<Tokens> namespace_statements;
   std::vector<Tokens> class_statements;

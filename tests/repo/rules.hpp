@@ -32,6 +32,10 @@ namespace orrery::repo {
 [[nodiscard]] Offences mutable_globals(const Tree& tree);
 [[nodiscard]] Offences using_namespace_in_headers(const Tree& tree);
 
+// Functions of the product that no other product code names: dead, or an oracle that belongs to its
+// test.
+[[nodiscard]] Offences functions_without_caller(const Tree& tree);
+
 // Text: documents, scenarios, scripts.
 [[nodiscard]] Offences unfinished_words(const Tree& tree);
 [[nodiscard]] Offences machine_paths(const Tree& tree);

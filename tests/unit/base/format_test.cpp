@@ -40,7 +40,6 @@ TEST(FormatBytes, HasDecimalAndBinaryForms) {
 
 TEST(FormatRates, UsePerSecond) {
   EXPECT_EQ(format_bandwidth(terabytes_per_second(3.35)), "3.35 TB/s");
-  EXPECT_EQ(format_bit_rate(gigabits_per_second(400.0)), "400 Gbps");
   EXPECT_EQ(format_flop_rate(teraflop_per_second(989.0)), "989 TFLOP/s");
   EXPECT_EQ(format_event_rate(per_day(0.0065)), "0.00650/d");
 }

@@ -9,6 +9,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "sim/report/run_trace.hpp"
+#include "sim/report/step_trace.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {
@@ -60,7 +62,7 @@ void expect_no_overlap(const Json& trace) {
 }
 
 TEST(ChromeTrace, StepHasTheArrayFormAndExactTimes) {
-  const std::string text = step_chrome_trace(with_slices());
+  const std::string text = to_chrome_trace(step_trace(with_slices()));
   const Json trace = Json::parse(text);
   EXPECT_EQ(trace["displayTimeUnit"], "ms");
   const auto slices = events_of(trace, "X");
@@ -71,7 +73,7 @@ TEST(ChromeTrace, StepHasTheArrayFormAndExactTimes) {
 }
 
 TEST(ChromeTrace, MessagesInFlightTogetherGetLanesOfTheirOwn) {
-  const Json trace = Json::parse(step_chrome_trace(with_slices()));
+  const Json trace = Json::parse(to_chrome_trace(step_trace(with_slices())));
   expect_no_overlap(trace);
   std::map<int, int> lanes;
   for (const Json& event : events_of(trace, "X")) {
@@ -83,7 +85,7 @@ TEST(ChromeTrace, MessagesInFlightTogetherGetLanesOfTheirOwn) {
 }
 
 TEST(ChromeTrace, EveryProcessAndThreadHasAName) {
-  const Json trace = Json::parse(step_chrome_trace(with_slices()));
+  const Json trace = Json::parse(to_chrome_trace(step_trace(with_slices())));
   std::set<int> processes;
   std::set<std::pair<int, int>> threads;
   for (const Json& event : events_of(trace, "M")) {
@@ -100,7 +102,7 @@ TEST(ChromeTrace, EveryProcessAndThreadHasAName) {
 }
 
 TEST(ChromeTrace, StepWithoutSlicesIsStillATrace) {
-  const Json trace = Json::parse(step_chrome_trace(testing::sample_evaluation()));
+  const Json trace = Json::parse(to_chrome_trace(step_trace(testing::sample_evaluation())));
   EXPECT_TRUE(events_of(trace, "X").empty());
 }
 
@@ -113,7 +115,7 @@ TEST(ChromeTrace, RunShowsIntervalsInSimulatedTimeAndFailuresByCause) {
   evaluation.timeline.add({at(1.5), at(2.0), RunActivity::lost_training, -1});
   evaluation.timeline.add({at(2.0), at(2.0), RunActivity::failure, 0});
   evaluation.timeline.add({at(2.0), at(2.25), RunActivity::detection, 0});
-  const Json trace = Json::parse(run_chrome_trace(evaluation));
+  const Json trace = Json::parse(to_chrome_trace(run_trace(evaluation)));
   expect_no_overlap(trace);
   auto slices = events_of(trace, "X");
   ASSERT_EQ(slices.size(), 4U);

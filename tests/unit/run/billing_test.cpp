@@ -236,7 +236,7 @@ TEST(Prices, ThePublishedSpotDiscountIsTheBreakEvenAtLessThanHalfTheGoodput) {
   // that on demand.
   const PricePreset* preset = find_price_preset("aws-p5en-h200-2026");
   ASSERT_NE(preset, nullptr);
-  EXPECT_NEAR(in_dollars_per_hour(break_even_spot_price(*preset->gpu_hour, 1.0, 0.4247)),
+  EXPECT_NEAR(in_dollars_per_hour(*preset->gpu_hour * (0.4247 / 1.0)),
               in_dollars_per_hour(*preset->spot_gpu_hour),
               0.001);
 }

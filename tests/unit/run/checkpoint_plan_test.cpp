@@ -8,6 +8,7 @@
 #include "sim/run/checkpoint_rates.hpp"
 #include "sim/run/theory.hpp"
 #include "sim/run/tiered_theory.hpp"
+#include "tests/oracle/run_times.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {

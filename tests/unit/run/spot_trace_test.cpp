@@ -34,10 +34,6 @@ TEST(SpotTrace, RowsOfEqualNeighboursAreOneAndTheLastRowEndsTheTrace) {
   EXPECT_EQ(trace.rows[1], (SpotRow{to_sim_time(seconds(120.0)), 2, std::nullopt}));
   EXPECT_EQ(trace.rows[2].available, 6);
   EXPECT_EQ(trace.length, to_sim_time(seconds(240.0)));
-  // 4, 4, 2, 6 for a minute each: three minutes have 4 or more; two nodes dropped in 16 node
-  // minutes.
-  EXPECT_DOUBLE_EQ(availability(trace, 4), 0.75);
-  EXPECT_DOUBLE_EQ(in_per_second(drop_rate(trace)), 2.0 / (16.0 * 60.0));
 }
 
 TEST(SpotTrace, PricesArePartOfARow) {

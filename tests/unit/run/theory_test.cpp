@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/oracle/run_times.hpp"
+
 // Names in comments are those of the reliability cases of tests/oracle.
 
 namespace orrery::run {

@@ -7,6 +7,7 @@
 
 #include "sim/base/random.hpp"
 #include "sim/run/theory.hpp"
+#include "tests/oracle/run_times.hpp"
 
 namespace orrery::run {
 namespace {

@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "sim/scenario/key_table.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/variant.hpp"
 #include "tests/unit/scenario/key_effect.hpp"
 #include "tests/unit/scenario/scenario_dump.hpp"
 #include "tests/unit/scenario/scenario_text.hpp"
@@ -432,6 +434,38 @@ TEST(KeyEffects, NoKeyOfTheTableIsLeftOut) {
       EXPECT_TRUE(tested.contains(key.path)) << key.path << " has no test of its effect";
     }
   }
+}
+
+// A key is a lens: what was stored is read back, and storing that changes nothing. Left aside are
+// keys that another one prints, and those that no single value stands behind.
+TEST(KeyEffects, WhatAKeyStoresIsReadBack) {
+  static const std::regex only_stored(
+      "model.gated_mlp|recompute.modules|checkpoint.storage.preset|capacity.spot.traces|"
+      "failures\\.c.*\\.rate|failures.diurnal\\..*|.*\\.life\\..*|plan\\..*|measured|expect");
+  std::size_t read_back = 0;
+  for (const Effect& effect : all_effects()) {
+    if (std::regex_match(effect.key, only_stored)) {
+      continue;
+    }
+    SCOPED_TRACE(effect.key + ": " + effect.value);
+    ScenarioText text = in_context(effect);
+    set_effect(effect, effect.path.empty() ? effect.key : effect.path, text);
+    const auto after = load(text);
+    std::string path = effect.key;
+    for (std::size_t at = path.find("[]"); at != std::string::npos; at = path.find("[]")) {
+      path.replace(at, 2, "[0]");
+    }
+    ASSERT_TRUE(after);
+    const auto value = value_of(*after, path);
+    ASSERT_TRUE(value.has_value());
+    Diagnostics diagnostics;
+    const auto base = ScenarioTemplate::from_text(text.yaml(), "test.yaml", diagnostics);
+    const auto again = base->with({{{path, *value, {}}}}, diagnostics);
+    ASSERT_TRUE(again) << *value << to_string(diagnostics);
+    EXPECT_EQ(difference(*after, *again), "") << *value;
+    ++read_back;
+  }
+  EXPECT_GT(read_back, 300U);
 }
 
 // The default that the reference prints is the default that holds.

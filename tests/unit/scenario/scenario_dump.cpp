@@ -329,7 +329,6 @@ void dump_run(Lines& lines, const run::RunSpec& run) {
   dump_prices(lines, run.prices);
   lines.add("simulation.trials", run.simulation.trials);
   lines.add("simulation.seed", run.simulation.seed);
-  lines.add("simulation.threads", run.simulation.threads);
   lines.add("simulation.max_wall", run.simulation.max_wall);
 }
 

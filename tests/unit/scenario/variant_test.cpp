@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "tests/unit/scenario/scenario_dump.hpp"
+
 namespace orrery::scenario {
 namespace {
 
@@ -91,6 +95,33 @@ TEST(ScenarioTemplate, ChecksAValueAloneWhateverTheOtherKeysSay) {
   EXPECT_TRUE(diagnostics.all().empty()) << to_string(diagnostics);
   base().check({"training.duration", "10x", kHere}, diagnostics);
   EXPECT_TRUE(diagnostics.has_errors());
+}
+
+// Every key that a shipped scenario states can be stated anew as the specs print it.
+TEST(Variant, OfAShippedScenarioWithItsOwnValuesIsTheSameScenario) {
+  std::size_t printed = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::string(ORRERY_SOURCE_DIR) + "/scenarios")) {
+    if (file.path().extension() != ".yaml") {
+      continue;
+    }
+    Diagnostics diagnostics;
+    const auto text = ScenarioTemplate::from_file(file.path(), diagnostics);
+    const auto scenario = text->with({}, diagnostics);
+    ASSERT_TRUE(scenario) << to_string(diagnostics);
+    std::vector<KeyValue> changes;
+    for (const auto& [key, where] : scenario->locations) {
+      const bool preset = key.ends_with("preset") || key == "precision";
+      if (const auto value = preset || key.empty() ? std::nullopt : value_of(*scenario, key)) {
+        changes.push_back({key, *value, where});
+      }
+    }
+    const auto again = text->with(changes, diagnostics);
+    ASSERT_TRUE(again) << file.path() << to_string(diagnostics);
+    EXPECT_EQ(difference(*scenario, *again), "") << file.path();
+    printed += changes.size();
+  }
+  EXPECT_GT(printed, 1000U);
 }
 
 }  // namespace

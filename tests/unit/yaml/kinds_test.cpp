@@ -62,7 +62,7 @@ TEST_F(RoundTrip, Rates) {
     expect_near<kind::Bandwidth>(
         bandwidth, kThreeDigits, format_bandwidth(bandwidth), in_bytes_per_second);
     expect_near<kind::Bandwidth>(
-        bandwidth, kExact, format_bit_rate(bandwidth, kFull), in_bytes_per_second);
+        bandwidth, kExact, format_bandwidth(bandwidth, kFull), in_bytes_per_second);
     const FlopPerSecond flops = flop_per_second(draw(0.0, 20.0));
     expect_near<kind::FlopRate>(flops, kThreeDigits, format_flop_rate(flops), in_flop_per_second);
     const PerSecond events = per_second(draw(-12.0, 3.0));
