@@ -224,7 +224,7 @@ void read_overlap(MegatronKeys& keys) {
   const auto type = source.text(dispatcher);
   if (type && draft.find("model.moe.num_experts") != nullptr) {
     if (*type == "alltoall" || *type == "flex") {
-      draft.set("overlap.expert_exchange",
+      draft.set("software_options.expert_dispatcher",
                 *type == "flex" ? "hierarchical" : "pairwise",
                 read_from(*source.find(dispatcher)));
     } else {

@@ -98,8 +98,8 @@ void add_offload(Keys& keys, const step::OffloadSpec& offload, const step::Offlo
 
 }  // namespace
 
-hardware::ExpertExchange stated_exchange(const Workbench& bench) {
-  return bench.base.step.expert_exchange.value_or(bench.software.expert_exchange);
+hardware::ExpertDispatcher stated_dispatcher(const Workbench& bench) {
+  return bench.base.step.experts.over(bench.software.experts).dispatcher;
 }
 
 bool hides_by_default(schedule::ScheduleKind schedule, const Workbench& bench) {
@@ -134,9 +134,9 @@ void apply(const Candidate& candidate, const Workbench& bench, Scenario& scenari
     layout.stage_layers = base.layout.stage_layers;
   }
   scenario.step.schedule = candidate.schedule;
-  scenario.step.expert_exchange = base.step.expert_exchange;
-  if (candidate.exchange != stated_exchange(bench)) {
-    scenario.step.expert_exchange = candidate.exchange;
+  scenario.step.experts.dispatcher = base.step.experts.dispatcher;
+  if (candidate.dispatcher != stated_dispatcher(bench)) {
+    scenario.step.experts.dispatcher = candidate.dispatcher;
   }
   scenario.step.overlap.expert = base.step.overlap.expert;
   if (candidate.hides_exchange != hides_by_default(candidate.schedule, bench)) {
@@ -176,9 +176,9 @@ std::vector<scenario::KeyValue> key_values(const Candidate& candidate, const Wor
   keys.add("layout.schedule",
            std::string(schedule::to_string(candidate.schedule)),
            candidate.schedule != base.step.schedule);
-  keys.add("overlap.expert_exchange",
-           std::string(name_of(candidate.exchange)),
-           candidate.exchange != stated_exchange(bench));
+  keys.add("software_options.expert_dispatcher",
+           std::string(hardware::name_of(candidate.dispatcher)),
+           candidate.dispatcher != stated_dispatcher(bench));
   keys.add("overlap.expert",
            candidate.hides_exchange ? "true" : "false",
            candidate.hides_exchange != hides_by_default(candidate.schedule, bench));
@@ -233,10 +233,10 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const Workbench&
       small(scenario.model.moe ? layout.expert_tensor.value_or(layout.tensor) : layout.tensor);
   candidate.sequence_parallel = layout.sequence_parallel && layout.tensor > 1;
   candidate.schedule = scenario.step.schedule;
-  candidate.exchange = stated_exchange(bench);
+  candidate.dispatcher = stated_dispatcher(bench);
   candidate.hides_exchange = hides_by_default(candidate.schedule, bench);
   if (layout.expert > 1) {
-    candidate.exchange = scenario.step.expert_exchange.value_or(bench.software.expert_exchange);
+    candidate.dispatcher = scenario.step.experts.over(bench.software.experts).dispatcher;
     candidate.hides_exchange =
         scenario.step.overlap.expert.value_or(schedule::has_combined_steps(candidate.schedule));
   }
@@ -270,7 +270,7 @@ std::string tag(const Candidate& candidate, const Workbench& bench) {
     add(fmt::format("ep{}", candidate.expert));
     add(fmt::format("etp{}", candidate.expert_tensor));
     if (candidate.expert > 1) {
-      add(name_of(candidate.exchange));
+      add(hardware::name_of(candidate.dispatcher));
       add(candidate.hides_exchange ? "hidden" : "exposed");
     }
   }

@@ -154,7 +154,7 @@ void check_step(IdleKeys& idle) {
   if (!scenario.model.moe || scenario.layout.expert == 1) {
     constexpr std::string_view kNoExchange = "no token is sent to experts on other ranks";
     idle.add("overlap.expert", kNoExchange);
-    idle.add("overlap.expert_exchange", kNoExchange);
+    idle.add("software_options.expert_dispatcher", kNoExchange);
     idle.add("precision.expert_dispatch", kNoExchange);
   }
   if (scenario.layout.pipeline == 1) {

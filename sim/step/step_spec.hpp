@@ -75,7 +75,7 @@ struct StepSpec {
   schedule::ScheduleKind schedule = schedule::ScheduleKind::none;
   std::optional<Bytes> bucket;                              // absent: one bucket per layer
   std::optional<hardware::GradientReduction> reduction;     // absent: as the software profile says
-  std::optional<hardware::ExpertExchange> expert_exchange;  // absent: as the software profile says
+  hardware::ExpertChoices experts;                          // absent: as the software profile says
   std::optional<Seconds> given_time;
   bool compile = false;  // torch.compile, where the stack has it
   OffloadSpec offload;

@@ -224,7 +224,7 @@ const std::vector<Effect>& step_effects() {
       {"overlap.tensor", "true", "step.overlap.tensor = true", {{"layout.tensor", "2"}}},
       {"overlap.pipeline", "false", "step.overlap.pipeline = false", kPipeline},
       {"overlap.expert", "true", "step.overlap.expert = true", kMoe},
-      {"overlap.expert_exchange", "hierarchical", "step.expert_exchange = #1", kMoe},
+      {"software_options.expert_dispatcher", "deepep", "step.experts.dispatcher = #1", kMoe},
       {"precision.expert_dispatch", "fp8", "step.dispatch = #4", kMoe},
       {"overlap.bucket", "25MiB", "step.bucket = 26214400 B"},
       {"overlap.reduction", "per_micro_batch", "step.reduction = #1"},

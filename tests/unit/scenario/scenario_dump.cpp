@@ -181,7 +181,7 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.overlap.tensor_chunks", step.overlap.tensor_chunks);
   lines.add("step.overlap.pipeline", step.overlap.pipeline);
   lines.add("step.overlap.expert", step.overlap.expert);
-  lines.add("step.expert_exchange", step.expert_exchange);
+  lines.add("step.experts.dispatcher", step.experts.dispatcher);
   lines.add("step.dispatch", step.precision.dispatch);
   lines.add("step.kept_attention_output", step.precision.kept_attention_output);
   lines.add("step.kept_expert_inner", step.precision.kept_expert_inner);
