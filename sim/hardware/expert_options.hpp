@@ -51,9 +51,9 @@ class GraphScopes {
 
   // `layer` and `full_iteration` hold all others.
   [[nodiscard]] constexpr bool covers(GraphScope scope) const {
-    const std::uint8_t wider = bit(GraphScope::full_iteration) |
-                               (scope == GraphScope::full_iteration ? std::uint8_t{0}
-                                                                    : bit(GraphScope::layer));
+    const std::uint8_t wider =
+        bit(GraphScope::full_iteration) |
+        (scope == GraphScope::full_iteration ? std::uint8_t{0} : bit(GraphScope::layer));
     return (bits_ & (bit(scope) | wider)) != 0;
   }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr double kProbabilityBytes = 4.0;  // routing probabilities are kept in fp32
 constexpr double kScaleBytes = 4.0;        // of the fp32 scale of a tile of an FP8 tensor
 constexpr double kScaleElements = 128.0;
-constexpr int kRouterKernels = 3;  // softmax, top-k, map of the choices
+constexpr int kRouterKernels = 3;                  // softmax, top-k, map of the choices
 constexpr double kBackwardActivationPasses = 1.4;  // of unfused kernels, relative to the forward
 
 LinearLayer router_linear(const LayerContext& context) {

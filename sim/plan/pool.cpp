@@ -247,7 +247,8 @@ std::vector<Trait> traits_of(const Candidate& candidate, const Workbench& bench)
   if (bench.base.model.moe) {
     number("ep", candidate.expert);
     number("etp", candidate.expert_tensor);
-    add("exchange", candidate.expert > 1 ? std::string(hardware::name_of(candidate.dispatcher)) : "-");
+    add("exchange",
+        candidate.expert > 1 ? std::string(hardware::name_of(candidate.dispatcher)) : "-");
     add("hidden", candidate.expert > 1 ? (candidate.hides_exchange ? "yes" : "no") : "-");
   }
   number("dp", candidate.data);

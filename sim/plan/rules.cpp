@@ -202,8 +202,8 @@ bool Rules::set_expert_tensor(std::int64_t value, Candidate& candidate) const {
 
 // Experts of one rank exchange nothing: all words mean the same.
 bool Rules::set_expert_dispatcher(std::int64_t value, Candidate& candidate) const {
-  candidate.dispatcher =
-      candidate.expert > 1 ? static_cast<hardware::ExpertDispatcher>(value) : stated_dispatcher(bench_);
+  candidate.dispatcher = candidate.expert > 1 ? static_cast<hardware::ExpertDispatcher>(value)
+                                              : stated_dispatcher(bench_);
   return candidate.expert > 1 || value == space_[Axis::expert_dispatcher].front();
 }
 

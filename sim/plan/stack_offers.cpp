@@ -200,9 +200,7 @@ std::vector<std::string> lacks_of(const StackOffer& offer, const PlanSpec& spec,
       !offer.offers(Axis::tensor) || offer.offers(Axis::sequence_parallel),
       "sequence parallelism");
   add(Axis::context, offer.offers(Axis::context), "context parallelism");
-  add(Axis::expert_dispatcher,
-      !mixture || offer.offers(Axis::expert_dispatcher),
-      "DeepEP");
+  add(Axis::expert_dispatcher, !mixture || offer.offers(Axis::expert_dispatcher), "DeepEP");
   add(Axis::expert_overlap,
       !mixture || offer.offers(Axis::expert_overlap),
       "that exchange behind compute");

@@ -157,6 +157,9 @@ void check_step(IdleKeys& idle) {
     idle.add("software_options.expert_dispatcher", kNoExchange);
     idle.add("precision.expert_dispatch", kNoExchange);
   }
+  if (!scenario.model.moe) {
+    idle.add("software_options.grouped_gemm", "the model has no experts");
+  }
   if (scenario.layout.pipeline == 1) {
     idle.add("overlap.pipeline", "pipeline is 1");
   } else if (scenario.step.schedule == ScheduleKind::one_f_one_b) {

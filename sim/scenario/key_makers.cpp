@@ -231,12 +231,12 @@ Key words_key(KeyText text,
               store = std::move(store)](
                  const yaml::Value& value, const std::string& path, Reading& reading) {
     if (value.kind != yaml::Value::Kind::sequence) {
-      yaml::report(reading.diagnostics,
-                   value.where,
-                   path,
-                   std::string("is ") + std::string(yaml::describe(value.kind)) +
-                       " where a list is needed",
-                   "a list such as " + std::string(example));
+      yaml::report(
+          reading.diagnostics,
+          value.where,
+          path,
+          std::string("is ") + std::string(yaml::describe(value.kind)) + " where a list is needed",
+          "a list such as " + std::string(example));
       return;
     }
     begin(reading.draft);

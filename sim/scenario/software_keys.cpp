@@ -50,7 +50,9 @@ void add_options(std::vector<Key>& keys) {
       {{"alltoall", ExpertDispatcher::alltoall},
        {"deepep", ExpertDispatcher::deepep},
        {"hybridep", ExpertDispatcher::hybridep}},
-      [](Draft& draft, ExpertDispatcher value) { draft.scenario.step.experts.dispatcher = value; }));
+      [](Draft& draft, ExpertDispatcher value) {
+        draft.scenario.step.experts.dispatcher = value;
+      }));
   keys.push_back(choice_key<GroupedGemm>(
       {.path = "software_options.grouped_gemm",
        .note = kAsTheStack,

@@ -23,9 +23,7 @@ struct BlockLaunches {
   double backward = 0.0;
 
   [[nodiscard]] double of(PassKind kind) const {
-    return kind == PassKind::forward          ? forward
-           : kind == PassKind::backward_input ? backward
-                                              : 0.0;
+    return kind == PassKind::forward ? forward : kind == PassKind::backward_input ? backward : 0.0;
   }
 };
 
@@ -127,10 +125,12 @@ Launches launches_of(const Costing& costing, const model::Pass& pass, PassKind k
   const bool loops = options.grouped_gemm == hardware::GroupedGemm::per_expert &&
                      costing.input.model.moe && !costing.input.model.moe->drops_tokens() &&
                      !options.cuda_graphs.covers(GraphScope::layer);
-  const double per_cast = costing.options.precision.fp8_scaling == model::Fp8Scaling::mx ? 2.0 : 1.0;
+  const double per_cast =
+      costing.options.precision.fp8_scaling == model::Fp8Scaling::mx ? 2.0 : 1.0;
   double products = 1.0;
   for (const model::PassOp& entry : pass) {
-    if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op); gemm != nullptr && gemm->grouped) {
+    if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
+        gemm != nullptr && gemm->grouped) {
       products = static_cast<double>(gemm->batch);
     }
   }
@@ -165,14 +165,14 @@ Seconds host_time(const Costing& costing, const Launches& launches, double relat
          software.host_launch_time.value() * launches.experts;
 }
 
-double host_sharpness(const Costing& costing, bool forward) {
+double host_sharpness(const Costing& costing) {
   const model::ModelSpec& model = costing.input.model;
   const hardware::ExpertOptions options =
       costing.input.spec.experts.over(costing.costs.software().experts);
   const bool waits = model.moe && !model.moe->drops_tokens() &&
                      options.grouped_gemm == hardware::GroupedGemm::per_expert &&
                      !options.cuda_graphs.covers(GraphScope::full_iteration);
-  return forward && waits ? kSharpnessAfterCounts : kSharpness;
+  return waits ? kSharpnessAfterCounts : kSharpness;
 }
 
 Seconds launch_gap(Seconds busy, Seconds host, double sharpness) {

@@ -11,7 +11,7 @@
 // r      | 1 forward or computed again, 0.7 input and 0.7 weight gradients  | 1    | below
 // K      | kernels and collectives of the pass                              | -    | model
 // e      | share of them outside CUDA graphs                                | 1    | stack
-// p      | 6; 2 forward where the host waits for the counts of tokens       | -    | below
+// p      | 6; 2 where the host waits for the counts of tokens               | -    | below
 //
 // Experts' own launches, where their products are a loop (grouped_gemm: per_expert): one for every
 // product and cast of an expert, two for a cast with scales of blocks of 32 (cast, and scales in
@@ -29,7 +29,8 @@
 //
 // Near the floor each side binds a part of the time, since kernels are of unequal length. Without
 // dropped tokens the host copies the counts of the tokens once a layer and waits for them: then the
-// queue is empty, and what follows is launched while the GPU waits (p = 2). A graph of the whole
+// queue is empty, and what follows is launched while the GPU waits (p = 2, chosen with
+// host_launch_time on the runs of Megatron Bridge, leaving each release out in turn). A graph of the whole
 // step needs no such copy. Sources: Megatron-LM, discussion of DeepSeek-V3 on GB200 (kernels of
 // router and preprocessing, ladder of optimisations), token_dispatcher.py (the copy); p = 6 fits
 // the vTrain single-node rows best (6.2 % mean error against 6.6 % with 12 or the plain maximum).
@@ -54,8 +55,7 @@ struct Launches {
 // Host time of a pass that takes `relative` of a forward's host_layer_time.
 [[nodiscard]] Seconds host_time(const Costing& costing, const Launches& launches, double relative);
 
-// p of a forward, and of everything else.
-[[nodiscard]] double host_sharpness(const Costing& costing, bool forward);
+[[nodiscard]] double host_sharpness(const Costing& costing);  // p
 
 // What a pass of `busy` seconds takes longer since the host needs `host` for its launches.
 [[nodiscard]] Seconds launch_gap(Seconds busy, Seconds host, double sharpness);

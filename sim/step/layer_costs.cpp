@@ -377,8 +377,8 @@ LayerCosts cost_layer(const Costing& costing,
     costs.nodes = cut_layer(costing, passes, costs.recompute, memo);
     costs.host = {forward.host, recompute.host + input.host, weight.host};
   }
-  add_launch_gaps(costing, {forward}, host_sharpness(costing, true));
-  add_launch_gaps(costing, {recompute, input, weight}, host_sharpness(costing, false));
+  add_launch_gaps(costing, {forward}, host_sharpness(costing));
+  add_launch_gaps(costing, {recompute, input, weight}, host_sharpness(costing));
   return costs;
 }
 

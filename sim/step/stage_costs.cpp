@@ -259,7 +259,7 @@ CombinedLayers BucketTable::combined() const {
   combined.slowdown = expert_slowdown(costing_.costs);
   combined.jitter = jitter_share(costing_.input, costing_.costs);
   combined.exposed_share = 1.0 - software.expert_overlap_share.value();
-  combined.host_sharpness = host_sharpness(costing_, true);
+  combined.host_sharpness = host_sharpness(costing_);
   combined.source = software.communication_slowdown.kind();
   combined.copies_overlap = costing_.input.spec.offload.overlap;
   combined.copies_source = copies_source(costing_);

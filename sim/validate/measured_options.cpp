@@ -27,8 +27,7 @@ constexpr double kNaturalImbalance = 1.35;
 template <typename E, std::size_t N>
 std::optional<E> choice_of(std::string_view word, const std::array<std::string_view, N>& names) {
   const auto found = std::find(names.begin(), names.end(), word);
-  return found == names.end() ? std::nullopt
-                              : std::optional(static_cast<E>(found - names.begin()));
+  return found == names.end() ? std::nullopt : std::optional(static_cast<E>(found - names.begin()));
 }
 
 struct DispatchWords {
@@ -83,8 +82,8 @@ ExpertChoices choices_as_stated(const DataRow& row) {
 }
 
 ExpertChoices choices_of(const DataRow& options, ExpertChoices choices) {
-  const auto dispatcher = choice_of<ExpertDispatcher>(options.text("expert_dispatcher"),
-                                                      hardware::kDispatcherNames);
+  const auto dispatcher =
+      choice_of<ExpertDispatcher>(options.text("expert_dispatcher"), hardware::kDispatcherNames);
   const auto grouped =
       choice_of<GroupedGemm>(options.text("grouped_gemm"), hardware::kGroupedGemmNames);
   choices.dispatcher = dispatcher ? dispatcher : choices.dispatcher;
