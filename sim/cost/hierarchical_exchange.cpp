@@ -70,16 +70,25 @@ Cost hierarchical_exchange_cost(const ExchangeBytes& bytes,
   return cost;
 }
 
-double distinct_nodes(const Routing& routing) {
-  const double nodes = as_double(std::max<std::int64_t>(routing.nodes, 1));
+namespace {
+
+// Expected number of different ones among `places` that hold one of a token's experts.
+double distinct_places(const Routing& routing, double places) {
   const double experts = as_double(routing.experts);
-  const double elsewhere = experts - experts / nodes;
-  double missed = 1.0;  // no chosen expert lies on one given node: C(elsewhere, k) / C(experts, k)
+  const double elsewhere = experts - experts / places;
+  double missed = 1.0;  // no chosen expert lies in one given place: C(elsewhere, k) / C(experts, k)
   for (std::int64_t i = 0; i < routing.top_k; ++i) {
     const double left = experts - as_double(i);
     missed *= left > 0.0 ? std::max(elsewhere - as_double(i), 0.0) / left : 0.0;
   }
-  const double distinct = nodes * (1.0 - missed);
+  return places * (1.0 - missed);
+}
+
+}  // namespace
+
+double distinct_nodes(const Routing& routing) {
+  const double distinct =
+      distinct_places(routing, as_double(std::max<std::int64_t>(routing.nodes, 1)));
   return routing.node_limit ? std::min(distinct, as_double(*routing.node_limit)) : distinct;
 }
 
@@ -91,7 +100,7 @@ ExchangeBytes routed_bytes(double tokens,
   const double local = as_double(std::max<std::int64_t>(ranks_per_node, 1));
   const Bytes once = token_bytes * tokens;
   return {.over_network = once * (distinct_nodes(routing) * (nodes - 1.0) / nodes),
-          .over_links = once * (as_double(routing.top_k) * (local - 1.0) / local)};
+          .over_links = once * (distinct_places(routing, nodes * local) * (local - 1.0) / local)};
 }
 
 }  // namespace orrery::cost

@@ -13,11 +13,12 @@
 // N, g               | nodes of the group, its ranks on each                 | -      | placement
 // NIC rate           | NIC share of one rank, less the all-to-all's taper    | byte/s | cluster
 // link rate          | NVLink rate of direct exchanges                       | byte/s | profile
-// E[D]               | N * (1 - C(E - E/N, k) / C(E, k)), at most the limit  | nodes  | routing
+// E[D](N)            | N * (1 - C(E - E/N, k) / C(E, k)), at most the limit  | nodes  | routing
 //
 // E experts spread evenly over N nodes, k of them chosen uniformly and without replacement. With a
 // node limit M (group-limited routing) a token never goes to more than M nodes. Per rank with T
-// tokens of h elements of e bytes: NIC bytes = T h e E[D] (N-1)/N, NVLink bytes = T h e k (g-1)/g.
+// tokens of h elements of e bytes: NIC bytes = T h e E[D](N) (N-1)/N, and one copy for every rank
+// that holds one of the token's experts: NVLink bytes = T h e E[D](N g) (g-1)/g.
 //
 // Assumptions: both legs are pipelined in chunks, so the longer one counts; messages: N - 1 over
 // the network and g - 1 inside the node instead of n - 1. Published: DeepEP dispatch and combine on

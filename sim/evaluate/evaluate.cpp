@@ -187,12 +187,12 @@ void warn_of_the_step(const scenario::Scenario& scenario,
   }
   if (scenario.model.moe && scenario.model.moe->node_limit > 0 && scenario.layout.expert > 1 &&
       scenario.locations.contains("model.moe.node_limit") &&
-      scenario.step.expert_exchange.value_or(software.expert_exchange) ==
-          hardware::ExpertExchange::pairwise) {
+      scenario.step.experts.over(software.experts).dispatcher ==
+          hardware::ExpertDispatcher::alltoall) {
     diagnostics.warning(scenario.where("model.moe.node_limit"),
                         "model.moe.node_limit",
                         "has no effect: a copy is sent for every expert "
-                        "(overlap.expert_exchange: hierarchical sends one per node)");
+                        "(software_options.expert_dispatcher: deepep sends one per node)");
   }
   if (scenario.model.moe && scenario.model.moe->capacity_factor > 0.0 &&
       scenario.model.moe->capacity_factor < 1.0) {

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -38,8 +41,18 @@ constexpr std::array<Choice<PipelineTransfer>, 2> kTransfer = {
 
 constexpr std::array<Choice<BlockProducts>, 2> kBlockProducts = {
     {{"library", BlockProducts::library}, {"deepgemm", BlockProducts::deepgemm}}};
-constexpr std::array<Choice<ExpertExchange>, 2> kExchange = {
-    {{"pairwise", ExpertExchange::pairwise}, {"hierarchical", ExpertExchange::hierarchical}}};
+
+template <typename E, std::size_t N>
+constexpr std::array<Choice<E>, N> choices(const std::array<std::string_view, N>& names) {
+  std::array<Choice<E>, N> made;
+  for (std::size_t i = 0; i < N; ++i) {
+    made[i] = {names[i], static_cast<E>(i)};
+  }
+  return made;
+}
+
+constexpr auto kDispatchers = choices<ExpertDispatcher>(kDispatcherNames);
+constexpr auto kGroupedGemms = choices<GroupedGemm>(kGroupedGemmNames);
 
 // Against a sustained rate: a stack may run a little above it, never twice as fast.
 const yaml::Range<double> kRelative = {0.0, 1.6, true};
@@ -53,7 +66,7 @@ struct Rates {
   Number gemm, memory, attention, nvlink, network;
   Number tensor_exposed, communication_slowdown, jitter, fragmentation, score_passes;
   Number ring_nic_exponent;  // may be left out, like these
-  Number expert_all_to_all_sms;
+  Number expert_all_to_all_sms, expert_overlap, biased_activation;
   Number compile_speedup, context_attention, fp8_gemm, fp8_rowwise_gemm;
   Size logits, loss_parallel;
   Time kernel_gap, host_layer, collective, transfer, fixed_step;
@@ -103,6 +116,8 @@ Rates read_rates(MappingReader& root, std::optional<AttentionImplementation> att
   const auto may_have = [&root](const char* key, const yaml::Range<double>& range) {
     return root.has(key) ? read_coefficient<kind::Number>(root, key, range) : std::nullopt;
   };
+  rates.expert_overlap = may_have("expert_overlap_share", kShareOrNone);
+  rates.biased_activation = may_have("biased_activation_passes", at_least(0.0));
   rates.compile_speedup = may_have("compile_speedup", yaml::between(1.0, kMostSpeedup));
   rates.fp8_gemm = may_have("fp8_gemm_efficiency", kRelative);
   rates.fp8_rowwise_gemm = may_have("fp8_rowwise_gemm_efficiency", kRelative);
@@ -163,7 +178,7 @@ struct Switches {
   Time broadcast_time;
   std::optional<PipelineTransfer> plain_1f1b_transfer;
   std::optional<PipelineTransfer> interleaved_transfer;
-  std::optional<ExpertExchange> expert_exchange;
+  ExpertChoices experts;
   std::optional<BlockProducts> block_products;
   std::optional<std::int64_t> interleaved_chunks;
   std::optional<bool> hides_tensor_backward;
@@ -194,6 +209,26 @@ Time read_broadcast_time(MappingReader& root, std::optional<ParameterGather> gat
   return std::nullopt;
 }
 
+std::optional<GraphScopes> read_graphs(MappingReader& root) {
+  const auto names = root.optional_text_list("cuda_graphs");
+  if (!names) {
+    return std::nullopt;
+  }
+  GraphScopes scopes;
+  for (const std::string& name : *names) {
+    const auto found = std::find(kGraphScopeNames.begin(), kGraphScopeNames.end(), name);
+    if (found == kGraphScopeNames.end()) {
+      root.diagnostics().error(root.where("cuda_graphs"),
+                               root.path_of("cuda_graphs"),
+                               fmt::format("`{}` is no part that can be a graph", name),
+                               fmt::format("{}", fmt::join(kGraphScopeNames, ", ")));
+      return std::nullopt;
+    }
+    scopes.add(static_cast<GraphScope>(found - kGraphScopeNames.begin()));
+  }
+  return scopes;
+}
+
 Switches read_switches(MappingReader& root, std::optional<AttentionImplementation> attention) {
   Switches switches;
   switches.keeps_empty_gradients = root.optional<kind::Boolean>("keeps_empty_gradients");
@@ -218,7 +253,9 @@ Switches read_switches(MappingReader& root, std::optional<AttentionImplementatio
   switches.broadcast_time = read_broadcast_time(root, switches.parameter_gather);
   switches.plain_1f1b_transfer = root.optional_choice("plain_1f1b_transfer", kTransfer);
   switches.interleaved_transfer = root.optional_choice("interleaved_transfer", kTransfer);
-  switches.expert_exchange = root.optional_choice("expert_exchange", kExchange);
+  switches.experts.dispatcher = root.optional_choice("expert_dispatcher", kDispatchers);
+  switches.experts.grouped_gemm = root.optional_choice("grouped_gemm", kGroupedGemms);
+  switches.experts.cuda_graphs = read_graphs(root);
   switches.block_products = root.optional_choice("block_products", kBlockProducts);
   switches.interleaved_chunks =
       root.optional<kind::Count>("interleaved_chunks", at_least<std::int64_t>(2));
@@ -265,7 +302,7 @@ void apply(const Switches& switches, SoftwareProfile& profile) {
   override_with(profile.broadcast_time, switches.broadcast_time);
   override_with(profile.plain_1f1b_transfer, switches.plain_1f1b_transfer);
   override_with(profile.interleaved_transfer, switches.interleaved_transfer);
-  override_with(profile.expert_exchange, switches.expert_exchange);
+  profile.experts = switches.experts.over(profile.experts);
   override_with(profile.block_products, switches.block_products);
   profile.interleaved_chunks = switches.interleaved_chunks;
   override_with(profile.hides_tensor_backward, switches.hides_tensor_backward);
@@ -326,6 +363,8 @@ std::optional<SoftwareProfile> read_software_keys(MappingReader& reader) {
   profile.logits_bytes = given.logits;
   profile.loss_parallel_bytes = given.loss_parallel;
   profile.expert_all_to_all_sms = given.expert_all_to_all_sms;
+  override_with(profile.expert_overlap_share, given.expert_overlap);
+  profile.biased_activation_passes = given.biased_activation;
   profile.name = std::move(*name);
   profile.version = std::move(*version);
   profile.attention = *attention;

@@ -40,6 +40,11 @@
 // communication_slowdown  | overlap is not free: added time / the shorter of the two    | 1
 // expert_all_to_all_sms   | SMs that the kernels of the experts' all-to-all take from compute | SMs
 //                         | beside them; absent: communication_slowdown says it         |
+// expert_overlap_share    | most of an all-to-all of the experts that other work hides;   | 1
+//                         | left out: 1                                                 |
+// biased_activation_passes | memory passes over what the experts' activation starts from, | 1
+//                         | forward, where experts have biases and are multiplied one by  |
+//                         | one; absent: one fused kernel for them too                  |
 // loss_bytes_per_logit    | memory traffic of cross-entropy, forward and backward       | byte
 // optimizer_traffic       | bytes moved per parameter of the optimizer step             | byte
 // fixed_step_time         | host work once per step                                     | s
@@ -78,6 +83,7 @@
 
 #include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
+#include "sim/hardware/expert_options.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/model/op.hpp"
 
@@ -87,9 +93,6 @@ enum class AttentionImplementation { fused, unfused };
 enum class GradientReduction { per_step, per_micro_batch };
 enum class GradientType { fp32, activation };  // accumulated and reduced; 16 bit as activations
 enum class ParameterGather { all_gather, broadcast };
-// How tokens reach their experts: a copy to every expert's rank (NCCL's all-to-all), or one copy to
-// every node that holds one of them, handed on over NVLink there (DeepEP).
-enum class ExpertExchange { pairwise, hierarchical };
 enum class SelectiveRecompute { attention_core, every_second_product };
 enum class BlockProducts { library, deepgemm };
 enum class PipelineTransfer { latency, rendezvous_fused };  // schedule::P2pMode by name
@@ -128,6 +131,8 @@ struct SoftwareProfile {
   std::optional<Coefficient<double>> softmax_fallback_passes = std::nullopt;
   Coefficient<double> cross_rail_efficiency{1.0, {SourceKind::assumed, "left out: none lost"}};
   std::optional<Coefficient<double>> expert_all_to_all_sms = std::nullopt;
+  Coefficient<double> expert_overlap_share{1.0, {SourceKind::assumed, "left out: all of it"}};
+  std::optional<Coefficient<double>> biased_activation_passes = std::nullopt;
   Coefficient<double> compile_speedup{1.0, {SourceKind::assumed, "no compiler of its own"}};
   Coefficient<double> context_attention_efficiency{
       1.0, {SourceKind::assumed, "blocks of a long sequence are long"}};
@@ -153,7 +158,7 @@ struct SoftwareProfile {
   ParameterGather parameter_gather = ParameterGather::all_gather;
   PipelineTransfer plain_1f1b_transfer = PipelineTransfer::rendezvous_fused;
   PipelineTransfer interleaved_transfer = PipelineTransfer::latency;
-  ExpertExchange expert_exchange = ExpertExchange::pairwise;
+  ExpertOptions experts = {};  // defaults of the stack
   // Chunks per device of this stack's interleaved schedule, where a published run leaves them out.
   std::optional<std::int64_t> interleaved_chunks = std::nullopt;
   bool hides_tensor_backward = false;  // backward collectives of a linear layer beside its GEMMs

@@ -190,6 +190,27 @@ void read_recompute(MegatronKeys& keys) {
   }
 }
 
+// flex sends by DeepEP or HybridEP, as its backend says.
+void read_dispatcher(MegatronKeys& keys) {
+  SourceKeys& source = keys.import.keys;
+  const std::string dispatcher = keys.path("moe_token_dispatcher_type");
+  const auto type = source.text(dispatcher);
+  const auto backend = source.text(keys.path("moe_flex_dispatcher_backend"));
+  if (!type || keys.import.draft.find("model.moe.num_experts") == nullptr) {
+    return;
+  }
+  if (*type == "alltoall" || *type == "flex") {
+    keys.import.draft.set("software_options.expert_dispatcher",
+                          *type == "flex" ? backend.value_or("deepep") : *type,
+                          read_from(*source.find(dispatcher)));
+  } else {
+    leave_out(keys.import,
+              dispatcher,
+              Effect::may_matter,
+              "a scenario sends tokens by all-to-all, not by gathering all of them");
+  }
+}
+
 void read_overlap(MegatronKeys& keys) {
   SourceKeys& source = keys.import.keys;
   Draft& draft = keys.import.draft;
@@ -220,20 +241,7 @@ void read_overlap(MegatronKeys& keys) {
               !off && sends.value_or(true),
               read_from(*keys.find(off ? "no_overlap_p2p_communication" : "overlap_p2p_comm")));
   }
-  const std::string dispatcher = keys.path("moe_token_dispatcher_type");
-  const auto type = source.text(dispatcher);
-  if (type && draft.find("model.moe.num_experts") != nullptr) {
-    if (*type == "alltoall" || *type == "flex") {
-      draft.set("overlap.expert_exchange",
-                *type == "flex" ? "hierarchical" : "pairwise",
-                read_from(*source.find(dispatcher)));
-    } else {
-      leave_out(keys.import,
-                dispatcher,
-                Effect::may_matter,
-                "a scenario sends tokens by all-to-all, not by gathering all of them");
-    }
-  }
+  read_dispatcher(keys);
 }
 
 void read_run(MegatronKeys& keys) {

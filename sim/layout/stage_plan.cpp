@@ -44,8 +44,22 @@ std::optional<LayoutProblem> check_stage_layers(const std::vector<std::int64_t>&
 
 }  // namespace
 
-std::vector<std::int64_t> balanced_stage_layers(std::int64_t num_layers, std::int64_t stages) {
+std::vector<std::int64_t> balanced_stage_layers(std::int64_t num_layers,
+                                                std::int64_t stages,
+                                                std::int64_t mtp_layers) {
   const auto count = static_cast<std::size_t>(stages);
+  if (mtp_layers > 0 && stages > 1) {
+    const std::int64_t behind = 2 * mtp_layers + 1;
+    const std::int64_t slots = (num_layers + behind + stages - 1) / stages;
+    const std::int64_t last = std::max<std::int64_t>(slots - behind, 0);
+    const std::int64_t others = num_layers - last;
+    std::vector<std::int64_t> layers(count, others / (stages - 1));
+    for (std::int64_t i = 0; i < others % (stages - 1); ++i) {
+      ++layers[count - 2 - static_cast<std::size_t>(i)];
+    }
+    layers.back() = last;
+    return layers;
+  }
   if (stages > 1 && (num_layers + 2) % stages == 0 && num_layers % stages != 0) {
     std::vector<std::int64_t> layers(count, (num_layers + 2) / stages);
     --layers.front();
@@ -90,7 +104,7 @@ StagePlan plan_stages(const LayoutSpec& spec,
     }
     layers = *spec.stage_layers;
   } else {
-    layers = balanced_stage_layers(model.num_layers, stages);
+    layers = balanced_stage_layers(model.num_layers, stages, model.mtp_layers);
   }
   plan.stages.resize(static_cast<std::size_t>(spec.pipeline),
                      std::vector<ChunkLayers>(static_cast<std::size_t>(spec.virtual_stages)));

@@ -12,6 +12,12 @@
 // L      | num_layers                  | layers | model
 // p, v   | pipeline, virtual_stages    | -      | layout
 //
+//   With M modules of multi-token prediction behind the last layer, its device carries M layers and
+//   M + 1 losses: of ceil((L + 2 M + 1) / (p v)) slots a stage the last one has 2 M + 1 less for
+//   layers, and the first stages go short of what is then left (61 layers, 16 stages: 4 each, 1 on
+//   the last; 32 stages: 1, then 2 each, none on the last). Source: the layouts of DeepSeek-V3 in
+//   Megatron Bridge.
+//
 // Placement: loop, vee or bidirectional (StagePlacement). A bidirectional plan has p stages, and
 // every layer stands on two devices.
 // With 8 virtual stages those first and last stages hold no layer at all. Source: Llama 3 (arXiv
@@ -36,6 +42,7 @@ struct StagePlan {
 
 // Layers per virtual stage, in pipeline order, by the `auto` rule. Needs num_layers >= stages.
 [[nodiscard]] std::vector<std::int64_t> balanced_stage_layers(std::int64_t num_layers,
-                                                              std::int64_t stages);
+                                                              std::int64_t stages,
+                                                              std::int64_t mtp_layers = 0);
 
 }  // namespace orrery::layout

@@ -37,6 +37,10 @@ struct MoeSpec {
   double imbalance = 1.0;         // rows of the busiest rank / average, >= 1
   double load_spread = 0.0;       // standard deviation of one expert's rows / average
   std::int64_t node_limit = 0;    // most nodes a token is sent to; 0: no limit
+
+  [[nodiscard]] bool drops_tokens() const {
+    return capacity_factor > 0.0;
+  }
 };
 
 // Multi-head latent attention (DeepSeek-V2/V3).

@@ -16,7 +16,8 @@ namespace {
 constexpr double kProbabilityBytes = 4.0;  // routing probabilities are kept in fp32
 constexpr double kScaleBytes = 4.0;        // of the fp32 scale of a tile of an FP8 tensor
 constexpr double kScaleElements = 128.0;
-constexpr int kRouterKernels = 3;  // softmax, top-k, map of the choices
+constexpr int kRouterKernels = 3;                  // softmax, top-k, map of the choices
+constexpr double kBackwardActivationPasses = 1.4;  // of unfused kernels, relative to the forward
 
 LinearLayer router_linear(const LayerContext& context) {
   return {.name = "router",
@@ -48,6 +49,7 @@ LinearLayer expert_up(const LayerContext& context) {
           .inputs = dims.hidden,
           .batch = dims.experts,
           .bias = context.model.linear_bias,
+          .casts_inside = context.options.fused_experts,
           .received_low = dispatches_low(context)};
 }
 
@@ -59,6 +61,7 @@ LinearLayer expert_down(const LayerContext& context) {
           .inputs = dims.expert_ffn,
           .batch = dims.experts,
           .bias = context.model.linear_bias,
+          .casts_inside = context.options.fused_experts,
           .gradient_received_low = dispatches_low(context)};
 }
 
@@ -147,6 +150,38 @@ void add_permute(Pass& pass, std::string_view name, const LayerContext& context)
   }
 }
 
+// Bias, clamp, gate and product of experts with biases as kernels of their own; absent where one
+// kernel does it all.
+std::optional<double> biased_bytes(const LayerContext& context) {
+  const std::optional<double>& passes = context.options.biased_activation_passes;
+  const ShardDims& dims = context.dims;
+  if (!passes || !context.model.linear_bias || dims.activation_inputs < 2) {
+    return std::nullopt;
+  }
+  return *passes * product(dims.expert_rows, dims.activation_inputs, dims.expert_ffn) *
+         dims.element_bytes;
+}
+
+void expert_activation_forward(Pass& pass, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  if (const auto traffic = biased_bytes(context)) {
+    add_memory(pass, "activation", *traffic / 2.0, *traffic / 2.0);
+  } else if (!context.options.fused_experts) {
+    activation_forward(pass, dims, product(dims.expert_rows), dims.expert_ffn, kept_inner(context));
+  }
+}
+
+void expert_activation_backward(Pass& pass, const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  if (const auto traffic = biased_bytes(context)) {
+    const double half = kBackwardActivationPasses * *traffic / 2.0;
+    add_memory(pass, "activation_backward", half, half);
+  } else if (!context.options.fused_experts) {
+    activation_backward(
+        pass, dims, product(dims.expert_rows), dims.expert_ffn, kept_inner(context));
+  }
+}
+
 void add_expert_tensor(Pass& pass,
                        std::string_view name,
                        CollectiveKind kind,
@@ -202,7 +237,7 @@ void routed_forward(Pass& pass, const LayerContext& context) {
   }
   add_sort(pass, "expert_sort", Direction::to_experts, context);
   add_linear_forward(pass, expert_up(context), precision);
-  activation_forward(pass, dims, product(dims.expert_rows), dims.expert_ffn, kept_inner(context));
+  expert_activation_forward(pass, context);
   add_linear_forward(pass, expert_down(context), precision);
   add_sort(pass, "expert_unsort", Direction::from_experts, context);
   if (gather) {
@@ -240,7 +275,7 @@ void routed_backward(LayerPasses& passes, const LayerContext& context) {
   }
   add_sort(input, "expert_unsort_backward", Direction::to_experts, context);
   add_linear_backward(passes, expert_down(context), precision);
-  activation_backward(input, dims, product(dims.expert_rows), dims.expert_ffn, kept_inner(context));
+  expert_activation_backward(input, context);
   add_linear_backward(passes, expert_up(context), precision);
   add_sort(input, "expert_sort_backward", Direction::from_experts, context);
   if (gather) {

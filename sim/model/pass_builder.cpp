@@ -64,7 +64,7 @@ void add_memory(
 
 void add_input_cast(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision) {
   const double inputs = product(linear.tokens, linear.inputs, linear.batch);
-  const bool low = multiplies_low(linear, precision);
+  const bool low = multiplies_low(linear, precision) && !linear.casts_inside;
   if (low && linear.received_low) {
     add_transpose(pass, inputs, precision);
   } else if (low) {
@@ -93,9 +93,10 @@ void add_linear_backward(LayerPasses& passes,
                          const LinearLayer& linear,
                          const PrecisionSpec& precision) {
   const double gradient_elements = product(linear.tokens, linear.outputs, linear.batch);
-  if (multiplies_low(linear, precision) && linear.gradient_received_low) {
+  const bool casts = multiplies_low(linear, precision) && !linear.casts_inside;
+  if (casts && linear.gradient_received_low) {
     add_transpose(passes.backward_input, gradient_elements, precision);
-  } else if (multiplies_low(linear, precision)) {
+  } else if (casts) {
     add_cast(passes.backward_input, gradient_elements, linear.gradient_casters, precision);
   }
   GemmOp gemm{.name = linear.name,

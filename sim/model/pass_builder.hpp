@@ -34,6 +34,7 @@ struct LinearLayer {
   std::int64_t batch = 1;       // products: experts on the rank
   bool bias = false;            // its gradient is a reduction over the rows
   bool full_precision = false;  // in the activation type even if layers multiply in FP8
+  bool casts_inside = false;    // its kernel casts what it multiplies
   bool received_low = false;    // its input comes in the low precision, cast before it was sent
   bool gradient_received_low = false;  // the same of the gradient of its output
   // Ranks that share the cast of the inputs, or of the output gradients, before they gather them.

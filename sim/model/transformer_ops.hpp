@@ -100,6 +100,11 @@ struct OpOptions {
   AttentionKernel attention = AttentionKernel::fused;
   bool dropout = false;                // dropout kernels run (GPT-3-era recipes)
   bool hierarchical_exchange = false;  // experts: one copy of a token per node, not per expert
+  bool fused_experts = false;          // activation and casts inside the experts' products
+  bool attention_fp8 = false;          // the attention core multiplies in 8 bits
+  // Memory passes over what the activation of experts with biases starts from, forward; absent: one
+  // fused kernel.
+  std::optional<double> biased_activation_passes = {};
   // Sequence parallelism: the gathered input of a linear layer is kept for its weight gradient.
   bool keeps_gathered_input = false;
   bool recompute_stops_early = false;

@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, 23> kPlanned = {"cluster.gpu",
                                                        "layout.expert",
                                                        "layout.expert_tensor",
                                                        "layout.schedule",
-                                                       "overlap.expert_exchange",
+                                                       "software_options.expert_dispatcher",
                                                        "overlap.expert",
                                                        "layout.sharding",
                                                        "layout.shard_group",
@@ -72,8 +72,8 @@ Scenario stated(const Candidate& candidate, const Workbench& bench) {
 
 }  // namespace
 
-hardware::ExpertExchange stated_exchange(const Workbench& bench) {
-  return bench.base.step.expert_exchange.value_or(bench.software.expert_exchange);
+hardware::ExpertDispatcher stated_dispatcher(const Workbench& bench) {
+  return bench.base.step.experts.over(bench.software.experts).dispatcher;
 }
 
 bool hides_by_default(schedule::ScheduleKind schedule, const Workbench& bench) {
@@ -108,9 +108,9 @@ void apply(const Candidate& candidate, const Workbench& bench, Scenario& scenari
     layout.stage_layers = base.layout.stage_layers;
   }
   scenario.step.schedule = candidate.schedule;
-  scenario.step.expert_exchange = base.step.expert_exchange;
-  if (candidate.exchange != stated_exchange(bench)) {
-    scenario.step.expert_exchange = candidate.exchange;
+  scenario.step.experts.dispatcher = base.step.experts.dispatcher;
+  if (candidate.dispatcher != stated_dispatcher(bench)) {
+    scenario.step.experts.dispatcher = candidate.dispatcher;
   }
   scenario.step.overlap.expert = base.step.overlap.expert;
   if (candidate.hides_exchange != hides_by_default(candidate.schedule, bench)) {
@@ -172,10 +172,10 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const Workbench&
       small(scenario.model.moe ? layout.expert_tensor.value_or(layout.tensor) : layout.tensor);
   candidate.sequence_parallel = layout.sequence_parallel && layout.tensor > 1;
   candidate.schedule = scenario.step.schedule;
-  candidate.exchange = stated_exchange(bench);
+  candidate.dispatcher = stated_dispatcher(bench);
   candidate.hides_exchange = hides_by_default(candidate.schedule, bench);
   if (layout.expert > 1) {
-    candidate.exchange = scenario.step.expert_exchange.value_or(bench.software.expert_exchange);
+    candidate.dispatcher = scenario.step.experts.over(bench.software.experts).dispatcher;
     candidate.hides_exchange =
         scenario.step.overlap.expert.value_or(schedule::has_combined_steps(candidate.schedule));
   }
@@ -209,7 +209,7 @@ std::string tag(const Candidate& candidate, const Workbench& bench) {
     add(fmt::format("ep{}", candidate.expert));
     add(fmt::format("etp{}", candidate.expert_tensor));
     if (candidate.expert > 1) {
-      add(name_of(candidate.exchange));
+      add(hardware::name_of(candidate.dispatcher));
       add(candidate.hides_exchange ? "hidden" : "exposed");
     }
   }

@@ -45,7 +45,7 @@ struct Candidate {
   std::int32_t shard_group = 1;
   layout::Sharding sharding = layout::Sharding::none;
   schedule::ScheduleKind schedule = schedule::ScheduleKind::none;
-  hardware::ExpertExchange exchange = hardware::ExpertExchange::pairwise;
+  hardware::ExpertDispatcher dispatcher = hardware::ExpertDispatcher::alltoall;
   bool hides_exchange = false;
   bool sequence_parallel = false;
   std::uint8_t gpu = 0;
@@ -62,7 +62,7 @@ struct Candidate {
 
 // What the scenario says of the exchange of tokens, for whoever does not choose: by its keys, else
 // by the stack and the schedule.
-[[nodiscard]] hardware::ExpertExchange stated_exchange(const Workbench& bench);
+[[nodiscard]] hardware::ExpertDispatcher stated_dispatcher(const Workbench& bench);
 [[nodiscard]] bool hides_by_default(schedule::ScheduleKind schedule, const Workbench& bench);
 
 // Makes the scenario that of the candidate. `scenario` is the workbench's base, or that of another
@@ -78,12 +78,6 @@ void apply(const Candidate& candidate, const Workbench& bench, scenario::Scenari
 // set_key. Only keys that say something else than the base; those of nodes and GPU included.
 [[nodiscard]] std::vector<scenario::KeyValue> key_values(const Candidate& candidate,
                                                          const Workbench& bench);
-
-inline constexpr std::array<std::string_view, 2> kExchangeNames = {"pairwise", "hierarchical"};
-
-[[nodiscard]] constexpr std::string_view name_of(hardware::ExpertExchange exchange) {
-  return kExchangeNames[static_cast<std::size_t>(exchange)];
-}
 
 [[nodiscard]] std::string tag(const Candidate& candidate, const Workbench& bench);
 

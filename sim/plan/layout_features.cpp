@@ -16,7 +16,7 @@ bool same_sharding(const layout::LayoutSpec& one, const layout::LayoutSpec& othe
 }
 
 bool same_exchange(const step::StepSpec& one, const step::StepSpec& other) {
-  return one.expert_exchange == other.expert_exchange && one.overlap.expert == other.overlap.expert;
+  return one.experts == other.experts && one.overlap.expert == other.overlap.expert;
 }
 
 bool same_offload(const step::OffloadSpec& one, const step::OffloadSpec& other) {

@@ -80,7 +80,7 @@ std::optional<Trait> single_difference(const Candidate& one,
   note(one.context != other.context, "cp");
   note(one.expert != other.expert || (!width && one.expert_tensor != other.expert_tensor), "ep");
   const bool exchanges = one.expert > 1 && other.expert > 1;
-  note(exchanges && one.exchange != other.exchange, "exchange");
+  note(exchanges && one.dispatcher != other.dispatcher, "exchange");
   note(exchanges && one.schedule == other.schedule && one.hides_exchange != other.hides_exchange,
        "hidden");
   note(one.micro != other.micro, "micro");

@@ -247,7 +247,8 @@ std::vector<Trait> traits_of(const Candidate& candidate, const Workbench& bench)
   if (bench.base.model.moe) {
     number("ep", candidate.expert);
     number("etp", candidate.expert_tensor);
-    add("exchange", candidate.expert > 1 ? std::string(name_of(candidate.exchange)) : "-");
+    add("exchange",
+        candidate.expert > 1 ? std::string(hardware::name_of(candidate.dispatcher)) : "-");
     add("hidden", candidate.expert > 1 ? (candidate.hides_exchange ? "yes" : "no") : "-");
   }
   number("dp", candidate.data);
@@ -290,7 +291,7 @@ std::string words_of(const Candidate& candidate, const Workbench& bench) {
   degree("expert", candidate.expert);
   if (candidate.expert > 1) {
     add(fmt::format("{} exchange{}",
-                    name_of(candidate.exchange),
+                    hardware::name_of(candidate.dispatcher),
                     candidate.hides_exchange ? " behind compute" : ""));
   }
   if (bench.base.model.moe && candidate.expert_tensor != candidate.tensor) {

@@ -92,8 +92,8 @@ bool Rules::set(Axis axis, std::int64_t value, Candidate& candidate) const {
       return set_expert(value, candidate);
     case Axis::expert_tensor:
       return set_expert_tensor(value, candidate);
-    case Axis::expert_exchange:
-      return set_expert_exchange(value, candidate);
+    case Axis::expert_dispatcher:
+      return set_expert_dispatcher(value, candidate);
     case Axis::expert_overlap:
       return set_expert_overlap(value, candidate);
     case Axis::sequence_parallel:
@@ -201,10 +201,10 @@ bool Rules::set_expert_tensor(std::int64_t value, Candidate& candidate) const {
 }
 
 // Experts of one rank exchange nothing: all words mean the same.
-bool Rules::set_expert_exchange(std::int64_t value, Candidate& candidate) const {
-  candidate.exchange =
-      candidate.expert > 1 ? static_cast<hardware::ExpertExchange>(value) : stated_exchange(bench_);
-  return candidate.expert > 1 || value == space_[Axis::expert_exchange].front();
+bool Rules::set_expert_dispatcher(std::int64_t value, Candidate& candidate) const {
+  candidate.dispatcher = candidate.expert > 1 ? static_cast<hardware::ExpertDispatcher>(value)
+                                              : stated_dispatcher(bench_);
+  return candidate.expert > 1 || value == space_[Axis::expert_dispatcher].front();
 }
 
 // Stacks hide the exchange behind other micro-batches: a pipeline needs several chunks for it.

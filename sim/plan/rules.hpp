@@ -35,7 +35,7 @@ class Rules {
   [[nodiscard]] bool set_context(std::int64_t value, Candidate& candidate) const;
   [[nodiscard]] bool set_expert(std::int64_t value, Candidate& candidate) const;
   [[nodiscard]] bool set_expert_tensor(std::int64_t value, Candidate& candidate) const;
-  [[nodiscard]] bool set_expert_exchange(std::int64_t value, Candidate& candidate) const;
+  [[nodiscard]] bool set_expert_dispatcher(std::int64_t value, Candidate& candidate) const;
   [[nodiscard]] bool set_expert_overlap(std::int64_t value, Candidate& candidate) const;
   [[nodiscard]] bool set_sequence_parallel(std::int64_t value, Candidate& candidate) const;
   [[nodiscard]] bool set_micro(std::int64_t value, Candidate& candidate) const;

@@ -101,8 +101,8 @@ class Values {
         return layout.expert;
       case Axis::expert_tensor:
         return layout.expert_tensor.value_or(0);
-      case Axis::expert_exchange:
-        return static_cast<std::int64_t>(stated_exchange(bench_));
+      case Axis::expert_dispatcher:
+        return static_cast<std::int64_t>(stated_dispatcher(bench_));
       case Axis::expert_overlap:
         return kAsStated;
       case Axis::sequence_parallel:
@@ -158,7 +158,7 @@ class Values {
         return base_.model.moe ? divisors(base_.model.moe->num_experts, gpus()) : AxisValues{1};
       case Axis::expert_tensor:
         return base_.model.moe ? AxisValues{0, 1} : AxisValues{0};
-      case Axis::expert_exchange:
+      case Axis::expert_dispatcher:
         return offered(axis, base_.model.moe ? AxisValues{0, 1} : AxisValues{stated(axis)});
       case Axis::expert_overlap:
         return offered(axis, base_.model.moe ? AxisValues{kAsStated, 1} : AxisValues{kAsStated});
@@ -249,8 +249,8 @@ class Values {
       case Axis::sequence_parallel:
       case Axis::expert_overlap:
         return index_of(std::array<std::string_view, 2>{"false", "true"}, text);
-      case Axis::expert_exchange:
-        return index_of(kExchangeNames, text);
+      case Axis::expert_dispatcher:
+        return index_of(hardware::kDispatcherNames, text);
       default:
         break;
     }
@@ -271,8 +271,8 @@ class Values {
       case Axis::sequence_parallel:
       case Axis::expert_overlap:
         return "true, false";
-      case Axis::expert_exchange:
-        return fmt::format("{}", fmt::join(kExchangeNames, ", "));
+      case Axis::expert_dispatcher:
+        return fmt::format("{}", fmt::join(hardware::kDispatcherNames, ", "));
       default:
         return "whole numbers from 1, or auto";
     }

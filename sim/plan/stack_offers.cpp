@@ -24,7 +24,7 @@ constexpr std::array<StackOffer, 14> kOffers = {{
                "--use-distributed-optimizer"},
     {.stack = "megatron-core",
      .splits = "tensor sequence context",
-     .exchange = "hierarchical hidden",
+     .exchange = "deepep hidden",
      .shardings = "none zero1 zero2 zero3 hsdp",
      .beside_pipeline = "none zero1",
      .source = "Megatron Core developer guide: the distributed optimizer with "
@@ -34,7 +34,7 @@ constexpr std::array<StackOffer, 14> kOffers = {{
                "--overlap-moe-expert-parallel-comm with virtual stages"},
     {.stack = "nemo",
      .splits = "tensor sequence context",
-     .exchange = "hierarchical hidden",
+     .exchange = "deepep hidden",
      .shardings = "none zero1 zero2 zero3 hsdp",
      .beside_pipeline = "none zero1",
      .source = "runs Megatron Core"},
@@ -100,7 +100,7 @@ constexpr std::array<StackOffer, 14> kOffers = {{
          "model.checkpoint as a share of the layers; weight parallelism"},
     {.stack = "hai-llm",
      .splits = "tensor sequence",
-     .exchange = "hierarchical hidden",
+     .exchange = "deepep hidden",
      .shardings = "none zero1",
      .beside_pipeline = "none zero1",
      .source =
@@ -168,8 +168,8 @@ bool StackOffer::offers(Axis axis) const {
       return has_word(splits, "sequence");
     case Axis::context:
       return has_word(splits, "context");
-    case Axis::expert_exchange:
-      return has_word(exchange, "hierarchical");
+    case Axis::expert_dispatcher:
+      return has_word(exchange, "deepep");
     case Axis::expert_overlap:
       return has_word(exchange, "hidden");
     default:
@@ -200,9 +200,7 @@ std::vector<std::string> lacks_of(const StackOffer& offer, const PlanSpec& spec,
       !offer.offers(Axis::tensor) || offer.offers(Axis::sequence_parallel),
       "sequence parallelism");
   add(Axis::context, offer.offers(Axis::context), "context parallelism");
-  add(Axis::expert_exchange,
-      !mixture || offer.offers(Axis::expert_exchange),
-      "hierarchical exchange of experts");
+  add(Axis::expert_dispatcher, !mixture || offer.offers(Axis::expert_dispatcher), "DeepEP");
   add(Axis::expert_overlap,
       !mixture || offer.offers(Axis::expert_overlap),
       "that exchange behind compute");

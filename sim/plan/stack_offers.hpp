@@ -5,7 +5,7 @@
 // column    | meaning
 // ----------|-----------------------------------------------------------------------------------
 // splits    | what is split over GPUs of one replica: tensor, sequence (parallelism), context
-// exchange  | of experts: hierarchical (beside pairwise), hidden (behind compute)
+// exchange  | of experts: deepep (beside alltoall), hidden (behind compute)
 // pipeline  | splits the model over pipeline stages
 // chunks    | interleaves several chunks on a stage
 // whole     | sharding of states while parameters stay whole: none, zero1, zero2

@@ -154,8 +154,11 @@ void check_step(IdleKeys& idle) {
   if (!scenario.model.moe || scenario.layout.expert == 1) {
     constexpr std::string_view kNoExchange = "no token is sent to experts on other ranks";
     idle.add("overlap.expert", kNoExchange);
-    idle.add("overlap.expert_exchange", kNoExchange);
+    idle.add("software_options.expert_dispatcher", kNoExchange);
     idle.add("precision.expert_dispatch", kNoExchange);
+  }
+  if (!scenario.model.moe) {
+    idle.add("software_options.grouped_gemm", "the model has no experts");
   }
   if (scenario.layout.pipeline == 1) {
     idle.add("overlap.pipeline", "pipeline is 1");

@@ -251,6 +251,38 @@ std::string show_times(const std::vector<Seconds>& times) {
   return fmt::format("[{}]", fmt::join(words, ", "));
 }
 
+Key words_key(KeyText text,
+              std::vector<std::string_view> words,
+              std::function<void(Draft&)> begin,
+              std::function<void(Draft&, std::size_t)> store) {
+  Key key = key_of(std::move(text));
+  key.forms = {words_form({words.begin(), words.end()})};
+  key.forms.front().list = true;
+  key.read = [words = std::move(words),
+              example = key.example,
+              begin = std::move(begin),
+              store = std::move(store)](
+                 const yaml::Value& value, const std::string& path, Reading& reading) {
+    if (value.kind != yaml::Value::Kind::sequence) {
+      yaml::report(
+          reading.diagnostics,
+          value.where,
+          path,
+          std::string("is ") + std::string(yaml::describe(value.kind)) + " where a list is needed",
+          "a list such as " + std::string(example));
+      return;
+    }
+    begin(reading.draft);
+    for (std::size_t i = 0; i < value.items.size(); ++i) {
+      const std::string item = path + "[" + std::to_string(i) + "]";
+      if (const auto index = yaml::read_word(value.items[i], item, words, reading.diagnostics)) {
+        store(reading.draft, *index);
+      }
+    }
+  };
+  return key;
+}
+
 Key name_key(KeyText text, std::vector<std::string> names, Lens<std::string> lens) {
   Key key = key_of(std::move(text));
   key.forms = {words_form(names)};

@@ -168,6 +168,12 @@ template <typename E>
   return key;
 }
 
+// A list of words; `begin` is called for the list, `store` with the place of each of its words.
+[[nodiscard]] Key words_key(KeyText text,
+                            std::vector<std::string_view> words,
+                            std::function<void(Draft&)> begin,
+                            std::function<void(Draft&, std::size_t)> store);
+
 // [30min, 2h]
 [[nodiscard]] std::string show_times(const std::vector<Seconds>& times);
 

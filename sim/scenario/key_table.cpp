@@ -72,6 +72,7 @@ const std::vector<Key>& key_table() {
     append(keys, cluster_keys());
     append(keys, layout_keys());
     append(keys, step_keys());
+    append(keys, software_keys());
     append(keys, axis_keys());
     append(keys, imperfection_keys());
     append(keys, training_keys());

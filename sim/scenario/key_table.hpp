@@ -24,6 +24,7 @@ inline constexpr std::string_view kFormat = "orrery/1";
 [[nodiscard]] std::vector<Key> cluster_keys();
 [[nodiscard]] std::vector<Key> layout_keys();
 [[nodiscard]] std::vector<Key> step_keys();
+[[nodiscard]] std::vector<Key> software_keys();
 [[nodiscard]] std::vector<Key> axis_keys();
 [[nodiscard]] std::vector<Key> imperfection_keys();
 [[nodiscard]] std::vector<Key> training_keys();

@@ -75,7 +75,7 @@ Form item_form(plan::Axis axis) {
   switch (axis) {
     case plan::Axis::gpu:
     case plan::Axis::schedule:
-    case plan::Axis::expert_exchange:
+    case plan::Axis::expert_dispatcher:
     case plan::Axis::sharding:
     case plan::Axis::offload:
       return text_form();
@@ -128,10 +128,10 @@ constexpr std::array<AxisText, plan::kAxes> kAxisTexts = {{
     {plan::Axis::context, "layout.context", "auto: the divisors of the sequence", "[1, 2]"},
     {plan::Axis::expert, "layout.expert", "auto: the divisors of the experts", "[8, 16]"},
     {plan::Axis::expert_tensor, "layout.expert_tensor", "auto: 1 and the tensor degree", "[1]"},
-    {plan::Axis::expert_exchange,
-     "overlap.expert_exchange",
+    {plan::Axis::expert_dispatcher,
+     "software_options.expert_dispatcher",
      "auto: the scenario's own and what the stack offers",
-     "[pairwise, hierarchical]"},
+     "[alltoall, deepep, hybridep]"},
     {plan::Axis::expert_overlap,
      "overlap.expert",
      "auto: the scenario's own, and on where the stack offers it",

@@ -1,4 +1,4 @@
-// Keys of one optimizer step: `precision`, `recompute`, `overlap`, `software`, `step`.
+// Keys of one optimizer step: `precision`, `recompute`, `overlap`.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,6 @@ namespace orrery::scenario {
 
 namespace {
 
-using hardware::ExpertExchange;
 using hardware::GradientReduction;
 using model::Dtype;
 using model::Fp8Scaling;
@@ -207,27 +206,6 @@ std::vector<std::string_view> module_words() {
   return words;
 }
 
-void read_modules(const yaml::Value& value, const std::string& path, Reading& reading) {
-  if (value.kind != yaml::Value::Kind::sequence) {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
-                 std::string("is ") + std::string(yaml::describe(value.kind)) +
-                     " where a list of modules is needed",
-                 "a list such as [layernorm, mla_up_proj]");
-    return;
-  }
-  const std::vector<std::string_view> words = module_words();
-  step::RecomputeSpec& recompute = reading.draft.scenario.step.recompute;
-  recompute.policy = Recompute::modules;
-  for (std::size_t i = 0; i < value.items.size(); ++i) {
-    const std::string item = path + "[" + std::to_string(i) + "]";
-    if (const auto index = yaml::read_word(value.items[i], item, words, reading.diagnostics)) {
-      model::kRecomputeModuleWords[*index].turn_on(recompute.modules);
-    }
-  }
-}
-
 // The fewest words that turn on just these modules.
 std::vector<std::string_view> words_of(const model::RecomputeModules& modules) {
   std::vector<std::string_view> words;
@@ -258,19 +236,19 @@ std::optional<std::string> show_parts(const step::RecomputeSpec& spec) {
 }
 
 Key modules_key() {
-  Key modules = key_of(
+  return words_key(
       {.path = "recompute.modules",
        .note = "whole layers",
        .meaning = "Parts of every layer that are recomputed, by Megatron-Core's names; activation "
                   "is that of every MLP, moe_act that of the routed experts alone. layernorm, "
                   "mla_up_proj and activation drop their results; core_attention, mlp, "
                   "shared_experts and moe drop all inside.",
-       .example = "[layernorm, mla_up_proj]"});
-  const std::vector<std::string_view> words = module_words();
-  modules.forms = {words_form({words.begin(), words.end()})};
-  modules.forms.front().list = true;
-  modules.read = read_modules;
-  return modules;
+       .example = "[layernorm, mla_up_proj]"},
+      module_words(),
+      [](Draft& draft) { draft.scenario.step.recompute.policy = Recompute::modules; },
+      [](Draft& draft, std::size_t word) {
+        model::kRecomputeModuleWords[word].turn_on(draft.scenario.step.recompute.modules);
+      });
 }
 
 void add_recompute(std::vector<Key>& keys) {
@@ -359,15 +337,6 @@ void add_overlap(std::vector<Key>& keys) {
                   "experts and weight gradients.",
        .example = "true"},
       ORRERY_AT(scenario.step.overlap.expert)));
-  keys.push_back(choice_key<ExpertExchange>(
-      {.path = "overlap.expert_exchange",
-       .aliases = {"moe_token_dispatcher"},
-       .note = "as the software does it",
-       .meaning = "How tokens reach their experts: one copy per expert (pairwise), or one per "
-                  "node, handed on over NVLink (hierarchical).",
-       .example = "hierarchical"},
-      {{"pairwise", ExpertExchange::pairwise}, {"hierarchical", ExpertExchange::hierarchical}},
-      ORRERY_AT(scenario.step.expert_exchange)));
   keys.push_back(value_key<kind::Size>({.path = "overlap.bucket",
                                         .note = "one bucket per layer",
                                         .meaning = "Gradients of one data-parallel communication.",
@@ -436,36 +405,6 @@ void add_fsdp(std::vector<Key>& keys) {
                           ORRERY_AT(scenario.step.fsdp.quantized_gradients)));
 }
 
-void add_software(std::vector<Key>& keys) {
-  keys.push_back(text_key(
-      {.path = "software",
-       .aliases = {"stack"},
-       .fallback = "megatron-core",
-       .meaning =
-           "Profile of the training stack: a name that `orrery list` shows, or the path of a "
-           "file.",
-       .example = "torchtitan-fsdp2"},
-      ORRERY_AT(scenario.software)));
-  keys.push_back(flag_key(
-      {.path = "compile",
-       .fallback = "false",
-       .meaning = "Memory-bound kernels are fused by torch.compile, where the software profile "
-                  "states a compile_speedup.",
-       .example = "true"},
-      ORRERY_AT(scenario.step.compile)));
-  keys.push_back(section_key({.path = "step",
-                              .note = "the step is simulated",
-                              .meaning = "A step that is given, not simulated.",
-                              .example = "{time: 105.22s}"}));
-  keys.push_back(value_key<kind::Time>(
-      {.path = "step.time",
-       .meaning = "Time of one optimizer step without failures; replaces the step model.",
-       .example = "105.22s",
-       .required = true},
-      yaml::at_least(nanoseconds(1.0)),
-      ORRERY_AT(scenario.step.given_time)));
-}
-
 }  // namespace
 
 std::vector<Key> step_keys() {
@@ -475,7 +414,6 @@ std::vector<Key> step_keys() {
   add_recompute(keys);
   add_overlap(keys);
   add_fsdp(keys);
-  add_software(keys);
   return keys;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/engine/replay.hpp"
+#include "sim/step/host_launches.hpp"
 #include "sim/step/offload.hpp"
 #include "sim/step/task_times.hpp"
 
@@ -66,9 +67,11 @@ class Streams {
     return work_;
   }
 
-  // All-to-all that nothing hides, and what hiding the rest costs the compute.
-  [[nodiscard]] Seconds exposed() const {
-    return to_seconds(std::max(timing_.makespan - compute_, SimTime{}));
+  // All-to-all that nothing hides, at least `least` of it, and what hiding the rest costs the
+  // compute.
+  [[nodiscard]] Seconds exposed(double least) const {
+    return std::max(to_seconds(std::max(timing_.makespan - compute_, SimTime{})),
+                    to_seconds(all_to_all_) * least);
   }
 
   [[nodiscard]] std::vector<CombinedNode> nodes() const;
@@ -191,7 +194,7 @@ Parts combined_step(const StageCosts& costs,
   const CombinedLayers& combined = costs.combined;
   const Streams streams(costs, forward, backward, with_weights);
   Parts parts = streams.work();
-  cost::Cost exposed = cost::term(streams.exposed(), combined.source);
+  cost::Cost exposed = cost::term(streams.exposed(combined.exposed_share), combined.source);
   parts.add(StepCategory::exposed_expert, exposed);
   Seconds host;
   for (const std::uint8_t sort : forward.layers) {
@@ -201,7 +204,7 @@ Parts combined_step(const StageCosts& costs,
     host += combined.host[sort].backward_input;
     host += with_weights ? combined.host[sort].backward_weight : Seconds{};
   }
-  const Seconds missing = host - parts.total();
+  const Seconds missing = launch_gap(parts.total(), host, combined.host_sharpness);
   if (missing > Seconds{}) {
     parts.add(StepCategory::launch_gap, cost::term(missing, combined.source));
   }

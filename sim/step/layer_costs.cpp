@@ -6,8 +6,8 @@
 #include <iterator>
 #include <variant>
 
-#include "sim/cost/attention.hpp"
 #include "sim/step/combined_step.hpp"
+#include "sim/step/host_launches.hpp"
 
 namespace orrery::step {
 
@@ -16,9 +16,6 @@ namespace {
 // Host time of a pass relative to the forward: the backward launches about 1.4 times as many
 // kernels.
 constexpr double kHostBackward = 1.4;
-// Of the norm that joins host and GPU time: 6 fits the vTrain single-node rows best (6.2 % mean
-// error against 6.6 % with 12 or with the plain maximum).
-constexpr double kHostSharpness = 6.0;
 
 using schedule::LayerNode;
 
@@ -209,7 +206,8 @@ Seconds hide_exchange(Parts& parts,
                       const Costing& costing,
                       const cost::Cost& exchange,
                       Seconds available) {
-  const Seconds hidden = std::min(exchange.time, available);
+  const double most = costing.costs.software().expert_overlap_share.value();
+  const Seconds hidden = std::min(exchange.time * most, available);
   if (hidden > Seconds{}) {
     const double share = hidden / exchange.time * (1.0 - expert_slowdown(costing.costs));
     parts.add(StepCategory::exposed_expert, exchange, -share);
@@ -248,60 +246,6 @@ Parts as_recomputation(Parts forward) {
   forward.by_category[static_cast<std::size_t>(StepCategory::recompute)] += compute;
   compute = {};
   return forward;
-}
-
-// Kernels and collectives that the host launches for a pass.
-double launch_count(const model::Pass& pass) {
-  double count = 0.0;
-  for (const model::PassOp& entry : pass) {
-    if (const auto* memory = std::get_if<model::MemoryOp>(&entry.op)) {
-      count += static_cast<double>(memory->kernels);
-    } else if (const auto* attention = std::get_if<model::AttentionOp>(&entry.op)) {
-      count += cost::attention_kernels(*attention);
-    } else {
-      count += 1.0;
-    }
-  }
-  return count;
-}
-
-struct HostedPass {
-  Parts& parts;
-  Seconds host;  // to launch it
-};
-
-HostedPass hosted(const Costing& costing, Parts& parts, double relative, double launches) {
-  const hardware::SoftwareProfile& software = costing.costs.software();
-  return {
-      parts,
-      software.host_layer_time.value() * relative + software.host_launch_time.value() * launches};
-}
-
-// Passes that run one after the other cannot run faster than the host launches them: a queue that
-// is full in one of them carries the next. Near the floor each side binds a part of the time, since
-// kernels are of unequal length. What is missing is launch gap, in proportion to the launches.
-void apply_host_floor(const Costing& costing, std::initializer_list<HostedPass> passes) {
-  const hardware::SoftwareProfile& software = costing.costs.software();
-  Seconds host;
-  Seconds busy;
-  for (const HostedPass& pass : passes) {
-    host += pass.host;
-    busy += pass.parts.total();
-  }
-  if (host <= Seconds{}) {
-    return;
-  }
-  const Seconds longer = std::max(host, busy);
-  const double both =
-      std::pow(host / longer, kHostSharpness) + std::pow(busy / longer, kHostSharpness);
-  const Seconds missing = longer * std::pow(both, 1.0 / kHostSharpness) - busy;
-  const SourceKind kind =
-      cost::weaker(software.host_layer_time.kind(), software.host_launch_time.kind());
-  for (const HostedPass& pass : passes) {
-    cost::Cost gap = cost::term(missing * (pass.host / host), kind);
-    gap.gap = gap.time;
-    pass.parts.add(StepCategory::launch_gap, gap);
-  }
 }
 
 }  // namespace
@@ -406,9 +350,9 @@ LayerCosts cost_layer(const Costing& costing,
   if (costing.overlaps_experts && !costing.combines) {
     hide_in_layer(costs, costing, passes, memo);
   }
-  const double forward_launches = launch_count(passes.forward);
+  const Launches forward_launches = launches_of(costing, passes.forward, PassKind::forward);
   double again = 0.0;
-  double launches_again = 0.0;
+  Launches launches_again;
   if (policy == model::Recompute::full && !costing.options.recompute_stops_early) {
     costs.recompute = as_recomputation(costs.forward);
     again = 1.0;
@@ -417,21 +361,24 @@ LayerCosts cost_layer(const Costing& costing,
     const model::Pass repeated = model::recompute_pass(model, costing.options, layer, policy);
     costs.recompute = cost_pass(costing, repeated, memo);
     again = policy == model::Recompute::full ? 1.0 : 0.0;
-    launches_again = launch_count(repeated);
+    launches_again = launches_of(costing, repeated, PassKind::again);
   }
-  const HostedPass forward = hosted(costing, costs.forward, 1.0, forward_launches);
-  const HostedPass recompute = hosted(costing, costs.recompute, again, launches_again);
   // Input and weight gradients share the launches of the backward.
-  const HostedPass input = hosted(
-      costing, costs.backward_input, kHostBackward / 2.0, launch_count(passes.backward_input));
-  const HostedPass weight = hosted(
-      costing, costs.backward_weight, kHostBackward / 2.0, launch_count(passes.backward_weight));
+  constexpr double kHalf = kHostBackward / 2.0;
+  const Launches input_launches =
+      launches_of(costing, passes.backward_input, PassKind::backward_input);
+  const Launches weight_launches =
+      launches_of(costing, passes.backward_weight, PassKind::backward_weight);
+  const HostedPass forward{costs.forward, host_time(costing, forward_launches, 1.0)};
+  const HostedPass recompute{costs.recompute, host_time(costing, launches_again, again)};
+  const HostedPass input{costs.backward_input, host_time(costing, input_launches, kHalf)};
+  const HostedPass weight{costs.backward_weight, host_time(costing, weight_launches, kHalf)};
   if (costing.combines) {
     costs.nodes = cut_layer(costing, passes, costs.recompute, memo);
     costs.host = {forward.host, recompute.host + input.host, weight.host};
   }
-  apply_host_floor(costing, {forward});
-  apply_host_floor(costing, {recompute, input, weight});
+  add_launch_gaps(costing, {forward}, host_sharpness(costing));
+  add_launch_gaps(costing, {recompute, input, weight}, host_sharpness(costing));
   return costs;
 }
 

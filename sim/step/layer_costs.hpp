@@ -3,13 +3,12 @@
 // What is one pass of a layer, of the embedding or of the head made of? Used inside step/ only.
 //
 //   pass          = sum of its operations; a collective counts as far as the compute stream waits
-//   layer pass    = (pass^6 + host^6)^(1/6); the whole backward with its recomputation as one pass
+//   layer pass    = as host_launches.hpp joins it with the host's launches; the whole backward with
+//                   its recomputation as one pass
 //   recomputation = what model::recompute_pass lists
 //
 // symbol    | meaning                                                         | unit | origin
 // ----------|-----------------------------------------------------------------|------|-----------
-// host      | host_layer_time (x 0.7 each for input and weight gradients) and | s    | software
-//           | host_launch_time for every kernel and collective                |      |
 // exposed   | beside attention (ring): as beside a GEMM, at most the          |      |
 //           | (c - 1) / c of it that runs on keys of other ranks              |      |
 //           | beside a GEMM: time - hidden (1 - slow-down), hidden at most    | s    | software

@@ -14,6 +14,7 @@
 #include "sim/step/combined_step.hpp"
 #include "sim/step/cost_memo.hpp"
 #include "sim/step/data_parallel_costs.hpp"
+#include "sim/step/host_launches.hpp"
 #include "sim/step/layer_costs.hpp"
 #include "sim/step/nic_sharing.hpp"
 #include "sim/step/offload.hpp"
@@ -257,6 +258,8 @@ CombinedLayers BucketTable::combined() const {
   combined.active = true;
   combined.slowdown = expert_slowdown(costing_.costs);
   combined.jitter = jitter_share(costing_.input, costing_.costs);
+  combined.exposed_share = 1.0 - software.expert_overlap_share.value();
+  combined.host_sharpness = host_sharpness(costing_);
   combined.source = software.communication_slowdown.kind();
   combined.copies_overlap = costing_.input.spec.offload.overlap;
   combined.copies_source = copies_source(costing_);

@@ -104,6 +104,8 @@ struct CombinedLayers {
   std::array<std::optional<LayerNodeParts>, kLayerSorts> nodes;  // by sort
   double slowdown = 0.0;
   double jitter = 0.0;                        // share of the busy time
+  double exposed_share = 0.0;                 // of the all-to-all, at least
+  double host_sharpness = 1.0;                // p of host_launches.hpp
   std::array<HostTimes, kLayerSorts> host{};  // by sort
   SourceKind source = SourceKind::assumed;
   bool copies_overlap = true;                    // those to the host, with the step

@@ -22,8 +22,14 @@ model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs
     options.precision.gradient = options.precision.activation;
   }
   options.dropout = software.dropout;
-  options.hierarchical_exchange = input.spec.expert_exchange.value_or(software.expert_exchange) ==
-                                  hardware::ExpertExchange::hierarchical;
+  const hardware::ExpertOptions experts = input.spec.experts.over(software.experts);
+  options.hierarchical_exchange = experts.dispatcher != hardware::ExpertDispatcher::alltoall;
+  options.fused_experts = experts.grouped_gemm == hardware::GroupedGemm::fused;
+  options.attention_fp8 = experts.attention_fp8;
+  if (software.biased_activation_passes &&
+      experts.grouped_gemm == hardware::GroupedGemm::per_expert) {
+    options.biased_activation_passes = software.biased_activation_passes->value();
+  }
   options.keeps_gathered_input = software.keeps_gathered_input;
   options.recompute_stops_early = software.recompute_stops_early;
   options.recompute_modules = input.spec.recompute.modules;

@@ -73,9 +73,9 @@ struct StepSpec {
   OverlapSpec overlap;
   FsdpSpec fsdp;
   schedule::ScheduleKind schedule = schedule::ScheduleKind::none;
-  std::optional<Bytes> bucket;                              // absent: one bucket per layer
-  std::optional<hardware::GradientReduction> reduction;     // absent: as the software profile says
-  std::optional<hardware::ExpertExchange> expert_exchange;  // absent: as the software profile says
+  std::optional<Bytes> bucket;                           // absent: one bucket per layer
+  std::optional<hardware::GradientReduction> reduction;  // absent: as the software profile says
+  hardware::ExpertChoices experts;                       // absent: as the software profile says
   std::optional<Seconds> given_time;
   bool compile = false;  // torch.compile, where the stack has it
   OffloadSpec offload;

@@ -82,6 +82,7 @@ std::variant<MappedRun, std::string> map_run(const DataRow& row) {
   map_layout(row, mapping);
   map_precision(row, mapping);
   map_recompute(row, mapping);
+  map_options(row, mapping);
   scenario::Scenario& scenario = mapping.run.scenario;
   if (row.row("layout").text("fsdp_mixed_precision") == "PURE") {
     scenario.step.gradient_dtype = scenario.step.precision.activation;

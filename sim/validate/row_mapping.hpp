@@ -41,5 +41,6 @@ void map_cluster(const DataRow& row, Mapping& mapping);
 void map_layout(const DataRow& row, Mapping& mapping);
 void map_precision(const DataRow& row, Mapping& mapping);
 void map_recompute(const DataRow& row, Mapping& mapping);
+void map_options(const DataRow& row, Mapping& mapping);
 
 }  // namespace orrery::validate

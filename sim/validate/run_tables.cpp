@@ -30,7 +30,7 @@ constexpr std::array<StackName, 22> kStacks = {
      {"metaseq", "metaseq-fsdp"},
      {"megascale", "megatron-core"},
      {"nanotron", "nanotron"},
-     {"automodel", "torchtitan-fsdp2"},
+     {"automodel", "automodel-fsdp2"},
      {"fsdp2", "torchtitan-fsdp2"},
      {"fsdp", "llm-foundry-fsdp"},
      {"pytorch", "pytorch-ddp"}}};

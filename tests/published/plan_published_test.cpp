@@ -84,7 +84,7 @@ TEST(PlanPublished, DeepSeekV3IsTheBest) {
   spec.constraints.memory_headroom = Bytes{};
   spec[Axis::context] = listed({"1"});
   spec[Axis::expert_tensor] = listed({"1"});
-  spec[Axis::expert_exchange].mode = AxisChoice::Mode::fixed;
+  spec[Axis::expert_dispatcher].mode = AxisChoice::Mode::fixed;
   spec[Axis::expert_overlap].mode = AxisChoice::Mode::fixed;
   spec[Axis::micro] = listed({"1", "2", "4"});
   spec[Axis::recompute].mode = AxisChoice::Mode::fixed;

@@ -24,6 +24,19 @@ TEST(HierarchicalExchange, CountsTheNodesThatATokenReaches) {
   EXPECT_DOUBLE_EQ(distinct_nodes({.experts = 64, .top_k = 1, .nodes = 4, .node_limit = {}}), 1.0);
 }
 
+// 128 experts on 8 ranks of one NVLink domain, 8 chosen: 8 * (1 - C(112,8)/C(128,8)) ranks, 7/8 of
+// them elsewhere, where a copy for every expert would be 7.
+TEST(HierarchicalExchange, SendsOneCopyPerRankOverNvlink) {
+  double missed = 1.0;
+  for (int i = 0; i < 8; ++i) {
+    missed *= (112.0 - i) / (128.0 - i);
+  }
+  const Routing routing{.experts = 128, .top_k = 8, .nodes = 1, .node_limit = {}};
+  const ExchangeBytes sent = routed_bytes(1000.0, bytes(100.0), routing, 8);
+  EXPECT_NEAR(in_bytes(sent.over_links), 1e5 * 8.0 * (1.0 - missed) * 7.0 / 8.0, 1e-6);
+  EXPECT_DOUBLE_EQ(in_bytes(sent.over_network), 0.0);
+}
+
 TEST(HierarchicalExchange, SendsOneCopyPerNodeOverTheNic) {
   const Routing routing{.experts = 64, .top_k = 1, .nodes = 4, .node_limit = {}};
   const ExchangeBytes sent = routed_bytes(1000.0, bytes(100.0), routing, 8);

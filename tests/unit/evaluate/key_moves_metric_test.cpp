@@ -210,7 +210,8 @@ cluster: {gpu: h800-sxm, nodes: 16, gpus_per_node: 8, network: {preset: infiniba
 layout: {pipeline: 4, expert: 16, sharding: zero1, schedule: 1f1b}
 batch: {global: 512, micro: 1}
 precision: {compute: fp8-block}
-overlap: {expert: false, expert_exchange: pairwise}
+overlap: {expert: false}
+software_options: {expert_dispatcher: alltoall, grouped_gemm: per_expert}
 )";
 
 const std::vector<Change> kMixtureChanges = {
@@ -231,7 +232,13 @@ const std::vector<Change> kMixtureChanges = {
      "exposed_communication_fraction",
      Moves::up},
     {"expert: false", "expert: true", "exposed_communication_fraction", Moves::down},
-    {"pairwise", "hierarchical", "exposed_communication_fraction", Moves::down},
+    {"alltoall", "deepep", "exposed_communication_fraction", Moves::down},
+    {"per_expert", "fused", "step_time", Moves::down},
+    {"per_expert",
+     "per_expert, cuda_graphs: [attn, moe_router, moe_preprocess]",
+     "step_time",
+     Moves::down},
+    {"per_expert", "per_expert, attention_fp8: true", "step_time", Moves::down},
     {"schedule: 1f1b", "virtual_stages: 2, schedule: dualpipe", "bubble_fraction", Moves::down},
 };
 
@@ -316,7 +323,7 @@ TEST(Keys, CombinedStepsNeedNoPipeline) {
 // nodes, 6 of them chosen, lie on 3.3 nodes when nothing limits them.
 TEST(Keys, ANodeLimitShortensAHierarchicalExchange) {
   const std::string free =
-      replaced(replaced(kMixture, "pairwise", "hierarchical"), "expert: 16", "expert: 32");
+      replaced(replaced(kMixture, "alltoall", "deepep"), "expert: 16", "expert: 32");
   const std::string limited = replaced(free, "imbalance: 1.0", "node_limit: 1");
   EXPECT_LT(value(must_evaluate(limited), "step_time"), value(must_evaluate(free), "step_time"));
 }

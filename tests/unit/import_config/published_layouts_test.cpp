@@ -42,7 +42,7 @@ TEST(PublishedLayouts, MegatronScriptOfMixtralWithTheModelsOwnFile) {
   EXPECT_EQ(both.value("layout.pipeline"), "4");
   EXPECT_EQ(both.value("layout.sharding"), "zero1");
   EXPECT_EQ(both.value("layout.sequence_parallel"), "");  // nothing to split with one tensor rank
-  EXPECT_EQ(both.value("overlap.expert_exchange"), "pairwise");
+  EXPECT_EQ(both.value("software_options.expert_dispatcher"), "alltoall");
   EXPECT_EQ(both.value("overlap.data"), "true");
   EXPECT_EQ(both.result.model->parameters, 46'702'792'704);
   EXPECT_EQ(both.value("cluster.nodes"), "8");
@@ -59,7 +59,7 @@ TEST(PublishedLayouts, MegatronScriptOfDeepSeekV3BuildsItsCommandInAVariable) {
   EXPECT_EQ(imported.value("model.moe.dense_layers"), "3");
   EXPECT_EQ(imported.value("model.moe.shared"), "1");
   EXPECT_EQ(imported.value("recompute.modules"), "[mlp, moe, mla_up_proj, layernorm]");
-  EXPECT_EQ(imported.value("overlap.expert_exchange"), "hierarchical");
+  EXPECT_EQ(imported.value("software_options.expert_dispatcher"), "deepep");
   EXPECT_EQ(imported.value("batch.global"), "2048");
   EXPECT_EQ(imported.value("batch.micro"), "4");
   EXPECT_EQ(imported.value("training.tokens"), "2400000000000");  // 585,937,500 x 4,096

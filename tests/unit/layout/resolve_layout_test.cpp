@@ -154,6 +154,18 @@ TEST(StagePlan, RemaindersStayAwayFromTheEnds) {
   EXPECT_EQ(bloom[5], 6);
 }
 
+// The layouts of DeepSeek-V3 in Megatron Bridge: Et*4|(tttt|)*14tmL and Et|(tt|)*30mL.
+TEST(StagePlan, PredictionOfSeveralTokensTakesLayersFromTheLastStage) {
+  EXPECT_EQ(balanced_stage_layers(61, 4, 1), (std::vector<std::int64_t>{16, 16, 16, 13}));
+  std::vector<std::int64_t> sixteen(16, 4);
+  sixteen.back() = 1;
+  EXPECT_EQ(balanced_stage_layers(61, 16, 1), sixteen);
+  std::vector<std::int64_t> thirty_two(32, 2);
+  thirty_two.front() = 1;
+  thirty_two.back() = 0;
+  EXPECT_EQ(balanced_stage_layers(61, 32, 1), thirty_two);
+}
+
 // Llama 3 405B with 8 virtual stages: 128 stages of one layer, but none on the first and the last.
 TEST(StagePlan, EmbeddingAndLossMayStandAlone) {
   LayoutSpec spec = llama405_layout();

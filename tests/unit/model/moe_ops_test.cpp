@@ -92,6 +92,53 @@ TEST(MoeOps, WeightGradientsOfTheMlpBlockComeFirst) {
   EXPECT_EQ(name_at(passes.mlp_weight_ops), "attention_output");
 }
 
+std::size_t count_named(const Pass& pass, std::string_view name) {
+  return static_cast<std::size_t>(
+      std::count_if(pass.begin(), pass.end(), [name](const PassOp& entry) {
+        const auto* memory = std::get_if<MemoryOp>(&entry.op);
+        return memory != nullptr && memory->name.starts_with(name);
+      }));
+}
+
+// Activation and casts of the routed experts run inside their products; the shared expert keeps its
+// own.
+TEST(MoeOps, FusedExpertsHaveNeitherActivationNorCasts) {
+  OpOptions options = sixty_four_ranks();
+  options.precision.compute = Dtype::fp8;
+  const ModelSpec model = preset_spec("deepseek-v3");
+  const LayerPasses apart = layer_passes(model, options, kMoeLayer);
+  options.fused_experts = true;
+  const LayerPasses fused = layer_passes(model, options, kMoeLayer);
+  EXPECT_EQ(count_named(apart.forward, "activation"), 2U);
+  EXPECT_EQ(count_named(fused.forward, "activation"), 1U);
+  EXPECT_EQ(count_named(apart.forward, "fp8_cast") - count_named(fused.forward, "fp8_cast"), 2U);
+  EXPECT_LT(count_named(fused.backward_input, "fp8_cast"),
+            count_named(apart.backward_input, "fp8_cast"));
+}
+
+// GPT-OSS: bias, clamp and gate of the experts as kernels of their own cross memory `passes` times.
+TEST(MoeOps, BiasedExpertsMayNeedManyPasses) {
+  ModelSpec model = preset_spec("deepseek-v3");
+  model.linear_bias = true;
+  OpOptions options = sixty_four_ranks();
+  const auto traffic = [&] {
+    double sum = 0.0;
+    for (const PassOp& entry : layer_passes(model, options, kMoeLayer).forward) {
+      const auto* memory = std::get_if<MemoryOp>(&entry.op);
+      sum += memory != nullptr && memory->name == "activation"
+                 ? in_bytes(memory->read + memory->written)
+                 : 0.0;
+    }
+    return sum;
+  };
+  const double one_kernel = traffic();
+  options.biased_activation_passes = 30.0;
+  const ShardDims dims = shard_dims(model, options);
+  const double inputs = 2.0 * static_cast<double>(dims.expert_rows) *
+                        static_cast<double>(dims.expert_ffn) * dims.element_bytes;
+  EXPECT_DOUBLE_EQ(traffic() - one_kernel, 30.0 * inputs - 1.5 * inputs);
+}
+
 // Spread s of one expert's load: a rank with n experts has s / sqrt(n), the busiest of e ranks lies
 // z(e) of that above the average. z(64) = 2.36 (Blom: quantile of 63.625 / 64.25 = 0.99027).
 TEST(MoeOps, LoadSpreadGrowsWithRanksAndAveragesOverTheExpertsOfARank) {

@@ -43,7 +43,7 @@ PlanSpec small_space() {
   spec[Axis::context] = listed({"1", "2", "3"});
   spec[Axis::expert] = listed({"1", "2", "3", "8"});
   spec[Axis::expert_tensor] = listed({"1", "2", "4"});
-  spec[Axis::expert_exchange] = listed({"pairwise"});
+  spec[Axis::expert_dispatcher] = listed({"alltoall"});
   spec[Axis::expert_overlap] = fixed();
   spec[Axis::sequence_parallel] = listed({"true"});
   spec[Axis::micro] = listed({"1", "2", "3", "8"});

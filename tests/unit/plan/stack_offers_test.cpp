@@ -115,8 +115,8 @@ TEST(StackOffers, LetMegatronCoreChooseHowExpertsExchange) {
     bool hidden = false;
     for (const Candidate& candidate : layouts(bench.space, bench.bench)) {
       const bool changed =
-          candidate.exchange == hardware::ExpertExchange::hierarchical || candidate.hides_exchange;
-      hierarchical = hierarchical || candidate.exchange == hardware::ExpertExchange::hierarchical;
+          candidate.dispatcher == hardware::ExpertDispatcher::deepep || candidate.hides_exchange;
+      hierarchical = hierarchical || candidate.dispatcher == hardware::ExpertDispatcher::deepep;
       hidden = hidden || candidate.hides_exchange;
       EXPECT_TRUE(candidate.expert > 1 || !changed) << tag(candidate, bench.bench);
       // Megatron Core hides it behind other micro-batches of several chunks, not beside `full`.

@@ -165,6 +165,16 @@ std::string module_names(const model::RecomputeModules& modules) {
   return names;
 }
 
+std::string graph_names(const std::optional<hardware::GraphScopes>& graphs) {
+  std::string names;
+  for (std::size_t i = 0; graphs && i < hardware::kGraphScopeNames.size(); ++i) {
+    if (graphs->has(static_cast<hardware::GraphScope>(i))) {
+      names += (names.empty() ? "" : " ") + std::string(hardware::kGraphScopeNames[i]);
+    }
+  }
+  return names;
+}
+
 void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.compute", step.precision.compute);
   lines.add("step.activation", step.precision.activation);
@@ -181,7 +191,10 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.overlap.tensor_chunks", step.overlap.tensor_chunks);
   lines.add("step.overlap.pipeline", step.overlap.pipeline);
   lines.add("step.overlap.expert", step.overlap.expert);
-  lines.add("step.expert_exchange", step.expert_exchange);
+  lines.add("step.experts.dispatcher", step.experts.dispatcher);
+  lines.add("step.experts.grouped_gemm", step.experts.grouped_gemm);
+  lines.add("step.experts.cuda_graphs", graph_names(step.experts.cuda_graphs));
+  lines.add("step.experts.attention_fp8", step.experts.attention_fp8);
   lines.add("step.dispatch", step.precision.dispatch);
   lines.add("step.kept_attention_output", step.precision.kept_attention_output);
   lines.add("step.kept_expert_inner", step.precision.kept_expert_inner);

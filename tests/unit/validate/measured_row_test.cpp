@@ -256,5 +256,63 @@ TEST(RunTables, FindTheMostSpecificEntry) {
   EXPECT_EQ(model_family("unheard-of", true).name, "Llama");
 }
 
+const std::map<std::string, std::string> kMixtureRow = {
+    {"stack", "megatron-bridge"},
+    {"model",
+     "{name: Qwen3-30B-A3B, layers: 48, hidden: 2048, heads: 32, kv_heads: 4, head_dim: 128, "
+     "ffn_hidden: 6144, gated: true, vocab: 151936, seq_len: 4096, tied_embeddings: false, "
+     "moe: {experts: 128, topk: 8, expert_ffn: 768}}"},
+    {"hardware", "{gpu: B200, count: 8, gpus_per_node: 8}"},
+    {"layout", "{tp: 1, pp: 1, cp: 1, ep: 8, dp: 8, schedule: none, sharding: zero1}"},
+    {"batch", "{global_sequences: 512, micro: 1}"},
+    {"precision", "mxfp8"}};
+
+scenario::Scenario mixture_with(const std::string& key, const std::string& value) {
+  std::map<std::string, std::string> row = kMixtureRow;
+  row[key] = value;
+  return scenario_of(row);
+}
+
+TEST(MeasuredRow, SoftwareOptionsBecomeThoseOfTheScenario) {
+  using namespace hardware;
+  const scenario::Scenario scenario = mixture_with(
+      "software_options",
+      "{expert_dispatcher: hybridep, cuda_graphs: [attn, moe_router], grouped_gemm: fused, "
+      "attention_fp8: true, expert_overlap: true, token_drop: true, routing: balanced}");
+  const ExpertChoices& experts = scenario.step.experts;
+  EXPECT_EQ(experts.dispatcher, ExpertDispatcher::hybridep);
+  EXPECT_EQ(experts.grouped_gemm, GroupedGemm::fused);
+  EXPECT_EQ(experts.attention_fp8, true);
+  ASSERT_TRUE(experts.cuda_graphs);
+  EXPECT_TRUE(experts.cuda_graphs->covers(GraphScope::moe_router));
+  EXPECT_FALSE(experts.cuda_graphs->covers(GraphScope::moe_preprocess));
+  EXPECT_EQ(scenario.step.overlap.expert, true);
+  EXPECT_DOUBLE_EQ(scenario.model.moe->capacity_factor, 1.0);
+  EXPECT_DOUBLE_EQ(scenario.model.moe->imbalance, 1.0);
+}
+
+TEST(MeasuredRow, WordsSayWhatWasSwitchedOnWhereNoOptionsDo) {
+  using namespace hardware;
+  const scenario::Scenario partly =
+      mixture_with("overlap_as_stated",
+                   "'DP overlap; DeepEP dispatch; MoE all-to-all overlap (1F1B); CUDA graphs: "
+                   "transformer_engine moe_router+moe_preprocess'");
+  EXPECT_EQ(partly.step.experts.dispatcher, ExpertDispatcher::deepep);
+  EXPECT_EQ(partly.step.overlap.expert, true);
+  ASSERT_TRUE(partly.step.experts.cuda_graphs);
+  EXPECT_TRUE(partly.step.experts.cuda_graphs->covers(GraphScope::moe_preprocess));
+  EXPECT_FALSE(partly.step.experts.cuda_graphs->covers(GraphScope::attn));
+  EXPECT_FALSE(partly.step.experts.grouped_gemm);
+  const scenario::Scenario whole =
+      mixture_with("overlap_as_stated", "'HybridEP dispatch; CUDA graphs: full_iteration'");
+  EXPECT_EQ(whole.step.experts.dispatcher, ExpertDispatcher::hybridep);
+  EXPECT_EQ(whole.step.experts.grouped_gemm, GroupedGemm::fused);
+  EXPECT_FALSE(scenario_of(kMixtureRow).step.experts.dispatcher);
+}
+
+TEST(MeasuredRow, NaturalRoutingLoadsTheBusiestRank) {
+  EXPECT_DOUBLE_EQ(mixture_with("notes", "'natural routing, aux loss'").model.moe->imbalance, 1.35);
+}
+
 }  // namespace
 }  // namespace orrery::validate
