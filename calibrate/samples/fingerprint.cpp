@@ -20,12 +20,16 @@ std::optional<T> or_absent(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<T>());
 }
 
+std::optional<std::int64_t> or_no_number(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional(whole_number(json));
+}
+
 Json versions_json(const LibraryVersions& versions) {
   return {{"header", or_null(versions.header)}, {"runtime", or_null(versions.runtime)}};
 }
 
 LibraryVersions read_versions(const Json& json) {
-  return {or_absent<std::int64_t>(json.at("header")), or_absent<std::int64_t>(json.at("runtime"))};
+  return {or_no_number(json.at("header")), or_no_number(json.at("runtime"))};
 }
 
 Json topology_json(const std::optional<NvlinkTopology>& nvlink) {
@@ -38,14 +42,22 @@ Json topology_json(const std::optional<NvlinkTopology>& nvlink) {
           {"peers", nvlink->peers}};
 }
 
+std::vector<std::int64_t> whole_numbers(const Json& json) {
+  std::vector<std::int64_t> numbers;
+  for (const Json& one : json) {
+    numbers.push_back(whole_number(one));
+  }
+  return numbers;
+}
+
 std::optional<NvlinkTopology> read_topology(const Json& json) {
   if (json.is_null()) {
     return std::nullopt;
   }
-  return NvlinkTopology{.links = json.at("links").get<std::int64_t>(),
+  return NvlinkTopology{.links = whole_number(json.at("links")),
                         .version = or_absent<std::string>(json.at("version")),
                         .switched = json.at("switched").get<bool>(),
-                        .peers = json.at("peers").get<std::vector<std::int64_t>>()};
+                        .peers = whole_numbers(json.at("peers"))};
 }
 
 Json json_of(const Fingerprint& f) {
@@ -79,13 +91,13 @@ Fingerprint from_json(const Json& json) {
   Fingerprint f;
   f.gpu = json.at("gpu").get<std::string>();
   f.gpu_uuid = or_absent<std::string>(json.at("gpu_uuid"));
-  f.gpus = json.at("gpus").get<std::int64_t>();
+  f.gpus = whole_number(json.at("gpus"));
   f.compute_capability = json.at("compute_capability").get<std::string>();
-  f.multiprocessors = json.at("multiprocessors").get<std::int64_t>();
-  f.l2_bytes = json.at("l2_bytes").get<std::int64_t>();
-  f.memory_bytes = json.at("memory_bytes").get<std::int64_t>();
-  f.pcie_generation = or_absent<std::int64_t>(json.at("pcie_generation"));
-  f.pcie_width = or_absent<std::int64_t>(json.at("pcie_width"));
+  f.multiprocessors = whole_number(json.at("multiprocessors"));
+  f.l2_bytes = whole_number(json.at("l2_bytes"));
+  f.memory_bytes = whole_number(json.at("memory_bytes"));
+  f.pcie_generation = or_no_number(json.at("pcie_generation"));
+  f.pcie_width = or_no_number(json.at("pcie_width"));
   f.mig = or_absent<bool>(json.at("mig"));
   f.ecc = or_absent<bool>(json.at("ecc"));
   f.driver = or_absent<std::string>(json.at("driver"));
@@ -99,7 +111,7 @@ Fingerprint from_json(const Json& json) {
   f.power_limit = or_absent<double>(json.at("power_limit_w"));
   f.most_sm_clock = or_absent<double>(json.at("most_sm_clock_mhz"));
   f.cpu = json.at("cpu").get<std::string>();
-  f.cores = json.at("cores").get<std::int64_t>();
+  f.cores = whole_number(json.at("cores"));
   f.tool = json.at("tool").get<std::string>();
   return f;
 }

@@ -46,7 +46,7 @@ DeviceState read_state(const Json& json) {
   if (json.contains("throttled")) {
     state.throttled = json.at("throttled").get<std::vector<std::string>>();
   }
-  state.discarded = json.value("discarded", std::int64_t{0});
+  state.discarded = json.contains("discarded") ? whole_number(json.at("discarded")) : 0;
   return state;
 }
 
@@ -73,7 +73,7 @@ std::optional<Sample> from_json(const Json& json) {
   sample.condition = *condition;
   sample.block = json.at("block").get<std::string>();
   sample.taken_at = json.at("at").get<std::string>();
-  sample.repeat = json.value("repeat", std::int64_t{0});
+  sample.repeat = json.contains("repeat") ? whole_number(json.at("repeat")) : 0;
   if (json.contains("unsupported")) {
     sample.supported = false;
     sample.status = json.at("unsupported").get<std::string>();

@@ -49,7 +49,7 @@ TorchStep read_step(const Json& json) {
           .median_us = positive(json, "median_us"),
           .p10_us = json.at("p10_us").get<double>(),
           .p90_us = json.at("p90_us").get<double>(),
-          .count = json.at("count").get<std::int64_t>(),
+          .count = whole_number(json.at("count")),
           .sdpa_backend = backend_of(json),
           .ledger = {.products = ledger.at("products").get<double>(),
                      .attention = ledger.at("attention").get<double>(),

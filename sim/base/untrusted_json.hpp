@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -59,6 +60,13 @@ template <typename Json = nlohmann::json>
     read.problem = {"not valid JSON: a number is too large", 0};
   }
   return read;
+}
+
+// The value as a whole number. Throws Json::type_error for any other, 1e300 among them, which no
+// integer holds: get<std::int64_t>() would convert it as it may.
+template <typename Json>
+[[nodiscard]] std::int64_t whole_number(const Json& value) {
+  return value.template get_ref<const typename Json::number_integer_t&>();
 }
 
 // The member of this name as a text; empty where there is none, or one of another type.

@@ -17,7 +17,6 @@ constexpr std::string_view kFile = "plan/layout_errors.yaml";
 
 std::optional<FeatureError> read_error(yaml::MappingReader item) {
   const auto count = yaml::at_least<std::int64_t>(1);
-  FeatureError error;
   const auto pairs = item.require<kind::Count>("pairs", count);
   const auto groups = item.require<kind::Count>("groups", count);
   const auto size = item.require<kind::Number>("error", yaml::at_least(0.0));

@@ -290,7 +290,7 @@ class Values {
 class Walk {
  public:
   Walk(const Space& space, const Workbench& bench, const LayoutVisitor& visit)
-      : space_(space), rules_(space, bench), visit_(visit) {}
+      : rules_(space, bench), visit_(visit) {}
 
   void run() {
     descend(0);
@@ -314,7 +314,6 @@ class Walk {
     }
   }
 
-  const Space& space_;
   Rules rules_;
   const LayoutVisitor& visit_;
   Candidate candidate_;

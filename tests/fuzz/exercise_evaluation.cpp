@@ -27,8 +27,11 @@ bool is_small(const scenario::Scenario& scenario) {
                     scenario.model.num_layers <= kMostLayers &&
                     scenario.batch.global / scenario.batch.micro <= kMostSequences &&
                     scenario.step.variation.draws <= kMostDraws;
-  return step && (!scenario.run ||
-                  (!scenario.run->capacity.elastic && scenario.run->training.phases.empty()));
+  if (!step || !scenario.run) {
+    return step;
+  }
+  const run::TrainingSpec& training = scenario.run->training;  // one step of many is enough
+  return !scenario.run->capacity.elastic && training.phases.empty() && !training.batch_ramp;
 }
 
 void check_metrics(const report::Evaluation& evaluation) {

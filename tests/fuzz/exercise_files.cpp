@@ -1,9 +1,5 @@
 #include "tests/fuzz/exercise_files.hpp"
 
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <string>
 
@@ -18,49 +14,10 @@
 #include "sim/scenario/spot_trace_file.hpp"
 #include "sim/sweep/journal.hpp"
 #include "sim/trace/measured_trace.hpp"
+#include "tests/fuzz/promises.hpp"
 #include "tests/unit/base/disk_model.hpp"
 
 namespace orrery::fuzz {
-
-namespace {
-
-// Every line of the diagnostics can be shown on a terminal.
-void check_shown(const Diagnostics& diagnostics) {
-  for (const Diagnostic& diagnostic : diagnostics.all()) {
-    const std::string line = to_string(diagnostic);
-    ORRERY_CHECK(!diagnostic.message.empty(), "a diagnostic says nothing");
-    ORRERY_CHECK(line == printable(line), "`{}` is no line for a terminal", printable(line));
-  }
-}
-
-// The text as a file that a path names, without a disk.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::string_view text) : descriptor_(memfd_create("fuzz", MFD_CLOEXEC)) {
-    ORRERY_CHECK(descriptor_ >= 0, "no file in memory");
-    while (!text.empty()) {
-      const ssize_t count = ::write(descriptor_, text.data(), text.size());
-      ORRERY_CHECK(count > 0, "a file in memory is full");
-      text.remove_prefix(static_cast<std::size_t>(count));
-    }
-  }
-
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-
-  ~MemoryFile() {
-    ::close(descriptor_);
-  }
-
-  [[nodiscard]] std::string path() const {
-    return "/proc/self/fd/" + std::to_string(descriptor_);
-  }
-
- private:
-  int descriptor_;
-};
-
-}  // namespace
 
 void exercise_spot_trace(std::string_view text) {
   Diagnostics diagnostics;
@@ -125,14 +82,7 @@ void exercise_journal(std::string_view text) {
   const std::string path = "/model/journal";
   test::DiskModel disk;
   // As it stands, and as the lines of a journal whose checksums fit.
-  std::string lines = sealed(header) + "\n";
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    lines += line.starts_with('{') && line.ends_with('}') ? sealed(line) : std::string(line);
-    lines += "\n";
-  }
+  std::string lines = sealed(header) + "\n" + sealed_lines(text);
   for (const std::string& content : {std::string(text), lines}) {
     disk.put(path, content);
     try {

@@ -1,5 +1,5 @@
 // libFuzzer targets of the files beside scenarios: one program, the target by name.
-//   build/fuzz/bin/fuzz_files_kineto -max_len=8192 NEW_CORPUS
+//   build/fuzz/bin/fuzz_files_kineto -max_len=8192 NEW_CORPUS tests/fuzz/files_corpus/kineto
 // ORRERY_EXERCISE is the name of the target, as exercise_files.hpp lists it.
 
 #include <cstddef>

@@ -36,40 +36,23 @@ std::vector<std::string> texts_in(const std::string& folder, const std::string& 
 }
 
 std::vector<std::string> seeds_of(const std::string& name) {
+  std::vector<std::string> seeds;
+  const auto add = [&seeds](std::vector<std::string> more) {
+    seeds.insert(seeds.end(), more.begin(), more.end());
+  };
   if (name == "spot_trace") {
-    std::vector<std::string> seeds = texts_in("scenarios/traces", ".csv");
-    seeds.emplace_back("time,available\n0,1\n1e-12,1\n");
-    seeds.emplace_back("time,available,price\n0,16,1.5\n60,12,1.75\n3600,16,1.5\n");
-    seeds.emplace_back(R"({"metadata": {"gap_seconds": 600}, "data": [16, 12, 16]})");
-    return seeds;
+    add(texts_in("scenarios/traces", ".csv"));
+  } else if (name == "saved_answer") {
+    add({read_file(fs::path(ORRERY_SOURCE_DIR) / "tests/golden/report.json", kMaxFileBytes)});
+  } else if (name == "import") {
+    return texts_in("tests/unit/import_config/configs", "");
+  } else if (name == "profile") {
+    for (const char* folder : {"gpu", "software", "collectives"}) {
+      add(texts_in(std::string("scenarios/profiles/") + folder, ".yaml"));
+    }
   }
-  if (name == "failure_log") {
-    return {"time_h,cause,nodes,outage_min\n12.5,faulty GPU,1,40\n3,\"switch, leaf 7\",,\n",
-            "timestamp,cause\n2023-11-15T10:00Z,GPU\n",
-            "time,cause,outage\n1e300h,GPU,2h\n"};
-  }
-  if (name == "kineto") {
-    return {
-        R"({"distributedInfo":{"rank":3,"world_size":8},"traceEvents":[)"
-        R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":10.5,"dur":4.25,)"
-        R"("args":{"device":0,"stream":7,"correlation":1}},)"
-        R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":1,)"
-        R"("dur":90},{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":20,)"
-        R"("ts":20,"dur":9e15,"args":{"stream":20,"Group size":2,"Collective name":"a"}}]})",
-        R"([{"ph":"X","cat":"kernel","name":"a","ts":-9e300,"dur":1e300,"pid":0,"tid":0}])"};
-  }
-  if (name == "journal") {
-    return {R"({"schema":"orrery-sweep-journal/2","version":"1"})"
-            "\n"
-            R"({"point":["1"],"status":"ok","reason":"","cells":[0.5,null],"files":{}})"
-            "\n",
-            R"({"point":["2"],"status":"gave up","reason":"x","cells":[1e308,-0.0],)"
-            R"("files":{"/a":"0"}})"};
-  }
-  if (name == "saved_answer") {
-    return {read_file(fs::path(ORRERY_SOURCE_DIR) / "tests/golden/report.json", kMaxFileBytes)};
-  }
-  return texts_in("tests/unit/import_config/configs", "");
+  add(texts_in("tests/fuzz/files_corpus/" + name, ""));
+  return seeds;
 }
 
 constexpr std::array<std::string_view, 22> kPieces = {"\"",

@@ -101,6 +101,20 @@ TEST_F(ImportCli, BrokenLogsLeaveNoFileAndAreInvalid) {
   EXPECT_TRUE(has(nothing.err, "orrery: import: the files hold nothing that can be used\n"));
 }
 
+// As for every command (tests/cli/hostile_files_test.cpp).
+TEST_F(ImportCli, AnInputIsNeverTheOutput) {
+  const std::string log = log_text(two_hosts(1.0));
+  write("two.log", log);
+  for (const char* output :
+       {"-o two.log", "-o ./two.log", "--fragment two.log", "-o a --fragment a"}) {
+    const Finished refused = run(std::string("import two.log ") + output);
+    EXPECT_EQ(refused.code, 2) << output << refused.err;
+    EXPECT_TRUE(has(refused.err, "choose another file")) << refused.err;
+  }
+  EXPECT_EQ(read("two.log"), log);
+  EXPECT_EQ(run("import two.log -o gone/tables.yaml").code, 6);
+}
+
 TEST_F(ImportCli, ArgumentsThatMakeNoSenseAreUsage) {
   write("one.log", log_text({}));
   EXPECT_EQ(run("import").code, 2);

@@ -402,6 +402,9 @@ TEST(Report, CommandSaysWhatIsWrong) {
   EXPECT_EQ(report_command({scenario, "-o", folder.filePath("x.doc")}), 2);
   EXPECT_EQ(report_command({folder.filePath("gone.yaml"), "-o", folder.filePath("x.pdf")}), 6);
   EXPECT_EQ(report_command({scenario, "-o", folder.filePath("no/folder.pdf")}), 6);
+  const QString page = folder.filePath("scenario.html");
+  ASSERT_TRUE(QFile::copy(scenario, page));
+  EXPECT_EQ(report_command({page, "-o", page}), 2);  // an input is never the output
   EXPECT_EQ(report_command({scenario, "-o", folder.filePath("x.pdf")}), 0);
   EXPECT_TRUE(QFile::exists(folder.filePath("x.pdf")));
   testing::write_text(scenario, "format: orrery/1\n");
