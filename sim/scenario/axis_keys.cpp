@@ -12,6 +12,12 @@ using step::OffloadTarget;
 using yaml::between;
 namespace kind = yaml::kind;
 
+constexpr Idle kNothingAway = ORRERY_WHEN(!d.scenario.step.offload.any(), "nothing is offloaded");
+constexpr Idle kNothingOnNvme =
+    ORRERY_WHEN(d.scenario.step.offload.optimizer != OffloadTarget::nvme &&
+                    d.scenario.step.offload.parameters != OffloadTarget::nvme,
+                "nothing lives on nvme");
+
 Key offload_target(KeyText text, Lens<OffloadTarget> lens) {
   return choice_key<OffloadTarget>(
       std::move(text),
@@ -54,37 +60,43 @@ void add_offload_rates(std::vector<Key>& keys) {
   keys.push_back(offload_rate({.path = "offload.link",
                                .note = "host_bandwidth of the GPU profile",
                                .meaning = "Copies between one GPU and its host, each direction.",
-                               .example = "25GB/s"},
+                               .example = "25GB/s",
+                               .idle = {kNothingAway}},
                               ORRERY_AT(scenario.step.offload.link)));
   keys.push_back(
       offload_rate({.path = "offload.host_bandwidth",
                     .note = "117GB/s, what the CPU Adam of ZeRO-Offload moves",
                     .meaning = "Memory traffic that the host of one node reaches in the update; "
                                "its GPUs share it.",
-                    .example = "250GB/s"},
+                    .example = "250GB/s",
+                    .idle = {kNothingAway}},
                    ORRERY_AT(scenario.step.offload.host_bandwidth)));
   keys.push_back(offload_rate({.path = "offload.nvme_read",
                                .note = "required where something lives on nvme",
                                .meaning = "Reads of all drives of one node.",
-                               .example = "25GB/s"},
+                               .example = "25GB/s",
+                               .idle = {kNothingOnNvme}},
                               ORRERY_AT(scenario.step.offload.nvme_read)));
   keys.push_back(offload_rate({.path = "offload.nvme_write",
                                .note = "required where something lives on nvme",
                                .meaning = "Writes of all drives of one node.",
-                               .example = "12GB/s"},
+                               .example = "12GB/s",
+                               .idle = {kNothingOnNvme}},
                               ORRERY_AT(scenario.step.offload.nvme_write)));
   keys.push_back(value_key<kind::Size>(
       {.path = "offload.host_memory",
        .note = "not checked",
        .meaning = "Memory of one node's host that may be used; beyond it nothing fits.",
-       .example = "1TB"},
+       .example = "1TB",
+       .idle = {kNothingAway}},
       yaml::above(bytes(0.0)),
       ORRERY_AT(scenario.step.offload.host_memory)));
   keys.push_back(
       flag_key({.path = "offload.overlap",
                 .fallback = "true",
                 .meaning = "Copies run beside the passes, and the update beside its own copies.",
-                .example = "false"},
+                .example = "false",
+                .idle = {kNothingAway}},
                ORRERY_AT(scenario.step.offload.overlap)));
 }
 

@@ -5,6 +5,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/scenario/idle.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/scenario/limits.hpp"
@@ -21,6 +22,9 @@ using run::TraceStart;
 using yaml::between;
 namespace kind = yaml::kind;
 
+constexpr Idle kNoLemons =
+    ORRERY_WHEN(in_run(d) && !d.run.failures.lemons, "no node is bad (failures.lemons)");
+
 CapacitySpec& capacity(Draft& draft) {
   return draft.run.capacity;
 }
@@ -30,7 +34,9 @@ void add_spares(std::vector<Key>& keys) {
       {.path = "capacity.spares",
        .fallback = "0",
        .meaning = "Hot spares: nodes held ready beside those of cluster.nodes, in the job at once.",
-       .example = "16"},
+       .example = "16",
+       .idle = {ORRERY_WHEN((never_fails(d) || nodes_never_fail(d)) && d.run.capacity.spares > 0,
+                            "no node is ever replaced; the spares only cost")}},
       {0, kMostNodes},
       ORRERY_AT(run.capacity.spares)));
 
@@ -93,7 +99,8 @@ void add_repair(std::vector<Key>& keys) {
        .note = "as the preset of failures says: a reset or reboot for most nodes, hands for some",
        .meaning = "From taking a node out until it is ready again; with capacity.repair.manual "
                   "its first, automatic stage, without it all of the repair.",
-       .example = "3d"},
+       .example = "3d",
+       .idle = {kNothingFails, ORRERY_WHEN(nodes_never_fail(d), "no node fails, only the job")}},
       ORRERY_AT(run.capacity.repair_time));
   keys.push_back(section_key({.path = "capacity.repair",
                               .note = "one stage that always works, and nobody queues",
@@ -103,7 +110,8 @@ void add_repair(std::vector<Key>& keys) {
       {.path = "capacity.repair.fails",
        .fallback = "0",
        .meaning = "Probability that the first stage leaves a bad node bad when it is the last one.",
-       .example = "0.4"},
+       .example = "0.4",
+       .idle = {kNoLemons}},
       ORRERY_AT(run.capacity.repair.fails)));
   keys.push_back(
       count_key({.path = "capacity.repair.crews",
@@ -122,7 +130,10 @@ void add_repair(std::vector<Key>& keys) {
                     {.path = "capacity.repair.replacement",
                      .note = "never",
                      .meaning = "Until a new node takes the place of a retired one.",
-                     .example = "30d"},
+                     .example = "30d",
+                     .idle = {ORRERY_WHEN(in_run(d) && d.run.capacity.repair.retire == 0.0 &&
+                                              !d.stated("failures.lemons.remove_after"),
+                                          "no node is ever retired")}},
                     ORRERY_AT(run.capacity.repair.replacement));
   keys.push_back(section_at({.path = "capacity.repair.manual",
                              .note = "none",
@@ -143,7 +154,8 @@ void add_repair(std::vector<Key>& keys) {
   keys.push_back(probability({.path = "capacity.repair.manual.fails",
                               .fallback = "0",
                               .meaning = "Probability that it leaves a bad node bad.",
-                              .example = "0.2"},
+                              .example = "0.2",
+                              .idle = {kNoLemons}},
                              ORRERY_AT(run.capacity.repair.manual->fails)));
 }
 
@@ -236,19 +248,24 @@ void add_spot_supply(std::vector<Key>& keys) {
                                   .example = "0.1/h"},
                                  {},
                                  ORRERY_AT(run.capacity.spot->rate)));
-  keys.push_back(
-      count_key({.path = "capacity.spot.burst",
-                 .fallback = "1",
-                 .meaning = "With a rate: nodes that go in one event. The rate of each node stays.",
-                 .example = "4"},
-                {1, kMostNodes},
-                ORRERY_AT(run.capacity.spot->burst)));
-  add_duration_keys(keys,
-                    {.path = "capacity.spot.returns",
-                     .fallback = "0s",
-                     .meaning = "With a rate: until a preempted node can be had again.",
-                     .example = "{mean: 30min}"},
-                    ORRERY_AT(run.capacity.spot->returns));
+  keys.push_back(count_key(
+      {.path = "capacity.spot.burst",
+       .fallback = "1",
+       .meaning = "With a rate: nodes that go in one event. The rate of each node stays.",
+       .example = "4",
+       .idle = {ORRERY_WHEN(in_run(d) && d.run.capacity.spot && !d.run.capacity.spot->rate,
+                            "the traces say how many nodes go")}},
+      {1, kMostNodes},
+      ORRERY_AT(run.capacity.spot->burst)));
+  add_duration_keys(
+      keys,
+      {.path = "capacity.spot.returns",
+       .fallback = "0s",
+       .meaning = "With a rate: until a preempted node can be had again.",
+       .example = "{mean: 30min}",
+       .idle = {ORRERY_WHEN(in_run(d) && d.run.capacity.spot && !d.run.capacity.spot->rate,
+                            "the traces say when nodes return")}},
+      ORRERY_AT(run.capacity.spot->returns));
   Key traces =
       key_of({.path = "capacity.spot.traces",
               .note = "capacity.spot.rate",
@@ -269,13 +286,15 @@ void add_spot_supply(std::vector<Key>& keys) {
     }
   };
   keys.push_back(std::move(traces));
-  keys.push_back(
-      choice_key<TraceStart>({.path = "capacity.spot.start",
-                              .fallback = "random",
-                              .meaning = "Where in the traces a trial begins; traces repeat.",
-                              .example = "beginning"},
-                             {{"random", TraceStart::random}, {"beginning", TraceStart::beginning}},
-                             ORRERY_AT(run.capacity.spot->start)));
+  keys.push_back(choice_key<TraceStart>(
+      {.path = "capacity.spot.start",
+       .fallback = "random",
+       .meaning = "Where in the traces a trial begins; traces repeat.",
+       .example = "beginning",
+       .idle = {ORRERY_WHEN(in_run(d) && d.run.capacity.spot && d.run.capacity.spot->rate,
+                            "there are no traces")}},
+      {{"random", TraceStart::random}, {"beginning", TraceStart::beginning}},
+      ORRERY_AT(run.capacity.spot->start)));
 }
 
 void add_spot(std::vector<Key>& keys) {
@@ -309,7 +328,12 @@ void add_spot(std::vector<Key>& keys) {
       {.path = "capacity.spot.migration",
        .fallback = "0s",
        .meaning = "The same when the job moves to another zone: image, data, checkpoint.",
-       .example = "15min"},
+       .example = "15min",
+       .idle = {ORRERY_WHEN(in_run(d) && d.run.capacity.spot && d.run.capacity.spot->rate,
+                            "there are no zones"),
+                ORRERY_WHEN(in_run(d) && d.run.capacity.spot && !d.run.capacity.spot->rate &&
+                                d.run.capacity.spot->zones.size() < 2,
+                            "there is one zone")}},
       ORRERY_AT(run.capacity.spot->migration));
 }
 
@@ -320,7 +344,8 @@ std::vector<Key> capacity_keys() {
   keys.push_back(section_key({.path = "capacity",
                               .note = "no spares",
                               .meaning = "Nodes that replace missing ones.",
-                              .example = "{spares: 16, repair_time: 2d}"}));
+                              .example = "{spares: 16, repair_time: 2d}",
+                              .idle = {kNoRun}}));
   add_spares(keys);
   add_repair(keys);
   add_elastic(keys);

@@ -1,5 +1,6 @@
 // Keys of `checkpoint`: when the state is saved, what a save costs, and where its copies lie.
 
+#include "sim/scenario/idle.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/scenario/limits.hpp"
@@ -17,6 +18,43 @@ using yaml::above;
 using yaml::at_least;
 using yaml::between;
 namespace kind = yaml::kind;
+
+bool is_async(const Draft& draft) {
+  return draft.run.checkpoint.mode == CheckpointMode::async;
+}
+
+// The times of saves and loads that are given make the sizes and rates behind them idle.
+bool save_is_given(const Draft& draft) {
+  const CheckpointSpec& checkpoint = draft.run.checkpoint;
+  return checkpoint.durable || (!is_async(draft) && checkpoint.stall);
+}
+
+bool load_is_given(const Draft& draft) {
+  const run::RecoverySpec& recovery = draft.run.recovery;
+  const std::size_t load = run::index_of(run::RecoveryStage::load);
+  const run::RecoveryPreset* preset = run::find_recovery_preset(recovery.preset);
+  return recovery.stages[load] || (preset != nullptr && preset->stages[load]);
+}
+
+bool all_times_are_given(const Draft& draft) {
+  const CheckpointSpec& checkpoint = draft.run.checkpoint;
+  return save_is_given(draft) && (never_fails(draft) || load_is_given(draft)) &&
+         (!is_async(draft) || checkpoint.stall) && checkpoint.tiers.empty();
+}
+
+bool strikes_many_jobs(const Draft& draft) {
+  return any_cause(draft.run.failures, [](const run::FailureCause& c) {
+    return c.scope == run::FailureScope::power_domain || c.scope == run::FailureScope::storage;
+  });
+}
+
+constexpr Idle kSaveIsGiven = ORRERY_WHEN(
+    in_run(d) && save_is_given(d) && !d.run.checkpoint.just_in_time, "the time of a save is given");
+constexpr Idle kNothingLoaded = ORRERY_WHEN(never_fails(d), "nothing fails, so nothing is loaded");
+constexpr Idle kLoadIsGiven =
+    ORRERY_WHEN(in_run(d) && !never_fails(d) && load_is_given(d), "the time of a load is given");
+constexpr Idle kSizeDoesNotMatter =
+    ORRERY_WHEN(in_run(d) && all_times_are_given(d), "the times of saves and loads are given");
 
 // Simulated time holds 73 years between two events (run/run_plan.hpp).
 const yaml::Range<double> kShare = {0.0, 1.0, true};
@@ -105,14 +143,19 @@ void add_when(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "checkpoint",
                               .note = "as its keys",
                               .meaning = "When the state is saved and what a save costs.",
-                              .example = "{interval: 30min, mode: async}"}));
+                              .example = "{interval: 30min, mode: async}",
+                              .idle = {kNoRun}}));
   keys.push_back(interval_key(
       {.path = "checkpoint.interval",
        .fallback = "auto",
        .meaning = "Training time between two saves to the storage. auto: the exact optimum for the "
                   "stall and the failure rate, a whole number of steps; with mode async at least "
                   "the time until a save is durable; with tiers the best of all tiers together.",
-       .example = "30min"},
+       .example = "30min",
+       .idle = {ORRERY_WHEN(
+           in_run(d) && !can_fail(d.run) &&
+               std::holds_alternative<run::AutoInterval>(d.run.checkpoint.interval),
+           "auto follows the failures, and nothing fails")}},
       ORRERY_AT(run.checkpoint.interval)));
   keys.push_back(mode_key(
       {.path = "checkpoint.mode",
@@ -124,21 +167,24 @@ void add_when(std::vector<Key>& keys) {
       {.path = "checkpoint.bytes_per_parameter",
        .note = "2B of weights and the state of precision.optimizer: 14B with adam",
        .meaning = "Size of a checkpoint per parameter.",
-       .example = "14B"},
+       .example = "14B",
+       .idle = {kSizeDoesNotMatter}},
       yaml::at_most(bytes(100.0)),
       ORRERY_AT(run.checkpoint.bytes_per_parameter)));
   keys.push_back(value_key<kind::Size>(
       {.path = "checkpoint.data_state",
        .fallback = "0B",
        .meaning = "State of the data loader that every data-parallel rank saves beside it.",
-       .example = "2GB"},
+       .example = "2GB",
+       .idle = {kSizeDoesNotMatter}},
       {},
       ORRERY_AT(run.checkpoint.data_state)));
   keys.push_back(flag_key(
       {.path = "checkpoint.sharded",
        .fallback = "true",
        .meaning = "Every GPU writes its share; false: only one of each data-parallel group.",
-       .example = "false"},
+       .example = "false",
+       .idle = {kSizeDoesNotMatter}},
       ORRERY_AT(run.checkpoint.sharded)));
 }
 
@@ -154,22 +200,26 @@ void add_limits(std::vector<Key>& keys) {
   keys.push_back(rate({.path = "checkpoint.storage.write_per_node",
                        .note = "no limit",
                        .meaning = "Rate at which one node can write.",
-                       .example = "5GB/s"},
+                       .example = "5GB/s",
+                       .idle = {kSaveIsGiven}},
                       ORRERY_AT(run.checkpoint.storage.write_per_node)));
   keys.push_back(rate({.path = "checkpoint.storage.read_per_node",
                        .note = "no limit",
                        .meaning = "Rate at which one node can read.",
-                       .example = "10GB/s"},
+                       .example = "10GB/s",
+                       .idle = {kNothingLoaded, kLoadIsGiven}},
                       ORRERY_AT(run.checkpoint.storage.read_per_node)));
   keys.push_back(rate({.path = "checkpoint.storage.write_per_client",
                        .note = "no limit",
                        .meaning = "Rate at which one process can write.",
-                       .example = "200MB/s"},
+                       .example = "200MB/s",
+                       .idle = {kSaveIsGiven}},
                       ORRERY_AT(run.checkpoint.storage.write_per_client)));
   keys.push_back(rate({.path = "checkpoint.storage.read_per_client",
                        .note = "no limit",
                        .meaning = "Rate at which one process can read.",
-                       .example = "400MB/s"},
+                       .example = "400MB/s",
+                       .idle = {kNothingLoaded, kLoadIsGiven}},
                       ORRERY_AT(run.checkpoint.storage.read_per_client)));
   keys.push_back(value_key<kind::Number>(
       {.path = "checkpoint.storage.efficiency",
@@ -191,7 +241,9 @@ void add_limits(std::vector<Key>& keys) {
        .fallback = "1",
        .meaning = "Share of read that is left for this job when a failure of a power domain or of "
                   "the storage restarts many jobs at once.",
-       .example = "0.25"},
+       .example = "0.25",
+       .idle = {ORRERY_WHEN(in_run(d) && !strikes_many_jobs(d),
+                            "no failure of a power domain or of the storage restarts many jobs")}},
       kShare,
       ORRERY_AT(run.checkpoint.storage.mass_restart_share)));
 }
@@ -215,25 +267,37 @@ void add_storage(std::vector<Key>& keys) {
   keys.push_back(rate({.path = "checkpoint.storage.write",
                        .fallback = "2TB/s",
                        .meaning = "Rate of writing, the whole storage.",
-                       .example = "100GB/s"},
+                       .example = "100GB/s",
+                       .idle = {kSaveIsGiven}},
                       ORRERY_AT(run.checkpoint.storage.write)));
   keys.push_back(rate({.path = "checkpoint.storage.read",
                        .fallback = "2TB/s",
                        .meaning = "Rate of reading, the whole storage, for recovery.load.",
-                       .example = "200GB/s"},
+                       .example = "200GB/s",
+                       .idle = {kNothingLoaded, kLoadIsGiven}},
                       ORRERY_AT(run.checkpoint.storage.read)));
   add_limits(keys);
-  keys.push_back(rate({.path = "checkpoint.device_to_host",
-                       .note = "host_bandwidth of the GPU profile",
-                       .meaning = "Rate at which one GPU copies its share to host memory.",
-                       .example = "40GB/s"},
-                      ORRERY_AT(run.checkpoint.device_to_host)));
+  keys.push_back(
+      rate({.path = "checkpoint.device_to_host",
+            .note = "host_bandwidth of the GPU profile",
+            .meaning = "Rate at which one GPU copies its share to host memory.",
+            .example = "40GB/s",
+            .idle = {ORRERY_WHEN(in_run(d) && !is_async(d) && d.run.checkpoint.tiers.empty(),
+                                 "a synchronous save goes straight to the storage"),
+                     ORRERY_WHEN(in_run(d) && is_async(d) && d.run.checkpoint.stall &&
+                                     d.run.checkpoint.tiers.empty(),
+                                 "the stall is given")}},
+           ORRERY_AT(run.checkpoint.device_to_host)));
   keys.push_back(value_key<kind::Bandwidth>(
       {.path = "checkpoint.data_reads",
        .fallback = "0",
        .meaning = "Rate that the input pipeline reads from the same storage while a save of mode "
                   "async is written.",
-       .example = "20GB/s"},
+       .example = "20GB/s",
+       .idle = {ORRERY_WHEN(in_run(d) && !is_async(d),
+                            "a synchronous save stops the input pipeline too"),
+                ORRERY_WHEN(in_run(d) && is_async(d) && save_is_given(d),
+                            "the time of a save is given")}},
       {},
       ORRERY_AT(run.checkpoint.data_reads)));
 }
@@ -253,25 +317,32 @@ void add_saves(std::vector<Key>& keys) {
   keys.push_back(flag_key({.path = "checkpoint.final_save",
                            .fallback = "true",
                            .meaning = "Save once more when the target is reached, and wait for it.",
-                           .example = "false"},
+                           .example = "false",
+                           .idle = {ORRERY_WHEN(in_run(d) && d.run.training.duration,
+                                                "training.duration has no target to reach")}},
                           ORRERY_AT(run.checkpoint.final_save)));
   keys.push_back(keep_key({.path = "checkpoint.keep",
                            .note = "10, and one a day for good",
                            .meaning = "Newest checkpoints that the storage keeps; all: nothing is "
                                       "deleted.",
-                           .example = "3"}));
-  keys.push_back(count_key({.path = "checkpoint.keep_every",
-                            .note = "none",
-                            .meaning = "Every n-th checkpoint is kept beside those, for good.",
-                            .example = "20"},
-                           at_least<std::int64_t>(1),
-                           ORRERY_AT(run.checkpoint.keep_every)));
+                           .example = "3",
+                           .idle = {kNothingFails}}));
+  keys.push_back(count_key(
+      {.path = "checkpoint.keep_every",
+       .note = "none",
+       .meaning = "Every n-th checkpoint is kept beside those, for good.",
+       .example = "20",
+       .idle = {kNothingFails,
+                ORRERY_WHEN(in_run(d) && d.run.checkpoint.keep_all, "every checkpoint is kept")}},
+      at_least<std::int64_t>(1),
+      ORRERY_AT(run.checkpoint.keep_every)));
   keys.push_back(value_key<kind::Number>(
       {.path = "checkpoint.corrupt",
        .fallback = "0",
        .meaning = "Share of checkpoints on the storage that turn out to be unreadable when they "
                   "are loaded; then the one before is loaded.",
-       .example = "0.01"},
+       .example = "0.01",
+       .idle = {kNothingFails}},
       between(0.0, 0.99),
       ORRERY_AT(run.checkpoint.corrupt)));
   keys.push_back(choice_key<LoadReaders>(
@@ -279,7 +350,8 @@ void add_saves(std::vector<Key>& keys) {
        .fallback = "one",
        .meaning = "one: each part is read once and broadcast to the other data-parallel replicas; "
                   "all: every replica reads from the storage.",
-       .example = "all"},
+       .example = "all",
+       .idle = {kNothingLoaded, kLoadIsGiven}},
       {{"one", LoadReaders::one}, {"all", LoadReaders::all}},
       ORRERY_AT(run.checkpoint.readers)));
   keys.push_back(rate({.path = "checkpoint.reshard",
@@ -293,12 +365,15 @@ void add_saves(std::vector<Key>& keys) {
        .fallback = "false",
        .meaning = "Data-parallel replicas that survive a failure save their state then: only the "
                   "step in progress is lost. A crash of the whole job leaves none.",
-       .example = "true"},
+       .example = "true",
+       .idle = {kNothingFails}},
       ORRERY_AT(run.checkpoint.just_in_time)));
   keys.push_back(time_key({.path = "checkpoint.just_in_time_save",
                            .note = "as a save of mode sync",
                            .meaning = "Time of that save.",
-                           .example = "15s"},
+                           .example = "15s",
+                           .idle = {ORRERY_WHEN(in_run(d) && !d.run.checkpoint.just_in_time,
+                                                "checkpoint.just_in_time is off")}},
                           ORRERY_AT(run.checkpoint.just_in_time_save)));
 }
 

@@ -15,6 +15,12 @@ namespace kind = yaml::kind;
 
 constexpr std::int64_t kMostGpusPerNode = 1024;
 
+bool is_one_switch(const Draft& draft) {
+  return draft.scenario.cluster.nodes > 1 && draft.scenario.cluster.network.tiers.empty();
+}
+
+constexpr Idle kOneNode = ORRERY_WHEN(d.scenario.cluster.nodes == 1, "one node needs no network");
+
 std::vector<std::string> network_names() {
   std::vector<std::string> names;
   for (const hardware::NetworkPreset& preset : hardware::network_presets()) {
@@ -112,13 +118,15 @@ void add_network(std::vector<Key>& keys) {
   keys.push_back(value_key<kind::Bandwidth>({.path = "cluster.network.nic_rate",
                                              .note = "the preset's; required without one",
                                              .meaning = "Line rate of one NIC in one direction.",
-                                             .example = "200Gbps"},
+                                             .example = "200Gbps",
+                                             .idle = {kOneNode}},
                                             {},
                                             ORRERY_AT(scenario.cluster.network.nic_rate)));
   keys.push_back(count_key({.path = "cluster.network.nics_per_node",
                             .note = "the preset's; required without one",
                             .meaning = "NICs of one host that the job uses.",
-                            .example = "4"},
+                            .example = "4",
+                            .idle = {kOneNode}},
                            {0, kMostGpusPerNode},
                            ORRERY_AT(scenario.cluster.network.nics_per_node)));
 }
@@ -138,7 +146,8 @@ void add_fabric(std::vector<Key>& keys) {
       {.path = "cluster.network.fabric",
        .note = "the preset's; else infiniband",
        .meaning = "Transport of the NICs: its latency, and which measured collectives are near.",
-       .example = "roce"},
+       .example = "roce",
+       .idle = {kOneNode}},
       choices_of(hardware::kFabricNames),
       ORRERY_AT(scenario.cluster.network.fabric)));
   keys.push_back(choice_key<hardware::Routing>(
@@ -146,7 +155,11 @@ void add_fabric(std::vector<Key>& keys) {
        .fallback = "adaptive",
        .meaning = "How flows are spread over the uplinks of a switch: static_ecmp hashes each flow "
                   "to one link, and a collective runs at the pace of the fullest.",
-       .example = "static_ecmp"},
+       .example = "static_ecmp",
+       .idle = {kOneNode,
+                ORRERY_WHEN(is_one_switch(d) && d.scenario.cluster.network.routing ==
+                                                    hardware::Routing::static_ecmp,
+                            "without tiers one switch holds every node")}},
       choices_of(hardware::kRoutingNames),
       ORRERY_AT(scenario.cluster.network.routing)));
   keys.push_back(choice_key<hardware::CrossRail>(
@@ -156,7 +169,11 @@ void add_fabric(std::vector<Key>& keys) {
            "How an all-to-all reaches NICs of another number: leaf (one switch holds all NICs "
            "of a node), pxn (rails; over NVLink to the GPU on that rail) or spine (rails; "
            "through the next level of switches).",
-       .example = "pxn"},
+       .example = "pxn",
+       .idle = {kOneNode,
+                ORRERY_WHEN(is_one_switch(d) &&
+                                d.scenario.cluster.network.cross_rail == hardware::CrossRail::spine,
+                            "without tiers there is no switch above the rails")}},
       choices_of(hardware::kCrossRailNames),
       ORRERY_AT(scenario.cluster.network.cross_rail)));
   keys.push_back(choice_key<hardware::CollectiveChoice>(
@@ -180,7 +197,8 @@ void add_sharp(std::vector<Key>& keys) {
       {.path = "cluster.network.sharp",
        .fallback = "false",
        .meaning = "The switches of the fabric reduce (InfiniBand SHARP), so that NVLS spans nodes.",
-       .example = "true"},
+       .example = "true",
+       .idle = {kOneNode}},
       ORRERY_AT(scenario.cluster.network.sharp)));
 }
 
@@ -189,7 +207,8 @@ void add_links_down(std::vector<Key>& keys) {
       {.path = "cluster.network.links_down",
        .note = "every link works",
        .meaning = "Nodes with broken NICs: synchronous collectives run at the pace of the worst.",
-       .example = "[{node: 17, nics: 1}]"},
+       .example = "[{node: 17, nics: 1}]",
+       .idle = {kOneNode}},
       ORRERY_AT(scenario.cluster.network.links_down)));
   keys.push_back(count_key({.path = "cluster.network.links_down[].node",
                             .meaning = "Number of the node, from 0.",
@@ -209,7 +228,8 @@ void add_network_tiers(std::vector<Key>& keys) {
   Key tiers = list_key({.path = "cluster.network.tiers",
                         .note = "the preset's; else one switch above all nodes",
                         .meaning = "Switch levels, the lowest first.",
-                        .example = "[{name: leaf, nodes: 32}, {name: spine, nodes: 256}]"},
+                        .example = "[{name: leaf, nodes: 32}, {name: spine, nodes: 256}]",
+                        .idle = {kOneNode}},
                        ORRERY_AT(scenario.cluster.network.tiers));
   tiers.begin_list = [](Reading& reading) { reading.draft.scenario.cluster.network.tiers.clear(); };
   keys.push_back(std::move(tiers));

@@ -48,18 +48,8 @@ std::vector<Part> parts_of(std::string_view path) {
 }
 
 const Entry* entry_of(const Value& mapping, const Part& part) {
-  for (const Key* key : children_of(part.row)) {
-    if (key->name() != part.name) {
-      continue;
-    }
-    for (const Entry& entry : mapping.entries) {
-      if (entry.key == part.name ||
-          std::find(key->aliases.begin(), key->aliases.end(), entry.key) != key->aliases.end()) {
-        return &entry;
-      }
-    }
-  }
-  return nullptr;
+  const Key* key = row_below(part.row, part.name);
+  return key == nullptr ? nullptr : entry_of(mapping, *key);
 }
 
 bool is_flow(std::string_view text, const Value& value) {

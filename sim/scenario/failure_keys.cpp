@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/scenario/cause_keys.hpp"
+#include "sim/scenario/idle.hpp"
 #include "sim/scenario/key_table.hpp"
 
 namespace orrery::scenario {
@@ -44,7 +45,8 @@ void add_rates(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "failures",
                               .note = "nothing fails",
                               .meaning = "What breaks, how often, and what is slow or wrong.",
-                              .example = "{node_rate: 0.0065/d}"}));
+                              .example = "{node_rate: 0.0065/d}",
+                              .idle = {kNoRun}}));
   keys.push_back(
       name_key({.path = "failures.preset",
                 .note = "none; what is not stated does not happen",
@@ -72,13 +74,21 @@ void add_rates(std::vector<Key>& keys) {
 
 void add_causes(std::vector<Key>& keys) {
   const std::string path = "failures.causes[]";
-  Key causes = list_key({.path = "failures.causes",
-                         .note = "the preset's; else one cause, `node failure`",
-                         .meaning = "Kinds of failures, each with a rate or a life of its own, or "
-                                    "a share of node_rate by weight.",
-                         .example = "[{name: GPU, category: gpu, weight: 3}, {name: NIC, category: "
-                                    "network}]"},
-                        ORRERY_AT(run.failures.causes));
+  Key causes = list_key(
+      {.path = "failures.causes",
+       .note = "the preset's; else one cause, `node failure`",
+       .meaning = "Kinds of failures, each with a rate or a life of its own, or "
+                  "a share of node_rate by weight.",
+       .example = "[{name: GPU, category: gpu, weight: 3}, {name: NIC, category: "
+                  "network}]",
+       .idle = {kNothingFails,
+                {[](const Draft& d) {
+                   return nodes_never_fail(d) &&
+                          !any_cause(d.run.failures,
+                                     [](const run::FailureCause& c) { return c.life.has_value(); });
+                 },
+                 "they share node_rate, which is 0"}}},
+      ORRERY_AT(run.failures.causes));
   causes.end = check_cause;
   keys.push_back(std::move(causes));
   keys.push_back(value_key<kind::Number>(

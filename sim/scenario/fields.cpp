@@ -70,19 +70,6 @@ void describe_values(const Key& key, Field& field) {
   field.allowed = joined(allowed, "; or ");
 }
 
-const Entry* entry_of(const Value* mapping, const Key& key) {
-  if (mapping == nullptr || mapping->kind != Value::Kind::mapping) {
-    return nullptr;
-  }
-  for (const Entry& entry : mapping->entries) {
-    if (entry.key == key.name() ||
-        std::find(key.aliases.begin(), key.aliases.end(), entry.key) != key.aliases.end()) {
-      return &entry;
-    }
-  }
-  return nullptr;
-}
-
 class Walk {
  public:
   explicit Walk(std::string_view text) : text_(text) {}
@@ -90,7 +77,7 @@ class Walk {
   // `row`: a row of the table, with [] for items; `path`: the key with their numbers.
   void below(std::string_view row, const std::string& path, const Value* value) {
     for (const Key* key : children_of(row)) {
-      const Entry* entry = entry_of(value, *key);
+      const Entry* entry = value != nullptr ? entry_of(*value, *key) : nullptr;
       const std::string here =
           path.empty() ? std::string(key->name()) : fmt::format("{}.{}", path, key->name());
       if (key->path == "format" || (key->folded && entry == nullptr)) {

@@ -12,6 +12,8 @@ using step::Packing;
 using yaml::between;
 namespace kind = yaml::kind;
 
+constexpr Idle kNoSpread = ORRERY_WHEN(!d.scenario.step.variation.any(), "no spread is stated");
+
 void add_local_steps(std::vector<Key>& keys) {
   keys.push_back(section_key(
       {.path = "local_steps",
@@ -85,23 +87,27 @@ void add_variation(std::vector<Key>& keys) {
                                .example = "0.001"},
                               between(0.0, 1.0),
                               ORRERY_AT(scenario.step.variation.slow_share)));
-  keys.push_back(value_key<kind::Number>({.path = "variation.slow_factor",
-                                          .fallback = "1.2",
-                                          .meaning = "How many times as long those compute.",
-                                          .example = "1.5"},
-                                         between(1.0, 100.0),
-                                         ORRERY_AT(scenario.step.variation.slow_factor)));
+  keys.push_back(value_key<kind::Number>(
+      {.path = "variation.slow_factor",
+       .fallback = "1.2",
+       .meaning = "How many times as long those compute.",
+       .example = "1.5",
+       .idle = {ORRERY_WHEN(d.scenario.step.variation.slow_share == 0.0, "slow_share is 0")}},
+      between(1.0, 100.0),
+      ORRERY_AT(scenario.step.variation.slow_factor)));
   keys.push_back(count_key({.path = "variation.draws",
                             .fallback = "1",
                             .meaning = "Sets of machines that are drawn; the step of the "
                                        "median one is shown, step_time has their quantiles.",
-                            .example = "100"},
+                            .example = "100",
+                            .idle = {kNoSpread}},
                            {1, 10'000},
                            ORRERY_AT(scenario.step.variation.draws)));
   keys.push_back(count_key({.path = "variation.seed",
                             .fallback = "1",
                             .meaning = "Start of their random streams.",
-                            .example = "7"},
+                            .example = "7",
+                            .idle = {kNoSpread}},
                            yaml::at_least<std::int64_t>(0),
                            ORRERY_AT(scenario.step.variation.seed)));
 }
@@ -115,7 +121,8 @@ void add_supply(std::vector<Key>& keys) {
       {.path = "data.bytes_per_token",
        .fallback = "4B",
        .meaning = "Read from storage for one token: 2B or 4B of text, hundreds with images.",
-       .example = "2B"},
+       .example = "2B",
+       .idle = {ORRERY_WHEN(!d.scenario.step.data.read_bandwidth, "there is no read_bandwidth")}},
       yaml::above(bytes(0.0)),
       ORRERY_AT(scenario.step.data.bytes_per_token)));
   keys.push_back(value_key<kind::Bandwidth>({.path = "data.read_bandwidth",
@@ -134,7 +141,10 @@ void add_supply(std::vector<Key>& keys) {
   keys.push_back(flag_key({.path = "data.prefetch",
                            .fallback = "true",
                            .meaning = "The next batch is prepared while the step runs.",
-                           .example = "false"},
+                           .example = "false",
+                           .idle = {ORRERY_WHEN(!d.scenario.step.data.read_bandwidth &&
+                                                    !d.scenario.step.data.tokens_per_second,
+                                                "the input is never short")}},
                           ORRERY_AT(scenario.step.data.prefetch)));
 }
 
@@ -151,14 +161,17 @@ void add_documents(std::vector<Key>& keys) {
       {.path = "data.document_length",
        .note = "required by masked and padded",
        .meaning = "Mean length of a document, tokens; those longer than a sequence are cut.",
-       .example = "1200"},
+       .example = "1200",
+       .idle = {ORRERY_WHEN(d.scenario.step.data.packing == Packing::packed,
+                            "packed documents attend across their borders")}},
       {1, std::int64_t{1} << 40U},
       ORRERY_AT(scenario.step.data.document_length)));
   keys.push_back(value_key<kind::Number>(
       {.path = "data.document_sigma",
        .fallback = "0",
        .meaning = "Deviation of the logarithm of a document's length; 0: all alike.",
-       .example = "1.2"},
+       .example = "1.2",
+       .idle = {ORRERY_WHEN(!d.scenario.step.data.document_length, "there is no document_length")}},
       between(0.0, 3.0),
       ORRERY_AT(scenario.step.data.document_sigma)));
 }

@@ -62,6 +62,11 @@ struct Idle {
   std::string_view reason;
 };
 
+#define ORRERY_WHEN(condition, reason)                       \
+  Idle {                                                     \
+    [](const Draft& d) -> bool { return condition; }, reason \
+  }
+
 // A scenario while it is read: the specs, and what the rules need to know beside them.
 struct Draft {
   Scenario scenario;
@@ -130,8 +135,9 @@ struct Key {
   std::function<void(const yaml::Value&, Reading&)> begin;
   StoreValue end;
 
-  [[nodiscard]] std::string_view parent() const;  // "" for a key of the top level
-  [[nodiscard]] std::string_view name() const;    // last part of the path
+  [[nodiscard]] std::string_view parent() const;             // "" for a key of the top level
+  [[nodiscard]] std::string_view name() const;               // last part of the path
+  [[nodiscard]] bool is_named(std::string_view word) const;  // by its name or an alias
 };
 
 // What a row of the table states in words.

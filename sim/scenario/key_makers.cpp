@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/base/check.hpp"
 #include "sim/scenario/limits.hpp"
 #include "sim/yaml/flow_text.hpp"
@@ -45,6 +47,10 @@ std::string_view Key::parent() const {
 std::string_view Key::name() const {
   const std::size_t dot = path.rfind('.');
   return dot == std::string::npos ? std::string_view(path) : std::string_view(path).substr(dot + 1);
+}
+
+bool Key::is_named(std::string_view word) const {
+  return name() == word || std::find(aliases.begin(), aliases.end(), word) != aliases.end();
 }
 
 Key key_of(KeyText text) {

@@ -202,6 +202,17 @@ requires requires(const Place& place, Draft& draft) {
   return key;
 }
 
+// How the items of a list are entered.
+template <typename Place>
+[[nodiscard]] std::function<bool(Draft&, std::size_t)> items_at(Place place) {
+  return [place](Draft& draft, std::size_t item) {
+    auto& items = place(draft);
+    const bool there = item < items.size();
+    items.resize(there ? item + 1 : items.size());
+    return there;
+  };
+}
+
 // A list of such mappings: `place` of the items, and what a new one holds before it is read.
 template <typename Place>
 [[nodiscard]] Key list_key(KeyText text, Place place, std::function<void(Draft&)> fill = {}) {
@@ -212,14 +223,7 @@ template <typename Place>
     }
   });
   key.list = true;
-  key.enter = [place](Draft& draft, std::size_t item) {
-    auto& items = place(draft);
-    if (item >= items.size()) {
-      return false;
-    }
-    items.resize(item + 1);
-    return true;
-  };
+  key.enter = items_at(place);
   return key;
 }
 

@@ -1,5 +1,6 @@
 #include "sim/scenario/key_table.hpp"
 
+#include <map>
 #include <utility>
 
 #include "sim/scenario/key_makers.hpp"
@@ -43,6 +44,7 @@ std::vector<Key> expect_keys() {
   expect.example = "[\"mfu >= 0.38\", \"p10(goodput) >= 0.90\", fits_memory]";  // of the list
   expect.list = true;
   expect.mapping = true;
+  expect.enter = items_at(ORRERY_AT(scenario.expect));
   expect.begin = [](const yaml::Value& value, Reading& reading) {
     reading.draft.scenario.expect.push_back({{}, false, value.where});
   };
@@ -72,6 +74,7 @@ const std::vector<Key>& key_table() {
     append(keys, cluster_keys());
     append(keys, layout_keys());
     append(keys, step_keys());
+    append(keys, overlap_keys());
     append(keys, software_keys());
     append(keys, axis_keys());
     append(keys, imperfection_keys());
@@ -90,14 +93,34 @@ const std::vector<Key>& key_table() {
   return table;
 }
 
-std::vector<const Key*> children_of(std::string_view parent) {
-  std::vector<const Key*> children;
-  for (const Key& key : key_table()) {
-    if (key.parent() == parent) {
-      children.push_back(&key);
+std::span<const Key* const> children_of(std::string_view parent) {
+  static const auto by_parent = [] {
+    std::map<std::string, std::vector<const Key*>, std::less<>> rows;
+    for (const Key& key : key_table()) {
+      rows[std::string(key.parent())].push_back(&key);
+    }
+    return rows;
+  }();
+  const auto found = by_parent.find(parent);
+  return found == by_parent.end() ? std::span<const Key* const>() : found->second;
+}
+
+const Key* row_below(std::string_view parent, std::string_view name) {
+  for (const Key* key : children_of(parent)) {
+    if (key->is_named(name)) {
+      return key;
     }
   }
-  return children;
+  return nullptr;
+}
+
+const yaml::Entry* entry_of(const yaml::Value& mapping, const Key& key) {
+  for (const yaml::Entry& entry : mapping.entries) {
+    if (key.is_named(entry.key)) {
+      return &entry;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace orrery::scenario

@@ -17,13 +17,20 @@ inline constexpr std::string_view kFormat = "orrery/1";
 [[nodiscard]] const std::vector<Key>& key_table();
 
 // The rows directly below `parent` ("" for the top level), in table order.
-[[nodiscard]] std::vector<const Key*> children_of(std::string_view parent);
+[[nodiscard]] std::span<const Key* const> children_of(std::string_view parent);
+
+// The one of them with this name or alias; nullptr when there is none.
+[[nodiscard]] const Key* row_below(std::string_view parent, std::string_view name);
+
+// What the mapping says of the key, under whichever of its names; nullptr: nothing.
+[[nodiscard]] const yaml::Entry* entry_of(const yaml::Value& mapping, const Key& key);
 
 // The rows of one part of the format, for key_table().
 [[nodiscard]] std::vector<Key> model_keys();
 [[nodiscard]] std::vector<Key> cluster_keys();
 [[nodiscard]] std::vector<Key> layout_keys();
 [[nodiscard]] std::vector<Key> step_keys();
+[[nodiscard]] std::vector<Key> overlap_keys();
 [[nodiscard]] std::vector<Key> software_keys();
 [[nodiscard]] std::vector<Key> axis_keys();
 [[nodiscard]] std::vector<Key> imperfection_keys();

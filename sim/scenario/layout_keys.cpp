@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "sim/scenario/idle.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/scenario/limits.hpp"
@@ -19,6 +20,8 @@ using layout::Sharding;
 using yaml::between;
 namespace kind = yaml::kind;
 
+constexpr Idle kOneContextRank = ORRERY_WHEN(d.scenario.layout.context == 1, "context is 1");
+
 // Products of the four degrees stay far below 2^63.
 constexpr std::int64_t kMostRanks = 4096;
 constexpr std::int64_t kMostReplicas = std::int64_t{1} << 24U;
@@ -30,7 +33,8 @@ void add_context(std::vector<Key>& keys) {
        .meaning = "How context ranks share keys and values: gathered before the attention, passed "
                   "round a ring behind its blocks, or all tokens of a share of the heads "
                   "(Ulysses).",
-       .example = "ring"},
+       .example = "ring",
+       .idle = {kOneContextRank}},
       {{"all_gather", model::ContextMethod::all_gather},
        {"ring", model::ContextMethod::ring},
        {"all_to_all", model::ContextMethod::all_to_all}},
@@ -40,7 +44,15 @@ void add_context(std::vector<Key>& keys) {
        .note = "as the software does it",
        .meaning = "Each context rank holds an early and a late piece of the sequence, so that a "
                   "causal mask gives all the same work.",
-       .example = "false"},
+       .example = "false",
+       .idle = {kOneContextRank,
+                ORRERY_WHEN(d.scenario.layout.context > 1 && d.scenario.layout.context_method ==
+                                                                 model::ContextMethod::all_to_all,
+                            "every rank holds all tokens of its heads"),
+                ORRERY_WHEN(
+                    d.scenario.layout.context > 1 && !d.scenario.model.causal &&
+                        d.scenario.layout.context_method != model::ContextMethod::all_to_all,
+                    "without a causal mask all tokens are alike")}},
       ORRERY_AT(scenario.layout.context_balanced)));
 }
 
@@ -56,12 +68,15 @@ void add_degrees(std::vector<Key>& keys) {
                             .example = "8"},
                            {1, kMostRanks},
                            ORRERY_AT(scenario.layout.tensor)));
-  keys.push_back(flag_key({.path = "layout.sequence_parallel",
-                           .aliases = {"sp"},
-                           .fallback = "false",
-                           .meaning = "Norms and residuals split over the tensor group as well.",
-                           .example = "true"},
-                          ORRERY_AT(scenario.layout.sequence_parallel)));
+  keys.push_back(flag_key(
+      {.path = "layout.sequence_parallel",
+       .aliases = {"sp"},
+       .fallback = "false",
+       .meaning = "Norms and residuals split over the tensor group as well.",
+       .example = "true",
+       .idle = {ORRERY_WHEN(d.scenario.layout.tensor == 1 && d.scenario.layout.sequence_parallel,
+                            "tensor is 1")}},
+      ORRERY_AT(scenario.layout.sequence_parallel)));
   keys.push_back(count_key({.path = "layout.context",
                             .aliases = {"cp", "context_parallel_size"},
                             .fallback = "1",
@@ -93,13 +108,17 @@ void add_degrees(std::vector<Key>& keys) {
                             .example = "8"},
                            {1, kMostReplicas},
                            ORRERY_AT(scenario.layout.expert)));
-  keys.push_back(count_key({.path = "layout.expert_tensor",
-                            .aliases = {"etp", "expert_tensor_parallel_size"},
-                            .note = "layout.tensor",
-                            .meaning = "GPUs that share one expert.",
-                            .example = "1"},
-                           {1, kMostRanks},
-                           ORRERY_AT(scenario.layout.expert_tensor)));
+  keys.push_back(
+      count_key({.path = "layout.expert_tensor",
+                 .aliases = {"etp", "expert_tensor_parallel_size"},
+                 .note = "layout.tensor",
+                 .meaning = "GPUs that share one expert.",
+                 .example = "1",
+                 .idle = {ORRERY_WHEN(
+                     !d.scenario.model.moe && d.scenario.layout.expert_tensor.value_or(1) != 1,
+                     "the model is dense")}},
+                {1, kMostRanks},
+                ORRERY_AT(scenario.layout.expert_tensor)));
   keys.push_back(count_key({.path = "layout.data",
                             .aliases = {"dp", "data_parallel_size"},
                             .note = "GPUs / (tensor x context x pipeline)",
@@ -224,19 +243,23 @@ void add_shapes(std::vector<Key>& keys) {
        .fallback = "none",
        .meaning = "What is sharded over the data-parallel group: optimizer states (zero1), and "
                   "gradients (zero2), and parameters (zero3); hsdp: zero3 within groups.",
-       .example = "zero1"},
+       .example = "zero1",
+       .idle = {ORRERY_WHEN(d.scenario.layout.sharding != Sharding::none && shares_no_gradients(d),
+                            "one rank holds every shard (data x context is 1)")}},
       {{"none", Sharding::none},
        {"zero1", Sharding::zero1},
        {"zero2", Sharding::zero2},
        {"zero3", Sharding::zero3},
        {"hsdp", Sharding::hsdp}},
       ORRERY_AT(scenario.layout.sharding)));
-  keys.push_back(count_key({.path = "layout.shard_group",
-                            .note = "the whole data-parallel group",
-                            .meaning = "Ranks that share one copy of what is sharded.",
-                            .example = "8"},
-                           {1, kMostReplicas},
-                           ORRERY_AT(scenario.layout.shard_group)));
+  keys.push_back(count_key(
+      {.path = "layout.shard_group",
+       .note = "the whole data-parallel group",
+       .meaning = "Ranks that share one copy of what is sharded.",
+       .example = "8",
+       .idle = {ORRERY_WHEN(d.scenario.layout.sharding == Sharding::none, "sharding is none")}},
+      {1, kMostReplicas},
+      ORRERY_AT(scenario.layout.shard_group)));
   std::vector<yaml::Choice<schedule::ScheduleKind>> schedules;
   for (std::size_t i = 0; i < schedule::kScheduleKinds; ++i) {
     schedules.push_back({schedule::kScheduleNames[i], static_cast<schedule::ScheduleKind>(i)});

@@ -15,6 +15,22 @@ using model::PositionEmbedding;
 using yaml::between;
 namespace kind = yaml::kind;
 
+std::int64_t longest_sequence(const Draft& draft) {
+  std::int64_t longest = draft.scenario.model.sequence_length;
+  for (const run::PhaseSpec& phase : draft.run.training.phases) {
+    longest = std::max(longest, phase.sequence_length.value_or(longest));
+  }
+  return longest;
+}
+
+bool is_longest_window(const Draft& draft) {
+  const std::optional<model::WindowSpec>& window = draft.scenario.model.attention_window;
+  return window && window->full_every != 1 && window->size >= longest_sequence(draft);
+}
+
+constexpr Idle kOneExpertRank = ORRERY_WHEN(d.scenario.model.moe && d.scenario.layout.expert == 1,
+                                            "layout.expert is 1: one rank holds all experts");
+
 // Far above any model, and low enough that products of two dimensions stay exact.
 constexpr std::int64_t kMostLayers = 10'000;
 constexpr std::int64_t kWidest = std::int64_t{1} << 24U;
@@ -87,23 +103,30 @@ void add_dimensions(std::vector<Key>& keys) {
                  .note = "the preset's; else one per query head",
                  .meaning = "Key and value heads (grouped-query attention); divides the query "
                             "heads.",
-                 .example = "8"},
+                 .example = "8",
+                 .idle = {ORRERY_WHEN(d.scenario.model.mla.has_value(),
+                                      "latent attention has no key and value heads to share")}},
                 {1, kWidest},
                 ORRERY_AT(scenario.model.num_query_groups)));
   keys.push_back(count_key({.path = "model.head_dim",
                             .aliases = {"kv_channels"},
                             .note = "the preset's; else hidden_size / num_attention_heads",
                             .meaning = "Width of one head.",
-                            .example = "128"},
+                            .example = "128",
+                            .idle = {ORRERY_WHEN(d.scenario.model.mla.has_value(),
+                                                 "latent attention states its own widths")}},
                            {1, kWidest},
                            ORRERY_AT(scenario.model.head_dim)));
-  keys.push_back(count_key({.path = "model.ffn_hidden_size",
-                            .aliases = {"ffn_hidden", "intermediate_size"},
-                            .note = "the preset's; else 4 x hidden_size",
-                            .meaning = "Inner width of the dense MLP.",
-                            .example = "14336"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.ffn_hidden_size)));
+  keys.push_back(count_key(
+      {.path = "model.ffn_hidden_size",
+       .aliases = {"ffn_hidden", "intermediate_size"},
+       .note = "the preset's; else 4 x hidden_size",
+       .meaning = "Inner width of the dense MLP.",
+       .example = "14336",
+       .idle = {ORRERY_WHEN(d.scenario.model.moe && d.scenario.model.moe->dense_layers == 0,
+                            "every layer has experts")}},
+      {1, kWidest},
+      ORRERY_AT(scenario.model.ffn_hidden_size)));
   keys.push_back(count_key({.path = "model.vocab_size",
                             .aliases = {"vocab"},
                             .note = of_preset,
@@ -157,13 +180,16 @@ void add_blocks(std::vector<Key>& keys) {
        {"alibi", PositionEmbedding::alibi},
        {"none", PositionEmbedding::none}},
       ORRERY_AT(scenario.model.position)));
-  keys.push_back(count_key({.path = "model.max_positions",
-                            .aliases = {"max_position_embeddings"},
-                            .note = "the preset's; else, and at least, sequence_length",
-                            .meaning = "Rows of a learned position table.",
-                            .example = "4096"},
-                           {1, kLongest},
-                           ORRERY_AT(scenario.model.max_positions)));
+  keys.push_back(
+      count_key({.path = "model.max_positions",
+                 .aliases = {"max_position_embeddings"},
+                 .note = "the preset's; else, and at least, sequence_length",
+                 .meaning = "Rows of a learned position table.",
+                 .example = "4096",
+                 .idle = {ORRERY_WHEN(d.scenario.model.position != PositionEmbedding::learned,
+                                      "only learned positions have a table")}},
+                {1, kLongest},
+                ORRERY_AT(scenario.model.max_positions)));
 }
 
 void add_flags(std::vector<Key>& keys) {
@@ -181,7 +207,9 @@ void add_flags(std::vector<Key>& keys) {
   keys.push_back(flag_key({.path = "model.qkv_bias",
                            .note = "the preset's; else false",
                            .meaning = "Bias in the query, key and value projection only (Qwen2.5).",
-                           .example = "true"},
+                           .example = "true",
+                           .idle = {ORRERY_WHEN(d.scenario.model.linear_bias,
+                                                "linear_bias gives every linear layer a bias")}},
                           ORRERY_AT(scenario.model.qkv_bias)));
   keys.push_back(flag_key({.path = "model.embedding_norm",
                            .note = "the preset's; else false",
@@ -249,14 +277,20 @@ void add_moe_load(std::vector<Key>& keys) {
        .note = "the preset's; else 0",
        .meaning = "Rows per expert are at most this times the average, the rest are dropped; 0 "
                   "drops none.",
-       .example = "1.25"},
+       .example = "1.25",
+       .idle = {kOneExpertRank,
+                ORRERY_WHEN(
+                    d.scenario.model.moe && d.scenario.layout.expert > 1 &&
+                        d.scenario.model.moe->capacity_factor >= d.scenario.model.moe->imbalance,
+                    "no rank gets that many rows (model.moe.imbalance)")}},
       between(0.0, 100.0),
       ORRERY_AT(scenario.model.moe->capacity_factor)));
   keys.push_back(
       value_key<kind::Number>({.path = "model.moe.imbalance",
                                .note = "the preset's; else 1",
                                .meaning = "Rows of the busiest expert-parallel rank / average.",
-                               .example = "1.2"},
+                               .example = "1.2",
+                               .idle = {kOneExpertRank}},
                               between(1.0, 100.0),
                               ORRERY_AT(scenario.model.moe->imbalance)));
   keys.push_back(value_key<kind::Number>(
@@ -264,17 +298,21 @@ void add_moe_load(std::vector<Key>& keys) {
        .note = "the preset's; else 0",
        .meaning = "Standard deviation of one expert's rows / average. The busiest rank follows: "
                   "loads average out over the experts of a rank, the busiest of all ranks counts.",
-       .example = "0.3"},
+       .example = "0.3",
+       .idle = {kOneExpertRank}},
       between(0.0, 10.0),
       ORRERY_AT(scenario.model.moe->load_spread)));
-  keys.push_back(count_key({.path = "model.moe.node_limit",
-                            .aliases = {"topk_group", "moe_router_group_topk"},
-                            .note = "the preset's; else 0",
-                            .meaning = "Most nodes that a token is sent to (group-limited "
-                                       "routing); 0 sets no limit.",
-                            .example = "4"},
-                           {0, kMostExperts},
-                           ORRERY_AT(scenario.model.moe->node_limit)));
+  keys.push_back(
+      count_key({.path = "model.moe.node_limit",
+                 .aliases = {"topk_group", "moe_router_group_topk"},
+                 .note = "the preset's; else 0",
+                 .meaning = "Most nodes that a token is sent to (group-limited "
+                            "routing); 0 sets no limit.",
+                 .example = "4",
+                 .idle = {ORRERY_WHEN(d.scenario.model.moe && d.scenario.layout.expert == 1,
+                                      "layout.expert is 1: no token is sent")}},
+                {0, kMostExperts},
+                ORRERY_AT(scenario.model.moe->node_limit)));
 }
 
 void add_latent_attention(std::vector<Key>& keys) {
@@ -327,17 +365,21 @@ void add_latent_attention(std::vector<Key>& keys) {
 }
 
 void add_window(std::vector<Key>& keys) {
-  keys.push_back(
-      section_at({.path = "model.attention_window",
-                  .note = "the preset's; else every token sees the whole sequence",
-                  .meaning = "Sliding-window attention; fused kernels skip what lies outside.",
-                  .example = "{size: 4096, full_every: 2}"},
-                 ORRERY_AT(scenario.model.attention_window)));
+  keys.push_back(section_at(
+      {.path = "model.attention_window",
+       .note = "the preset's; else every token sees the whole sequence",
+       .meaning = "Sliding-window attention; fused kernels skip what lies outside.",
+       .example = "{size: 4096, full_every: 2}",
+       .idle = {ORRERY_WHEN(
+           d.scenario.model.attention_window && d.scenario.model.attention_window->full_every == 1,
+           "with full_every: 1 every layer sees the whole sequence")}},
+      ORRERY_AT(scenario.model.attention_window)));
   keys.push_back(count_key({.path = "model.attention_window.size",
                             .aliases = {"sliding_window"},
                             .note = std::string(kOfPreset),
                             .meaning = "Keys that a query sees at most, its own included.",
-                            .example = "4096"},
+                            .example = "4096",
+                            .idle = {ORRERY_WHEN(is_longest_window(d), "no sequence is longer")}},
                            {1, kLongest},
                            ORRERY_AT(scenario.model.attention_window->size)));
   keys.push_back(count_key(

@@ -1,5 +1,6 @@
 // Keys of `prices`: nodes by contract, energy, storage, people.
 
+#include "sim/scenario/idle.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/scenario/limits.hpp"
@@ -11,6 +12,16 @@ namespace {
 using run::PriceSpec;
 using yaml::between;
 namespace kind = yaml::kind;
+
+bool is_priced(const Draft& draft) {
+  const PriceSpec& prices = draft.run.prices;
+  return prices.gpu_hour || prices.owned || !prices.preset.empty();
+}
+
+bool has_spares(const Draft& draft) {
+  const run::CapacitySpec& capacity = draft.run.capacity;
+  return capacity.spares + capacity.warm.nodes + capacity.cold.nodes > 0;
+}
 
 PriceSpec& prices(Draft& draft) {
   return draft.run.prices;
@@ -35,12 +46,16 @@ void add_hourly(std::vector<Key>& keys) {
        .example = "$2.50/h"},
       {},
       ORRERY_AT(run.prices.gpu_hour)));
-  Key as_of = value_key<kind::Date>({.path = "prices.as_of",
-                                     .note = "the preset's, else not printed",
-                                     .meaning = "Date of the price, printed beside the cost.",
-                                     .example = "2026-11-01"},
-                                    {},
-                                    [](Draft&, const yaml::DateTime&) {});
+  Key as_of = value_key<kind::Date>(
+      {.path = "prices.as_of",
+       .note = "the preset's, else not printed",
+       .meaning = "Date of the price, printed beside the cost.",
+       .example = "2026-11-01",
+       .idle = {ORRERY_WHEN(
+           in_run(d) && !is_priced(d) && !d.run.prices.spot_gpu_hour && !d.run.prices.reserved,
+           "there is no price")}},
+      {},
+      [](Draft&, const yaml::DateTime&) {});
   as_of.print = [](Draft& draft) -> std::optional<std::string> {
     const std::string& date = draft.run.prices.as_of;
     return date.empty() ? std::nullopt : std::optional(date);
@@ -51,16 +66,21 @@ void add_hourly(std::vector<Key>& keys) {
     }
   };
   keys.push_back(std::move(as_of));
-  keys.push_back(flag_key({.path = "prices.bill_spares",
-                           .fallback = "true",
-                           .meaning = "Spares and nodes in repair cost as much as the others.",
-                           .example = "false"},
-                          ORRERY_AT(run.prices.bill_spares)));
+  keys.push_back(flag_key(
+      {.path = "prices.bill_spares",
+       .fallback = "true",
+       .meaning = "Spares and nodes in repair cost as much as the others.",
+       .example = "false",
+       .idle = {ORRERY_WHEN(in_run(d) && !is_priced(d), "there is no price"),
+                ORRERY_WHEN(in_run(d) && is_priced(d) && !has_spares(d), "there are no spares")}},
+      ORRERY_AT(run.prices.bill_spares)));
   keys.push_back(value_key<kind::PriceRate>(
       {.path = "prices.spot_gpu_hour",
        .note = "prices.gpu_hour",
        .meaning = "Price of one GPU on spot; prices in a trace come before it.",
-       .example = "$1.20/h"},
+       .example = "$1.20/h",
+       .idle = {ORRERY_WHEN(in_run(d) && !d.run.capacity.spot,
+                            "no node is on spot (capacity.spot)")}},
       {},
       ORRERY_AT(run.prices.spot_gpu_hour)));
 }
@@ -264,7 +284,8 @@ std::vector<Key> price_keys() {
   keys.push_back(section_key({.path = "prices",
                               .note = "no dollars in the answer",
                               .meaning = "What nodes, energy, storage and people cost.",
-                              .example = "{gpu_hour: $2.50/h, as_of: 2026-11-01}"}));
+                              .example = "{gpu_hour: $2.50/h, as_of: 2026-11-01}",
+                              .idle = {kNoRun}}));
   add_hourly(keys);
   add_changes(keys);
   add_reserved(keys);

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <map>
-
 #include "sim/scenario/key_table.hpp"
 
 namespace orrery::scenario {
@@ -11,19 +9,6 @@ namespace orrery::scenario {
 namespace {
 
 using yaml::Value;
-
-using Children = std::map<std::string, std::vector<const Key*>, std::less<>>;
-
-const Children& children() {
-  static const Children by_parent = [] {
-    Children result;
-    for (const Key& key : key_table()) {
-      result[std::string(key.parent())].push_back(&key);
-    }
-    return result;
-  }();
-  return by_parent;
-}
 
 void read_mapping(const Value& value,
                   const std::string& path,
@@ -96,14 +81,26 @@ void read_mapping(const Value& value,
                   const std::string& row,
                   Reading& reading) {
   yaml::MappingReader reader(value, reading.diagnostics, path);
-  const auto found = children().find(row);
-  for (const Key* key : found->second) {
+  for (const Key* key : children_of(row)) {
     read_key(reader, *key, reading);
   }
   reader.finish();
 }
 
 }  // namespace
+
+Draft draft_of(const Scenario& scenario) {
+  Draft draft;
+  draft.scenario = scenario;
+  draft.run = scenario.run.value_or(run::RunSpec{});
+  draft.activation = scenario.model.activation;
+  if (scenario.locations.contains("cluster.gpus")) {
+    draft.gpus = scenario.cluster.nodes * scenario.cluster.gpus_per_node;
+  } else {
+    draft.nodes = scenario.cluster.nodes;
+  }
+  return draft;
+}
 
 void read_value(const Value& value, std::string_view path, Reading& reading) {
   for (const Key& key : key_table()) {

@@ -13,6 +13,9 @@ namespace orrery::scenario {
 
 void read_keys(const yaml::Value& root, Reading& reading);
 
+// What the specs of a scenario hold, for rows to print and to change.
+[[nodiscard]] Draft draft_of(const Scenario& scenario);
+
 // One value for the key with this path, which is no item of a list.
 void read_value(const yaml::Value& value, std::string_view path, Reading& reading);
 

@@ -1,5 +1,6 @@
 // Keys of `recovery`: how the job comes back.
 
+#include "sim/scenario/idle.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
 
@@ -11,6 +12,11 @@ using yaml::at_least;
 namespace kind = yaml::kind;
 
 const yaml::Range<Seconds> kRecoverySpan = yaml::at_most(days(365.0));
+
+bool can_hang(const Draft& draft) {
+  return any_cause(draft.run.failures,
+                   [](const run::FailureCause& c) { return c.symptom == run::Symptom::hang; });
+}
 
 template <typename Preset>
 std::vector<std::string> names_of(std::span<const Preset> presets) {
@@ -31,7 +37,8 @@ void add_stages(std::vector<Key>& keys) {
        .note = "only loading the checkpoint takes time",
        .meaning = "How long the stages after a failure last, one after the other; each is a time "
                   "or a law.",
-       .example = "{detect: 5min, diagnose: {median: 30min, sigma: 1.5}, reschedule: 2min}"}));
+       .example = "{detect: 5min, diagnose: {median: 30min, sigma: 1.5}, reschedule: 2min}",
+       .idle = {kNoRun, kNothingFails}}));
   keys.push_back(
       name_key({.path = "recovery.preset",
                 .note = "none",
@@ -44,18 +51,29 @@ void add_stages(std::vector<Key>& keys) {
 }
 
 void add_communicators(std::vector<Key>& keys) {
+  keys.push_back(section_key(
+      {.path = "recovery.communicators",
+       .note = "recovery.communicator_init, whatever the size of the job",
+       .meaning = "communicator_init by number of GPUs, straight between the points "
+                  "on logarithmic scales.",
+       .example = "{preset: nccl-2026}",
+       .idle = {ORRERY_WHEN(
+           in_run(d) && d.run.recovery.stages[run::index_of(run::RecoveryStage::communicator_init)]
+                            .has_value(),
+           "recovery.communicator_init gives its time at any size")}}));
   keys.push_back(
-      section_key({.path = "recovery.communicators",
-                   .note = "recovery.communicator_init, whatever the size of the job",
-                   .meaning = "communicator_init by number of GPUs, straight between the points "
-                              "on logarithmic scales.",
-                   .example = "{preset: nccl-2026}"}));
-  keys.push_back(name_key({.path = "recovery.communicators.preset",
-                           .note = "none",
-                           .meaning = "Published times; `orrery list` shows their sources.",
-                           .example = "nccl-2026"},
-                          names_of(run::communicator_presets()),
-                          ORRERY_AT(run.recovery.communicators)));
+      name_key({.path = "recovery.communicators.preset",
+                .note = "none",
+                .meaning = "Published times; `orrery list` shows their sources.",
+                .example = "nccl-2026",
+                .idle = {ORRERY_WHEN(
+                    in_run(d) &&
+                        !d.run.recovery.stages[run::index_of(run::RecoveryStage::communicator_init)]
+                             .has_value() &&
+                        !d.run.recovery.communicator_points.empty(),
+                    "points are stated")}},
+               names_of(run::communicator_presets()),
+               ORRERY_AT(run.recovery.communicators)));
   keys.push_back(list_key({.path = "recovery.communicators.points",
                            .note = "the preset's",
                            .meaning = "Own measurements, the GPUs rising.",
@@ -76,19 +94,26 @@ void add_communicators(std::vector<Key>& keys) {
 }
 
 void add_detection(std::vector<Key>& keys) {
-  keys.push_back(time_key({.path = "recovery.watchdog",
-                           .note = "recovery.detect",
-                           .meaning = "Time without progress after which a hang counts as a "
-                                      "failure; 10 min by default in NCCL's watchdog.",
-                           .example = "10min"},
-                          ORRERY_AT(run.recovery.watchdog)));
-  keys.push_back(time_key({.path = "recovery.inspection",
-                           .note = "recovery.detect",
-                           .meaning = "Period of checks that find a hang or a crash by themselves: "
-                                      "detection is uniform below it. For hangs it counts when it "
-                                      "is not longer than the watchdog.",
-                           .example = "30s"},
-                          ORRERY_AT(run.recovery.inspection)));
+  keys.push_back(time_key(
+      {.path = "recovery.watchdog",
+       .note = "recovery.detect",
+       .meaning = "Time without progress after which a hang counts as a "
+                  "failure; 10 min by default in NCCL's watchdog.",
+       .example = "10min",
+       .idle = {ORRERY_WHEN(in_run(d) && !can_hang(d), "no cause of failures hangs the job")}},
+      ORRERY_AT(run.recovery.watchdog)));
+  keys.push_back(time_key(
+      {.path = "recovery.inspection",
+       .note = "recovery.detect",
+       .meaning = "Period of checks that find a hang or a crash by themselves: "
+                  "detection is uniform below it. For hangs it counts when it "
+                  "is not longer than the watchdog.",
+       .example = "30s",
+       .idle = {ORRERY_WHEN(
+           in_run(d) && !can_hang(d) &&
+               d.run.recovery.stages[run::index_of(run::RecoveryStage::detect)].has_value(),
+           "recovery.detect gives the time for every crash")}},
+      ORRERY_AT(run.recovery.inspection)));
   keys.push_back(
       section_at({.path = "recovery.slow_steps",
                   .note = "recovery.warm_up",
@@ -120,11 +145,13 @@ void add_failed_restarts(std::vector<Key>& keys) {
        .example = "0.1"},
       yaml::between(0.0, 0.99),
       ORRERY_AT(run.recovery.restart_fails)));
-  keys.push_back(time_key({.path = "recovery.failed_restart",
-                           .fallback = "0s",
-                           .meaning = "Time until a failed restart is given up.",
-                           .example = "10min"},
-                          ORRERY_AT(run.recovery.failed_restart)));
+  keys.push_back(time_key(
+      {.path = "recovery.failed_restart",
+       .fallback = "0s",
+       .meaning = "Time until a failed restart is given up.",
+       .example = "10min",
+       .idle = {ORRERY_WHEN(in_run(d) && d.run.recovery.restart_fails == 0.0, "no restart fails")}},
+      ORRERY_AT(run.recovery.failed_restart)));
   keys.push_back(count_key({.path = "recovery.max_restarts",
                             .note = "no limit",
                             .meaning = "Restarts after which the run is given up.",

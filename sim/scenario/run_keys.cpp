@@ -1,5 +1,6 @@
 // Keys of `simulation`.
 
+#include "sim/scenario/idle.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/scenario/limits.hpp"
@@ -17,7 +18,8 @@ void add_simulation(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "simulation",
                               .note = "as its keys",
                               .meaning = "How often the run is drawn.",
-                              .example = "{trials: 1000, seed: 1}"}));
+                              .example = "{trials: 1000, seed: 1}",
+                              .idle = {kNoRun}}));
   keys.push_back(count_key({.path = "simulation.trials",
                             .fallback = "1000",
                             .meaning = "Independent trials of the run.",
@@ -34,7 +36,9 @@ void add_simulation(std::vector<Key>& keys) {
       value_key<kind::Time>({.path = "simulation.max_wall",
                              .note = "10 times the fault-free run and 30 d",
                              .meaning = "A trial that has not reached its target by then gives up.",
-                             .example = "365d"},
+                             .example = "365d",
+                             .idle = {ORRERY_WHEN(in_run(d) && d.run.training.duration,
+                                                  "training.duration is the window")}},
                             kPositiveSpan,
                             ORRERY_AT(run.simulation.max_wall)));
 }

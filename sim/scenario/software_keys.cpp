@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/scenario/idle.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/step/step_spec.hpp"
@@ -66,7 +67,8 @@ void add_options(std::vector<Key>& keys) {
        .note = kAsTheStack,
        .meaning = "How tokens reach their experts: a copy per expert by NCCL (alltoall), or one "
                   "per node and rank, handed on over NVLink (deepep, hybridep).",
-       .example = "deepep"},
+       .example = "deepep",
+       .idle = {kNoExchange}},
       {{"alltoall", ExpertDispatcher::alltoall},
        {"deepep", ExpertDispatcher::deepep},
        {"hybridep", ExpertDispatcher::hybridep}},
@@ -78,7 +80,8 @@ void add_options(std::vector<Key>& keys) {
        .note = kAsTheStack,
        .meaning = "Products of the experts of a rank: a loop of library calls (per_expert), one "
                   "kernel (grouped), or one with activation and casts inside (fused).",
-       .example = "fused"},
+       .example = "fused",
+       .idle = {ORRERY_WHEN(!d.scenario.model.moe, "the model has no experts")}},
       {{"per_expert", GroupedGemm::per_expert},
        {"grouped", GroupedGemm::grouped},
        {"fused", GroupedGemm::fused}},

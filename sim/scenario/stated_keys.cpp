@@ -14,15 +14,6 @@ namespace {
 
 using yaml::Value;
 
-std::string table_name(std::string_view row, std::string_view name) {
-  for (const Key* key : children_of(row)) {
-    if (std::find(key->aliases.begin(), key->aliases.end(), name) != key->aliases.end()) {
-      return std::string(key->name());
-    }
-  }
-  return std::string(name);
-}
-
 bool is_scalar(const Value& value) {
   return value.kind == Value::Kind::scalar || value.kind == Value::Kind::null;
 }
@@ -50,7 +41,8 @@ void gather(const Value& value,
   };
   if (value.kind == Value::Kind::mapping && !value.entries.empty()) {
     for (const yaml::Entry& entry : value.entries) {
-      const std::string name = table_name(row, entry.key);
+      const Key* key = row_below(row, entry.key);
+      const std::string name = key == nullptr ? entry.key : std::string(key->name());
       gather(entry.value, below(row, name), below(path, name), keys);
     }
     return;

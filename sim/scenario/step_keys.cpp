@@ -1,4 +1,4 @@
-// Keys of one optimizer step: `precision`, `recompute`, `overlap`.
+// Keys of one optimizer step: `precision`, `recompute`.
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/scenario/idle.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/step/step_spec.hpp"
@@ -15,12 +16,16 @@ namespace orrery::scenario {
 
 namespace {
 
-using hardware::GradientReduction;
 using model::Dtype;
 using model::Fp8Scaling;
 using model::PrecisionSpec;
 using model::Recompute;
 namespace kind = yaml::kind;
+
+bool recomputes_experts(const model::RecomputeModules& modules) {
+  const bool routed_alone = modules.moe_activation && !modules.mlp_activation;
+  return modules.moe || modules.shared_experts || routed_alone;
+}
 
 enum class Recipe { bf16, fp16, fp8_delayed, fp8_tensorwise, fp8_rowwise, fp8_block, mxfp8, nvfp4 };
 
@@ -138,7 +143,8 @@ void add_precision(std::vector<Key>& keys) {
        .note = "that of the activations",
        .meaning = "Type in which tokens are sent to their experts; fp8 adds a scale per 128 "
                   "elements. Results come back in the type of the activations.",
-       .example = "fp8"},
+       .example = "fp8",
+       .idle = {kNoExchange}},
       {{"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}, {"fp8", Dtype::fp8}},
       ORRERY_AT(scenario.step.precision.dispatch)));
   keys.push_back(choice_key<double>(
@@ -154,7 +160,8 @@ void add_precision(std::vector<Key>& keys) {
        .note = "that of the activations",
        .meaning = "Type in which the experts, shared ones too, keep what their activation starts "
                   "from, with an fp32 scale per 128 elements.",
-       .example = "fp8"},
+       .example = "fp8",
+       .idle = {ORRERY_WHEN(!d.scenario.model.moe, "the model is dense")}},
       kept_types(),
       in_bytes_at(ORRERY_AT(scenario.step.precision.kept_expert_inner))));
 }
@@ -186,7 +193,9 @@ void add_optimizer(std::vector<Key>& keys) {
        .fallback = "adam",
        .meaning = "State per parameter, fp32 master copy included: adam, adamw 12B; lion, "
                   "sgd-momentum 8B; adam-8bit 6B; sgd 4B.",
-       .example = "lion"},
+       .example = "lion",
+       .idle = {ORRERY_WHEN(d.stated("precision.optimizer.state_bytes"),
+                            "state_bytes replaces it")}},
       std::move(choices),
       in_bytes_at(ORRERY_AT(scenario.step.precision.optimizer_bytes))));
   keys.push_back(value_key<kind::Size>(
@@ -243,7 +252,19 @@ Key modules_key() {
                   "is that of every MLP, moe_act that of the routed experts alone. layernorm, "
                   "mla_up_proj and activation drop their results; core_attention, mlp, "
                   "shared_experts and moe drop all inside.",
-       .example = "[layernorm, mla_up_proj]"},
+       .example = "[layernorm, mla_up_proj]",
+       .idle = {
+           ORRERY_WHEN(d.scenario.step.recompute.modules.mla_up_projection && !d.scenario.model.mla,
+                       "mla_up_proj: the model has no latent attention"),
+           ORRERY_WHEN(
+               !d.scenario.model.moe && recomputes_experts(d.scenario.step.recompute.modules),
+               "moe, moe_act, shared_experts: the model is dense"),
+           ORRERY_WHEN(d.scenario.model.moe && d.scenario.step.recompute.modules.mlp &&
+                           d.scenario.model.moe->dense_layers == 0,
+                       "mlp: every layer has experts"),
+           ORRERY_WHEN(d.scenario.model.moe && d.scenario.step.recompute.modules.shared_experts &&
+                           d.scenario.model.moe->shared_experts == 0,
+                       "shared_experts: the model has none")}},
       module_words(),
       [](Draft& draft) { draft.scenario.step.recompute.policy = Recompute::modules; },
       [](Draft& draft, std::size_t word) {
@@ -298,113 +319,6 @@ void add_recompute(std::vector<Key>& keys) {
                             [](Draft& draft) { return draft.scenario.step.recompute.layers; }}));
 }
 
-void add_overlap(std::vector<Key>& keys) {
-  keys.push_back(section_key({.path = "overlap",
-                              .note = "data and pipeline",
-                              .meaning = "Which communication may hide behind compute, where the "
-                                         "software can do it.",
-                              .example = "{data: true, tensor: true}"}));
-  keys.push_back(flag_key({.path = "overlap.data",
-                           .fallback = "true",
-                           .meaning = "Gradient reduction and parameter gathering.",
-                           .example = "false"},
-                          ORRERY_AT(scenario.step.overlap.data)));
-  keys.push_back(flag_key({.path = "overlap.tensor",
-                           .fallback = "false",
-                           .meaning = "Tensor-parallel collectives behind their products.",
-                           .example = "true"},
-                          ORRERY_AT(scenario.step.overlap.tensor)));
-  keys.push_back(count_key(
-      {.path = "overlap.tensor_chunks",
-       .note = "the software's own share stays exposed",
-       .meaning = "Chunks into which a tensor-parallel collective and its product are cut (with "
-                  "overlap.tensor): only the first chunk of the wire is waited for, where products "
-                  "are long enough. A ring has layout.tensor of them.",
-       .example = "8"},
-      {1, 1024},
-      ORRERY_AT(scenario.step.overlap.tensor_chunks)));
-  keys.push_back(flag_key({.path = "overlap.pipeline",
-                           .fallback = "true",
-                           .meaning = "Sending and receiving of schedules other than 1f1b, "
-                                      "whose transfers the software profile describes.",
-                           .example = "false"},
-                          ORRERY_AT(scenario.step.overlap.pipeline)));
-  keys.push_back(flag_key(
-      {.path = "overlap.expert",
-       .note = "where the schedule is made for it",
-       .meaning = "The experts' all-to-all: beside the other direction's compute in the combined "
-                  "steps of dualpipe, dualpipev and interleaved_combined, elsewhere beside shared "
-                  "experts and weight gradients.",
-       .example = "true"},
-      ORRERY_AT(scenario.step.overlap.expert)));
-  keys.push_back(value_key<kind::Size>({.path = "overlap.bucket",
-                                        .note = "one bucket per layer",
-                                        .meaning = "Gradients of one data-parallel communication.",
-                                        .example = "25MiB"},
-                                       yaml::at_least(bytes(1.0)),
-                                       ORRERY_AT(scenario.step.bucket)));
-  keys.push_back(choice_key<GradientReduction>(
-      {.path = "overlap.reduction",
-       .note = "as the software does it",
-       .meaning = "Gradients are reduced once per step or after every micro-batch.",
-       .example = "per_micro_batch"},
-      {{"per_step", GradientReduction::per_step},
-       {"per_micro_batch", GradientReduction::per_micro_batch}},
-      ORRERY_AT(scenario.step.reduction)));
-}
-
-void add_fsdp(std::vector<Key>& keys) {
-  using schedule::BackwardPrefetch;
-  keys.push_back(section_key({.path = "overlap.fsdp",
-                              .note = "as the software does it",
-                              .meaning = "What sharding zero3 or hsdp does with its gathers and "
-                                         "reductions.",
-                              .example = "{backward_prefetch: after, reshard: false}"}));
-  keys.push_back(
-      count_key({.path = "overlap.fsdp.prefetch",
-                 .note = "as the software does it",
-                 .meaning = "Layers that may be gathered ahead of the one that computes.",
-                 .example = "2"},
-                {0, 10'000},
-                ORRERY_AT(scenario.step.fsdp.prefetch)));
-  keys.push_back(choice_key<BackwardPrefetch>(
-      {.path = "overlap.fsdp.backward_prefetch",
-       .fallback = "before",
-       .meaning = "The gather for the next layer's backward starts before the running one "
-                  "computes, after it and ahead of its reduction, or (none) behind that "
-                  "reduction.",
-       .example = "after"},
-      {{"before", BackwardPrefetch::before},
-       {"after", BackwardPrefetch::after},
-       {"none", BackwardPrefetch::none}},
-      ORRERY_AT(scenario.step.fsdp.backward_prefetch)));
-  keys.push_back(flag_key({.path = "overlap.fsdp.reshard",
-                           .fallback = "true",
-                           .meaning = "Gathered parameters are freed after the forward; else they "
-                                      "stay and the backward gathers nothing.",
-                           .example = "false"},
-                          ORRERY_AT(scenario.step.fsdp.reshard)));
-  keys.push_back(count_key(
-      {.path = "overlap.fsdp.reshard_group",
-       .note = "the shard group",
-       .meaning = "After the forward, parameters stay split over that many neighbouring ranks, "
-                  "from which the backward gathers (ZeRO++'s hierarchical partition).",
-       .example = "8"},
-      {1, std::int64_t{1} << 24U},
-      ORRERY_AT(scenario.step.fsdp.reshard_group)));
-  keys.push_back(flag_key({.path = "overlap.fsdp.quantized_weights",
-                           .fallback = "false",
-                           .meaning = "Parameters are gathered as int8 (ZeRO++).",
-                           .example = "true"},
-                          ORRERY_AT(scenario.step.fsdp.quantized_weights)));
-  keys.push_back(flag_key({.path = "overlap.fsdp.quantized_gradients",
-                           .fallback = "false",
-                           .meaning = "Gradients cross as int4, first inside nodes, then between "
-                                      "them (ZeRO++).",
-                           .example = "true"},
-                          ORRERY_AT(scenario.step.fsdp.quantized_gradients)));
-}
-
 }  // namespace
 
 std::vector<Key> step_keys() {
@@ -412,8 +326,6 @@ std::vector<Key> step_keys() {
   add_precision(keys);
   add_optimizer(keys);
   add_recompute(keys);
-  add_overlap(keys);
-  add_fsdp(keys);
   return keys;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/scenario/idle.hpp"
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/scenario/limits.hpp"
@@ -331,7 +332,8 @@ void add_evaluation(std::vector<Key>& keys) {
   keys.push_back(section_at({.path = "evaluation",
                              .note = "never",
                              .meaning = "Regular pauses of training for an evaluation.",
-                             .example = "{every: 1000 steps, duration: 12min}"},
+                             .example = "{every: 1000 steps, duration: 12min}",
+                             .idle = {kNoRun}},
                             ORRERY_AT(run.evaluation)));
   Key every = key_of({.path = "evaluation.every",
                       .meaning = "Steps between two evaluations.",

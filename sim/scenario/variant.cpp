@@ -53,21 +53,6 @@ std::vector<PathPart> path_parts(std::string_view key) {
   }
 }
 
-bool is_name_of(const Key& key, std::string_view name) {
-  return key.name() == name ||
-         std::find(key.aliases.begin(), key.aliases.end(), name) != key.aliases.end();
-}
-
-// The row of the table for one part below the row `parent`; nullptr when there is none.
-const Key* row_below(std::string_view parent, std::string_view name) {
-  for (const Key* key : children_of(parent)) {
-    if (is_name_of(*key, name)) {
-      return key;
-    }
-  }
-  return nullptr;
-}
-
 std::string row_path(const Key& key, const PathPart& part) {
   return part.index ? key.path + "[]" : key.path;
 }
@@ -80,7 +65,7 @@ std::string meant(std::string_view key) {
   for (const Key& candidate : key_table()) {
     if (!candidate.folded && candidate.path.find("[]") == std::string::npos) {
       paths.push_back(candidate.path);
-      if (is_name_of(candidate, last)) {
+      if (candidate.is_named(last)) {
         alike.push_back(candidate.path);
       }
     }
@@ -128,9 +113,9 @@ std::optional<Value> parse_value(const KeyValue& change, Diagnostics& diagnostic
 }
 
 // The entry of the mapping for this row, under whichever of its names; added when it is not there.
-Value& entry_of(Value& mapping, const Key& row, const SourceLocation& where) {
+Value& value_at(Value& mapping, const Key& row, const SourceLocation& where) {
   for (Entry& entry : mapping.entries) {
-    if (is_name_of(row, entry.key)) {
+    if (row.is_named(entry.key)) {
       return entry.value;
     }
   }
@@ -161,7 +146,7 @@ bool apply(Value& root, const KeyValue& change, Diagnostics& diagnostics) {
       return false;
     }
     const Key& key = *row_below(row, part.name);
-    at = &entry_of(*at, key, change.where);
+    at = &value_at(*at, key, change.where);
     if (part.index) {
       if (*part.index >= at->items.size()) {
         diagnostics.error(
@@ -213,23 +198,6 @@ std::optional<KeyFacts> find_key(std::string_view key,
   }
   return facts;
 }
-
-namespace {
-
-Draft draft_of(const Scenario& scenario) {
-  Draft draft;
-  draft.scenario = scenario;
-  draft.run = scenario.run.value_or(run::RunSpec{});
-  draft.activation = scenario.model.activation;
-  if (scenario.locations.contains("cluster.gpus")) {
-    draft.gpus = scenario.cluster.nodes * scenario.cluster.gpus_per_node;
-  } else {
-    draft.nodes = scenario.cluster.nodes;
-  }
-  return draft;
-}
-
-}  // namespace
 
 std::optional<std::string> value_of(const Scenario& scenario, std::string_view key) {
   Draft draft = draft_of(scenario);

@@ -13,7 +13,7 @@ namespace orrery::scenario {
 struct Effect {
   std::string key;                   // row of the table
   std::string value;                 // a value other than the default
-  std::string changed;               // lines of the dump that differ
+  std::string changed = {};          // lines of the dump that differ; else the key, as it prints
   ScenarioText::Pairs context = {};  // set before, in both versions
   std::string path = {};             // where the value goes, when not at `key`
 };

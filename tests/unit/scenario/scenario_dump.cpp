@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/scenario/key_table.hpp"
+#include "sim/scenario/read_keys.hpp"
 #include "tests/unit/scenario/dump_lines.hpp"
 
 namespace orrery::scenario {
@@ -116,37 +118,6 @@ void dump_layout(Lines& lines, const Scenario& scenario) {
   lines.add("batch.micro", scenario.batch.micro);
 }
 
-void dump_axes(Lines& lines, const step::StepSpec& step) {
-  lines.add("offload.optimizer", step.offload.optimizer);
-  lines.add("offload.parameters", step.offload.parameters);
-  lines.add("offload.activations", step.offload.activations);
-  lines.add("offload.link", step.offload.link);
-  lines.add("offload.host_bandwidth", step.offload.host_bandwidth);
-  lines.add("offload.nvme_read", step.offload.nvme_read);
-  lines.add("offload.nvme_write", step.offload.nvme_write);
-  lines.add("offload.host_memory", step.offload.host_memory);
-  lines.add("offload.overlap", step.offload.overlap);
-  lines.add("local_steps.every", step.local_steps.every);
-  lines.add("local_steps.islands", step.local_steps.islands);
-  lines.add("local_steps.rate", step.local_steps.rate);
-  lines.add("local_steps.latency", step.local_steps.latency);
-  lines.add("local_steps.bits", step.local_steps.bits);
-  lines.add("local_steps.overlap", step.local_steps.overlap);
-  lines.add("variation.gpu_sigma", step.variation.gpu_sigma);
-  lines.add("variation.node_sigma", step.variation.node_sigma);
-  lines.add("variation.slow_share", step.variation.slow_share);
-  lines.add("variation.slow_factor", step.variation.slow_factor);
-  lines.add("variation.draws", step.variation.draws);
-  lines.add("variation.seed", step.variation.seed);
-  lines.add("data.bytes_per_token", step.data.bytes_per_token);
-  lines.add("data.read_bandwidth", step.data.read_bandwidth);
-  lines.add("data.tokens_per_second", step.data.tokens_per_second);
-  lines.add("data.prefetch", step.data.prefetch);
-  lines.add("data.packing", step.data.packing);
-  lines.add("data.document_length", step.data.document_length);
-  lines.add("data.document_sigma", step.data.document_sigma);
-}
-
 std::string module_names(const model::RecomputeModules& modules) {
   std::string names;
   const auto add = [&names](bool named, std::string_view name) {
@@ -188,7 +159,6 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.recompute.modules", module_names(step.recompute.modules));
   lines.add("step.overlap.data", step.overlap.data);
   lines.add("step.overlap.tensor", step.overlap.tensor);
-  lines.add("step.overlap.tensor_chunks", step.overlap.tensor_chunks);
   lines.add("step.overlap.pipeline", step.overlap.pipeline);
   lines.add("step.overlap.expert", step.overlap.expert);
   lines.add("step.experts.dispatcher", step.experts.dispatcher);
@@ -209,7 +179,6 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.fsdp.reshard_group", step.fsdp.reshard_group);
   lines.add("step.fsdp.quantized_weights", step.fsdp.quantized_weights);
   lines.add("step.fsdp.quantized_gradients", step.fsdp.quantized_gradients);
-  dump_axes(lines, step);
 }
 
 std::string show_life(const std::optional<run::LifeLaw>& life) {
@@ -373,15 +342,53 @@ std::vector<std::string> dump(const Scenario& scenario) {
   return lines.take();
 }
 
-std::string difference(const Scenario& before, const Scenario& after) {
-  const std::vector<std::string> old_lines = dump(before);
+namespace {
+
+// Every key that the specs hold a value for, by its own row: `key = value`.
+void add_keys(std::string_view row, const std::string& path, const Draft& draft, Lines& lines) {
+  for (const Key* key : children_of(row)) {
+    const std::string here =
+        path.empty() ? std::string(key->name()) : fmt::format("{}.{}", path, key->name());
+    for (std::size_t i = 0; i == 0 || key->list; ++i) {
+      Draft part = draft;
+      if (key->enter && !key->enter(part, i)) {
+        break;
+      }
+      const std::string item = key->list ? fmt::format("{}[{}]", here, i) : here;
+      if (const auto value = key->print ? key->print(part) : std::nullopt) {
+        lines.add(item, *value);
+      }
+      if (key->mapping) {
+        add_keys(key->list ? key->path + "[]" : key->path, item, part, lines);
+      }
+      if (!key->enter) {
+        break;
+      }
+    }
+  }
+}
+
+std::vector<std::string> keys_of(const Scenario& scenario) {
+  Lines lines;
+  add_keys({}, {}, draft_of(scenario), lines);
+  return lines.take();
+}
+
+std::string added(const std::vector<std::string>& before, const std::vector<std::string>& after) {
   std::string changed;
-  for (const std::string& line : dump(after)) {
-    if (std::find(old_lines.begin(), old_lines.end(), line) == old_lines.end()) {
+  for (const std::string& line : after) {
+    if (std::find(before.begin(), before.end(), line) == before.end()) {
       changed += (changed.empty() ? "" : "; ") + line;
     }
   }
   return changed;
+}
+
+}  // namespace
+
+std::string difference(const Scenario& before, const Scenario& after) {
+  const std::string fields = added(dump(before), dump(after));
+  return fields.empty() ? added(keys_of(before), keys_of(after)) : fields;
 }
 
 }  // namespace orrery::scenario

@@ -12,7 +12,8 @@ namespace orrery::scenario {
 
 [[nodiscard]] std::vector<std::string> dump(const Scenario& scenario);
 
-// The lines of `after` that `before` does not hold, joined by "; ".
+// The lines of `after` that `before` does not hold, joined by "; ". Where no line differs, those of
+// the keys as their rows print them: `key = value`.
 [[nodiscard]] std::string difference(const Scenario& before, const Scenario& after);
 
 }  // namespace orrery::scenario
