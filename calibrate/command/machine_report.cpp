@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/hardware/fingerprint.hpp"
+#include "sim/hardware/profile_reader.hpp"
 
 namespace orrery::calibrate {
 
@@ -14,19 +14,20 @@ Json text_or_null(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
 }
 
-Json json_of(const kernels::ListedGpu& gpu) {
-  const auto profile = hardware::base_of_device(gpu.name);
+Json json_of(const kernels::ListedGpu& gpu, const std::vector<hardware::GpuName>& names) {
+  const auto profiles = hardware::profiles_of_device(names, gpu.name);
   return {{"name", gpu.name},
           {"memory_bytes", gpu.memory ? Json(in_bytes(*gpu.memory)) : Json(nullptr)},
-          {"profile", profile ? Json(std::string(*profile)) : Json(nullptr)}};
+          {"profile", profiles.size() == 1 ? Json(profiles.front()) : Json(nullptr)}};
 }
 
 }  // namespace
 
 std::string to_json(const BuildParts& parts, const kernels::GpuList& machine) {
+  const auto names = hardware::gpu_names(hardware::default_search({}));
   Json gpus = Json::array();
   for (const kernels::ListedGpu& gpu : machine.gpus) {
-    gpus.push_back(json_of(gpu));
+    gpus.push_back(json_of(gpu, names));
   }
   const Json out = {{"schema", "orrery-machine/1"},
                     {"build",

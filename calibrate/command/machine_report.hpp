@@ -9,7 +9,7 @@
 // cuda    | toolkit this build was made with; null without one         | CMake
 // missing | libraries of CUDA that the program would need and the loader does not find
 // absent  | "libcudnn.so.9 is not on this machine: ...": opened when it is needed, not required
-// profile | shipped profile of a GPU by its name; null when none       | base_of_device
+// profile | shipped profile of a GPU by its name; null when none       | hardware/gpu_names
 
 #include <string>
 #include <vector>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "calibrate/import/gpu_name.hpp"
 #include "sim/base/format.hpp"
 
 namespace orrery::calibration_import {
@@ -122,10 +121,11 @@ std::optional<hardware::GpuProfile> profile_of(const std::vector<CopyLog>& logs,
   if (options.gpu) {
     return hardware::load_gpu_profile(*options.gpu, search, {}, "--gpu", diagnostics);
   }
+  const std::vector<hardware::GpuName> known = hardware::gpu_names(search);
   std::set<std::string> found;
   for (const CopyLog& log : logs) {
     for (const std::string& device : log.gpus) {
-      const auto names = matching_profiles(device, hardware::list_gpu_profiles(search));
+      const auto names = hardware::profiles_of_device(known, device);
       found.insert(names.size() == 1 ? names.front() : std::string());
     }
   }

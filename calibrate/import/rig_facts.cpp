@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "calibrate/import/gpu_name.hpp"
 #include "sim/base/text.hpp"
 #include "sim/yaml/kinds.hpp"
 
@@ -136,10 +135,11 @@ class Resolver {
             "the name of a GPU profile, see orrery list gpus");
       return false;
     } else {
-      const auto found = matching_profiles(*devices.begin(), hardware::list_gpu_profiles(search_));
+      const auto found =
+          hardware::profiles_of_device(hardware::gpu_names(search_), *devices.begin());
       if (found.size() != 1) {
         error("--gpu",
-              fmt::format("{} profile is named like `{}`",
+              fmt::format("{} profile has the name `{}`",
                           found.empty() ? "no" : "more than one",
                           *devices.begin()),
               found.empty() ? std::string("the name or the file of a GPU profile")

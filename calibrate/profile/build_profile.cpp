@@ -259,20 +259,23 @@ std::optional<hardware::CollectiveTables> collective_tables(const std::vector<Sa
 
 std::string base_name(const Measurements& measurements,
                       const ProfileRequest& request,
+                      const hardware::ProfileSearch& search,
                       Diagnostics& diagnostics) {
   if (!request.base.empty()) {
     return request.base;
   }
-  const auto known = hardware::base_of_device(measurements.fingerprint.gpu);
-  if (!known) {
+  const auto known =
+      hardware::profiles_of_device(hardware::gpu_names(search), measurements.fingerprint.gpu);
+  if (known.size() != 1) {
     diagnostics.error({},
                       "base",
-                      fmt::format("no shipped profile is known for {}",
+                      fmt::format("{} shipped profile has the name {}",
+                                  known.empty() ? "no" : "more than one",
                                   yaml::display(measurements.fingerprint.gpu)),
                       "name the profile whose datasheet values hold for it");
     return {};
   }
-  return std::string(*known);
+  return known.front();
 }
 
 }  // namespace
@@ -283,7 +286,7 @@ std::optional<BuiltProfile> build_profile(const Measurements& measurements,
                                           Diagnostics& diagnostics) {
   BuiltProfile built;
   CalibrationProfile& profile = built.profile;
-  profile.base = base_name(measurements, request, diagnostics);
+  profile.base = base_name(measurements, request, search, diagnostics);
   if (profile.base.empty()) {
     return std::nullopt;
   }

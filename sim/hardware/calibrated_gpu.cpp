@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "sim/base/format.hpp"
-#include "sim/hardware/calibration_profile.hpp"
+#include "sim/hardware/profile_reader.hpp"
 #include "sim/hardware/step_clock.hpp"
 
 namespace orrery::hardware {
@@ -310,13 +310,15 @@ KernelTables kernel_tables(const CalibrationProfile& profile) {
 }
 
 std::optional<std::string> foreign_reason(const CalibrationProfile& profile,
-                                          const GpuProfile& base) {
+                                          const GpuProfile& base,
+                                          const ProfileSearch& search) {
   const std::string& device = profile.fingerprint.get("gpu.name");
-  if (const auto own = base_of_device(device)) {
-    if (*own != base.name) {
-      return fmt::format("it was measured on {} ({}), its base is {}", device, *own, base.name);
-    }
+  if (std::find(base.names.begin(), base.names.end(), device) != base.names.end()) {
     return std::nullopt;
+  }
+  if (const auto own = profiles_of_device(gpu_names(search), device); !own.empty()) {
+    return fmt::format(
+        "it was measured on {} ({}), its base is {}", device, own.front(), base.name);
   }
   const auto count = number_in(profile.fingerprint, "gpu.sm_count");
   if (count && static_cast<std::int64_t>(*count) != base.sm_count) {

@@ -49,6 +49,8 @@
 
 namespace orrery::hardware {
 
+struct ProfileSearch;
+
 inline constexpr std::string_view kCalibrationSchema = "calibration-profile/1";
 
 struct CalibrationSample {
@@ -127,7 +129,8 @@ struct CalibrationProfile {
 
 // Why the profile does not belong to `base`, in one sentence; nothing when it does.
 [[nodiscard]] std::optional<std::string> foreign_reason(const CalibrationProfile& profile,
-                                                        const GpuProfile& base);
+                                                        const GpuProfile& base,
+                                                        const ProfileSearch& search);
 
 // `base` with what was measured in place of what it says. Nothing after an error, such as a rate
 // above the datasheet's peak.

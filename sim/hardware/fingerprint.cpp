@@ -47,45 +47,6 @@ constexpr std::array<FingerprintField, 33> kFields = {{
     {"tool.version", FieldKind::text},
 }};
 
-// As cudaGetDeviceProperties and nvidia-smi print them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 35> kDevices = {{
-    {"NVIDIA H200", "h200-sxm"},
-    {"NVIDIA H200 NVL", "h200-nvl"},
-    {"NVIDIA H100 80GB HBM3", "h100-sxm-80gb"},
-    {"NVIDIA H100 SXM5 96GB", "h100-sxm-96gb-500w"},
-    {"NVIDIA H800", "h800-sxm"},
-    {"NVIDIA H20", "h20-sxm"},
-    {"NVIDIA GH200 144G HBM3e", "gh200"},
-    {"NVIDIA GH200 480GB", "gh200"},
-    {"NVIDIA B200", "b200-sxm"},
-    {"NVIDIA B300", "b300-sxm"},
-    {"NVIDIA B300 SXM6 AC", "b300-sxm"},
-    {"NVIDIA GB200", "gb200"},
-    {"NVIDIA GB300", "gb300"},
-    {"NVIDIA A100-SXM4-80GB", "a100-sxm-80gb"},
-    {"NVIDIA A100-SXM4-40GB", "a100-sxm-40gb"},
-    {"NVIDIA A100 80GB PCIe", "a100-pcie-80gb"},
-    {"Tesla V100-SXM2-16GB", "v100-sxm-16gb"},
-    {"Tesla V100-SXM2-32GB", "v100-sxm-32gb"},
-    {"NVIDIA L4", "l4"},
-    {"NVIDIA GeForce RTX 4090", "rtx-4090"},
-    {"NVIDIA RTX A6000", "rtx-a6000"},
-    {"NVIDIA A100-PCIE-80GB", "a100-pcie-80gb"},
-    {"NVIDIA A100-PCIE-40GB", "a100-pcie-40gb"},
-    {"NVIDIA A800-SXM4-80GB", "a800-sxm-80gb"},
-    {"NVIDIA H100 PCIe", "h100-pcie-80gb"},
-    {"NVIDIA H100 NVL", "h100-nvl-94gb"},
-    {"NVIDIA L40S", "l40s"},
-    {"NVIDIA A40", "a40"},
-    {"NVIDIA GeForce RTX 5090", "rtx-5090"},
-    {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-server"},
-    {"AMD Instinct MI300X", "mi300x"},
-    {"AMD Instinct MI325X", "mi325x"},
-    {"AMD Instinct MI355X", "mi355x"},
-    {"HL-225", "gaudi2"},
-    {"HL-325L", "gaudi3"},
-}};
-
 }  // namespace
 
 std::span<const FingerprintField> fingerprint_fields() {
@@ -135,15 +96,6 @@ std::vector<FieldChange> changed_fields(const Fingerprint& from,
     }
   }
   return changes;
-}
-
-std::optional<std::string_view> base_of_device(std::string_view device) {
-  for (const auto& [name, profile] : kDevices) {
-    if (name == device) {
-      return profile;
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace orrery::hardware

@@ -10,8 +10,6 @@
 // identity | fields that tell one machine and installation from another      | -    | driver, CUDA
 // (others) | what was seen while measuring: sustained clocks, throttling     | -    | NVML
 // id       | SHA-256 of the identity, `key=value` a line, in the order below | -    | computed
-//
-// A device name leads to the shipped profile that supplies datasheet values (base_of_device).
 
 #include <cstddef>
 #include <optional>
@@ -60,8 +58,5 @@ struct FieldChange {
 [[nodiscard]] std::vector<FieldChange> changed_fields(const Fingerprint& from,
                                                       const Fingerprint& to,
                                                       bool identity_only);
-
-// The shipped profile of a device, by the name that the driver gives it.
-[[nodiscard]] std::optional<std::string_view> base_of_device(std::string_view device);
 
 }  // namespace orrery::hardware

@@ -289,6 +289,7 @@ std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
   std::optional<std::string> name = reader.require_text("name", "`h100-sxm-80gb`");
   std::optional<std::string> full_name =
       reader.require_text("full_name", "`NVIDIA H100 SXM5 80 GB`");
+  auto names = reader.optional_text_list("names");
   const std::optional<GpuArch> arch = reader.require_choice("arch", architecture_choices());
   const auto sm_count = reader.require<kind::Count>("sm_count", at_least<std::int64_t>(1));
   TopLevel top = read_top_level(reader);
@@ -304,6 +305,7 @@ std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
   return GpuProfile{.name = std::move(*name),
                     .full_name = std::move(*full_name),
                     .file = {},
+                    .names = std::move(names).value_or(std::vector<std::string>()),
                     .arch = *arch,
                     .sm_count = *sm_count,
                     .memory = std::move(*top.memory),

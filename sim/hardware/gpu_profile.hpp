@@ -159,9 +159,10 @@ struct CalibrationStamp {
 };
 
 struct GpuProfile {
-  std::string name;       // key in scenarios, e.g. "h100-sxm-80gb"
-  std::string full_name;  // vendor's name
-  std::string file;       // where it was read from
+  std::string name;                     // key in scenarios, e.g. "h100-sxm-80gb"
+  std::string full_name;                // vendor's name
+  std::string file;                     // where it was read from
+  std::vector<std::string> names = {};  // what drivers and data sets call it: gpu_names.hpp
   GpuArch arch = GpuArch::hopper;
   std::int64_t sm_count = 0;
   Coefficient<Bytes> memory;

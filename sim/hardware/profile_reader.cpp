@@ -298,7 +298,8 @@ std::optional<GpuProfile> read_calibrated(const yaml::Value& root,
   if (!base) {
     return std::nullopt;
   }
-  if (const auto reason = foreign_reason(*profile, *base); reason && !search.allow_foreign) {
+  if (const auto reason = foreign_reason(*profile, *base, search);
+      reason && !search.allow_foreign) {
     throw Error(ErrorKind::device,
                 fmt::format("{}: is the profile of another GPU: {} (--allow-foreign-profile uses "
                             "it all the same)",
@@ -370,6 +371,19 @@ std::vector<std::string> list_gpu_profiles(const ProfileSearch& search) {
 
 std::vector<std::string> list_software_profiles(const ProfileSearch& search) {
   return list_profiles(search, kSoftware);
+}
+
+std::vector<GpuName> gpu_names(const ProfileSearch& search) {
+  std::vector<GpuName> names;
+  for (const std::string& profile : list_gpu_profiles(search)) {
+    Diagnostics unused;
+    if (auto gpu = load_base(profile, search, unused)) {
+      for (std::string& name : gpu->names) {
+        names.push_back({std::move(name), profile});
+      }
+    }
+  }
+  return names;
 }
 
 std::optional<GpuProfile> load_gpu_profile(std::string_view name_or_path,

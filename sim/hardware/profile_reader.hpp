@@ -21,6 +21,7 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/hardware/calibration_profile.hpp"
 #include "sim/hardware/collective_tables.hpp"
+#include "sim/hardware/gpu_names.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/software_profile.hpp"
 
@@ -36,6 +37,9 @@ struct ProfileSearch {
 
 [[nodiscard]] std::vector<std::string> list_gpu_profiles(const ProfileSearch& search);
 [[nodiscard]] std::vector<std::string> list_software_profiles(const ProfileSearch& search);
+
+// The names of the profiles that `search` finds; of those that cannot be read, none.
+[[nodiscard]] std::vector<GpuName> gpu_names(const ProfileSearch& search);
 
 // `where` and `key` place the diagnostic when the name is unknown.
 [[nodiscard]] std::optional<GpuProfile> load_gpu_profile(std::string_view name_or_path,

@@ -47,32 +47,8 @@ constexpr std::array<NicWords, 16> kNetworks = {
      {"EFA", 400.0, 8, FabricKind::efa}}};
 constexpr NicWords kOtherNetwork = {"", 400.0, 8, FabricKind::infiniband};
 
-struct GpuWords {
-  std::string_view words;
-  std::string_view table;    // name in the tables of measured collectives
-  std::string_view profile;  // what stands in where that has no profile of its own
-};
-
-// Most specific first. Of GPUs without NVLink only the PCIe link of the profile counts.
-constexpr std::array<GpuWords, 17> kCollectiveGpus = {
-    {{"MI300X", "mi300x", "mi300x"},
-     {"MI325X", "mi325x", "mi300x"},
-     {"MI355X", "mi355x", "mi300x"},
-     {"Gaudi 2", "gaudi2", "gaudi2"},
-     {"Gaudi 3", "gaudi3", "gaudi3"},
-     {"GB300", "gb300", "gb200"},
-     {"GB200", "gb200", "gb200"},
-     {"B300", "b300-sxm", "b200-sxm"},
-     {"B200", "b200-sxm", "b200-sxm"},
-     {"H200", "h200-sxm", "h200-sxm"},
-     {"H20", "h20-sxm", "h20-sxm"},
-     {"H800", "h800-sxm", "h800-sxm"},
-     {"H100", "h100-sxm-80gb", "h100-sxm-80gb"},
-     {"A100-40", "a100-sxm-40gb", "a100-sxm-40gb"},
-     {"A100", "a100-sxm-80gb", "a100-sxm-80gb"},
-     {"RTX 5090", "rtx-5090", "h100-sxm-80gb"},
-     {"GB10", "gb10", "h100-sxm-80gb"}}};
-constexpr GpuWords kOtherGpu = {"", "unknown", "h100-sxm-80gb"};
+// In the tables of collectives: any GPU whose peers are reached over PCIe or the network alone, and
+// that has no profile.
 constexpr std::string_view kPcieTable = "pcie";
 
 constexpr std::int64_t kRack = 72;  // GPUs of one NVL72 domain
@@ -103,14 +79,6 @@ const OperationWords* operation_of(const std::string& op) {
 
 bool is_pcie(const DataRow& row) {
   return row.mentions("intra", "PCIe") || row.text("intra") == "none";
-}
-
-GpuWords gpu_of(const DataRow& row) {
-  const auto found =
-      std::find_if(kCollectiveGpus.begin(), kCollectiveGpus.end(), [&row](const GpuWords& entry) {
-        return row.mentions("gpu", entry.words);
-      });
-  return found == kCollectiveGpus.end() ? kOtherGpu : *found;
 }
 
 layout::GroupPlacement placement_of(const DataRow& row, std::int64_t ranks, std::int64_t nodes) {
@@ -183,22 +151,24 @@ bool without_nvls(const DataRow& row) {
          row.mentions("intra", "inside 4-GPU host only");
 }
 
-// The profile that stands for the row's GPU, called as the tables call it.
+// The row's GPU, called as the tables of collectives call it.
 std::optional<hardware::GpuProfile> gpu_profile(const DataRow& row,
                                                 const DataSet& data,
                                                 std::vector<std::string>& notes) {
-  const GpuWords words = gpu_of(row);
-  const hardware::GpuProfile* found = data.profiles.gpu(std::string(words.table), data.diagnostics);
-  if (found == nullptr) {
-    found = data.profiles.gpu(std::string(words.profile), data.diagnostics);
-    notes.push_back(
-        fmt::format("links of {} for `{}`", std::string(words.profile), row.text("gpu")));
+  const std::string name = row.text("gpu");
+  const hardware::GpuProfile* found = data.profiles.gpu_named(name, data.diagnostics);
+  const bool known = found != nullptr;
+  if (!known) {
+    found = data.profiles.gpu(std::string(kUnknownGpu), data.diagnostics);
+    notes.push_back(fmt::format("links of {} for `{}`", kUnknownGpu, name));
   }
   if (found == nullptr) {
     return std::nullopt;
   }
   hardware::GpuProfile gpu = *found;
-  gpu.name = is_pcie(row) && row.mentions("intra", "PCIe") ? kPcieTable : words.table;
+  if (!known || row.mentions("intra", "PCIe")) {
+    gpu.name = kPcieTable;
+  }
   if (is_pcie(row)) {
     gpu.nvlink.reset();
   } else if (without_nvls(row) && gpu.nvlink) {

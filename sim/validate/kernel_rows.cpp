@@ -307,8 +307,7 @@ ValidationRow row_of(const Priceable& item, const DataSet& data) {
   if (entry.has("impl")) {
     row.group += " " + entry.text("impl");
   }
-  const hardware::GpuProfile* gpu =
-      data.profiles.gpu(std::string(gpu_profile_of(gpu_name).value_or("")), data.diagnostics);
+  const hardware::GpuProfile* gpu = data.profiles.gpu_named(gpu_name, data.diagnostics);
   row.measured = entry.number(item.figure).value_or(0.0) * item.unit_of_figure;
   if (gpu == nullptr || !(row.measured > 0.0)) {
     row.skipped =

@@ -38,14 +38,14 @@ std::string question_of(const DataRow& row) {
   return question + row.row("batch").text("global_sequences");
 }
 
-struct Work {
+struct LayoutWork {
   std::string question;
   std::string stack;
   MeasuredLayout layout;
   std::variant<ReadyRun, std::string> run;
 };
 
-void predict(Work& work) {
+void predict(LayoutWork& work) {
   ReadyRun* ready = std::get_if<ReadyRun>(&work.run);
   if (ready == nullptr) {
     return;
@@ -61,12 +61,12 @@ void predict(Work& work) {
   }
 }
 
-std::vector<Work> work_of(const fs::path& file,
-                          const yaml::Value& document,
-                          const Remarks& remarks,
-                          ProfileShelf& profiles,
-                          Diagnostics& diagnostics) {
-  std::vector<Work> work;
+std::vector<LayoutWork> work_of(const fs::path& file,
+                                const yaml::Value& document,
+                                const Remarks& remarks,
+                                ProfileShelf& profiles,
+                                Diagnostics& diagnostics) {
+  std::vector<LayoutWork> work;
   if (DataRow(document).text("format") != kMeasuredRuns) {
     return work;
   }
@@ -188,7 +188,7 @@ std::optional<std::vector<LayoutGroup>> layout_groups(const std::vector<fs::path
     Remarks remarks;
     read_remarks_beside(file, remarks, diagnostics);
     ProfileShelf profiles(evaluate::profile_search(file, options.profiles));
-    std::vector<Work> work = work_of(file, *document, remarks, profiles, diagnostics);
+    std::vector<LayoutWork> work = work_of(file, *document, remarks, profiles, diagnostics);
     parallel_for(static_cast<std::int64_t>(work.size()),
                  {.threads = options.threads},
                  [&work](std::int64_t begin, std::int64_t end) {
@@ -196,7 +196,7 @@ std::optional<std::vector<LayoutGroup>> layout_groups(const std::vector<fs::path
                      predict(work[static_cast<std::size_t>(i)]);
                    }
                  });
-    for (Work& one : work) {
+    for (LayoutWork& one : work) {
       if (one.layout.predicted > 0.0) {
         const auto [at, fresh] = known.emplace(one.question, groups.size());
         if (fresh) {

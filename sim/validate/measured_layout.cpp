@@ -273,11 +273,7 @@ void map_cluster(const DataRow& row, Mapping& mapping) {
   const DataRow hardware = row.row("hardware");
   hardware::ClusterSpec& cluster = mapping.run.scenario.cluster;
   const std::string gpu = hardware.text("gpu");
-  const auto profile = gpu_profile_of(gpu);
-  cluster.gpu = std::string(profile.value_or(kUnknownGpu));
-  if (!profile) {
-    mapping.note(fmt::format("no GPU profile for `{}`: {}", gpu, cluster.gpu));
-  }
+  cluster.gpu = gpu;
   const std::int64_t count = mapping.count(hardware, "count", gpus_of_layout(row.row("layout")));
   const std::int64_t usual = std::min<std::int64_t>(8, count);
   const std::int64_t stated =

@@ -29,7 +29,7 @@
 namespace orrery::validate {
 
 struct MappedRun {
-  scenario::Scenario scenario;     // software: the stack's name; cluster.gpu: the profile's
+  scenario::Scenario scenario;     // software and cluster.gpu as the row names them
   std::vector<std::string> notes;  // what had to be assumed
   bool recompute_is_open = false;  // the row does not state what is recomputed
   bool chunks_missing = false;     // interleaved, and the row does not say into how many chunks

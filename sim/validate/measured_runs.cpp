@@ -127,19 +127,15 @@ void run_work(Work& work) {
   }
 }
 
-// The GPU of the run, or the nearest one that has a profile.
+// The GPU that the row names, or the one that stands for all others.
 void find_gpu(ReadyRun& run, ProfileShelf& profiles, Diagnostics& diagnostics) {
   std::string& name = run.mapped.scenario.cluster.gpu;
-  run.gpu = profiles.gpu(name, diagnostics);
-  while (run.gpu == nullptr) {
-    const std::string_view near = nearest_gpu_profile(name);
-    if (near.empty()) {
-      return;
-    }
-    run.mapped.notes.push_back(fmt::format("no profile of {}: {}", name, near));
-    name = std::string(near);
-    run.gpu = profiles.gpu(name, diagnostics);
+  run.gpu = profiles.gpu_named(name, diagnostics);
+  if (run.gpu == nullptr) {
+    run.mapped.notes.push_back(fmt::format("no GPU profile for `{}`: {}", name, kUnknownGpu));
+    run.gpu = profiles.gpu(std::string(kUnknownGpu), diagnostics);
   }
+  name = run.gpu == nullptr ? name : run.gpu->name;
 }
 
 // The stack's number of chunks, as far as there are layers: embedding and loss take a slot each.

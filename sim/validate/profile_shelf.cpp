@@ -28,6 +28,15 @@ const hardware::GpuProfile* ProfileShelf::gpu(const std::string& name, Diagnosti
   return pointer_to(it->second);
 }
 
+const hardware::GpuProfile* ProfileShelf::gpu_named(std::string_view words,
+                                                    Diagnostics& diagnostics) {
+  if (!gpu_names_) {
+    gpu_names_ = hardware::gpu_names(search_);
+  }
+  const auto profile = hardware::profile_in_text(*gpu_names_, words);
+  return profile ? gpu(*profile, diagnostics) : nullptr;
+}
+
 const hardware::SoftwareProfile* ProfileShelf::software(const std::string& name,
                                                         Diagnostics& diagnostics) {
   const auto [it, is_new] = software_.try_emplace(name);

@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/hardware/profile_reader.hpp"
@@ -17,6 +19,9 @@ class ProfileShelf {
 
   // nullptr when there is no such profile, or when it has errors (then in `diagnostics`).
   const hardware::GpuProfile* gpu(const std::string& name, Diagnostics& diagnostics);
+  // The profile that a data set names in words; nullptr when no profile has that name.
+  const hardware::GpuProfile* gpu_named(std::string_view words, Diagnostics& diagnostics);
+
   const hardware::SoftwareProfile* software(const std::string& name, Diagnostics& diagnostics);
 
   // The shipped tables of measured collectives; nullptr when there are none or one has errors.
@@ -28,6 +33,7 @@ class ProfileShelf {
 
  private:
   hardware::ProfileSearch search_;
+  std::optional<std::vector<hardware::GpuName>> gpu_names_;
   std::map<std::string, std::optional<hardware::GpuProfile>> gpus_;
   std::map<std::string, std::optional<hardware::SoftwareProfile>> software_;
   std::optional<hardware::SharedCollectiveTables> collectives_;

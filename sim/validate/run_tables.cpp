@@ -11,18 +11,6 @@ using model::Activation;
 using model::Norm;
 using model::PositionEmbedding;
 
-struct NearGpu {
-  std::string_view profile;
-  std::string_view instead;
-};
-
-constexpr std::array<NearGpu, 6> kNearGpus = {{{"mi325x", "mi300x"},
-                                               {"a800-sxm-80gb", "a100-sxm-80gb"},
-                                               {"gb300", "gb200"},
-                                               {"gb200", "b200-sxm"},
-                                               {"b300-sxm", "b200-sxm"},
-                                               {"b200-sxm", "h200-sxm"}}};
-
 constexpr std::array<StackName, 22> kStacks = {
     {{"megatron-deepspeed-vtrain", "megatron-deepspeed-vtrain"},
      {"megatron-deepspeed", "megatron-deepspeed"},
@@ -170,15 +158,6 @@ constexpr std::array<Keyword, 16> kKeywords = {{
 }};
 
 }  // namespace
-
-std::string_view nearest_gpu_profile(std::string_view profile) {
-  for (const NearGpu& near : kNearGpus) {
-    if (near.profile == profile) {
-      return near.instead;
-    }
-  }
-  return profile == kUnknownGpu ? std::string_view() : kUnknownGpu;
-}
 
 std::span<const StackName> stack_names() {
   return kStacks;

@@ -1,7 +1,7 @@
 #pragma once
 
 // What do the words of measured runs mean? The published tables through which free text enters a
-// prediction: GPU names, training stacks, model families, keywords of the *_as_stated fields.
+// prediction: training stacks, model families, keywords of the *_as_stated fields.
 //
 // Nothing else of a row's free text is read. docs/accuracy.md prints these tables.
 
@@ -16,24 +16,8 @@
 
 namespace orrery::validate {
 
-// Words in a GPU's name -> GPU profile. The first entry whose words all occur applies. Case and
-// separators do not matter (`Gaudi2`, `gaudi-2`); a word stands alone: `B200` is not in `GB200`,
-// `L4` not in `L40S`.
-struct GpuName {
-  std::array<std::string_view, 3> words;
-  std::string_view profile;
-
-  [[nodiscard]] std::string text() const;  // the words, separated by commas
-};
-
-[[nodiscard]] std::span<const GpuName> gpu_names();
-[[nodiscard]] std::optional<std::string_view> gpu_profile_of(std::string_view name);
-
-// Stands in for a GPU that the table does not know.
+// Stands in for a GPU that no profile names (hardware/gpu_names.hpp).
 inline constexpr std::string_view kUnknownGpu = "h100-sxm-80gb";
-
-// The profile to take when one is not installed: the nearest of its generation. "" after the last.
-[[nodiscard]] std::string_view nearest_gpu_profile(std::string_view profile);
 
 // Training stack -> software profile. A stack that has a profile of its own name needs no entry.
 struct StackName {

@@ -276,11 +276,8 @@ std::string word_tables() {
   for (const StackName& stack : stack_names()) {
     text += fmt::format("| {} | {} |\n", stack.stack, stack.software);
   }
-  text += "\n| words in the GPU's name | GPU profile |\n|---|---|\n";
-  for (const GpuName& gpu : gpu_names()) {
-    text += fmt::format("| {} | {} |\n", gpu.text(), gpu.profile);
-  }
   text +=
+      "\nA GPU is found by the `names` of the profiles.\n"
       "\n| model's name begins with | activation, unless `gated` says otherwise | positions | "
       "biases | tied embeddings, unless stated |\n|---|---|---|---|---|\n";
   for (const ModelFamily& family : model_families()) {
