@@ -47,6 +47,7 @@ LinearLayer expert_up(const LayerContext& context) {
           .outputs = dims.activation_inputs * dims.expert_ffn,
           .inputs = dims.hidden,
           .batch = dims.experts,
+          .row_spread = dims.row_spread,
           .bias = context.model.linear_bias,
           .received_low = dispatches_low(context)};
 }
@@ -58,6 +59,7 @@ LinearLayer expert_down(const LayerContext& context) {
           .outputs = dims.hidden,
           .inputs = dims.expert_ffn,
           .batch = dims.experts,
+          .row_spread = dims.row_spread,
           .bias = context.model.linear_bias,
           .gradient_received_low = dispatches_low(context)};
 }
