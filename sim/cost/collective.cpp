@@ -19,9 +19,8 @@ using model::CollectiveKind;
 constexpr double kFillPerLatency = 2.7;
 constexpr double kFillMebibytes = 24.0;
 constexpr double kFillRanks = 8.0;
-constexpr double kFillExponent = 0.75;   // two racks of 72: 0.9 ms, two hosts of 8: 0.18 ms
-constexpr double kTreeCaution = 0.92;    // NCCL's own discount on tree bandwidth, not seen in logs
-constexpr double kInnerNodeShare = 0.5;  // a node inside a tree sends both up and down
+constexpr double kFillExponent = 0.75;  // two racks of 72: 0.9 ms, two hosts of 8: 0.18 ms
+constexpr double kTreeCaution = 0.92;   // NCCL's own discount on tree bandwidth, not seen in logs
 constexpr Seconds kDirectBase = microseconds(8.0);        // n-1 messages inside a node
 constexpr Seconds kPxnHop = microseconds(3.4);            // one Simple step over NVLink
 constexpr Seconds kDirectRemoteRank = microseconds(5.0);  // each rank on another node
@@ -52,6 +51,15 @@ struct Rate {
   std::string_view limit;
 };
 
+// Bytes that the busiest node of NCCL's two binary trees sends per byte of the buffer. Each tree
+// carries half of it up and down. Of two nodes each is the root of one tree and the leaf of the
+// other; over three the trees are chains, and the inner node of one is an end of the other; over
+// more, an inner node has two children.
+double tree_crossing(const NcclGraph& graph) {
+  const double n = as_double(graph.ranks);
+  return graph.nodes == 2 ? 1.0 : graph.nodes == 3 ? 1.5 : 2.0 * (n - 1.0) / n;
+}
+
 // The algorithm bandwidth that the choice reaches: NCCL's, except where measurements differ.
 Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFabric& fabric) {
   const NcclGraph& graph = fabric.graph;
@@ -71,20 +79,15 @@ Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFa
     rate.limit = "SHARP switches";
     return rate;
   }
-  const double n = as_double(graph.ranks);
-  // Bytes that leave a node per byte of the buffer: a ring sends its whole path over one boundary,
-  // two nodes of a double tree send each half up and the other down, inner nodes send twice.
-  double crossing = bus_factor(kind, graph.ranks);
-  if (choice.algorithm == Algorithm::nvls_tree || choice.algorithm == Algorithm::tree) {
-    crossing = graph.nodes == 2 ? 1.0 : 2.0 * (n - 1.0) / n;
-  }
+  // Bytes that leave a node per byte of the buffer: a ring sends its whole path over one boundary.
+  const bool tree = choice.algorithm == Algorithm::nvls_tree || choice.algorithm == Algorithm::tree;
+  const double crossing = tree ? tree_crossing(graph) : bus_factor(kind, graph.ranks);
   if (choice.algorithm == Algorithm::tree && choice.protocol == Protocol::simple) {
     rate.bandwidth = rate.bandwidth / kTreeCaution;
   }
-  const bool tree = choice.algorithm == Algorithm::nvls_tree || choice.algorithm == Algorithm::tree;
-  if (tree && spans_racks(graph)) {
+  if (tree && spans_racks(graph)) {  // over the links of the switches as over the NICs
     rate.bandwidth =
-        std::min(rate.bandwidth, fabric.link * (kInnerNodeShare * nvls_wire_share(graph.arch)));
+        std::min(rate.bandwidth, fabric.link * (nvls_wire_share(graph.arch) / crossing));
     rate.limit = "NVSwitch tree";
   }
   const BytesPerSecond network = graph.inter / crossing;

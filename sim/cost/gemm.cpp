@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "sim/base/check.hpp"
 #include "sim/cost/measured_kernels.hpp"
@@ -20,7 +21,9 @@ struct Tile {
   double n;
 };
 
-constexpr std::array<Tile, 2> kTiles = {{{256.0, 128.0}, {128.0, 256.0}}};
+constexpr std::array<Tile, 4> kTiles = {
+    {{256.0, 128.0}, {128.0, 256.0}, {192.0, 128.0}, {128.0, 192.0}}};
+constexpr std::size_t kTilesOfAll = 2;  // the others are Hopper's
 constexpr double kWaveExponent = 0.75;
 constexpr double kSplitDepth = 8192.0;  // shortest part of a reduction that is split
 constexpr double kMostParts = 16.0;
@@ -109,6 +112,23 @@ double short_factor(const model::GemmOp& op, const hardware::GemmRate& rate) {
   return 1.0 + rate.short_gain->value() / (1.0 + work / rate.short_work->value());
 }
 
+// Mean of ceil(X) for X normal: whole tiles of rows, whole waves of tiles, that differ by chance.
+double expected_ceil(double mean, double deviation) {
+  constexpr double kSmooth = 1.0;  // beyond it the remainder is anything, a half on average
+  constexpr double kFar = 5.0;
+  if (deviation <= 0.0) {
+    return std::ceil(mean);
+  }
+  if (deviation > kSmooth) {
+    return mean + 0.5;
+  }
+  double sum = std::max(std::floor(mean - kFar * deviation), 0.0);
+  for (double k = sum; k < mean + kFar * deviation; k += 1.0) {
+    sum += 0.5 * std::erfc((k - mean) / (deviation * std::sqrt(2.0)));
+  }
+  return sum;
+}
+
 // A loop over the experts: every product after the first waits for its launch, and all of them for
 // the host, where that needs longer for a call than the GPU for a product.
 Cost call_gaps(Seconds busy,
@@ -162,17 +182,22 @@ double alignment_penalty(const model::GemmOp& op) {
   return kMisalignedBatched[width];
 }
 
-double wave_ratio(const model::GemmOp& op, std::int64_t sm_count) {
+double wave_ratio(const model::GemmOp& op, const hardware::GpuProfile& gpu) {
   const double m = as_double(op.m);
   const double n = as_double(op.n);
   const double batch = as_double(op.batch);
-  const double sms = as_double(std::max<std::int64_t>(sm_count, 1));
+  const double sms = as_double(std::max<std::int64_t>(gpu.sm_count, 1));
   const double parts = std::clamp(std::floor(as_double(op.k) / kSplitDepth), 1.0, kMostParts);
+  const double deviation = op.row_spread * m;
+  const bool hopper = gpu.arch == hardware::GpuArch::hopper;
   double best = 0.0;
-  for (const Tile& tile : kTiles) {
-    const double tiles = batch * std::ceil(m / tile.m) * std::ceil(n / tile.n);
+  for (const Tile& tile : std::span(kTiles).first(hopper ? kTiles.size() : kTilesOfAll)) {
+    const double columns = std::ceil(n / tile.n);
+    const double tiles = batch * expected_ceil(m / tile.m, deviation / tile.m) * columns;
+    const double tiles_deviation = std::sqrt(batch) * (deviation / tile.m) * columns;
     for (double split = 1.0; split <= parts; split += 1.0) {
-      const double waves = std::ceil(tiles * split / sms) / split;
+      const double waves =
+          expected_ceil(tiles * split / sms, tiles_deviation * split / sms) / split;
       const double ratio = waves * sms * tile.m * tile.n / (batch * m * n);
       best = best == 0.0 ? ratio : std::min(best, ratio);
     }
@@ -200,8 +225,7 @@ const hardware::GemmRate& gemm_rate(const hardware::GpuProfile& gpu,
 Flop effective_work(const model::GemmOp& op, const hardware::GpuProfile& gpu) {
   bool substituted = false;
   const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, substituted);
-  const double penalty =
-      std::pow(wave_ratio(op, gpu.sm_count), kWaveExponent) * alignment_penalty(op);
+  const double penalty = std::pow(wave_ratio(op, gpu), kWaveExponent) * alignment_penalty(op);
   const double fill = 1.0 + rate.half_depth.value() / as_double(op.k);
   return model::flop_count(op) * (penalty * fill / short_factor(op, rate));
 }
@@ -216,7 +240,7 @@ GemmTime gemm_time(const model::GemmOp& op,
   time.memory = gemm_bytes(op) / memory_rate(gpu, software);
   time.alignment_penalty = alignment_penalty(op);
   const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, time.substituted_dtype);
-  time.wave_penalty = std::pow(wave_ratio(op, gpu.sm_count), kWaveExponent);
+  time.wave_penalty = std::pow(wave_ratio(op, gpu), kWaveExponent);
   time.short_factor = short_factor(op, rate);
   const double penalty = time.wave_penalty * time.alignment_penalty;
   const double efficiency = efficiency_of(op, software).value() *

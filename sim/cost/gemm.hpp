@@ -19,7 +19,8 @@
 //            | efficiency: fp8_gemm_efficiency where the stack states it     | 1      | stack
 // k0         | half_depth: depth that filling and draining a tile costs      | -      | profile
 // short      | products whose operands stay in the L2 run above sustained    | 1      | profile
-// waves      | whole waves of 256 x 128 tiles / what is needed, at most 2    | 1      | computed
+// waves      | whole waves of tiles / what is needed, at most 2; tiles of    | 1      | computed
+//            | 256 x 128, on Hopper also of 192 x 128                        |        |
 // alignment  | rows that do not start at a multiple of 16 bytes, see below   | 1      | published
 // bytes      | operands read, result written; a gradient that accumulates is | byte   | operation
 //            | read too (8 per sum in fp32, 4 in 16 bit)                     |        |
@@ -33,11 +34,15 @@
 //
 // Grouped: the few tiles of a group cannot hide each other's loads and stores, whence the larger
 // share; fill and stores run at the same time. One share for the loops of cuBLAS calls on B200 and
-// A100 and for DeepGEMM's single kernel on H800 (held out by shape: 8.3, 5.0 and 3.9 %).
+// A100 and for DeepGEMM's single kernel on H800 (held out by shape: 8.3, 5.0 and 3.9 %). Where the
+// rows of the products differ (`row_spread`), whole tiles and whole waves are means over normal
+// numbers of rows, which have no steps.
 // The exponent of the wave ratio: a library that may choose another tile loses less than the one
 // large tile would: fitted 0.76 on the A100 points, where 4096 x 1024 x 4096 (128 tiles on 108 SMs)
-// runs at 60 % of the rate of 4096 x 1536 x 4096. A deep product may be split along K into parts of
-// at least 8,192. The two products of unfused attention (attention_scores, attention_context) take
+// runs at 60 % of the rate of 4096 x 1536 x 4096. cuBLAS on Hopper has tiles of 192, too, as in
+// nvjet_hsh_192x192 (NVIDIA/Fuser, issue 3137): with them the best shapes published for GH200, H100
+// and H200 are met to 3.5 %, without to 7.3 %. A deep product may be split along K into parts of at
+// least 8,192. The two products of unfused attention (attention_scores, attention_context) take
 // attention_efficiency instead of the GEMM one and are bound by compute or by the traffic of the
 // scores.
 //
@@ -104,7 +109,7 @@ struct GemmTime {
 [[nodiscard]] double alignment_penalty(const model::GemmOp& op);
 
 // Whole waves of large tiles over what is needed, 1 to 2.
-[[nodiscard]] double wave_ratio(const model::GemmOp& op, std::int64_t sm_count);
+[[nodiscard]] double wave_ratio(const model::GemmOp& op, const hardware::GpuProfile& gpu);
 
 // The rate entry of the data type; when the GPU has no such unit the next wider type it does have
 // (fp4 -> fp8 -> bf16, bf16 <-> fp16, fp32 -> tf32 -> 16 bit), and `substituted` is set.

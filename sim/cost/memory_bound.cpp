@@ -29,20 +29,26 @@ struct NormLaw {
   double padded = 0.0;  // share of the time that an idle lane takes
   double chunk = 0.0;   // latency that kChunk elements of a row add
   double floor_microseconds = 0.0;
+  double wave_microseconds = 0.0;  // of kRowsPerSm rows on each SM at least; 0: not row by row
 };
 
 constexpr double kWideRow = 4096.0;
 constexpr double kChunk = 2048.0;
+constexpr double kRowsPerSm = 16.0;  // blocks of 128 threads, one a row
 constexpr double kElementBytes = 2.0;
 
-constexpr NormLaw norm_law(hardware::NormImplementation implementation, bool backward) {
+constexpr NormLaw norm_law(hardware::NormImplementation implementation,
+                           bool backward,
+                           hardware::GpuArch arch) {
   using hardware::NormImplementation;
   switch (implementation) {
     case NormImplementation::cudnn:
       return backward ? NormLaw{} : NormLaw{.row_picoseconds = 24.0};
     case NormImplementation::pytorch:
       return backward ? NormLaw{.floor_microseconds = 28.0}
-                      : NormLaw{.wide = 0.25, .floor_microseconds = 8.5};
+                      : NormLaw{.wide = arch == hardware::GpuArch::hopper ? 0.25 : 0.0,
+                                .floor_microseconds = 8.5,
+                                .wave_microseconds = 0.95};
     case NormImplementation::torch_compile:
       break;
   }
@@ -61,7 +67,7 @@ struct NormTime {
   Seconds traffic;
 };
 
-NormTime shaped(NormTime time, const model::MemoryOp& op, const NormLaw& law) {
+NormTime shaped(NormTime time, const model::MemoryOp& op, const NormLaw& law, double sms) {
   if (op.width > 0) {
     const auto width = static_cast<double>(op.width);
     const double rows = op.written / bytes(kElementBytes * width);
@@ -69,6 +75,11 @@ NormTime shaped(NormTime time, const model::MemoryOp& op, const NormLaw& law) {
                    microseconds(law.row_picoseconds * rows / kMega);
     time.traffic = time.traffic * std::pow(std::max(width / kWideRow, 1.0), law.wide) *
                    (1.0 + law.padded * idle_lanes(op.width));
+    if (law.wave_microseconds > 0.0) {
+      const double waves = rows / (kRowsPerSm * sms);
+      time.traffic = std::max(time.traffic * (std::ceil(waves) / waves),
+                              microseconds(law.wave_microseconds * std::ceil(waves)));
+    }
   }
   const Seconds late = microseconds(law.floor_microseconds) - time.latency - time.traffic;
   time.latency = time.latency + std::max(late, Seconds{});
@@ -84,8 +95,10 @@ Cost norm_cost(const model::MemoryOp& op,
   const auto& share = backward ? rate.backward : rate.forward;
   const auto& latency = backward ? rate.backward_latency : rate.forward_latency;
   const Seconds moving = (op.read + op.written) / (gpu.hbm_bandwidth.value() * share.value());
-  const NormTime time =
-      shaped({latency.value(), moving}, op, norm_law(rate.implementation, backward));
+  const NormTime time = shaped({latency.value(), moving},
+                               op,
+                               norm_law(rate.implementation, backward, gpu.arch),
+                               static_cast<double>(gpu.sm_count));
   Cost cost = term(time.traffic, weaker(gpu.hbm_bandwidth.kind(), share.kind()));
   Cost gap = term(time.latency, latency.kind());
   gap += term(software.kernel_gap.value(), software.kernel_gap.kind());

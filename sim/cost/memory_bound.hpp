@@ -6,7 +6,7 @@
 //   gap  = launch_latency of the GPU + kernel_gap of the stack
 //   rate = hbm_bandwidth * memory_efficiency of the GPU * memory_efficiency of the stack
 //   norm of a named implementation = kernel_gap + max(floor, latency * chunks + rows * row_time
-//                                    + bytes / (hbm_bandwidth * share) * wide * padded)
+//                    + max(bytes / (hbm_bandwidth * share) * wide * padded * waves, wave_time))
 //   optimizer step = gap + parameters * optimizer_traffic / rate
 //
 // symbol            | meaning                                                | unit   | origin
@@ -28,17 +28,25 @@
 // symbol   | cuDNN forward | PyTorch forward, backward | torch.compile forward, backward
 // ---------|---------------|---------------------------|--------------------------------
 // row_time | 24 ps         | 0                         | 0
-// wide     | 1             | (w / 4096)^0.25, 1        | 1
+// wide     | 1             | (w / 4096)^0.25 *, 1      | 1
+// waves    | 1             | whole / needed **, 1      | 1
 // padded   | 1             | 1                         | 1 + 0.1 p, 1 + 0.35 p
 // chunks   | 1             | 1                         | 1 + w / 2048, 1
 // floor    | 0             | 8.5 us, 28 us             | 0
 //
+// * on Hopper alone. ** of 16 rows on every SM; wave_time 0.95 us for each whole one.
+//
 // row_time: each row ends in a reduction. wide, above 4,096 elements: eager PyTorch reads a row a
-// second time, from beyond the L1. padded: Triton's blocks are powers of two, and of 8,192 lanes a
-// row of 5,120 leaves p = 0.6 per busy lane idle. chunks, up to 4,096 elements: a row is read in
-// dependent loads. floor: an eager call takes the host so long. cuDNN backward: none of these.
+// second time, from beyond the L1; Blackwell's L2 keeps up. waves: a block of 128 threads has one
+// row, which it reads twice in turn (PyTorch, layer_norm_kernel.cu). padded: Triton's blocks are
+// powers of two, and of 8,192 lanes a row of 5,120 leaves p = 0.6 per busy lane idle. chunks, up to
+// 4,096 elements: a row is read in dependent loads. floor: an eager call takes the host so long.
+// cuDNN backward: none of these.
 // Reached on the published norms: 3 to 8 % by implementation and direction (held out by shape: 4 to
-// 13). Range: 0.25 MiB and above, rows of 128 to 16,384. Cache reuse between kernels is left out.
+// 13). On rows that no constant has seen (eager PyTorch forward on a B200, 32,768 rows:
+// ml-explore/mlx, pull request 3850): 2 to 3 % at 4,096, 7,168 and 8,192 elements, 13 % too fast at
+// 2,048 and 3,072, 47 % at 1,024. Range: 0.25 MiB and above, rows of 128 to 16,384. Cache reuse
+// between kernels is left out.
 // Source: norm kernels of cuDNN 9.19 and 9.22, PyTorch and torch.compile beside them (H200, GB200),
 // scenarios/published/kernel_measurements.yaml.
 

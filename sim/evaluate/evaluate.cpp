@@ -140,9 +140,14 @@ std::string checkpoint_choice(const run::CheckpointSpec& spec, const run::RunPla
   if (!plan.checkpoint_steps) {
     return {};
   }
-  std::string text = std::holds_alternative<run::AutoInterval>(spec.interval)
-                         ? "the best distance for this stall and failure rate, in whole steps"
-                         : "at the distance that the scenario states";
+  const bool priced =
+      (spec.keep_all || spec.keep_every) && plan.pricing.per_stored_gigabyte > DollarsPerSecond{};
+  std::string text =
+      !std::holds_alternative<run::AutoInterval>(spec.interval)
+          ? "at the distance that the scenario states"
+          : fmt::format("the best distance for this stall{} failure rate{}, in whole steps",
+                        priced ? "," : " and",
+                        priced ? " and price of storage" : "");
   const run::CheckpointPlan& checkpoint = plan.checkpoint;
   if (!checkpoint.kept) {
     return text + "; none is ever deleted";

@@ -48,6 +48,7 @@ LinearLayer expert_up(const LayerContext& context) {
           .outputs = dims.activation_inputs * dims.expert_ffn,
           .inputs = dims.hidden,
           .batch = dims.experts,
+          .row_spread = dims.row_spread,
           .bias = context.model.linear_bias,
           .casts_inside = context.options.fused_experts,
           .received_low = dispatches_low(context)};
@@ -60,6 +61,7 @@ LinearLayer expert_down(const LayerContext& context) {
           .outputs = dims.hidden,
           .inputs = dims.expert_ffn,
           .batch = dims.experts,
+          .row_spread = dims.row_spread,
           .bias = context.model.linear_bias,
           .casts_inside = context.options.fused_experts,
           .gradient_received_low = dispatches_low(context)};

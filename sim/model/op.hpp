@@ -48,8 +48,9 @@ struct GemmOp {
   std::int64_t batch = 1;  // independent products of this shape (grouped GEMM: experts on the rank)
   Dtype dtype = Dtype::bf16;
   Fp8Scaling scaling = Fp8Scaling::delayed;  // of 8-bit and 4-bit operands
-  bool grouped = false;      // rows differ between the products of the batch (MoE experts)
-  bool accumulates = false;  // wgrad added into a main gradient of this type
+  bool grouped = false;                      // one product for each expert
+  double row_spread = 0.0;                   // of grouped ones: standard deviation of m / m
+  bool accumulates = false;                  // wgrad added into a main gradient of this type
   Dtype accumulator = Dtype::fp32;
 };
 

@@ -86,7 +86,8 @@ void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSp
             .batch = linear.batch,
             .dtype = linear_dtype(linear, precision),
             .scaling = precision.fp8_scaling,
-            .grouped = linear.batch > 1});
+            .grouped = linear.batch > 1,
+            .row_spread = linear.row_spread});
 }
 
 void add_linear_backward(LayerPasses& passes,
@@ -107,12 +108,14 @@ void add_linear_backward(LayerPasses& passes,
               .batch = linear.batch,
               .dtype = linear_dtype(linear, precision),
               .scaling = precision.fp8_scaling,
-              .grouped = linear.batch > 1};
+              .grouped = linear.batch > 1,
+              .row_spread = linear.row_spread};
   add_gemm(passes.backward_input, gemm);
   gemm.role = GemmRole::wgrad;
   gemm.m = linear.outputs;
   gemm.n = linear.inputs;
   gemm.k = linear.tokens;
+  gemm.row_spread = 0.0;
   gemm.accumulates = precision.gradient == Dtype::fp32;
   add_gemm(passes.backward_weight, gemm);
   if (linear.bias) {

@@ -32,6 +32,7 @@ struct LinearLayer {
   std::int64_t outputs = 0;
   std::int64_t inputs = 0;
   std::int64_t batch = 1;       // products: experts on the rank
+  double row_spread = 0.0;      // of their rows: standard deviation / tokens
   bool bias = false;            // its gradient is a reduction over the rows
   bool full_precision = false;  // in the activation type even if layers multiply in FP8
   bool casts_inside = false;    // its kernel casts what it multiplies

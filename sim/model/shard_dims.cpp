@@ -72,6 +72,7 @@ void set_expert_dims(ShardDims& dims, const MoeSpec& moe, const ShardContext& sh
   const double average = product(copies) / product(shard.tensor, dims.experts);
   dims.rows_per_expert = static_cast<std::int64_t>(std::ceil(average * dims.row_imbalance));
   dims.expert_rows = dims.rows_per_expert * dims.experts;
+  dims.row_spread = std::hypot(moe.load_spread, 1.0 / std::sqrt(product(dims.rows_per_expert)));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 // vocab        | V / t rows of the embedding and output tables           | tokens   | computed
 // experts      | E / e routed experts                                    | experts  | computed
 // expert_rows  | T k et / t, times the imbalance, rounded up per expert  | rows     | computed
+// row_spread   | of the experts on a rank: sqrt(load_spread^2 + 1 / rows) | 1        | computed
 // expert_ffn   | f_expert / et                                           | elements | computed
 //
 // expert_rows follows from conservation: T k rows of width f_expert are shared by the t ranks of a
@@ -53,6 +54,7 @@ struct ShardDims {
   std::int64_t shared_ffn = 0;
   std::int64_t routed_tokens = 0;      // tokens this rank sends to experts, before top_k copies
   double row_imbalance = 1.0;          // rows of the busiest rank / average
+  double row_spread = 0.0;             // of the experts on a rank: standard deviation / average
   std::int64_t activation_inputs = 1;  // columns of the up projection per inner element: 2 if gated
   double element_bytes = 2.0;          // of the activation type
   double linear_input_bytes = 2.0;     // of the type in which linear layers multiply

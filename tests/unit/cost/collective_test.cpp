@@ -79,6 +79,32 @@ TEST(Collective, ReachesThePublishedPlateausAcrossHosts) {
       bus_gigabytes(CollectiveKind::all_to_all, large, testing::group(16, 2), h100, two), 83., 5.);
 }
 
+// The trees over three nodes are chains: the busiest node sends 1.5 S, one of a larger tree 2 S.
+TEST(Collective, ThreeRacksShareTheirLinksLessThanFour) {
+  const auto gb200 = testing::gpu_profile("gb200");
+  const auto rate_of = [&gb200](std::int64_t racks) {
+    const layout::GroupPlacement group{.ranks = 72 * racks,
+                                       .nodes = 18 * racks,
+                                       .ranks_per_node = 4,
+                                       .domains = racks,
+                                       .ranks_per_domain = 72,
+                                       .sharing_node = 1,
+                                       .tier = 0};
+    const auto cluster =
+        testing::cluster({.nodes = 18 * racks, .gpus_per_node = 4, .nics_per_node = 4});
+    const auto time = collective_time(CollectiveKind::all_reduce,
+                                      gibibytes(4.0),
+                                      gibibytes(4.0),
+                                      Dtype::fp32,
+                                      group,
+                                      gb200,
+                                      cluster);
+    EXPECT_EQ(time.limit, "NVSwitch tree") << racks;
+    return in_gigabytes_per_second(time.bandwidth);
+  };
+  EXPECT_NEAR(rate_of(3) / rate_of(4), 2.0 * 287.0 / 288.0 / 1.5, 1e-6);
+}
+
 TEST(Collective, AGroupOfOneTakesNoTime) {
   const auto gpu = testing::gpu_profile("h100-sxm-80gb");
   const auto time = collective_time(CollectiveKind::all_reduce,

@@ -52,19 +52,41 @@ TEST(Gemm, BytesCountEachOperandOnce) {
   EXPECT_DOUBLE_EQ(in_bytes(gemm_bytes(wgrad)), 8.0 * square);
 }
 
-// 132 SMs, 256 x 128 tiles: 8192 x 8192 has 2048 tiles = 15.515 waves, 16 whole: 16 * 132 / 2048.
+// Tiles of 256 x 128 on 108 SMs: 8192 x 8192 has 2048 = 18.96 waves, 19 whole: 19 * 108 / 2048. On
+// the 132 of a Hopper 1024 x 9216 has 288 = 2.18 waves, but 384 of 128 x 192 = 2.91.
 TEST(Gemm, WaveRatioIsWholeWavesOverNeededTiles) {
-  EXPECT_NEAR(wave_ratio(gemm(8192, 8192, 8192), 132), 16.0 * 132.0 / 2048.0, 1e-12);
+  const auto a100 = testing::gpu_profile("a100-sxm-80gb");
+  EXPECT_NEAR(wave_ratio(gemm(8192, 8192, 8192), a100), 19.0 * 108.0 / 2048.0, 1e-12);
+  auto h100 = testing::gpu_profile("h100-sxm-80gb");
+  EXPECT_NEAR(wave_ratio(gemm(1024, 9216, 4096), h100), 3.0 * 132.0 / 384.0, 1e-12);
+  h100.arch = hardware::GpuArch::ampere;
+  EXPECT_NEAR(wave_ratio(gemm(1024, 9216, 4096), h100), 3.0 * 132.0 / 288.0, 1e-12);
 }
 
+// 8 experts of 512 rows each: 512 tiles of 128 x 256, 5 waves of 108 SMs. When their rows differ by
+// 23 (the square root), half of the experts need one row of tiles more: 576 tiles, 6 waves. When
+// they differ by much, the last wave is half full on average.
+TEST(Gemm, ExpertsOfDifferentRowsFillTilesOnAverage) {
+  const auto a100 = testing::gpu_profile("a100-sxm-80gb");
+  model::GemmOp op = gemm(512, 4096, 4096, 8);
+  op.grouped = true;
+  EXPECT_NEAR(wave_ratio(op, a100), 5.0 * 108.0 / 512.0, 1e-12);
+  op.row_spread = 1.0 / std::sqrt(512.0);
+  EXPECT_NEAR(wave_ratio(op, a100), 6.0 * 108.0 / 512.0, 1e-4);
+  op.row_spread = 10.0;
+  EXPECT_NEAR(wave_ratio(op, a100), (576.0 + 54.0) / 512.0, 1e-12);
+}
+
+// 8192 x 8192 in tiles of 128 x 192: 64 x 43 = 20.8 waves of 132.
 TEST(Gemm, TimeOfALargeProductIsFlopOverTheSustainedRateWithItsPenalties) {
   const auto gpu = testing::gpu_profile("h100-sxm-80gb");
   const auto stack = testing::neutral_stack();
   const model::GemmOp op = gemm(8192, 8192, 8192);
   const hardware::GemmRate& rate = *gpu.find_gemm(Dtype::bf16);
-  const double compute =
-      2.0 * 8192.0 * 8192.0 * 8192.0 / in_flop_per_second(rate.sustained.value()) *
-      (1.0 + rate.half_depth.value() / 8192.0) * std::pow(16.0 * 132.0 / 2048.0, 0.75);
+  const double compute = 2.0 * 8192.0 * 8192.0 * 8192.0 /
+                         in_flop_per_second(rate.sustained.value()) *
+                         (1.0 + rate.half_depth.value() / 8192.0) *
+                         std::pow(21.0 * 132.0 * 128.0 * 192.0 / (8192.0 * 8192.0), 0.75);
   const GemmTime time = gemm_time(op, gpu, stack);
   EXPECT_NEAR(in_seconds(time.compute), compute, 1e-12);
   const Cost cost = gemm_cost(op, gpu, stack);
@@ -153,9 +175,10 @@ TEST(Gemm, ALoopOverTheExpertsPaysForItsCalls) {
 // 4096 x 512 has 64 tiles of 256 x 128 on 108 SMs: 108 / 64 = 1.69 of what is needed. At K = 32,768
 // the product may be cut into parts of 8,192 or more: 3 parts give 192 tiles = 2 waves, 1.125.
 TEST(Gemm, ADeepProductIsSplitOverTheIdleSms) {
-  EXPECT_NEAR(wave_ratio(gemm(4096, 512, 4096), 108), 108.0 / 64.0, 1e-12);
-  EXPECT_NEAR(wave_ratio(gemm(4096, 512, 32768), 108), 2.0 * 108.0 / 192.0, 1e-12);
-  EXPECT_DOUBLE_EQ(wave_ratio(gemm(256, 128, 4096), 108), 2.0);  // other tiles bound the waste
+  const auto a100 = testing::gpu_profile("a100-sxm-80gb");
+  EXPECT_NEAR(wave_ratio(gemm(4096, 512, 4096), a100), 108.0 / 64.0, 1e-12);
+  EXPECT_NEAR(wave_ratio(gemm(4096, 512, 32768), a100), 2.0 * 108.0 / 192.0, 1e-12);
+  EXPECT_DOUBLE_EQ(wave_ratio(gemm(256, 128, 4096), a100), 2.0);  // other tiles bound the waste
 }
 
 // Head dimensions 216, 108, 150 and 225 in 16 bit: rows of 432, 216, 300 and 450 bytes.
@@ -315,8 +338,8 @@ TEST(MemoryBound, ANamedNormHasItsOwnLatencyAndRate) {
 }
 
 // 1,024 rows, forward. torch.compile: 8,192 lanes hold rows of 5,120 (0.6 idle for a busy one) and
-// a row of 5,120 is read in more than two chunks, of 8,192 no idle lane. PyTorch: (8192 /
-// 4096)^0.25.
+// a row of 5,120 is read in more than two chunks, of 8,192 no idle lane. PyTorch: 3.88 waves of 16
+// rows on 132 SMs, 4 whole, and (8192 / 4096)^0.25.
 TEST(MemoryBound, TheWidthOfTheRowsMovesANamedNorm) {
   using hardware::NormImplementation;
   const auto gpu = testing::gpu_profile("h200-sxm");
@@ -344,8 +367,11 @@ TEST(MemoryBound, TheWidthOfTheRowsMovesANamedNorm) {
               1e-10);
   constexpr auto kPyTorch = NormImplementation::pytorch;
   EXPECT_NEAR(time(kPyTorch, 8192.0, 8192),
-              latency(kPyTorch) + traffic(kPyTorch, 8192.0, 8192.0) * std::pow(2.0, 0.25),
+              latency(kPyTorch) + traffic(kPyTorch, 8192.0, 8192.0) * std::pow(2.0, 0.25) * 4.0 *
+                                      16.0 * 132.0 / 8192.0,
               1e-10);
+  // Heads of 128: each of 63 waves waits for its reads.
+  EXPECT_NEAR(time(kPyTorch, 131072.0, 128), latency(kPyTorch) + 63.0 * 0.95e-6, 1e-10);
   EXPECT_NEAR(time(kPyTorch, 64.0, 128), 8.5e-6, 1e-12);  // the host's time for an eager call
   constexpr auto kCudnn = NormImplementation::cudnn;
   EXPECT_NEAR(time(kCudnn, 131072.0, 128),

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/evaluate/change_table.hpp"
@@ -126,6 +127,34 @@ TEST(RecoveryKeys, ARunWithoutRestartsLeftStops) {
       must_evaluate(replaced(kBase, "warm_up: 2min", "warm_up: 2min, max_restarts: 0"));
   ASSERT_TRUE(evaluation.run.has_value());
   EXPECT_LT(evaluation.run->finished, evaluation.run->trials);
+}
+
+// Unless a scenario keeps them for good, checkpoints are so many whatever their distance; else the
+// storage's price is part of what a save costs, and the answer says so.
+TEST(CheckpointKeys, AutomaticDistancesWeighStorageThatHasAPrice) {
+  const std::string text =
+      replaced(kBase, "interval: 1h, mode: sync", "interval: auto, mode: sync");
+  const std::string priced =
+      replaced(text, "gpu_hour: $4/h", "gpu_hour: $4/h, storage: {gigabyte_month: $0.02}");
+  const auto steps_and_choice = [](const std::string& scenario) {
+    const report::Evaluation evaluation = must_evaluate(scenario, {.levers = false});
+    return std::pair(evaluation.plan->checkpoint_steps.value_or(0),
+                     evaluation.echo.checkpoint_choice);
+  };
+  const auto [free_steps, free_choice] = steps_and_choice(text);
+  const auto [bounded_steps, bounded_choice] = steps_and_choice(priced);
+  const auto [kept_steps, kept_choice] =
+      steps_and_choice(replaced(priced, "mode: sync", "mode: sync, keep: all"));
+  EXPECT_EQ(bounded_steps, free_steps);
+  EXPECT_EQ(bounded_choice, free_choice);
+  EXPECT_TRUE(free_choice.starts_with(
+      "the best distance for this stall and failure rate, in whole steps; the storage keeps the "
+      "newest 10 and one in "))
+      << free_choice;
+  EXPECT_GT(kept_steps, free_steps);
+  EXPECT_EQ(kept_choice,
+            "the best distance for this stall, failure rate and price of storage, in whole steps; "
+            "none is ever deleted");
 }
 
 }  // namespace
