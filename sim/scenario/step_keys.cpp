@@ -253,18 +253,19 @@ Key modules_key() {
                   "mla_up_proj and activation drop their results; core_attention, mlp, "
                   "shared_experts and moe drop all inside.",
        .example = "[layernorm, mla_up_proj]",
-       .idle = {
-           ORRERY_WHEN(d.scenario.step.recompute.modules.mla_up_projection && !d.scenario.model.mla,
-                       "mla_up_proj: the model has no latent attention"),
-           ORRERY_WHEN(
-               !d.scenario.model.moe && recomputes_experts(d.scenario.step.recompute.modules),
-               "moe, moe_act, shared_experts: the model is dense"),
-           ORRERY_WHEN(d.scenario.model.moe && d.scenario.step.recompute.modules.mlp &&
-                           d.scenario.model.moe->dense_layers == 0,
-                       "mlp: every layer has experts"),
-           ORRERY_WHEN(d.scenario.model.moe && d.scenario.step.recompute.modules.shared_experts &&
-                           d.scenario.model.moe->shared_experts == 0,
-                       "shared_experts: the model has none")}},
+       .idle = {ORRERY_WHEN(
+                    d.scenario.step.recompute.modules.mla_up_projection && !d.scenario.model.mla,
+                    "mla_up_proj: the model has no latent attention"),
+                ORRERY_WHEN(
+                    !d.scenario.model.moe && recomputes_experts(d.scenario.step.recompute.modules),
+                    "moe, moe_act, shared_experts: the model is dense"),
+                ORRERY_WHEN(d.scenario.model.moe && d.scenario.step.recompute.modules.mlp &&
+                                d.scenario.model.moe->dense_layers == 0,
+                            "mlp: every layer has experts"),
+                ORRERY_WHEN(d.scenario.model.moe &&
+                                d.scenario.step.recompute.modules.shared_experts &&
+                                d.scenario.model.moe->shared_experts == 0,
+                            "shared_experts: the model has none")}},
       module_words(),
       [](Draft& draft) { draft.scenario.step.recompute.policy = Recompute::modules; },
       [](Draft& draft, std::size_t word) {
