@@ -150,6 +150,19 @@ void add_gpus(const std::vector<ProfileRows>& groups, Generalisation& result) {
   }
 }
 
+void add_rows(const ProfileRows& group, Generalisation& result) {
+  const auto at = [](const std::vector<double>& values, std::size_t i) {
+    return i < values.size() ? values[i] : 0.0;
+  };
+  for (std::size_t i = 0; i < group.rows.size(); ++i) {
+    result.rows.push_back({group.rows[i],
+                           group.shipped[i],
+                           at(group.model_out, i),
+                           at(group.gpu_out, i),
+                           group.stack_out[i]});
+  }
+}
+
 }  // namespace
 
 SoftwareProfile shared_defaults(const SoftwareProfile& start,
@@ -210,6 +223,7 @@ Generalisation generalisation(const Observations& observations, const FitSetting
   Generalisation result;
   for (const ProfileRows& group : groups) {
     add_stacks(group, result);
+    add_rows(group, result);
   }
   add_gpus(groups, result);
   return result;

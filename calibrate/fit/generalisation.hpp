@@ -41,9 +41,19 @@ struct GpuScore {
   validate::Statistics gpu_out = {};
 };
 
+// One row under every column; 0 where there is no such fit.
+struct RowScore {
+  const Observation* row = nullptr;
+  double shipped = 0.0;  // s
+  double model_out = 0.0;
+  double gpu_out = 0.0;
+  double stack_out = 0.0;
+};
+
 struct Generalisation {
   std::vector<StackScore> stacks;
   std::vector<GpuScore> gpus;
+  std::vector<RowScore> rows;
 };
 
 // `start` with the medians of `others` for the keys that it uses.

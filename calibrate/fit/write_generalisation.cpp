@@ -120,7 +120,8 @@ std::string to_markdown(const Generalisation& result) {
 std::string to_json(const Generalisation& result) {
   ordered_json json = {{"schema", "orrery-generalisation/1"},
                        {"stacks", ordered_json::array()},
-                       {"gpus", ordered_json::array()}};
+                       {"gpus", ordered_json::array()},
+                       {"rows", ordered_json::array()}};
   for (const StackScore& stack : result.stacks) {
     json["stacks"].push_back({{"stack", stack.stack},
                               {"profile", stack.profile},
@@ -135,6 +136,23 @@ std::string to_json(const Generalisation& result) {
   for (const GpuScore& gpu : result.gpus) {
     json["gpus"].push_back(
         {{"gpu", gpu.gpu}, {"stacks", gpu.stacks}, {"gpu_out", json_of(gpu.gpu_out)}});
+  }
+  for (const RowScore& score : result.rows) {
+    const Observation& row = *score.row;
+    const auto predicted = [](double time) {
+      return time > 0.0 ? ordered_json(time) : ordered_json(nullptr);
+    };
+    json["rows"].push_back({{"id", row.id},
+                            {"stack", row.stack},
+                            {"profile", row.software},
+                            {"gpu", row.gpu},
+                            {"model", row.model},
+                            {"gpus", row.gpus},
+                            {"measured", row.measured},
+                            {"shipped", predicted(score.shipped)},
+                            {"model_out", predicted(score.model_out)},
+                            {"gpu_out", predicted(score.gpu_out)},
+                            {"stack_out", predicted(score.stack_out)}});
   }
   return json.dump(2) + "\n";
 }

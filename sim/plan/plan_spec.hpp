@@ -12,7 +12,7 @@
 // tensor                 | layout.tensor                   | divisors of the heads
 // context                | layout.context                  | divisors of the sequence
 // expert, expert_tensor  | layout.expert, .expert_tensor   | divisors; 1 and tensor
-// expert_dispatcher        | software_options.expert_dispatcher         | its own, and what the stack offers
+// expert_dispatcher      | software_options.expert_dispatcher | its own, those the stack offers
 // expert_overlap         | overlap.expert                  | its own, and on where it is offered
 // sequence_parallel      | layout.sequence_parallel        | both, with tensor above 1
 // micro                  | batch.micro                     | divisors of global / data

@@ -14,7 +14,7 @@ namespace {
 using layout::Sharding;
 using schedule::ScheduleKind;
 
-constexpr std::array<StackOffer, 14> kOffers = {{
+constexpr std::array<StackOffer, 15> kOffers = {{
     {.stack = "megatron-lm",
      .splits = "tensor sequence",
      .shardings = "none zero1",
@@ -65,6 +65,13 @@ constexpr std::array<StackOffer, 14> kOffers = {{
      .source = "Liang et al. 2024 (arXiv 2410.06511): FSDP2, HSDP and DDP; 1F1B and interleaved; "
                "activation checkpointing full or selective; tensor with sequence parallelism, "
                "context parallelism"},
+    {.stack = "automodel",
+     .splits = "tensor sequence context",
+     .shardings = "none zero2 zero3 hsdp",
+     .beside_pipeline = "none zero2 zero3 hsdp",
+     .layers = false,
+     .source = "NeMo AutoModel documentation: FSDP2 and HSDP, tensor, context, pipeline and expert "
+               "parallelism of torch.distributed; activation checkpointing"},
     {.stack = "llm-foundry",
      .pipeline = false,
      .chunks = false,

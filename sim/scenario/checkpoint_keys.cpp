@@ -360,6 +360,9 @@ void add_saves(std::vector<Key>& keys) {
                                   "another number of nodes. 2.46 TB in 47 min is 0.87GB/s.",
                        .example = "1GB/s"},
                       ORRERY_AT(run.checkpoint.reshard)));
+}
+
+void add_just_in_time(std::vector<Key>& keys) {
   keys.push_back(flag_key(
       {.path = "checkpoint.just_in_time",
        .fallback = "false",
@@ -457,6 +460,7 @@ std::vector<Key> checkpoint_keys() {
   add_when(keys);
   add_storage(keys);
   add_saves(keys);
+  add_just_in_time(keys);
   add_copy_tiers(keys);
   return keys;
 }

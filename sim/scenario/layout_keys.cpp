@@ -56,6 +56,28 @@ void add_context(std::vector<Key>& keys) {
       ORRERY_AT(scenario.layout.context_balanced)));
 }
 
+void add_experts(std::vector<Key>& keys) {
+  keys.push_back(count_key({.path = "layout.expert",
+                            .aliases = {"ep", "expert_model_parallel_size", "expert_parallel_size"},
+                            .fallback = "1",
+                            .meaning = "GPUs that share the routed experts; expert_tensor x expert "
+                                       "divides tensor x context x data.",
+                            .example = "8"},
+                           {1, kMostReplicas},
+                           ORRERY_AT(scenario.layout.expert)));
+  keys.push_back(
+      count_key({.path = "layout.expert_tensor",
+                 .aliases = {"etp", "expert_tensor_parallel_size"},
+                 .note = "layout.tensor",
+                 .meaning = "GPUs that share one expert.",
+                 .example = "1",
+                 .idle = {ORRERY_WHEN(
+                     !d.scenario.model.moe && d.scenario.layout.expert_tensor.value_or(1) != 1,
+                     "the model is dense")}},
+                {1, kMostRanks},
+                ORRERY_AT(scenario.layout.expert_tensor)));
+}
+
 void add_degrees(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "layout",
                               .note = "plain data parallelism over all GPUs",
@@ -100,25 +122,7 @@ void add_degrees(std::vector<Key>& keys) {
                             .example = "4"},
                            {1, 1024},
                            ORRERY_AT(scenario.layout.virtual_stages)));
-  keys.push_back(count_key({.path = "layout.expert",
-                            .aliases = {"ep", "expert_model_parallel_size", "expert_parallel_size"},
-                            .fallback = "1",
-                            .meaning = "GPUs that share the routed experts; expert_tensor x expert "
-                                       "divides tensor x context x data.",
-                            .example = "8"},
-                           {1, kMostReplicas},
-                           ORRERY_AT(scenario.layout.expert)));
-  keys.push_back(
-      count_key({.path = "layout.expert_tensor",
-                 .aliases = {"etp", "expert_tensor_parallel_size"},
-                 .note = "layout.tensor",
-                 .meaning = "GPUs that share one expert.",
-                 .example = "1",
-                 .idle = {ORRERY_WHEN(
-                     !d.scenario.model.moe && d.scenario.layout.expert_tensor.value_or(1) != 1,
-                     "the model is dense")}},
-                {1, kMostRanks},
-                ORRERY_AT(scenario.layout.expert_tensor)));
+  add_experts(keys);
   keys.push_back(count_key({.path = "layout.data",
                             .aliases = {"dp", "data_parallel_size"},
                             .note = "GPUs / (tensor x context x pipeline)",

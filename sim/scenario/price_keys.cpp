@@ -106,6 +106,10 @@ void add_changes(std::vector<Key>& keys) {
                      .required = true});
   from.forms = {form_of<kind::Date>({}), form_of<kind::Time>(kSpan)};
   from.read = read_from;
+  from.print = [](Draft& draft) {
+    const run::PriceChange& change = prices(draft).changes.back();
+    return change.date ? kind::Date::format({*change.date}) : kind::Time::format(*change.after);
+  };
   keys.push_back(std::move(from));
   keys.push_back(value_key<kind::PriceRate>({.path = "prices.changes[].gpu_hour",
                                              .meaning = "Price of one GPU from then on.",

@@ -72,9 +72,7 @@ void add_options(std::vector<Key>& keys) {
       {{"alltoall", ExpertDispatcher::alltoall},
        {"deepep", ExpertDispatcher::deepep},
        {"hybridep", ExpertDispatcher::hybridep}},
-      [](Draft& draft, ExpertDispatcher value) {
-        draft.scenario.step.experts.dispatcher = value;
-      }));
+      ORRERY_AT(scenario.step.experts.dispatcher)));
   keys.push_back(choice_key<GroupedGemm>(
       {.path = "software_options.grouped_gemm",
        .note = kAsTheStack,

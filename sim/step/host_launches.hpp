@@ -28,12 +28,13 @@
 // hybridep       | 3       | 3        | permutes and copies inside
 //
 // Near the floor each side binds a part of the time, since kernels are of unequal length. Without
-// dropped tokens the host copies the counts of the tokens once a layer and waits for them: then the
-// queue is empty, and what follows is launched while the GPU waits (p = 2, chosen with
-// host_launch_time on the runs of Megatron Bridge, leaving each release out in turn). A graph of the whole
-// step needs no such copy. Sources: Megatron-LM, discussion of DeepSeek-V3 on GB200 (kernels of
-// router and preprocessing, ladder of optimisations), token_dispatcher.py (the copy); p = 6 fits
-// the vTrain single-node rows best (6.2 % mean error against 6.6 % with 12 or the plain maximum).
+// dropped tokens the host copies the counts of the tokens once a layer and waits for them: then
+// the queue is empty, and what follows is launched while the GPU waits (p = 2, chosen with
+// host_launch_time on the runs of Megatron Bridge, leaving each release out in turn). A graph of
+// the whole step needs no such copy. Sources: Megatron-LM, discussion of DeepSeek-V3 on GB200
+// (kernels of router and preprocessing, ladder of optimisations), token_dispatcher.py (the copy);
+// p = 6 fits the vTrain single-node rows best (6.2 % mean error against 6.6 % with 12 or the plain
+// maximum).
 
 #include <initializer_list>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What do the exercises of several kinds of file share? A text as a file, and what messages promise.
+// What do the exercises of several kinds of file share? A text as a file; what messages promise.
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -51,7 +51,10 @@ std::vector<std::string> seeds_of(const std::string& name) {
       add(texts_in(std::string("scenarios/profiles/") + folder, ".yaml"));
     }
   }
-  add(texts_in("tests/fuzz/files_corpus/" + name, ""));
+  const std::string corpus = "tests/fuzz/files_corpus/" + name;
+  if (fs::exists(fs::path(ORRERY_SOURCE_DIR) / corpus)) {
+    add(texts_in(corpus, ""));
+  }
   return seeds;
 }
 

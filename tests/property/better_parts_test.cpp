@@ -204,13 +204,15 @@ TEST(BetterParts, MeasuredTablesTakeNoMoreThanAFiftiethFromABetterGpu) {
 }
 
 // The bubble of the schedule and what unequal stages add know neither wires nor protocols, as long
-// as no group whose collectives are part of the passes crosses hosts.
+// as no group whose collectives are part of the passes crosses hosts. A layer of experts takes as
+// long as its host, whose launches run ahead while tokens are on the wire: mixtures are left out.
 TEST(BetterParts, TheBubbleIsIndependentOfTheNetwork) {
   RandomSteps steps(kSeed + 1);
   int pipelines = 0;
   for (int round = 0; round < 400; ++round) {
     const Prepared step = steps.next();
-    if (step.input.layout.pipeline == 1 || step.input.cluster.gpus_per_node == 0) {
+    if (step.input.layout.pipeline == 1 || step.input.cluster.gpus_per_node == 0 ||
+        step.input.model.moe) {
       continue;
     }
     SCOPED_TRACE(where(steps, round));
@@ -237,7 +239,7 @@ TEST(BetterParts, TheBubbleIsIndependentOfTheNetwork) {
       }
     }
   }
-  EXPECT_GT(pipelines, 100);
+  EXPECT_GT(pipelines, 60);
 }
 
 TEST(BetterParts, LessJitterAndShorterLatencyAreNeverWorse) {

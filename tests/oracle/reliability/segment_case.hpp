@@ -3,7 +3,7 @@
 // What does one segment of Daly's run (interval and save) take on average? By Monte Carlo.
 
 #include "sim/base/units.hpp"
-#include "sim/run/theory.hpp"
+#include "tests/oracle/run_times.hpp"
 
 namespace orrery::run::test {
 

@@ -110,7 +110,11 @@ void collect_gpus(const yaml::Value& value, std::set<std::string>& gpus) {
 
 TEST(GpuNames, CoverEveryGpuOfThePublishedDataSets) {
   std::set<std::string> gpus;
-  for (const fs::directory_entry& file : fs::directory_iterator(kScenarios / "published")) {
+  for (const fs::directory_entry& file :
+       fs::recursive_directory_iterator(kScenarios / "published")) {
+    if (!file.is_regular_file()) {
+      continue;
+    }
     Diagnostics diagnostics;
     const auto document =
         yaml::parse_file(file.path(), yaml::Limits{}, diagnostics, file.path().string());

@@ -69,7 +69,8 @@ TEST(ShippedProfiles, AllPromisedNamesAreThere) {
                                       "v100-sxm-16gb",
                                       "v100-sxm-32gb"}));
   EXPECT_EQ(list_software_profiles(shipped()),
-            (std::vector<std::string>{"generic",
+            (std::vector<std::string>{"automodel-fsdp2",
+                                      "generic",
                                       "hai-llm",
                                       "internevo",
                                       "llm-foundry-fsdp",

@@ -59,7 +59,7 @@ TEST(PublishedLayouts, MegatronScriptOfDeepSeekV3BuildsItsCommandInAVariable) {
   EXPECT_EQ(imported.value("model.moe.dense_layers"), "3");
   EXPECT_EQ(imported.value("model.moe.shared"), "1");
   EXPECT_EQ(imported.value("recompute.modules"), "[mlp, moe, mla_up_proj, layernorm]");
-  EXPECT_EQ(imported.value("software_options.expert_dispatcher"), "deepep");
+  EXPECT_EQ(imported.value("software_options.expert_dispatcher"), "hybridep");
   EXPECT_EQ(imported.value("batch.global"), "2048");
   EXPECT_EQ(imported.value("batch.micro"), "4");
   EXPECT_EQ(imported.value("training.tokens"), "2400000000000");  // 585,937,500 x 4,096

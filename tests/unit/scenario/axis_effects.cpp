@@ -15,6 +15,10 @@ const std::vector<Effect>& axis_effects() {
   static const Pairs documents = {{"data.packing", "padded"}, {"data.document_length", "1200"}};
   static const std::vector<Effect> effects = {
       {"overlap.tensor_chunks", "8", {}, {{"layout.tensor", "2"}, {"overlap.tensor", "true"}}},
+      {"software_options.cuda_graphs",
+       "[attn, moe_router]",
+       "step.experts.cuda_graphs = attn moe_router"},
+      {"software_options.attention_fp8", "true", "step.experts.attention_fp8 = true"},
       {"offload.optimizer", "cpu"},
       {"offload.optimizer", "nvme", {}, on_drives},
       {"offload.parameters", "cpu", {}, on_host},

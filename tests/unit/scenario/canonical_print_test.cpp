@@ -1,5 +1,5 @@
-// A scenario is what its file says, not how: printed on one line, with its keys in another order, it
-// is the same scenario.
+// A scenario is what its file says, not how: printed on one line, with its keys in another order,
+// it is the same scenario.
 
 #include <gtest/gtest.h>
 
@@ -71,8 +71,8 @@ std::vector<std::string> messages_of(const Diagnostics& diagnostics) {
   return messages;
 }
 
-// Every field of the scenario, or what is wrong with it. Sorted: what was measured is reported in the
-// order of the file, which is no part of what it says.
+// Every field of the scenario, or what is wrong with it. Sorted: what was measured is reported in
+// the order of the file, which is no part of what it says.
 std::vector<std::string> meaning_of(const std::string& text, const std::string& file) {
   Diagnostics diagnostics;
   const auto scenario = load_text(text, file, diagnostics);

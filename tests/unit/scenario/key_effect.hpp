@@ -18,7 +18,7 @@ struct Effect {
   std::string path = {};             // where the value goes, when not at `key`
 };
 
-// Offload, local steps, unequal GPUs, input data.
+// Options of the stack, offload, local steps, unequal GPUs, input data.
 [[nodiscard]] const std::vector<Effect>& axis_effects();
 
 // Targets, phases, rework, evaluations.

@@ -228,10 +228,6 @@ const std::vector<Effect>& step_effects() {
       {"overlap.expert", "true", "step.overlap.expert = true", kMoe},
       {"software_options.expert_dispatcher", "deepep", "step.experts.dispatcher = #1", kMoe},
       {"software_options.grouped_gemm", "fused", "step.experts.grouped_gemm = #2", kMoe},
-      {"software_options.cuda_graphs",
-       "[attn, moe_router]",
-       "step.experts.cuda_graphs = attn moe_router"},
-      {"software_options.attention_fp8", "true", "step.experts.attention_fp8 = true"},
       {"precision.expert_dispatch", "fp8", "step.dispatch = #4", kMoe},
       {"overlap.bucket", "25MiB", "step.bucket = 26214400 B"},
       {"overlap.reduction", "per_micro_batch", "step.reduction = #1"},
@@ -478,7 +474,7 @@ TEST(KeyEffects, WhatAKeyStoresIsReadBack) {
   EXPECT_GT(read_back, 300U);
 }
 
-// The default that the reference prints is the default that holds.
+// The default that the reference prints holds. A section of which nothing is stated begins with it.
 TEST(KeyEffects, StatingTheDefaultChangesNothing) {
   std::size_t defaults = 0;
   for (const Effect& effect : stated_effects()) {
@@ -493,7 +489,6 @@ TEST(KeyEffects, StatingTheDefaultChangesNothing) {
       const auto before = load(text.set(key.path, ""));
       const auto after = load(text.set(key.path, key.fallback));
       ASSERT_TRUE(before && after);
-      EXPECT_EQ(difference(*before, *after), "");
       EXPECT_EQ(difference(*after, *before), "");
       ++defaults;
     }

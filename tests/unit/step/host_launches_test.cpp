@@ -100,7 +100,7 @@ TEST(HostLaunches, EveryGraphTakesLaunchesFromTheHost) {
 }
 
 // Measured on eight B200 (Megatron Bridge 25.09 to 26.06): the same layout takes 27.1 s with a loop
-// of products and 14.5 s with dropped tokens; four times the micro-batch, graphs and HybridEP 9.8 s.
+// of products and 14.5 s with dropped tokens; four times the micro-batch, graphs, HybridEP: 9.8 s.
 TEST(HostLaunches, TheHostDecidesAStepOfSmallExperts) {
   const auto time_of = [](const Case& what) {
     const cost::CostModel costs = costs_of(what);

@@ -34,7 +34,8 @@ ValidationOptions two_shapes() {
 }
 
 // On a machine whose kernels all lie on one line the simulator's own list of operations must cost
-// what the step's kernels cost, but for the router and a few launches.
+// what the step's kernels cost, but for the router, a few launches, and rows of experts that differ
+// by chance where those of a kernel are as its case states them.
 TEST(SimulatedStep, CostsWhatTheKernelsOfTheStepCost) {
   const hardware::GpuProfile gpu = planted_gpu();
   for (const StepShape& shape : held_out_shapes()) {
@@ -44,7 +45,7 @@ TEST(SimulatedStep, CostsWhatTheKernelsOfTheStepCost) {
     for (const StepOperation& operation : make_step_program(shape).operations) {
       kernels += predict_case(operation.kernel, gpu)->time;
     }
-    EXPECT_NEAR(*simulated / kernels, 1.0, 0.01) << to_text(shape);
+    EXPECT_NEAR(*simulated / kernels, 1.0, shape.experts ? 0.015 : 0.01) << to_text(shape);
   }
 }
 
