@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "calibrate/import/import_report.hpp"
+#include "sim/base/unicode.hpp"
 
 namespace orrery::calibration_import {
 
@@ -143,7 +144,7 @@ std::string tables_yaml(const ImportReport& report) {
   for (const ImportedTable& imported : report.tables) {
     text += table_yaml(imported);
   }
-  return text;
+  return printable_lines(text);  // a log may hold any bytes
 }
 
 std::string fragment_yaml(const ImportReport& report) {
@@ -158,7 +159,7 @@ std::string fragment_yaml(const ImportReport& report) {
                         in_gigabytes_per_second(coefficient.value));
     text += wrapped("  citation: ", in_quotes(coefficient.citation), "    ");
   }
-  return text;
+  return printable_lines(text);
 }
 
 }  // namespace orrery::calibration_import

@@ -145,7 +145,9 @@ TEST_F(ProcessCrewTest, AStoppedMembersFinishedPointsAreTaken) {
                           journal_line(sweep_.points[point], result)),
               0);
   EXPECT_EQ(member.receive(0), "");
-  EXPECT_FALSE(leader.get());
+  // The leader may have done all the others before it heard.
+  const bool complete = leader.get();
+  EXPECT_EQ(complete, taken.size() == 9U);
   EXPECT_EQ(std::count(taken.begin(), taken.end(), point), 1);
 }
 
