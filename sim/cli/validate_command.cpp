@@ -32,6 +32,7 @@ struct CommandOptions {
   bool markdown = false;
   bool layouts = false;
   bool yaml = false;
+  bool evidence = false;
   bool tuned = false;
 };
 
@@ -67,6 +68,9 @@ std::optional<std::string> answer(const CommandOptions& options, Diagnostics& di
   const auto validation = validate::validate_files(files, settings, diagnostics);
   if (!validation) {
     return std::nullopt;
+  }
+  if (options.evidence) {
+    return evaluate::to_yaml(validate::evidence_of(*validation));
   }
   if (options.json) {
     return validate::to_json(*validation);
@@ -110,6 +114,12 @@ void add_validate_command(CLI::App& app, Action& action) {
       ->excludes(markdown);
   command->add_option("--explain", options->explain, "Explain the prediction of one measured run")
       ->type_name("ID")
+      ->excludes(json)
+      ->excludes(markdown);
+  command
+      ->add_flag("--evidence",
+                 options->evidence,
+                 "The measured steps with their errors, as the bands of step times read them")
       ->excludes(json)
       ->excludes(markdown);
   auto* layouts = command

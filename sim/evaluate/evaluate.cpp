@@ -18,6 +18,7 @@
 #include "sim/evaluate/phase_steps.hpp"
 #include "sim/evaluate/resolve.hpp"
 #include "sim/evaluate/spot_break_even.hpp"
+#include "sim/evaluate/step_evidence.hpp"
 #include "sim/run/run_simulator.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/step/stage_costs.hpp"
@@ -359,6 +360,12 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
     evaluation.caveats.push_back(*std::move(caveat));
   }
   if (options.levers) {
+    if (!evaluation.step.given) {
+      const auto search = options.search.value_or(hardware::default_search(scenario.file));
+      evaluation.band = step_band(load_evidence(search, diagnostics),
+                                  kind_of(scenario, *resolved),
+                                  in_seconds(to_seconds(evaluation.step.step_time)));
+    }
     if (auto assumption = assumed_software(scenario, options.search, evaluation)) {
       evaluation.assumed.push_back(*std::move(assumption));
     }

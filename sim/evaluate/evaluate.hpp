@@ -32,7 +32,7 @@ struct EvaluateOptions {
   std::uint32_t timeline_trial = 0;
   bool operations = false;          // keep the account by operation
   bool operation_timeline = false;  // and the operations within the step's slices; needs timelines
-  bool levers = true;               // and what other choices than the assumed ones give
+  bool levers = true;               // how sure the step is, and what other choices would give
   std::optional<hardware::ProfileSearch> search = {};  // default: hardware::default_search
   std::stop_token stop = {};
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};

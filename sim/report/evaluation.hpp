@@ -8,6 +8,7 @@
 // -------------|------------------------------------------------------------------|--------------
 // echo         | what was asked, resolved: model, layout, hardware, software      | (set)
 // step         | one step: time, ledger, memory, timeline                         | step/
+// band         | how sure its time is; absent where it is given or nobody asked    | evaluate/
 // run          | distributions over trials; absent without `training:`            | run/
 // timeline     | the intervals of trial 0 of the run                              | run/
 // metrics      | the registry's values                                            | report/
@@ -28,6 +29,7 @@
 #include "sim/model/parameters.hpp"
 #include "sim/report/expect.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/report/step_band.hpp"
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_timeline.hpp"
@@ -79,6 +81,7 @@ struct Evaluation {
   bool feasible = true;
   std::vector<std::string> reasons;
   step::StepResult step;
+  std::optional<StepBand> band;
   std::optional<run::RunPlan> plan;
   std::optional<run::MonteCarloResult> run;
   run::RunTimeline timeline;

@@ -78,6 +78,22 @@ Json trust_json(const Trust& trust) {
   return out;
 }
 
+Json band_json(const std::optional<StepBand>& band) {
+  if (!band) {
+    return nullptr;
+  }
+  Json nearest = Json::array();
+  for (const NearStep& step : band->nearest) {
+    nearest.push_back({{"id", step.id}, {"relative_error", number(step.error)}});
+  }
+  return {{"level", StepBand::kLevel},
+          {"low_s", number(band->low)},
+          {"high_s", number(band->high)},
+          {"mean_error", number(band->error)},
+          {"new", to_string(band->novelty)},
+          {"nearest", std::move(nearest)}};
+}
+
 // Mean dollars per trial by what they were paid for; empty without prices.
 Json bill_json(const Evaluation& evaluation) {
   Json out = Json::array();
@@ -181,6 +197,7 @@ Json evaluation_json(const Evaluation& evaluation) {
           {"step_ledger", ledger_json(step_ledger_rows(evaluation))},
           {"run_ledger", ledger_json(run_ledger_rows(evaluation))},
           {"memory", memory_json(evaluation.step.memory)},
+          {"step_band", band_json(evaluation.band)},
           {"trust", trust_json(trust_of(evaluation.step))},
           {"calibration", calibration_json(evaluation.echo.calibration)},
           {"bill", bill_json(evaluation)},

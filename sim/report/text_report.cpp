@@ -64,6 +64,34 @@ void add_levers(TextPage& page, const Evaluation& evaluation) {
   }
 }
 
+// "measured steps of this stack and GPU with other models are off by 4.1 % ..."
+std::string band_text(const StepBand& band) {
+  std::string_view of;
+  switch (band.novelty) {
+    case Novelty::none:
+      of = "of this stack, GPU and model";
+      break;
+    case Novelty::model:
+      of = "of this stack and GPU, with other models,";
+      break;
+    case Novelty::gpu:
+      of = "of this stack on other GPUs, or with another kind of model,";
+      break;
+    case Novelty::stack:
+      of = "of stacks that nobody measured before";
+      break;
+  }
+  std::string text =
+      fmt::format("predictions {} are off by {} on average", of, format_percent(band.error));
+  for (std::size_t i = 0; i < band.nearest.size(); ++i) {
+    text += fmt::format("{}{} {:+.1f}%",
+                        i == 0 ? "; the nearest measured: " : ", ",
+                        printable(band.nearest[i].id),
+                        kPercent * band.nearest[i].error);
+  }
+  return text;
+}
+
 void add_trust(TextPage& page, const Evaluation& evaluation) {
   const Trust trust = trust_of(evaluation.step);
   std::vector<std::pair<double, std::string_view>> parts;
@@ -81,7 +109,8 @@ void add_trust(TextPage& page, const Evaluation& evaluation) {
   if (kinds.empty()) {
     return;
   }
-  std::string text = fmt::format("the step time rests on {} coefficients", kinds);
+  std::string text = evaluation.band ? band_text(*evaluation.band) + "; " : std::string();
+  text += fmt::format("the step time rests on {} coefficients", kinds);
   if (trust.extrapolated > 0.0) {
     text += page.paint(
         Ink::warning,

@@ -191,6 +191,11 @@ void add_step(TextPage& page, const Evaluation& evaluation) {
   if (evaluation.step.given) {
     head += " as the scenario states it (not predicted)";
   }
+  if (evaluation.band) {
+    head += fmt::format(" ({} to {} in 8 of 10)",
+                        format_time(seconds(evaluation.band->low)),
+                        format_time(seconds(evaluation.band->high)));
+  }
   head += fmt::format(", {}, {} per GPU",
                       formatted(evaluation, MetricId::tokens_per_second),
                       formatted(evaluation, MetricId::tokens_per_second_per_gpu));

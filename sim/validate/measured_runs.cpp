@@ -106,7 +106,7 @@ void skip(Work& work, const std::string& reason) {
   }
 }
 
-void run_work(Work& work) {
+void run_work(Work& work, const std::vector<evaluate::MeasuredStep>& evidence) {
   if (const auto* reason = std::get_if<std::string>(&work.run)) {
     skip(work, *reason);
     return;
@@ -122,6 +122,9 @@ void run_work(Work& work) {
   const SimulatedRun& run = std::get<SimulatedRun>(outcome);
   work.time.predicted = in_seconds(to_seconds(run.step.step_time));
   work.time.trust = report::trust_of(run.step);
+  work.time.kind = evaluate::kind_of(run.mapped.scenario, run.resolved);
+  work.time.band =
+      evaluate::step_band(evidence, *work.time.kind, work.time.predicted, work.time.id);
   if (work.memory) {
     set_memory(*work.memory, work.reading, run);
   }
@@ -193,11 +196,12 @@ std::vector<ValidationRow> measured_run_rows(const DataSet& data) {
   for (const DataRow& row : data_rows(data.document, "runs")) {
     work.push_back(make_work(row, data));
   }
+  const auto evidence = evaluate::load_evidence(data.search, data.diagnostics);
   parallel_for(static_cast<std::int64_t>(work.size()),
                {.threads = data.threads},
-               [&work](std::int64_t begin, std::int64_t end) {
+               [&work, &evidence](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin; i < end; ++i) {
-                   run_work(work[static_cast<std::size_t>(i)]);
+                   run_work(work[static_cast<std::size_t>(i)], evidence);
                  }
                });
   std::vector<ValidationRow> rows;

@@ -80,6 +80,29 @@ ToleranceCount tolerance_count(const std::vector<ValidationRow>& rows) {
   return count;
 }
 
+BandCount band_count(const std::vector<ValidationRow>& rows) {
+  BandCount count;
+  for (const ValidationRow& row : rows) {
+    if (row.band && row.skipped.empty()) {
+      ++count.steps;
+      count.within += row.measured >= row.band->low && row.measured <= row.band->high ? 1U : 0U;
+      count.width += (row.band->high - row.band->low) / row.predicted;
+    }
+  }
+  count.width /= static_cast<double>(std::max<std::size_t>(count.steps, 1));
+  return count;
+}
+
+std::vector<evaluate::MeasuredStep> evidence_of(const Validation& validation) {
+  std::vector<evaluate::MeasuredStep> steps;
+  for (const ValidationRow& row : validation.rows) {
+    if (row.kind && row.skipped.empty()) {
+      steps.push_back({row.id, *row.kind, std::log(row.predicted / row.measured)});
+    }
+  }
+  return steps;
+}
+
 Statistics statistics_of(const Rows& rows) {
   Statistics result;
   result.n = rows.size();

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/evaluate/step_evidence.hpp"
 #include "sim/report/trust.hpp"
 
 namespace orrery::validate {
@@ -35,14 +36,16 @@ struct ValidationRow {
   double predicted = 0.0;
   double measured = 0.0;
   std::optional<report::Trust> trust = {};
-  std::string skipped = {};                  // why there is no prediction; empty when there is
-  std::string suspicious = {};               // why the measurement may be wrong
-  std::vector<std::string> notes = {};       // what the prediction had to assume
-  std::optional<bool> match = {};            // exact cases: reproduced or not
-  std::vector<std::string> mismatches = {};  // exact cases: what differs
-  std::optional<bool> within = {};           // inside the tolerance that the data set states
-  bool secondary = false;                    // not part of the overall statistics
-  std::string format = {};                   // of its data set
+  std::optional<evaluate::StepKind> kind = {};  // of a step
+  std::optional<report::StepBand> band = {};    // of a step, in which it has no voice itself
+  std::string skipped = {};                     // why there is no prediction; empty when there is
+  std::string suspicious = {};                  // why the measurement may be wrong
+  std::vector<std::string> notes = {};          // what the prediction had to assume
+  std::optional<bool> match = {};               // exact cases: reproduced or not
+  std::vector<std::string> mismatches = {};     // exact cases: what differs
+  std::optional<bool> within = {};              // inside the tolerance that the data set states
+  bool secondary = false;                       // not part of the overall statistics
+  std::string format = {};                      // of its data set
 
   [[nodiscard]] double relative_error() const;  // 0 or 1 for exact cases
 };
@@ -87,6 +90,18 @@ struct Validation {
   std::vector<GroupRemark> remarks;
   std::vector<std::string> notes;  // on the whole, from row_remarks.yaml
 };
+
+// Steps with a band, those that lie in it, and the mean of (high - low) / predicted.
+struct BandCount {
+  std::size_t steps = 0;
+  std::size_t within = 0;
+  double width = 0.0;
+};
+
+[[nodiscard]] BandCount band_count(const std::vector<ValidationRow>& rows);
+
+// The steps with their errors, as a profile folder holds them.
+[[nodiscard]] std::vector<evaluate::MeasuredStep> evidence_of(const Validation& validation);
 
 // Rows whose data set states a tolerance, and those of them that are within it.
 struct ToleranceCount {

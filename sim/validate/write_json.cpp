@@ -54,6 +54,12 @@ Json row_json(const ValidationRow& row) {
     out["measured"] = number(row.measured);
     out["relative_error"] = number(row.relative_error());
     out["trust"] = row.trust ? trust_json(*row.trust) : Json(nullptr);
+    if (row.band) {
+      out["band"] = {{"level", report::StepBand::kLevel},
+                     {"low", number(row.band->low)},
+                     {"high", number(row.band->high)},
+                     {"new", report::to_string(row.band->novelty)}};
+    }
   }
   if (row.within) {
     out["within_tolerance"] = *row.within;

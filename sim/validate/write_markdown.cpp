@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -205,6 +206,43 @@ std::string suspicious_table(const Validation& validation) {
                             text;
 }
 
+// Steps by what of them is new, and whether the band keeps what it promises at other levels.
+std::string band_tables(const Validation& validation) {
+  constexpr std::array kClasses = {std::pair(report::Novelty::none, "nothing"),
+                                   std::pair(report::Novelty::model, "model"),
+                                   std::pair(report::Novelty::gpu, "GPU or kind of model"),
+                                   std::pair(report::Novelty::stack, "stack")};
+  if (band_count(validation.rows).steps == 0) {
+    return {};
+  }
+  std::string text = fmt::format(
+      "\n## Bands of step times\n\nThe band of a step rests on the other measured steps alone "
+      "([formula](../sim/evaluate/step_evidence.hpp)) and is\nmeant to hold {:.0f} % of them.\n\n"
+      "| new in the step | steps | inside | mean width, of the prediction |\n|---|---|---|---|\n",
+      kPercent * report::StepBand::kLevel);
+  const auto line = [&text](const std::string& name, const BandCount& count) {
+    if (count.steps > 0) {
+      text += fmt::format(
+          "| {} | {} | {:.0f} % | {:.0f} % |\n",
+          name,
+          count.steps,
+          kPercent * static_cast<double>(count.within) / static_cast<double>(count.steps),
+          kPercent * count.width);
+    }
+  };
+  for (const auto& [novelty, name] : kClasses) {
+    std::vector<ValidationRow> rows;
+    std::copy_if(
+        validation.rows.begin(),
+        validation.rows.end(),
+        std::back_inserter(rows),
+        [novelty](const ValidationRow& row) { return row.band && row.band->novelty == novelty; });
+    line(name, band_count(rows));
+  }
+  line("**all**", band_count(validation.rows));
+  return text;
+}
+
 std::string skipped_table(const Validation& validation) {
   std::map<std::string, std::pair<int, std::string>> reasons;
   for (const ValidationRow& row : validation.rows) {
@@ -315,9 +353,10 @@ std::string to_markdown(const Validation& given) {
       validation.groups.begin(), validation.groups.end(), [](const GroupStatistics& group) {
         return group.format == "measured-runs/1";
       });
-  return preface(validation) + markdown_group_tables(validation) + remark_list(validation) +
-         tolerance_list(validation) + run_table(validation) + miss_table(validation) +
-         suspicious_table(validation) + skipped_table(validation) + word_tables();
+  return preface(validation) + markdown_group_tables(validation) + band_tables(validation) +
+         remark_list(validation) + tolerance_list(validation) + run_table(validation) +
+         miss_table(validation) + suspicious_table(validation) + skipped_table(validation) +
+         word_tables();
 }
 
 }  // namespace orrery::validate

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/base/format.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/report/text_page.hpp"
 #include "sim/validate/write_validation.hpp"
@@ -94,6 +95,18 @@ std::string tolerance_line(const Validation& validation) {
                            count.stated);
 }
 
+std::string band_line(const Validation& validation) {
+  const BandCount count = band_count(validation.rows);
+  return count.steps == 0
+             ? std::string()
+             : fmt::format(
+                   "in the band that is meant for {}: {} of {}, which is {} wide on average\n",
+                   format_percent(report::StepBand::kLevel),
+                   count.within,
+                   count.steps,
+                   format_percent(count.width));
+}
+
 // Reasons with the number of rows they stopped, and one of the rows.
 std::string skipped_list(const Validation& validation) {
   std::map<std::string, std::pair<int, std::string>> reasons;
@@ -161,7 +174,7 @@ std::string to_text(const Validation& validation, const TextOptions& options) {
     text += row_table(validation);
   }
   text += group_tables(validation);
-  text += overall_table(validation) + tolerance_line(validation);
+  text += overall_table(validation) + tolerance_line(validation) + band_line(validation);
   return text + skipped_list(validation);
 }
 

@@ -1,0 +1,91 @@
+#include "sim/evaluate/step_evidence.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace orrery::evaluate::test {
+namespace {
+
+using report::Novelty;
+
+const StepKind kAsked = {
+    .software = "nemo", .gpu = "h100-sxm-80gb", .arch = "hopper", .model = "32x4096", .gpus = 64};
+
+MeasuredStep measured(const char* id, double error, const StepKind& kind) {
+  return {id, kind, error};
+}
+
+StepKind with(const char* gpu, const char* arch, const char* model) {
+  StepKind kind = kAsked;
+  kind.gpu = gpu;
+  kind.arch = arch;
+  kind.model = model;
+  return kind;
+}
+
+TEST(StepBand, WhereNothingIsAlikeTheErrorIsThatOfNewStacks) {
+  const report::StepBand band = step_band({}, kAsked, 10.0);
+  EXPECT_DOUBLE_EQ(band.error, 0.16);
+  EXPECT_EQ(band.novelty, Novelty::stack);
+  EXPECT_DOUBLE_EQ(band.low, 10.0 * std::exp(-1.6 * 0.16));
+  EXPECT_DOUBLE_EQ(band.high, 10.0 * std::exp(1.6 * 0.16));
+  EXPECT_TRUE(band.nearest.empty());
+}
+
+TEST(StepBand, EachLevelIsPulledToTheWiderOne) {
+  std::vector<MeasuredStep> steps = {
+      measured("other-gpu", -0.04, with("h200-sxm", "hopper", "32x4096"))};
+  const double of_arch = (3.0 * 0.16 + 0.04) / 4.0;
+  EXPECT_DOUBLE_EQ(step_band(steps, kAsked, 1.0).error, of_arch);
+  EXPECT_EQ(step_band(steps, kAsked, 1.0).novelty, Novelty::gpu);
+  steps.push_back(measured("other-model", 0.03, with("h100-sxm-80gb", "hopper", "80x8192")));
+  const double of_gpu = (4.0 * of_arch + 0.03) / 5.0;
+  EXPECT_DOUBLE_EQ(step_band(steps, kAsked, 1.0).error, of_gpu);
+  EXPECT_EQ(step_band(steps, kAsked, 1.0).novelty, Novelty::model);
+  steps.push_back(measured("same", -0.01, kAsked));
+  EXPECT_DOUBLE_EQ(step_band(steps, kAsked, 1.0).error, (of_gpu + 0.01) / 2.0);
+  EXPECT_EQ(step_band(steps, kAsked, 1.0).novelty, Novelty::none);
+}
+
+TEST(StepBand, AModelMeasuredOftenWeighsAsOneMeasuredOnce) {
+  std::vector<MeasuredStep> once = {
+      measured("a", 0.03, with("h100-sxm-80gb", "hopper", "80x8192"))};
+  const double error = step_band(once, kAsked, 1.0).error;
+  once.insert(once.end(), 20, once.front());
+  EXPECT_NEAR(step_band(once, kAsked, 1.0).error, error, 1e-15);
+}
+
+TEST(StepBand, OtherArchitecturesAndKindsOfModelsSayNothing) {
+  StepKind mixture = kAsked;
+  mixture.experts = true;
+  const std::vector<MeasuredStep> steps = {
+      measured("ampere", 0.01, with("a100-sxm-80gb", "ampere", "32x4096")),
+      measured("mixture", 0.01, mixture)};
+  EXPECT_DOUBLE_EQ(step_band(steps, kAsked, 1.0).error, 0.16);
+}
+
+TEST(StepBand, NoStepVouchesForItself) {
+  const std::vector<MeasuredStep> steps = {measured("own", 0.0, kAsked)};
+  EXPECT_DOUBLE_EQ(step_band(steps, kAsked, 1.0, "own").error, 0.16);
+  EXPECT_TRUE(step_band(steps, kAsked, 1.0, "own").nearest.empty());
+}
+
+TEST(StepBand, TheNearestStepsComeFirst) {
+  StepKind larger = kAsked;
+  larger.gpus = 1024;
+  const std::vector<MeasuredStep> steps = {
+      measured("ampere", 0.1, with("a100-sxm-80gb", "ampere", "32x4096")),
+      measured("larger", 0.2, larger),
+      measured("other-model", 0.3, with("h100-sxm-80gb", "hopper", "80x8192")),
+      measured("same", std::log(1.05), kAsked)};
+  const report::StepBand band = step_band(steps, kAsked, 1.0);
+  ASSERT_EQ(band.nearest.size(), 3U);
+  EXPECT_EQ(band.nearest[0].id, "same");
+  EXPECT_NEAR(band.nearest[0].error, 0.05, 1e-12);
+  EXPECT_EQ(band.nearest[1].id, "larger");
+  EXPECT_EQ(band.nearest[2].id, "other-model");
+}
+
+}  // namespace
+}  // namespace orrery::evaluate::test
