@@ -6,11 +6,12 @@
 #include <string>
 
 #include "sim/sweep/run_sweep.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::sweep {
 namespace {
 
-const std::string kScenario = std::string(ORRERY_SOURCE_DIR) + "/scenarios/llama3-405b-16k.yaml";
+const std::string kScenario = std::string(kSourceDir) + "/scenarios/llama3-405b-16k.yaml";
 
 Sweep sweep_of(const std::string& vary, std::int64_t trials) {
   Diagnostics diagnostics;

@@ -13,6 +13,7 @@
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/model/presets.hpp"
 #include "sim/step/step_simulator.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::step::test {
 
@@ -31,7 +32,7 @@ struct Case {
 };
 
 inline hardware::ProfileSearch shipped_profiles() {
-  return {.directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}};
+  return {.directories = {std::string(kSourceDir) + "/scenarios/profiles"}};
 }
 
 struct Prepared {

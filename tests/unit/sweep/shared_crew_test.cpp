@@ -16,11 +16,11 @@
 namespace orrery::sweep::test {
 namespace {
 
-constexpr int kProcesses = 3;
+constexpr int kMembers = 3;
 
 struct Table {
-  std::barrier<> all{kProcesses};
-  std::array<std::string, kProcesses> said;
+  std::barrier<> all{kMembers};
+  std::array<std::string, kMembers> said;
 };
 
 // One of the processes.
@@ -33,7 +33,7 @@ class Seat : public ThreadCrew {
   }
 
   [[nodiscard]] int members() const override {
-    return kProcesses;
+    return kMembers;
   }
 
   [[nodiscard]] int number() const override {
@@ -58,7 +58,7 @@ template <typename Ask>
 std::vector<std::string> of_all(const Ask& ask) {
   Table table;
   std::vector<std::future<std::string>> futures;
-  for (int number = 0; number < kProcesses; ++number) {
+  for (int number = 0; number < kMembers; ++number) {
     futures.push_back(std::async(std::launch::async, [&table, &ask, number] {
       Seat seat(table, number);
       return ask(static_cast<Crew&>(seat));
