@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "sim/sweep/crew.hpp"
 #include "sim/sweep/run_sweep.hpp"
 #include "sim/sweep/sweep.hpp"
 #include "tests/checkout.hpp"
