@@ -119,7 +119,7 @@ TEST(LoadScenario, OffersExactlyTheSchedulesThatCanBeGenerated) {
     if (key.path == "layout.schedule") {
       std::vector<std::string> families;
       for (const schedule::ScheduleFamily& family : schedule::schedule_families()) {
-        families.emplace_back(family.name);
+        families.emplace_back(to_string(family.kind));
       }
       EXPECT_EQ(key.forms.front().words, families);
     }
