@@ -35,6 +35,13 @@ if(ORRERY_FUZZ)
   target_compile_options(orrery_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# orrery_batch(target): a dozen sources at a time, where the build is one of batches.
+function(orrery_batch target)
+  if(ORRERY_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
+endfunction()
+
 set(ORRERY_LIBRARIES ${PROJECT_SOURCE_DIR}/sim)
 set(ORRERY_NOT_EXPORTED cli validate)
 
@@ -43,9 +50,7 @@ function(orrery_component name)
   add_library(orrery_${name} STATIC ${ARG_SOURCES})
   add_library(orrery::${name} ALIAS orrery_${name})
   cmake_path(IS_PREFIX ORRERY_LIBRARIES ${CMAKE_CURRENT_SOURCE_DIR} of_sim)
-  if(ORRERY_UNITY AND of_sim)
-    set_target_properties(orrery_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
-  endif()
+  orrery_batch(orrery_${name})
   target_link_libraries(orrery_${name} PUBLIC ${ARG_PUBLIC}
     PRIVATE $<BUILD_INTERFACE:orrery_flags> ${ARG_PRIVATE})
   target_include_directories(orrery_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>

@@ -5,9 +5,9 @@
 
 #include "mpi/mpi_mail.hpp"
 #include "sim/cli/cli.hpp"
-#include "sim/sweep/process_crew.hpp"
+#include "sim/sweep/team.hpp"
 
 int main(int argc, char** argv) {
-  orrery::sweep::ProcessCrew crew(std::make_unique<orrery::mpi::MpiMail>());
-  return orrery::cli::run_cli(argc, argv, crew);
+  orrery::sweep::Team team(std::make_unique<orrery::mpi::MpiMail>());
+  return orrery::cli::run_cli(argc, argv, team);
 }

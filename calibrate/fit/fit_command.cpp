@@ -127,10 +127,6 @@ std::vector<const FitKey*> chosen_keys(const CommandOptions& options,
   return keys;
 }
 
-bool named(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // The rows of the stacks, or all rows of the profile when no stack is named.
 Selection chosen_rows(const CommandOptions& options, const Observations& observations) {
   Selection chosen;

@@ -6,6 +6,7 @@
 // (the id up to its first hyphen) or one number of GPUs. Rows of a fold take no part in its fit,
 // and neither does a start that they have shaped: the fit starts from `centre` and is pulled there.
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,10 @@
 #include "calibrate/fit/stack_fit.hpp"
 
 namespace orrery::fit {
+
+[[nodiscard]] inline bool named(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 enum class LeaveOut { none, model, gpu, source, count };
 

@@ -19,10 +19,6 @@ bool same_attention(const FitKey& key, const SoftwareProfile& a, const SoftwareP
   return !of_attention || a.attention == b.attention;
 }
 
-bool named(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // One profile with its rows and everything that is predicted for them, in the order of the rows.
 struct ProfileRows {
   SoftwareProfile profile;

@@ -25,8 +25,6 @@ constexpr double kBound = 8.0;  // steps: a factor of e^2.4
 constexpr double kPull = 1e-4;
 constexpr std::size_t kDim = 5;  // axis of the head dimension
 constexpr std::size_t kCausal = 7;
-constexpr std::array<std::optional<double>, 5> kTrusts = {std::nullopt, 4.0, 2.0, 1.0, 0.3};
-constexpr double kWorthIt = 0.98;
 
 const Source& fit_source() {
   static const Source source{SourceKind::measured, "fit of attention"};
@@ -240,24 +238,18 @@ double sum_of(const std::vector<double>& values) {
   return sum;
 }
 
-std::optional<double> best_trust(const std::vector<Role>& roles,
-                                 const LeftOut& left_out,
-                                 const hardware::GpuProfile& gpu) {
-  std::optional<double> best;
-  double least = std::numeric_limits<double>::infinity();
-  for (const std::optional<double>& trust : kTrusts) {
+std::optional<double> trust_of(const std::vector<Role>& roles,
+                               const LeftOut& left_out,
+                               const hardware::GpuProfile& gpu) {
+  return best_trust([&](std::optional<double> trust) {
     double sum = 0.0;
     std::size_t first = 0;
     for (const Role& role : roles) {
       sum += sum_of(errors_of(role, first, left_out, gpu, trust));
       first += role.series->points.size();
     }
-    if (sum < least * (trust ? kWorthIt : 1.0)) {
-      least = sum;
-      best = trust;
-    }
-  }
-  return best;
+    return sum;
+  });
 }
 
 std::optional<double> value_of(const std::optional<Coefficient<double>>& coefficient) {
@@ -303,7 +295,7 @@ void fit_precision(std::vector<Role>& roles,
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
     left_out.laws.push_back(others.empty() ? start : fit_law(others, parameters, start, gpu));
   }
-  const std::optional<double> trust = best_trust(roles, left_out, gpu);
+  const std::optional<double> trust = trust_of(roles, left_out, gpu);
   std::size_t first = 0;
   for (Role& role : roles) {
     hardware::CalibrationFit fit;

@@ -21,8 +21,6 @@ constexpr std::size_t kFewMoved = 2;
 constexpr unsigned kWork = 1U << 1U;
 constexpr unsigned kMoved = 1U << 2U;
 constexpr unsigned kAll = 8U;
-constexpr std::array<std::optional<double>, 5> kTrusts = {std::nullopt, 4.0, 2.0, 1.0, 0.3};
-constexpr double kWorthIt = 0.98;  // neighbours must beat the line by that much
 
 struct System {
   Eigen::MatrixX3d rows;
@@ -227,21 +225,15 @@ std::vector<double> left_out_errors(std::span<const KernelEvidence> points,
 
 std::optional<double> choose_trust(std::span<const std::vector<KernelEvidence>> roles,
                                    bool products) {
-  std::optional<double> best;
-  double least = std::numeric_limits<double>::infinity();
-  for (const std::optional<double>& trust : kTrusts) {
+  return best_trust([&](std::optional<double> trust) {
     double sum = 0.0;
     for (const std::vector<KernelEvidence>& points : roles) {
       for (const double error : left_out_errors(points, products, trust, points.size())) {
         sum += error;
       }
     }
-    if (sum < least * (trust ? kWorthIt : 1.0)) {
-      least = sum;
-      best = trust;
-    }
-  }
-  return best;
+    return sum;
+  });
 }
 
 hardware::FitResidual residual_of(std::vector<double> errors) {

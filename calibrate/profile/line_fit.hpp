@@ -25,6 +25,8 @@
 // Source: C. Lawson, R. Hanson, Solving Least Squares Problems, chapter 23.
 
 #include <array>
+#include <initializer_list>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -47,6 +49,22 @@ struct LineFit {
                                                   bool products,
                                                   std::optional<double> trust,
                                                   std::size_t folds);
+
+// The weight with the smallest `error(weight)`; one beside the neighbours must win by two percent.
+template <typename Error>
+[[nodiscard]] std::optional<double> best_trust(const Error& error) {
+  std::optional<double> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::optional<double>& trust :
+       std::initializer_list<std::optional<double>>{std::nullopt, 4.0, 2.0, 1.0, 0.3}) {
+    const double sum = error(trust);
+    if (sum < least * (trust ? 0.98 : 1.0)) {
+      least = sum;
+      best = trust;
+    }
+  }
+  return best;
+}
 
 // One for all roles of a precision, so that a few points of one role do not decide it alone.
 [[nodiscard]] std::optional<double> choose_trust(std::span<const std::vector<KernelEvidence>> roles,

@@ -15,12 +15,12 @@ namespace orrery::calibrate {
 
 namespace {
 
-using Kind = std::tuple<kernels::Operation, kernels::Role, kernels::Precision>;
+using CallKind = std::tuple<kernels::Operation, kernels::Role, kernels::Precision>;
 
 constexpr int kHalvings = 60;
 constexpr double kLowest = 0.2;  // of the highest clock: below it no GPU sustains anything
 
-Kind kind_of(const kernels::KernelCase& call) {
+CallKind kind_of(const kernels::KernelCase& call) {
   return {call.operation, call.role, call.precision};
 }
 
@@ -30,8 +30,8 @@ struct State {
 };
 
 // Medians by kind, of samples that know both.
-std::map<Kind, State> states_of(const std::vector<Sample>& samples) {
-  std::map<Kind, std::array<std::vector<double>, 2>> readings;
+std::map<CallKind, State> states_of(const std::vector<Sample>& samples) {
+  std::map<CallKind, std::array<std::vector<double>, 2>> readings;
   for (const Sample& sample : samples) {
     if (is_evidence(sample) && sample.state.power && sample.state.sm_clock) {
       auto& [powers, clocks] = readings[kind_of(sample.kernel)];
@@ -39,7 +39,7 @@ std::map<Kind, State> states_of(const std::vector<Sample>& samples) {
       clocks.push_back(*sample.state.sm_clock);
     }
   }
-  std::map<Kind, State> states;
+  std::map<CallKind, State> states;
   for (const auto& [kind, both] : readings) {
     states[kind] = {summarise(both[0]).median, summarise(both[1]).median};
   }
@@ -89,7 +89,7 @@ std::optional<double> step_clock(const std::vector<Sample>& samples,
                                  std::optional<double> power_limit,
                                  std::span<const kernels::KernelCase> calls,
                                  const hardware::GpuProfile& gpu) {
-  const std::map<Kind, State> states = states_of(samples);
+  const std::map<CallKind, State> states = states_of(samples);
   if (!power_limit || states.empty()) {
     return std::nullopt;
   }

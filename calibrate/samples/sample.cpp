@@ -59,7 +59,7 @@ std::optional<Regime> regime_of(const std::string& name) {
   return std::nullopt;
 }
 
-std::optional<Sample> from_json(const Json& json) {
+std::optional<Sample> sample_of(const Json& json) {
   kernels::ParsedCase parsed = kernels::parse_case(json.at("case").get<std::string>());
   const std::optional<Regime> regime = regime_of(json.at("regime").get<std::string>());
   const std::optional<Condition> condition =
@@ -139,7 +139,7 @@ std::string to_line(const Sample& sample) {
 
 std::optional<Sample> read_sample(std::string_view line) {
   try {
-    return from_json(read_json<Json>(line).value);
+    return sample_of(read_json<Json>(line).value);
   } catch (const Json::exception&) {
     return std::nullopt;
   }

@@ -18,7 +18,7 @@ std::optional<double> or_absent(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<double>());
 }
 
-std::optional<SettlingCurve> from_json(const Json& json) {
+std::optional<SettlingCurve> settling_of(const Json& json) {
   kernels::ParsedCase parsed = kernels::parse_case(json.at("settling").get<std::string>());
   const Json& since = json.at("since_load_s");
   const std::size_t count = since.size();
@@ -60,7 +60,7 @@ std::string to_line(const SettlingCurve& curve) {
 
 std::optional<SettlingCurve> read_settling(std::string_view line) {
   try {
-    return from_json(read_json<Json>(line).value);
+    return settling_of(read_json<Json>(line).value);
   } catch (const Json::exception&) {
     return std::nullopt;
   }

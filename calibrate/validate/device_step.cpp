@@ -53,14 +53,6 @@ void upload(void* data, const std::vector<T>& values, Stream stream) {
       data, values.data(), static_cast<std::int64_t>(values.size() * sizeof(T)), stream);
 }
 
-bool is_backward(const StepOperation& operation) {
-  return operation.kernel.role == Role::backward;
-}
-
-std::int64_t axis(const StepOperation& operation, std::size_t index) {
-  return operation.kernel.extents[index];
-}
-
 }  // namespace
 
 DeviceStep::DeviceStep(const StepProgram& program,
@@ -166,10 +158,10 @@ void DeviceStep::prepare_scales(Stream stream) {
     }
     const Buffer& input = program_.buffers[static_cast<std::size_t>(operation.reads[0])];
     float multiplier = kActivations;
-    if (is_backward(operation)) {
+    if (operation.is_backward()) {
       multiplier = kGradients * static_cast<float>(program_.shape.tokens());
     } else if (input.kind == BufferKind::parameter) {
-      multiplier = kActivations * std::sqrt(static_cast<float>(axis(operation, 1)));
+      multiplier = kActivations * std::sqrt(static_cast<float>(operation.axis(1)));
     }
     multipliers_.push_back(multiplier);
   }
@@ -293,7 +285,7 @@ void DeviceStep::add_attention(const StepOperation& operation) {
   lend(&Set::q, operation.reads[0]);
   lend(&Set::k, operation.reads[1]);
   lend(&Set::v, operation.reads[2]);
-  if (is_backward(operation)) {
+  if (operation.is_backward()) {
     lend(&Set::o, operation.reads[3]);
     lend(&Set::log_sum, operation.reads[4]);
     lend(&Set::d_o, operation.reads[5]);
@@ -321,7 +313,7 @@ void DeviceStep::add_attention(const StepOperation& operation) {
 
 void DeviceStep::add_rotary(const StepOperation& operation) {
   const StepShape& shape = program_.shape;
-  const bool back = is_backward(operation);
+  const bool back = operation.is_backward();
   const std::vector<int>& parts = back ? operation.reads : operation.writes;
   const kernels::RotaryParts rotary{
       .joined = as<Bf16>(back ? operation.writes[0] : operation.reads[0]),
@@ -341,13 +333,13 @@ void DeviceStep::add_rotary(const StepOperation& operation) {
 }
 
 void DeviceStep::add_norm(const StepOperation& operation) {
-  if (!is_backward(operation)) {
+  if (!operation.is_backward()) {
     const kernels::NormForward<Bf16> norm{.x = as<Bf16>(operation.reads[0]),
                                           .weight = as<Bf16>(operation.reads[1]),
                                           .y = as<Bf16>(operation.writes[0]),
                                           .scale = as<float>(operation.writes[1]),
-                                          .rows = axis(operation, 0),
-                                          .columns = axis(operation, 1),
+                                          .rows = operation.axis(0),
+                                          .columns = operation.axis(1),
                                           .epsilon = kEpsilon};
     launches_.emplace_back([norm](Stream stream) { kernels::launch_norm_forward(norm, stream); });
     return;
@@ -358,8 +350,8 @@ void DeviceStep::add_norm(const StepOperation& operation) {
                                    .scale = as<float>(operation.reads[3]),
                                    .input_gradient = as<Bf16>(operation.writes[0]),
                                    .weight_gradient = as<float>(operation.writes[1]),
-                                   .rows = axis(operation, 0),
-                                   .columns = axis(operation, 1)};
+                                   .rows = operation.axis(0),
+                                   .columns = operation.axis(1)};
   const int blocks = kernels::norm_backward_blocks(norm);
   norm.partial = static_cast<float*>(
       scratch(kernels::bytes_of(Element::fp32, std::int64_t{blocks} * norm.columns)));
@@ -372,21 +364,21 @@ void DeviceStep::add_elementwise(const StepOperation& operation) {
     const kernels::ResidualAdd<Bf16> add{.a = as<Bf16>(operation.reads[0]),
                                          .b = as<Bf16>(operation.reads[1]),
                                          .y = as<Bf16>(operation.writes[0]),
-                                         .elements = axis(operation, 0) * axis(operation, 1)};
+                                         .elements = operation.axis(0) * operation.axis(1)};
     launches_.emplace_back([add](Stream stream) { kernels::launch_residual_add(add, stream); });
-  } else if (is_backward(operation)) {
+  } else if (operation.is_backward()) {
     const kernels::SwigluBackward<Bf16> swiglu{.gate_up = as<Bf16>(operation.reads[0]),
                                                .gradient = as<Bf16>(operation.reads[1]),
                                                .gate_up_gradient = as<Bf16>(operation.writes[0]),
-                                               .rows = axis(operation, 0),
-                                               .columns = axis(operation, 1)};
+                                               .rows = operation.axis(0),
+                                               .columns = operation.axis(1)};
     launches_.emplace_back(
         [swiglu](Stream stream) { kernels::launch_swiglu_backward(swiglu, stream); });
   } else {
     const kernels::SwigluForward<Bf16> swiglu{.gate_up = as<Bf16>(operation.reads[0]),
                                               .y = as<Bf16>(operation.writes[0]),
-                                              .rows = axis(operation, 0),
-                                              .columns = axis(operation, 1)};
+                                              .rows = operation.axis(0),
+                                              .columns = operation.axis(1)};
     launches_.emplace_back(
         [swiglu](Stream stream) { kernels::launch_swiglu_forward(swiglu, stream); });
   }

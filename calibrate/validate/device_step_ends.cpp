@@ -19,22 +19,14 @@ using kernels::Role;
 using kernels::Stream;
 using Bf16 = __nv_bfloat16;
 
-std::int64_t axis(const StepOperation& operation, std::size_t index) {
-  return operation.kernel.extents[index];
-}
-
-bool is_backward(const StepOperation& operation) {
-  return operation.kernel.role == Role::backward;
-}
-
 }  // namespace
 
 void DeviceStep::add_loss(const StepOperation& operation) {
   const bool loss = operation.kernel.operation == Operation::cross_entropy;
-  const std::int64_t rows = axis(operation, 0);
-  const std::int64_t columns = axis(operation, 1);
+  const std::int64_t rows = operation.axis(0);
+  const std::int64_t columns = operation.axis(1);
   const auto* ids = as<std::int64_t>(operation.reads[1]);
-  if (loss && is_backward(operation)) {
+  if (loss && operation.is_backward()) {
     const kernels::CrossEntropyBackward<Bf16> entropy{.logits = as<Bf16>(operation.reads[0]),
                                                       .targets = ids,
                                                       .log_sum = as<float>(operation.reads[2]),
@@ -53,7 +45,7 @@ void DeviceStep::add_loss(const StepOperation& operation) {
                                                      .columns = columns};
     launches_.emplace_back(
         [entropy](Stream stream) { kernels::launch_cross_entropy_forward(entropy, stream); });
-  } else if (is_backward(operation)) {
+  } else if (operation.is_backward()) {
     const kernels::EmbeddingBackward<Bf16> table{.gradient = as<Bf16>(operation.reads[0]),
                                                  .ids = ids,
                                                  .table_gradient = as<float>(operation.writes[0]),
@@ -76,10 +68,10 @@ void DeviceStep::add_routing(const StepOperation& operation) {
   const bool permute = operation.kernel.operation == Operation::permute;
   const auto* places = as<std::int32_t>(program_.places);
   const auto* weights = as<float>(program_.weights);
-  const std::int64_t rows = axis(operation, 0);
-  const std::int64_t columns = axis(operation, 1);
-  const std::int64_t copies = axis(operation, 2);
-  if (permute && !is_backward(operation)) {
+  const std::int64_t rows = operation.axis(0);
+  const std::int64_t columns = operation.axis(1);
+  const std::int64_t copies = operation.axis(2);
+  if (permute && !operation.is_backward()) {
     const kernels::Scatter<Bf16> scatter{.x = as<Bf16>(operation.reads[0]),
                                          .places = places,
                                          .y = as<Bf16>(operation.writes[0]),
@@ -87,7 +79,7 @@ void DeviceStep::add_routing(const StepOperation& operation) {
                                          .columns = columns,
                                          .copies = copies};
     launches_.emplace_back([scatter](Stream stream) { kernels::launch_scatter(scatter, stream); });
-  } else if (permute || !is_backward(operation)) {
+  } else if (permute || !operation.is_backward()) {
     const kernels::Combine<Bf16> combine{.y = as<Bf16>(operation.reads[0]),
                                          .places = places,
                                          .weights = permute ? nullptr : weights,
@@ -117,19 +109,19 @@ void DeviceStep::add_cast(const StepOperation& operation) {
     cast_of_[codes] = index;
   }
   const kernels::Cast cast{.recipe = kernels::CastRecipe::tensor,
-                           .wide_range = is_backward(operation),
+                           .wide_range = operation.is_backward(),
                            .x = as<Bf16>(operation.reads[0]),
                            .codes = as<std::uint8_t>(operation.writes[0]),
                            .transposed = as<std::uint8_t>(operation.writes[1]),
                            .magnitude = magnitudes_ + index,
                            .multiplier = multipliers_on_device_ + index,
-                           .rows = axis(operation, 0),
-                           .columns = axis(operation, 1)};
+                           .rows = operation.axis(0),
+                           .columns = operation.axis(1)};
   launches_.emplace_back([cast](Stream stream) { kernels::launch_cast(cast, stream); });
 }
 
 void DeviceStep::add_optimizer(const StepOperation& operation, float rate) {
-  const std::int64_t elements = axis(operation, 0);
+  const std::int64_t elements = operation.axis(0);
   if (operation.kernel.operation == Operation::gradient_norm) {
     kernels::GradientNorm<float> norm{.gradient = as<float>(operation.reads[0]),
                                       .norm = as<float>(operation.writes[0]),

@@ -91,6 +91,14 @@ struct StepOperation {
   kernels::KernelCase kernel;
   std::vector<int> reads;
   std::vector<int> writes;
+
+  [[nodiscard]] std::int64_t axis(std::size_t index) const {
+    return kernel.extents[index];
+  }
+
+  [[nodiscard]] bool is_backward() const {
+    return kernel.role == kernels::Role::backward;
+  }
 };
 
 struct Parameter {

@@ -13,13 +13,13 @@ namespace orrery::calibrate {
 
 namespace {
 
-using Json = nlohmann::json;
+using TorchJson = nlohmann::json;
 
 constexpr std::string_view kStepSchema = "orrery-torch-step/2";
 constexpr std::string_view kKernelSchema = "orrery-torch-kernel/1";
 constexpr std::string_view kAttention = "scaled_dot_product_attention";
 
-double positive(const Json& json, const char* key) {
+double positive(const TorchJson& json, const char* key) {
   const double value = json.at(key).get<double>();
   if (!(value > 0.0)) {
     throw std::invalid_argument(fmt::format("{} is not positive", key));
@@ -27,7 +27,7 @@ double positive(const Json& json, const char* key) {
   return value;
 }
 
-std::string backend_of(const Json& json) {
+std::string backend_of(const TorchJson& json) {
   const auto at = json.find("sdpa_backend");
   if (at == json.end() || !at->is_string() || at->get<std::string>().empty()) {
     throw std::invalid_argument(
@@ -37,13 +37,13 @@ std::string backend_of(const Json& json) {
   return at->get<std::string>();
 }
 
-TorchStep read_step(const Json& json) {
+TorchStep torch_step(const TorchJson& json) {
   const ReadShape shape = read_shape(json.at("shape").get<std::string>());
   if (!shape.shape) {
     throw std::invalid_argument(shape.problem);
   }
-  const Json& versions = json.at("versions");
-  const Json& ledger = json.at("ledger_us");
+  const TorchJson& versions = json.at("versions");
+  const TorchJson& ledger = json.at("ledger_us");
   return {.shape = *shape.shape,
           .mode = json.at("mode").get<std::string>(),
           .median_us = positive(json, "median_us"),
@@ -60,7 +60,7 @@ TorchStep read_step(const Json& json) {
           .device = versions.at("device").get<std::string>()};
 }
 
-TorchKernel read_kernel(const Json& json) {
+TorchKernel torch_kernel(const TorchJson& json) {
   const kernels::ParsedCase parsed = kernels::parse_case(json.at("case").get<std::string>());
   if (!parsed.kernel) {
     throw std::invalid_argument(parsed.problem);
@@ -84,12 +84,12 @@ TorchKernel read_kernel(const Json& json) {
   return kernel;
 }
 
-void read_entry(const Json& json, ReadTorch& read) {
+void read_entry(const TorchJson& json, ReadTorch& read) {
   const std::string schema = json.at("schema").get<std::string>();
   if (schema == kStepSchema) {
-    read.steps.push_back(read_step(json));
+    read.steps.push_back(torch_step(json));
   } else if (schema == kKernelSchema) {
-    read.kernels.push_back(read_kernel(json));
+    read.kernels.push_back(torch_kernel(json));
   } else {
     throw std::invalid_argument(
         fmt::format("{} is neither {} nor {}: time it again", schema, kStepSchema, kKernelSchema));
@@ -101,19 +101,19 @@ void read_entry(const Json& json, ReadTorch& read) {
 ReadTorch read_torch(std::string_view json) {
   ReadTorch read;
   try {
-    const ReadJson<Json> text = read_json<Json>(json);
+    const ReadJson<TorchJson> text = read_json<TorchJson>(json);
     if (!text.ok()) {
       return {.steps = {}, .kernels = {}, .problem = text.problem.what};
     }
-    const Json& root = text.value;
+    const TorchJson& root = text.value;
     if (root.is_array()) {
-      for (const Json& entry : root) {
+      for (const TorchJson& entry : root) {
         read_entry(entry, read);
       }
     } else {
       read_entry(root, read);
     }
-  } catch (const Json::exception& error) {
+  } catch (const TorchJson::exception& error) {
     return {.steps = {}, .kernels = {}, .problem = error.what()};
   } catch (const std::invalid_argument& error) {
     return {.steps = {}, .kernels = {}, .problem = error.what()};

@@ -7,8 +7,8 @@ namespace orrery::gui {
 
 namespace {
 
-constexpr int kMiddle = 140;  // lightness from which on a ground needs dark words
-constexpr double kAir = 3.0;  // around words, in pixels
+constexpr int kMiddle = 140;      // lightness from which on a ground needs dark words
+constexpr double kWordAir = 3.0;  // around words, in pixels
 constexpr double kThinnest = 1.0;
 
 }  // namespace
@@ -94,7 +94,7 @@ void SpanBars::draw(QCPPainter* painter) {
     place.setWidth(std::max(place.width(), kThinnest));
     place.setHeight(std::max(place.height(), kThinnest));
     painter->fillRect(place, mBrush);
-    if (mPen.style() != Qt::NoPen && place.width() > 2 * kAir) {
+    if (mPen.style() != Qt::NoPen && place.width() > 2 * kWordAir) {
       painter->setPen(mPen);
       painter->setBrush(Qt::NoBrush);
       painter->drawRect(place);
@@ -111,8 +111,8 @@ void SpanBars::draw_words(QCPPainter* painter, const QRectF& place, const QStrin
   if (words_ == Words::at_end) {
     painter->setPen(parentPlot()->palette().color(QPalette::Text));
     const bool lies = mKeyAxis->orientation() == Qt::Vertical;
-    const QPointF at = lies ? QPointF(place.right() + kAir, place.center().y())
-                            : QPointF(place.center().x(), place.top() - kAir);
+    const QPointF at = lies ? QPointF(place.right() + kWordAir, place.center().y())
+                            : QPointF(place.center().x(), place.top() - kWordAir);
     constexpr double kRoom = 400.0;
     const QRectF room = lies ? QRectF(at.x(), at.y() - kRoom / 2, kRoom, kRoom)
                              : QRectF(at.x() - kRoom / 2, at.y() - kRoom, kRoom, kRoom);
@@ -121,7 +121,8 @@ void SpanBars::draw_words(QCPPainter* painter, const QRectF& place, const QStrin
     painter->drawText(room, static_cast<int>(side.toInt()), text);
     return;
   }
-  const QRectF inside = place.intersected(QRectF(clipRect())).adjusted(kAir, 0.0, -kAir, 0.0);
+  const QRectF inside =
+      place.intersected(QRectF(clipRect())).adjusted(kWordAir, 0.0, -kWordAir, 0.0);
   const double fewest = metrics.horizontalAdvance("mm");
   if (inside.width() < fewest || inside.height() < metrics.height()) {
     return;

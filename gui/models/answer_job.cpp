@@ -21,10 +21,10 @@ AnswerPtr answer_text(const AnswerRequest& request,
                      .points = {},
                      .columns = sweep::all_columns(),
                      .search = evaluate::profile_search(request.file_name, {})};
-  sweep::ThreadCrew crew;
+  sweep::Team team;
   auto answer = sweep::answer(
       {.name = request.answer, .sweep = std::move(sweep), .stop = stop, .progress = report},
-      crew,
+      team,
       outcome->diagnostics);
   if (answer) {
     outcome->answer = std::make_shared<const sweep::Answer>(*std::move(answer));

@@ -18,10 +18,6 @@ Cell plain(std::string_view text) {
   return {qt(text)};
 }
 
-Cell number(Dimension dimension, double value) {
-  return {.text = shown(dimension, value), .order = value};
-}
-
 Cell money(const std::optional<Dollars>& cost) {
   return cost ? number(Dimension::dollars, in_dollars(*cost)) : Cell{};
 }

@@ -30,7 +30,7 @@ using import_config::OriginKind;
 constexpr std::array<std::string_view, 4> kOffered = {
     "cluster.gpu", "cluster.nodes", "cluster.gpus_per_node", "cluster.network.preset"};
 
-Cell plain(std::string_view text) {
+Cell tipped(std::string_view text) {
   return {.text = qt(text), .tip = qt(text)};
 }
 
@@ -61,9 +61,9 @@ Table problems_table(const Diagnostics& problems) {
     table.rows.push_back(
         {{.text = error ? "error" : "warning", .tone = error ? Tone::bad : Tone::warning},
          {.text = place_text(problem.where)},
-         plain(problem.key),
-         plain(problem.message),
-         plain(problem.allowed)});
+         tipped(problem.key),
+         tipped(problem.message),
+         tipped(problem.allowed)});
   }
   return table;
 }
@@ -84,12 +84,12 @@ Table keys_table(const ImportAnswer& answer) {
   }
   for (const ImportedSetting& setting : result.settings) {
     const import_config::Origin& origin = setting.origin;
-    table.rows.push_back({plain(setting.path),
-                          plain(setting.value),
+    table.rows.push_back({tipped(setting.path),
+                          tipped(setting.value),
                           {.text = qt(to_string(origin.kind)), .tone = tone_of(origin.kind)},
                           {.text = place_text(origin.where)},
-                          plain(origin.key),
-                          plain(origin.why)});
+                          tipped(origin.key),
+                          tipped(origin.why)});
   }
   return table;
 }
@@ -102,9 +102,9 @@ Table left_out_table(const import_config::ImportResult& result) {
         table.rows.push_back({{.text = effect == Effect::unread ? "could not be read" : "possible",
                                .tone = Tone::warning},
                               {.text = place_text(key.where)},
-                              plain(key.key),
-                              plain(key.value),
-                              plain(key.why)});
+                              tipped(key.key),
+                              tipped(key.value),
+                              tipped(key.why)});
       }
     }
   }
@@ -114,7 +114,7 @@ Table left_out_table(const import_config::ImportResult& result) {
 Table notes_table(const import_config::ImportResult& result) {
   Table table{"What it cannot say", {"what a scenario cannot express"}, {}};
   for (const std::string& note : result.notes) {
-    table.rows.push_back({plain(note)});
+    table.rows.push_back({tipped(note)});
   }
   return table;
 }
@@ -123,7 +123,7 @@ Table idle_table(const import_config::ImportResult& result) {
   Table table{"Without effect on cost", {"where", "key", "value"}, {}};
   for (const LeftOutKey& key : result.left_out) {
     if (key.effect == Effect::none) {
-      table.rows.push_back({{.text = place_text(key.where)}, plain(key.key), plain(key.value)});
+      table.rows.push_back({{.text = place_text(key.where)}, tipped(key.key), tipped(key.value)});
     }
   }
   return table;

@@ -19,10 +19,6 @@ using report::MetricId;
 constexpr auto kPlusMinus = "±";
 constexpr auto kNow = "now";  // the scenario as it stands, where ranks are
 
-Cell number(Dimension dimension, double value) {
-  return {.text = shown(dimension, value), .order = value};
-}
-
 Cell layout_cell(const plan::Proposal& proposal) {
   return {.text = qt(proposal.words), .tip = qt(proposal.words)};
 }

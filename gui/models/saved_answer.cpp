@@ -17,10 +17,6 @@ using report::Dimension;
 
 constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
 
-Cell number(Dimension dimension, double value) {
-  return {.text = shown(dimension, value), .order = value};
-}
-
 Cell number(Dimension dimension, const std::optional<double>& value) {
   return value ? number(dimension, *value) : Cell{};
 }

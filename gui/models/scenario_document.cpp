@@ -13,7 +13,7 @@ namespace orrery::gui {
 namespace {
 
 // What the reader of scenarios accepts.
-constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
+constexpr std::size_t kMostScenarioBytes = std::size_t{4} << 20U;
 
 QString first_error(const Diagnostics& diagnostics) {
   return diagnostics.all().empty() ? QString()
@@ -39,7 +39,7 @@ ScenarioDocument::ScenarioDocument(QObject* parent) : QObject(parent), title_("u
 QString ScenarioDocument::read(const QString& path) {
   std::string bytes;
   try {
-    bytes = read_file(std::filesystem::path(path.toStdString()), kMostBytes);
+    bytes = read_file(std::filesystem::path(path.toStdString()), kMostScenarioBytes);
   } catch (const Error& error) {
     return QString::fromUtf8(error.what());
   }
@@ -148,7 +148,7 @@ void ScenarioDocument::look_at_disk() {
   }
   watcher_.addPath(path_);  // a file that was replaced is a new one
   try {
-    if (read_file(std::filesystem::path(path_.toStdString()), kMostBytes) != on_disk_) {
+    if (read_file(std::filesystem::path(path_.toStdString()), kMostScenarioBytes) != on_disk_) {
       emit changed_on_disk(false);
     }
   } catch (const Error&) {

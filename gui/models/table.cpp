@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "gui/models/text.hpp"
 #include "sim/report/escape.hpp"
 
 namespace orrery::gui {
+
+Cell number(report::Dimension dimension, double value) {
+  return {.text = shown(dimension, value), .order = value};
+}
 
 QString to_csv(const Table& table) {
   QString csv;

@@ -11,6 +11,8 @@
 #include <optional>
 #include <vector>
 
+#include "sim/report/metrics.hpp"
+
 namespace orrery::gui {
 
 enum class Tone { plain, strong, faint, good, bad, warning };
@@ -22,6 +24,9 @@ struct Cell {
   Tone tone = Tone::plain;
   std::optional<double> bar = {};  // a share of one, drawn as a bar
 };
+
+// As the terminal shows it.
+[[nodiscard]] Cell number(report::Dimension dimension, double value);
 
 struct Table {
   QString title = {};

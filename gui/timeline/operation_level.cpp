@@ -89,7 +89,7 @@ Category category_of(const Operation& operation, const PlacedOperation& placed, 
 constexpr std::uint64_t kMostWithFlows =
     500'000;  // operations: arrows take more memory than slices
 
-struct StageRows {
+struct StreamRows {
   std::array<RowId, step::kOperationStreams> streams{};
   RowId slowest = kNoRow;
 };
@@ -134,7 +134,7 @@ class OperationLevel {
   std::vector<std::vector<PlacedOperation>> placed_;  // by kind of task
   std::map<std::uint32_t, double> runs_of_;
   std::vector<std::array<bool, step::kOperationStreams>> used_;  // by device
-  std::vector<StageRows> stages_;
+  std::vector<StreamRows> stages_;
   std::vector<Ends> ends_;                           // by slice of the step
   std::unordered_map<std::uint64_t, NameId> names_;  // by kind of task and place in it
   std::uint64_t expected_ = 0;
@@ -200,7 +200,7 @@ void OperationLevel::add_stage(std::size_t device) {
                   format_integer(ranks),
                   ranks == 1 ? "rank" : (unequal ? "ranks, their mean" : "ranks alike")));
   builder_.set_ranks(stage, ranks_alike(evaluation_, device));
-  StageRows rows;
+  StreamRows rows;
   for (std::size_t s = 0; s < step::kOperationStreams; ++s) {
     rows.streams[s] =
         used_[device][s] ? builder_.row(step::kOperationStreamNames[s], stage) : kNoRow;
@@ -266,7 +266,7 @@ void OperationLevel::connect(Chain& chain, const PlacedOperation& placed, Pendin
 void OperationLevel::add_task(std::size_t index) {
   const step::Slice& slice = evaluation_.step.slices[index];
   const std::uint32_t kind = timeline_.runs[index].kind;
-  const StageRows& rows = stages_[static_cast<std::size_t>(slice.task.device)];
+  const StreamRows& rows = stages_[static_cast<std::size_t>(slice.task.device)];
   const bool with_flows = expected_ < kMostWithFlows;
   std::array<Chain, 2> chains;  // of the two passes of a combined step, or one
   for (std::size_t i = 0; i < placed_[kind].size(); ++i) {

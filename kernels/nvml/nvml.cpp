@@ -27,17 +27,6 @@ constexpr unsigned kMostLinks = 18;  // NVML_NVLINK_MAX_LINKS
 constexpr std::array<std::string_view, 8> kLinkVersions = {
     "1.0", "2.0", "2.2", "3.0", "3.1", "4.0", "5.0", "6.0"};
 
-// As NVIDIA documents nvmlPciInfo_t.
-struct PciInfo {
-  std::array<char, 16> legacy;
-  unsigned domain;
-  unsigned bus;
-  unsigned device;
-  unsigned id;
-  unsigned subsystem;
-  std::array<char, 32> text;
-};
-
 enum class Effect { none, limits, brakes };
 
 struct Reason {
@@ -93,6 +82,17 @@ std::optional<PciAddress> parse_pci(const std::string& text) {
 }
 
 struct Nvml::Functions {
+  // As NVIDIA documents nvmlPciInfo_t.
+  struct PciInfo {
+    std::array<char, 16> legacy;
+    unsigned domain;
+    unsigned bus;
+    unsigned device;
+    unsigned id;
+    unsigned subsystem;
+    std::array<char, 32> text;
+  };
+
   int (*device_by_pci)(const char*, void**) = nullptr;
   int (*clock)(void*, int, unsigned*) = nullptr;
   int (*max_clock)(void*, int, unsigned*) = nullptr;
@@ -196,7 +196,7 @@ std::optional<NvLinks> Nvml::links() const {
     }
     const std::optional<int> remote = ask_nvml<int>(f.link_remote, device_, link);
     found.switched += remote == kRemoteSwitch ? 1 : 0;
-    if (const auto pci = ask_nvml<PciInfo>(f.link_pci, device_, link);
+    if (const auto pci = ask_nvml<Functions::PciInfo>(f.link_pci, device_, link);
         pci && remote == kRemoteGpu) {
       found.peers.push_back({pci->domain, pci->bus, pci->device});
     }

@@ -20,7 +20,7 @@
 #include "sim/cli/import_command.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/output_files.hpp"
-#include "sim/sweep/crew.hpp"
+#include "sim/sweep/team.hpp"
 
 namespace orrery::cli {
 
@@ -114,7 +114,7 @@ ExitCode act(const CLI::App& command, std::string_view name, const Action& actio
   return action(watch);
 }
 
-ExitCode dispatch(int argc, const char* const* argv, sweep::Crew& crew) {
+ExitCode dispatch(int argc, const char* const* argv, sweep::Team& team) {
   start_log_import(argc, argv);
   start_external_command(argc, argv);
   CLI::App app(std::string(kSummary), "orrery");
@@ -130,8 +130,8 @@ ExitCode dispatch(int argc, const char* const* argv, sweep::Crew& crew) {
   add_validate_command(app, action);
   add_compare_command(app, action);
   add_import_command(app, action);
-  add_sweep_command(app, action, crew);
-  add_plan_command(app, action, crew);
+  add_sweep_command(app, action, team);
+  add_plan_command(app, action, team);
   add_doctor_command(app, action);
   add_completion_command(app, action);
   add_man_command(app, action);
@@ -221,13 +221,13 @@ int run_guarded(const std::function<ExitCode()>& body) {
 int run_cli(int argc, const char* const* argv) {
   return run_guarded([argc, argv] {
     start_mpi_program(argc, argv);
-    sweep::ThreadCrew crew;
-    return dispatch(argc, argv, crew);
+    sweep::Team team;
+    return dispatch(argc, argv, team);
   });
 }
 
-int run_cli(int argc, const char* const* argv, sweep::Crew& crew) {
-  return run_guarded([argc, argv, &crew] { return dispatch(argc, argv, crew); });
+int run_cli(int argc, const char* const* argv, sweep::Team& team) {
+  return run_guarded([argc, argv, &team] { return dispatch(argc, argv, team); });
 }
 
 }  // namespace orrery::cli

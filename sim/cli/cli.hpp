@@ -12,7 +12,7 @@
 #include "sim/cli/exit_code.hpp"
 
 namespace orrery::sweep {
-class Crew;
+class Team;
 }
 
 namespace CLI {
@@ -48,6 +48,6 @@ using Action = std::function<ExitCode(InterruptWatch&)>;
 [[nodiscard]] int run_cli(int argc, const char* const* argv);
 
 // The same with somebody else to evaluate the points of a sweep: the processes of mpirun.
-[[nodiscard]] int run_cli(int argc, const char* const* argv, sweep::Crew& crew);
+[[nodiscard]] int run_cli(int argc, const char* const* argv, sweep::Team& team);
 
 }  // namespace orrery::cli

@@ -27,7 +27,7 @@ class App;
 }
 
 namespace orrery::sweep {
-class Crew;
+class Team;
 }
 
 namespace orrery::cli {
@@ -45,9 +45,9 @@ void add_doctor_command(CLI::App& app, Action& action);
 // These read the commands that `app` has when they are chosen.
 void add_completion_command(CLI::App& app, Action& action);
 void add_man_command(CLI::App& app, Action& action);
-// `crew` evaluates the points; it must outlive the action.
-void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew);
-// `crew` simulates the plans, likewise.
-void add_plan_command(CLI::App& app, Action& action, sweep::Crew& crew);
+// `team` evaluates the points; it must outlive the action.
+void add_sweep_command(CLI::App& app, Action& action, sweep::Team& team);
+// `team` simulates the plans, likewise.
+void add_plan_command(CLI::App& app, Action& action, sweep::Team& team);
 
 }  // namespace orrery::cli

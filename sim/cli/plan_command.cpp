@@ -329,8 +329,8 @@ std::optional<plan::PlanQuestion> make_question(const PlanOptions& options,
   return question;
 }
 
-void check_usage(const PlanOptions& options, const sweep::Crew& crew) {
-  if (options.file == "-" && crew.members() > 1) {
+void check_usage(const PlanOptions& options, const sweep::Team& team) {
+  if (options.file == "-" && team.members() > 1) {
     throw UsageError("plan: several processes cannot share standard input: name a file");
   }
   if (options.resume && !options.journal) {
@@ -343,15 +343,15 @@ void check_usage(const PlanOptions& options, const sweep::Crew& crew) {
   static_cast<void>(chosen_output(options, false));
 }
 
-ExitCode run_plan_command(PlanOptions& options, sweep::Crew& crew, InterruptWatch& watch) {
-  check_usage(options, crew);
-  options.file = scenario_file(options.file, options.evaluation.quiet || !crew.leads());
+ExitCode run_plan_command(PlanOptions& options, sweep::Team& team, InterruptWatch& watch) {
+  check_usage(options, team);
+  options.file = scenario_file(options.file, options.evaluation.quiet || !team.leads());
   const std::string text =
       options.file == "-" ? read_standard_input() : read_file(options.file, kMostBytes);
   Diagnostics diagnostics;
   auto question = make_question(options, text, diagnostics);
   if (!question) {
-    if (crew.leads()) {
+    if (team.leads()) {
       message_block(to_string(diagnostics));
     }
     return ExitCode::invalid;
@@ -364,17 +364,21 @@ ExitCode run_plan_command(PlanOptions& options, sweep::Crew& crew, InterruptWatc
   }
   watch.wind_up();  // to the best so far
   const auto begin = std::chrono::steady_clock::now();
-  StageProgress progress(!options.evaluation.quiet && crew.leads());
+  StageProgress progress(!options.evaluation.quiet && team.leads());
   question->stop = watch.token();
   question->progress = [&progress](plan::Stage stage, std::int64_t done, std::int64_t all) {
     progress.update(stage, done, all);
   };
   std::optional<plan::Plan> plan;
-  {
-    plan = plan::make_plan(*question, crew, diagnostics);
+  try {
+    plan = plan::make_plan(*question, team, diagnostics);
     progress = StageProgress(false);
+  } catch (const Error&) {  // said once, by process 0
+    if (team.leads()) {
+      throw;
+    }
   }
-  if (!crew.leads()) {
+  if (!team.leads()) {
     return ExitCode::ok;
   }
   message_block(to_string(diagnostics));
@@ -441,7 +445,7 @@ void add_goal_options(CLI::App& command, PlanOptions& options) {
 
 }  // namespace
 
-void add_plan_command(CLI::App& app, Action& action, sweep::Crew& crew) {
+void add_plan_command(CLI::App& app, Action& action, sweep::Team& team) {
   CLI::App* command =
       app.add_subcommand("plan", "The best layout, cluster size and run for an objective");
   const auto options = std::make_shared<PlanOptions>();
@@ -468,9 +472,9 @@ void add_plan_command(CLI::App& app, Action& action, sweep::Crew& crew) {
       "llama3-70b-64h100\n"
       "  orrery plan --objective fewest_gpus --deadline 60d --search nodes=8,16,32 \\\n"
       "    llama3-70b-64h100");
-  command->callback([options, &action, &crew] {
-    action = [options, &crew](InterruptWatch& watch) {
-      return run_plan_command(*options, crew, watch);
+  command->callback([options, &action, &team] {
+    action = [options, &team](InterruptWatch& watch) {
+      return run_plan_command(*options, team, watch);
     };
   });
 }

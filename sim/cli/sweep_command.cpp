@@ -20,7 +20,6 @@
 #include "sim/evaluate/catalog.hpp"
 #include "sim/sweep/answer.hpp"
 #include "sim/sweep/run_sweep.hpp"
-#include "sim/sweep/shared_crew.hpp"
 #include "sim/sweep/sweep_file.hpp"
 #include "sim/sweep/sweep_report.hpp"
 
@@ -222,7 +221,7 @@ std::optional<ExitCode> hopeless(const sweep::Sweep& sweep,
 
 sweep::SweepOutcome run_points(const SweepOptions& options,
                                const sweep::Sweep& sweep,
-                               sweep::Crew& crew,
+                               sweep::Team& team,
                                sweep::Journal* journal,
                                const InterruptWatch& watch) {
   ProgressLine progress("sweep", !options.evaluation.quiet, "points");
@@ -233,7 +232,7 @@ sweep::SweepOutcome run_points(const SweepOptions& options,
         }));
   }
   return sweep::run_sweep(sweep,
-                          crew,
+                          team,
                           {.journal = journal,
                            .threads = options.evaluation.threads,
                            .stop = watch.token(),
@@ -244,7 +243,7 @@ sweep::SweepOutcome run_points(const SweepOptions& options,
 
 ExitCode lead(const SweepOptions& options,
               const sweep::Sweep& sweep,
-              sweep::Crew& crew,
+              sweep::Team& team,
               const InterruptWatch& watch) {
   const auto path = journal_path(options);
   std::unique_ptr<sweep::Journal> journal;
@@ -255,7 +254,7 @@ ExitCode lead(const SweepOptions& options,
         sweep::line_shape(sweep),
         options.resume);
   }
-  const sweep::SweepOutcome outcome = run_points(options, sweep, crew, journal.get(), watch);
+  const sweep::SweepOutcome outcome = run_points(options, sweep, team, journal.get(), watch);
   if (journal && outcome.reused > 0 && !options.evaluation.quiet) {
     message(fmt::format(
         "{} of {} points were in {}", outcome.reused, sweep.points.size(), path->string()));
@@ -294,15 +293,13 @@ std::string page_of(const SweepOptions& options, const sweep::Answer& answer) {
 // Where there is nothing to share process 0 answers alone.
 ExitCode give_answer(const SweepOptions& options,
                      const sweep::Sweep& sweep,
-                     sweep::Crew& processes,
+                     sweep::Team& processes,
                      const InterruptWatch& watch) {
-  sweep::ThreadCrew alone;
-  sweep::SharedCrew together(processes);
+  sweep::Team alone;
   const bool shared = processes.members() > 1 && sweep::shares_work(options.answer);
   if (!shared && !processes.leads()) {
     return ExitCode::ok;
   }
-  sweep::Crew& crew = shared ? static_cast<sweep::Crew&>(together) : alone;
   Diagnostics diagnostics;
   std::optional<sweep::Answer> answer;
   {
@@ -317,7 +314,7 @@ ExitCode give_answer(const SweepOptions& options,
                        .stop = watch.token(),
                        .progress = [&progress](std::int64_t done,
                                                std::int64_t all) { progress.update(done, all); }},
-                      crew,
+                      shared ? processes : alone,
                       diagnostics);
   }
   if (!processes.leads()) {
@@ -332,29 +329,29 @@ ExitCode give_answer(const SweepOptions& options,
   return ExitCode::ok;
 }
 
-// What goes wrong in any process is said once, by process 0.
-ExitCode answer_or_follow(const SweepOptions& options,
-                          const sweep::Sweep& sweep,
-                          sweep::Crew& crew,
-                          const InterruptWatch& watch) {
-  try {
-    return give_answer(options, sweep, crew, watch);
-  } catch (const Error&) {
-    if (crew.leads()) {
-      throw;
-    }
-    return ExitCode::ok;
+ExitCode sweep_or_answer(const SweepOptions& options,
+                         const sweep::Sweep& sweep,
+                         sweep::Team& team,
+                         const InterruptWatch& watch) {
+  if (!options.answer.empty()) {
+    return give_answer(options, sweep, team, watch);
   }
+  if (team.leads()) {
+    return lead(options, sweep, team, watch);
+  }
+  static_cast<void>(sweep::run_sweep(
+      sweep, team, {.threads = options.evaluation.threads, .stop = watch.token()}));
+  return ExitCode::ok;
 }
 
-ExitCode run_sweep_command(SweepOptions& options, sweep::Crew& crew, InterruptWatch& watch) {
-  if (options.file == "-" && crew.members() > 1) {
+ExitCode run_sweep_command(SweepOptions& options, sweep::Team& team, InterruptWatch& watch) {
+  if (options.file == "-" && team.members() > 1) {
     throw UsageError("sweep: several processes cannot share standard input: name a file");
   }
-  options.file = scenario_file(options.file, options.evaluation.quiet || !crew.leads());
+  options.file = scenario_file(options.file, options.evaluation.quiet || !team.leads());
   Diagnostics diagnostics;
   const auto sweep = make_sweep(options, diagnostics);
-  if (crew.leads()) {
+  if (team.leads()) {
     message_block(to_string(diagnostics));
   }
   if (!sweep) {
@@ -364,18 +361,17 @@ ExitCode run_sweep_command(SweepOptions& options, sweep::Crew& crew, InterruptWa
   if (const auto scenario = sweep->base.with(sweep->changes(0), unused)) {
     check_not_read(options.output, *scenario);
   }
-  if (crew.members() > 1) {
+  if (team.members() > 1) {
     watch.wind_up();  // the others wait to be told
   }
-  if (!options.answer.empty()) {
-    return answer_or_follow(options, *sweep, crew, watch);
+  try {
+    return sweep_or_answer(options, *sweep, team, watch);
+  } catch (const Error&) {  // said once, by process 0
+    if (team.leads()) {
+      throw;
+    }
+    return ExitCode::ok;
   }
-  if (crew.leads()) {
-    return lead(options, *sweep, crew, watch);
-  }
-  sweep::PointEvaluator evaluator(*sweep);
-  crew.serve(evaluator, options.evaluation.threads, watch.token());
-  return ExitCode::ok;
 }
 
 void add_points_options(CLI::App& command, SweepOptions& options) {
@@ -444,7 +440,7 @@ void add_answer_options(CLI::App& command, SweepOptions& options) {
 
 }  // namespace
 
-void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew) {
+void add_sweep_command(CLI::App& app, Action& action, sweep::Team& team) {
   CLI::App* command = app.add_subcommand("sweep", "The run at many values of its keys: a table");
   const auto options = std::make_shared<SweepOptions>();
   add_points_options(*command, *options);
@@ -472,9 +468,9 @@ void add_sweep_command(CLI::App& app, Action& action, sweep::Crew& crew) {
       "  orrery sweep --answer checkpoint-interval llama3-405b-16k\n"
       "  orrery sweep --answer spot spot-70b\n"
       "  orrery sweep --answer finish-by --by 2026-12-24 llama3-70b-64h100");
-  command->callback([options, &action, &crew] {
-    action = [options, &crew](InterruptWatch& watch) {
-      return run_sweep_command(*options, crew, watch);
+  command->callback([options, &action, &team] {
+    action = [options, &team](InterruptWatch& watch) {
+      return run_sweep_command(*options, team, watch);
     };
   });
 }

@@ -115,8 +115,8 @@ std::vector<CatalogEntry> software_entries(const hardware::ProfileSearch& search
 
 std::vector<CatalogEntry> schedule_entries() {
   std::vector<CatalogEntry> entries;
-  for (const schedule::ScheduleFamily& family : schedule::schedule_families()) {
-    entries.push_back({std::string(family.name), std::string(family.summary), ""});
+  for (const schedule::ScheduleTraits& one : schedule::kScheduleTraits) {
+    entries.push_back({std::string(one.name), std::string(one.summary), ""});
   }
   return entries;
 }

@@ -244,18 +244,6 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
   return diagnostics.has_errors() ? std::nullopt : std::move(resolved);
 }
 
-layout::StagePlacement stage_placement(schedule::ScheduleKind kind) {
-  switch (kind) {
-    case schedule::ScheduleKind::zb_v:
-    case schedule::ScheduleKind::dualpipev:
-      return layout::StagePlacement::vee;
-    case schedule::ScheduleKind::dualpipe:
-      return layout::StagePlacement::bidirectional;
-    default:
-      return layout::StagePlacement::loop;
-  }
-}
-
 hardware::SoftwareProfile stack_of(const scenario::Scenario& scenario,
                                    hardware::SoftwareProfile software,
                                    Diagnostics& diagnostics) {
@@ -283,7 +271,7 @@ std::optional<ResolvedLayout> resolve_layout(const scenario::Scenario& scenario,
                                          scenario.batch,
                                          scenario.model,
                                          cluster,
-                                         stage_placement(scenario.step.schedule));
+                                         schedule::traits_of(scenario.step.schedule).placement);
   if (const auto* problems = std::get_if<std::vector<layout::LayoutProblem>>(&resolved)) {
     for (const layout::LayoutProblem& problem : *problems) {
       diagnostics.error(scenario.where(problem.key), problem.key, problem.message, problem.allowed);

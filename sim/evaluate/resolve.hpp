@@ -63,9 +63,6 @@ struct ResolvedLayout {
     const hardware::SoftwareProfile& software,
     Diagnostics& diagnostics);
 
-// How the stages of a schedule lie on the pipeline devices.
-[[nodiscard]] layout::StagePlacement stage_placement(schedule::ScheduleKind kind);
-
 // The precision as scenarios name it: bf16, fp8-delayed, ...
 [[nodiscard]] std::string precision_name(const model::PrecisionSpec& precision);
 

@@ -25,6 +25,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/layout/layout_rules.hpp"
 #include "sim/model/model_spec.hpp"
 #include "sim/model/transformer_ops.hpp"
 
@@ -33,12 +34,6 @@ namespace orrery::layout {
 enum class Axis { tensor, context, pipeline, data };
 
 inline constexpr std::size_t kAxisCount = 4;
-
-// How virtual stages lie on the pipeline devices.
-//   loop: stage g on device g mod p, chunk g / p
-//   vee: the second chunk runs back up, so that device 0 holds the first and the last stage
-//   bidirectional: p stages, each held twice: chunk 0 is stage d, chunk 1 is stage p - 1 - d
-enum class StagePlacement { loop, vee, bidirectional };
 
 // What is sharded over the data-parallel group (or over `shard_group` ranks of it).
 enum class Sharding { none, zero1, zero2, zero3, hsdp };

@@ -87,18 +87,17 @@ bool check_positive(const LayoutSpec& spec, const BatchSpec& batch, Problems& pr
 }
 
 void check_model_split(const LayoutSpec& spec, const model::ModelSpec& model, Problems& problems) {
-  const std::int64_t groups =
-      model.num_query_groups > 0 ? model.num_query_groups : model.num_attention_heads;
+  const std::int64_t groups = attention_groups(model);
   problems.require_divides(
       "layout.tensor", spec.tensor, "model.num_attention_heads", model.num_attention_heads);
-  if (!model.mla && spec.tensor > groups && spec.tensor % groups != 0) {
+  if (!tensor_splits_groups(model, spec.tensor) && spec.tensor > groups) {
     problems.add(
         "layout.tensor",
         fmt::format("{} is neither a divisor nor a multiple of model.num_query_groups = {}",
                     spec.tensor,
                     groups),
         list_divisors_near(model.num_attention_heads, spec.tensor));
-  } else if (!model.mla && spec.tensor <= groups) {
+  } else if (!tensor_splits_groups(model, spec.tensor)) {
     problems.require_divides("layout.tensor", spec.tensor, "model.num_query_groups", groups);
   }
   if (model.ffn_hidden_size > 0) {
@@ -107,7 +106,7 @@ void check_model_split(const LayoutSpec& spec, const model::ModelSpec& model, Pr
   }
   if (spec.sequence_parallel) {
     const std::int64_t slice = spec.tensor * spec.context;
-    if (model.sequence_length % slice != 0) {
+    if (!sequence_splits(model, spec.tensor, spec.context)) {
       problems.add("layout.sequence_parallel",
                    fmt::format("tensor x context = {} x {} = {} does not divide "
                                "model.sequence_length = {} (remainder {})",
@@ -119,8 +118,7 @@ void check_model_split(const LayoutSpec& spec, const model::ModelSpec& model, Pr
                    multiples_near(slice, model.sequence_length));
     }
   }
-  // Causal context parallelism gives every rank one chunk from the front and one from the back.
-  if (spec.context > 1 && model.sequence_length % (2 * spec.context) != 0) {
+  if (!context_splits(model, spec.context)) {
     problems.add("layout.context",
                  fmt::format("2 x context = {} does not divide model.sequence_length = {} "
                              "(remainder {})",

@@ -83,9 +83,8 @@ StagePlan plan_stages(const LayoutSpec& spec,
                       StagePlacement placement) {
   StagePlan plan;
   const bool twice = placement == StagePlacement::bidirectional;
-  const std::int64_t stages = spec.pipeline * (twice ? 1 : spec.virtual_stages);
-  // The embedding and the loss may stand alone on the first and the last stage.
-  if (spec.pipeline > 1 && stages > model.num_layers + 2) {
+  const std::int64_t stages = stages_of(placement, spec.pipeline, spec.virtual_stages);
+  if (spec.pipeline > 1 && stages > most_stages(model)) {
     plan.problem =
         LayoutProblem{spec.virtual_stages > 1 ? "layout.virtual_stages" : "layout.pipeline",
                       fmt::format("pipeline x virtual_stages = {} x {} = {} stages for {} layers",
@@ -93,7 +92,7 @@ StagePlan plan_stages(const LayoutSpec& spec,
                                   spec.virtual_stages,
                                   stages,
                                   model.num_layers),
-                      fmt::format("at most {} stages", model.num_layers + 2)};
+                      fmt::format("at most {} stages", most_stages(model))};
     return plan;
   }
   std::vector<std::int64_t> layers;

@@ -77,7 +77,7 @@ hardware::ExpertDispatcher stated_dispatcher(const Workbench& bench) {
 }
 
 bool hides_by_default(schedule::ScheduleKind schedule, const Workbench& bench) {
-  return bench.base.step.overlap.expert.value_or(schedule::has_combined_steps(schedule));
+  return bench.base.step.overlap.expert.value_or(schedule::traits_of(schedule).combines);
 }
 
 std::int64_t gpus_of(const Candidate& candidate, const Workbench& bench) {
@@ -177,7 +177,7 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const Workbench&
   if (layout.expert > 1) {
     candidate.dispatcher = scenario.step.experts.over(bench.software.experts).dispatcher;
     candidate.hides_exchange =
-        scenario.step.overlap.expert.value_or(schedule::has_combined_steps(candidate.schedule));
+        scenario.step.overlap.expert.value_or(schedule::traits_of(candidate.schedule).combines);
   }
   candidate.sharding = whole_group(candidate) > 1 ? layout.sharding : Sharding::none;
   candidate.shard_group = candidate.sharding == Sharding::none

@@ -34,7 +34,7 @@ struct Searched {
 
 std::optional<Searched> search_all(const PlanQuestion& question,
                                    const scenario::Scenario& scenario,
-                                   sweep::Crew& crew,
+                                   sweep::Team& team,
                                    Diagnostics& diagnostics) {
   auto bench = make_workbench(scenario, question.spec, question.search, diagnostics);
   if (!bench) {
@@ -49,9 +49,7 @@ std::optional<Searched> search_all(const PlanQuestion& question,
   options.sequences = sequences_of(scenario);
   options.gpu_hours = gpu_hours_by_machine(question.spec, *bench);
   options.stop = question.stop;
-  options.team = {.number = crew.number(),
-                  .processes = crew.members(),
-                  .exchange = [&crew](const std::string& mine) { return crew.exchange(mine); }};
+  options.team = &team;
   options.progress = [&question](std::int64_t done, std::int64_t all) {
     if (question.progress) {
       question.progress(Stage::search, done, all);
@@ -322,7 +320,7 @@ std::optional<PlanQuestion> question_of(scenario::ScenarioTemplate base,
 }
 
 std::optional<Plan> make_plan(const PlanQuestion& question,
-                              sweep::Crew& crew,
+                              sweep::Team& team,
                               Diagnostics& diagnostics) {
   const auto scenario = question.base.with({}, diagnostics);
   if (!scenario) {
@@ -332,20 +330,20 @@ std::optional<Plan> make_plan(const PlanQuestion& question,
   if (diagnostics.has_errors()) {
     return std::nullopt;
   }
-  const auto searched = search_all(question, *scenario, crew, diagnostics);
+  const auto searched = search_all(question, *scenario, team, diagnostics);
   if (!searched) {
     return std::nullopt;
   }
   const sweep::Sweep points = sweep_of(searched->pool, question);
-  if (!crew.leads()) {
-    sweep::PointEvaluator evaluator(points);
-    crew.serve(evaluator, question.threads, question.stop);
+  if (!team.leads()) {
+    static_cast<void>(
+        run_sweep(points, team, {.threads = question.threads, .stop = question.stop}));
     return std::nullopt;
   }
   Plan plan = start_plan(question, *scenario, *searched);
   SimulatedPool simulated;
   if (plan.searched_all) {
-    simulated = simulate(searched->pool, points, question, searched->bench, crew);
+    simulated = simulate(searched->pool, points, question, searched->bench, team);
   } else {
     simulated = unsimulated(*searched, question);
   }
@@ -369,8 +367,8 @@ std::optional<Plan> make_plan(const PlanQuestion& question,
 }
 
 std::optional<Plan> make_plan(const PlanQuestion& question, Diagnostics& diagnostics) {
-  sweep::ThreadCrew crew;
-  return make_plan(question, crew, diagnostics);
+  sweep::Team alone;
+  return make_plan(question, alone, diagnostics);
 }
 
 }  // namespace orrery::plan

@@ -21,7 +21,7 @@
 #include "sim/plan/plan.hpp"
 #include "sim/plan/plan_spec.hpp"
 #include "sim/scenario/variant.hpp"
-#include "sim/sweep/crew.hpp"
+#include "sim/sweep/team.hpp"
 
 namespace orrery::plan {
 
@@ -58,10 +58,10 @@ struct PlanQuestion {
     const std::vector<scenario::KeyValue>& changes,
     Diagnostics& diagnostics);
 
-// Nothing after an error in `diagnostics`. Members of the crew that do not lead get nothing as
+// Nothing after an error in `diagnostics`. Members of the team that do not lead get nothing as
 // well: they only work. Throws Error(io), also for what the journal throws.
 [[nodiscard]] std::optional<Plan> make_plan(const PlanQuestion& question,
-                                            sweep::Crew& crew,
+                                            sweep::Team& team,
                                             Diagnostics& diagnostics);
 
 // With the threads of this process.

@@ -41,7 +41,7 @@ struct PoolOptions {
   int threads = 0;
   std::optional<double> sequences = {};  // that the run must see: deadlines
   std::vector<double> gpu_hours = {};    // dollars, by machine
-  Team team = {};                        // processes that search together
+  sweep::Team* team = nullptr;           // processes that search together
   std::stop_token stop = {};
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
 };

@@ -16,14 +16,10 @@ std::int32_t small(std::int64_t value) {
   return static_cast<std::int32_t>(value);
 }
 
-bool runs_in_two_chunks(ScheduleKind kind) {
-  return kind == ScheduleKind::zb_v || kind == ScheduleKind::dualpipe ||
-         kind == ScheduleKind::dualpipev;
-}
-
-bool runs_in_many_chunks(ScheduleKind kind) {
-  return kind == ScheduleKind::interleaved || kind == ScheduleKind::interleaved_combined ||
-         kind == ScheduleKind::looped_bfs;
+std::int64_t stages_of(const Candidate& candidate) {
+  return layout::stages_of(schedule::traits_of(candidate.schedule).placement,
+                           candidate.pipeline,
+                           candidate.virtual_stages);
 }
 
 // Divisors of the group but 1 and itself, ascending: each below the root has one above it.
@@ -79,7 +75,7 @@ bool Rules::set(Axis axis, std::int64_t value, Candidate& candidate) const {
              value <= space_.most_batch.value_or(value);
     case Axis::pipeline:
       candidate.pipeline = small(value);
-      return gpus(candidate) % value == 0 && (value == 1 || value <= model_.num_layers + 2);
+      return gpus(candidate) % value == 0 && (value == 1 || value <= layout::most_stages(model_));
     case Axis::schedule:
       return set_schedule(value, candidate);
     case Axis::virtual_stages:
@@ -126,25 +122,13 @@ bool Rules::set_schedule(std::int64_t value, Candidate& candidate) const {
 
 bool Rules::set_chunks(std::int64_t value, Candidate& candidate) const {
   candidate.virtual_stages = small(value);
-  if (runs_in_two_chunks(candidate.schedule)) {
-    if (value != 2) {
-      return false;
-    }
-  } else if (!runs_in_many_chunks(candidate.schedule) && value != 1) {
-    return false;
-  } else if (candidate.schedule != ScheduleKind::looped_bfs &&
-             runs_in_many_chunks(candidate.schedule) && value < 2 &&
-             !(candidate.schedule == ScheduleKind::interleaved_combined &&
-               candidate.pipeline == 1)) {
-    return false;
-  }
-  const bool twice = candidate.schedule == ScheduleKind::dualpipe;
-  const std::int64_t stages = candidate.pipeline * (twice ? 1 : value);
-  if (candidate.pipeline > 1 && stages > model_.num_layers + 2) {
+  const std::int64_t stages = stages_of(candidate);
+  if (!schedule::runs_chunks(candidate.schedule, value, candidate.pipeline) ||
+      (candidate.pipeline > 1 && stages > layout::most_stages(model_))) {
     return false;
   }
   // Chunks of unequal depth only where they are asked for.
-  const bool even = model_.num_layers % stages == 0 || (model_.num_layers + 2) % stages == 0;
+  const bool even = model_.num_layers % stages == 0 || layout::most_stages(model_) % stages == 0;
   const bool own = value == bench_.base.layout.virtual_stages &&
                    candidate.pipeline == bench_.base.layout.pipeline;
   return !automatic(Axis::virtual_stages) || value == 1 || even || own;
@@ -152,12 +136,7 @@ bool Rules::set_chunks(std::int64_t value, Candidate& candidate) const {
 
 bool Rules::set_tensor(std::int64_t value, Candidate& candidate) const {
   candidate.tensor = small(value);
-  const std::int64_t groups =
-      model_.num_query_groups > 0 ? model_.num_query_groups : model_.num_attention_heads;
-  const bool splits_groups =
-      model_.mla.has_value() || (value > groups ? value % groups == 0 : groups % value == 0);
-  if (model_.num_attention_heads % value != 0 || !splits_groups ||
-      (model_.ffn_hidden_size > 0 && model_.ffn_hidden_size % value != 0)) {
+  if (!layout::tensor_splits(model_, value)) {
     return false;
   }
   if (space_.tensor_within_nvlink) {
@@ -174,7 +153,7 @@ bool Rules::set_tensor(std::int64_t value, Candidate& candidate) const {
 bool Rules::set_context(std::int64_t value, Candidate& candidate) const {
   candidate.context = small(value);
   const std::int64_t replica = value * candidate.tensor * candidate.pipeline;
-  if ((value > 1 && model_.sequence_length % (2 * value) != 0) || gpus(candidate) % replica != 0) {
+  if (!layout::context_splits(model_, value) || gpus(candidate) % replica != 0) {
     return false;
   }
   candidate.data = small(gpus(candidate) / replica);
@@ -228,7 +207,7 @@ bool Rules::set_sequence_parallel(std::int64_t value, Candidate& candidate) cons
     return value == space_[Axis::sequence_parallel].front();
   }
   return !candidate.sequence_parallel ||
-         model_.sequence_length % (std::int64_t{candidate.tensor} * candidate.context) == 0;
+         layout::sequence_splits(model_, candidate.tensor, candidate.context);
 }
 
 bool Rules::set_micro(std::int64_t value, Candidate& candidate) const {
@@ -257,8 +236,7 @@ bool Rules::set_recompute(std::int64_t value, Candidate& candidate) const {
     return true;
   }
   // As many layers as a chunk has are all of them.
-  const bool twice = candidate.schedule == ScheduleKind::dualpipe;
-  const std::int64_t stages = candidate.pipeline * (twice ? 1 : candidate.virtual_stages);
+  const std::int64_t stages = stages_of(candidate);
   return *spec.layers < (model_.num_layers + stages - 1) / stages;
 }
 

@@ -27,14 +27,13 @@ class Searcher {
       : bench_(bench),
         options_(options),
         scoring_{bench, spec, options},
-        work_(bench, options),
-        candidates_(layouts(space, bench)) {
+        candidates_(layouts(space, bench)),
+        work_(bench, options, fmt::format("{} {} layouts", bench.base.sha256, candidates_.size())) {
     result_.counts.grid = space.grid();
     result_.counts.layouts = static_cast<std::int64_t>(candidates_.size());
   }
 
   SearchResult run() {
-    work_.agree(fmt::format("{} {} layouts", bench_.base.sha256, candidates_.size()));
     if (!options_.prune) {
       estimate_all();
     } else if (search_families()) {
@@ -422,8 +421,8 @@ class Searcher {
   const Workbench& bench_;
   const SearchOptions& options_;
   Scoring scoring_;
-  SharedWork work_;
   std::vector<Candidate> candidates_;
+  SharedWork work_;
   std::vector<Family> families_;
   std::vector<Member> large_;  // over memory by their bounds
   std::vector<Estimated> fitting_;

@@ -27,6 +27,7 @@
 #include "sim/plan/plan_spec.hpp"
 #include "sim/plan/space.hpp"
 #include "sim/plan/workbench.hpp"
+#include "sim/sweep/team.hpp"
 
 namespace orrery::plan {
 
@@ -57,20 +58,14 @@ struct SearchResult {
   bool complete = true;  // false: stopped; best of what was seen
 };
 
-// Processes that share one search: each calls search() with the same question and gets the whole
-// result. `exchange` hands every process what all of them say, by number; absent: it is alone.
-struct Team {
-  int number = 0;
-  int processes = 1;
-  std::function<std::vector<std::string>(const std::string&)> exchange = {};
-};
-
 struct SearchOptions {
   int threads = 0;         // 0: all cores
   std::int64_t keep = 64;  // best
   std::int64_t misses = 16;
   bool prune = true;  // leave out what cannot be among the best; false: estimate all
-  Team team = {};     // the other processes of the search
+  // Processes that share the search: each calls search() with the same question and gets the whole
+  // result. None: this one alone.
+  sweep::Team* team = nullptr;
   // Dollars per GPU-hour by machine; empty: the same for all.
   std::vector<double> gpu_hour = {};
   // Sequences that the run must see, for deadlines; absent: none.

@@ -4,9 +4,8 @@
 // Internal to plan/.
 //
 // Items are independent: each has its own slots for results, and whoever has an estimator at hand
-// fills them. Chunks of items go round the processes; then all tell each other what they found, so
-// that every process goes on with the same results. Whether the work was stopped is part of that:
-// all stop at the same place.
+// fills them. All processes learn what all found (sweep::Team), so that every process goes on with
+// the same results and stops at the same place.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +13,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -38,11 +37,9 @@ struct Findings {
 
 class SharedWork {
  public:
-  SharedWork(const Workbench& bench, const SearchOptions& options)
-      : bench_(bench), options_(options) {}
-
-  // Throws when another process works on something else.
-  void agree(const std::string& identity) const;
+  // `identity`: what is searched, the same in all processes.
+  SharedWork(const Workbench& bench, const SearchOptions& options, std::string identity)
+      : bench_(bench), options_(options), identity_(std::move(identity)) {}
 
   // Some item was not done, in this process or another.
   [[nodiscard]] bool stopped() const {
@@ -56,7 +53,7 @@ class SharedWork {
   }
 
   // `visit(estimator, item, results of the item)`; items have `sizes` results, without sizes one.
-  // `progress`: how many of all items are done, of this process as if of all.
+  // `progress`: which share of the items is done.
   template <typename Result, typename Visit>
   Findings<Result> share(std::size_t items,
                          const std::vector<std::size_t>& sizes,
@@ -70,39 +67,41 @@ class SharedWork {
       found.begins[i + 1] = found.begins[i] + (sizes.empty() ? 1 : sizes[i]);
     }
     found.results.resize(found.begins.back());
-    const std::size_t grain = progress ? 256 : 16;
-    run(
-        {items, grain},
-        [&](Estimator& estimator, std::size_t item) {
-          visit(estimator, item, &found.results[found.begins[item]]);
-          found.done[item] = 1;
-        },
-        progress);
-    tell({items, grain}, found.done, found.begins, sizeof(Result), [&found](std::size_t at) {
-      return reinterpret_cast<char*>(found.results.data() + at);
-    });
+    const auto bytes_of = [&found](std::size_t item) {
+      return std::string_view(
+          reinterpret_cast<const char*>(found.results.data() + found.begins[item]),
+          (found.begins[item + 1] - found.begins[item]) * sizeof(Result));
+    };
+    gather({.items = items,
+            .visit =
+                [&](Estimator& estimator, std::size_t item) {
+                  visit(estimator, item, &found.results[found.begins[item]]);
+                  found.done[item] = 1;
+                },
+            .tell = [&](std::size_t item) { return std::string(bytes_of(item)); },
+            .hear =
+                [&](std::size_t item, std::string_view text) {
+                  if (item >= items || text.size() != bytes_of(item).size()) {
+                    return false;
+                  }
+                  std::memcpy(&found.results[found.begins[item]], text.data(), text.size());
+                  found.done[item] = 1;
+                  return true;
+                },
+            .progress = progress});
     return found;
   }
 
  private:
-  struct Cut {
-    std::size_t items;
-    std::size_t grain;
+  struct Task {
+    std::size_t items = 0;
+    std::function<void(Estimator&, std::size_t item)> visit;
+    std::function<std::string(std::size_t item)> tell;
+    std::function<bool(std::size_t item, std::string_view text)> hear;  // false: nonsense
+    const std::function<void(double)>& progress;
   };
 
-  using Work = std::function<void(Estimator&, std::size_t item)>;
-
-  // The items of one process, in order.
-  [[nodiscard]] std::vector<std::size_t> part(const Cut& cut, int process) const;
-
-  void run(const Cut& cut, const Work& work, const std::function<void(double)>& progress);
-
-  // Fills what other processes did.
-  void tell(const Cut& cut,
-            std::vector<char>& done,
-            const std::vector<std::size_t>& begins,
-            std::size_t size,
-            const std::function<char*(std::size_t)>& at);
+  void gather(const Task& task);
 
   // Estimators are dear to make and belong to one thread at a time.
   std::unique_ptr<Estimator> take();
@@ -110,9 +109,10 @@ class SharedWork {
 
   const Workbench& bench_;
   const SearchOptions& options_;
+  const std::string identity_;
+  int gathered_ = 0;
   bool stopped_ = false;
   bool winds_up_ = false;
-  std::string failure_;  // of this process, as the others are told
   std::mutex mutex_;
   std::vector<std::unique_ptr<Estimator>> idle_;
 };

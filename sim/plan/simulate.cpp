@@ -179,7 +179,7 @@ SimulatedPool simulate(const Pool& pool,
                        const sweep::Sweep& points,
                        const PlanQuestion& question,
                        const Workbench& bench,
-                       sweep::Crew& crew) {
+                       sweep::Team& team) {
   std::unique_ptr<sweep::Journal> journal;
   if (question.journal) {
     journal = std::make_unique<sweep::Journal>(*question.journal,
@@ -189,7 +189,7 @@ SimulatedPool simulate(const Pool& pool,
   }
   const sweep::SweepOutcome outcome =
       sweep::run_sweep(points,
-                       crew,
+                       team,
                        {.journal = journal.get(),
                         .threads = question.threads,
                         .stop = question.stop,

@@ -32,13 +32,13 @@ struct SimulatedPool {
   bool complete = true;
 };
 
-// For the leader of the crew. The objective step_time is that of the scenario's batch: where
+// By the team, which calls together. The objective step_time is that of the scenario's batch: where
 // batches are searched, step time x batch of the scenario / batch.
 [[nodiscard]] SimulatedPool simulate(const Pool& pool,
                                      const sweep::Sweep& points,
                                      const PlanQuestion& question,
                                      const Workbench& bench,
-                                     sweep::Crew& crew);
+                                     sweep::Team& team);
 
 // Points that may win, best first: by objective, then step time, then their place in the pool. Of a
 // search that was cut short the scenario as it stands may be the best; a whole search has found it.

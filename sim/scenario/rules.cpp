@@ -13,32 +13,8 @@ namespace orrery::scenario {
 namespace {
 
 using model::Dtype;
+using schedule::Chunks;
 using schedule::ScheduleKind;
-
-// Chunks per device that a schedule runs.
-enum class Chunks { one, two, two_or_more, any };
-
-Chunks chunks_of(ScheduleKind kind) {
-  switch (kind) {
-    case ScheduleKind::interleaved:
-    case ScheduleKind::interleaved_combined:
-      return Chunks::two_or_more;
-    case ScheduleKind::zb_v:
-    case ScheduleKind::dualpipe:
-    case ScheduleKind::dualpipev:
-      return Chunks::two;
-    case ScheduleKind::looped_bfs:
-      return Chunks::any;
-    case ScheduleKind::none:
-    case ScheduleKind::gpipe:
-    case ScheduleKind::one_f_one_b:
-    case ScheduleKind::zb_h1:
-    case ScheduleKind::zb_h2:
-    case ScheduleKind::eager_1f1b:
-      break;
-  }
-  return Chunks::one;
-}
 
 void check_schedule(Reading& reading) {
   const layout::LayoutSpec& layout = reading.draft.scenario.layout;
@@ -52,31 +28,24 @@ void check_schedule(Reading& reading) {
           chunks > 1 ? "such as interleaved" : "such as 1f1b");
     return;
   }
-  switch (chunks_of(kind)) {
+  if (schedule::runs_chunks(kind, chunks, layout.pipeline)) {
+    return;
+  }
+  const auto refuse = [&](const char* needs, const char* allowed) {
+    error(reading,
+          "layout.virtual_stages",
+          fmt::format("schedule {} {} per device, not {}", name, needs, chunks),
+          allowed);
+  };
+  switch (schedule::traits_of(kind).chunks) {
     case Chunks::one:
-      if (chunks > 1) {
-        error(reading,
-              "layout.virtual_stages",
-              fmt::format("schedule {} runs one chunk per device, not {}", name, chunks),
-              "1, or schedule: interleaved");
-      }
+      refuse("runs one chunk", "1, or schedule: interleaved");
       break;
     case Chunks::two:
-      if (chunks != 2) {
-        error(reading,
-              "layout.virtual_stages",
-              fmt::format("schedule {} runs two chunks per device, not {}", name, chunks),
-              "2");
-      }
+      refuse("runs two chunks", "2");
       break;
     case Chunks::two_or_more:
-      // Combined steps need no second chunk where there is no pipeline.
-      if (chunks < 2 && !(kind == ScheduleKind::interleaved_combined && layout.pipeline == 1)) {
-        error(reading,
-              "layout.virtual_stages",
-              fmt::format("schedule {} needs at least two chunks per device, not {}", name, chunks),
-              "2 or more, or schedule: 1f1b");
-      }
+      refuse("needs at least two chunks", "2 or more, or schedule: 1f1b");
       break;
     case Chunks::any:
       break;

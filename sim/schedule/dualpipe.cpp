@@ -114,7 +114,7 @@ Refusal validate_dualpipe(const ScheduleRequest& request) {
 }
 
 Schedule generate_dualpipe(const ScheduleRequest& request) {
-  Schedule schedule = empty_schedule(request, Placement::bidirectional);
+  Schedule schedule = empty_schedule(request);
   const int p = request.devices;
   for (int r = 0; r < p; ++r) {
     schedule.lists.push_back(dual_list({.half = p / 2,
@@ -140,7 +140,7 @@ Refusal validate_dualpipev(const ScheduleRequest& request) {
 }
 
 Schedule generate_dualpipev(const ScheduleRequest& request) {
-  Schedule schedule = empty_schedule(request, Placement::vee);
+  Schedule schedule = empty_schedule(request);
   for (int r = 0; r < request.devices; ++r) {
     schedule.lists.push_back(dual_list({.half = request.devices,
                                         .distance = r,

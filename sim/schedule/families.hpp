@@ -20,7 +20,7 @@ using Refusal = std::optional<ScheduleRefusal>;
 [[nodiscard]] Refusal check_one_chunk(const ScheduleRequest& request);
 
 // A schedule with everything but its lists.
-[[nodiscard]] Schedule empty_schedule(const ScheduleRequest& request, Placement placement);
+[[nodiscard]] Schedule empty_schedule(const ScheduleRequest& request);
 
 // one_f_one_b.cpp
 [[nodiscard]] Refusal validate_none(const ScheduleRequest& request);

@@ -13,8 +13,8 @@ void append_pass(
 }
 
 // All devices run the same list: chunk by chunk forward, then chunk by chunk backward.
-Schedule flush(const ScheduleRequest& request, Placement placement, BackwardOrder order) {
-  Schedule schedule = empty_schedule(request, placement);
+Schedule flush(const ScheduleRequest& request, BackwardOrder order) {
+  Schedule schedule = empty_schedule(request);
   const int m = request.micro_batches;
   std::vector<PipelineOp> list;
   for (int c = 0; c < request.chunks; ++c) {
@@ -32,11 +32,11 @@ Schedule flush(const ScheduleRequest& request, Placement placement, BackwardOrde
 }  // namespace
 
 Schedule generate_gpipe(const ScheduleRequest& request) {
-  return flush(request, Placement::linear, request.backward_order.value_or(BackwardOrder::fifo));
+  return flush(request, request.backward_order.value_or(BackwardOrder::fifo));
 }
 
 Schedule generate_looped_bfs(const ScheduleRequest& request) {
-  return flush(request, Placement::loop, request.backward_order.value_or(BackwardOrder::lifo));
+  return flush(request, request.backward_order.value_or(BackwardOrder::lifo));
 }
 
 }  // namespace orrery::schedule

@@ -95,7 +95,7 @@ Pass table_entry(int k, int micro_batches, int chunks, int group) {
 
 // `extra` forwards of warm-up beyond the interleaved schedule make room for overlapped steps.
 Schedule interleaved(const ScheduleRequest& request, int extra, bool overlapped) {
-  Schedule schedule = empty_schedule(request, Placement::loop);
+  Schedule schedule = empty_schedule(request);
   const int v = request.chunks;
   const int m = request.micro_batches;
   const int group = group_size(request);

@@ -11,7 +11,7 @@ namespace {
 
 // `depth` forwards of warm-up per device that lies behind: 1 is 1F1B, 2 the eager variant.
 Schedule one_f_one_b(const ScheduleRequest& request, int depth) {
-  Schedule schedule = empty_schedule(request, Placement::linear);
+  Schedule schedule = empty_schedule(request);
   const auto pass = [](int k) { return Pass{0, k}; };
   for (int r = 0; r < request.devices; ++r) {
     const int warm_up = std::min(request.micro_batches, depth * (request.devices - 1 - r));

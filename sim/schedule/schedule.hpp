@@ -49,7 +49,7 @@ struct Schedule {
   int devices = 1;
   int chunks = 1;
   int micro_batches = 1;
-  Placement placement = Placement::linear;
+  Placement placement = Placement::loop;
   std::vector<std::vector<PipelineOp>> lists;  // by device
   std::vector<int> warm_up;                    // by device: w_r; empty where it has no meaning
 
@@ -82,8 +82,6 @@ struct ScheduleRefusal {
 
 struct ScheduleFamily {
   ScheduleKind kind;
-  std::string_view name;
-  std::string_view summary;
   std::optional<ScheduleRefusal> (*validate)(const ScheduleRequest&);
   Schedule (*generate)(const ScheduleRequest&);  // of a request that validate accepts
 };

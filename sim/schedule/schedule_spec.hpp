@@ -1,6 +1,6 @@
 #pragma once
 
-// Which pipeline schedule runs, and how do its messages travel? The names of the choices.
+// Which pipeline schedule runs, what is to be known of it, and how do its messages travel?
 //
 // P2pMode          | when a message from one device to another counts as delivered
 // -----------------|-----------------------------------------------------------------------------
@@ -21,6 +21,8 @@
 #include <optional>
 #include <string_view>
 
+#include "sim/layout/layout_rules.hpp"
+
 namespace orrery::schedule {
 
 enum class ScheduleKind : std::uint8_t {
@@ -38,31 +40,119 @@ enum class ScheduleKind : std::uint8_t {
   eager_1f1b
 };
 
+// Chunks per device that a schedule runs.
+enum class Chunks : std::uint8_t { one, two, two_or_more, any };
+
+// What is to be known of a schedule beside its lists.
+struct ScheduleTraits {
+  std::string_view name;  // as scenarios write it
+  std::string_view summary;
+  Chunks chunks = Chunks::one;
+  layout::StagePlacement placement = layout::StagePlacement::loop;
+  bool fills = false;     // the first task of device d is behind chunk 0 of the devices before it
+  bool drains = false;    // the last one is ahead of them
+  bool combines = false;  // runs a forward and a backward as one step, to hide all-to-all
+  bool fuses = false;     // F and B of one chunk in turn, or no steady state: rendezvous_fused
+};
+
 inline constexpr std::size_t kScheduleKinds = 12;
 
-// By ScheduleKind, as scenarios write them.
-inline constexpr std::array<std::string_view, kScheduleKinds> kScheduleNames = {
-    "none",
-    "gpipe",
-    "1f1b",
-    "interleaved",
-    "looped_bfs",
-    "zb-h1",
-    "zb-h2",
-    "zb-v",
-    "dualpipe",
-    "dualpipev",
-    "interleaved_combined",
-    "eager_1f1b"};
+// By ScheduleKind.
+inline constexpr std::array<ScheduleTraits, kScheduleKinds> kScheduleTraits = {{
+    {.name = "none",
+     .summary = "one device, micro-batch after micro-batch",
+     .fills = true,
+     .drains = true,
+     .fuses = true},
+    {.name = "gpipe",
+     .summary = "all forwards, then all backwards",
+     .fills = true,
+     .drains = true,
+     .fuses = true},
+    {.name = "1f1b",
+     .summary =
+         "one forward, one backward in turn after a short warm-up (PipeDream-flush, Megatron-LM)",
+     .fills = true,
+     .drains = true,
+     .fuses = true},
+    {.name = "interleaved",
+     .summary = "1F1B over several chunks per device, depth first (Megatron-LM)",
+     .chunks = Chunks::two_or_more,
+     .fills = true,
+     .drains = true},
+    {.name = "looped_bfs",
+     .summary = "all micro-batches through one chunk after the other, breadth first",
+     .chunks = Chunks::any,
+     .fills = true,
+     .drains = true},
+    {.name = "zb-h1",
+     .summary = "1F1B with split backward, weight gradients fill the drain; memory of 1F1B",
+     .fills = true},
+    {.name = "zb-h2",
+     .summary = "as zb-h1 with twice the warm-up: less bubble, twice the memory",
+     .fills = true},
+    {.name = "zb-v",
+     .summary = "split backward over two chunks per device that turn at the last device",
+     .chunks = Chunks::two,
+     .placement = layout::StagePlacement::vee,
+     .fills = true},
+    {.name = "dualpipe",
+     .summary =
+         "two pipelines in opposite directions, forward and backward overlapped (DeepSeek-V3)",
+     .chunks = Chunks::two,
+     .placement = layout::StagePlacement::bidirectional,
+     .combines = true},
+    {.name = "dualpipev",
+     .summary = "DualPipe folded onto half the devices: two chunks that turn at the last device",
+     .chunks = Chunks::two,
+     .placement = layout::StagePlacement::vee,
+     .combines = true},
+    {.name = "interleaved_combined",
+     .summary =
+         "interleaved with forward and backward merged to hide expert all-to-all (Megatron-LM)",
+     .chunks = Chunks::two_or_more,
+     .fills = true,
+     .drains = true,
+     .combines = true},
+    {.name = "eager_1f1b",
+     .summary = "1F1B with twice the warm-up, which hides the latency of messages",
+     .fills = true,
+     .drains = true,
+     .fuses = true},
+}};
 
-[[nodiscard]] constexpr std::string_view to_string(ScheduleKind kind) {
-  return kScheduleNames[static_cast<std::size_t>(kind)];
+[[nodiscard]] constexpr const ScheduleTraits& traits_of(ScheduleKind kind) {
+  return kScheduleTraits[static_cast<std::size_t>(kind)];
 }
 
-// Whether it runs a forward and a backward as one step, to hide all-to-all behind compute.
-[[nodiscard]] constexpr bool has_combined_steps(ScheduleKind kind) {
-  return kind == ScheduleKind::dualpipe || kind == ScheduleKind::dualpipev ||
-         kind == ScheduleKind::interleaved_combined;
+inline constexpr std::array<std::string_view, kScheduleKinds> kScheduleNames = [] {
+  std::array<std::string_view, kScheduleKinds> names;
+  for (std::size_t i = 0; i < kScheduleKinds; ++i) {
+    names[i] = kScheduleTraits[i].name;
+  }
+  return names;
+}();
+
+[[nodiscard]] constexpr std::string_view to_string(ScheduleKind kind) {
+  return traits_of(kind).name;
+}
+
+// Combined steps need no second chunk where there is no pipeline.
+[[nodiscard]] constexpr bool runs_chunks(ScheduleKind kind,
+                                         std::int64_t chunks,
+                                         std::int64_t devices) {
+  const ScheduleTraits& traits = traits_of(kind);
+  switch (traits.chunks) {
+    case Chunks::one:
+      return chunks == 1;
+    case Chunks::two:
+      return chunks == 2;
+    case Chunks::two_or_more:
+      return chunks >= 2 || (traits.combines && devices == 1);
+    case Chunks::any:
+      break;
+  }
+  return true;
 }
 
 enum class P2pMode : std::uint8_t { none, latency, link, occupying, rendezvous, rendezvous_fused };
@@ -74,12 +164,8 @@ inline constexpr std::array<std::string_view, 6> kP2pModeNames = {
   return kP2pModeNames[static_cast<std::size_t>(mode)];
 }
 
-// rendezvous_fused is defined for schedules whose steady state alternates F and B of one chunk, and
-// trivially for those without a steady state.
 [[nodiscard]] constexpr bool p2p_mode_applies(P2pMode mode, ScheduleKind kind) {
-  return mode != P2pMode::rendezvous_fused || kind == ScheduleKind::none ||
-         kind == ScheduleKind::gpipe || kind == ScheduleKind::one_f_one_b ||
-         kind == ScheduleKind::eager_1f1b;
+  return mode != P2pMode::rendezvous_fused || traits_of(kind).fuses;
 }
 
 // In which order a flush runs its backwards: as the forwards, or the last first.

@@ -15,66 +15,18 @@ constexpr std::int64_t kMostPasses = std::int64_t{1} << 22U;
 constexpr int kMostDevices = std::numeric_limits<std::int16_t>::max();
 
 constexpr std::array<ScheduleFamily, kScheduleKinds> kFamilies = {{
-    {ScheduleKind::none,
-     to_string(ScheduleKind::none),
-     "one device, micro-batch after micro-batch",
-     validate_none,
-     generate_1f1b},
-    {ScheduleKind::gpipe,
-     to_string(ScheduleKind::gpipe),
-     "all forwards, then all backwards",
-     check_one_chunk,
-     generate_gpipe},
-    {ScheduleKind::one_f_one_b,
-     to_string(ScheduleKind::one_f_one_b),
-     "one forward, one backward in turn after a short warm-up (PipeDream-flush, Megatron-LM)",
-     check_one_chunk,
-     generate_1f1b},
-    {ScheduleKind::interleaved,
-     to_string(ScheduleKind::interleaved),
-     "1F1B over several chunks per device, depth first (Megatron-LM)",
-     validate_interleaved,
-     generate_interleaved},
-    {ScheduleKind::looped_bfs,
-     to_string(ScheduleKind::looped_bfs),
-     "all micro-batches through one chunk after the other, breadth first",
-     check_sizes,
-     generate_looped_bfs},
-    {ScheduleKind::zb_h1,
-     to_string(ScheduleKind::zb_h1),
-     "1F1B with split backward, weight gradients fill the drain; memory of 1F1B",
-     validate_zb_h1,
-     generate_zb_h1},
-    {ScheduleKind::zb_h2,
-     to_string(ScheduleKind::zb_h2),
-     "as zb-h1 with twice the warm-up: less bubble, twice the memory",
-     validate_zb_h2,
-     generate_zb_h2},
-    {ScheduleKind::zb_v,
-     to_string(ScheduleKind::zb_v),
-     "split backward over two chunks per device that turn at the last device",
-     validate_zb_v,
-     generate_zb_v},
-    {ScheduleKind::dualpipe,
-     to_string(ScheduleKind::dualpipe),
-     "two pipelines in opposite directions, forward and backward overlapped (DeepSeek-V3)",
-     validate_dualpipe,
-     generate_dualpipe},
-    {ScheduleKind::dualpipev,
-     to_string(ScheduleKind::dualpipev),
-     "DualPipe folded onto half the devices: two chunks that turn at the last device",
-     validate_dualpipev,
-     generate_dualpipev},
-    {ScheduleKind::interleaved_combined,
-     to_string(ScheduleKind::interleaved_combined),
-     "interleaved with forward and backward merged to hide expert all-to-all (Megatron-LM)",
-     validate_combined,
-     generate_combined},
-    {ScheduleKind::eager_1f1b,
-     to_string(ScheduleKind::eager_1f1b),
-     "1F1B with twice the warm-up, which hides the latency of messages",
-     check_one_chunk,
-     generate_eager_1f1b},
+    {ScheduleKind::none, validate_none, generate_1f1b},
+    {ScheduleKind::gpipe, check_one_chunk, generate_gpipe},
+    {ScheduleKind::one_f_one_b, check_one_chunk, generate_1f1b},
+    {ScheduleKind::interleaved, validate_interleaved, generate_interleaved},
+    {ScheduleKind::looped_bfs, check_sizes, generate_looped_bfs},
+    {ScheduleKind::zb_h1, validate_zb_h1, generate_zb_h1},
+    {ScheduleKind::zb_h2, validate_zb_h2, generate_zb_h2},
+    {ScheduleKind::zb_v, validate_zb_v, generate_zb_v},
+    {ScheduleKind::dualpipe, validate_dualpipe, generate_dualpipe},
+    {ScheduleKind::dualpipev, validate_dualpipev, generate_dualpipev},
+    {ScheduleKind::interleaved_combined, validate_combined, generate_combined},
+    {ScheduleKind::eager_1f1b, check_one_chunk, generate_eager_1f1b},
 }};
 
 }  // namespace
@@ -131,13 +83,13 @@ Refusal check_one_chunk(const ScheduleRequest& request) {
   return std::nullopt;
 }
 
-Schedule empty_schedule(const ScheduleRequest& request, Placement placement) {
+Schedule empty_schedule(const ScheduleRequest& request) {
   Schedule schedule;
   schedule.kind = request.kind;
   schedule.devices = request.devices;
   schedule.chunks = request.chunks;
   schedule.micro_batches = request.micro_batches;
-  schedule.placement = placement;
+  schedule.placement = traits_of(request.kind).placement;
   schedule.lists.reserve(static_cast<std::size_t>(request.devices));
   return schedule;
 }

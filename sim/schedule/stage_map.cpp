@@ -6,7 +6,6 @@ namespace orrery::schedule {
 
 int stage_count(const StageMap& map) {
   switch (map.placement) {
-    case Placement::linear:
     case Placement::bidirectional:
       return map.devices;
     case Placement::loop:
@@ -19,8 +18,6 @@ int stage_count(const StageMap& map) {
 
 int virtual_stage(const StageMap& map, Position at) {
   switch (map.placement) {
-    case Placement::linear:
-      return at.device;
     case Placement::loop:
       return at.chunk * map.devices + at.device;
     case Placement::vee:
@@ -37,8 +34,6 @@ Position position_of_stage(const StageMap& map, int stage, int direction) {
                stage,
                stage_count(map));
   switch (map.placement) {
-    case Placement::linear:
-      return {stage, 0};
     case Placement::loop:
       return {stage % map.devices, stage / map.devices};
     case Placement::vee:

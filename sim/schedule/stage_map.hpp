@@ -20,9 +20,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "sim/layout/layout_rules.hpp"
+
 namespace orrery::schedule {
 
-enum class Placement : std::uint8_t { linear, loop, vee, bidirectional };
+using Placement = layout::StagePlacement;
 
 struct Position {
   int device = 0;
@@ -32,7 +34,7 @@ struct Position {
 };
 
 struct StageMap {
-  Placement placement = Placement::linear;
+  Placement placement = Placement::loop;
   int devices = 1;
   int chunks = 1;
 };

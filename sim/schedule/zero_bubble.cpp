@@ -25,7 +25,7 @@ Refusal check_least(const ScheduleRequest& request, std::string_view bound, int 
 // H1 (depth 1) and H2 (depth 2): weight gradients wait until depth * r micro-batches went by, so
 // that every device holds as many activations as the first.
 Schedule zb_h(const ScheduleRequest& request, int depth) {
-  Schedule schedule = empty_schedule(request, Placement::linear);
+  Schedule schedule = empty_schedule(request);
   for (int r = 0; r < request.devices; ++r) {
     const int warm_up = depth * (request.devices - 1 - r);
     ListWriter list(1);
@@ -130,7 +130,7 @@ Refusal validate_zb_v(const ScheduleRequest& request) {
 
 // Below 2p - 1 micro-batches the list of 2p - 1 runs without those that do not exist.
 Schedule generate_zb_v(const ScheduleRequest& request) {
-  Schedule schedule = empty_schedule(request, Placement::vee);
+  Schedule schedule = empty_schedule(request);
   const int p = request.devices;
   const int m = request.micro_batches;
   for (int r = 0; r < p; ++r) {

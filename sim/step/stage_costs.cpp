@@ -334,7 +334,7 @@ Costing make_costing(const StepInput& input,
           .places = places != nullptr ? *places : placements(input),
           .tensor_exposed = exposed,
           .overlaps_experts = overlaps,
-          .combines = overlaps && schedule::has_combined_steps(input.spec.schedule),
+          .combines = overlaps && schedule::traits_of(input.spec.schedule).combines,
           .masked = masked_attention(input, costs)};
 }
 
@@ -358,7 +358,7 @@ model::PrecisionSpec resolve_precision(const StepSpec& spec,
 
 bool overlaps_experts(const StepInput& input) {
   return input.model.moe.has_value() && input.layout.expert > 1 &&
-         input.spec.overlap.expert.value_or(schedule::has_combined_steps(input.spec.schedule));
+         input.spec.overlap.expert.value_or(schedule::traits_of(input.spec.schedule).combines);
 }
 
 const LayerNodeParts& CombinedLayers::nodes_of(std::uint8_t sort) const {
@@ -368,7 +368,8 @@ const LayerNodeParts& CombinedLayers::nodes_of(std::uint8_t sort) const {
 
 double micro_batches_per_chunk(const StepInput& input) {
   const auto all = static_cast<double>(input.layout.micro_batches);
-  return input.spec.schedule == schedule::ScheduleKind::dualpipe ? all / 2.0 : all;
+  const auto placement = schedule::traits_of(input.spec.schedule).placement;
+  return placement == layout::StagePlacement::bidirectional ? all / 2.0 : all;
 }
 
 hardware::GradientReduction gradient_reduction(const StepInput& input,

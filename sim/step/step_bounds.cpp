@@ -24,26 +24,11 @@ struct ScheduleShape {
 };
 
 ScheduleShape shape_of(const StepInput& input, bool combines) {
-  switch (input.spec.schedule) {
-    case ScheduleKind::none:
-    case ScheduleKind::gpipe:
-    case ScheduleKind::one_f_one_b:
-    case ScheduleKind::eager_1f1b:
-    case ScheduleKind::interleaved:
-    case ScheduleKind::looped_bfs:
-      return {.loop = true, .fills = true, .drains = true};
-    case ScheduleKind::interleaved_combined:
-      return {.loop = true, .fills = true, .drains = true, .combined = combines};
-    case ScheduleKind::zb_h1:
-    case ScheduleKind::zb_h2:
-      return {.loop = true, .fills = true};
-    case ScheduleKind::zb_v:
-      return {.fills = true};
-    case ScheduleKind::dualpipe:
-    case ScheduleKind::dualpipev:
-      break;
-  }
-  return {.combined = combines};
+  const schedule::ScheduleTraits& traits = schedule::traits_of(input.spec.schedule);
+  return {.loop = traits.placement == layout::StagePlacement::loop,
+          .fills = traits.fills,
+          .drains = traits.drains,
+          .combined = traits.combines && combines};
 }
 
 // A combined step hides all-to-all, launches and copies to the host, and books its own jitter.

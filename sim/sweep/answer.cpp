@@ -80,13 +80,17 @@ std::span<const AnswerName> answer_names() {
   return names;
 }
 
-std::optional<Answer> answer(const Question& question, Crew& crew, Diagnostics& diagnostics) {
+bool shares_work(std::string_view answer) {
+  return answer != "fan" && answer != "spot";
+}
+
+std::optional<Answer> answer(const Question& question, Team& team, Diagnostics& diagnostics) {
   const auto* entry =
       std::find_if(kAnswers.begin(), kAnswers.end(), [&question](const Entry& candidate) {
         return candidate.name.name == question.name;
       });
   ORRERY_CHECK(entry != kAnswers.end(), "there is no answer `{}`", question.name);
-  return entry->find({question, crew, diagnostics});
+  return entry->find({question, team, diagnostics});
 }
 
 std::string to_text(const Answer& answer, report::TextStyle style) {
@@ -192,9 +196,10 @@ std::optional<Rows> evaluate_rows(const Asking& asking,
     return std::nullopt;
   }
   SweepOutcome outcome = run_sweep(rows.sweep,
-                                   asking.crew,
+                                   asking.team,
                                    {.threads = asking.question.threads,
                                     .stop = asking.question.stop,
+                                    .for_all = true,
                                     .progress = asking.question.progress});
   if (!outcome.complete) {
     throw Error(ErrorKind::interrupted, "interrupted");

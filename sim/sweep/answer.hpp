@@ -28,8 +28,8 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/text_page.hpp"
-#include "sim/sweep/crew.hpp"
 #include "sim/sweep/sweep.hpp"
+#include "sim/sweep/team.hpp"
 
 namespace orrery::sweep {
 
@@ -78,9 +78,13 @@ struct Answer {
   std::vector<std::vector<AnswerCell>> rows;
 };
 
-// Nothing after an error: a question that this run does not answer. Throws Error.
+// Whether several processes share the work of the answer of this name: those whose runs follow from
+// one another are faster alone.
+[[nodiscard]] bool shares_work(std::string_view answer);
+
+// All processes ask, and get the answer; nothing after an error (an unfit question). Throws Error.
 [[nodiscard]] std::optional<Answer> answer(const Question& question,
-                                           Crew& crew,
+                                           Team& team,
                                            Diagnostics& diagnostics);
 
 [[nodiscard]] std::string to_text(const Answer& answer, report::TextStyle style);

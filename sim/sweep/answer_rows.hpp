@@ -1,6 +1,6 @@
 #pragma once
 
-// What the questions share: points of their own, evaluated by the crew. Internal to sweep/.
+// What the questions share: points of their own, evaluated by the team. Internal to sweep/.
 
 #include <optional>
 #include <string>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/sweep/answer.hpp"
+#include "sim/sweep/point_evaluator.hpp"
 #include "sim/sweep/point_result.hpp"
 
 namespace orrery::sweep {
@@ -16,7 +17,7 @@ namespace orrery::sweep {
 // The question under way.
 struct Asking {
   const Question& question;
-  Crew& crew;
+  Team& team;
   Diagnostics& diagnostics;
 };
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -13,7 +14,6 @@
 #include "sim/evaluate/levers.hpp"
 #include "sim/run/monte_carlo.hpp"
 #include "sim/sweep/answer_rows.hpp"
-#include "sim/sweep/shared_crew.hpp"
 
 namespace orrery::sweep {
 
@@ -311,15 +311,33 @@ std::optional<Answer> sensitivity(const Asking& asking) {
   std::vector<Swing> swings;
   std::vector<std::string> hopeless;
   const std::vector<Lever> levers = levers_of(*evaluation->plan);
-  const auto found = share_work(asking.crew, levers.size(), [&](std::size_t i) {
-    if (asking.question.progress) {
-      asking.question.progress(static_cast<std::int64_t>(i + 1),
-                               static_cast<std::int64_t>(levers.size()));
-    }
-    return to_text(deltas_of(asking, *evaluation->plan, *base, levers[i]));
-  });
+  std::vector<std::optional<BothDeltas>> found(levers.size());
+  std::vector<std::size_t> all(levers.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const bool complete = asking.team.gather(
+      {.identity = fmt::format("sensitivity to {}", levers.size()),
+       .items = all,
+       .for_all = true,
+       .run =
+           [&](const std::vector<std::size_t>& items, const Work::Done& done) {
+             for (const std::size_t i : items) {
+               if (asking.question.progress) {
+                 asking.question.progress(static_cast<std::int64_t>(i + 1),
+                                          static_cast<std::int64_t>(levers.size()));
+               }
+               found[i] = deltas_of(asking, *evaluation->plan, *base, levers[i]);
+               done(i);
+             }
+             return true;
+           },
+       .tell = [&](std::size_t i) { return to_text(found[i]); },
+       .hear = [&](std::size_t i,
+                   std::string_view text) { found[i] = read_deltas(std::string(text)); }});
+  if (!complete) {
+    throw Error(ErrorKind::interrupted, "interrupted");
+  }
   for (std::size_t i = 0; i < levers.size(); ++i) {
-    if (const auto both = read_deltas(found[i])) {
+    if (const auto& both = found[i]) {
       swings.push_back(swing_of(asking, levers[i].name, *both));
     } else {
       hopeless.push_back(levers[i].name);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The whole sweep: what the journal has, is taken from it; the rest is evaluated by the crew.
+// The whole sweep: what the journal has, is taken from it; the rest is evaluated by the team.
 
 #include <cstdint>
 #include <filesystem>
@@ -10,17 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "sim/sweep/crew.hpp"
 #include "sim/sweep/journal.hpp"
 #include "sim/sweep/point_result.hpp"
 #include "sim/sweep/sweep.hpp"
+#include "sim/sweep/team.hpp"
 
 namespace orrery::sweep {
 
 struct RunOptions {
   Journal* journal = nullptr;  // none: nothing outlives the program
-  int threads = 0;             // of every member of the crew; 0: all cores
+  int threads = 0;             // of every process of the team; 0: all cores
   std::stop_token stop = {};
+  bool for_all = false;  // all processes need the results; else process 0 alone
   // Points done of all, those of the journal included; called by one thread at a time.
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
 };
@@ -32,7 +33,7 @@ struct SweepOutcome {
   bool complete = false;    // false: a stop request came first
 };
 
-// Throws Error(io), also for what the journal throws.
-[[nodiscard]] SweepOutcome run_sweep(const Sweep& sweep, Crew& crew, const RunOptions& options);
+// All processes call it; the journal is that of process 0. Throws Error(io), as the journal does.
+[[nodiscard]] SweepOutcome run_sweep(const Sweep& sweep, Team& team, const RunOptions& options);
 
 }  // namespace orrery::sweep

@@ -129,7 +129,7 @@ std::variant<TickRun, schedule::Deadlock> run_ticks(const Schedule& schedule,
 
 std::optional<Schedule> explicit_schedule(const DataRow& row) {
   constexpr std::array<std::pair<std::string_view, Placement>, 3> kPlacements = {
-      {{"linear", Placement::linear}, {"loop", Placement::loop}, {"vee", Placement::vee}}};
+      {{"linear", Placement::loop}, {"loop", Placement::loop}, {"vee", Placement::vee}}};
   Schedule schedule;
   schedule.devices = static_cast<int>(row.integer("p").value_or(0));
   schedule.chunks = static_cast<int>(row.integer("v").value_or(1));

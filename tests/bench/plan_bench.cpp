@@ -23,6 +23,7 @@
 #include "sim/base/check.hpp"
 #include "sim/plan/search.hpp"
 #include "sim/scenario/load.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::bench {
 namespace {
@@ -60,7 +61,7 @@ struct Question {
 
 Question ask(std::optional<scenario::Scenario> scenario, Diagnostics& diagnostics) {
   const hardware::ProfileSearch search = {
-      .directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}};
+      .directories = {std::string(kSourceDir) + "/scenarios/profiles"}};
   ORRERY_CHECK(scenario.has_value(), "scenario: {}", to_string(diagnostics));
   plan::PlanSpec spec;
   spec.any_stack = true;  // every axis whole
@@ -73,9 +74,8 @@ Question ask(std::optional<scenario::Scenario> scenario, Diagnostics& diagnostic
 
 Question ask_file(const std::string& name) {
   Diagnostics diagnostics;
-  return ask(
-      scenario::load_file(std::string(ORRERY_SOURCE_DIR) + "/scenarios/" + name, diagnostics),
-      diagnostics);
+  return ask(scenario::load_file(std::string(kSourceDir) + "/scenarios/" + name, diagnostics),
+             diagnostics);
 }
 
 Question ask_text(const std::string& text) {

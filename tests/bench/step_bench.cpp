@@ -31,6 +31,7 @@
 #include "sim/step/stage_costs.hpp"
 #include "sim/step/step_simulator.hpp"
 #include "sim/step/task_times.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::bench {
 namespace {
@@ -85,7 +86,7 @@ LayoutCase llama_405b() {
 
 cost::CostModel load_costs(const LayoutCase& what) {
   const hardware::ProfileSearch search = {
-      .directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}};
+      .directories = {std::string(kSourceDir) + "/scenarios/profiles"}};
   Diagnostics diagnostics;
   auto gpu = hardware::load_gpu_profile("h100-sxm-80gb", search, {}, "gpu", diagnostics);
   auto software =

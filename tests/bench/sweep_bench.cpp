@@ -6,11 +6,12 @@
 #include <string>
 
 #include "sim/sweep/run_sweep.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::sweep {
 namespace {
 
-const std::string kScenario = std::string(ORRERY_SOURCE_DIR) + "/scenarios/llama3-405b-16k.yaml";
+const std::string kScenario = std::string(kSourceDir) + "/scenarios/llama3-405b-16k.yaml";
 
 Sweep sweep_of(const std::string& vary, std::int64_t trials) {
   Diagnostics diagnostics;
@@ -26,9 +27,9 @@ Sweep sweep_of(const std::string& vary, std::int64_t trials) {
 
 void run_points(benchmark::State& state, const std::string& vary) {
   const Sweep sweep = sweep_of(vary, state.range(0));
-  ThreadCrew crew;
+  Team alone;
   for (auto _ : state) {
-    const SweepOutcome outcome = run_sweep(sweep, crew, {.threads = 1});
+    const SweepOutcome outcome = run_sweep(sweep, alone, {.threads = 1});
     benchmark::DoNotOptimize(outcome.done);
   }
   state.counters["points_per_second"] = benchmark::Counter(

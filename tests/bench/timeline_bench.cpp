@@ -29,6 +29,7 @@
 #include "gui/timeline/chrome_reader.hpp"
 #include "gui/timeline/raster.hpp"
 #include "gui/widgets/timeline_view.hpp"
+#include "tests/checkout.hpp"
 #include "tests/gui/synthetic.hpp"
 
 namespace orrery::bench {
@@ -124,7 +125,7 @@ void frames(benchmark::State& state) {
 // The innermost level of the main scenario: the operations of one step on 16 stages.
 const timeline::Level& operations() {
   static const timeline::Level level = [] {
-    const std::string file = ORRERY_SOURCE_DIR "/scenarios/llama3-405b-16k.yaml";
+    const std::string file = std::string(kSourceDir) + "/scenarios/llama3-405b-16k.yaml";
     std::ifstream in(file);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     return gui::evaluate_text({.text = text, .file_name = file})->levels.back();

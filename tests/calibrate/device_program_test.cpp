@@ -8,12 +8,13 @@
 #include <string>
 
 #include "sim/cli/child_process.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::calibrate {
 namespace {
 
 const std::filesystem::path kProgram =
-    std::filesystem::path(ORRERY_BINARY_DIR) / "bin" / "orrery-calibrate-cuda";
+    std::filesystem::path(kBinaryDir) / "bin" / "orrery-calibrate-cuda";
 
 // env asks the loader, which lists what the program needs and does not start it.
 TEST(DeviceProgram, NeedsNoLibraryThatItCanDoWithout) {

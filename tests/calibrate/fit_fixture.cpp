@@ -7,6 +7,7 @@
 
 #include "sim/base/file.hpp"
 #include "sim/evaluate/catalog.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::fit::testing {
 
@@ -15,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path& profiles() {
-  static const fs::path folder = fs::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles";
+  static const fs::path folder = fs::path(kSourceDir) / "scenarios" / "profiles";
   return folder;
 }
 

@@ -15,6 +15,7 @@
 #include "sim/validate/data_row.hpp"
 #include "sim/yaml/document.hpp"
 #include "tests/calibrate/planted_machine.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -56,10 +57,10 @@ std::optional<KernelEvidence> evidence_for(const hardware::GpuProfile& gpu,
 // Rows of the framework's own timings; the published rate gives the time.
 std::vector<KernelEvidence> published(const std::string& gpu) {
   Diagnostics diagnostics;
-  const auto root = yaml::parse_file(
-      std::string(ORRERY_SOURCE_DIR) + "/scenarios/published/kernel_measurements.yaml",
-      yaml::Limits{},
-      diagnostics);
+  const auto root =
+      yaml::parse_file(std::string(kSourceDir) + "/scenarios/published/kernel_measurements.yaml",
+                       yaml::Limits{},
+                       diagnostics);
   EXPECT_EQ(to_string(diagnostics), "");
   const hardware::GpuProfile profile = machine(gpu);
   std::vector<KernelEvidence> all;

@@ -12,10 +12,11 @@
 #include "calibrate/profile/kernel_points.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/random.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::calibrate {
 
-inline const std::string kProfiles = std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles";
+inline const std::string kProfiles = std::string(kSourceDir) + "/scenarios/profiles";
 
 inline hardware::ProfileSearch shipped_profiles() {
   return {.directories = {kProfiles}, .allow_foreign = false};

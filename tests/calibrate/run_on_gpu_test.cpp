@@ -13,6 +13,7 @@
 #include <string>
 
 #include "sim/base/file.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -58,8 +59,7 @@ class RunOnGpu : public testing::Test {
     folder_ = fs::temp_directory_path() / ("orrery_run_on_gpu_" + std::to_string(getpid()));
     fs::create_directories(folder_ / "packed" / "bin");
     fs::create_directories(folder_ / "packed" / "scenarios" / "profiles");
-    fs::copy_file(fs::path(ORRERY_SOURCE_DIR) / "calibrate" / "run_on_gpu.sh",
-                  folder_ / "run_on_gpu.sh");
+    fs::copy_file(fs::path(kSourceDir) / "calibrate" / "run_on_gpu.sh", folder_ / "run_on_gpu.sh");
     program("orrery-calibrate", kCalibrate);
     program("orrery-calibrate-cuda", kCalibrate);
     program("orrery", kOrrery);
@@ -188,7 +188,7 @@ TEST_F(RunOnGpu, PacksNoBuildWithoutCudnn) {
   for (const char* name : {"orrery", "orrery-calibrate", "orrery-calibrate-cuda"}) {
     fs::copy_file("/bin/true", folder_ / "build" / "bin" / name);
   }
-  const std::string script = ORRERY_SOURCE_DIR "/calibrate/run_on_gpu.sh";
+  const std::string script = std::string(kSourceDir) + "/calibrate/run_on_gpu.sh";
   EXPECT_EQ(shell(script + " pack there build >screen 2>&1"), 2);
   EXPECT_TRUE(screen().starts_with("run_on_gpu.sh: build has no attention through cuDNN: "))
       << screen();
@@ -197,10 +197,11 @@ TEST_F(RunOnGpu, PacksNoBuildWithoutCudnn) {
 
 // The version that is fetched is the one that the documentation names.
 TEST_F(RunOnGpu, DocumentsNameTheHeadersThatAreFetched) {
-  const std::string script = read_file(ORRERY_SOURCE_DIR "/scripts/cudnn-frontend", kMostBytes);
+  const std::string script =
+      read_file(std::string(kSourceDir) + "/scripts/cudnn-frontend", kMostBytes);
   std::smatch version;
   ASSERT_TRUE(std::regex_search(script, version, std::regex("version=([0-9.]+)\n")));
-  const std::string page = read_file(ORRERY_SOURCE_DIR "/docs/calibration.md", kMostBytes);
+  const std::string page = read_file(std::string(kSourceDir) + "/docs/calibration.md", kMostBytes);
   EXPECT_NE(page.find("the tested version, " + version[1].str() + ","), std::string::npos)
       << version[1];
 }

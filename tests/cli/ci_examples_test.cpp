@@ -7,6 +7,7 @@
 
 #include "sim/base/file.hpp"
 #include "sim/yaml/document.hpp"
+#include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"
 
 namespace orrery::cli::testing {
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 
 const std::vector<std::string> kExamples = {"github-actions.yml", "gitlab-ci.yml"};
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> text_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::size_t at = 0;
   while (at < text.size()) {
@@ -31,14 +32,14 @@ std::vector<std::string> lines_of(const std::string& text) {
 // Every line of shell in the example: those of `run:`, `script:` and `before_script:`.
 std::vector<std::string> commands_of(const std::string& example) {
   Diagnostics diagnostics;
-  const fs::path path = fs::path(ORRERY_SOURCE_DIR) / "docs" / "ci" / example;
+  const fs::path path = fs::path(kSourceDir) / "docs" / "ci" / example;
   const auto tree = yaml::parse_file(path, {}, diagnostics);
   EXPECT_TRUE(tree.has_value()) << to_string(diagnostics);
   std::vector<std::string> commands;
   const std::function<void(const yaml::Value&, bool)> visit = [&](const yaml::Value& value,
                                                                   bool is_shell) {
     if (is_shell && value.kind == yaml::Value::Kind::scalar) {
-      for (const std::string& line : lines_of(value.text)) {
+      for (const std::string& line : text_lines(value.text)) {
         commands.push_back(line);
       }
     }
@@ -63,7 +64,7 @@ TEST_F(CiExamplesTest, ScriptsExist) {
       const std::string folder = "orrery-source/";
       if (command.starts_with(folder)) {
         const std::string script = command.substr(folder.size(), command.find(' ') - folder.size());
-        EXPECT_TRUE(fs::exists(fs::path(ORRERY_SOURCE_DIR) / script)) << command;
+        EXPECT_TRUE(fs::exists(fs::path(kSourceDir) / script)) << command;
         ++found;
       }
     }

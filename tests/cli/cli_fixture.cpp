@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "sim/base/file.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::cli::testing {
 
@@ -108,7 +109,16 @@ precision: bf16
 }
 
 std::string program() {
-  return std::string(ORRERY_BINARY_DIR) + "/bin/orrery";
+  return std::string(kBinaryDir) + "/bin/orrery";
+}
+
+bool has_mpi() {
+  return std::filesystem::exists(std::filesystem::path(program()).parent_path() / "orrery-mpi") &&
+         std::system("mpirun --version >/dev/null 2>&1") == 0;
+}
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
 }
 
 }  // namespace orrery::cli::testing

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace orrery::cli::testing {
 
@@ -52,5 +53,8 @@ class CliTest : public ::testing::Test {
 [[nodiscard]] std::string too_big_scenario(const std::string& expect = "");
 
 [[nodiscard]] std::string program();
+[[nodiscard]] bool has_mpi();  // orrery-mpi and mpirun
+
+[[nodiscard]] bool has(std::string_view text, std::string_view part);
 
 }  // namespace orrery::cli::testing

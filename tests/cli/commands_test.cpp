@@ -5,6 +5,7 @@
 
 #include "sim/base/file.hpp"
 #include "sim/report/metrics.hpp"
+#include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"
 
 namespace orrery::cli::testing {
@@ -12,10 +13,6 @@ namespace {
 
 using CommandsTest = CliTest;
 using Json = nlohmann::json;
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_F(CommandsTest, CheckWritesJunitForEveryExpectation) {
   write("small.yaml", small_scenario("  - fits_memory\n  - mfu >= 0.99 and hfu < 1\n"));
@@ -148,8 +145,7 @@ TEST_F(CommandsTest, ExportSaysWhatIsNotThere) {
 TEST_F(CommandsTest, ProfilesOfTheUserComeFirst) {
   std::filesystem::create_directories(path("mine/gpu"));
   std::string profile = read_file(
-      std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios/profiles/gpu/h100-sxm-80gb.yaml",
-      1'000'000);
+      std::filesystem::path(kSourceDir) / "scenarios/profiles/gpu/h100-sxm-80gb.yaml", 1'000'000);
   const std::string full_name = "full_name: ";
   const std::size_t at = profile.find(full_name);
   ASSERT_NE(at, std::string::npos);

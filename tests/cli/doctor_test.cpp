@@ -8,6 +8,7 @@
 
 #include "sim/base/file.hpp"
 #include "sim/cli/child_process.hpp"
+#include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"
 
 namespace orrery::cli::testing {
@@ -15,10 +16,6 @@ namespace {
 
 using DoctorTest = CliTest;
 using Json = nlohmann::json;
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 constexpr std::string_view kMachine = R"({"schema": "orrery-machine/1",
 "build": {"cuda": null, "collectives": false, "cudnn_attention": false},
@@ -170,7 +167,7 @@ TEST_F(DoctorTest, ABrokenProfileIsFiveAndSaysWhere) {
 }
 
 TEST_F(DoctorTest, ShowsTheGpusThatTheDriverNames) {
-  const std::string build(ORRERY_BINARY_DIR);
+  const std::string build(kBinaryDir);
   if (!std::filesystem::exists(build + "/bin/orrery-calibrate") ||
       !std::filesystem::exists(build + "/fake_driver/libnvidia-ml.so.1")) {
     GTEST_SKIP() << "orrery-calibrate or the driver of the tests is not built";

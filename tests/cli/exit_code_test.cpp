@@ -9,10 +9,6 @@ namespace {
 
 using ExitCodeTest = CliTest;
 
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_F(ExitCodeTest, CheckPassesWithZero) {
   write("small.yaml", small_scenario("  - fits_memory\n  - mfu >= 0.01\n"));
   const Finished finished = run("check small.yaml");

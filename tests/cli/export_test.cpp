@@ -11,10 +11,6 @@ namespace {
 using ExportTest = CliTest;
 using Json = nlohmann::json;
 
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::vector<Json> lines_of(const std::string& text) {
   std::vector<Json> lines;
   std::size_t at = 0;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"
 
 namespace orrery::cli::testing {
@@ -49,8 +50,7 @@ TEST_F(HostileFilesTest, AJournalOfOtherFilesIsNotContinued) {
 }
 
 TEST_F(HostileFilesTest, AJournalOfAnotherProfileByPathOrLogIsNotContinued) {
-  const fs::path profile =
-      fs::path(ORRERY_SOURCE_DIR) / "scenarios/profiles/gpu/h100-sxm-80gb.yaml";
+  const fs::path profile = fs::path(kSourceDir) / "scenarios/profiles/gpu/h100-sxm-80gb.yaml";
   fs::copy_file(profile, path("mine.yaml"));
   write("log.csv", "time_h,cause\n5,GPU\n");
   std::string text = small_scenario();
@@ -214,7 +214,7 @@ TEST_F(HostileFilesTest, MessagesHaveAPlace) {
   write("plain.yaml", small_scenario());
   fs::create_directories(path("profiles/gpu"));
   const std::string gpu = "scenarios/profiles/gpu/h100-sxm-80gb.yaml";
-  fs::copy_file(fs::path(ORRERY_SOURCE_DIR) / gpu, path("profiles/gpu/h100-sxm-80gb.yaml"));
+  fs::copy_file(fs::path(kSourceDir) / gpu, path("profiles/gpu/h100-sxm-80gb.yaml"));
   fs::create_directories(path("bin"));
   fs::copy_file(program(), path("bin/orrery"));
   const Finished software =

@@ -11,10 +11,6 @@ namespace {
 
 using ImportConfig = CliTest;
 
-bool has(const std::string& text, const std::string& piece) {
-  return text.find(piece) != std::string::npos;
-}
-
 constexpr const char* kModel = R"({
   "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
   "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
@@ -75,7 +71,7 @@ TEST_F(ImportConfig, JsonReportsEveryKeyWithItsOrigin) {
   EXPECT_EQ(first["value"], "32");
   EXPECT_EQ(first["origin"], "read");
   EXPECT_EQ(first["where"]["line"], 3);
-  EXPECT_TRUE(has(json["scenario"], "format: orrery/1"));
+  EXPECT_TRUE(has(json["scenario"].get<std::string>(), "format: orrery/1"));
 }
 
 TEST_F(ImportConfig, LayoutsThatTheMachinesDoNotHoldAreSaid) {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"
 
 namespace orrery::cli::testing {
@@ -135,7 +136,7 @@ TEST_F(PhaseTest, CommandsThatReadOrJudgeEndWithinASecond) {
   expect_soon({"validate",
                "--layouts",
                "--tuned",
-               ORRERY_SOURCE_DIR "/scenarios/published/measured_runs.yaml"},
+               std::string(kSourceDir) + "/scenarios/published/measured_runs.yaml"},
               SIGTERM,
               "orrery: told to end (SIGTERM)\norrery: interrupted\n");
 }

@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "sim/cli/progress.hpp"
+#include "tests/cli/cli_fixture.hpp"
 
 namespace orrery::cli {
 namespace {
 
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
+using testing::has;
 
 TEST(Junit, NamesAreEscapedAndControlCharactersReplaced) {
   const std::string xml = to_junit(

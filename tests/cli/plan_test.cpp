@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/base/file.hpp"
+#include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"
 
 namespace orrery::cli::testing {
@@ -178,17 +179,12 @@ TEST_F(PlanTest, KeepsTheBestSoFarAtCtrlC) {
 
 // Millions of layouts: seconds until all of them are bounded.
 TEST_F(PlanTest, SaysHowFarTheSearchCameAtCtrlC) {
-  const std::string scenario = std::string(ORRERY_SOURCE_DIR) + "/scenarios/llama3-405b-16k.yaml";
+  const std::string scenario = std::string(kSourceDir) + "/scenarios/llama3-405b-16k.yaml";
   const std::string said =
       said_at_ctrl_c(path("out"), scenario, "--any-stack", "--threads=1", std::chrono::seconds(2));
   EXPECT_NE(said.find("interrupted during the search, after "), std::string::npos) << said;
   EXPECT_EQ(said.find("none of"), std::string::npos) << said;
   EXPECT_NE(said.find("BEST"), std::string::npos) << said;
-}
-
-bool has_mpi() {
-  return std::filesystem::exists(std::filesystem::path(program()).parent_path() / "orrery-mpi") &&
-         std::system("mpirun --version >/dev/null 2>&1") == 0;
 }
 
 TEST_F(PlanTest, GivesTheSamePlanWithTwoProcesses) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"
 
 namespace orrery::cli::testing {
@@ -9,10 +10,6 @@ namespace {
 
 using ScenarioNamesTest = CliTest;
 using Json = nlohmann::json;
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_F(ScenarioNamesTest, EveryCommandThatReadsAScenarioTakesItsName) {
   for (const char* command : {"run",
@@ -31,7 +28,8 @@ TEST_F(ScenarioNamesTest, EveryCommandThatReadsAScenarioTakesItsName) {
 
 TEST_F(ScenarioNamesTest, TheAnswerIsThatOfTheFile) {
   const Finished by_name = run("run --json one-gpu.yaml");
-  const Finished by_path = run("run --json '" ORRERY_SOURCE_DIR "/scenarios/one-gpu.yaml'");
+  const Finished by_path =
+      run(std::string("run --json '") + kSourceDir + "/scenarios/one-gpu.yaml'");
   ASSERT_EQ(by_name.code, 0) << by_name.err;
   EXPECT_EQ(Json::parse(by_name.out)["metrics"], Json::parse(by_path.out)["metrics"]);
   EXPECT_EQ(by_path.err, "") << "a file that was named needs no word about it";
@@ -95,7 +93,8 @@ TEST_F(ScenarioNamesTest, OneUnknownNameDoesNotKeepTheOthersFromBeingChecked) {
 TEST_F(ScenarioNamesTest, TheListHoldsThemAllAndShellsOfferThem) {
   const Json list = Json::parse(run("list --json scenarios").out);
   std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(ORRERY_SOURCE_DIR "/scenarios")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(kSourceDir) + "/scenarios")) {
     files += entry.path().extension() == ".yaml" ? 1U : 0U;
   }
   EXPECT_EQ(list["entries"].size(), files);

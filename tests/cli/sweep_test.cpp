@@ -259,11 +259,6 @@ TEST_F(SweepTest, AnswersUpToWhichPriceSpotPays) {
             "held.yaml: error: capacity.spot: spot has no answer here: no node is on spot\n");
 }
 
-bool has_mpi() {
-  return std::filesystem::exists(std::filesystem::path(program()).parent_path() / "orrery-mpi") &&
-         std::system("mpirun --version >/dev/null 2>&1") == 0;
-}
-
 constexpr const char* kMpirun =
     "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
     "timeout 120 mpirun -np ";

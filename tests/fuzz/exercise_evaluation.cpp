@@ -11,6 +11,7 @@
 #include "sim/report/json_report.hpp"
 #include "sim/report/text_report.hpp"
 #include "sim/scenario/load.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::fuzz {
 
@@ -79,7 +80,7 @@ bool exercise_evaluation(std::string_view text) {
   options.threads = 1;
   options.trials = kTrials;
   options.search = hardware::ProfileSearch{};
-  options.search->directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"};
+  options.search->directories = {std::string(kSourceDir) + "/scenarios/profiles"};
   try {
     const auto evaluation = evaluate::evaluate(*scenario, options, diagnostics);
     ORRERY_CHECK(evaluation.has_value() != diagnostics.has_errors(), "an answer or errors");

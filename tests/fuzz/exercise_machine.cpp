@@ -9,6 +9,7 @@
 #include "sim/base/error.hpp"
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/hardware/profile_reader.hpp"
+#include "tests/checkout.hpp"
 #include "tests/fuzz/exercise_files.hpp"
 #include "tests/fuzz/promises.hpp"
 
@@ -20,7 +21,7 @@ using namespace calibration_import;
 
 const hardware::ProfileSearch& shipped() {
   static const hardware::ProfileSearch search = {
-      .directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}};
+      .directories = {std::string(kSourceDir) + "/scenarios/profiles"}};
   return search;
 }
 

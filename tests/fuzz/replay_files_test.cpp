@@ -9,6 +9,7 @@
 
 #include "sim/base/file.hpp"
 #include "sim/base/random.hpp"
+#include "tests/checkout.hpp"
 #include "tests/fuzz/exercise_evaluation.hpp"
 #include "tests/fuzz/exercise_files.hpp"
 
@@ -22,7 +23,7 @@ constexpr std::uint64_t kSeed = 20'261'122;
 
 std::vector<std::string> texts_in(const std::string& folder, const std::string& extension) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(fs::path(ORRERY_SOURCE_DIR) / folder)) {
+  for (const auto& entry : fs::directory_iterator(fs::path(kSourceDir) / folder)) {
     if (entry.is_regular_file() && (extension.empty() || entry.path().extension() == extension)) {
       files.push_back(entry.path());
     }
@@ -43,7 +44,7 @@ std::vector<std::string> seeds_of(const std::string& name) {
   if (name == "spot_trace") {
     add(texts_in("scenarios/traces", ".csv"));
   } else if (name == "saved_answer") {
-    add({read_file(fs::path(ORRERY_SOURCE_DIR) / "tests/golden/report.json", kMaxFileBytes)});
+    add({read_file(fs::path(kSourceDir) / "tests/golden/report.json", kMaxFileBytes)});
   } else if (name == "import") {
     return texts_in("tests/unit/import_config/configs", "");
   } else if (name == "profile") {
@@ -52,7 +53,7 @@ std::vector<std::string> seeds_of(const std::string& name) {
     }
   }
   const std::string corpus = "tests/fuzz/files_corpus/" + name;
-  if (fs::exists(fs::path(ORRERY_SOURCE_DIR) / corpus)) {
+  if (fs::exists(fs::path(kSourceDir) / corpus)) {
     add(texts_in(corpus, ""));
   }
   return seeds;

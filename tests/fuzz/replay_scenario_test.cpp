@@ -9,6 +9,7 @@
 
 #include "sim/base/file.hpp"
 #include "sim/base/random.hpp"
+#include "tests/checkout.hpp"
 #include "tests/fuzz/exercise_scenario.hpp"
 
 namespace orrery::scenario {
@@ -24,7 +25,7 @@ std::vector<std::string> texts() {
                              "tests/negative/scenario",
                              "tests/fuzz/scenario_corpus",
                              "tests/fuzz/corpus"}) {
-    for (const auto& entry : fs::directory_iterator(fs::path(ORRERY_SOURCE_DIR) / folder)) {
+    for (const auto& entry : fs::directory_iterator(fs::path(kSourceDir) / folder)) {
       if (entry.is_regular_file() && entry.path().extension() == ".yaml") {
         files.push_back(entry.path());
       }

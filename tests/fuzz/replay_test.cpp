@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/file.hpp"
+#include "tests/checkout.hpp"
 #include "tests/fuzz/exercise.hpp"
 
 namespace orrery::yaml {
@@ -16,7 +17,7 @@ constexpr std::size_t kMaxFileBytes = 2048;
 std::vector<std::filesystem::path> corpus() {
   std::vector<std::filesystem::path> files;
   for (const auto& entry :
-       std::filesystem::directory_iterator(ORRERY_SOURCE_DIR "/tests/fuzz/corpus")) {
+       std::filesystem::directory_iterator(std::string(kSourceDir) + "/tests/fuzz/corpus")) {
     files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

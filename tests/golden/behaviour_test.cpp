@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/base/file.hpp"
+#include "tests/checkout.hpp"
 #include "tests/golden/golden.hpp"
 
 namespace orrery::golden {
@@ -15,8 +16,7 @@ namespace {
 // Ten trials each: enough for every draw to be made, few enough for a minute of one core.
 TEST(GoldenBehaviour, OfEveryShippedScenario) {
   const std::string output = ::testing::TempDir() + "/orrery_behaviour.txt";
-  const std::string command = std::string("cd '") + ORRERY_SOURCE_DIR + "' && '" +
-                              ORRERY_BINARY_DIR +
+  const std::string command = std::string("cd '") + kSourceDir + "' && '" + kBinaryDir +
                               "/bin/orrery' check --signature --quiet --trials 10 -o '" + output +
                               "' scenarios/*.yaml 2>/dev/null";
   // Expectations may fail with so few trials; what counts is that every file has an answer.

@@ -6,12 +6,12 @@
 #include <filesystem>
 
 #include "sim/base/file.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::golden {
 
 void expect_golden(std::string_view name, const std::string& text) {
-  const std::filesystem::path path =
-      std::filesystem::path(ORRERY_SOURCE_DIR) / "tests" / "golden" / name;
+  const std::filesystem::path path = std::filesystem::path(kSourceDir) / "tests" / "golden" / name;
   const char* update = std::getenv("ORRERY_UPDATE_GOLDEN");
   if (update != nullptr && std::string_view(update) == "1") {
     write_file_atomically(path, text);

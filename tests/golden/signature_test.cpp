@@ -9,6 +9,7 @@
 
 #include "sim/base/file.hpp"
 #include "sim/report/behaviour.hpp"
+#include "tests/checkout.hpp"
 #include "tests/golden/golden.hpp"
 
 namespace orrery::golden {
@@ -23,7 +24,7 @@ constexpr std::size_t kMaxBytes = 1'000'000;
 std::map<std::string, std::string> results() {
   std::map<std::string, std::string> found;
   for (const fs::directory_entry& entry :
-       fs::directory_iterator(fs::path(ORRERY_SOURCE_DIR) / "tests" / "golden")) {
+       fs::directory_iterator(fs::path(kSourceDir) / "tests" / "golden")) {
     const std::string name = entry.path().filename().string();
     const std::string kind = entry.path().extension().string();
     const bool is_result = kind == ".txt" || kind == ".json" || kind == ".csv";

@@ -15,13 +15,14 @@
 #include "sim/base/file.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/yaml/document.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kRoot = ORRERY_SOURCE_DIR "/tests/negative";
+const std::string kRoot = std::string(kSourceDir) + "/tests/negative";
 
 struct Stage {
   std::string_view folder;

@@ -9,6 +9,7 @@
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/theory.hpp"
 #include "sim/run/tiered_theory.hpp"
+#include "tests/oracle/all_trials.hpp"
 #include "tests/oracle/run_times.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
@@ -18,18 +19,10 @@ namespace {
 using testing::fail_every;
 using testing::plan_of;
 using testing::restart_after;
+using testing::run_all;
 using testing::saving_spec;
+using testing::standard_error;
 using testing::steps_of;
-
-MonteCarloResult run_all(const RunPlan& plan) {
-  const std::optional<MonteCarloResult> result = simulate(plan, {});
-  EXPECT_TRUE(result.has_value());
-  return result.value_or(MonteCarloResult{});
-}
-
-double standard_error(const Distribution& d) {
-  return d.standard_deviation() / std::sqrt(static_cast<double>(d.count()));
-}
 
 // A window of so many MTBFs, in `trials` trials.
 RunSpec window_of(Seconds mtbf, double mtbfs, std::int64_t trials) {

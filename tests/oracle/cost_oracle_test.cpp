@@ -9,6 +9,7 @@
 
 #include "sim/cost/collective.hpp"
 #include "sim/hardware/profile_reader.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::cost {
 namespace {
@@ -20,7 +21,7 @@ constexpr double kHuge = 256.0;  // GiB
 hardware::GpuProfile ring_only(const char* name) {
   Diagnostics diagnostics;
   auto gpu = hardware::load_gpu_profile(
-      std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles/gpu/" + name + ".yaml",
+      std::string(kSourceDir) + "/scenarios/profiles/gpu/" + name + ".yaml",
       {},
       {},
       "gpu",

@@ -17,6 +17,7 @@
 #include "sim/validate/run_case.hpp"
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/scalar.hpp"
+#include "tests/checkout.hpp"
 #include "tests/oracle/reliability/fleet_case.hpp"
 #include "tests/oracle/reliability/renewal_case.hpp"
 #include "tests/oracle/reliability/segment_case.hpp"
@@ -228,7 +229,7 @@ const std::map<std::string, Function>& functions() {
 TEST(ReliabilityCases, EveryFunctionGivesWhatIsPublishedOrFollowsInClosedForm) {
   Diagnostics diagnostics;
   const auto document = yaml::parse_file(
-      std::string(ORRERY_SOURCE_DIR) + "/tests/oracle/reliability/cases.yaml", {}, diagnostics);
+      std::string(kSourceDir) + "/tests/oracle/reliability/cases.yaml", {}, diagnostics);
   ASSERT_TRUE(document.has_value()) << to_string(diagnostics);
   const std::vector<DataRow> cases = validate::data_rows(*document, "cases");
   ASSERT_GE(cases.size(), 40U);

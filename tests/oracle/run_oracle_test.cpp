@@ -7,6 +7,7 @@
 
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/theory.hpp"
+#include "tests/oracle/all_trials.hpp"
 #include "tests/oracle/run_times.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
@@ -16,20 +17,10 @@ namespace {
 using testing::fail_every;
 using testing::plan_of;
 using testing::restart_after;
+using testing::run_all;
 using testing::saving_spec;
+using testing::standard_error;
 using testing::steps_of;
-
-MonteCarloResult run_all(const RunPlan& plan, bool event_by_event = false) {
-  MonteCarloOptions options;
-  options.event_by_event = event_by_event;
-  const std::optional<MonteCarloResult> result = simulate(plan, options);
-  EXPECT_TRUE(result.has_value());
-  return result.value_or(MonteCarloResult{});
-}
-
-double standard_error(const Distribution& d) {
-  return d.standard_deviation() / std::sqrt(static_cast<double>(d.count()));
-}
 
 RunSpec window_spec(Seconds window, std::int64_t trials) {
   RunSpec spec = saving_spec(1, 1, seconds(0.0));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/step/stage_costs.hpp"
+#include "tests/checkout.hpp"
 #include "tests/property/random_steps.hpp"
 
 namespace orrery::step::test {
@@ -19,16 +20,11 @@ namespace {
 
 using hardware::GpuProfile;
 
-constexpr std::uint64_t kSeed = 20261122;
-
-std::string where(const RandomSteps& steps, int round) {
-  return "seed " + std::to_string(kSeed) + ", round " + std::to_string(round) + ": " +
-         steps.describe();
-}
+constexpr std::uint64_t kBetterSeed = 20261122;
 
 std::map<std::string, GpuProfile> shipped_gpus() {
   std::map<std::string, GpuProfile> gpus;
-  const auto folder = std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios/profiles/gpu";
+  const auto folder = std::filesystem::path(kSourceDir) / "scenarios/profiles/gpu";
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     const std::string name = file.path().stem();
     Diagnostics diagnostics;
@@ -157,11 +153,11 @@ TEST(BetterParts, AGpuThatIsBetterInEveryCoefficientIsNeverSlower) {
   };
   EXPECT_TRUE(is_pair("h100-sxm-80gb", "h800-sxm"));
   EXPECT_GE(pairs.size(), 6U);
-  RandomSteps steps(kSeed);
+  RandomSteps steps(kBetterSeed);
   constexpr int kRounds = 60;
   for (int round = 0; round < kRounds; ++round) {
     const Prepared step = steps.next();
-    SCOPED_TRACE(where(steps, round));
+    SCOPED_TRACE(steps_in_round(kBetterSeed, steps, round));
     for (const auto& [better, worse] : pairs) {
       StepInput input = on(step, *better);
       // Scales of blocks in every second round, where products are 8 bit.
@@ -186,10 +182,10 @@ TEST(BetterParts, MeasuredTablesTakeNoMoreThanAFiftiethFromABetterGpu) {
   hardware::NetworkSpec shipped;
   Diagnostics diagnostics;
   ASSERT_TRUE(hardware::load_collective_tables(shipped, shipped_profiles(), {}, "", diagnostics));
-  RandomSteps steps(kSeed);
+  RandomSteps steps(kBetterSeed);
   for (int round = 0; round < 60; ++round) {
     const Prepared step = steps.next();
-    SCOPED_TRACE(where(steps, round));
+    SCOPED_TRACE(steps_in_round(kBetterSeed, steps, round));
     hardware::ClusterSpec cluster = step.costs.cluster();
     cluster.network.tables = shipped.tables;
     for (const auto& [better, worse] : pairs) {
@@ -207,7 +203,7 @@ TEST(BetterParts, MeasuredTablesTakeNoMoreThanAFiftiethFromABetterGpu) {
 // as no group whose collectives are part of the passes crosses hosts. A layer of experts takes as
 // long as its host, whose launches run ahead while tokens are on the wire: mixtures are left out.
 TEST(BetterParts, TheBubbleIsIndependentOfTheNetwork) {
-  RandomSteps steps(kSeed + 1);
+  RandomSteps steps(kBetterSeed + 1);
   int pipelines = 0;
   for (int round = 0; round < 400; ++round) {
     const Prepared step = steps.next();
@@ -215,7 +211,7 @@ TEST(BetterParts, TheBubbleIsIndependentOfTheNetwork) {
         step.input.model.moe) {
       continue;
     }
-    SCOPED_TRACE(where(steps, round));
+    SCOPED_TRACE(steps_in_round(kBetterSeed, steps, round));
     ++pipelines;
     const auto ledger_at = [&step](double factor) {
       hardware::ClusterSpec cluster = step.costs.cluster();
@@ -243,10 +239,10 @@ TEST(BetterParts, TheBubbleIsIndependentOfTheNetwork) {
 }
 
 TEST(BetterParts, LessJitterAndShorterLatencyAreNeverWorse) {
-  RandomSteps steps(kSeed + 2);
+  RandomSteps steps(kBetterSeed + 2);
   for (int round = 0; round < 100; ++round) {
     const Prepared step = steps.next();
-    SCOPED_TRACE(where(steps, round));
+    SCOPED_TRACE(steps_in_round(kBetterSeed, steps, round));
     const auto scaled = [](auto& coefficient, double factor) {
       coefficient = {coefficient.value() * factor, coefficient.source()};
     };

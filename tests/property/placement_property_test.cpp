@@ -16,7 +16,7 @@
 namespace orrery::layout {
 namespace {
 
-constexpr std::uint64_t kSeed = 20261121;
+constexpr std::uint64_t kPlacementSeed = 20261121;
 
 constexpr std::array<GroupKind, 12> kKinds = {GroupKind::tensor,
                                               GroupKind::context,
@@ -120,7 +120,7 @@ Layout random_layout(RandomStream& random) {
 }
 
 std::string describe(const Layout& layout, GroupKind kind) {
-  std::string text = "seed " + std::to_string(kSeed) + ", kind " +
+  std::string text = "seed " + std::to_string(kPlacementSeed) + ", kind " +
                      std::to_string(static_cast<int>(kind)) + ", order";
   for (const Axis axis : layout.order) {
     text += " " + std::to_string(static_cast<int>(axis));
@@ -151,7 +151,7 @@ std::vector<RankId> literal_group(const RankMap& map,
 }
 
 TEST(PlacementProperty, GroupsAndRunsListTheRanksOfTheDefinition) {
-  RandomStream random(kSeed, 0, Purpose::property_test);
+  RandomStream random(kPlacementSeed, 0, Purpose::property_test);
   int runs = 0;
   for (int round = 0; round < 300; ++round) {
     const Layout layout = random_layout(random);
@@ -189,7 +189,7 @@ std::pair<std::int64_t, std::int64_t> blocks(const std::vector<RankId>& ranks, s
 
 // The placement reported is that of one of the groups, and none of those probed is worse.
 TEST(PlacementProperty, PlacementsCountTheBlocksThatTheRanksTouch) {
-  RandomStream random(kSeed, 1, Purpose::property_test);
+  RandomStream random(kPlacementSeed, 1, Purpose::property_test);
   for (int round = 0; round < 300; ++round) {
     const Layout layout = random_layout(random);
     const RankMap map(layout);

@@ -163,4 +163,10 @@ class RandomSteps {
   std::map<std::string, cost::CostModel> known_;
 };
 
+// Names a failing round, so that it can be drawn again.
+inline std::string steps_in_round(std::uint64_t seed, const RandomSteps& steps, int round) {
+  return "seed " + std::to_string(seed) + ", round " + std::to_string(round) + ": " +
+         steps.describe();
+}
+
 }  // namespace orrery::step::test

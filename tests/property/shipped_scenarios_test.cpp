@@ -15,6 +15,7 @@
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/scenario/load.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::evaluate {
 namespace {
@@ -23,7 +24,7 @@ using scenario::Scenario;
 using step::StepCategory;
 
 hardware::ProfileSearch profiles() {
-  return {.directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}};
+  return {.directories = {std::string(kSourceDir) + "/scenarios/profiles"}};
 }
 
 // The step alone: no run, nothing stated in its place.

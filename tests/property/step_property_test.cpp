@@ -25,11 +25,6 @@ namespace {
 constexpr std::uint64_t kSeed = 20261121;
 constexpr int kRounds = 300;
 
-std::string where(const RandomSteps& steps, int round) {
-  return "seed " + std::to_string(kSeed) + ", round " + std::to_string(round) + ": " +
-         steps.describe();
-}
-
 Int128 gpu_time(std::int64_t gpus, SimTime time) {
   return Int128{gpus} * Int128{time.ns};
 }
@@ -39,7 +34,7 @@ TEST(StepProperty, LedgersAddUpToGpusTimesStepToTheNanosecond) {
   std::map<schedule::ScheduleKind, int> seen;
   for (int round = 0; round < kRounds; ++round) {
     const Prepared step = steps.next();
-    SCOPED_TRACE(where(steps, round));
+    SCOPED_TRACE(steps_in_round(kSeed, steps, round));
     const StepResult result = simulate(step.input, step.costs);
     const layout::Layout& layout = step.input.layout;
     ASSERT_GT(result.step_time, SimTime{});
@@ -62,7 +57,7 @@ TEST(StepProperty, CategoriesAppearOnlyWithTheirCause) {
   RandomSteps steps(kSeed + 1);
   for (int round = 0; round < kRounds; ++round) {
     const Prepared step = steps.next();
-    SCOPED_TRACE(where(steps, round));
+    SCOPED_TRACE(steps_in_round(kSeed, steps, round));
     const StepResult result = simulate(step.input, step.costs);
     const layout::Layout& layout = step.input.layout;
     const auto empty = [&result](StepCategory category) {
@@ -118,7 +113,7 @@ TEST(StepProperty, LinearAndEventDrivenPassAgreeOnRealStepGraphs) {
   int stretched = 0;
   for (int round = 0; round < kRounds; ++round) {
     const Prepared step = steps.next();
-    SCOPED_TRACE(where(steps, round));
+    SCOPED_TRACE(steps_in_round(kSeed, steps, round));
     const layout::Layout& layout = step.input.layout;
     const auto plan = std::get<schedule::Schedule>(
         schedule::generate({.kind = step.input.spec.schedule,
@@ -175,7 +170,7 @@ TEST(StepProperty, AFasterMachineIsNeverSlower) {
   RandomStream random(kSeed + 3, 1, Purpose::property_test);
   for (int round = 0; round < kRounds; ++round) {
     const Prepared step = steps.next();
-    SCOPED_TRACE(where(steps, round));
+    SCOPED_TRACE(steps_in_round(kSeed, steps, round));
     const cost::CostModel base = with_software(step.costs, [](auto& software) {
       software.communication_slowdown = {0.0, {}};
     });
@@ -213,7 +208,7 @@ TEST(StepProperty, PeakMemoryFallsWithShardingAndRecomputation) {
   RandomSteps steps(kSeed + 4);
   for (int round = 0; round < kRounds; ++round) {
     const Prepared step = steps.next();
-    SCOPED_TRACE(where(steps, round));
+    SCOPED_TRACE(steps_in_round(kSeed, steps, round));
     const auto memory_of = [&step](const StepInput& input) {
       return std::get<StepResult>(
                  simulate_step(input, step.costs, {.timeline = false, .operations = false}))

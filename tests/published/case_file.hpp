@@ -11,6 +11,7 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/file.hpp"
 #include "sim/validate/validate.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::validate::test {
 
@@ -22,8 +23,7 @@ inline Validation validation_of_file(const std::filesystem::path& path) {
 }
 
 inline Validation published(std::string_view name) {
-  return validation_of_file(std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" / "published" /
-                            name);
+  return validation_of_file(std::filesystem::path(kSourceDir) / "scenarios" / "published" / name);
 }
 
 inline Validation validation_of_text(const std::string& text) {

@@ -18,6 +18,7 @@
 #include "sim/validate/data_row.hpp"
 #include "sim/validate/remarks.hpp"
 #include "sim/yaml/document.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::validate::test {
 namespace {
@@ -145,7 +146,7 @@ TEST(CirculatingFigures, E4m3MasterWeightsWouldNotMove) {
 TEST(CirculatingFigures, Fp8GivesLessThan1Point7) {
   Diagnostics diagnostics;
   const auto document = yaml::parse_file(
-      std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" / "published" / "measured_runs.yaml",
+      std::filesystem::path(kSourceDir) / "scenarios" / "published" / "measured_runs.yaml",
       data_limits(),
       diagnostics);
   ASSERT_TRUE(document.has_value()) << to_string(diagnostics);

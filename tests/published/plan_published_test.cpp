@@ -12,6 +12,7 @@
 
 #include "sim/plan/search.hpp"
 #include "sim/scenario/load.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::plan::test {
 namespace {
@@ -30,7 +31,7 @@ AxisChoice listed(std::vector<std::string> values) {
 
 Standing stand(const std::string& file, const PlanSpec& spec) {
   Diagnostics diagnostics;
-  const std::string folder = std::string(ORRERY_SOURCE_DIR) + "/scenarios/";
+  const std::string folder = std::string(kSourceDir) + "/scenarios/";
   const auto scenario = scenario::load_file(folder + file, diagnostics);
   const auto bench = make_workbench(
       scenario.value(), spec, hardware::ProfileSearch{{folder + "profiles"}}, diagnostics);

@@ -15,6 +15,7 @@
 #include "sim/plan/search.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/validate/layout_groups.hpp"
+#include "tests/checkout.hpp"
 #include "tests/published/layout_sweeps.hpp"
 
 namespace orrery::plan::test {
@@ -51,11 +52,11 @@ Workbench bench_of(const std::string& text) {
   const auto scenario = scenario::load_text(text, "sweep.yaml", diagnostics);
   EXPECT_TRUE(scenario) << to_string(diagnostics);
   PlanSpec spec;
-  auto bench = make_workbench(
-      scenario.value(),
-      spec,
-      hardware::ProfileSearch{{std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}},
-      diagnostics);
+  auto bench =
+      make_workbench(scenario.value(),
+                     spec,
+                     hardware::ProfileSearch{{std::string(kSourceDir) + "/scenarios/profiles"}},
+                     diagnostics);
   EXPECT_TRUE(bench) << to_string(diagnostics);
   return std::move(bench).value();
 }

@@ -17,7 +17,7 @@ namespace {
 // Folder outside sim/ -> folders that it may include. No arrow points from sim/ to any of them.
 using Arrows = std::map<std::string_view, std::set<std::string_view>>;
 
-const Arrows& arrows() {
+const Arrows& program_arrows() {
   static const Arrows table = {
       {"kernels/reference", {"sim/kernels", "sim/base"}},
       {"kernels/nvml", {"sim/base"}},
@@ -55,7 +55,7 @@ const Arrows& arrows() {
 constexpr std::array<std::string_view, 4> kHiddenFromGui = {
     "sim/cost/", "sim/engine/", "sim/schedule/", "sim/yaml/"};
 
-std::string folder_of(std::string_view path) {
+std::string program_folder(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string() : std::string(path.substr(0, slash));
 }
@@ -80,14 +80,14 @@ bool may_include(const std::set<std::string_view>& targets, std::string_view inc
 Offences includes_between_programs(const Tree& tree) {
   Offences offences;
   for (const SourceFile& file : tree.files) {
-    const std::string from = folder_of(file.path);
+    const std::string from = program_folder(file.path);
     const bool program = from.starts_with("kernels") || from.starts_with("calibrate") ||
                          from.starts_with("gui") || from == "mpi";
     if (!program || !is_source(file.path)) {
       continue;
     }
-    const auto row = arrows().find(from);
-    if (row == arrows().end()) {
+    const auto row = program_arrows().find(from);
+    if (row == program_arrows().end()) {
       offences.push_back(offence(file, 1, fmt::format("{} is not in the table of arrows", from)));
       continue;
     }
@@ -98,8 +98,8 @@ Offences includes_between_programs(const Tree& tree) {
           std::any_of(kHiddenFromGui.begin(), kHiddenFromGui.end(), [&](std::string_view stage) {
             return include.path.starts_with(stage);
           });
-      if (ours && (hidden ||
-                   (folder_of(include.path) != from && !may_include(row->second, include.path)))) {
+      if (ours && (hidden || (program_folder(include.path) != from &&
+                              !may_include(row->second, include.path)))) {
         offences.push_back(offence(
             file,
             include.line,

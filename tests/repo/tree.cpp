@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/base/file.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::repo {
 
@@ -79,7 +80,7 @@ Tree load_tree(const fs::path& root) {
 }
 
 const Tree& repository() {
-  static const Tree tree = load_tree(ORRERY_SOURCE_DIR);
+  static const Tree tree = load_tree(kSourceDir);
   return tree;
 }
 

@@ -7,6 +7,7 @@
 #include "calibrate/import/import_report.hpp"
 #include "sim/base/file.hpp"
 #include "tests/calibrate/import/sample_log.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::calibration_import::testing {
 namespace {
@@ -31,16 +32,16 @@ std::string matrices(const std::string& gpu) {
          "          0         1\n0      0.00     49.10\n1     49.30      0.00\n";
 }
 
-struct Outcome {
+struct CopyOutcome {
   std::optional<CopyRates> rates;
   std::string messages;
 };
 
-Outcome copies(const std::string& text, RigOptions options = {}) {
+CopyOutcome copies(const std::string& text, RigOptions options = {}) {
   Findings findings;
   Diagnostics diagnostics;
   read_log({"nvb.txt", text}, findings, diagnostics);
-  Outcome outcome;
+  CopyOutcome outcome;
   if (!findings.copies.empty()) {
     outcome.rates = copy_rates(findings.copies, options, shipped_search(), diagnostics);
   }
@@ -49,7 +50,7 @@ Outcome copies(const std::string& text, RigOptions options = {}) {
 }
 
 TEST(CopyRates, TakesTheSlowerDirectionToTheHost) {
-  const Outcome outcome = copies(matrices("NVIDIA H100 80GB HBM3"));
+  const CopyOutcome outcome = copies(matrices("NVIDIA H100 80GB HBM3"));
   EXPECT_EQ(outcome.messages, "");
   ASSERT_TRUE(outcome.rates);
   EXPECT_EQ(outcome.rates->gpu, "h100-sxm-80gb");
@@ -65,7 +66,7 @@ TEST(CopyRates, TakesTheSlowerDirectionToTheHost) {
 TEST(CopyRates, WithoutNvlinkPeersMeasurePcie) {
   RigOptions options;
   options.gpu = "l4";
-  const Outcome outcome = copies(matrices("NVIDIA L4"), options);
+  const CopyOutcome outcome = copies(matrices("NVIDIA L4"), options);
   ASSERT_EQ(outcome.rates->coefficients.size(), 2U);
   EXPECT_EQ(outcome.rates->coefficients[1].key, "pcie_bandwidth");
   EXPECT_DOUBLE_EQ(in_gigabytes_per_second(outcome.rates->coefficients[1].value), 48.2);
@@ -79,7 +80,7 @@ TEST(CopyRates, ReadsJson) {
 {"name":"device_to_host_memcpy_ce","status":"Waived"}]}})json";
   RigOptions options;
   options.gpu = "h100-sxm-80gb";
-  const Outcome outcome = copies(text, options);
+  const CopyOutcome outcome = copies(text, options);
   EXPECT_EQ(outcome.messages,
             "nvb.txt: warning: device_to_host_memcpy_ce has no results; it was waived or failed\n");
   ASSERT_TRUE(outcome.rates);
@@ -91,7 +92,7 @@ TEST(CopyRates, ReadsJson) {
 TEST(CopyRates, WarnsOfNarrowAndUnevenLinks) {
   std::string text = matrices("NVIDIA H100 80GB HBM3");
   text.replace(text.find("55.60     55.40"), 15, "13.90     27.80");
-  const Outcome outcome = copies(text);
+  const CopyOutcome outcome = copies(text);
   EXPECT_EQ(outcome.messages,
             "nvb.txt:1:1: warning: host_to_device_memcpy_ce: the slowest GPU has 13.9 GB/s, the "
             "median 20.85: a narrow link or a far memory\n"
@@ -113,8 +114,8 @@ TEST(CopyRates, FragmentFitsIntoAProfile) {
   ImportReport report;
   report.copies = copies(matrices("NVIDIA H100 80GB HBM3")).rates;
   const std::string fragment = fragment_yaml(report);
-  std::string profile = read_file(
-      std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles/gpu/h100-sxm-80gb.yaml", 1U << 20U);
+  std::string profile =
+      read_file(std::string(kSourceDir) + "/scenarios/profiles/gpu/h100-sxm-80gb.yaml", 1U << 20U);
   const std::size_t from = profile.find("host_bandwidth:");
   const std::size_t to = profile.find("pcie_bandwidth:");
   profile = profile.substr(0, from) + fragment + profile.substr(to);

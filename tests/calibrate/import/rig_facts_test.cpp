@@ -16,16 +16,16 @@ std::string value_of(const ResolvedLog& resolved, std::string_view name, FactOri
   return "-";
 }
 
-struct Outcome {
+struct RigOutcome {
   std::vector<CollectiveLog> logs;  // what `resolved` points into
   std::optional<ResolvedLog> resolved;
   std::string messages;
 };
 
-Outcome resolve(const std::string& text,
-                RigOptions options = {},
-                const std::string& name = "a.log") {
-  Outcome outcome;
+RigOutcome resolve(const std::string& text,
+                   RigOptions options = {},
+                   const std::string& name = "a.log") {
+  RigOutcome outcome;
   Diagnostics diagnostics;
   options.rig = "rig";
   outcome.logs = read_text(text, diagnostics, name);
@@ -48,7 +48,7 @@ std::string bare_text(const SampleLog& sample) {
 }
 
 TEST(RigFacts, ReadsTheHeadOfALog) {
-  const Outcome outcome =
+  const RigOutcome outcome =
       resolve(log_text({.ranks = 16, .hosts = 2, .factor = 1.875}), infiniband());
   EXPECT_EQ(outcome.messages, "");
   ASSERT_TRUE(outcome.resolved);
@@ -66,7 +66,7 @@ TEST(RigFacts, ReadsTheHeadOfALog) {
 }
 
 TEST(RigFacts, AsksForTheNetworkOfSeveralHosts) {
-  const Outcome outcome = resolve(log_text({.ranks = 16, .hosts = 2, .factor = 1.875}));
+  const RigOutcome outcome = resolve(log_text({.ranks = 16, .hosts = 2, .factor = 1.875}));
   EXPECT_FALSE(outcome.resolved);
   EXPECT_EQ(outcome.messages,
             "a.log:1:1: error: --fabric: 2 hosts are joined by a network whose fabric the log does "
@@ -78,12 +78,12 @@ TEST(RigFacts, AsksForTheNetworkOfSeveralHosts) {
 }
 
 TEST(RigFacts, AsksForWhatALogWithoutItsHeadLacks) {
-  const Outcome nameless = resolve(bare_text({}));
+  const RigOutcome nameless = resolve(bare_text({}));
   EXPECT_EQ(nameless.messages,
             "a.log:3:1: error: --operation: the log does not name its operation (all_reduce, "
             "all_gather, reduce_scatter, all_to_all, broadcast, send_receive)\n");
   // The name of the file helps; its figures give the ranks; the rest is asked for.
-  const Outcome named = resolve(bare_text({}), {}, "allreduce-east.log");
+  const RigOutcome named = resolve(bare_text({}), {}, "allreduce-east.log");
   EXPECT_EQ(
       named.messages,
       "allreduce-east.log:3:1: error: --gpu: the log does not name the GPU (the name of a GPU "
@@ -93,7 +93,7 @@ TEST(RigFacts, AsksForWhatALogWithoutItsHeadLacks) {
   RigOptions options;
   options.gpu = "h200-sxm";
   options.nodes = 1;
-  const Outcome complete = resolve(bare_text({}), options, "allreduce-east.log");
+  const RigOutcome complete = resolve(bare_text({}), options, "allreduce-east.log");
   EXPECT_EQ(complete.messages, "");
   ASSERT_TRUE(complete.resolved);
   EXPECT_EQ(complete.resolved->table.ranks, 8);
@@ -151,7 +151,7 @@ TEST(RigFacts, RacksMustSayHowFarNvlinkReaches) {
       "rack that is one domain, 4 where every host is its own)\n");
   RigOptions options;
   options.nvlink_domain = 72;
-  const Outcome outcome = resolve(log_text(sample), options);  // no network is used
+  const RigOutcome outcome = resolve(log_text(sample), options);  // no network is used
   EXPECT_EQ(outcome.messages, "");
   EXPECT_EQ(outcome.resolved->table.domains(), 1);
 }
@@ -165,7 +165,8 @@ TEST(RigFacts, NvlinkOfOtherGpusEndsAtTheHost) {
 }
 
 TEST(RigFacts, AFewRanksOfAHostDoNotDriveAllItsNics) {
-  const Outcome outcome = resolve(log_text({.ranks = 2, .hosts = 2, .factor = 1.0}), infiniband());
+  const RigOutcome outcome =
+      resolve(log_text({.ranks = 2, .hosts = 2, .factor = 1.0}), infiniband());
   EXPECT_TRUE(outcome.resolved);
   EXPECT_EQ(outcome.messages,
             "a.log:1:1: warning: --nics: 8 NICs for 1 rank on a host: count those beside its "
@@ -186,12 +187,12 @@ TEST(RigFacts, ProcessesThatRanAloneMeasuredNothing) {
   // Its own list of one device.
   EXPECT_EQ(resolve(log_text({.ranks = 1, .factor = 0.0})).messages, message);
   // busbw 0 in every row, the list cut off.
-  const Outcome outcome = resolve(bare_text({.factor = 0.0}), {}, "all_reduce.log");
+  const RigOutcome outcome = resolve(bare_text({.factor = 0.0}), {}, "all_reduce.log");
   EXPECT_NE(outcome.messages.find("ranks = 1: every process ran for itself"), std::string::npos);
 }
 
 TEST(RigFacts, OperationsThatTablesDoNotHoldAreLeftOut) {
-  const Outcome outcome = resolve(log_text({.program = "gather_perf"}));
+  const RigOutcome outcome = resolve(log_text({.program = "gather_perf"}));
   EXPECT_FALSE(outcome.resolved);
   EXPECT_EQ(outcome.messages,
             "a.log:1:1: warning: gather_perf is left out: tables hold no such operation\n");

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "tests/checkout.hpp"
+
 namespace orrery::calibration_import::testing {
 
 std::string fitted(double value, int width) {
@@ -92,7 +94,7 @@ std::vector<CollectiveLog> read_text(const std::string& text,
 }
 
 hardware::ProfileSearch shipped_search() {
-  return {{std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}};
+  return {{std::string(kSourceDir) + "/scenarios/profiles"}};
 }
 
 }  // namespace orrery::calibration_import::testing

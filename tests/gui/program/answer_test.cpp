@@ -21,6 +21,7 @@
 #include "gui/models/text.hpp"
 #include "gui/report/report_page.hpp"
 #include "sim/report/ledger_rows.hpp"
+#include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"
 
 namespace orrery::gui {
@@ -32,8 +33,8 @@ using testing::run_scenario;
 using testing::wait_for;
 
 OutcomePtr sample() {
-  static const OutcomePtr outcome =
-      evaluate_text({.text = run_scenario(), .file_name = ORRERY_SOURCE_DIR "/scenarios/x.yaml"});
+  static const OutcomePtr outcome = evaluate_text(
+      {.text = run_scenario(), .file_name = std::string(kSourceDir) + "/scenarios/x.yaml"});
   return outcome;
 }
 
@@ -81,7 +82,7 @@ TEST(EvaluationJob, AnswersOnAnotherThreadWithProgress) {
   OutcomePtr got;
   QObject::connect(&job, &EvaluationJob::finished, [&](const OutcomePtr& o) { got = o; });
   QSignalSpy progress(&job, &EvaluationJob::progressed);
-  job.request({.text = run_scenario(), .file_name = ORRERY_SOURCE_DIR "/scenarios/x.yaml"});
+  job.request({.text = run_scenario(), .file_name = std::string(kSourceDir) + "/scenarios/x.yaml"});
   EXPECT_TRUE(job.running());
   ASSERT_TRUE(wait_for([&] { return got != nullptr; }));
   ASSERT_NE(got->evaluation, nullptr);
@@ -282,7 +283,7 @@ TEST(Charts, AreReadPointByPointWithTheKeyboard) {
 TEST(Plots, OfAnswersHaveTheirCurves) {
   for (const AnswerChart& chart : answer_charts()) {
     const AnswerPtr outcome =
-        answer_text({chart.answer, run_scenario(), ORRERY_SOURCE_DIR "/scenarios/x.yaml"});
+        answer_text({chart.answer, run_scenario(), std::string(kSourceDir) + "/scenarios/x.yaml"});
     ASSERT_NE(outcome->answer, nullptr) << chart.answer;
     const Plot plot = answer_plot(*outcome->answer);
     EXPECT_EQ(plot.name, chart.name);

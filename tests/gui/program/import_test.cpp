@@ -22,6 +22,7 @@
 #include "gui/widgets/document_page.hpp"
 #include "gui/widgets/import_page.hpp"
 #include "gui/widgets/main_window.hpp"
+#include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"
 
 namespace orrery::gui {
@@ -148,7 +149,7 @@ TEST_F(ImportWindow, OpensTheTextThatTheCommandLineWrites) {
   ASSERT_NE(document, nullptr);
   QProcess process;
   process.setWorkingDirectory(folder.path());
-  process.start(ORRERY_BINARY_DIR "/bin/orrery",
+  process.start(QString(kBinaryDir) + "/bin/orrery",
                 {"import",
                  model,
                  zero,

@@ -19,6 +19,7 @@
 #include "gui/models/text.hpp"
 #include "sim/plan/plan_report.hpp"
 #include "sim/report/metrics.hpp"
+#include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
 
@@ -205,7 +206,7 @@ TEST(PlanJob, KeepsTheBestSoFarWhenItIsStopped) {
     }
   });
   job.request({.text = replaced(sample_text(), "trials: 20", "trials: 20000"),
-               .file_name = ORRERY_SOURCE_DIR "/scenarios/x.yaml"});
+               .file_name = std::string(kSourceDir) + "/scenarios/x.yaml"});
   EXPECT_TRUE(job.running());
   ASSERT_TRUE(wait_for([&] { return outcome != nullptr; }));
   ASSERT_NE(outcome->plan, nullptr);
@@ -219,7 +220,7 @@ TEST(PlanJob, DeliversNothingAfterItIsCancelled) {
   PlanJob job;
   QSignalSpy finished(&job, &PlanJob::finished);
   job.request({.text = replaced(sample_text(), "trials: 20", "trials: 20000"),
-               .file_name = ORRERY_SOURCE_DIR "/scenarios/x.yaml"});
+               .file_name = std::string(kSourceDir) + "/scenarios/x.yaml"});
   job.cancel();
   EXPECT_FALSE(job.running());
   QTest::qWait(100);
@@ -229,7 +230,7 @@ TEST(PlanJob, DeliversNothingAfterItIsCancelled) {
 TEST(PlanJob, SaysWhatTheQuestionLacks) {
   const PlanPtr outcome =
       plan_text({.text = sample_text(),
-                 .file_name = ORRERY_SOURCE_DIR "/scenarios/x.yaml",
+                 .file_name = std::string(kSourceDir) + "/scenarios/x.yaml",
                  .changes = plan_changes(sample_text(), {{"plan.objective", "fewest_gpus"}})});
   EXPECT_EQ(outcome->plan, nullptr);
   EXPECT_EQ(problem_lines(outcome->diagnostics),

@@ -6,6 +6,8 @@
 #include <QProcess>
 #include <QTest>
 
+#include "tests/checkout.hpp"
+
 namespace orrery::gui::testing {
 
 namespace {
@@ -69,7 +71,7 @@ std::string read_text(const QString& path) {
 
 std::string printed(const QStringList& arguments) {
   QProcess process;
-  process.start(ORRERY_BINARY_DIR "/bin/orrery", arguments);
+  process.start(QString(kBinaryDir) + "/bin/orrery", arguments);
   EXPECT_TRUE(process.waitForFinished(kPatience));
   EXPECT_EQ(process.exitCode(), 0) << process.readAllStandardError().toStdString();
   return process.readAllStandardOutput().toStdString();

@@ -16,6 +16,7 @@
 #include "sim/base/file.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/hardware/profile_reader.hpp"
+#include "tests/checkout.hpp"
 #include "tests/unit/calibrate/formula_bench.hpp"
 
 namespace orrery::calibrate {
@@ -24,11 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using test::FormulaBench;
-
-double time_of(const kernels::KernelCase& kernel) {
-  const kernels::Work work = kernels::work_of(kernel);
-  return 5.0 + in_flop(work.flop) / 7e8 + in_bytes(work.moved()) / 4e6;
-}
+using test::time_of;
 
 struct Outcome {
   cli::ExitCode code = cli::ExitCode::internal;
@@ -99,7 +96,7 @@ TEST_F(CalibrateCommand, MeasuresAndSaysWhatItFound) {
 TEST_F(CalibrateCommand, WritesAProfileForScenarios) {
   (void)run({"--quick", "-q", "-o", path("mine.yaml")});
   Diagnostics diagnostics;
-  const hardware::ProfileSearch search{{fs::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"}};
+  const hardware::ProfileSearch search{{fs::path(kSourceDir) / "scenarios" / "profiles"}};
   const auto gpu = hardware::load_gpu_profile(
       path("mine.yaml"), search, SourceLocation{}, "cluster.gpu", diagnostics);
   ASSERT_TRUE(gpu) << to_string(diagnostics);
@@ -165,7 +162,7 @@ TEST_F(CalibrateCommand, SaysWhatIsWrong) {
 
 TEST_F(CalibrateCommand, AScenarioPutsItsShapesFirst) {
   const std::string scenario =
-      (fs::path(ORRERY_SOURCE_DIR) / "scenarios" / "llama3-70b-64h100.yaml").string();
+      (fs::path(kSourceDir) / "scenarios" / "llama3-70b-64h100.yaml").string();
   const Outcome outcome = run({"--list", "--quick", "--scenario", scenario});
   EXPECT_EQ(outcome.code, cli::ExitCode::ok);
   EXPECT_TRUE(outcome.out.starts_with("scenario    gemm "));

@@ -15,6 +15,12 @@
 
 namespace orrery::calibrate::test {
 
+// A plain formula, in us.
+inline double time_of(const kernels::KernelCase& kernel) {
+  const kernels::Work work = kernels::work_of(kernel);
+  return 5.0 + in_flop(work.flop) / 7e8 + in_bytes(work.moved()) / 4e6;
+}
+
 class FormulaBench : public Bench {
  public:
   using Times = std::function<double(const kernels::KernelCase& kernel)>;  // us

@@ -10,6 +10,7 @@
 
 #include "sim/base/file.hpp"
 #include "sim/kernels/kernel_case.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -50,8 +51,7 @@ std::string operations_markdown() {
 }
 
 TEST(CalibrationDocument, HasTheTableOfOperations) {
-  const std::filesystem::path path =
-      std::filesystem::path(ORRERY_SOURCE_DIR) / "docs" / "calibration.md";
+  const std::filesystem::path path = std::filesystem::path(kSourceDir) / "docs" / "calibration.md";
   std::string text = read_file(path, std::size_t{1} << 20U);
   const std::size_t begin = text.find(kBegin) + kBegin.size();
   const std::size_t end = text.find(kEnd);

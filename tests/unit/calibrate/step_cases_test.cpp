@@ -8,6 +8,7 @@
 
 #include "sim/evaluate/resolve.hpp"
 #include "sim/scenario/load.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -17,7 +18,7 @@ std::vector<StepCase> cases_of(const std::string& text) {
   const auto scenario = scenario::load_text(text, "test.yaml", diagnostics);
   EXPECT_TRUE(scenario) << to_string(diagnostics);
   const hardware::ProfileSearch search{
-      {std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"}};
+      {std::filesystem::path(kSourceDir) / "scenarios" / "profiles"}};
   const auto resolved = evaluate::resolve(*scenario, search, diagnostics);
   EXPECT_TRUE(resolved) << to_string(diagnostics);
   return step_cases(evaluate::step_input(*scenario, *resolved), resolved->costs);

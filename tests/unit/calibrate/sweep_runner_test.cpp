@@ -20,11 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::FormulaBench;
-
-double time_of(const kernels::KernelCase& kernel) {
-  return 5.0 + in_flop(kernels::work_of(kernel).flop) / 7e8 +
-         in_bytes(kernels::work_of(kernel).moved()) / 4e6;
-}
+using test::time_of;
 
 class SweepRunner : public ::testing::Test {
  protected:

@@ -4,13 +4,13 @@
 
 #include "sim/base/check.hpp"
 #include "sim/hardware/profile_reader.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::cost::testing {
 
 hardware::GpuProfile gpu_profile(const std::string& name) {
   Diagnostics diagnostics;
-  const std::string path =
-      std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles/gpu/" + name + ".yaml";
+  const std::string path = std::string(kSourceDir) + "/scenarios/profiles/gpu/" + name + ".yaml";
   auto profile = hardware::load_gpu_profile(path, {}, {}, "gpu", diagnostics);
   ORRERY_CHECK(profile.has_value(), "profile {}: {}", path, to_string(diagnostics));
   return *std::move(profile);

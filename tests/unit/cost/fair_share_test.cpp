@@ -63,7 +63,7 @@ TEST(FairShare, RandomFlowsAreMaxMinFair) {
   constexpr unsigned kSeed = 20261121;
   std::mt19937 random(kSeed);
   for (int trial = 0; trial < 200; ++trial) {
-    SCOPED_TRACE(testing::Message() << "seed " << kSeed << " trial " << trial);
+    SCOPED_TRACE(::testing::Message() << "seed " << kSeed << " trial " << trial);
     const std::size_t links = 1 + random() % 6;
     std::vector<double> capacity;
     for (std::size_t i = 0; i < links; ++i) {

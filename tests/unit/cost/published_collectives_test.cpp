@@ -81,7 +81,7 @@ std::optional<CollectiveKind> kind_of(const std::string& op) {
 }
 
 // Profile by the words of the `gpu` column; nothing for GPUs without one.
-std::optional<std::string> profile_of(const testing::Row& row) {
+std::optional<std::string> profile_of_machine(const testing::Row& row) {
   if (row.contains("gpu", "GB200") || row.contains("gpu", "GB300")) {
     return "gb200";
   }
@@ -140,7 +140,7 @@ bool set_size_and_time(const testing::Row& row, Case& c) {
 
 std::optional<Case> case_of(const testing::Row& row) {
   const auto kind = kind_of(row.get("op"));
-  const auto profile = profile_of(row);
+  const auto profile = profile_of_machine(row);
   const std::string dtype = row.get("dtype");
   const bool forced_away = row.contains("algo", "NVLSTree forced");  // not the default there
   if (!kind || !profile || row.get("degraded") == "true" || forced_away || dtype == "int8") {

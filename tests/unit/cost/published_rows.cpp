@@ -9,6 +9,7 @@
 #include "sim/base/check.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/yaml/document.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::cost::testing {
 
@@ -78,7 +79,7 @@ bool Row::contains(const std::string& key, std::string_view word) const {
 
 std::vector<Row> published_rows(const std::string& file, const std::string& section) {
   Diagnostics diagnostics;
-  const std::string path = std::string(ORRERY_SOURCE_DIR) + "/scenarios/published/" + file;
+  const std::string path = std::string(kSourceDir) + "/scenarios/published/" + file;
   const auto document = yaml::parse_file(path, {}, diagnostics);
   ORRERY_CHECK(document.has_value(), "{}: {}", path, to_string(diagnostics));
   std::vector<Row> rows;

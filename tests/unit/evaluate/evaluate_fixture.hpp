@@ -9,10 +9,9 @@
 
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/scenario/load.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::evaluate::test {
-
-inline const std::string kSource = ORRERY_SOURCE_DIR;
 
 // A small run that every key below has an effect on.
 inline constexpr std::string_view kBase = R"(format: orrery/1
@@ -47,7 +46,7 @@ inline std::string replaced(std::string_view text, std::string_view from, std::s
 inline std::optional<report::Evaluation> evaluate_text(std::string_view text,
                                                        Diagnostics& diagnostics,
                                                        EvaluateOptions options = {}) {
-  options.search = hardware::ProfileSearch{{kSource + "/scenarios/profiles"}};
+  options.search = hardware::ProfileSearch{{std::string(kSourceDir) + "/scenarios/profiles"}};
   const auto scenario = scenario::load_text(text, "test.yaml", diagnostics);
   return scenario ? evaluate(*scenario, options, diagnostics) : std::nullopt;
 }

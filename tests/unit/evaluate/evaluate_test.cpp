@@ -15,7 +15,8 @@ namespace {
 
 TEST(Evaluate, EveryShippedScenarioMeetsItsExpectationsWithoutAWarning) {
   int scenarios = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(kSource + "/scenarios")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(kSourceDir) + "/scenarios")) {
     if (entry.path().extension() != ".yaml") {
       continue;
     }
@@ -199,8 +200,8 @@ TEST(Evaluate, AStopRequestEndsIt) {
 
 TEST(Explain, EveryMetricOfTheRegistryIsExplained) {
   Diagnostics diagnostics;
-  const auto scenario =
-      scenario::load_file(kSource + "/scenarios/llama3-70b-64h100.yaml", diagnostics);
+  const auto scenario = scenario::load_file(
+      std::string(kSourceDir) + "/scenarios/llama3-70b-64h100.yaml", diagnostics);
   ASSERT_TRUE(scenario);
   const auto evaluation = evaluate(*scenario, {.timelines = true, .operations = true}, diagnostics);
   ASSERT_TRUE(evaluation);

@@ -22,7 +22,7 @@ std::string with(std::string_view failures) {
   return replaced(month, kRates, failures);
 }
 
-const std::vector<Change> kChanges = {
+const std::vector<Change> kFailureChanges = {
     {"node_rate: 0.05/d",
      "node_rate: 0.05/d, correlated: [{name: feed, rate: 0.1/d}]",
      "mtbf",
@@ -130,7 +130,7 @@ const std::vector<Change> kChanges = {
 };
 
 TEST(FailureKeys, EveryChangeMovesItsMetric) {
-  for (const Change& change : kChanges) {  // `from` and `to` are keys of `failures`
+  for (const Change& change : kFailureChanges) {  // `from` and `to` are keys of `failures`
     SCOPED_TRACE(std::string(change.to));
     expect_moved(change,
                  value(must_evaluate(with(change.from)), change.metric),

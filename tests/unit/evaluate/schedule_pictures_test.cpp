@@ -23,14 +23,15 @@ report::Evaluation evaluate_scenario(const fs::path& file, bool ticks) {
   Diagnostics diagnostics;
   const auto scenario = scenario::load_file(file, diagnostics);
   EXPECT_TRUE(scenario) << to_string(diagnostics);
-  auto evaluation =
-      scenario ? evaluate(*scenario,
-                          {.timelines = true,
-                           .ticks = ticks,
-                           .levers = false,
-                           .search = hardware::ProfileSearch{{kSource + "/scenarios/profiles"}}},
-                          diagnostics)
-               : std::nullopt;
+  auto evaluation = scenario
+                        ? evaluate(*scenario,
+                                   {.timelines = true,
+                                    .ticks = ticks,
+                                    .levers = false,
+                                    .search = hardware::ProfileSearch{{std::string(kSourceDir) +
+                                                                       "/scenarios/profiles"}}},
+                                   diagnostics)
+                        : std::nullopt;
   EXPECT_TRUE(evaluation) << to_string(diagnostics);
   return evaluation ? *std::move(evaluation) : report::Evaluation{};
 }
@@ -38,7 +39,7 @@ report::Evaluation evaluate_scenario(const fs::path& file, bool ticks) {
 std::map<std::string, fs::path> schedule_scenarios() {
   constexpr std::string_view kPrefix = "schedule-";
   std::map<std::string, fs::path> found;
-  for (const auto& entry : fs::directory_iterator(kSource + "/scenarios")) {
+  for (const auto& entry : fs::directory_iterator(std::string(kSourceDir) + "/scenarios")) {
     const std::string name = entry.path().stem().string();
     if (name.starts_with(kPrefix)) {
       found[name.substr(kPrefix.size())] = entry.path();
@@ -48,14 +49,14 @@ std::map<std::string, fs::path> schedule_scenarios() {
 }
 
 TEST(SchedulePictures, AreCommittedAsDrawnAndShownInTheDocumentation) {
-  const std::string page = read_file(kSource + "/docs/schedules.md", kMostBytes);
+  const std::string page = read_file(std::string(kSourceDir) + "/docs/schedules.md", kMostBytes);
   std::set<std::string> schedules;
   for (const auto& [name, file] : schedule_scenarios()) {
     SCOPED_TRACE(name);
     const report::Evaluation evaluation = evaluate_scenario(file, true);
     schedules.insert(evaluation.echo.schedule);
     const std::string picture = "images/schedules/" + name + ".svg";
-    EXPECT_TRUE(read_file(kSource + "/docs/" + picture, kMostBytes) ==
+    EXPECT_TRUE(read_file(std::string(kSourceDir) + "/docs/" + picture, kMostBytes) ==
                 report::schedule_svg(evaluation))
         << "run scripts/schedule-pictures";
     EXPECT_NE(page.find("(" + picture + ")"), std::string::npos) << "docs/schedules.md";

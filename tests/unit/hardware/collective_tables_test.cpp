@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/hardware/profile_reader.hpp"
+#include "tests/checkout.hpp"
 #include "tests/unit/hardware/profile_files.hpp"
 
 namespace orrery::hardware {
@@ -129,7 +130,7 @@ TEST(CollectiveTables, AMissingFileIsNamed) {
 TEST(CollectiveTables, TheShippedFilesAreValid) {
   Diagnostics diagnostics;
   NetworkSpec network;
-  const ProfileSearch search{{std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios/profiles"}};
+  const ProfileSearch search{{std::filesystem::path(kSourceDir) / "scenarios/profiles"}};
   ASSERT_TRUE(load_collective_tables(network, search, {}, "cluster", diagnostics))
       << to_string(diagnostics);
   ASSERT_TRUE(network.tables);
@@ -144,7 +145,7 @@ TEST(CollectiveTables, TheShippedFilesAreValid) {
 TEST(CollectiveTables, EveryGpuOfTheShippedFilesIsThatOfAProfile) {
   Diagnostics diagnostics;
   NetworkSpec network;
-  const ProfileSearch search{{std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios/profiles"}};
+  const ProfileSearch search{{std::filesystem::path(kSourceDir) / "scenarios/profiles"}};
   ASSERT_TRUE(load_collective_tables(network, search, {}, "cluster", diagnostics));
   for (const CollectiveTable& table : network.tables->tables) {
     if (table.gpu == "pcie") {  // no profile: a GB10, cards whose log does not name them

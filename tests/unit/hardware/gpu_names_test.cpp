@@ -8,21 +8,22 @@
 
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/yaml/document.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::hardware {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kScenarios = fs::path(ORRERY_SOURCE_DIR) / "scenarios";
+const fs::path kScenarios = fs::path(kSourceDir) / "scenarios";
 
-const std::vector<GpuName>& shipped() {
+const std::vector<GpuName>& shipped_names() {
   static const std::vector<GpuName> names = gpu_names({{kScenarios / "profiles"}});
   return names;
 }
 
 std::optional<std::string> found(std::string_view text) {
-  return profile_in_text(shipped(), text);
+  return profile_in_text(shipped_names(), text);
 }
 
 // As data sets, drivers and vendors spell them: case and separators do not matter, words do.
@@ -71,7 +72,7 @@ TEST(GpuNames, FindTheGpuHoweverItIsSpelt) {
 // What a driver prints is one GPU or none: a laptop's is no card, half a name no answer.
 TEST(GpuNames, TakeTheNameOfADeviceToTheLetter) {
   for (const char* device : {"NVIDIA H100 80GB HBM3", "A100-SXM4-40GB", "HL-225"}) {
-    EXPECT_EQ(profiles_of_device(shipped(), device).size(), 1U) << device;
+    EXPECT_EQ(profiles_of_device(shipped_names(), device).size(), 1U) << device;
   }
   for (const char* device : {"NVIDIA A10G",
                              "NVIDIA A100-SXM4",
@@ -79,14 +80,14 @@ TEST(GpuNames, TakeTheNameOfADeviceToTheLetter) {
                              "NVIDIA GeForce RTX 4090 Laptop GPU",
                              "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
                              ""}) {
-    EXPECT_TRUE(profiles_of_device(shipped(), device).empty()) << device;
+    EXPECT_TRUE(profiles_of_device(shipped_names(), device).empty()) << device;
   }
 }
 
 TEST(GpuNames, BelongToOneShippedProfileEach) {
   std::map<std::string, std::string> owners;
   std::set<std::string> named;
-  for (const GpuName& gpu : shipped()) {
+  for (const GpuName& gpu : shipped_names()) {
     EXPECT_EQ(owners.try_emplace(gpu.name, gpu.profile).first->second, gpu.profile) << gpu.name;
     EXPECT_EQ(found(gpu.name), gpu.profile) << gpu.name;
     named.insert(gpu.profile);

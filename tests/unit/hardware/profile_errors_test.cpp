@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tests/checkout.hpp"
 #include "tests/unit/hardware/profile_files.hpp"
 
 namespace orrery::hardware {
 namespace {
-
-const SourceLocation kWhere = {"scenario.yaml", 7, 8};
 
 // Messages of the document, without the path of the temporary file.
 std::string gpu_errors(const std::string& text) {
@@ -177,7 +176,7 @@ TEST(ProfileErrors, ATruncatedFileIsNeverAccepted) {
 
 // Software: score_passes belongs to unfused attention only.
 TEST(ProfileErrors, ScorePassesFollowTheAttentionImplementation) {
-  const std::filesystem::path source = std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" /
+  const std::filesystem::path source = std::filesystem::path(kSourceDir) / "scenarios" /
                                        "profiles" / "software" / "megatron-lm.yaml";
   std::ifstream stream(source);
   std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
@@ -204,8 +203,8 @@ TEST(ProfileErrors, ScorePassesFollowTheAttentionImplementation) {
 
 // A time per broadcast needs broadcasts, and broadcasts need a time.
 TEST(ProfileErrors, BroadcastTimeFollowsTheWayParametersComeBack) {
-  const std::filesystem::path source = std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" /
-                                       "profiles" / "software" / "internevo.yaml";
+  const std::filesystem::path source =
+      std::filesystem::path(kSourceDir) / "scenarios" / "profiles" / "software" / "internevo.yaml";
   std::ifstream stream(source);
   std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   const ProfileFolder folder;

@@ -14,6 +14,8 @@
 
 namespace orrery::hardware {
 
+inline const SourceLocation kWhere = {"scenario.yaml", 7, 8};
+
 // A profile directory that lives as long as the test; its path is <temporary>/profiles.
 class ProfileFolder {
  public:

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tests/checkout.hpp"
 #include "tests/unit/hardware/profile_files.hpp"
 
 namespace orrery::hardware {
 namespace {
 
 namespace fs = std::filesystem;
-
-const SourceLocation kWhere = {"scenario.yaml", 7, 8};
 
 std::string load_error(std::string_view name, const ProfileSearch& search) {
   Diagnostics diagnostics;
@@ -46,7 +45,7 @@ TEST(ProfileSearch, TheFirstDirectoryWins) {
   const ProfileFolder folder;
   folder.write("gpu/h100-sxm-80gb.yaml", replaced(kTinyGpu, "name: tiny", "name: h100-sxm-80gb"));
   ProfileSearch search = folder.search();
-  search.directories.push_back(fs::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles");
+  search.directories.push_back(fs::path(kSourceDir) / "scenarios" / "profiles");
   Diagnostics diagnostics;
   const auto profile =
       load_gpu_profile("h100-sxm-80gb", search, kWhere, "cluster.gpu", diagnostics);

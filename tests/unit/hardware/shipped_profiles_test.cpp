@@ -6,20 +6,21 @@
 #include <vector>
 
 #include "sim/hardware/profile_reader.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::hardware {
 namespace {
 
-const SourceLocation kWhere = {"test.yaml", 1, 1};
+const SourceLocation kNowhere = {"test.yaml", 1, 1};
 
 ProfileSearch shipped() {
-  return {{std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"}};
+  return {{std::filesystem::path(kSourceDir) / "scenarios" / "profiles"}};
 }
 
 GpuProfile gpu(const std::string& name) {
   Diagnostics diagnostics;
   std::optional<GpuProfile> profile =
-      load_gpu_profile(name, shipped(), kWhere, "cluster.gpu", diagnostics);
+      load_gpu_profile(name, shipped(), kNowhere, "cluster.gpu", diagnostics);
   EXPECT_EQ(to_string(diagnostics), "") << name;
   EXPECT_TRUE(profile.has_value()) << name;
   return std::move(profile).value();
@@ -28,7 +29,7 @@ GpuProfile gpu(const std::string& name) {
 SoftwareProfile software(const std::string& name) {
   Diagnostics diagnostics;
   std::optional<SoftwareProfile> profile =
-      load_software_profile(name, shipped(), kWhere, "software", diagnostics);
+      load_software_profile(name, shipped(), kNowhere, "software", diagnostics);
   EXPECT_EQ(to_string(diagnostics), "") << name;
   EXPECT_TRUE(profile.has_value()) << name;
   return std::move(profile).value();

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "sim/base/file.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::import_config::testing {
 
@@ -17,7 +18,7 @@ const ImportedSetting* find(const ImportResult& result, const std::string& path)
 }
 
 std::filesystem::path folder() {
-  return std::filesystem::path(ORRERY_SOURCE_DIR) / "tests/unit/import_config/configs";
+  return std::filesystem::path(kSourceDir) / "tests/unit/import_config/configs";
 }
 
 Imported import_all(const std::vector<ConfigFile>& files, const Given& given) {

@@ -9,7 +9,7 @@
 namespace orrery::kernels::reference {
 namespace {
 
-constexpr double kExact = 1e-12;
+constexpr double kAttentionExact = 1e-12;
 
 RowsView rows(std::span<const double> values, std::size_t width) {
   return {.values = values,
@@ -153,7 +153,7 @@ TEST(AttentionReference, WeightsSumToOne) {
   const AttentionHead head = head_of(problem, 0, inputs.q, inputs.k, inputs.v);
   for (std::size_t i = 0; i < problem.queries; ++i) {
     for (const double value : attention_row(head, i).output) {
-      EXPECT_NEAR(value, 2.5, kExact);
+      EXPECT_NEAR(value, 2.5, kAttentionExact);
     }
   }
 }
@@ -164,19 +164,19 @@ TEST(AttentionReference, TheFirstCausalQuerySeesOneKeyAndEqualScoresAverage) {
   const AttentionHead head = head_of(problem, 0, inputs.q, inputs.k, inputs.v);
   const AttentionRow first = attention_row(head, 0);
   for (std::size_t d = 0; d < problem.dim_v; ++d) {
-    EXPECT_NEAR(first.output[d], inputs.v[d], kExact);
+    EXPECT_NEAR(first.output[d], inputs.v[d], kAttentionExact);
   }
   const double score = dot(std::span(inputs.q).first(4), std::span(inputs.k).first(4));
-  EXPECT_NEAR(first.log_sum, 0.5 * score, kExact);
+  EXPECT_NEAR(first.log_sum, 0.5 * score, kAttentionExact);
   std::fill(inputs.q.begin(), inputs.q.end(), 0.0);
   const AttentionRow last = attention_row(head_of(problem, 0, inputs.q, inputs.k, inputs.v), 4);
-  EXPECT_NEAR(last.log_sum, std::log(5.0), kExact);
+  EXPECT_NEAR(last.log_sum, std::log(5.0), kAttentionExact);
   for (std::size_t d = 0; d < problem.dim_v; ++d) {
     double mean = 0.0;
     for (std::size_t j = 0; j < problem.keys; ++j) {
       mean += inputs.v[j * problem.dim_v + d] / 5.0;
     }
-    EXPECT_NEAR(last.output[d], mean, kExact);
+    EXPECT_NEAR(last.output[d], mean, kAttentionExact);
   }
 }
 

@@ -18,7 +18,7 @@ using reference::codes_apart;
 using reference::decode;
 using reference::NumberFormat;
 
-constexpr std::uint64_t kSeed = 51;
+constexpr std::uint64_t kCastSeed = 51;
 constexpr std::size_t kRows = 256;
 constexpr std::size_t kColumns = 384;
 constexpr float kMultiplier = 100.0F;
@@ -33,7 +33,7 @@ struct Result {
 };
 
 Operand<__nv_bfloat16> random_matrix() {
-  RandomStream random(kSeed, 0, Purpose::property_test);
+  RandomStream random(kCastSeed, 0, Purpose::property_test);
   auto matrix = random_operand<__nv_bfloat16>(kRows * kColumns, random);
   for (std::size_t i = 0; i < matrix.stored.size(); ++i) {  // rows and columns of unlike size
     const double factor = std::ldexp(1.0, static_cast<int>(i / kColumns % 7 + i % kColumns % 5));
@@ -155,7 +155,7 @@ void check_copy(CastRecipe recipe,
 template <CastRecipe kRecipe>
 void check(bool transpose, bool wide_range = false) {
   SCOPED_TRACE("recipe " + std::to_string(static_cast<int>(kRecipe)) + " seed " +
-               std::to_string(kSeed));
+               std::to_string(kCastSeed));
   const Operand<__nv_bfloat16> x = random_matrix();
   const Result result = run<kRecipe>(x, transpose, wide_range);
   const NumberFormat format = kRecipe == CastRecipe::nvfp4 ? NumberFormat::e2m1

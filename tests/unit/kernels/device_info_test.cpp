@@ -5,14 +5,10 @@
 
 #include "kernels/device/late_library.hpp"
 #include "sim/base/error.hpp"
+#include "tests/unit/kernels/has_gpu.hpp"
 
 namespace orrery::kernels {
 namespace {
-
-bool has_gpu() {
-  int visible = 0;
-  return cudaGetDeviceCount(&visible) == cudaSuccess && visible > 0;
-}
 
 TEST(FindDevice, WithoutAGpuItIsOneSentenceThatEndsInExitCodeFive) {
   if (has_gpu()) {

@@ -14,7 +14,7 @@
 namespace orrery::kernels::reference {
 namespace {
 
-constexpr double kExact = 1e-13;
+constexpr double kLossExact = 1e-13;
 
 TEST(CrossEntropyReference, OfEqualLogitsIsTheLogarithmOfTheVocabulary) {
   const std::vector<double> logits(1000, 3.0);
@@ -25,15 +25,15 @@ TEST(CrossEntropyReference, OfEqualLogitsIsTheLogarithmOfTheVocabulary) {
 
 TEST(CrossEntropyReference, SurvivesLargeLogits) {
   const std::vector<double> logits = {1e6, -1e6, 0.0};
-  EXPECT_NEAR(cross_entropy(logits, 0).loss, 0.0, kExact);
-  EXPECT_NEAR(cross_entropy(logits, 2).loss, 1e6, kExact);
+  EXPECT_NEAR(cross_entropy(logits, 0).loss, 0.0, kLossExact);
+  EXPECT_NEAR(cross_entropy(logits, 2).loss, 1e6, kLossExact);
 }
 
 TEST(CrossEntropyReference, GradientSumsToZeroAndIsThatOfFiniteDifferences) {
   RandomStream random(21, 0, Purpose::property_test);
   const std::vector<double> logits = random_values(20, random);
   const std::vector<double> gradient = cross_entropy_gradient(logits, 4, 0.25);
-  EXPECT_NEAR(std::accumulate(gradient.begin(), gradient.end(), 0.0), 0.0, kExact);
+  EXPECT_NEAR(std::accumulate(gradient.begin(), gradient.end(), 0.0), 0.0, kLossExact);
   expect_gradient(
       logits, gradient, [](std::span<const double> x) { return 0.25 * cross_entropy(x, 4).loss; });
 }
@@ -50,8 +50,8 @@ TEST(RoutingReference, CombinesRowsByWeightAndItsGradientIsThatOfFiniteDifferenc
   const std::vector<double> weights = {0.75, 0.25};
   const CombinedRow sum = combined_row(y, 4, places, weights);
   for (std::size_t j = 0; j < 4; ++j) {
-    EXPECT_NEAR(sum.values[j], 0.75 * y[8 + j] + 0.25 * y[j], kExact);
-    EXPECT_NEAR(sum.magnitudes[j], std::hypot(0.75 * y[8 + j], 0.25 * y[j]), kExact);
+    EXPECT_NEAR(sum.values[j], 0.75 * y[8 + j] + 0.25 * y[j], kLossExact);
+    EXPECT_NEAR(sum.magnitudes[j], std::hypot(0.75 * y[8 + j], 0.25 * y[j]), kLossExact);
   }
   const std::vector<double> dz = random_values(4, random);
   const std::vector<double> dw = {weight_gradient(std::span(y).subspan(8, 4), dz),
@@ -60,7 +60,7 @@ TEST(RoutingReference, CombinesRowsByWeightAndItsGradientIsThatOfFiniteDifferenc
     return dot(combined_row(y, 4, places, w).values, dz);
   });
   const CombinedRow plain = combined_row(y, 4, places, {});
-  EXPECT_NEAR(plain.values[1], y[9] + y[1], kExact);
+  EXPECT_NEAR(plain.values[1], y[9] + y[1], kLossExact);
 }
 
 TEST(EmbeddingReference, AddsTheRowsOfItsTokens) {
@@ -75,17 +75,17 @@ TEST(EmbeddingReference, AddsTheRowsOfItsTokens) {
 TEST(AdamwReference, TheFirstStepMovesByTheRateAgainstTheGradient) {
   // After one step the corrected moments are g and g^2, so the direction is its sign.
   const AdamwSettings settings{.rate = 0.01, .epsilon = 0.0, .decay = 0.0};
-  EXPECT_NEAR(adamw(settings, {.weight = 1.0}, 5.0).weight, 0.99, kExact);
-  EXPECT_NEAR(adamw(settings, {.weight = 1.0}, -0.001).weight, 1.01, kExact);
+  EXPECT_NEAR(adamw(settings, {.weight = 1.0}, 5.0).weight, 0.99, kLossExact);
+  EXPECT_NEAR(adamw(settings, {.weight = 1.0}, -0.001).weight, 1.01, kLossExact);
 }
 
 TEST(AdamwReference, DecayIsApartFromTheGradient) {
   const AdamwSettings settings{.rate = 0.01, .decay = 0.1};
   // no gradient: only the decay, 1 - 0.01 x 0.1
-  EXPECT_NEAR(adamw(settings, {.weight = 1.0}, 0.0).weight, 0.999, kExact);
+  EXPECT_NEAR(adamw(settings, {.weight = 1.0}, 0.0).weight, 0.999, kLossExact);
   const AdamwState next = adamw(settings, {.weight = 1.0, .first = 1.0, .second = 2.0}, 0.0);
-  EXPECT_NEAR(next.first, 0.9, kExact);
-  EXPECT_NEAR(next.second, 1.9, kExact);
+  EXPECT_NEAR(next.first, 0.9, kLossExact);
+  EXPECT_NEAR(next.second, 1.9, kLossExact);
 }
 
 TEST(AdamwReference, ConstantGradientsKeepTheCorrectedMoments) {
@@ -99,7 +99,7 @@ TEST(AdamwReference, ConstantGradientsKeepTheCorrectedMoments) {
 }
 
 TEST(GradientNormReference, IsThatOfPythagoras) {
-  EXPECT_NEAR(gradient_norm(std::vector<double>{3.0, -4.0, 12.0}), 13.0, kExact);
+  EXPECT_NEAR(gradient_norm(std::vector<double>{3.0, -4.0, 12.0}), 13.0, kLossExact);
   EXPECT_EQ(gradient_norm({}), 0.0);
 }
 

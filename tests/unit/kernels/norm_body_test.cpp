@@ -22,7 +22,7 @@ using reference::NormKind;
 using reference::NumberFormat;
 using reference::tolerance_of;
 
-constexpr std::uint64_t kSeed = 31;
+constexpr std::uint64_t kNormSeed = 31;
 constexpr double kEpsilon = 1e-5;
 
 template <typename T>
@@ -35,9 +35,9 @@ constexpr int kNarrow = 0;  // packs of a thread: several rows are taken at once
 // Rows that do not divide by blocks, packs that do not divide by threads.
 template <typename T, bool kLayer, int kPacks>
 void check_norm(std::size_t rows, std::size_t columns, int threads) {
-  SCOPED_TRACE("seed " + std::to_string(kSeed) + " columns " + std::to_string(columns));
+  SCOPED_TRACE("seed " + std::to_string(kNormSeed) + " columns " + std::to_string(columns));
   constexpr std::int64_t kBlocks = 2;
-  RandomStream random(kSeed, 0, Purpose::property_test);
+  RandomStream random(kNormSeed, 0, Purpose::property_test);
   const auto x = random_operand<T>(rows * columns, random);
   const auto weight = random_operand<T>(columns, random);
   const auto bias = random_operand<T>(columns, random);
@@ -160,8 +160,8 @@ TEST(NormBodies, NarrowRowsAreTakenSeveralAtOnce) {
 
 template <typename T, int kWidth>
 void check_cross_entropy(std::size_t rows, std::size_t columns, double size) {
-  SCOPED_TRACE("seed " + std::to_string(kSeed) + " columns " + std::to_string(columns));
-  RandomStream random(kSeed, 0, Purpose::property_test);
+  SCOPED_TRACE("seed " + std::to_string(kNormSeed) + " columns " + std::to_string(columns));
+  RandomStream random(kNormSeed, 0, Purpose::property_test);
   const auto logits = random_operand<T>(rows * columns, random, size);
   std::vector<std::int64_t> targets;
   for (std::size_t r = 0; r < rows; ++r) {

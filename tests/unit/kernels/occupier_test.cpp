@@ -8,14 +8,10 @@
 #include "kernels/device/clock_probe.hpp"
 #include "kernels/device/stream.hpp"
 #include "sim/base/error.hpp"
+#include "tests/unit/kernels/has_gpu.hpp"
 
 namespace orrery::kernels {
 namespace {
-
-bool has_gpu() {
-  int visible = 0;
-  return cudaGetDeviceCount(&visible) == cudaSuccess && visible > 0;
-}
 
 TEST(Occupier, HoldsMultiprocessorsUntilItIsToldToEnd) {
   if (!has_gpu()) {

@@ -23,7 +23,7 @@ using reference::NumberFormat;
 using reference::tolerance_of;
 using Bf16 = __nv_bfloat16;
 
-constexpr std::uint64_t kSeed = 41;
+constexpr std::uint64_t kStreamSeed = 41;
 const reference::Tolerance kRounding =
     tolerance_of(NumberFormat::bf16, {.terms = 2.0, .magnitude = 4.0});
 
@@ -59,7 +59,7 @@ TEST(ForEachPack, StopsBeforeIndicesWrap) {
 }
 
 TEST(StreamBodies, ResidualAddIsTheSum) {
-  RandomStream random(kSeed, 0, Purpose::property_test);
+  RandomStream random(kStreamSeed, 0, Purpose::property_test);
   const auto a = random_operand<Bf16>(800, random);
   const auto b = random_operand<Bf16>(800, random);
   std::vector<Bf16> y = unwritten(800);
@@ -76,7 +76,7 @@ TEST(StreamBodies, RotaryTurnsEveryHeadByItsPosition) {
   constexpr std::size_t kHeads = 3;
   constexpr std::size_t kDim = 32;
   constexpr std::size_t kPositions = 4;
-  RandomStream random(kSeed, 0, Purpose::property_test);
+  RandomStream random(kStreamSeed, 0, Purpose::property_test);
   const auto x = random_operand<Bf16>(kTokens * kHeads * kDim, random);
   std::vector<float> angles;
   for (std::size_t p = 0; p < kPositions; ++p) {
@@ -114,7 +114,7 @@ TEST(StreamBodies, RotaryTurnsEveryHeadByItsPosition) {
 TEST(StreamBodies, SwigluAndItsGradientAreThoseOfTheReference) {
   constexpr std::size_t kRows = 5;
   constexpr std::size_t kColumns = 24;
-  RandomStream random(kSeed, 0, Purpose::property_test);
+  RandomStream random(kStreamSeed, 0, Purpose::property_test);
   const auto gate_up = random_operand<Bf16>(kRows * 2 * kColumns, random, 3.0);
   const auto dy = random_operand<Bf16>(kRows * kColumns, random);
   std::vector<Bf16> y = unwritten(kRows * kColumns);
@@ -143,7 +143,7 @@ TEST(StreamBodies, SwigluAndItsGradientAreThoseOfTheReference) {
 
 TEST(StreamBodies, EmbeddingReadsRowsAndAddsTheirGradients) {
   constexpr std::size_t kColumns = 16;
-  RandomStream random(kSeed, 0, Purpose::property_test);
+  RandomStream random(kStreamSeed, 0, Purpose::property_test);
   const auto table = random_operand<Bf16>(6 * kColumns, random);
   const auto dy = random_operand<Bf16>(4 * kColumns, random);
   auto sums = random_operand<float>(6 * kColumns, random);
@@ -175,7 +175,7 @@ TEST(StreamBodies, PermutedRowsComeBackWeighted) {
   constexpr std::size_t kRows = 9;
   constexpr std::size_t kColumns = 40;
   constexpr std::size_t kCopies = 3;
-  RandomStream random(kSeed, 0, Purpose::property_test);
+  RandomStream random(kStreamSeed, 0, Purpose::property_test);
   const auto x = random_operand<Bf16>(kRows * kColumns, random);
   const auto dx = random_operand<Bf16>(kRows * kColumns, random);
   const auto weights = random_operand<float>(kRows * kCopies, random);
@@ -248,7 +248,7 @@ template <typename G>
 void check_optimizer(std::size_t elements) {
   SCOPED_TRACE("elements " + std::to_string(elements));
   const std::size_t padded = (elements + 7) / 8 * 8;
-  RandomStream random(kSeed, 0, Purpose::property_test);
+  RandomStream random(kStreamSeed, 0, Purpose::property_test);
   const auto gradient = random_operand<G>(padded, random);
   const auto weight = random_operand<float>(padded, random);
   const auto first = random_operand<float>(padded, random, 0.1);

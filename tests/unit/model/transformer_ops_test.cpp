@@ -9,7 +9,7 @@
 namespace orrery::model {
 namespace {
 
-constexpr std::uint64_t kSeed = 20261121;
+constexpr std::uint64_t kShapesSeed = 20261121;
 constexpr int kRandomModels = 40;
 
 OpOptions tensor_options(std::int64_t tensor, bool sequence_parallel) {
@@ -31,7 +31,7 @@ double multiplied_weights(const ModelSpec& model) {
 
 // Forward: 2 per weight and token, and 2 s^2 a 2d per sequence for attention, halved when causal.
 TEST(LayerPasses, ForwardFlopIsTwoPerWeightAndToken) {
-  RandomStream random(kSeed, 1, Purpose::property_test);
+  RandomStream random(kShapesSeed, 1, Purpose::property_test);
   for (int trial = 0; trial < kRandomModels; ++trial) {
     const ModelSpec model = random_dense_model(random);
     OpOptions options;
@@ -40,11 +40,11 @@ TEST(LayerPasses, ForwardFlopIsTwoPerWeightAndToken) {
     const double s = static_cast<double>(model.sequence_length);
     const LayerPasses passes = layer_passes(model, options, 0);
     EXPECT_DOUBLE_EQ(gemm_flop(passes.forward), 2.0 * multiplied_weights(model) * sequences * s)
-        << "seed " << kSeed << " trial " << trial;
+        << "seed " << kShapesSeed << " trial " << trial;
     EXPECT_DOUBLE_EQ(
         attention_flop(passes.forward),
         2.0 * sequences * s * s * static_cast<double>(model.num_attention_heads * model.head_dim))
-        << "seed " << kSeed << " trial " << trial;
+        << "seed " << kShapesSeed << " trial " << trial;
   }
 }
 
@@ -67,7 +67,7 @@ TEST(LayerPasses, AWindowLimitsTheCoreOfItsLayersAlone) {
 }
 
 TEST(LayerPasses, EachHalfOfTheBackwardCostsAForward) {
-  RandomStream random(kSeed, 2, Purpose::property_test);
+  RandomStream random(kShapesSeed, 2, Purpose::property_test);
   for (int trial = 0; trial < kRandomModels; ++trial) {
     const bool moe = random.uniform_int(2) == 0;
     const ModelSpec model = moe ? random_moe_model(random) : random_dense_model(random);
@@ -83,7 +83,7 @@ TEST(LayerPasses, EachHalfOfTheBackwardCostsAForward) {
 // Every rank of a t x c group runs the same shapes: t c times a shard is the unsharded layer. With
 // sequence parallelism the router is split too, so that this holds for mixtures of experts.
 TEST(LayerPasses, ShardsAddUpToTheWholeLayer) {
-  RandomStream random(kSeed, 3, Purpose::property_test);
+  RandomStream random(kShapesSeed, 3, Purpose::property_test);
   for (int trial = 0; trial < kRandomModels; ++trial) {
     const bool moe = random.uniform_int(2) == 0;
     const ModelSpec model = moe ? random_moe_model(random) : random_dense_model(random);
@@ -101,7 +101,8 @@ TEST(LayerPasses, ShardsAddUpToTheWholeLayer) {
     const double ranks = static_cast<double>(options.shard.tensor * options.shard.context);
     const LayerPasses whole = layer_passes(model, alone, 0);
     const LayerPasses part = layer_passes(model, options, 0);
-    const std::string where = "seed " + std::to_string(kSeed) + " trial " + std::to_string(trial);
+    const std::string where =
+        "seed " + std::to_string(kShapesSeed) + " trial " + std::to_string(trial);
     EXPECT_DOUBLE_EQ(ranks * all_flop(part.forward), all_flop(whole.forward)) << where;
     EXPECT_DOUBLE_EQ(ranks * all_flop(part.backward_input), all_flop(whole.backward_input))
         << where;

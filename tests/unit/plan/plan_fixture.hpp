@@ -12,11 +12,12 @@
 #include "sim/plan/search.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/variant.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::plan::test {
 
 inline hardware::ProfileSearch shipped_profiles() {
-  return {.directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}};
+  return {.directories = {std::string(kSourceDir) + "/scenarios/profiles"}};
 }
 
 // 2 nodes, 32 layers: tensor, pipeline and data all have room.

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <barrier>
 #include <thread>
 
 #include "sim/base/error.hpp"
 #include "tests/unit/plan/plan_fixture.hpp"
+#include "tests/unit/sweep/simulated_mail.hpp"
 
 namespace orrery::plan::test {
 namespace {
@@ -130,43 +130,21 @@ TEST(Search, DoesNotDependOnTheNumberOfThreads) {
   }
 }
 
-// Processes as threads of this one: each waits until all have spoken.
-class Meeting {
- public:
-  explicit Meeting(int processes)
-      : said_(static_cast<std::size_t>(processes)), barrier_(processes) {}
-
-  Team seat(int number) {
-    return {.number = number,
-            .processes = static_cast<int>(said_.size()),
-            .exchange = [this, number](const std::string& mine) {
-              said_[static_cast<std::size_t>(number)] = mine;
-              barrier_.arrive_and_wait();
-              const std::vector<std::string> all = said_;
-              barrier_.arrive_and_wait();
-              return all;
-            }};
-  }
-
- private:
-  std::vector<std::string> said_;
-  std::barrier<> barrier_;
-};
-
 TEST(Search, DoesNotDependOnTheNumberOfProcesses) {
   PlanSpec spec = few_degrees();
   spec.constraints.memory_headroom = gibibytes(20.0);
   const Bench bench = make_bench(mixture_text(), spec);
   const SearchResult one = search(bench.bench, bench.space, bench.spec, {.threads = 1});
   for (const int processes : {2, 3}) {
-    Meeting meeting(processes);
+    sweep::test::Launcher launcher(processes, {});
     std::vector<SearchResult> results(static_cast<std::size_t>(processes));
     {
       std::vector<std::jthread> threads;
       for (int number = 0; number < processes; ++number) {
         threads.emplace_back([&, number] {
-          results[static_cast<std::size_t>(number)] = search(
-              bench.bench, bench.space, bench.spec, {.threads = 1, .team = meeting.seat(number)});
+          sweep::Team team(std::make_unique<sweep::test::SimulatedMail>(launcher, number));
+          results[static_cast<std::size_t>(number)] =
+              search(bench.bench, bench.space, bench.spec, {.threads = 1, .team = &team});
         });
       }
     }
@@ -179,20 +157,6 @@ TEST(Search, DoesNotDependOnTheNumberOfProcesses) {
       EXPECT_EQ(result.counts.over_memory, one.counts.over_memory);
       EXPECT_TRUE(result.complete);
     }
-  }
-}
-
-TEST(Search, OfProcessesThatSeeDifferentSpacesIsRefused) {
-  const Bench bench = make_bench(dense_text(), few_degrees());
-  const SearchOptions options = {
-      .team = {.number = 0, .processes = 2, .exchange = [](const std::string& mine) {
-                 return std::vector<std::string>{mine, "another"};
-               }}};
-  try {
-    static_cast<void>(search(bench.bench, bench.space, bench.spec, options));
-    FAIL() << "it searched";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "process 1 searches another scenario than process 0");
   }
 }
 

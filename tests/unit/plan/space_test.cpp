@@ -22,7 +22,7 @@ bool is_valid(const Candidate& candidate, const Workbench& bench) {
                                                scenario.batch,
                                                scenario.model,
                                                shape,
-                                               evaluate::stage_placement(candidate.schedule));
+                                               schedule::traits_of(candidate.schedule).placement);
   const auto* layout = std::get_if<layout::Layout>(&resolved);
   if (layout == nullptr) {
     return false;

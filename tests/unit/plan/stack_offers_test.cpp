@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "tests/checkout.hpp"
 #include "tests/unit/plan/plan_fixture.hpp"
 
 namespace orrery::plan::test {
@@ -20,7 +21,7 @@ std::string deepspeed_text() {
 
 TEST(StackOffers, AreKnownOfEveryShippedStackButTheGeneric) {
   const std::filesystem::path folder =
-      std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios/profiles/software";
+      std::filesystem::path(kSourceDir) / "scenarios/profiles/software";
   std::set<std::string_view> used;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     const std::string name = file.path().stem().string();

@@ -9,6 +9,7 @@
 
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/plan/make_plan.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::plan::test {
 
@@ -48,7 +49,7 @@ inline std::string narrow_block() {
 
 inline hardware::ProfileSearch profiles() {
   hardware::ProfileSearch search;
-  search.directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"};
+  search.directories = {std::string(kSourceDir) + "/scenarios/profiles"};
   return search;
 }
 

@@ -38,12 +38,12 @@ PlanQuestion asked() {
 // The plan of process 0, and nothing of the others.
 std::vector<std::string> together(Launcher& launcher) {
   const PlanQuestion base = asked();
-  return run_processes(launcher, [&](sweep::Crew& crew, const std::stop_token& stop) {
+  return run_processes(launcher, [&](sweep::Team& team, const std::stop_token& stop) {
     PlanQuestion own = base;
     own.stop = stop;
     Diagnostics diagnostics;
-    const auto plan = make_plan(own, crew, diagnostics);
-    EXPECT_EQ(plan.has_value(), crew.leads()) << to_string(diagnostics);
+    const auto plan = make_plan(own, team, diagnostics);
+    EXPECT_EQ(plan.has_value(), team.leads()) << to_string(diagnostics);
     return plan ? to_json(*plan) : std::string();
   });
 }

@@ -12,7 +12,7 @@
 namespace orrery::report {
 namespace {
 
-constexpr TextStyle kPlain = {.colour = false, .unicode = true};
+constexpr TextStyle kUncoloured = {.colour = false, .unicode = true};
 
 bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
@@ -31,7 +31,7 @@ std::string flat(const std::string& text) {
 }
 
 TEST(TextReport, FitsOneScreen) {
-  const std::string text = to_text(testing::sample_evaluation(), kPlain);
+  const std::string text = to_text(testing::sample_evaluation(), kUncoloured);
   std::istringstream in(text);
   int lines = 0;
   for (std::string line; std::getline(in, line); ++lines) {
@@ -41,7 +41,7 @@ TEST(TextReport, FitsOneScreen) {
 }
 
 TEST(TextReport, ColourAddsOnlyEscapeSequences) {
-  const std::string plain = to_text(testing::sample_evaluation(), kPlain);
+  const std::string plain = to_text(testing::sample_evaluation(), kUncoloured);
   const std::string painted =
       to_text(testing::sample_evaluation(), {.colour = true, .unicode = true});
   std::string stripped;
@@ -68,14 +68,14 @@ TEST(TextReport, AsciiStyleIsAscii) {
 }
 
 TEST(TextReport, EmptyCategoriesAreLeftOut) {
-  const std::string text = to_text(testing::sample_evaluation(), kPlain);
+  const std::string text = to_text(testing::sample_evaluation(), kUncoloured);
   EXPECT_TRUE(has(text, "tensor-parallel communication"));
   EXPECT_FALSE(has(text, "expert-parallel communication"));
   EXPECT_FALSE(has(text, "planned maintenance"));
 }
 
 TEST(TextReport, ScenarioWithoutRunShowsOnlyTheStep) {
-  const std::string text = to_text(testing::sample_step_evaluation(), kPlain);
+  const std::string text = to_text(testing::sample_step_evaluation(), kUncoloured);
   EXPECT_TRUE(has(text, "ONE STEP"));
   for (const std::string_view section : {"THE RUN", "LEVERS", "EXPECTED", "WARNINGS"}) {
     EXPECT_FALSE(has(text, section)) << section;
@@ -85,7 +85,7 @@ TEST(TextReport, ScenarioWithoutRunShowsOnlyTheStep) {
 TEST(TextReport, GivenStepTimeIsSaid) {
   Evaluation evaluation = testing::sample_step_evaluation();
   evaluation.step.given = true;
-  const std::string text = to_text(evaluation, kPlain);
+  const std::string text = to_text(evaluation, kUncoloured);
   EXPECT_TRUE(has(text, "10.0 s as the scenario states it (not predicted)"));
   EXPECT_FALSE(has(text, "optimizer update"));
 }
@@ -94,13 +94,13 @@ TEST(TextReport, WhatDoesNotFitSaysByHowMuch) {
   Evaluation evaluation = testing::sample_evaluation();
   evaluation.feasible = false;
   evaluation.step.feasibility = {.fits = false, .worst_stage = 1, .headroom = -gibibytes(3.0)};
-  const std::string text = flat(to_text(evaluation, kPlain));
+  const std::string text = flat(to_text(evaluation, kUncoloured));
   EXPECT_TRUE(has(text, "DOES NOT FIT"));
   EXPECT_TRUE(has(text, "3.00 GiB too much"));
 }
 
 TEST(TextReport, TheThreeBiggestLeversComeFirst) {
-  const std::string text = to_text(testing::sample_evaluation(), kPlain);
+  const std::string text = to_text(testing::sample_evaluation(), kUncoloured);
   EXPECT_TRUE(has(text, "a pipeline without bubble"));
   EXPECT_TRUE(has(text, "saves $104.00, done 3.00 h earlier"));
   EXPECT_FALSE(has(text, "one minute less recovery"));
@@ -111,19 +111,19 @@ TEST(TextReport, TrialsThatGaveUpAreSaid) {
   Evaluation evaluation = testing::sample_evaluation();
   evaluation.run->finished = 3;
   evaluation.run->gave_up = run::StopReason::horizon;
-  EXPECT_TRUE(has(flat(to_text(evaluation, kPlain)),
+  EXPECT_TRUE(has(flat(to_text(evaluation, kUncoloured)),
                   "1 of 4 trials gave up (horizon reached before the target)"));
 }
 
 // Ten failures in 106 h of four trials are one every 10.6 h.
 TEST(TextReport, FailuresThatAreFarFromTheStatedRatesAreSaid) {
   Evaluation evaluation = testing::sample_evaluation();
-  const std::string near = flat(to_text(evaluation, kPlain));
+  const std::string near = flat(to_text(evaluation, kUncoloured));
   EXPECT_TRUE(
       has(near, "one failure every 10 h; a checkpoint of 98.0 GB every 60 min (360 steps)"));
   evaluation.plan->mtbf = hours(100.0);
   evaluation.plan->checkpoint_steps = 1;
-  const std::string far = flat(to_text(evaluation, kPlain));
+  const std::string far = flat(to_text(evaluation, kUncoloured));
   EXPECT_TRUE(has(far, "one failure every 4.17 d as stated, every 10.6 h in the trials; a"));
   EXPECT_TRUE(has(far, "every 10 s (1 step) stops"));
 }
@@ -136,14 +136,14 @@ TEST(TextReport, ManyPassedExpectationsAreCounted) {
   }
   evaluation.expectations.push_back(
       {.text = "hfu > 0.9", .verdict = Verdict::fail, .detail = "why", .value = 0.4, .where = {}});
-  const std::string text = to_text(evaluation, kPlain);
+  const std::string text = to_text(evaluation, kUncoloured);
   EXPECT_TRUE(has(text, "20 of 21 met"));
   EXPECT_TRUE(has(text, "and 12 more that pass"));
   EXPECT_TRUE(has(text, "FAIL      hfu > 0.9"));
 }
 
 TEST(TextReport, ExpectationLineIsClickableAndExplainsFailures) {
-  const TextPage painter(kPlain);
+  const TextPage painter(kUncoloured);
   const Evaluation evaluation = testing::sample_evaluation();
   EXPECT_EQ(expectation_line(evaluation.expectations[0], painter),
             "pass      sample.yaml:10: fits_memory");

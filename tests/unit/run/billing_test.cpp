@@ -13,10 +13,6 @@
 namespace orrery::run {
 namespace {
 
-SimTime at(double hour) {
-  return to_sim_time(hours(hour));
-}
-
 DollarsPerSecond per_hour(double amount) {
   return dollars_per_hour(amount);
 }

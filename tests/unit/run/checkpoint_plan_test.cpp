@@ -20,7 +20,7 @@ using testing::saving_spec;
 using testing::steps_of;
 
 // 16,384 H100 in 2,048 nodes, 405e9 parameters, 128 data-parallel ranks, 8 NICs of 400 Gbit/s.
-StepInput llama_step() {
+StepInput saving_llama_step() {
   StepInput step = steps_of(seconds(6.2208), 2048, 8);
   step.parameters = 405e9;
   step.data_parallel = 128;
@@ -105,7 +105,7 @@ TEST(CheckpointRates, RatesNeverRiseWithMoreTakenAndNeverFallWithMoreClients) {
 
 TEST(CheckpointRates, OnlyOneReplicaWritesWithoutSharding) {
   CheckpointSpec spec;
-  const StepInput step = llama_step();
+  const StepInput step = saving_llama_step();
   EXPECT_EQ(writers_of(spec, step).processes, 16'384);
   spec.sharded = false;
   EXPECT_EQ(writers_of(spec, step).processes, 128);
@@ -119,12 +119,12 @@ TEST(CheckpointRates, OnlyOneReplicaWritesWithoutSharding) {
 TEST(CheckpointRates, EveryDataRankAddsTheStateOfItsLoader) {
   CheckpointSpec spec;
   spec.data_state = gigabytes(2.0);
-  EXPECT_NEAR(in_terabytes(checkpoint_size(spec, llama_step())), 5.67 + 0.256, 1e-9);
+  EXPECT_NEAR(in_terabytes(checkpoint_size(spec, saving_llama_step())), 5.67 + 0.256, 1e-9);
 }
 
 TEST(CheckpointRates, OneReaderBroadcastsWhatEveryReplicaNeeds) {
   CheckpointSpec spec;
-  const StepInput step = llama_step();
+  const StepInput step = saving_llama_step();
   // 5.67 TB at 2 TB/s, then 810 GB of weights over 128 GPUs of a replica at 50 GB/s.
   const double read = 5.67e12 / 2e12;
   EXPECT_NEAR(in_seconds(load_time(spec, step, 1.0)), read + 810e9 / 128.0 / 50e9, 1e-9);
@@ -136,16 +136,16 @@ TEST(CheckpointRates, OneReaderBroadcastsWhatEveryReplicaNeeds) {
 
 TEST(CheckpointPlan, DataReadsSlowOnlyAsynchronousSaves) {
   RunSpec spec = tiered_spec();
-  const RunPlan before = plan_of(spec, llama_step());
+  const RunPlan before = plan_of(spec, saving_llama_step());
   spec.checkpoint.data_reads = terabytes_per_second(1.0);
-  const RunPlan after = plan_of(spec, llama_step());
+  const RunPlan after = plan_of(spec, saving_llama_step());
   EXPECT_NEAR(in_s(after.durable - after.stall), 2.0 * in_s(before.durable - before.stall), 1e-6);
   spec.checkpoint.mode = CheckpointMode::sync;
-  EXPECT_NEAR(in_s(plan_of(spec, llama_step()).stall), 2.835, 1e-6);
+  EXPECT_NEAR(in_s(plan_of(spec, saving_llama_step()).stall), 2.835, 1e-6);
 }
 
 TEST(CheckpointPlan, OneTierIsTheStorage) {
-  const RunPlan plan = plan_of(tiered_spec(), llama_step());
+  const RunPlan plan = plan_of(tiered_spec(), saving_llama_step());
   const CheckpointPlan& checkpoint = plan.checkpoint;
   ASSERT_EQ(checkpoint.tiers.size(), 1U);
   ASSERT_EQ(checkpoint.saves.size(), 1U);
@@ -166,7 +166,7 @@ TEST(CheckpointPlan, TiersAreSavedInANestedPattern) {
   spec.checkpoint.tiers = {memory_tier(2), disk_tier()};
   spec.checkpoint.tiers[0].interval = StepsInterval{10};
   spec.checkpoint.tiers[1].interval = StepsInterval{40};
-  const RunPlan plan = plan_of(spec, llama_step());
+  const RunPlan plan = plan_of(spec, saving_llama_step());
   const CheckpointPlan& checkpoint = plan.checkpoint;
   EXPECT_EQ(checkpoint.every_steps, 10);
   ASSERT_EQ(checkpoint.tiers.size(), 3U);
@@ -186,7 +186,7 @@ TEST(CheckpointPlan, TiersAreSavedInANestedPattern) {
 TEST(CheckpointPlan, TimesOfTheTiersFollowFromTheShareOfANode) {
   RunSpec spec = tiered_spec();
   spec.checkpoint.tiers = {memory_tier(2), disk_tier()};
-  const RunPlan plan = plan_of(spec, llama_step());
+  const RunPlan plan = plan_of(spec, saving_llama_step());
   const double share = 5.67e12 / 2048.0;
   const double copy = share / (8.0 * 20e9);
   const PlannedSave& all = plan.checkpoint.saves[2];
@@ -206,7 +206,7 @@ TEST(CheckpointPlan, ASlowSynchronousCopyHoldsBackTheOthers) {
   spec.checkpoint.mode = CheckpointMode::sync;
   spec.checkpoint.stall = seconds(40.0);
   spec.checkpoint.tiers = {memory_tier(2)};
-  const CheckpointPlan plan = plan_of(spec, llama_step()).checkpoint;
+  const CheckpointPlan plan = plan_of(spec, saving_llama_step()).checkpoint;
   EXPECT_LT(plan.saves[0].stall, to_sim_time(seconds(1.0)));
   EXPECT_EQ(plan.saves[1].stall, to_sim_time(seconds(40.0)));
   for (const SavedCopy& copy : plan.saves[1].copies) {
@@ -217,11 +217,11 @@ TEST(CheckpointPlan, ASlowSynchronousCopyHoldsBackTheOthers) {
 TEST(CheckpointPlan, MemoryLeavesWithItsNodeUnlessAPartnerHoldsItToo) {
   RunSpec spec = tiered_spec();
   spec.checkpoint.tiers = {memory_tier(1)};
-  const CopySurvival alone = plan_of(spec, llama_step()).checkpoint.tiers[0].survival;
+  const CopySurvival alone = plan_of(spec, saving_llama_step()).checkpoint.tiers[0].survival;
   EXPECT_EQ(alone.of(0, 0, 1), 0.0);  // faulty GPU takes its node
   EXPECT_EQ(alone.of(2, 0, 0), 1.0);  // software bug
   spec.checkpoint.tiers = {memory_tier(2)};
-  const CopySurvival pairs = plan_of(spec, llama_step()).checkpoint.tiers[0].survival;
+  const CopySurvival pairs = plan_of(spec, saving_llama_step()).checkpoint.tiers[0].survival;
   EXPECT_EQ(pairs.of(0, 0, 1), 1.0);
   // A second node during the same outage: 2,046 of the other 2,047 are not the partner.
   EXPECT_NEAR(pairs.of(0, 1, 2), 2046.0 / 2047.0, 1e-12);
@@ -241,7 +241,7 @@ TEST(CheckpointPlan, ARebootEmptiesMemoryButNotTheDisk) {
   flap.category = FailureCategory::network;
   spec.failures.causes = {reset, flap};
   spec.checkpoint.tiers = {memory_tier(1), disk_tier()};
-  const CheckpointPlan plan = plan_of(spec, llama_step()).checkpoint;
+  const CheckpointPlan plan = plan_of(spec, saving_llama_step()).checkpoint;
   EXPECT_EQ(plan.tiers[0].survival.of(0, 0, 0), 0.0);
   EXPECT_EQ(plan.tiers[1].survival.of(0, 0, 0), 1.0);
   EXPECT_EQ(plan.tiers[0].survival.of(1, 0, 0), 1.0);
@@ -255,7 +255,7 @@ TEST(CheckpointPlan, AutomaticIntervalsAreTheBestPatternOfAllTiers) {
   spec.checkpoint.tiers[0].stall = seconds(1.0);
   spec.checkpoint.tiers[0].durable = seconds(1.0);
   spec.checkpoint.tiers[0].mode = CheckpointMode::sync;
-  const StepInput step = llama_step();
+  const StepInput step = saving_llama_step();
   const RunPlan plan = plan_of(spec, step);
   double soft = 0.0;  // share of failures that leave the node: 54 + 7 + 2 of 419
   double before = 0.0;
@@ -306,10 +306,10 @@ TEST(CheckpointPlan, JustInTimeNeedsASecondReplica) {
   RunSpec spec = tiered_spec();
   spec.checkpoint.just_in_time = true;
   expect_error(spec,
-               llama_step(),
+               saving_llama_step(),
                "checkpoint.just_in_time",
                "needs a second replica of the whole training state on other GPUs");
-  StepInput step = llama_step();
+  StepInput step = saving_llama_step();
   step.state_replicas = 2.0;
   spec.failures.job_rate = per_day(0.1);
   const RunPlan plan = plan_of(spec, step);
@@ -331,7 +331,7 @@ TEST(CheckpointPlan, RetentionReshardingAndTheLastSaveBeforeANotice) {
   spec.checkpoint.keep_every = 20;
   spec.checkpoint.corrupt = 0.01;
   spec.checkpoint.reshard = gigabytes_per_second(0.87);
-  const CheckpointPlan plan = plan_of(spec, llama_step()).checkpoint;
+  const CheckpointPlan plan = plan_of(spec, saving_llama_step()).checkpoint;
   EXPECT_EQ(plan.kept, 3);
   EXPECT_EQ(plan.kept_every, 20);
   EXPECT_EQ(plan.corrupt, 0.01);
@@ -354,7 +354,7 @@ TEST(CheckpointPlan, StoragePresetsNameTheirSources) {
     EXPECT_EQ(find_storage_preset(preset.name), &preset);
     RunSpec spec = tiered_spec();
     spec.checkpoint.storage = preset.spec;
-    (void)plan_of(spec, llama_step());
+    (void)plan_of(spec, saving_llama_step());
   }
   EXPECT_EQ(find_storage_preset("floppy"), nullptr);
   CheckpointSpec bloom;
@@ -369,7 +369,7 @@ TEST(CheckpointPlan, StoragePresetsNameTheirSources) {
 }
 
 TEST(CheckpointPlan, WrongSpecsAreNamed) {
-  const StepInput step = llama_step();
+  const StepInput step = saving_llama_step();
   RunSpec spec = tiered_spec();
   spec.checkpoint.storage.efficiency = 0.0;
   expect_error(spec, step, "checkpoint.storage.efficiency", "must be above 0 and at most 1");
@@ -417,7 +417,7 @@ TEST(CheckpointPlan, IntervalsThatAreNoMultiplesAreRoundedWithAWarning) {
   spec.checkpoint.tiers = {memory_tier(2)};
   spec.checkpoint.tiers[0].interval = StepsInterval{100};
   std::vector<RunProblem> problems;
-  const auto plan = resolve_run(spec, llama_step(), problems);
+  const auto plan = resolve_run(spec, saving_llama_step(), problems);
   ASSERT_TRUE(plan.has_value());
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_EQ(problems[0].key, "checkpoint.interval");

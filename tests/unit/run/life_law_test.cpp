@@ -14,7 +14,7 @@
 namespace orrery::run {
 namespace {
 
-constexpr std::uint64_t kSeed = 20261121;
+constexpr std::uint64_t kLivesSeed = 20261121;
 const InitialAge kFresh = {AgeKind::fresh, Seconds{}};
 const InitialAge kStationary = {AgeKind::stationary, Seconds{}};
 
@@ -32,9 +32,9 @@ double mean_by_quantiles(const RemainingLife& life, int count) {
 }
 
 TEST(LifeLaw, QuantilesUndoProbabilities) {
-  RandomStream stream(kSeed, 0, Purpose::property_test);
+  RandomStream stream(kLivesSeed, 0, Purpose::property_test);
   for (int i = 0; i < 300; ++i) {
-    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", case " + std::to_string(i));
+    SCOPED_TRACE("seed " + std::to_string(kLivesSeed) + ", case " + std::to_string(i));
     const double shape = 0.4 + 3.0 * stream.uniform01();
     const double sigma = 0.2 + 2.0 * stream.uniform01();
     const Seconds scale = days(1.0 + 99.0 * stream.uniform01());

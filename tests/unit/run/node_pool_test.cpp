@@ -11,10 +11,6 @@
 namespace orrery::run {
 namespace {
 
-SimTime at(double hour) {
-  return to_sim_time(hours(hour));
-}
-
 TEST(NodePool, ASpareTakesThePlaceOfABrokenNodeAndTheRepairedOneBecomesTheSpare) {
   const RunPlan plan = plan_of_nodes(4, 1, fixed(days(2.0)));
   NodePool pool(plan);

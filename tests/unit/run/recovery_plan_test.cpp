@@ -29,7 +29,9 @@ double mean_of(const RunPlan& plan, std::size_t cause, std::size_t stage) {
   return in_seconds(mean(plan.recovery.stages[cause][stage]));
 }
 
-void expect_error(const RunSpec& spec, const std::string& key, const std::string& message) {
+void expect_recovery_error(const RunSpec& spec,
+                           const std::string& key,
+                           const std::string& message) {
   std::vector<RunProblem> problems;
   EXPECT_FALSE(resolve_run(spec, steps_of(seconds(1.0), 128), problems).has_value());
   ASSERT_EQ(problems.size(), 1U) << message;
@@ -124,7 +126,7 @@ TEST(RecoveryPlan, SlowStepsTakeThePlaceOfTheWarmUp) {
   const RunPlan plan = plan_of(spec, steps_of(seconds(10.0), 128));
   EXPECT_NEAR(mean_of(plan, 0, kWarmUp), 3.0 * 5.0 * 10.0, 1e-9);
   spec.recovery.stages[kWarmUp] = fixed(seconds(1.0));
-  expect_error(spec, "recovery.slow_steps", "is a second warm-up beside recovery.warm_up");
+  expect_recovery_error(spec, "recovery.slow_steps", "is a second warm-up beside recovery.warm_up");
 }
 
 TEST(RecoveryPlan, AMassRestartSharesTheStorage) {
@@ -213,19 +215,21 @@ TEST(RecoveryPlan, FailedRestartsReachThePlan) {
 TEST(RecoveryPlan, WrongSpecsAreNamed) {
   RunSpec spec = failing_spec();
   spec.recovery.restart_fails = 1.0;
-  expect_error(spec, "recovery.restart_fails", "must be at least 0 and below 1");
+  expect_recovery_error(spec, "recovery.restart_fails", "must be at least 0 and below 1");
   spec = failing_spec();
   spec.recovery.communicators = "carrier-pigeon";
-  expect_error(spec, "recovery.communicators.preset", "no preset named carrier-pigeon");
+  expect_recovery_error(spec, "recovery.communicators.preset", "no preset named carrier-pigeon");
   spec = failing_spec();
   spec.recovery.communicator_points = {{8.0, seconds(1.0)}, {8.0, seconds(2.0)}};
-  expect_error(spec, "recovery.communicators.points", "8 GPUs after 8: the GPUs must rise");
+  expect_recovery_error(
+      spec, "recovery.communicators.points", "8 GPUs after 8: the GPUs must rise");
   spec = failing_spec();
   spec.recovery.slow_steps = SlowSteps{0, 2.0};
-  expect_error(spec, "recovery.slow_steps", "needs at least 1 step and a factor of at least 1");
+  expect_recovery_error(
+      spec, "recovery.slow_steps", "needs at least 1 step and a factor of at least 1");
   spec = failing_spec();
   spec.recovery.max_restarts = -1;
-  expect_error(spec, "recovery.max_restarts", "must not be negative");
+  expect_recovery_error(spec, "recovery.max_restarts", "must not be negative");
 }
 
 }  // namespace

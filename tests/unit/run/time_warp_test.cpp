@@ -12,7 +12,7 @@
 namespace orrery::run {
 namespace {
 
-constexpr std::uint64_t kSeed = 20261122;
+constexpr std::uint64_t kWarpSeed = 20261122;
 
 SimTime at(Seconds time) {
   return to_sim_time(time);
@@ -69,9 +69,9 @@ TEST(TimeWarp, WithoutModulationTimeIsTime) {
 }
 
 TEST(TimeWarp, IsTheIntegralOfTheMultiplier) {
-  RandomStream stream(kSeed, 0, Purpose::property_test);
+  RandomStream stream(kWarpSeed, 0, Purpose::property_test);
   for (int i = 0; i < 40; ++i) {
-    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", case " + std::to_string(i));
+    SCOPED_TRACE("seed " + std::to_string(kWarpSeed) + ", case " + std::to_string(i));
     const HazardModulation m = random_modulation(stream);
     const TimeWarp warp(m);
     // Midpoints of minutes; the hours and episodes begin within one, so an error of some minutes.
@@ -89,9 +89,9 @@ TEST(TimeWarp, IsTheIntegralOfTheMultiplier) {
 }
 
 TEST(TimeWarp, TheInverseFindsTheTimeBack) {
-  RandomStream stream(kSeed, 1, Purpose::property_test);
+  RandomStream stream(kWarpSeed, 1, Purpose::property_test);
   for (int i = 0; i < 200; ++i) {
-    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", case " + std::to_string(i));
+    SCOPED_TRACE("seed " + std::to_string(kWarpSeed) + ", case " + std::to_string(i));
     const HazardModulation m = random_modulation(stream);
     const TimeWarp warp(m);
     for (int k = 0; k < 20; ++k) {

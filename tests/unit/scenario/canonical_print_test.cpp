@@ -14,6 +14,7 @@
 #include "sim/scenario/load.hpp"
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/flow_text.hpp"
+#include "tests/checkout.hpp"
 #include "tests/unit/scenario/scenario_dump.hpp"
 
 namespace orrery::scenario {
@@ -39,7 +40,7 @@ Value parsed(const std::string& text, const std::string& file) {
 
 std::vector<Document> shipped_documents() {
   std::vector<Document> all;
-  const std::filesystem::path folder = ORRERY_SOURCE_DIR "/scenarios";
+  const std::filesystem::path folder = std::string(kSourceDir) + "/scenarios";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string file = entry.path().string();
     if (entry.path().extension() == ".yaml") {

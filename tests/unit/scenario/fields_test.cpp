@@ -9,6 +9,7 @@
 #include "sim/base/file.hpp"
 #include "sim/scenario/edit_text.hpp"
 #include "sim/scenario/stated_keys.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::scenario {
 namespace {
@@ -55,7 +56,7 @@ TEST(Fields, OfShippedScenariosCanBeWrittenBack) {
   constexpr std::size_t kMost = std::size_t{1} << 20U;
   int written = 0;
   for (const auto& file :
-       std::filesystem::directory_iterator(std::string(ORRERY_SOURCE_DIR) + "/scenarios")) {
+       std::filesystem::directory_iterator(std::string(kSourceDir) + "/scenarios")) {
     if (file.path().extension() != ".yaml") {
       continue;
     }

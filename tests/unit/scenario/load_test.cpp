@@ -13,6 +13,7 @@
 #include "sim/model/presets.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/schedule/schedule.hpp"
+#include "tests/checkout.hpp"
 #include "tests/unit/scenario/scenario_text.hpp"
 
 namespace orrery::scenario {
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> shipped_scenarios() {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(ORRERY_SOURCE_DIR "/scenarios")) {
+  for (const auto& entry : fs::directory_iterator(std::string(kSourceDir) + "/scenarios")) {
     if (entry.is_regular_file() && entry.path().extension() == ".yaml") {
       files.push_back(entry.path());
     }
@@ -61,7 +62,8 @@ TEST(LoadScenario, EveryShippedScenarioLoadsWithoutDiagnostics) {
 
 TEST(LoadScenario, ReadsTheMainScenario) {
   Diagnostics diagnostics;
-  const auto scenario = load_file(ORRERY_SOURCE_DIR "/scenarios/llama3-405b-16k.yaml", diagnostics);
+  const auto scenario =
+      load_file(std::string(kSourceDir) + "/scenarios/llama3-405b-16k.yaml", diagnostics);
   ASSERT_TRUE(scenario.has_value()) << to_string(diagnostics);
   EXPECT_EQ(scenario->model_preset, "llama3-405b");
   EXPECT_EQ(scenario->model.num_layers, 126);
@@ -117,7 +119,7 @@ TEST(LoadScenario, OffersExactlyTheSchedulesThatCanBeGenerated) {
     if (key.path == "layout.schedule") {
       std::vector<std::string> families;
       for (const schedule::ScheduleFamily& family : schedule::schedule_families()) {
-        families.emplace_back(family.name);
+        families.emplace_back(to_string(family.kind));
       }
       EXPECT_EQ(key.forms.front().words, families);
     }

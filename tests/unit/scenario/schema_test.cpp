@@ -16,6 +16,7 @@
 #include "sim/scenario/key_makers.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/scenario/load.hpp"
+#include "tests/checkout.hpp"
 #include "tests/unit/scenario/scenario_text.hpp"
 #include "tests/unit/scenario/schema_check.hpp"
 
@@ -41,7 +42,7 @@ std::string violations_of(const std::string& text) {
 
 TEST(JsonSchema, AcceptsEveryShippedScenario) {
   std::size_t files = 0;
-  for (const auto& entry : fs::directory_iterator(ORRERY_SOURCE_DIR "/scenarios")) {
+  for (const auto& entry : fs::directory_iterator(std::string(kSourceDir) + "/scenarios")) {
     if (entry.path().extension() == ".yaml") {
       EXPECT_EQ(violations_of(read_file(entry.path(), kMaxBytes)), "") << entry.path();
       ++files;
@@ -215,7 +216,7 @@ TEST(Reference, SaysWhatHoldsWithoutAKey) {
 
 // With ORRERY_UPDATE_DOCS=1 in the environment the test writes the files instead.
 void expect_generated(const std::string& name, const std::string& text) {
-  const fs::path path = fs::path(ORRERY_SOURCE_DIR) / "docs" / name;
+  const fs::path path = fs::path(kSourceDir) / "docs" / name;
   if (std::getenv("ORRERY_UPDATE_DOCS") != nullptr) {
     write_file_atomically(path, text);
   }

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "tests/checkout.hpp"
 #include "tests/unit/scenario/scenario_dump.hpp"
 
 namespace orrery::scenario {
@@ -101,7 +102,7 @@ TEST(ScenarioTemplate, ChecksAValueAloneWhateverTheOtherKeysSay) {
 TEST(Variant, OfAShippedScenarioWithItsOwnValuesIsTheSameScenario) {
   std::size_t printed = 0;
   for (const auto& file :
-       std::filesystem::directory_iterator(std::string(ORRERY_SOURCE_DIR) + "/scenarios")) {
+       std::filesystem::directory_iterator(std::string(kSourceDir) + "/scenarios")) {
     if (file.path().extension() != ".yaml") {
       continue;
     }

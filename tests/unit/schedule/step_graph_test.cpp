@@ -348,10 +348,10 @@ TEST(StepGraph, ReducesEveryChunkOfEveryScheduleOnce) {
             ++reduced[{run.graph.tasks[id].chunk, run.graph.tasks[id].bucket}];
           }
           EXPECT_EQ(reduced.size(), static_cast<std::size_t>(request.chunks * kBuckets))
-              << family.name;
+              << to_string(family.kind);
           EXPECT_TRUE(std::all_of(reduced.begin(), reduced.end(), [](const auto& count) {
             return count.second == 1;
-          })) << family.name;
+          })) << to_string(family.kind);
         }
       }
     }

@@ -117,4 +117,12 @@ inline model::ModelSpec ideal_model(std::int64_t layers) {
   return model::resolve(spec);
 }
 
+// With memory for anything.
+inline cost::CostModel machine(std::int64_t gpus = 1) {
+  Ideal ideal;
+  ideal.gpus_per_node = gpus;
+  ideal.memory = gigabytes(1000.0);
+  return ideal_costs(ideal);
+}
+
 }  // namespace orrery::step::test

@@ -27,13 +27,6 @@ Case small_case(std::int64_t gpus = 1) {
   return what;
 }
 
-cost::CostModel machine(std::int64_t gpus = 1) {
-  Ideal ideal;
-  ideal.gpus_per_node = gpus;
-  ideal.memory = gigabytes(1000.0);
-  return ideal_costs(ideal);
-}
-
 double parameters_of(const StepInput& input) {
   return layout::optimizer_parameters(layout::stage_shard_parameters(input.model, input.layout, 0),
                                       input.layout);

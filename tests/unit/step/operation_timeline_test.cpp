@@ -447,8 +447,11 @@ TEST(OperationTimeline, AddsUpOnRandomScenarios) {
     }
     const cost::CostModel costs = costs_of(what);
     const auto shape = hardware::cluster_shape(costs.cluster(), costs.gpu().nvlink.has_value());
-    auto layout = layout::resolve_layout(
-        what.layout, what.batch, model_of(what), shape, placement_of(what.step));
+    auto layout = layout::resolve_layout(what.layout,
+                                         what.batch,
+                                         model_of(what),
+                                         shape,
+                                         schedule::traits_of(what.step.schedule).placement);
     if (!std::holds_alternative<layout::Layout>(layout)) {
       continue;
     }

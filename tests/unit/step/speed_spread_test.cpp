@@ -34,13 +34,6 @@ Case replicas(std::int64_t gpus) {
   return what;
 }
 
-cost::CostModel machine(std::int64_t gpus) {
-  Ideal ideal;
-  ideal.gpus_per_node = gpus;
-  ideal.memory = gigabytes(1000.0);
-  return ideal_costs(ideal);
-}
-
 double nominal_seconds(Case what, const cost::CostModel& costs) {
   what.step.variation = {};
   return step_seconds(simulate(input_of(what, costs), costs));

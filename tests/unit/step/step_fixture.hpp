@@ -13,6 +13,7 @@
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/model/presets.hpp"
 #include "sim/step/step_simulator.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::step::test {
 
@@ -31,7 +32,7 @@ struct Case {
 };
 
 inline hardware::ProfileSearch shipped_profiles() {
-  return {.directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"}};
+  return {.directories = {std::string(kSourceDir) + "/scenarios/profiles"}};
 }
 
 struct Prepared {
@@ -78,23 +79,13 @@ inline std::optional<StepInput> try_input(const Case& what, const cost::CostMode
       model, std::get<layout::Layout>(std::move(layout)), shape, step_of(what, costs.software())};
 }
 
-// Where the schedule wants its stages.
-inline layout::StagePlacement placement_of(const StepSpec& step) {
-  switch (step.schedule) {
-    case schedule::ScheduleKind::dualpipe:
-      return layout::StagePlacement::bidirectional;
-    case schedule::ScheduleKind::dualpipev:
-    case schedule::ScheduleKind::zb_v:
-      return layout::StagePlacement::vee;
-    default:
-      return layout::StagePlacement::loop;
-  }
-}
-
 inline StepInput input_of(const Case& what, const cost::CostModel& costs) {
   const auto shape = hardware::cluster_shape(costs.cluster(), costs.gpu().nvlink.has_value());
-  auto layout = layout::resolve_layout(
-      what.layout, what.batch, model_of(what), shape, placement_of(what.step));
+  auto layout = layout::resolve_layout(what.layout,
+                                       what.batch,
+                                       model_of(what),
+                                       shape,
+                                       schedule::traits_of(what.step.schedule).placement);
   if (const auto* problems = std::get_if<std::vector<layout::LayoutProblem>>(&layout)) {
     for (const auto& problem : *problems) {
       ADD_FAILURE() << problem.key << ": " << problem.message;

@@ -18,17 +18,17 @@ Question question_of(const std::string& name, const std::vector<std::string>& va
 }
 
 Answer must_answer(const Question& question) {
-  ThreadCrew crew;
+  Team alone;
   Diagnostics diagnostics;
-  auto found = answer(question, crew, diagnostics);
+  auto found = answer(question, alone, diagnostics);
   EXPECT_TRUE(found) << to_string(diagnostics);
   return found.value_or(Answer());
 }
 
 std::string refusal_of(const Question& question) {
-  ThreadCrew crew;
+  Team alone;
   Diagnostics diagnostics;
-  EXPECT_FALSE(answer(question, crew, diagnostics));
+  EXPECT_FALSE(answer(question, alone, diagnostics));
   return to_string(diagnostics);
 }
 

@@ -14,7 +14,7 @@ std::vector<std::string> values_of(std::string_view argument) {
   return axis ? axis->values : std::vector<std::string>();
 }
 
-std::string refusal_of(std::string_view argument) {
+std::string axis_refusal(std::string_view argument) {
   Diagnostics diagnostics;
   EXPECT_FALSE(parse_vary(argument, diagnostics));
   return to_string(diagnostics);
@@ -76,27 +76,27 @@ TEST(Axis, LeavesAnOpenRangeForRandomPoints) {
 }
 
 TEST(Axis, SaysWhatIsWrong) {
-  EXPECT_EQ(refusal_of("capacity.spare=1"),
+  EXPECT_EQ(axis_refusal("capacity.spare=1"),
             "--vary: error: capacity.spare: unknown key (did you mean `capacity.spares`?)\n");
-  EXPECT_EQ(refusal_of("spares=1"),
+  EXPECT_EQ(axis_refusal("spares=1"),
             "--vary: error: spares: unknown key (did you mean `capacity.spares`?)\n");
-  EXPECT_EQ(refusal_of("format=orrery/1"), "--vary: error: format: cannot be changed\n");
-  EXPECT_EQ(refusal_of("capacity.spares"),
+  EXPECT_EQ(axis_refusal("format=orrery/1"), "--vary: error: format: cannot be changed\n");
+  EXPECT_EQ(axis_refusal("capacity.spares"),
             "--vary: error: capacity.spares: has no values (KEY=V1,V2,... or KEY=from:to:steps, "
             "such as capacity.spares=0:32:9)\n");
-  EXPECT_EQ(refusal_of("capacity.spares=1,,2"),
+  EXPECT_EQ(axis_refusal("capacity.spares=1,,2"),
             "--vary: error: capacity.spares: a value is empty (values between commas)\n");
-  EXPECT_EQ(refusal_of("capacity.spares=8,8"),
+  EXPECT_EQ(axis_refusal("capacity.spares=8,8"),
             "--vary: error: capacity.spares: `8` stands twice (every value once)\n");
-  EXPECT_EQ(refusal_of("recovery.load=1h:2GB:3"),
+  EXPECT_EQ(axis_refusal("recovery.load=1h:2GB:3"),
             "--vary: error: recovery.load: `1h` and `2GB` have units of different kinds (one kind "
             "of unit)\n");
-  EXPECT_EQ(refusal_of("recovery.load=0:2h:3:log"),
+  EXPECT_EQ(axis_refusal("recovery.load=0:2h:3:log"),
             "--vary: error: recovery.load: a logarithmic range needs ends above 0 (from:to:steps "
             "or from:to:steps:log, at least 2 steps)\n");
   for (const char* argument :
        {"recovery.load=1h:2h:1", "recovery.load=1h:2h:x", "recovery.load=1h:2h:3:lin"}) {
-    EXPECT_EQ(refusal_of(argument),
+    EXPECT_EQ(axis_refusal(argument),
               "--vary: error: recovery.load: the range is not understood (from:to:steps or "
               "from:to:steps:log, at least 2 steps)\n");
   }

@@ -64,11 +64,11 @@ TEST(JournalLine, BringsBackWhatWasWritten) {
 TEST_F(JournalTest, ResumesFromAnyPrefixWithoutLosingOrRepeatingAPoint) {
   const Sweep sweep = make_sweep({"capacity.spares=0,1,2", "checkpoint.interval=20min,1h"});
   const std::string header = journal_header(sweep, "1");
-  ThreadCrew crew;
+  Team alone;
   SweepOutcome whole;
   {
     Journal journal(path("whole"), header, line_shape(sweep), false);
-    whole = run_sweep(sweep, crew, {.journal = &journal, .threads = 1});
+    whole = run_sweep(sweep, alone, {.journal = &journal, .threads = 1});
   }
   ASSERT_TRUE(whole.complete);
   const std::string text = read_file(path("whole"), kMostBytes);
@@ -84,7 +84,7 @@ TEST_F(JournalTest, ResumesFromAnyPrefixWithoutLosingOrRepeatingAPoint) {
     const auto lines = static_cast<std::int64_t>(std::count(left.begin(), left.end(), '\n'));
     write_file_atomically(path("cut"), left);
     Journal journal(path("cut"), header, line_shape(sweep), true);
-    const SweepOutcome outcome = run_sweep(sweep, crew, {.journal = &journal, .threads = 2});
+    const SweepOutcome outcome = run_sweep(sweep, alone, {.journal = &journal, .threads = 2});
     EXPECT_EQ(outcome.results, whole.results);
     EXPECT_EQ(outcome.reused, std::max<std::int64_t>(0, lines - 1));
     const std::string after = read_file(path("cut"), kMostBytes);

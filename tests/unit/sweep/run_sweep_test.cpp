@@ -14,8 +14,8 @@ namespace orrery::sweep::test {
 namespace {
 
 std::vector<PointResult> results_of(const Sweep& sweep, int threads) {
-  ThreadCrew crew;
-  const SweepOutcome outcome = run_sweep(sweep, crew, {.threads = threads});
+  Team alone;
+  const SweepOutcome outcome = run_sweep(sweep, alone, {.threads = threads});
   EXPECT_TRUE(outcome.complete);
   return outcome.results;
 }
@@ -108,10 +108,10 @@ TEST(RunSweep, SharesTheDrawsBetweenItsPoints) {
 TEST(RunSweep, StopsBetweenPointsAndKeepsWhatIsDone) {
   const Sweep sweep = make_sweep({"capacity.spares=0:9:10"});
   std::stop_source source;
-  ThreadCrew crew;
+  Team alone;
   const SweepOutcome outcome =
       run_sweep(sweep,
-                crew,
+                alone,
                 {.threads = 1, .stop = source.get_token(), .progress = [&source](auto done, auto) {
                    if (done == 4) {
                      source.request_stop();

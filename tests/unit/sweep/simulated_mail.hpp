@@ -24,7 +24,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/sweep/mail.hpp"
-#include "sim/sweep/process_crew.hpp"
+#include "sim/sweep/team.hpp"
 
 namespace orrery::sweep::test {
 
@@ -178,13 +178,13 @@ class SimulatedMail : public Mail {
 
 // What `program` gives in every process; "ERROR ..." where it throws one.
 inline std::vector<std::string> run_processes(
-    Launcher& launcher, const std::function<std::string(Crew&, const std::stop_token&)>& program) {
+    Launcher& launcher, const std::function<std::string(Team&, const std::stop_token&)>& program) {
   std::vector<std::future<std::string>> processes;
   for (int number = 0; number < launcher.processes(); ++number) {
     processes.push_back(std::async(std::launch::async, [&launcher, &program, number] {
       try {
-        ProcessCrew crew(std::make_unique<SimulatedMail>(launcher, number));
-        return program(crew, launcher.stop_of(number));
+        Team team(std::make_unique<SimulatedMail>(launcher, number));
+        return program(team, launcher.stop_of(number));
       } catch (const Error& error) {
         return fmt::format("ERROR {}", error.what());
       }

@@ -7,7 +7,7 @@
 namespace orrery::sweep {
 namespace {
 
-std::string refusal_of(const std::string& text) {
+std::string file_refusal(const std::string& text) {
   Diagnostics diagnostics;
   EXPECT_FALSE(read_sweep_file(text, "s.yaml", diagnostics));
   return to_string(diagnostics);
@@ -51,7 +51,7 @@ TEST(SweepFile, IsToldFromAScenario) {
 }
 
 TEST(SweepFile, ReportsAllProblemsAtTheirPlace) {
-  EXPECT_EQ(refusal_of(R"(format: orrery-sweep/1
+  EXPECT_EQ(file_refusal(R"(format: orrery-sweep/1
 vary:
   capacity.spare: [1]
   capacity.spares: {a: 1}

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/sweep/crew.hpp"
 #include "sim/sweep/run_sweep.hpp"
 #include "sim/sweep/sweep.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::sweep::test {
 
@@ -43,7 +43,7 @@ inline Sweep make_sweep(const std::vector<std::string>& vary,
     sweep.axes.push_back(parse_vary(argument, diagnostics).value());
   }
   sweep.points = make_points(sweep.axes, {}, diagnostics).value();
-  sweep.search.directories = {std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles"};
+  sweep.search.directories = {std::string(kSourceDir) + "/scenarios/profiles"};
   check_values(sweep, diagnostics);
   EXPECT_FALSE(diagnostics.has_errors()) << to_string(diagnostics);
   return sweep;

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/checkout.hpp"
+
 namespace orrery::trace {
 namespace {
 
@@ -82,7 +84,7 @@ TEST(KernelRules, AreReadFromTheTopSoThatEveryRowCanDecide) {
 }
 
 TEST(KernelRules, StandInTheDocumentWordByWord) {
-  std::ifstream file(ORRERY_SOURCE_DIR "/docs/traces.md");
+  std::ifstream file(std::string(kSourceDir) + "/docs/traces.md");
   std::ostringstream text;
   text << file.rdbuf();
   for (const KernelRule& rule : kernel_rules()) {

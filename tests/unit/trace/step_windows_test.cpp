@@ -11,14 +11,13 @@ namespace {
 
 using testing::KinetoWriter;
 
-constexpr std::int64_t kMicrosecond = 1000;
+constexpr std::int64_t kTick = 1000;
 
 std::vector<std::pair<std::string, Span>> windows(const KinetoWriter& writer,
                                                   const StepSearch& search = {}) {
   std::vector<std::pair<std::string, Span>> out;
   for (const StepWindow& window : find_steps(*writer.trace(), 0, search).windows) {
-    out.emplace_back(window.name,
-                     Span{window.span.begin / kMicrosecond, window.span.end / kMicrosecond});
+    out.emplace_back(window.name, Span{window.span.begin / kTick, window.span.end / kTick});
   }
   return out;
 }

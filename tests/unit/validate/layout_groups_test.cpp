@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "sim/base/file.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::validate {
 namespace {
@@ -89,7 +90,7 @@ TEST(LayoutGroups, HoldRowsThatDifferInTheirLayoutAlone) {
                         "format: measured-runs/1\nruns:\n" + row("a", 1, 128, 12.0) +
                             row("b", 2, 128, 13.0) + row("c", 1, 128, 12.4) + row("d", 1, 64, 6.0));
   ValidateOptions options;
-  options.profiles = {fs::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"};
+  options.profiles = {fs::path(kSourceDir) / "scenarios" / "profiles"};
   Diagnostics diagnostics;
   const auto groups = layout_groups({file}, options, diagnostics);
   ASSERT_TRUE(groups) << to_string(diagnostics);

@@ -9,6 +9,7 @@
 #include "sim/evaluate/catalog.hpp"
 #include "sim/validate/repair_run.hpp"
 #include "sim/validate/run_tables.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::validate {
 namespace {
@@ -50,7 +51,7 @@ class OpenRows : public ::testing::Test {
 
  private:
   ProfileShelf shelf_{
-      evaluate::profile_search({}, {fs::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"})};
+      evaluate::profile_search({}, {fs::path(kSourceDir) / "scenarios" / "profiles"})};
 };
 
 constexpr const char* kLlama =

@@ -10,14 +10,15 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/validate/validate.hpp"
 #include "sim/validate/write_validation.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::validate {
 namespace {
 
 Validation validation_of(const std::string& file) {
   Diagnostics diagnostics;
-  auto validation = validate_files(
-      {std::string(ORRERY_SOURCE_DIR) + "/scenarios/published/" + file}, {}, diagnostics);
+  auto validation =
+      validate_files({std::string(kSourceDir) + "/scenarios/published/" + file}, {}, diagnostics);
   EXPECT_TRUE(validation.has_value()) << to_string(diagnostics);
   EXPECT_TRUE(diagnostics.all().empty()) << to_string(diagnostics);
   return validation.value_or(Validation{});

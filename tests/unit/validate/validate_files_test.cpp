@@ -10,6 +10,7 @@
 #include "sim/base/file.hpp"
 #include "sim/validate/validate.hpp"
 #include "sim/validate/write_validation.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::validate {
 namespace {
@@ -57,7 +58,7 @@ class ValidateFiles : public ::testing::Test {
   // Profiles of this repository.
   static ValidateOptions options() {
     ValidateOptions result;
-    result.profiles = {fs::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"};
+    result.profiles = {fs::path(kSourceDir) / "scenarios" / "profiles"};
     return result;
   }
 

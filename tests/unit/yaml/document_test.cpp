@@ -7,6 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "tests/unit/yaml/yaml_fixture.hpp"
 
 namespace orrery::yaml {
 namespace {
@@ -21,12 +22,6 @@ Value parsed(std::string_view text) {
   auto value = parse_text(text, diagnostics);
   EXPECT_EQ(to_string(diagnostics), "");
   return value.value_or(Value{});
-}
-
-std::string errors(std::string_view text) {
-  Diagnostics diagnostics;
-  EXPECT_FALSE(parse_text(text, diagnostics).has_value());
-  return to_string(diagnostics);
 }
 
 std::string at(const SourceLocation& where) {

@@ -6,14 +6,10 @@
 
 #include "sim/base/units.hpp"
 #include "sim/yaml/scalar.hpp"
+#include "tests/unit/yaml/yaml_fixture.hpp"
 
 namespace orrery::yaml {
 namespace {
-
-template <typename T>
-std::string refusal(const Parsed<T>& parsed) {
-  return parsed.value ? "" : parsed.message;
-}
 
 TEST(ParseBytes, KnowsDecimalAndBinaryUnits) {
   EXPECT_EQ(parse_bytes("80GiB").value, gibibytes(80.0));

@@ -7,14 +7,10 @@
 #include <limits>
 #include <string>
 
+#include "tests/unit/yaml/yaml_fixture.hpp"
+
 namespace orrery::yaml {
 namespace {
-
-// "message (allowed)" of a refusal, "" when the text was accepted.
-template <typename T>
-std::string refusal(const Parsed<T>& parsed) {
-  return parsed.value ? "" : parsed.message;
-}
 
 TEST(ParseCount, AcceptsPlainIntegersSuffixesAndExponents) {
   EXPECT_EQ(parse_count("0").value, 0);

@@ -5,17 +5,12 @@
 #include <string>
 
 #include "sim/yaml/document.hpp"
+#include "tests/unit/yaml/yaml_fixture.hpp"
 
 namespace orrery::yaml {
 namespace {
 
 using namespace std::string_literals;
-
-std::string errors(std::string_view text) {
-  Diagnostics diagnostics;
-  EXPECT_FALSE(parse(text, "a.yaml", Limits{}, diagnostics).has_value());
-  return to_string(diagnostics);
-}
 
 TEST(TextCheck, RefusesNulAndControlCharactersWithTheirPosition) {
   EXPECT_EQ(errors("a: 1\nb: \0x\n"s),

@@ -8,15 +8,10 @@
 #include <string>
 
 #include "sim/yaml/document.hpp"
+#include "tests/unit/yaml/yaml_fixture.hpp"
 
 namespace orrery::yaml {
 namespace {
-
-std::string errors(std::string_view text, const Limits& limits = {}) {
-  Diagnostics diagnostics;
-  EXPECT_FALSE(parse(text, "a.yaml", limits, diagnostics).has_value());
-  return to_string(diagnostics);
-}
 
 bool accepts(std::string_view text, const Limits& limits = {}) {
   Diagnostics diagnostics;

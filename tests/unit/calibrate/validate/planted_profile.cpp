@@ -8,13 +8,14 @@
 #include <tuple>
 
 #include "sim/hardware/profile_reader.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::calibrate::test {
 
 hardware::GpuProfile shipped_gpu() {
   Diagnostics diagnostics;
   const hardware::ProfileSearch search{
-      {std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"}};
+      {std::filesystem::path(kSourceDir) / "scenarios" / "profiles"}};
   auto gpu = hardware::load_gpu_profile("h200-sxm", search, {}, "", diagnostics);
   EXPECT_TRUE(gpu) << to_string(diagnostics);
   return gpu.value();

@@ -12,6 +12,7 @@
 #include "calibrate/validate/step_program.hpp"
 #include "sim/evaluate/resolve.hpp"
 #include "sim/scenario/load.hpp"
+#include "tests/checkout.hpp"
 #include "tests/unit/calibrate/validate/tiny_shapes.hpp"
 
 namespace orrery::calibrate {
@@ -57,7 +58,7 @@ std::map<std::string, double> simulated(const StepShape& shape) {
   const auto scenario = scenario::load_text(scenario_of(shape), "test.yaml", diagnostics);
   EXPECT_TRUE(scenario) << to_string(diagnostics);
   const hardware::ProfileSearch search{
-      {std::filesystem::path(ORRERY_SOURCE_DIR) / "scenarios" / "profiles"}};
+      {std::filesystem::path(kSourceDir) / "scenarios" / "profiles"}};
   const auto resolved = evaluate::resolve(*scenario, search, diagnostics);
   EXPECT_TRUE(resolved) << to_string(diagnostics);
   std::map<std::string, double> calls;

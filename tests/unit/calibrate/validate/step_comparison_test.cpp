@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/hardware/profile_reader.hpp"
+#include "tests/checkout.hpp"
 #include "tests/unit/calibrate/validate/planted_profile.hpp"
 #include "tests/unit/calibrate/validate/tiny_shapes.hpp"
 
@@ -189,7 +190,7 @@ TEST(RunValidation, KeepsWhatItHasWhenTheDeviceFails) {
 }
 
 TEST(ValidateOptions, WantAProfileWithMeasuredKernels) {
-  const std::string folder = std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles";
+  const std::string folder = std::string(kSourceDir) + "/scenarios/profiles";
   const char* const words[] = {
       "orrery-calibrate", "--validate", "h200-sxm", "--profiles", folder.c_str()};
   const StepBenchFactory no_gpu = [](int) -> std::unique_ptr<StepBench> {

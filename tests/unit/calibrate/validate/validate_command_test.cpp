@@ -13,6 +13,7 @@
 #include "calibrate/profile/build_profile.hpp"
 #include "calibrate/validate/validation_record.hpp"
 #include "sim/base/error.hpp"
+#include "tests/checkout.hpp"
 #include "tests/unit/calibrate/validate/planted_profile.hpp"
 
 namespace orrery::calibrate {
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kShipped = std::string(ORRERY_SOURCE_DIR) + "/scenarios/profiles";
+const std::string kShipped = std::string(kSourceDir) + "/scenarios/profiles";
 
 // 4 us, 650 TFLOP/s, 4 TB/s; attention at 400 TFLOP/s, half of it at 500 tokens.
 double planted_us(const kernels::KernelCase& kernel) {

@@ -1,0 +1,56 @@
+#pragma once
+
+// Which degrees split a model, and how do stages lie on pipeline devices? Rules without words: the
+// resolver says what is wrong, the search of layouts asks them a million times.
+
+#include <cstdint>
+
+#include "sim/model/model_spec.hpp"
+
+namespace orrery::layout {
+
+// How virtual stages lie on the pipeline devices.
+//   loop: stage g on device g mod p, chunk g / p
+//   vee: the second chunk runs back up, so that device 0 holds the first and the last stage
+//   bidirectional: p stages, each held twice: chunk 0 is stage d, chunk 1 is stage p - 1 - d
+enum class StagePlacement : std::uint8_t { loop, vee, bidirectional };
+
+[[nodiscard]] constexpr std::int64_t stages_of(StagePlacement placement,
+                                               std::int64_t pipeline,
+                                               std::int64_t chunks) {
+  return pipeline * (placement == StagePlacement::bidirectional ? 1 : chunks);
+}
+
+// The embedding and the loss may stand alone on the first and the last stage.
+[[nodiscard]] constexpr std::int64_t most_stages(const model::ModelSpec& model) {
+  return model.num_layers + 2;
+}
+
+[[nodiscard]] constexpr std::int64_t attention_groups(const model::ModelSpec& model) {
+  return model.num_query_groups > 0 ? model.num_query_groups : model.num_attention_heads;
+}
+
+// Groups are split, or copied to as many ranks each.
+[[nodiscard]] constexpr bool tensor_splits_groups(const model::ModelSpec& model,
+                                                  std::int64_t tensor) {
+  const std::int64_t groups = attention_groups(model);
+  return model.mla.has_value() || (tensor > groups ? tensor % groups : groups % tensor) == 0;
+}
+
+[[nodiscard]] constexpr bool tensor_splits(const model::ModelSpec& model, std::int64_t tensor) {
+  return model.num_attention_heads % tensor == 0 && tensor_splits_groups(model, tensor) &&
+         (model.ffn_hidden_size <= 0 || model.ffn_hidden_size % tensor == 0);
+}
+
+[[nodiscard]] constexpr bool sequence_splits(const model::ModelSpec& model,
+                                             std::int64_t tensor,
+                                             std::int64_t context) {
+  return model.sequence_length % (tensor * context) == 0;
+}
+
+// Causal context parallelism gives every rank one chunk from the front and one from the back.
+[[nodiscard]] constexpr bool context_splits(const model::ModelSpec& model, std::int64_t context) {
+  return context == 1 || model.sequence_length % (2 * context) == 0;
+}
+
+}  // namespace orrery::layout

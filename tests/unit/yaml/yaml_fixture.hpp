@@ -1,0 +1,27 @@
+#pragma once
+
+// What a parser says when it refuses a text. Test helper.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "sim/yaml/document.hpp"
+#include "sim/yaml/scalar.hpp"
+
+namespace orrery::yaml {
+
+// "message (allowed)" of a refusal, "" when the text was accepted.
+template <typename T>
+std::string refusal(const Parsed<T>& parsed) {
+  return parsed.value ? "" : parsed.message;
+}
+
+inline std::string errors(std::string_view text, const Limits& limits = {}) {
+  Diagnostics diagnostics;
+  EXPECT_FALSE(parse(text, "a.yaml", limits, diagnostics).has_value());
+  return to_string(diagnostics);
+}
+
+}  // namespace orrery::yaml
