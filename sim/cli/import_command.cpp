@@ -31,6 +31,8 @@ struct ImportCommand {
   std::string network;
   std::vector<std::string> settings;
   std::string name;
+  std::string model_class;
+  std::vector<std::string> ignored;
   std::optional<std::string> output;
   std::vector<std::string> profiles;
   bool json = false;
@@ -41,6 +43,8 @@ struct ImportCommand {
 import_config::ImportOptions options_of(const ImportCommand& command) {
   import_config::ImportOptions options;
   options.name = command.name;
+  options.model_class = command.model_class;
+  options.ignored = command.ignored;
   if (!command.gpu.empty()) {
     options.settings.push_back({"cluster.gpu", command.gpu, "--gpu"});
   }
@@ -191,6 +195,17 @@ void add_import_command(CLI::App& app, Action& action) {
                    options->settings,
                    "Any key of a scenario, in place of what the files say; repeatable")
       ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--as",
+                   options->model_class,
+                   "config.json: take the text model as this class, such as llama, whatever the "
+                   "file says")
+      ->type_name("TYPE");
+  command
+      ->add_option(
+          "--ignore", options->ignored, "A key of the files that does not matter; repeatable")
+      ->type_name("KEY")
       ->allow_extra_args(false);
   command->add_option("--name", options->name, "Name of the scenario")->type_name("TEXT");
   command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")

@@ -6,15 +6,18 @@
 #include <array>
 #include <tuple>
 
+#include "sim/import_config/class_keys.hpp"
 #include "sim/import_config/effects.hpp"
 #include "sim/import_config/interpolation.hpp"
 #include "sim/import_config/readers.hpp"
 #include "sim/import_config/shell_script.hpp"
 #include "sim/import_config/source_tree.hpp"
+#include "sim/import_config/usual_network.hpp"
 #include "sim/import_config/write_scenario.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/variant.hpp"
+#include "sim/yaml/text_check.hpp"
 
 namespace orrery::import_config {
 
@@ -100,7 +103,32 @@ class Importing {
           scenario ? "is a file of Orrery already" : "is no configuration that is known",
           scenario ? "" : "--format with one of " + known);
     }
-    return format;
+    return is_decoder(file, *format) ? format : std::nullopt;
+  }
+
+  // Megatron-LM's scripts for other models have the same arguments.
+  bool is_decoder(const ConfigFile& file, ConfigFormat format) {
+    constexpr std::array<std::string_view, 7> kOthers = {"pretrain_bert",
+                                                         "pretrain_t5",
+                                                         "pretrain_ict",
+                                                         "pretrain_vision",
+                                                         "pretrain_vlm",
+                                                         "pretrain_mamba",
+                                                         "pretrain_retro"};
+    for (const std::string_view program : kOthers) {
+      const std::size_t at = file.text.find(program);
+      if (format == ConfigFormat::megatron_args && at != std::string::npos &&
+          file.text.find("pretrain_gpt") == std::string::npos) {
+        diagnostics_.error(
+            yaml::LineIndex(file.text).location_of(file.name, at),
+            "",
+            fmt::format("{} trains another model than a decoder of attention layers: a scenario "
+                        "cannot express it",
+                        program));
+        return false;
+      }
+    }
+    return true;
   }
 
   void take_given() {
@@ -170,7 +198,13 @@ class Importing {
     if (!any) {
       return;
     }
-    Import import{keys, draft_, pending_, result_.left_out, diagnostics_, program_of(last)};
+    Import import{keys,
+                  draft_,
+                  pending_,
+                  result_.left_out,
+                  diagnostics_,
+                  program_of(last),
+                  options_.model_class};
     read_keys(import, last);
     classify(keys, last);
   }
@@ -235,8 +269,15 @@ class Importing {
     return sections;
   }
 
+  [[nodiscard]] bool is_ignored(const SourceItem& item) const {
+    return std::any_of(options_.ignored.begin(), options_.ignored.end(), [&](const auto& name) {
+      return name == item.shown || normalised_key(name) == item.path;
+    });
+  }
+
   // What no reader took: unread, without effect, or perhaps with one.
   void classify(SourceKeys& keys, ConfigFormat format) {
+    const bool sound = !diagnostics_.has_errors();
     for (const SourceItem& item : keys.items()) {
       const std::string reason = unread_reason(item.value);
       if (item.used && !item.unread) {
@@ -252,9 +293,18 @@ class Importing {
       }
       const bool idle = is_known_idle(format, item.path) || is_known_idle(format, path);
       const bool unread = !reason.empty() && (item.used || !idle);
-      const Effect effect = unread          ? Effect::unread
-                            : empty || idle ? Effect::none
-                                            : Effect::may_matter;
+      const Effect effect = unread                              ? Effect::unread
+                            : empty || idle || is_ignored(item) ? Effect::none
+                                                                : Effect::may_matter;
+      const bool forced = format == ConfigFormat::hugging_face && !options_.model_class.empty();
+      if (sound && effect == Effect::may_matter && !forced && sets_size(format, path) &&
+          !is_off(item.value)) {
+        keys.error(item,
+                   "sets size or layout by its name, and this import does not know it",
+                   format == ConfigFormat::hugging_face
+                       ? "--ignore KEY leaves it out, --as TYPE takes the model as another class"
+                       : "--ignore KEY leaves it out");
+      }
       result_.left_out.push_back({item.where,
                                   item.shown,
                                   value_text(item.value),
@@ -375,8 +425,19 @@ class Importing {
     }
   }
 
+  // One node needs no word about its network, several do.
+  void assume_network() {
+    const ImportedSetting* gpu = draft_.find("cluster.gpu");
+    const std::string_view network = gpu == nullptr ? "" : usual_network(gpu->value);
+    if (!network.empty() && is_known("cluster.nodes") && !is_known("cluster.network")) {
+      draft_.set("cluster.network.preset",
+                 std::string(network),
+                 assumed_as("the usual network of these GPUs; --network NAME states another"));
+    }
+  }
+
   void finish() {
-    // One node needs no word about its network, several do.
+    assume_network();
     ask_for_missing();
     result_.settings = in_order(draft_);
     result_.notes = draft_.notes();

@@ -91,6 +91,8 @@ struct GivenKey {
 struct ImportOptions {
   std::string name;  // of the scenario; empty: of the first file
   std::vector<GivenKey> settings;
+  std::string model_class = {};           // take config.json as this class, whatever it says
+  std::vector<std::string> ignored = {};  // keys of the files that the caller knows not to matter
 };
 
 enum class OriginKind { read, derived, by_default, assumed, given };

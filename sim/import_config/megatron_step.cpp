@@ -168,6 +168,14 @@ void read_recompute(MegatronKeys& keys) {
   const std::vector<std::string> all = module_names(source.texts(modules_path));
   std::vector<std::string> modules = all;
   const bool short_form = keys.on("recompute_activations");
+  // Until 2022, and in Megatron-DeepSpeed, one switch for whole layers.
+  for (const std::string_view old :
+       {"checkpoint_activations", "deepspeed_activation_checkpointing"}) {
+    if (keys.on(old) && !granularity && draft.find("recompute") == nullptr) {
+      draft.set("recompute", "full", read_from(*keys.find(old)));
+    }
+  }
+  static_cast<void>(keys.on("distribute_checkpointed_activations"));
   if (granularity && *granularity == "full") {
     read_full_recompute(keys, *source.find(path));
   } else if (short_form || (granularity && *granularity == "selective")) {
