@@ -346,10 +346,14 @@ void check_usage(const PlanOptions& options, const sweep::Crew& crew) {
 ExitCode run_plan_command(PlanOptions& options, sweep::Crew& crew, InterruptWatch& watch) {
   check_usage(options, crew);
   options.file = scenario_file(options.file, options.evaluation.quiet || !crew.leads());
-  const std::string text =
-      options.file == "-" ? read_standard_input() : read_file(options.file, kMostBytes);
   Diagnostics diagnostics;
-  auto question = make_question(options, text, diagnostics);
+  const std::string text = with_settings(options.file == "-" ? read_standard_input()
+                                                             : read_file(options.file, kMostBytes),
+                                         options.evaluation,
+                                         diagnostics)
+                               .value_or("");
+  auto question =
+      diagnostics.has_errors() ? std::nullopt : make_question(options, text, diagnostics);
   if (!question) {
     if (crew.leads()) {
       message_block(to_string(diagnostics));

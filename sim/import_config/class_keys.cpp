@@ -199,7 +199,7 @@ bool sets_size(ConfigFormat format, std::string_view path) {
       "expert", "moe",         "attn",     "attention", "window", "sparse", "linear",
       "mamba",  "ssm",         "conv",     "pattern",   "block",  "group",  "ffn",
       "mlp",    "multi_query", "parallel", "mtp",       "tower"};
-  static constexpr std::array<std::string_view, 14> kOthers = {"num_layers",
+  static constexpr std::array<std::string_view, 13> kOthers = {"num_layers",
                                                                "hidden_size",
                                                                "_heads",
                                                                "_experts",
@@ -211,8 +211,7 @@ bool sets_size(ConfigFormat format, std::string_view path) {
                                                                "zero_stage",
                                                                "checkpoint_activations",
                                                                "activation_checkpointing",
-                                                               "recompute",
-                                                               "lora_"};
+                                                               "recompute"};
   const auto contains = [path](std::string_view piece) {
     return path.find(piece) != std::string_view::npos;
   };

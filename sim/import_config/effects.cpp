@@ -100,6 +100,23 @@ constexpr std::string_view kMegatronMore =
     "*decoupled_* *no_initialization* *override_opt* *distributed_optimizer_instances* "
     "world_size ";
 
+constexpr std::string_view kGptNeox =
+    "data_impl *fusion* scaled_* rotary_* *_path checkpoint_validation* partition_activations "
+    "checkpoint_num_layers synchronize_each_layer contiguous_checkpointing keep_last_n* "
+    "launcher deepspeed_mpi *init* output_layer* text_gen* steps_per_print norm_eps *_eps "
+    "gpt_j_tied zero_optimization.* fp16.* bf16.* optimizer.* max_position_embeddings seed ";
+
+constexpr std::string_view kTrainer =
+    "*eval* *lr* learning_rate* optim* warmup* weight_decay save* logging* *dataset* *data* "
+    "template output_dir overwrite* plot* report_to* num_train_epochs num_epochs wandb* mlflow* "
+    "*token* machine_rank main_* rdzv* same_network use_cpu downcast* debug dynamo* tpu* "
+    "compute_environment seed val_* hub* resume* flash_attention flash_attn attn_implementation "
+    "pad_to* train_on* group_by_length tf32 strict load_in_* xformers* early_stopping* "
+    "local_rank max_samples preprocessing* stage do_train model_name_or_path base_model* "
+    "model_type tokenizer_type trust_remote_code chat_template ddp_timeout gradient_clipping "
+    "max_grad_norm fsdp_config.* deepspeed_config.* enable_cpu_affinity sequence_parallel_size "
+    "loss_watchdog* special_tokens* gpu_ids use_mps* logging_steps mixed_precision ";
+
 constexpr std::string_view kNemo =
     "run.* name exp_manager.* restore_from_* trainer.accelerator trainer.logger "
     "trainer.enable_* trainer.use_distributed* trainer.max_epochs trainer.max_time "
@@ -162,12 +179,19 @@ bool is_known_idle(ConfigFormat format, std::string_view path) {
       return any_matches(kDeepSpeed, path);
     case ConfigFormat::megatron_args:
     case ConfigFormat::megatron_yaml:
+    case ConfigFormat::megatron_log:
       return any_matches(kMegatron, path) || any_matches(kMegatronMore, path);
+    case ConfigFormat::gpt_neox:
+      return any_matches(kGptNeox, path) || any_matches(kDeepSpeed, path) ||
+             any_matches(kMegatron, path) || any_matches(kMegatronMore, path);
+    case ConfigFormat::trainer_yaml:
+      return any_matches(kTrainer, path);
     case ConfigFormat::nemo:
       return any_matches(kNemo, path) || any_matches(kMegatron, path) ||
              any_matches(kMegatronMore, path);
     case ConfigFormat::torchtitan:
     case ConfigFormat::torchtitan_command:
+    case ConfigFormat::torchtitan_log:
       return any_matches(kTorchtitan, path);
     case ConfigFormat::torchtitan_saved:
       return any_matches(kTorchtitan, path) || any_matches(kTorchtitanSaved, path);

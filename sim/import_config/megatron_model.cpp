@@ -99,8 +99,8 @@ void read_positions(MegatronKeys& keys) {
   std::string position = "learned";
   if (rotary || (type && type->find("rope") != std::string::npos)) {
     position = "rotary";
-  } else if (type && (*type == "none" || *type == "alibi")) {
-    position = *type;
+  } else if (type && (*type == "none" || type->find("alibi") != std::string::npos)) {
+    position = *type == "none" ? "none" : "alibi";
   }
   draft.set("model.position",
             position,
@@ -320,7 +320,7 @@ std::string MegatronKeys::path(std::initializer_list<std::string_view> names) co
 
 void read_megatron_model(MegatronKeys& keys) {
   for (const std::string_view name :
-       {"hybrid_layer_pattern", "hybrid_override_pattern", "mamba_ssm_ngroups"}) {
+       {"hybrid_layer_pattern", "hybrid_override_pattern", "heterogeneous_layers_config_path"}) {
     const std::string path = keys.path(name);
     const SourceItem* item = keys.import.keys.take(path);
     if (item != nullptr || keys.import.keys.is_unread(path)) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/text.hpp"
 #include "sim/import_config/megatron_keys.hpp"
 
 namespace orrery::import_config {
@@ -87,7 +88,7 @@ void read_optimizer(MegatronKeys& keys) {
   SourceKeys& source = keys.import.keys;
   Draft& draft = keys.import.draft;
   const auto name = source.text(keys.path("optimizer"));
-  if (name && *name == "adam") {
+  if (name && lower_case(*name) == "adam") {
     draft.set("precision.optimizer.name", "adam", read_from(*keys.find("optimizer")));
   } else if (name && *name == "sgd") {
     draft.set("precision.optimizer.name", "sgd-momentum", read_from(*keys.find("optimizer")));

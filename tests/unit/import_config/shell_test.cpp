@@ -108,6 +108,20 @@ TEST(ShellScripts, NothingIsExecuted) {
   EXPECT_TRUE(imported.asks("layout.tensor"));
 }
 
+TEST(ShellScripts, FollowACommandBehindBashC) {
+  const Imported imported = import_script(
+      std::string("LAUNCHER=\"python -m torch.distributed.run --nproc_per_node 8\"\n"
+                  "CMD=\"pretrain_gpt.py --tensor-model-parallel-size 4 ") +
+      kModel +
+      "\"\necho $CMD --tensor-model-parallel-size 2\n"
+      "srun --jobid $SLURM_JOB_ID bash -c \"$LAUNCHER --node_rank \\$SLURM_PROCID $CMD\" 2>&1 | "
+      "tee log.txt\n");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.tensor"), "4");
+  EXPECT_EQ(imported.value("model.num_layers"), "32");
+  EXPECT_EQ(imported.line("layout.tensor"), 2);
+}
+
 TEST(ShellScripts, OfTwoArgumentsTheLastCounts) {
   const Imported imported = import_script(
       std::string(

@@ -284,7 +284,7 @@ TEST(MegatronDeepSpeed, OfBloomSaysRecomputationVocabularyAndSharding) {
 TEST(MegatronScripts, OfOtherModelsOrWithUnknownSizesAreRefused) {
   EXPECT_TRUE(
       has(import_texts({{"run.sh", "python pretrain_bert.py --num-layers 24\n"}}).problems(),
-          "run.sh:1:8: error: pretrain_bert trains another model"));
+          "run.sh:1:8: error: pretrain_bert: another model"));
   const std::string unknown = "--retro-num-layers 4 --moe-hidden-size 512";
   EXPECT_TRUE(has(import_command(unknown).problems(),
                   "--moe-hidden-size: sets size or layout by its name"));
