@@ -77,7 +77,12 @@ class Arguments {
       std::size_t next = i + 1;
       while (equals == std::string::npos && next < words.size() && !is_option(words[next].text) &&
              !words[next].text.ends_with(".py") && !is_program_switch(words[next].text)) {
-        values.push_back(words[next]);
+        // A variable without a value behind one: options of its own, or nothing.
+        if (!values.empty() && is_unread(words[next].text) && words[next].text.starts_with("$")) {
+          put(words[next].text, words[next].offset, {words[next]});
+        } else {
+          values.push_back(words[next]);
+        }
         ++next;
       }
       put(std::string(prefix) + name, words[i].offset, values);

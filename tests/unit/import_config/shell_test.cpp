@@ -108,6 +108,26 @@ TEST(ShellScripts, NothingIsExecuted) {
   EXPECT_TRUE(imported.asks("layout.tensor"));
 }
 
+TEST(ShellScripts, NumbersOfRedirectionsAreNoValues) {
+  const Imported imported =
+      import_script(std::string("python train.py ") + kModel + " --swiglu 2>&1 | tee log.txt\n");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("model.activation"), "swiglu");
+}
+
+TEST(ShellScripts, TakeDefaultsOfWhatTheCallerPassesAndSkipEmptyVariables) {
+  const Imported imported = import_script(
+      std::string("TP=${1:-4}\nrun_cmd=\"torchrun train.py --tensor-model-parallel-size "
+                  "${TP} --pipeline-model-parallel-size $2 ") +
+      kModel + " $EXTRA --swiglu\"\nsh -c \"${run_cmd}\"\n");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.tensor"), "4");
+  EXPECT_TRUE(imported.asks("layout.pipeline"));
+  EXPECT_EQ(imported.value("batch.global"), "64");
+  EXPECT_EQ(imported.value("model.activation"), "swiglu");
+  EXPECT_EQ(imported.effect("$EXTRA"), "unread");
+}
+
 TEST(ShellScripts, FollowACommandBehindBashC) {
   const Imported imported = import_script(
       std::string("LAUNCHER=\"python -m torch.distributed.run --nproc_per_node 8\"\n"
