@@ -253,7 +253,7 @@ void add_shapes(std::vector<Key>& keys) {
   keys.push_back(std::move(order));
   keys.push_back(choice_key<Sharding>(
       {.path = "layout.sharding",
-       .aliases = {"zero"},
+       .aliases = {"zero", "fsdp"},
        .fallback = "none",
        .meaning = "What is sharded over the data-parallel group: optimizer states (zero1), and "
                   "gradients (zero2), and parameters (zero3, which PyTorch calls fsdp); "

@@ -54,6 +54,9 @@ TEST_F(Set, TakesTheNamesThatPeopleGiveGpusAndSharding) {
   const std::string names = " a.yaml --set cluster.gpu=h100 --set layout.sharding=fsdp";
   EXPECT_NE(run("run" + names).out.find("cluster.gpu: `h100` is taken as `h100-sxm-80gb`"),
             std::string::npos);
+  const Finished flag = run("check a.yaml --set layout.fsdp=true");
+  EXPECT_EQ(flag.code, 3);
+  EXPECT_NE(flag.err.find("layout.sharding: `true` is not known"), std::string::npos) << flag.err;
   const Finished alias = run("run --json" + names);
   EXPECT_EQ(alias.code, 0) << alias.err;
   EXPECT_EQ(step_time(alias.out), step_time(run("run --json a.yaml").out));

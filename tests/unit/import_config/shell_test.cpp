@@ -91,6 +91,7 @@ TEST(ShellScripts, VariablesWithoutValueAreAskedFor) {
       import_script(std::string("python train.py --tensor-model-parallel-size $TP ") + kModel);
   EXPECT_EQ(imported.problems(), "");
   EXPECT_TRUE(imported.asks("layout.tensor"));
+  EXPECT_NE(report_text(imported.result).find("orrery import train.log"), std::string::npos);
   EXPECT_EQ(imported.effect("--tensor-model-parallel-size"), "unread");
 }
 
