@@ -171,7 +171,7 @@ void check_usage(const CheckOptions& options) {
 
 // All answers; on a terminal the diagnostics come as they are found.
 CheckReport evaluate_all(const CheckOptions& options, const InterruptWatch& watch) {
-  std::vector<InputFile> files = load_files(options.files, options.evaluation.quiet);
+  std::vector<InputFile> files = load_files(options.files, options.evaluation);
   CheckReport report;
   for (InputFile& file : files) {
     if (file.scenario) {

@@ -1,5 +1,6 @@
 // `orrery compare A B`: two calibrations of a machine, or two scenarios, side by side; or a
-// scenario and traces of what it predicts (compare_traces.hpp).
+// scenario and traces of what it predicts (compare_traces.hpp), or the log of its training
+// (compare_log.hpp).
 
 #include <fmt/core.h>
 
@@ -16,6 +17,7 @@
 #include "sim/base/percent.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/compare_log.hpp"
 #include "sim/cli/compare_traces.hpp"
 #include "sim/cli/output_files.hpp"
 #include "sim/cli/shared_options.hpp"
@@ -256,7 +258,7 @@ std::optional<report::ComparedAnswer> answer_of(const std::string& name,
                                                 const InterruptWatch& watch,
                                                 ExitCode& code) {
   if (!is_saved(name)) {
-    InputFile file = std::move(load_files({name}, true).front());
+    InputFile file = std::move(load_files({name}, options.evaluation).front());
     if (file.scenario) {
       check_not_read(options.output, *file.scenario);
     }
@@ -333,10 +335,21 @@ ExitCode compare_files(CompareOptions& options, const InterruptWatch& watch) {
     }
     return compare_traces(options, watch);
   }
+  if (options.others.size() == 1 && is_training_log(options.second)) {
+    if (options.reading.any() || options.tolerance) {
+      throw UsageError("compare: a log has neither traces nor kernels");
+    }
+    return compare_with_log({.scenario = options.first,
+                             .log = options.second,
+                             .evaluation = options.evaluation,
+                             .output = options.output,
+                             .json = options.json},
+                            watch);
+  }
   if (options.others.size() > 1) {
     throw UsageError(
         "compare: takes two scenarios, two calibration profiles, or a scenario and "
-        "its traces");
+        "its traces or its log");
   }
   if (options.reading.any()) {
     throw UsageError("compare: --marker, --whole-trace, --group and --step are for traces");
@@ -362,7 +375,7 @@ ExitCode compare_files(CompareOptions& options, const InterruptWatch& watch) {
 void add_compare_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("compare",
                                          "Two calibration profiles, two scenarios or saved "
-                                         "answers, or a scenario and measured traces");
+                                         "answers, or a scenario and measured traces or a log");
   const auto options = std::make_shared<CompareOptions>();
   command
       ->add_option("A", options->first, "Calibration profile, scenario, or what run --json wrote")
@@ -372,7 +385,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->add_option("B",
                    options->others,
                    "The other one; beside a scenario also Kineto or Chrome traces of its ranks, "
-                   ".json or .json.gz")
+                   ".json or .json.gz, or the log of its training (Megatron-LM, torchtitan)")
       ->type_name("SCENARIO")
       ->required();
   command->add_flag("--json", options->json, "orrery-comparison/1");
@@ -388,7 +401,8 @@ void add_compare_command(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  orrery compare --tolerance 3 before.yaml after.yaml\n"
-      "  orrery compare scenario.yaml rank0.json.gz rank1.json.gz");
+      "  orrery compare scenario.yaml rank0.json.gz rank1.json.gz\n"
+      "  orrery compare run.yaml train.log");
   command->callback([options, &action] {
     action = [options](InterruptWatch& watch) { return compare_files(*options, watch); };
   });

@@ -199,7 +199,7 @@ std::optional<trace::GpuTraces> read_traces(const std::vector<std::string>& file
 
 ExitCode compare_with_traces(const TraceComparison& asked, const InterruptWatch& watch) {
   trace::MeasureOptions options = measure_options(asked.reading);
-  InputFile file = std::move(load_files({asked.scenario}, true).front());
+  InputFile file = std::move(load_files({asked.scenario}, asked.evaluation).front());
   if (file.scenario) {
     check_not_read(asked.output, *file.scenario);
   }

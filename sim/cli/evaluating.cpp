@@ -9,11 +9,14 @@
 #include <filesystem>
 
 #include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
 #include "sim/base/stop_point.hpp"
+#include "sim/cli/cli.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
+#include "sim/plan/winner_file.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace orrery::cli {
@@ -25,11 +28,19 @@ constexpr std::string_view kStandardInput = "-";
 // A little more than the reader accepts, so that it is the reader that refuses what is too long.
 constexpr std::size_t kMostInput = std::size_t{8} << 20U;
 
-std::optional<scenario::Scenario> load(const std::string& name, Diagnostics& diagnostics) {
-  if (name == kStandardInput) {
-    return scenario::load_text(read_standard_input(), "<stdin>", diagnostics);
+std::optional<scenario::Scenario> load(const std::string& name,
+                                       const EvaluationOptions& options,
+                                       Diagnostics& diagnostics) {
+  const bool from_input = name == kStandardInput;
+  const std::string shown = from_input ? "<stdin>" : name;
+  if (options.settings.empty()) {
+    return from_input ? scenario::load_text(read_standard_input(), shown, diagnostics)
+                      : scenario::load_file(name, diagnostics);
   }
-  return scenario::load_file(name, diagnostics);
+  constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
+  const auto text = with_settings(
+      from_input ? read_standard_input() : read_file(name, kMostBytes), options, diagnostics);
+  return text ? scenario::load_text(*text, shown, diagnostics) : std::nullopt;
 }
 
 // The first error in one line, for reports that have no room for all.
@@ -102,14 +113,36 @@ std::string scenario_file(const std::string& word, bool quiet) {
   return found.path.string();
 }
 
-std::vector<InputFile> load_files(const std::vector<std::string>& names, bool quiet) {
+std::vector<scenario::KeyValue> settings_of(const std::vector<std::string>& texts) {
+  std::vector<scenario::KeyValue> settings;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size() ||
+        text.find_first_of("\r\n") != std::string::npos) {
+      throw UsageError(fmt::format("--set: `{}` is no KEY=VALUE, such as batch.global=256", text));
+    }
+    settings.push_back({text.substr(0, equals), text.substr(equals + 1), {"--set", 0, 0}});
+  }
+  return settings;
+}
+
+std::optional<std::string> with_settings(std::string text,
+                                         const EvaluationOptions& options,
+                                         Diagnostics& diagnostics) {
+  const std::vector<scenario::KeyValue> settings = settings_of(options.settings);
+  return settings.empty() ? std::optional(std::move(text))
+                          : plan::with_changes(text, settings, diagnostics);
+}
+
+std::vector<InputFile> load_files(const std::vector<std::string>& names,
+                                  const EvaluationOptions& options) {
   std::vector<InputFile> files;
   for (const std::string& word : names) {
     InputFile file;
     file.name = word;
     try {
-      file.name = scenario_file(word, quiet);
-      file.scenario = load(file.name, file.diagnostics);
+      file.name = scenario_file(word, options.quiet);
+      file.scenario = load(file.name, options, file.diagnostics);
       if (!file.scenario) {
         fail(file, ExitCode::invalid);
       }

@@ -15,6 +15,7 @@
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/report/evaluation.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/scenario/variant.hpp"
 
 namespace orrery::cli {
 
@@ -24,6 +25,7 @@ struct EvaluationOptions {
   std::optional<std::uint64_t> seed;
   int threads = 0;
   std::vector<std::string> profiles;  // directories, searched first
+  std::vector<std::string> settings;  // KEY=VALUE, in place of what the scenarios say
   bool allow_foreign = false;         // calibration profiles of other GPUs
   bool quiet = false;
 };
@@ -49,7 +51,16 @@ struct InputFile {
 // named on stderr, unless `quiet`. Throws Error(io) where there is neither.
 [[nodiscard]] std::string scenario_file(const std::string& word, bool quiet);
 
-[[nodiscard]] std::vector<InputFile> load_files(const std::vector<std::string>& names, bool quiet);
+[[nodiscard]] std::vector<InputFile> load_files(const std::vector<std::string>& names,
+                                                const EvaluationOptions& options);
+
+// What --set says; throws UsageError for a text that is no KEY=VALUE.
+[[nodiscard]] std::vector<scenario::KeyValue> settings_of(const std::vector<std::string>& texts);
+
+// The text of a scenario with --set; nothing after errors in `diagnostics`.
+[[nodiscard]] std::optional<std::string> with_settings(std::string text,
+                                                       const EvaluationOptions& options,
+                                                       Diagnostics& diagnostics);
 
 // What a command wants beside the options of the user.
 struct EvaluationNeeds {

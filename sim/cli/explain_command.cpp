@@ -60,7 +60,7 @@ std::string to_json(const report::MetricInfo& metric,
 
 ExitCode explain_file(const ExplainOptions& options, const InterruptWatch& watch) {
   const report::MetricInfo& metric = metric_of(options.metric);
-  std::vector<InputFile> files = load_files({options.file}, options.evaluation.quiet);
+  std::vector<InputFile> files = load_files({options.file}, options.evaluation);
   InputFile& file = files.front();
   if (file.scenario) {
     check_not_read(options.output, *file.scenario);

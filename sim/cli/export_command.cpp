@@ -123,7 +123,7 @@ std::string written(const Export& wanted,
 ExitCode export_file(const ExportOptions& options, const InterruptWatch& watch) {
   const Export& wanted = find_export(options);
   const report::TraceWindow window = parse_window(options.trace.window);
-  std::vector<InputFile> files = load_files({options.file}, options.evaluation.quiet);
+  std::vector<InputFile> files = load_files({options.file}, options.evaluation);
   InputFile& file = files.front();
   if (file.scenario) {
     check_not_read(options.output, *file.scenario);

@@ -60,10 +60,10 @@ std::vector<std::string> hardware_validation(int argc, const char* const* argv) 
 bool is_configuration(const std::string& name) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(name, error) ||
-      std::filesystem::file_size(name, error) > import_config::kMostBytes || error) {
+      std::filesystem::file_size(name, error) > import_config::kMostLogBytes || error) {
     return false;
   }
-  const std::string text = read_file(name, import_config::kMostBytes);
+  const std::string text = read_file(name, import_config::kMostLogBytes);
   return import_config::recognise(text) || import_config::is_python(text) ||
          text.find("format: orrery/") != std::string::npos;
 }

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "sim/cli/cli.hpp"
+#include "sim/cli/evaluating.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/resolve.hpp"
@@ -31,6 +32,8 @@ struct ImportCommand {
   std::string network;
   std::vector<std::string> settings;
   std::string name;
+  std::string model_class;
+  std::vector<std::string> ignored;
   std::optional<std::string> output;
   std::vector<std::string> profiles;
   bool json = false;
@@ -41,6 +44,8 @@ struct ImportCommand {
 import_config::ImportOptions options_of(const ImportCommand& command) {
   import_config::ImportOptions options;
   options.name = command.name;
+  options.model_class = command.model_class;
+  options.ignored = command.ignored;
   if (!command.gpu.empty()) {
     options.settings.push_back({"cluster.gpu", command.gpu, "--gpu"});
   }
@@ -54,14 +59,8 @@ import_config::ImportOptions options_of(const ImportCommand& command) {
   if (!command.network.empty()) {
     options.settings.push_back({"cluster.network.preset", command.network, "--network"});
   }
-  for (const std::string& setting : command.settings) {
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == setting.size() ||
-        setting.find_first_of("\r\n") != std::string::npos) {
-      throw UsageError(
-          fmt::format("import: --set: `{}` is no KEY=VALUE, such as batch.global=256", setting));
-    }
-    options.settings.push_back({setting.substr(0, equals), setting.substr(equals + 1), "--set"});
+  for (const scenario::KeyValue& setting : settings_of(command.settings)) {
+    options.settings.push_back({setting.key, setting.value, "--set"});
   }
   return options;
 }
@@ -131,7 +130,8 @@ ExitCode import_files(const ImportCommand& command, const InterruptWatch& watch)
 
 constexpr std::string_view kImportFooter =
     R"(Reads config.json of Hugging Face models, arguments of Megatron-LM (scripts, commands,
-YAML), NeMo YAML, torchtitan TOML, commands and saved JSON, DeepSpeed JSON; the content decides.
+YAML), NeMo YAML, torchtitan TOML, commands and saved JSON, DeepSpeed JSON, and the logs of
+Megatron-LM and torchtitan, which state all settings and the time of a step; the content decides.
 Several files are combined. What no file says is asked for, what a program does by default and
 what is assumed is listed. Nothing is executed.
 
@@ -140,6 +140,7 @@ Examples:
   orrery import config.json ds_config.json --gpu a100-sxm-80gb --nodes 8 \
          --network infiniband-200g --set model.sequence_length=4096 -o run.yaml
   orrery import --json config.json
+  orrery import train.log --gpu h100-sxm-80gb -o run.yaml && orrery compare run.yaml train.log
 
 Logs of nccl-tests and nvbandwidth become tables of collectives and keys of a GPU profile, traces of
 training steps measured steps, with options of their own: orrery import --format nccl-tests --help
@@ -191,6 +192,17 @@ void add_import_command(CLI::App& app, Action& action) {
                    options->settings,
                    "Any key of a scenario, in place of what the files say; repeatable")
       ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--as",
+                   options->model_class,
+                   "config.json: take the text model as this class, such as llama, whatever the "
+                   "file says")
+      ->type_name("TYPE");
+  command
+      ->add_option(
+          "--ignore", options->ignored, "A key of the files that does not matter; repeatable")
+      ->type_name("KEY")
       ->allow_extra_args(false);
   command->add_option("--name", options->name, "Name of the scenario")->type_name("TEXT");
   command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")

@@ -346,10 +346,14 @@ void check_usage(const PlanOptions& options, const sweep::Team& team) {
 ExitCode run_plan_command(PlanOptions& options, sweep::Team& team, InterruptWatch& watch) {
   check_usage(options, team);
   options.file = scenario_file(options.file, options.evaluation.quiet || !team.leads());
-  const std::string text =
-      options.file == "-" ? read_standard_input() : read_file(options.file, kMostBytes);
   Diagnostics diagnostics;
-  auto question = make_question(options, text, diagnostics);
+  const std::string text = with_settings(options.file == "-" ? read_standard_input()
+                                                             : read_file(options.file, kMostBytes),
+                                         options.evaluation,
+                                         diagnostics)
+                               .value_or("");
+  auto question =
+      diagnostics.has_errors() ? std::nullopt : make_question(options, text, diagnostics);
   if (!question) {
     if (team.leads()) {
       message_block(to_string(diagnostics));

@@ -32,7 +32,7 @@ std::string text_of(const std::vector<report::Evaluation>& evaluations, report::
 }
 
 ExitCode run_files(const RunOptions& options, const InterruptWatch& watch) {
-  std::vector<InputFile> files = load_files(options.files, options.evaluation.quiet);
+  std::vector<InputFile> files = load_files(options.files, options.evaluation);
   std::vector<report::Evaluation> evaluations;
   ExitCode code = ExitCode::ok;
   for (InputFile& file : files) {

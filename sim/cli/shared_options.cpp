@@ -23,6 +23,12 @@ void add_evaluation_options(CLI::App& command, EvaluationOptions& options) {
       ->check(CLI::Range(0, kMostThreads))
       ->type_name("N");
   command
+      .add_option("--set",
+                  options.settings,
+                  "Any key of the scenario, in place of what the file says; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
       .add_option("--profiles",
                   options.profiles,
                   "Directory with gpu/ and software/ profiles, searched first")

@@ -85,17 +85,21 @@ void add_command_line(const SweepOptions& options,
 std::optional<scenario::ScenarioTemplate> load_base(const SweepOptions& options,
                                                     sweep::SweepFile& file,
                                                     Diagnostics& diagnostics) {
+  const auto base_of = [&](const std::string& scenario, const std::string& name) {
+    const auto set = with_settings(scenario, options.evaluation, diagnostics);
+    return set ? scenario::ScenarioTemplate::from_text(*set, name, diagnostics) : std::nullopt;
+  };
   const std::string text = read_text(options.file);
   const std::string name = options.file == "-" ? "<stdin>" : options.file;
   if (!sweep::is_sweep_file(text)) {
-    return scenario::ScenarioTemplate::from_text(text, name, diagnostics);
+    return base_of(text, name);
   }
   auto read = sweep::read_sweep_file(text, name, diagnostics);
   if (!read) {
     return std::nullopt;
   }
   file = *std::move(read);
-  return scenario::ScenarioTemplate::from_file(file.scenario, diagnostics);
+  return base_of(read_text(file.scenario.string()), file.scenario.string());
 }
 
 // Nothing after errors in `diagnostics`.

@@ -139,7 +139,7 @@ std::string verdict_of(const MeasuredComparison& comparison) {
   } else if (part < 0.0) {
     text += ", against the difference of the step: others outweigh it";
   } else if (part > 1.0) {
-    text += ", more than the difference of the step: others make up for a part of it";
+    text += ", more than the whole difference of the step; other parts differ the other way";
   }
   return text + ".";
 }

@@ -284,7 +284,7 @@ std::string tier_lines(const run::RunPlan& plan) {
     const run::PlannedTier& tier = checkpoint.tiers[i];
     const std::int64_t steps = *checkpoint.every_steps * tier.every_saves;
     const run::PlannedSave& save = checkpoint.saves[i];
-    text += fmt::format("  {}: every {} steps = {}, blocks {}, protects after {}\n",
+    text += fmt::format("  {}: every {} steps = {}, blocks training for {}, safe after {}\n",
                         tier.name,
                         steps,
                         format_time(static_cast<double>(steps) * to_seconds(plan.step.step_time)),
@@ -311,7 +311,7 @@ std::string checkpoint_table(const run::RunPlan& plan) {
                       format_bytes(plan.checkpoint.size),
                       *plan.checkpoint_steps,
                       format_time(interval));
-  text += fmt::format("  training blocked {}, protects after {}\n",
+  text += fmt::format("  training blocked for {}, safe after {}\n",
                       format_time(to_seconds(plan.stall)),
                       format_time(to_seconds(plan.durable)));
   text += tier_lines(plan);

@@ -92,4 +92,17 @@ std::optional<std::string> profile_in_text(const std::vector<GpuName>& names,
   return best == nullptr ? std::nullopt : std::optional(best->profile);
 }
 
+std::string profile_named(const std::vector<GpuName>& names, std::string_view word) {
+  std::string found;
+  for (const GpuName& known : names) {
+    if (lower_case(known.name) == lower_case(word)) {
+      if (!found.empty() && found != known.profile) {
+        return {};
+      }
+      found = known.profile;
+    }
+  }
+  return found;
+}
+
 }  // namespace orrery::hardware

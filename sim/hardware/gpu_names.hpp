@@ -31,4 +31,8 @@ struct GpuName {
 [[nodiscard]] std::optional<std::string> profile_in_text(const std::vector<GpuName>& names,
                                                          std::string_view text);
 
+// The one profile that is known by exactly this name, whatever the case; empty without one. So that
+// a scenario may say h100.
+[[nodiscard]] std::string profile_named(const std::vector<GpuName>& names, std::string_view word);
+
 }  // namespace orrery::hardware

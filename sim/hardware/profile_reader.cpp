@@ -391,6 +391,15 @@ std::optional<GpuProfile> load_gpu_profile(std::string_view name_or_path,
                                            const SourceLocation& where,
                                            std::string_view key,
                                            Diagnostics& diagnostics) {
+  const std::vector<std::string> known = list_gpu_profiles(search);
+  if (!is_path(fs::path(name_or_path)) &&
+      std::find(known.begin(), known.end(), name_or_path) == known.end()) {
+    const std::string other = profile_named(gpu_names(search), name_or_path);
+    if (!other.empty()) {
+      diagnostics.warning(where, key, fmt::format("`{}` is taken as `{}`", name_or_path, other));
+      return load_gpu_profile(other, search, where, key, diagnostics);
+    }
+  }
   auto profile = load<GpuProfile>(
       name_or_path,
       kGpu,

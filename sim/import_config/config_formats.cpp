@@ -12,7 +12,7 @@ namespace orrery::import_config {
 
 namespace {
 
-constexpr std::array<ConfigFormatInfo, 8> kFormats = {
+constexpr std::array<ConfigFormatInfo, 12> kFormats = {
     {{ConfigFormat::hugging_face, "hugging-face", "config.json of a model (Hugging Face)"},
      {ConfigFormat::deepspeed, "deepspeed", "DeepSpeed configuration (JSON)"},
      {ConfigFormat::megatron_args, "megatron-args", "arguments of Megatron-LM (script or command)"},
@@ -20,7 +20,13 @@ constexpr std::array<ConfigFormatInfo, 8> kFormats = {
      {ConfigFormat::nemo, "nemo", "NeMo configuration (YAML)"},
      {ConfigFormat::torchtitan, "torchtitan", "torchtitan job configuration (TOML)"},
      {ConfigFormat::torchtitan_command, "torchtitan-cli", "torchtitan command"},
-     {ConfigFormat::torchtitan_saved, "torchtitan-json", "configuration saved by torchtitan"}}};
+     {ConfigFormat::torchtitan_saved, "torchtitan-json", "configuration saved by torchtitan"},
+     {ConfigFormat::gpt_neox, "gpt-neox", "GPT-NeoX configuration (YAML)"},
+     {ConfigFormat::trainer_yaml,
+      "trainer-yaml",
+      "configuration of Accelerate, LLaMA-Factory or Axolotl (YAML)"},
+     {ConfigFormat::megatron_log, "megatron-log", "log of Megatron-LM or Megatron-DeepSpeed"},
+     {ConfigFormat::torchtitan_log, "torchtitan-log", "log of torchtitan"}}};
 
 bool has(std::string_view text, std::string_view piece) {
   return text.find(piece) != std::string_view::npos;
@@ -99,6 +105,15 @@ bool has_python_import(std::string_view text) {
   return false;
 }
 
+// Settings that a program has printed, or the times of its steps.
+std::optional<ConfigFormat> recognise_log(std::string_view text) {
+  if (has(text, "num_layers ....") || has(text, "elapsed time per iteration (")) {
+    return ConfigFormat::megatron_log;
+  }
+  const bool titan = has(text, "tps: ") && has(text, "mfu: ");
+  return titan ? std::optional(ConfigFormat::torchtitan_log) : std::nullopt;
+}
+
 std::optional<ConfigFormat> recognise_text(std::string_view text) {
   constexpr std::array<std::string_view, 6> kTables = {"[parallelism]",
                                                        "[training]",
@@ -112,6 +127,9 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
                                                          "--global-batch-size",
                                                          "--pipeline-model-parallel-size",
                                                          "--hidden-size"};
+  if (const auto log = recognise_log(text)) {
+    return log;
+  }
   constexpr std::array<std::string_view, 4> kTitan = {
       "--parallelism.", "--training.", "--activation_checkpoint.", "--job.config_file"};
   if (is_python(text) && !has_any(text, kMegatron) && !has_any(text, kTitan)) {
@@ -129,6 +147,12 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
   }
   if (has_key(text, "trainer") && (has_key(text, "model") || has_key(text, "exp_manager"))) {
     return ConfigFormat::nemo;
+  }
+  const bool trainer = has_key(text, "distributed_type") ||
+                       (has_key(text, "model_name_or_path") && has_key(text, "cutoff_len")) ||
+                       (has_key(text, "base_model") && has_key(text, "micro_batch_size"));
+  if (trainer) {
+    return ConfigFormat::trainer_yaml;
   }
   const bool yaml = has_key(text, "num_layers") || has_key(text, "num-layers") ||
                     has_key(text, "tensor_model_parallel_size") ||
@@ -177,8 +201,15 @@ bool is_python(std::string_view text) {
 
 std::optional<ConfigFormat> recognise(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  if (begin == std::string_view::npos || text.size() > kMostBytes) {
+  if (begin == std::string_view::npos) {
     return std::nullopt;
+  }
+  if (text.size() > kMostBytes) {
+    return recognise_log(text);
+  }
+  if (has(text, "pipe-parallel-size\"") || has(text, "pipe_parallel_size\"") ||
+      has_key(text, "pipe_parallel_size") || has_key(text, "pipe-parallel-size")) {
+    return ConfigFormat::gpt_neox;
   }
   return text[begin] == '{' ? recognise_json(text) : recognise_text(text);
 }
@@ -189,11 +220,17 @@ std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
   const auto size = std::filesystem::is_regular_file(path, error)
                         ? std::filesystem::file_size(path, error)
                         : std::uintmax_t{0};
-  if (!error && size > kMostBytes) {
+  ConfigFile file{path.string(), {}, std::nullopt};
+  if (!error && size > kMostLogBytes) {
+    diagnostics.error({path.string()}, "", "has more than 256 MiB");
+    return std::nullopt;
+  }
+  file.text = read_file(path, kMostLogBytes);
+  if (file.text.size() > kMostBytes && !recognise_log(file.text)) {
     diagnostics.error({path.string()}, "", "has more than 4 MiB: no configuration is that long");
     return std::nullopt;
   }
-  return ConfigFile{path.string(), read_file(path, kMostBytes), std::nullopt};
+  return file;
 }
 
 }  // namespace orrery::import_config

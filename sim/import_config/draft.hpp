@@ -108,7 +108,8 @@ struct Import {
   Pending& pending;
   std::vector<LeftOutKey>& left_out;
   Diagnostics& diagnostics;
-  std::string program;  // whose defaults hold: "Megatron-LM"
+  std::string program;      // whose defaults hold: "Megatron-LM"
+  std::string model_class;  // ImportOptions::model_class
 };
 
 [[nodiscard]] Origin read_from(const SourceItem& item);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/import_config/class_keys.hpp"
 #include "sim/import_config/model_classes.hpp"
 #include "sim/import_config/readers.hpp"
 
@@ -14,7 +15,9 @@ namespace {
 class HuggingFace {
  public:
   explicit HuggingFace(Import& import) : import_(import), keys_(import.keys) {
-    prefix_ = keys_.find("text_config.hidden_size") != nullptr ? "text_config." : "";
+    for (const std::string_view key : {"text_config.hidden_size", "text_config.model_type"}) {
+      prefix_ = keys_.find(key) != nullptr ? "text_config." : prefix_;
+    }
   }
 
   void read() {
@@ -26,6 +29,7 @@ class HuggingFace {
     read_experts();
     read_embeddings();
     copy_known_counts(import_, prefix_, "model");
+    take_defaults();
     read_dtype();
     tell_limits();
   }
@@ -50,40 +54,18 @@ class HuggingFace {
       static_cast<void>(keys_.text("model_type"));
     }
     static_cast<void>(keys_.take("architectures"));
-    if (name && is_foreign_class(*name)) {
-      keys_.error(*type_,
-                  fmt::format("{} is not a decoder whose every layer attends to all keys: a "
-                              "scenario cannot express it",
-                              yaml::display(*name)));
+    family_ = check_class(import_, prefix_, name.value_or(""));
+    if (family_ == nullptr) {
       return false;
     }
-    // Keys of layers that attend to chosen keys, or differ from one another, or are no attention.
-    for (const std::string_view key : {"block_configs",
-                                       "index_topk",
-                                       "compress_ratios",
-                                       "linear_attn_config",
-                                       "hybrid_override_pattern",
-                                       "mamba_d_state",
-                                       "ssm_cfg"}) {
-      if (const SourceItem* item = keys_.take(at(key))) {
-        keys_.error(*item, "belongs to layers that a scenario cannot express");
-        return false;
-      }
-    }
-    const ModelClass* known = name ? find_model_class(*name) : nullptr;
-    if (known == nullptr) {
-      static const ModelClass like_llama{.type = "llama"};
-      known = &like_llama;
-      const std::string given = name ? yaml::display(*name) : std::string("no model_type");
-      import_.draft.note(fmt::format(
-          "{}: a class that this import does not know; taken as one like Llama: RMSNorm, gated "
-          "MLP, rotary positions, no biases",
-          given));
+    if (!name || find_model_class(*name) != family_) {
       type_ = nullptr;
-    } else if (!known->remark.empty()) {
-      import_.draft.note(fmt::format("{}: {}", *name, known->remark));
     }
-    family_ = known;
+    const bool apart = family_->parallel && !keys_.flag(at("use_parallel_residual")).value_or(true);
+    if (!family_->remark.empty() && !apart) {
+      import_.draft.note(fmt::format("{}: {}", family_->type, family_->remark));
+    }
+    read_class_keys(import_, prefix_, *family_);
     return true;
   }
 
@@ -94,10 +76,10 @@ class HuggingFace {
   }
 
   void read_attention() {
-    copy_first({"n_layer", "n_layers"}, "model.num_layers");
+    copy_first({"n_layer", "n_layers", "num_layers"}, "model.num_layers");
     copy_first({"n_embd", "n_embed", "d_model"}, "model.hidden_size");
     copy_first({"n_head", "n_heads"}, "model.num_attention_heads");
-    if (keys_.flag(at("multi_query")).value_or(false)) {
+    if (keys_.flag(at("multi_query")).value_or(false) && family_->type != "falcon") {
       import_.draft.set(
           "model.num_query_groups", std::int64_t{1}, read_from(*keys_.find(at("multi_query"))));
     }
@@ -108,27 +90,37 @@ class HuggingFace {
         static_cast<void>(keys_.take(at(idle)));
       }
     }
-    const bool all_biases = keys_.flag(at("use_bias")).value_or(false) || family_->linear_bias;
+    const bool all_biases = keys_.flag(at("use_bias")).value_or(false) ||
+                            keys_.flag(at("bias")).value_or(false) || family_->linear_bias;
     if (all_biases) {
       import_.draft.set("model.linear_bias", true, of_class("biases in every linear layer"));
     }
-    const auto stated = keys_.flag(at("attention_bias"));
+    std::string bias_key = at("attention_bias");
+    for (const std::string_view name : {"add_qkv_bias", "use_qkv_bias", "qkv_bias"}) {
+      bias_key = keys_.find(at(name)) != nullptr ? at(name) : bias_key;
+    }
+    const auto stated = keys_.flag(bias_key);
     if (stated.value_or(family_->qkv_bias) && !all_biases) {
       import_.draft.set("model.qkv_bias",
                         true,
-                        stated ? read_from(*keys_.find(at("attention_bias")))
+                        stated ? read_from(*keys_.find(bias_key))
                                : of_class("biases of queries, keys and values"));
-      if (stated) {
+      if (stated && bias_key == at("attention_bias")) {
         import_.draft.note("attention_bias: the bias of the output projection is not counted");
       }
     }
-    import_.draft.set(
-        "model.norm", std::string(family_->norm), of_class("the class normalises so"));
+    if (import_.draft.find("model.norm") == nullptr) {
+      import_.draft.set(
+          "model.norm", std::string(family_->norm), of_class("the class normalises so"));
+    }
     read_positions();
   }
 
   void read_positions() {
     const bool alibi = keys_.flag(at("alibi")).value_or(false);
+    if (import_.draft.find("model.position") != nullptr) {
+      return;  // the class has read it
+    }
     import_.draft.set("model.position",
                       alibi ? std::string("alibi") : std::string(family_->position),
                       of_class("positions of the class"));
@@ -310,7 +302,12 @@ class HuggingFace {
     if (hidden) {
       import_.draft.set("model.hidden_size", *hidden, read_from(*keys_.find(at("hidden_size"))));
     }
-    keep_count(import_, at("vocab_size"), import_.pending.vocab, "model.vocab_size");
+    const bool padded = keys_.find(at("padded_vocab_size")) != nullptr;
+    keep_count(import_,
+               at(padded ? "padded_vocab_size" : "vocab_size"),
+               import_.pending.vocab,
+               "model.vocab_size");
+    static_cast<void>(keys_.take(at("vocab_size")));
   }
 
   void read_dtype() {
@@ -364,14 +361,26 @@ class HuggingFace {
                      !keys_.flag(at("use_sliding_window")).value_or(true);
     const auto kinds = keys_.texts(at("layer_types"));
     const bool windowed = window && !off && *window > 0;
-    const std::optional<std::int64_t> every = windowed ? full_every(kinds) : std::nullopt;
+    const SourceItem* pattern = nullptr;
+    for (const std::string_view name : {"sliding_window_pattern", "_sliding_window_pattern"}) {
+      const SourceItem* item = keys_.take(at(name));
+      pattern = item != nullptr ? item : pattern;
+    }
+    std::optional<std::int64_t> every = windowed ? full_every(kinds) : std::nullopt;
+    if (windowed && kinds.empty() && (pattern != nullptr || family_->full_every > 0)) {
+      every = pattern != nullptr ? keys_.count(pattern->path) : family_->full_every;
+    }
     if (every == 1) {
       static_cast<void>(keys_.take(at("sliding_window")));  // no layer uses it
     } else if (every) {
       import_.draft.set(
           "model.attention_window.size", *window, read_from(*keys_.find(at("sliding_window"))));
-      import_.draft.set(
-          "model.attention_window.full_every", *every, read_from(*keys_.find(at("layer_types"))));
+      import_.draft.set("model.attention_window.full_every",
+                        *every,
+                        !kinds.empty() ? read_from(*keys_.find(at("layer_types")))
+                        : pattern != nullptr
+                            ? read_from(*pattern)
+                            : of_class(fmt::format("each {}th layer is full", *every)));
     } else if (windowed && *window < longest_) {
       leave_out(import_,
                 at("sliding_window"),
@@ -408,11 +417,36 @@ class HuggingFace {
         leave_out(import_, at(name), Effect::may_matter, "soft-capping is not costed");
       }
     }
-    for (const SourceItem& item : keys_.items()) {
-      if (item.path.starts_with("vision_config.") || item.path.starts_with("audio_config.")) {
-        import_.draft.note("vision and audio towers are not part of a scenario: text model only");
-        break;
+  }
+
+  // Dimensions that the file leaves to its class.
+  void take_defaults() {
+    const ClassDefaults& defaults = family_->defaults;
+    const std::pair<std::string_view, std::int64_t> known[] = {
+        {"model.num_layers", defaults.layers},
+        {"model.hidden_size", defaults.hidden},
+        {"model.num_attention_heads", defaults.heads},
+        {"model.num_query_groups", defaults.groups},
+        {"model.head_dim", defaults.head_dim},
+        {"model.ffn_hidden_size", defaults.ffn}};
+    // A Llama that states its heads has as many groups, and none of the other dimensions says less.
+    const bool heads = import_.draft.find("model.num_attention_heads") != nullptr;
+    for (const auto& [path, value] : known) {
+      const bool follows = heads && path == "model.num_query_groups" && family_->type == "llama";
+      if (value > 0 && import_.draft.find(path) == nullptr && !follows) {
+        import_.draft.set(
+            path, value, default_of(import_, fmt::format("that of the class {}", family_->type)));
       }
+    }
+    if (!import_.pending.vocab && defaults.vocabulary > 0) {
+      import_.pending.vocab =
+          PendingCount{defaults.vocabulary,
+                       default_of(import_, fmt::format("that of the class {}", family_->type))};
+    }
+    if (family_->gated && import_.draft.find("model.ffn_hidden_size") == nullptr &&
+        import_.draft.find("model.moe.ffn_hidden_size") == nullptr) {
+      import_.draft.leave_open(
+          "model.ffn_hidden_size", SourceItem{}, "the file leaves it to its class");
     }
   }
 

@@ -6,15 +6,19 @@
 #include <array>
 #include <tuple>
 
+#include "sim/import_config/class_keys.hpp"
 #include "sim/import_config/effects.hpp"
 #include "sim/import_config/interpolation.hpp"
 #include "sim/import_config/readers.hpp"
 #include "sim/import_config/shell_script.hpp"
 #include "sim/import_config/source_tree.hpp"
+#include "sim/import_config/training_log.hpp"
+#include "sim/import_config/usual_network.hpp"
 #include "sim/import_config/write_scenario.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/variant.hpp"
+#include "sim/yaml/text_check.hpp"
 
 namespace orrery::import_config {
 
@@ -56,17 +60,21 @@ class Importing {
         ordered.push_back(&file);
       }
     }
-    constexpr std::array<ConfigFormat, 4> kFirst = {ConfigFormat::hugging_face,
+    constexpr std::array<ConfigFormat, 7> kFirst = {ConfigFormat::hugging_face,
                                                     ConfigFormat::megatron_yaml,
                                                     ConfigFormat::nemo,
-                                                    ConfigFormat::megatron_args};
+                                                    ConfigFormat::megatron_args,
+                                                    ConfigFormat::megatron_log,
+                                                    ConfigFormat::gpt_neox,
+                                                    ConfigFormat::trainer_yaml};
     for (const ConfigFormat format : kFirst) {
       read_format(ordered, {format});
     }
     read_format(ordered,
                 {ConfigFormat::torchtitan,
                  ConfigFormat::torchtitan_command,
-                 ConfigFormat::torchtitan_saved});
+                 ConfigFormat::torchtitan_saved,
+                 ConfigFormat::torchtitan_log});
     read_format(ordered, {ConfigFormat::deepspeed});
     if (!diagnostics_.has_errors()) {
       settle(draft_, pending_, diagnostics_);
@@ -100,7 +108,35 @@ class Importing {
           scenario ? "is a file of Orrery already" : "is no configuration that is known",
           scenario ? "" : "--format with one of " + known);
     }
-    return format;
+    return is_decoder(file, *format) ? format : std::nullopt;
+  }
+
+  // Megatron-LM's scripts for other models have the same arguments.
+  bool is_decoder(const ConfigFile& file, ConfigFormat format) {
+    constexpr std::array<std::string_view, 9> kOthers = {"pretrain_bert",
+                                                         "pretrain_t5",
+                                                         "pretrain_ict",
+                                                         "pretrain_vision",
+                                                         "pretrain_vlm",
+                                                         "pretrain_mamba",
+                                                         "pretrain_retro",
+                                                         "building BERT model",
+                                                         "building T5 model"};
+    const bool megatron =
+        format == ConfigFormat::megatron_args || format == ConfigFormat::megatron_log;
+    for (const std::string_view program : kOthers) {
+      const std::size_t at = megatron ? file.text.find(program) : std::string::npos;
+      if (at != std::string::npos && file.text.find("pretrain_gpt") == std::string::npos) {
+        diagnostics_.error(
+            yaml::LineIndex(file.text).location_of(file.name, at),
+            "",
+            fmt::format("{}: another model than a decoder of attention layers, which a scenario "
+                        "cannot express",
+                        program));
+        return false;
+      }
+    }
+    return true;
   }
 
   void take_given() {
@@ -123,6 +159,8 @@ class Importing {
       case ConfigFormat::torchtitan_saved:
         return parse_json(file.text, file.name, diagnostics_);
       case ConfigFormat::megatron_yaml:
+      case ConfigFormat::gpt_neox:
+      case ConfigFormat::trainer_yaml:
       case ConfigFormat::nemo: {
         std::optional<Value> tree = parse_yaml(file.text, file.name, diagnostics_);
         if (tree) {
@@ -132,6 +170,10 @@ class Importing {
       }
       case ConfigFormat::torchtitan:
         return parse_toml(file.text, file.name, diagnostics_);
+      case ConfigFormat::megatron_log:
+      case ConfigFormat::torchtitan_log:
+        take_steps(file, format);
+        return settings_of_log(file.text, file.name, format);
       case ConfigFormat::megatron_args:
       case ConfigFormat::torchtitan_command:
         break;
@@ -143,6 +185,31 @@ class Importing {
           {over.where, std::move(over.key), "", Effect::unread, std::move(over.why)});
     }
     return tree;
+  }
+
+  // What a run has measured stands beside what it had set.
+  void take_steps(const ConfigFile& file, ConfigFormat format) {
+    const auto steps = steps_of_log(file.text, file.name, format);
+    if (!steps) {
+      draft_.note(file.name + ": holds no time of a step");
+      return;
+    }
+    draft_.set("measured.step_time",
+               fmt::format("{:.6g}s", in_seconds(steps->median)),
+               Origin{OriginKind::derived,
+                      steps->first,
+                      "",
+                      fmt::format("median of {} steps, {:.4g} to {:.4g} s from the 10th to the "
+                                  "90th percentile",
+                                  steps->count,
+                                  in_seconds(steps->tenth),
+                                  in_seconds(steps->ninetieth))});
+    if (const std::string gpu = gpu_of_log(file.text); !gpu.empty()) {
+      SourceItem item;
+      item.where = {file.name};
+      item.shown = "CUDA capacity";
+      draft_.leave_open("cluster.gpu", item, fmt::format("the log says {}", yaml::display(gpu)));
+    }
   }
 
   void read_format(const std::vector<const ConfigFile*>& files,
@@ -170,73 +237,26 @@ class Importing {
     if (!any) {
       return;
     }
-    Import import{keys, draft_, pending_, result_.left_out, diagnostics_, program_of(last)};
+    Import import{keys,
+                  draft_,
+                  pending_,
+                  result_.left_out,
+                  diagnostics_,
+                  program_of(last),
+                  options_.model_class};
     read_keys(import, last);
     classify(keys, last);
   }
 
-  static std::string program_of(ConfigFormat format) {
-    switch (format) {
-      case ConfigFormat::hugging_face:
-        return "transformers";
-      case ConfigFormat::deepspeed:
-        return "DeepSpeed";
-      case ConfigFormat::nemo:
-        return "NeMo";
-      case ConfigFormat::torchtitan:
-      case ConfigFormat::torchtitan_command:
-      case ConfigFormat::torchtitan_saved:
-        return "torchtitan";
-      case ConfigFormat::megatron_args:
-      case ConfigFormat::megatron_yaml:
-        break;
-    }
-    return "Megatron-LM";
-  }
-
-  static void read_keys(Import& import, ConfigFormat format) {
-    switch (format) {
-      case ConfigFormat::hugging_face:
-        read_hugging_face(import);
-        return;
-      case ConfigFormat::deepspeed:
-        read_deepspeed(import);
-        return;
-      case ConfigFormat::nemo:
-        read_nemo(import);
-        return;
-      case ConfigFormat::torchtitan:
-      case ConfigFormat::torchtitan_command:
-      case ConfigFormat::torchtitan_saved:
-        read_torchtitan(import);
-        return;
-      case ConfigFormat::megatron_args:
-        read_megatron(import, {""});
-        return;
-      case ConfigFormat::megatron_yaml:
-        read_megatron(import, sections_of(import.keys));
-        return;
-    }
-  }
-
-  // The sections of a YAML file that hold arguments, and the top level.
-  static std::vector<std::string> sections_of(SourceKeys& keys) {
-    std::vector<std::string> sections = {""};
-    for (const SourceItem& item : keys.items()) {
-      const std::size_t dot = item.path.find('.');
-      const std::string section =
-          dot == std::string::npos ? std::string() : item.path.substr(0, dot + 1);
-      constexpr std::size_t kMost = 16;
-      if (sections.size() < kMost && section != "ENV_VARS." &&
-          std::find(sections.begin(), sections.end(), section) == sections.end()) {
-        sections.push_back(section);
-      }
-    }
-    return sections;
+  [[nodiscard]] bool is_ignored(const SourceItem& item) const {
+    return std::any_of(options_.ignored.begin(), options_.ignored.end(), [&](const auto& name) {
+      return name == item.shown || normalised_key(name) == item.path;
+    });
   }
 
   // What no reader took: unread, without effect, or perhaps with one.
   void classify(SourceKeys& keys, ConfigFormat format) {
+    const bool sound = !diagnostics_.has_errors();
     for (const SourceItem& item : keys.items()) {
       const std::string reason = unread_reason(item.value);
       if (item.used && !item.unread) {
@@ -250,11 +270,22 @@ class Importing {
       if (format == ConfigFormat::megatron_yaml && path.find('.') != std::string::npos) {
         path.erase(0, path.find('.') + 1);
       }
-      const bool idle = is_known_idle(format, item.path) || is_known_idle(format, path);
+      // A log prints every default: most of the hundreds of names say nothing.
+      const bool idle = is_known_idle(format, item.path) || is_known_idle(format, path) ||
+                        (is_log(format) && (is_off(item.value) || !sets_size(format, path)));
       const bool unread = !reason.empty() && (item.used || !idle);
-      const Effect effect = unread          ? Effect::unread
-                            : empty || idle ? Effect::none
-                                            : Effect::may_matter;
+      const Effect effect = unread                              ? Effect::unread
+                            : empty || idle || is_ignored(item) ? Effect::none
+                                                                : Effect::may_matter;
+      const bool forced = format == ConfigFormat::hugging_face && !options_.model_class.empty();
+      if (sound && effect == Effect::may_matter && !forced && !is_log(format) &&
+          sets_size(format, path) && !is_off(item.value)) {
+        keys.error(item,
+                   "sets size or layout by its name, and this import does not know it",
+                   format == ConfigFormat::hugging_face
+                       ? "--ignore KEY leaves it out, --as TYPE takes the model as another class"
+                       : "--ignore KEY leaves it out");
+      }
       result_.left_out.push_back({item.where,
                                   item.shown,
                                   value_text(item.value),
@@ -274,7 +305,11 @@ class Importing {
     }
     if (path == "cluster.network") {
       const auto nodes = draft_.count("cluster.nodes");
-      const bool single = nodes && *nodes == 1;
+      const auto gpus = draft_.count("cluster.gpus");
+      constexpr std::int64_t kOfOneNode = 8;
+      const bool single =
+          (nodes && *nodes == 1) ||
+          (gpus && *gpus <= draft_.count("cluster.gpus_per_node").value_or(kOfOneNode));
       return single || draft_.find("cluster.network.preset") != nullptr ||
              draft_.find("cluster.network.nic_rate") != nullptr;
     }
@@ -375,8 +410,19 @@ class Importing {
     }
   }
 
+  // One node needs no word about its network, several do.
+  void assume_network() {
+    const ImportedSetting* gpu = draft_.find("cluster.gpu");
+    const std::string_view network = gpu == nullptr ? "" : usual_network(gpu->value);
+    if (!network.empty() && is_known("cluster.nodes") && !is_known("cluster.network")) {
+      draft_.set("cluster.network.preset",
+                 std::string(network),
+                 assumed_as("the usual network of these GPUs; --network NAME states another"));
+    }
+  }
+
   void finish() {
-    // One node needs no word about its network, several do.
+    assume_network();
     ask_for_missing();
     result_.settings = in_order(draft_);
     result_.notes = draft_.notes();

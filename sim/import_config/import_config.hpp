@@ -16,6 +16,10 @@
 //                |                                                      | name
 // torchtitan-cli | a command with --module or --training.*              | the same
 // torchtitan-json| JSON with parallelism.data_parallel_shard_degree     | the same, every layer
+// gpt-neox       | YAML with pipe-parallel-size                         | the same
+// trainer-yaml   | YAML of Accelerate, LLaMA-Factory, Axolotl           | sharding, batch
+// megatron-log   | a log with `num_layers ...... 32`                    | the same, the step time
+// torchtitan-log | a log with `Building llama3 8B`, a mesh and tps      | the same, the step time
 //
 // Several files may be combined; what two of them state must agree. Nothing is executed: of a shell
 // script, assignments, arrays and simple conditions are read, all else is reported.
@@ -52,7 +56,11 @@ enum class ConfigFormat {
   nemo,
   torchtitan,
   torchtitan_command,
-  torchtitan_saved
+  torchtitan_saved,
+  gpt_neox,
+  trainer_yaml,
+  megatron_log,
+  torchtitan_log
 };
 
 struct ConfigFormatInfo {
@@ -66,6 +74,10 @@ struct ConfigFormatInfo {
 [[nodiscard]] std::string_view format_meaning(ConfigFormat format);
 [[nodiscard]] std::optional<ConfigFormat> find_format(std::string_view name);
 
+[[nodiscard]] constexpr bool is_log(ConfigFormat format) {
+  return format == ConfigFormat::megatron_log || format == ConfigFormat::torchtitan_log;
+}
+
 // By what the text says, never by the name of the file; nothing when it is none of them.
 [[nodiscard]] std::optional<ConfigFormat> recognise(std::string_view text);
 
@@ -74,6 +86,7 @@ struct ConfigFormatInfo {
 
 // The largest file that is read.
 inline constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
+inline constexpr std::size_t kMostLogBytes = std::size_t{256} << 20U;  // of a log
 
 struct ConfigFile {
   std::string name;                    // what messages call it
@@ -91,6 +104,8 @@ struct GivenKey {
 struct ImportOptions {
   std::string name;  // of the scenario; empty: of the first file
   std::vector<GivenKey> settings;
+  std::string model_class = {};           // take config.json as this class, whatever it says
+  std::vector<std::string> ignored = {};  // keys of the files that the caller knows not to matter
 };
 
 enum class OriginKind { read, derived, by_default, assumed, given };

@@ -129,6 +129,13 @@ std::string asked_text(const ImportResult& result) {
       text += fmt::format("  {:<28} {}\n", "", key.why);
     }
   }
+  const bool script =
+      std::any_of(result.files.begin(), result.files.end(), [](const ImportedFile& file) {
+        return file.format == ConfigFormat::megatron_args;
+      });
+  if (script) {
+    text += "  The log of a run says what its script leaves open: orrery import train.log\n";
+  }
   return text;
 }
 

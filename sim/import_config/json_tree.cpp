@@ -241,6 +241,27 @@ class TreeMaker {
   std::size_t values_ = 0;
 };
 
+// Python writes Infinity and NaN, which JSON lacks: a text of the same length in their place.
+std::string without_infinities(std::string_view text) {
+  std::string plain(text);
+  bool quoted = false;
+  for (std::size_t at = 0; at < plain.size(); ++at) {
+    if (plain[at] == '\\' && quoted) {
+      ++at;
+      continue;
+    }
+    quoted = plain[at] == '"' ? !quoted : quoted;
+    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+      if (!quoted && std::string_view(plain).substr(at).starts_with(word)) {
+        plain.replace(at, word.size(), "\"?\"" + std::string(word.size() - 3, ' '));
+        at += word.size() - 1;
+        break;
+      }
+    }
+  }
+  return plain;
+}
+
 }  // namespace
 
 std::optional<Value> parse_json(std::string_view text,
@@ -253,6 +274,8 @@ std::optional<Value> parse_json(std::string_view text,
   if (!yaml::check_text(text, file, yaml::LineIndex(text), diagnostics)) {
     return std::nullopt;
   }
+  const std::string plain = without_infinities(text);
+  text = plain;
   const char* furthest = text.data();
   TreeMaker maker(text, file, &furthest, diagnostics);
   const char* end = text.data() + text.size();

@@ -216,6 +216,15 @@ void read_sharding(MegatronKeys& keys) {
     draft.set("layout.sharding", "zero3", read_from(*keys.find("use_torch_fsdp2")));
   } else if (distributed) {
     draft.set("layout.sharding", "zero1", read_from(*keys.find("use_distributed_optimizer")));
+  } else if (const auto stage = source.count(keys.path("zero_stage"));
+             stage && *stage <= 3 && keys.on("deepspeed")) {
+    // DeepSpeed's optimizer for bf16 shares its state over the data-parallel ranks at stage 0, too.
+    const bool own = *stage == 0 && keys.on("bf16");
+    draft.set("layout.sharding",
+              *stage > 0 ? fmt::format("zero{}", *stage) : std::string(own ? "zero1" : "none"),
+              own ? derived_from(*keys.find("zero_stage"),
+                                 "DeepSpeed shards the state of bf16 training at stage 0, too")
+                  : read_from(*keys.find("zero_stage")));
   } else {
     draft.set("layout.sharding",
               "none",
@@ -249,7 +258,9 @@ void read_batch(MegatronKeys& keys) {
     return;
   }
   for (std::size_t i = 0; i < kParts.size(); ++i) {
-    keys.import.draft.set(kParts[i], ramp->value.items[i].text, read_from(*ramp));
+    std::string figure = ramp->value.items[i].text;
+    std::erase(figure, '_');  // Python takes 9_765_625
+    keys.import.draft.set(kParts[i], figure, read_from(*ramp));
   }
 }
 

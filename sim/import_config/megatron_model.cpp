@@ -80,6 +80,9 @@ void read_norm_and_biases(MegatronKeys& keys) {
   if (source.flag(qkv).value_or(false) && !biases.value_or(!without)) {
     draft.set("model.qkv_bias", true, read_from(*source.find(qkv)));
   }
+  if (keys.on("embed_layernorm")) {
+    draft.set("model.embedding_norm", true, read_from(*keys.find("embed_layernorm")));
+  }
   if (keys.on("qk_layernorm")) {
     draft.note("qk_layernorm: norms of queries and keys are neither counted nor costed");
   }
@@ -96,8 +99,8 @@ void read_positions(MegatronKeys& keys) {
   std::string position = "learned";
   if (rotary || (type && type->find("rope") != std::string::npos)) {
     position = "rotary";
-  } else if (type && (*type == "none" || *type == "alibi")) {
-    position = *type;
+  } else if (type && (*type == "none" || type->find("alibi") != std::string::npos)) {
+    position = *type == "none" ? "none" : "alibi";
   }
   draft.set("model.position",
             position,
@@ -256,8 +259,14 @@ void read_widths(MegatronKeys& keys) {
 
 void read_vocabulary(MegatronKeys& keys) {
   SourceKeys& source = keys.import.keys;
+  Draft& draft = keys.import.draft;
   Pending& pending = keys.import.pending;
   keep_count(keys.import, keys.path("vocab_size"), pending.vocab, "model.vocab_size");
+  const std::string padded = keys.path({"pad_vocab_size_to", "padded_vocab_size"});
+  if (const auto rows = source.count(padded); rows && *rows > 0) {
+    draft.set("model.vocab_size", *rows, read_from(*source.find(padded)));
+    static_cast<void>(source.take(keys.path("vocab_size")));
+  }
   keep_count(keys.import,
              keys.path("make_vocab_size_divisible_by"),
              pending.vocab_divisor,
@@ -311,7 +320,7 @@ std::string MegatronKeys::path(std::initializer_list<std::string_view> names) co
 
 void read_megatron_model(MegatronKeys& keys) {
   for (const std::string_view name :
-       {"hybrid_layer_pattern", "hybrid_override_pattern", "mamba_ssm_ngroups"}) {
+       {"hybrid_layer_pattern", "hybrid_override_pattern", "heterogeneous_layers_config_path"}) {
     const std::string path = keys.path(name);
     const SourceItem* item = keys.import.keys.take(path);
     if (item != nullptr || keys.import.keys.is_unread(path)) {

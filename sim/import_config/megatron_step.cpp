@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/text.hpp"
 #include "sim/import_config/megatron_keys.hpp"
 
 namespace orrery::import_config {
@@ -87,7 +88,7 @@ void read_optimizer(MegatronKeys& keys) {
   SourceKeys& source = keys.import.keys;
   Draft& draft = keys.import.draft;
   const auto name = source.text(keys.path("optimizer"));
-  if (name && *name == "adam") {
+  if (name && lower_case(*name) == "adam") {
     draft.set("precision.optimizer.name", "adam", read_from(*keys.find("optimizer")));
   } else if (name && *name == "sgd") {
     draft.set("precision.optimizer.name", "sgd-momentum", read_from(*keys.find("optimizer")));
@@ -168,6 +169,14 @@ void read_recompute(MegatronKeys& keys) {
   const std::vector<std::string> all = module_names(source.texts(modules_path));
   std::vector<std::string> modules = all;
   const bool short_form = keys.on("recompute_activations");
+  // Until 2022, and in Megatron-DeepSpeed, one switch for whole layers.
+  for (const std::string_view old :
+       {"checkpoint_activations", "deepspeed_activation_checkpointing"}) {
+    if (keys.on(old) && !granularity && draft.find("recompute") == nullptr) {
+      draft.set("recompute", "full", read_from(*keys.find(old)));
+    }
+  }
+  static_cast<void>(keys.on("distribute_checkpointed_activations"));
   if (granularity && *granularity == "full") {
     read_full_recompute(keys, *source.find(path));
   } else if (short_form || (granularity && *granularity == "selective")) {
@@ -291,9 +300,12 @@ void read_megatron(Import& import, const std::vector<std::string>& prefixes) {
   read_megatron_layout(keys);
   read_megatron_step(keys);
   read_megatron_run(keys);
+  const bool deepspeed = keys.on("deepspeed");
   import.draft.set("software",
-                   "megatron-core",
-                   assumed_as("the profile of a current Megatron-Core; orrery list software"));
+                   deepspeed ? "megatron-deepspeed" : "megatron-core",
+                   assumed_as(deepspeed ? "the profile of Megatron-DeepSpeed; orrery list software"
+                                        : "the profile of a current Megatron-Core; orrery list "
+                                          "software"));
 }
 
 }  // namespace orrery::import_config

@@ -7,12 +7,25 @@
 // modeling_*.py (Apache-2.0); of GPT-2, OPT, BLOOM and Llama also the papers named in
 // model/presets.cpp.
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace orrery::import_config {
 
 inline constexpr std::string_view kHeadNorm =
     "norms of queries and keys are neither counted nor costed (2 x head_dim parameters a layer)";
+
+// What the class takes for a dimension that the file does not state; 0: the file must state it.
+struct ClassDefaults {
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t groups = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t ffn = 0;
+  std::int64_t vocabulary = 0;
+};
 
 struct ModelClass {
   std::string_view type;
@@ -24,8 +37,13 @@ struct ModelClass {
   bool linear_bias = false;  // biases in every linear layer
   bool qkv_bias = false;     // in the projection to queries, keys and values
   bool embedding_norm = false;
+  std::int64_t full_every = 0;   // with a window: each n-th layer sees the whole sequence
+  bool parallel = false;         // attention and MLP work side by side
   std::string_view remark = {};  // what the scenario cannot say of it
+  ClassDefaults defaults = {};
 };
+
+[[nodiscard]] std::string model_class_names();
 
 // By model_type; nullptr for a class that is not known.
 [[nodiscard]] const ModelClass* find_model_class(std::string_view type);

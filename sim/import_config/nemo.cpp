@@ -23,6 +23,15 @@ void read_trainer(Import& import) {
   } else {
     copy_count(import, "trainer.max_steps", "training.steps");
   }
+  leave_out(import,
+            "trainer.val_check_interval",
+            Effect::may_matter,
+            "evaluation takes time: state evaluation: {every, duration}");
+}
+
+// The trainer's bf16 stands beside 8-bit formats of the model, which say more.
+void read_trainer_precision(Import& import) {
+  SourceKeys& keys = import.keys;
   const auto precision = keys.text("trainer.precision");
   if (precision && import.draft.find("precision.compute") == nullptr) {
     const SourceItem& item = *keys.find("trainer.precision");
@@ -37,10 +46,6 @@ void read_trainer(Import& import) {
           fmt::format("a scenario has no training in {}", yaml::display(*precision)));
     }
   }
-  leave_out(import,
-            "trainer.val_check_interval",
-            Effect::may_matter,
-            "evaluation takes time: state evaluation: {every, duration}");
 }
 
 void read_nemo_sharding(Import& import) {
@@ -92,6 +97,7 @@ void read_nemo(Import& import) {
   read_megatron_model(keys);
   read_megatron_layout(keys);
   read_megatron_step(keys);
+  read_trainer_precision(import);
   read_megatron_run(keys);
   import.draft.set("software", "nemo", assumed_as("the profile of NeMo 25; orrery list software"));
 }

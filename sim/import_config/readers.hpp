@@ -7,6 +7,12 @@
 
 namespace orrery::import_config {
 
+// Whose defaults hold where a file of the format is silent: "Megatron-LM".
+[[nodiscard]] std::string program_of(ConfigFormat format);
+
+// By the reader of the format.
+void read_keys(Import& import, ConfigFormat format);
+
 void read_hugging_face(Import& import);
 void read_deepspeed(Import& import);
 void read_torchtitan(Import& import);
@@ -15,6 +21,8 @@ void read_torchtitan(Import& import);
 void read_megatron(Import& import, const std::vector<std::string>& prefixes);
 
 void read_nemo(Import& import);
+void read_gpt_neox(Import& import);
+void read_trainer_yaml(Import& import);
 
 // Parts of read_megatron.
 struct MegatronKeys;

@@ -47,8 +47,8 @@ class Settling {
   }
 
   void settle_vocabulary() {
-    if (!pending_.vocab) {
-      return;
+    if (!pending_.vocab || draft_.find("model.vocab_size") != nullptr) {
+      return;  // an option or a file states the padded one
     }
     const PendingCount& vocab = *pending_.vocab;
     const auto multiple = pending_.vocab_divisor

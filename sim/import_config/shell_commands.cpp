@@ -162,6 +162,12 @@ class Script {
       return;
     }
     if (c == '<' || c == '>' || two == "&>") {
+      // 2>&1: the number belongs to the redirection.
+      const bool numbered =
+          !command_.empty() && command_.back().text == "2" && command_.back().offset + 1 == at_;
+      if (numbered) {
+        command_.pop_back();
+      }
       push({text_.substr(at_, pair ? 2 : 1), at_, true});
       at_ += pair ? 2 : 1;
       return;

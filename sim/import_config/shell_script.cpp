@@ -14,24 +14,39 @@ namespace {
 
 using yaml::Value;
 
-// A word such as "--fp8-format hybrid", quoted as one, is two arguments.
-std::vector<ShellWord> split_options(std::vector<ShellWord> words) {
+// The words of a text that holds a command; its options stand where the script first writes them.
+std::vector<ShellWord> words_of(std::string_view text,
+                                std::string_view script,
+                                std::size_t offset) {
+  std::vector<ShellWord> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = std::min(text.find_first_not_of(" \t\n", at), text.size());
+    const std::size_t end = std::min(text.find_first_of(" \t\n", begin), text.size());
+    if (end > begin) {
+      const std::string_view word = text.substr(begin, end - begin);
+      const std::size_t found = is_option(word) ? script.find(word) : std::string_view::npos;
+      offset = found == std::string_view::npos ? offset : found;
+      words.push_back({std::string(word), offset});
+    }
+    at = end;
+  }
+  return words;
+}
+
+// A word such as "--fp8-format hybrid", quoted as one, is two arguments, and that behind bash -c is
+// a command of its own; what is only printed stays as it is.
+std::vector<ShellWord> split_options(const std::vector<ShellWord>& words, std::string_view script) {
   std::vector<ShellWord> result;
-  for (ShellWord& word : words) {
-    const std::size_t blank = word.text.find_first_of(" \t\n");
-    if (!word.text.starts_with("--") || blank == std::string::npos) {
-      result.push_back(std::move(word));
+  const bool printed = !words.empty() && (words[0].text == "echo" || words[0].text == "printf");
+  for (const ShellWord& word : words) {
+    const bool blank = word.text.find_first_of(" \t\n") != std::string::npos;
+    const bool command = word.text.find(" --") != std::string::npos;
+    if (!blank || printed || (!word.text.starts_with("--") && !command)) {
+      result.push_back(word);
       continue;
     }
-    std::size_t at = 0;
-    while (at < word.text.size()) {
-      const std::size_t begin =
-          std::min(word.text.find_first_not_of(" \t\n", at), word.text.size());
-      const std::size_t end = std::min(word.text.find_first_of(" \t\n", begin), word.text.size());
-      if (end > begin) {
-        result.push_back({word.text.substr(begin, end - begin), word.offset});
-      }
-      at = end;
+    for (ShellWord& part : words_of(word.text, script, word.offset)) {
+      result.push_back(std::move(part));
     }
   }
   return result;
@@ -62,7 +77,12 @@ class Arguments {
       std::size_t next = i + 1;
       while (equals == std::string::npos && next < words.size() && !is_option(words[next].text) &&
              !words[next].text.ends_with(".py") && !is_program_switch(words[next].text)) {
-        values.push_back(words[next]);
+        // A variable without a value behind one: options of its own, or nothing.
+        if (!values.empty() && is_unread(words[next].text) && words[next].text.starts_with("$")) {
+          put(words[next].text, words[next].offset, {words[next]});
+        } else {
+          values.push_back(words[next]);
+        }
         ++next;
       }
       put(std::string(prefix) + name, words[i].offset, values);
@@ -126,8 +146,7 @@ bool has_options(const std::vector<ShellWord>& words) {
 }
 
 // Where no command carries arguments, a text may be one that another program runs later: the
-// longest that names a Python program, else the longest of all. Its options stand where the script
-// first writes them.
+// longest that names a Python program, else the longest of all.
 std::vector<ShellWord> built_command(const std::vector<std::string>& texts,
                                      std::string_view script) {
   std::string_view best;
@@ -139,20 +158,7 @@ std::vector<ShellWord> built_command(const std::vector<std::string>& texts,
       best_runs = runs;
     }
   }
-  std::vector<ShellWord> words;
-  std::size_t offset = 0;
-  for (std::size_t at = 0; at < best.size();) {
-    const std::size_t begin = std::min(best.find_first_not_of(" \t\n", at), best.size());
-    const std::size_t end = std::min(best.find_first_of(" \t\n", begin), best.size());
-    if (end > begin) {
-      const std::string_view word = best.substr(begin, end - begin);
-      const std::size_t found = is_option(word) ? script.find(word) : std::string_view::npos;
-      offset = found == std::string_view::npos ? offset : found;
-      words.push_back({std::string(word), offset});
-    }
-    at = end;
-  }
-  return words;
+  return words_of(best, script, 0);
 }
 
 }  // namespace
@@ -171,14 +177,17 @@ std::optional<Value> parse_arguments(std::string_view text,
   }
   Arguments arguments(text, file);
   arguments.add(script.batch, "sbatch.");
-  const auto& commands = script.commands;
+  std::vector<std::vector<ShellWord>> commands;
+  for (const std::vector<ShellWord>& words : script.commands) {
+    commands.push_back(split_options(words, text));
+  }
   const bool launched = std::any_of(commands.begin(), commands.end(), [](const auto& words) {
     return names_program(words) && has_options(words);
   });
   bool any = false;
   for (const std::vector<ShellWord>& words : commands) {
     if (has_options(words) && (!launched || names_program(words))) {
-      arguments.add(split_options(words), "");
+      arguments.add(words, "");
       any = true;
     }
   }

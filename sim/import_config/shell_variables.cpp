@@ -340,7 +340,9 @@ ShellVariables::Reference ShellVariables::reference_at(std::string_view token, s
   reference.length = end - at;
   const std::string_view inner =
       end > begin + 1 ? token.substr(begin + 1, end - begin - 2) : std::string_view();
-  const std::size_t length = name_length(inner, 0);
+  // ${1:-x}: what the caller of the script passes, or the default.
+  const bool passed = !inner.empty() && std::isdigit(static_cast<unsigned char>(inner[0])) != 0;
+  const std::size_t length = passed ? 1 : name_length(inner, 0);
   reference.name = std::string(inner.substr(0, length));
   const std::string_view rest = inner.substr(length);
   reference.all = rest == "[@]" || rest == "[*]";
@@ -350,7 +352,8 @@ ShellVariables::Reference ShellVariables::reference_at(std::string_view token, s
   if (reference.has_fallback) {
     reference.fallback = std::string(rest.substr(with_colon ? 2 : 1));
   }
-  reference.readable = length > 0 && (rest.empty() || reference.all || reference.has_fallback);
+  reference.readable = length > 0 && (!passed || reference.has_fallback) &&
+                       (rest.empty() || reference.all || reference.has_fallback);
   return reference;
 }
 

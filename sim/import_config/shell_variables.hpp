@@ -8,6 +8,7 @@
 // 'a', "a", \a                           | its text
 // $A, ${A}, ${A:-b}, ${A-b}, ${A:=b}     | the value that the script gave it, or the default
 // ${A[@]}, ${A[*]}                       | the words of the array
+// ${1:-x}                                | the default
 // $((A * 8))                             | the number, for + - * / % and parentheses
 // $(command), `command`, $1, unknown $A  | itself: a text with a `$` or a backquote in it
 //

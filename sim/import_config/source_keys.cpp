@@ -20,15 +20,6 @@ constexpr double kMostCount = 9007199254740992.0;
 constexpr std::size_t kMostShown = 60;
 constexpr std::size_t kLongestPath = 1024;
 
-std::string normalised(std::string_view name) {
-  while (name.starts_with("-")) {
-    name.remove_prefix(1);
-  }
-  std::string path(name);
-  std::replace(path.begin(), path.end(), '-', '_');
-  return path;
-}
-
 std::optional<double> parse_double(std::string_view text) {
   std::string digits(text);
   std::erase(digits, '_');
@@ -42,6 +33,15 @@ std::optional<double> parse_double(std::string_view text) {
 }
 
 }  // namespace
+
+std::string normalised_key(std::string_view name) {
+  while (name.starts_with("-")) {
+    name.remove_prefix(1);
+  }
+  std::string path(name);
+  std::replace(path.begin(), path.end(), '-', '_');
+  return path;
+}
 
 std::string value_text(const Value& value) {
   std::string text;
@@ -108,7 +108,7 @@ void SourceKeys::add_below(const Value& value,
       return;
     }
     for (const yaml::Entry& entry : value.entries) {
-      const std::string name = normalised(entry.key);
+      const std::string name = normalised_key(entry.key);
       add_below(entry.value,
                 path.empty() ? name : path + "." + name,
                 shown.empty() ? entry.key : shown + "." + entry.key,
@@ -129,6 +129,16 @@ void SourceKeys::add_below(const Value& value,
     items_.push_back(std::move(item));
   } else {
     items_[found->second] = std::move(item);
+  }
+}
+
+void SourceKeys::rename(std::string_view old, std::string_view now) {
+  const auto found = index_.find(old);
+  if (found != index_.end() && index_.find(now) == index_.end()) {
+    const std::size_t place = found->second;
+    items_[place].path = std::string(now);
+    index_.erase(found);
+    index_.emplace(std::string(now), place);
   }
 }
 

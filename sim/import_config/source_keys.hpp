@@ -40,6 +40,9 @@ class SourceKeys {
   // Adds the keys of a tree; what an earlier one stated is replaced.
   void add(const yaml::Value& tree);
 
+  // A key under its older name takes the newer one, unless the file has both.
+  void rename(std::string_view old, std::string_view now);
+
   // The key, marked as used; nullptr when it is absent or null.
   [[nodiscard]] const SourceItem* take(std::string_view path);
 
@@ -73,6 +76,9 @@ class SourceKeys {
   std::deque<SourceItem> items_;
   std::map<std::string, std::size_t, std::less<>> index_;
 };
+
+// Leading dashes dropped, others underscores: `--num-layers` is `num_layers`.
+[[nodiscard]] std::string normalised_key(std::string_view name);
 
 // The text of a value for reports: lists in brackets, long ones cut.
 [[nodiscard]] std::string value_text(const yaml::Value& value);

@@ -13,7 +13,7 @@ namespace orrery::import_config {
 namespace {
 
 // Sections and the keys in them, in the order in which people write them; others follow.
-constexpr std::array<std::string_view, 81> kOrder = {"model.preset",
+constexpr std::array<std::string_view, 82> kOrder = {"model.preset",
                                                      "model.name",
                                                      "model.num_layers",
                                                      "model.hidden_size",
@@ -93,7 +93,8 @@ constexpr std::array<std::string_view, 81> kOrder = {"model.preset",
                                                      "training.tokens",
                                                      "training.batch_ramp.start",
                                                      "checkpoint.interval",
-                                                     "checkpoint.mode"};
+                                                     "checkpoint.mode",
+                                                     "measured.step_time"};
 
 std::size_t place_of(std::string_view path) {
   const auto* found = std::find(kOrder.begin(), kOrder.end(), path);

@@ -108,7 +108,7 @@ Json bill_json(const Evaluation& evaluation) {
   return out;
 }
 
-// Mean failures, GPU time and dollars per trial by cause, the dearest first.
+// Mean failures, GPU time and dollars per trial by cause, the costliest first.
 Json causes_json(const Evaluation& evaluation) {
   Json out = Json::array();
   for (const CauseRow& row : cause_rows(evaluation)) {

@@ -167,7 +167,7 @@ void add_reliability(TextPage& page, const Evaluation& evaluation) {
     const Seconds interval =
         to_seconds(plan.step.step_time) * static_cast<double>(*plan.checkpoint_steps);
     text += fmt::format(
-        "; a checkpoint of {} every {} ({} step{}) stops training {} and protects after {}",
+        "; a checkpoint of {} every {} ({} step{}) stops training for {} and is safe after {}",
         format_bytes(plan.checkpoint.size),
         format_time(interval, kTrimmed),
         format_integer(*plan.checkpoint_steps),
@@ -270,7 +270,7 @@ void add_causes(TextPage& page, const Evaluation& evaluation) {
   for (std::size_t i = 0; i < std::min(rows.size(), kMostCauses); ++i) {
     const CauseRow& row = rows[i];
     text += fmt::format("{}{} {}",
-                        text.empty() ? "dearest causes: " : ", ",
+                        text.empty() ? "costliest causes: " : ", ",
                         printable(row.cause),
                         row.dollars ? format_money(*row.dollars) : hours_text(row.gpu_time));
   }

@@ -222,6 +222,16 @@ void read_stage_layers(const yaml::Value& value, const std::string& path, Readin
   reading.draft.scenario.layout.stage_layers = std::move(layers);
 }
 
+// PyTorch's name for sharded parameters is taken, too; the first name of a value is printed.
+std::vector<yaml::Choice<Sharding>> sharding_choices() {
+  return {{"none", Sharding::none},
+          {"zero1", Sharding::zero1},
+          {"zero2", Sharding::zero2},
+          {"zero3", Sharding::zero3},
+          {"hsdp", Sharding::hsdp},
+          {"fsdp", Sharding::zero3}};
+}
+
 void add_shapes(std::vector<Key>& keys) {
   Key order = key_of({.path = "layout.order",
                       .fallback = "[tp, cp, dp, pp]",
@@ -243,18 +253,15 @@ void add_shapes(std::vector<Key>& keys) {
   keys.push_back(std::move(order));
   keys.push_back(choice_key<Sharding>(
       {.path = "layout.sharding",
-       .aliases = {"zero"},
+       .aliases = {"zero", "fsdp"},
        .fallback = "none",
        .meaning = "What is sharded over the data-parallel group: optimizer states (zero1), and "
-                  "gradients (zero2), and parameters (zero3); hsdp: zero3 within groups.",
+                  "gradients (zero2), and parameters (zero3, which PyTorch calls fsdp); "
+                  "hsdp: zero3 within groups.",
        .example = "zero1",
        .idle = {ORRERY_WHEN(d.scenario.layout.sharding != Sharding::none && shares_no_gradients(d),
                             "one rank holds every shard (data x context is 1)")}},
-      {{"none", Sharding::none},
-       {"zero1", Sharding::zero1},
-       {"zero2", Sharding::zero2},
-       {"zero3", Sharding::zero3},
-       {"hsdp", Sharding::hsdp}},
+      sharding_choices(),
       ORRERY_AT(scenario.layout.sharding)));
   keys.push_back(count_key(
       {.path = "layout.shard_group",

@@ -86,6 +86,72 @@ TEST_F(ImportConfig, LayoutsThatTheMachinesDoNotHoldAreSaid) {
       << imported.err;
 }
 
+// The line of README.md: no network is stated, and the GPU has a usual one.
+TEST_F(ImportConfig, OfAModelAndAScriptNeedsNoNetwork) {
+  write("config.json", kModel);
+  write("train.sh",
+        "torchrun pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
+        "--group-query-attention --num-query-groups 8 --ffn-hidden-size 14336 --swiglu "
+        "--normalization RMSNorm --position-embedding-type rope --disable-bias-linear "
+        "--untie-embeddings-and-output-weights --seq-length 8192 --bf16 --micro-batch-size 1 "
+        "--global-batch-size 256 --tensor-model-parallel-size 2 --use-distributed-optimizer\n");
+  const Finished imported =
+      run("import config.json train.sh --gpu h100-sxm-80gb --nodes 16 -o run.yaml");
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_TRUE(has(imported.err, "cluster.network.preset: infiniband-400g")) << imported.err;
+  EXPECT_EQ(run("check run.yaml").code, 0);
+}
+
+TEST_F(ImportConfig, UnknownClassesNeedAs) {
+  write("config.json",
+        R"({"model_type": "newllm", "hidden_size": 4096, "num_hidden_layers": 32,
+            "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32000,
+            "num_new_layers": 2})");
+  EXPECT_EQ(run("import config.json").code, 3);
+  EXPECT_TRUE(has(run("import config.json --as llama").err, "Model: 6.738B parameters"));
+}
+
+TEST_F(ImportConfig, LogsBecomeAScenarioThatIsComparedWithThem) {
+  std::string log;
+  for (const char* line : {"bf16 ........... True",
+                           "ffn_hidden_size ........... 11008",
+                           "global_batch_size ........... 128",
+                           "hidden_size ........... 4096",
+                           "micro_batch_size ........... 1",
+                           "num_attention_heads ........... 32",
+                           "num_layers ........... 32",
+                           "position_embedding_type ........... rope",
+                           "recompute_granularity ........... selective",
+                           "seq_length ........... 4096",
+                           "swiglu ........... True",
+                           "tensor_model_parallel_size ........... 2",
+                           "use_distributed_optimizer ........... True",
+                           "vocab_size ........... 32000",
+                           "world_size ........... 16"}) {
+    log += std::string("  ") + line + "\n";
+  }
+  for (int i = 0; i < 3; ++i) {
+    log +=
+        " iteration 1/ 9 | elapsed time per iteration (ms): 4000.0 | throughput per GPU "
+        "(TFLOP/s/GPU): 350.0 | global batch size: 128 |\n";
+  }
+  write("train.log", log);
+  const Finished imported = run("import train.log --gpu h100-sxm-80gb -o run.yaml");
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_TRUE(has(read("run.yaml"), "step_time: 4s"));
+  const Finished compared = run("compare run.yaml train.log");
+  EXPECT_EQ(compared.code, 0) << compared.err;
+  EXPECT_TRUE(has(compared.out, "measured: median of 2 steps, 4.00 s to 4.00 s")) << compared.out;
+  EXPECT_TRUE(has(compared.out, "350 TFLOP/s per GPU by its own count")) << compared.out;
+  const auto json = nlohmann::json::parse(run("compare --json run.yaml train.log").out);
+  EXPECT_EQ(json["kind"], "log");
+  EXPECT_EQ(json["measured_step_time_s"], 4.0);
+  EXPECT_DOUBLE_EQ(json["tokens_per_step"].get<double>(), 128.0 * 4096.0);
+  // The same prediction as `run` makes.
+  const auto answer = nlohmann::json::parse(run("run --json run.yaml").out);
+  EXPECT_EQ(json["predicted_step_time_s"], answer["metrics"]["step_time_s"]["value"]);
+}
+
 TEST_F(ImportConfig, BrokenFilesNameTheirPlaceAndLeaveNoFile) {
   write("config.json", "{\n  \"hidden_size\": 4096,\n  \"model_type\" \"llama\"\n}\n");
   const Finished imported = run("import config.json -o run.yaml");

@@ -95,6 +95,13 @@ Imported import_texts(const std::vector<std::pair<std::string, std::string>>& fi
   return import_all(configs, given);
 }
 
+Imported import_as(const std::string& model_class, const std::string& text) {
+  Imported imported;
+  const std::vector<ConfigFile> files = {{"config.json", text, std::nullopt}};
+  imported.result = import_configs(files, {"", {}, model_class, {}}, imported.diagnostics);
+  return imported;
+}
+
 std::string config_text(const std::string& name) {
   return read_file(folder() / name, kMostBytes);
 }

@@ -39,6 +39,9 @@ using Given = std::vector<GivenKey>;
 [[nodiscard]] Imported import_texts(const std::vector<std::pair<std::string, std::string>>& files,
                                     const Given& given = {});
 
+// A config.json with --as.
+[[nodiscard]] Imported import_as(const std::string& model_class, const std::string& text);
+
 [[nodiscard]] std::string config_text(const std::string& name);
 [[nodiscard]] std::vector<std::string> config_names();
 

@@ -131,6 +131,23 @@ TEST(PublishedLayouts, TorchtitanOfDeepSeekV3) {
   EXPECT_EQ(imported.value("layout.schedule"), "");
 }
 
+TEST(PublishedLayouts, SlurmScriptOfBloomBuildsItsCommandBehindBashC) {
+  const Imported imported =
+      import_named({"bloom-176b.slurm"},
+                   {{"cluster.gpu", "a100-sxm-80gb", "--gpu"},
+                    {"cluster.network.preset", "omnipath-100g-4", "--network"}});
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_TRUE(imported.result.complete());
+  EXPECT_EQ(imported.result.model->parameters, 176'247'271'424);  // the released weights
+  EXPECT_EQ(imported.value("cluster.nodes"), "48");
+  EXPECT_EQ(imported.value("layout.tensor"), "4");
+  EXPECT_EQ(imported.value("layout.pipeline"), "12");
+  EXPECT_EQ(imported.value("layout.sharding"), "zero1");
+  EXPECT_EQ(imported.value("recompute"), "full");
+  EXPECT_EQ(imported.value("training.batch_ramp.samples"), "9765625");
+  EXPECT_EQ(imported.value("software"), "megatron-deepspeed");
+}
+
 TEST(PublishedLayouts, DeepSpeedBesideAModel) {
   Given given = machines(8);
   given.push_back({"model.sequence_length", "4096", "--set"});

@@ -125,7 +125,7 @@ TEST(PublishedModels, WhatAScenarioCannotExpressIsSaid) {
   const Imported gemma = import_named({"gemma-2-9b.json"});
   EXPECT_TRUE(gemma.notes("two more norms"));
   EXPECT_TRUE(gemma.notes("gelu_pytorch_tanh"));
-  EXPECT_EQ(gemma.effect("sliding_window"), "may_matter");
+  EXPECT_EQ(gemma.value("model.attention_window.full_every"), "2");
   EXPECT_EQ(gemma.effect("attn_logit_softcapping"), "may_matter");
   const Imported oss = import_named({"gpt-oss-120b.json"});
   EXPECT_EQ(oss.value("model.attention_window.size"), "128");
@@ -167,13 +167,91 @@ TEST(PublishedModels, AListOfExpertLayersIsCounted) {
   EXPECT_TRUE(imported.notes("the scenario puts them first"));
 }
 
-TEST(PublishedModels, AnUnknownClassIsTakenAsOneLikeLlamaAndSaysSo) {
-  const Imported imported = import_texts({{"config.json", R"({"model_type": "newllm",
+constexpr const char* kNewModel = R"({"model_type": "newllm",
     "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
-    "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256})"}});
-  EXPECT_TRUE(imported.notes("`newllm`: a class that this import does not know"));
-  EXPECT_EQ(imported.origin("model.activation"), "assumed");
-  EXPECT_EQ(imported.result.model->parameters, 8'030'261'248);
+    "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256})";
+
+TEST(UnknownClasses, AreRefusedUnlessTheCallerSaysWhatTheyAreLike) {
+  EXPECT_EQ(import_texts({{"config.json", kNewModel}}).problems(),
+            "config.json:1:2: error: model_type: `newllm` is a class that this import does not "
+            "know (--as llama takes it as one like Llama: RMSNorm, gated MLP, rotary positions, "
+            "no biases)\n");
+  const Imported forced = import_as("llama", kNewModel);
+  EXPECT_EQ(forced.problems(), "");
+  EXPECT_TRUE(forced.notes("`newllm`: taken as llama, as --as says"));
+  EXPECT_EQ(forced.origin("model.activation"), "assumed");
+  EXPECT_EQ(forced.result.model->parameters, 8'030'261'248);
+  EXPECT_NE(import_as("bert", kNewModel).problems().find("--as: error: `bert` is no class"),
+            std::string::npos);
+}
+
+// BERT of 2019 has no model_type.
+TEST(UnknownClasses, AreAlsoThoseThatSayNothing) {
+  const Imported imported = import_texts({{"config.json", R"({"hidden_size": 1024,
+    "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096,
+    "vocab_size": 30522, "type_vocab_size": 2})"}});
+  EXPECT_NE(imported.problems().find("config.json: error: model_type: is not stated"),
+            std::string::npos)
+      << imported.problems();
+}
+
+// One message each, with the key that is in the way.
+TEST(KeysThatSetSizes, AreRefusedWhenNobodyReadsThem) {
+  const std::string llama = R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
+    "num_attention_heads": 32, "intermediate_size": 14336, "vocab_size": 128256)";
+
+  const struct {
+    const char* more;
+    const char* message;
+  } rows[] = {
+      {R"("multi_query_group_num": 2})", "multi_query_group_num: sets size or layout by its name"},
+      {R"("num_kv_heads": 8})", "num_kv_heads: sets size or layout by its name"},
+      {R"("linear_attn_config": {"kda_layers": [1, 2]}})",
+       "linear_attn_config.kda_layers: belongs to layers that a scenario cannot express"},
+      {R"("sparse_attention_config": {"sparse_topk_blocks": 16}})",
+       "sparse_attention_config.sparse_topk_blocks: belongs to layers"},
+      {R"("vision_config": {"hidden_size": 1024}})",
+       "vision_config.hidden_size: belongs to a tower beside the decoder"},
+      {R"("mm_vision_tower": "openai/clip-vit-large-patch14-336"})", "mm_vision_tower: belongs"},
+      {R"("is_encoder_decoder": true})", "is_encoder_decoder: a scenario cannot express"}};
+
+  for (const auto& row : rows) {
+    const std::string text = llama + ", " + row.more;
+    const Imported imported = import_texts({{"config.json", text}});
+    EXPECT_NE(imported.problems().find(row.message), std::string::npos) << imported.problems();
+    EXPECT_EQ(imported.result.scenario, "");
+    EXPECT_EQ(import_as("llama", text).problems(), "") << row.more;
+  }
+  EXPECT_EQ(
+      import_texts({{"config.json", llama + R"(, "num_kv_heads": 0, "moe": false})"}}).problems(),
+      "");
+}
+
+// The file of Gemma 3 4B states four dimensions of its text model and leaves the others to the
+// class; its vision tower must be left out by name.
+TEST(ClassDefaults, FillWhatGemma3LeavesOut) {
+  const std::string text = R"({"model_type": "gemma3", "text_config": {"hidden_size": 2560,
+    "intermediate_size": 10240, "model_type": "gemma3_text", "num_hidden_layers": 34,
+    "sliding_window": 1024}, "vision_config": {"hidden_size": 1152}})";
+  EXPECT_NE(import_texts({{"config.json", text}}).problems().find("vision_config.hidden_size"),
+            std::string::npos);
+  const Imported imported = import_as("gemma3_text", text);
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("model.num_attention_heads"), "8");
+  EXPECT_EQ(imported.value("model.num_query_groups"), "4");
+  EXPECT_EQ(imported.value("model.head_dim"), "256");
+  EXPECT_EQ(imported.value("model.vocab_size"), "262208");
+  EXPECT_EQ(imported.origin("model.head_dim"), "default");
+  EXPECT_EQ(imported.value("model.attention_window.full_every"), "6");
+}
+
+TEST(Json, OfPythonMayHoldInfinity) {
+  const Imported imported = import_texts({{"config.json", R"({"model_type": "llama",
+    "time_step_limit": [0.0, Infinity], "low": -Infinity, "text": "NaN \" Infinity", "none": NaN,
+    "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "intermediate_size": 11008, "vocab_size": 32000})"}});
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("model.hidden_size"), "4096");
 }
 
 }  // namespace

@@ -91,6 +91,7 @@ TEST(ShellScripts, VariablesWithoutValueAreAskedFor) {
       import_script(std::string("python train.py --tensor-model-parallel-size $TP ") + kModel);
   EXPECT_EQ(imported.problems(), "");
   EXPECT_TRUE(imported.asks("layout.tensor"));
+  EXPECT_NE(report_text(imported.result).find("orrery import train.log"), std::string::npos);
   EXPECT_EQ(imported.effect("--tensor-model-parallel-size"), "unread");
 }
 
@@ -106,6 +107,40 @@ TEST(ShellScripts, NothingIsExecuted) {
                     " ; " + touch + " | sh\n");
   EXPECT_FALSE(std::filesystem::exists(mark));
   EXPECT_TRUE(imported.asks("layout.tensor"));
+}
+
+TEST(ShellScripts, NumbersOfRedirectionsAreNoValues) {
+  const Imported imported =
+      import_script(std::string("python train.py ") + kModel + " --swiglu 2>&1 | tee log.txt\n");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("model.activation"), "swiglu");
+}
+
+TEST(ShellScripts, TakeDefaultsOfWhatTheCallerPassesAndSkipEmptyVariables) {
+  const Imported imported = import_script(
+      std::string("TP=${1:-4}\nrun_cmd=\"torchrun train.py --tensor-model-parallel-size "
+                  "${TP} --pipeline-model-parallel-size $2 ") +
+      kModel + " $EXTRA --swiglu\"\nsh -c \"${run_cmd}\"\n");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.tensor"), "4");
+  EXPECT_TRUE(imported.asks("layout.pipeline"));
+  EXPECT_EQ(imported.value("batch.global"), "64");
+  EXPECT_EQ(imported.value("model.activation"), "swiglu");
+  EXPECT_EQ(imported.effect("$EXTRA"), "unread");
+}
+
+TEST(ShellScripts, FollowACommandBehindBashC) {
+  const Imported imported = import_script(
+      std::string("LAUNCHER=\"python -m torch.distributed.run --nproc_per_node 8\"\n"
+                  "CMD=\"pretrain_gpt.py --tensor-model-parallel-size 4 ") +
+      kModel +
+      "\"\necho $CMD --tensor-model-parallel-size 2\n"
+      "srun --jobid $SLURM_JOB_ID bash -c \"$LAUNCHER --node_rank \\$SLURM_PROCID $CMD\" 2>&1 | "
+      "tee log.txt\n");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.tensor"), "4");
+  EXPECT_EQ(imported.value("model.num_layers"), "32");
+  EXPECT_EQ(imported.line("layout.tensor"), 2);
 }
 
 TEST(ShellScripts, OfTwoArgumentsTheLastCounts) {

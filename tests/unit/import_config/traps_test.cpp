@@ -249,6 +249,66 @@ TEST(Torchtitan, NewerCommandsNameAModuleAndAConfig) {
   EXPECT_TRUE(imported.notes("only what the command states was read"));
 }
 
+// The names of 2024.
+TEST(Torchtitan, OlderFilesStateTheirDegreesElsewhere) {
+  const Imported imported = import_texts(
+      {{"job.toml",
+        "[model]\nname = \"llama3\"\nflavor = \"70B\"\n[training]\nbatch_size = 2\nseq_len = 8192\n"
+        "tensor_parallel_degree = 8\ndata_parallel_shard_degree = -1\ncompile = true\n"
+        "[experimental]\npipeline_parallel_degree = 2\ncontext_parallel_degree = 1\n"
+        "[float8]\nenable_float8_linear = true\n"}},
+      machines(8));
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.tensor"), "8");
+  EXPECT_EQ(imported.value("layout.pipeline"), "2");
+  EXPECT_EQ(imported.value("compile"), "true");
+  EXPECT_EQ(imported.value("precision.compute"), "fp8-tensorwise");
+  EXPECT_EQ(imported.value("batch.global"), "8");  // 2 x 4 data-parallel ranks
+}
+
+// What train/tr11-176B-ml/tr11-176B-ml.slurm of bigscience passes.
+TEST(MegatronDeepSpeed, OfBloomSaysRecomputationVocabularyAndSharding) {
+  const Imported imported = import_command(
+      "--checkpoint-activations --pad-vocab-size-to 250880 --embed-layernorm "
+      "--position-embedding-type alibi --deepspeed --zero-stage 0 "
+      "--deepspeed-activation-checkpointing --rampup-batch-size 32 16 9_765_625 "
+      "--train-samples 220_000_000");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("recompute"), "full");
+  EXPECT_EQ(imported.value("model.vocab_size"), "250880");
+  EXPECT_EQ(imported.value("model.embedding_norm"), "true");
+  EXPECT_EQ(imported.value("layout.sharding"), "zero1");
+  EXPECT_EQ(imported.value("training.batch_ramp.samples"), "9765625");
+}
+
+TEST(MegatronScripts, OfOtherModelsOrWithUnknownSizesAreRefused) {
+  EXPECT_TRUE(
+      has(import_texts({{"run.sh", "python pretrain_bert.py --num-layers 24\n"}}).problems(),
+          "run.sh:1:8: error: pretrain_bert: another model"));
+  const std::string unknown = "--retro-num-layers 4 --moe-hidden-size 512";
+  EXPECT_TRUE(has(import_command(unknown).problems(),
+                  "--moe-hidden-size: sets size or layout by its name"));
+}
+
+TEST(Nemo, EightBitsStandBesideTheTrainersPrecision) {
+  const Imported imported = import_texts(
+      {{"conf.yaml",
+        "trainer: {devices: 8, num_nodes: 2, precision: bf16}\nmodel:\n  num_layers: 32\n  "
+        "hidden_size: 4096\n  num_attention_heads: 32\n  fp8: True\n  micro_batch_size: 1\n  "
+        "global_batch_size: 64\n  encoder_seq_length: 4096\n"}});
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("precision.compute"), "fp8-delayed");
+}
+
+TEST(Networks, AreTheUsualOnesOfTheGpuWhenNobodySays) {
+  const Imported imported = import_command(
+      "", {{"cluster.gpu", "h100-sxm-80gb", "--gpu"}, {"cluster.nodes", "16", "--nodes"}});
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_TRUE(imported.result.complete());
+  EXPECT_EQ(imported.value("cluster.network.preset"), "infiniband-400g");
+  EXPECT_EQ(imported.origin("cluster.network.preset"), "assumed");
+}
+
 TEST(Combining, ContradictionsNameBothPlaces) {
   const Imported imported = import_texts(
       {{"config.json", config_text("llama-3.1-8b.json")},

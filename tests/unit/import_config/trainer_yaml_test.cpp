@@ -1,0 +1,78 @@
+// GPT-NeoX, and programs around transformers' Trainer.
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/import_config/import_fixture.hpp"
+
+namespace orrery::import_config::testing {
+namespace {
+
+TEST(GptNeox, StatesModelBatchAndSharding) {
+  Given given = machines(8);
+  given.push_back({"model.vocab_size", "50304", "--set"});
+  const Imported imported = import_named({"gpt-neox-pythia-1b.yml"}, given);
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_TRUE(imported.result.complete());
+  // 1,011,781,632 released; each layer has one norm less than its two are counted here for.
+  EXPECT_NEAR(static_cast<double>(imported.result.model->parameters), 1'011'781'632.0, 1e5);
+  EXPECT_EQ(imported.value("layout.sharding"), "zero1");
+  EXPECT_EQ(imported.value("batch.global"), "1024");  // 16 x 1 x 64
+  EXPECT_EQ(imported.value("precision.compute"), "fp16");
+  EXPECT_EQ(imported.value("recompute"), "full");
+  EXPECT_EQ(imported.value("training.steps"), "143000");
+  EXPECT_EQ(imported.value("model.position"), "rotary");
+}
+
+TEST(Accelerate, StatesFsdpAndMachines) {
+  const Imported imported = import_texts(
+      {{"config.json", config_text("llama-3.1-8b.json")},
+       {"fsdp.yaml",
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  "
+        "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_sharding_strategy: FULL_SHARD\n  "
+        "fsdp_offload_params: false\n  fsdp_activation_checkpointing: true\nmachine_rank: 0\n"
+        "mixed_precision: bf16\nnum_machines: 2\nnum_processes: 16\nuse_cpu: false\n"}});
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.sharding"), "zero3");
+  EXPECT_EQ(imported.value("cluster.nodes"), "2");
+  EXPECT_EQ(imported.value("recompute"), "full");
+  EXPECT_EQ(imported.value("precision.compute"), "bf16");
+  EXPECT_TRUE(imported.asks("batch.global"));
+}
+
+TEST(LlamaFactory, StatesTheBatchAndRefusesAdapters) {
+  const std::string head =
+      "model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\ndo_train: true\n"
+      "cutoff_len: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 2\n"
+      "learning_rate: 1.0e-5\nnum_train_epochs: 3.0\nbf16: true\n"
+      "deepspeed: examples/deepspeed/ds_z3_config.json\nfinetuning_type: ";
+  Given given = machines(1);
+  const Imported full = import_texts(
+      {{"config.json", config_text("llama-3.1-8b.json")}, {"sft.yaml", head + "full\n"}}, given);
+  EXPECT_EQ(full.problems(), "");
+  EXPECT_EQ(full.value("model.sequence_length"), "2048");
+  EXPECT_EQ(full.value("batch.global"), "16");  // 1 x 2 x 8
+  EXPECT_TRUE(full.asks("layout.sharding"));    // in a file of its own
+  EXPECT_NE(import_texts({{"sft.yaml", head + "lora\n"}})
+                .problems()
+                .find("sft.yaml:11:1: error: finetuning_type: `lora` trains adapters"),
+            std::string::npos);
+}
+
+TEST(Axolotl, StatesTheBatchAndFsdp) {
+  const Imported imported = import_texts(
+      {{"config.json", config_text("llama-3.1-8b.json")},
+       {"fft.yaml",
+        "base_model: NousResearch/Meta-Llama-3.1-8B\nsequence_len: 8192\nsample_packing: true\n"
+        "gradient_accumulation_steps: 8\nmicro_batch_size: 1\noptimizer: paged_adamw_8bit\n"
+        "bf16: auto\ngradient_checkpointing: true\nfsdp:\n  - full_shard\n  - auto_wrap\n"
+        "fsdp_config:\n  fsdp_offload_params: true\n"}},
+      machines(1));
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("batch.global"), "64");
+  EXPECT_EQ(imported.value("layout.sharding"), "zero3");
+  EXPECT_EQ(imported.value("offload.parameters"), "cpu");
+  EXPECT_EQ(imported.effect("sample_packing"), "may_matter");
+}
+
+}  // namespace
+}  // namespace orrery::import_config::testing

@@ -1,0 +1,136 @@
+// What a run has printed of itself becomes a scenario with its measured step.
+
+#include "sim/import_config/training_log.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/import_config/import_fixture.hpp"
+
+namespace orrery::import_config::testing {
+namespace {
+
+const Given kMachine = {{"cluster.gpu", "h100-sxm-80gb", "--gpu"}};
+
+TEST(MegatronLog, StatesTheSettingsAndTheStep) {
+  const Imported imported = import_named({"megatron-core-dense-8gpu.log"}, kMachine);
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_TRUE(imported.result.complete());
+  EXPECT_EQ(imported.value("model.num_layers"), "56");
+  EXPECT_EQ(imported.value("model.num_query_groups"), "24");
+  EXPECT_EQ(imported.value("model.head_dim"), "64");
+  EXPECT_EQ(imported.value("model.vocab_size"), "50688");  // padded, as the run printed it
+  EXPECT_EQ(imported.value("model.activation"), "swiglu");
+  EXPECT_EQ(imported.value("model.tie_embeddings"), "false");
+  EXPECT_EQ(imported.value("cluster.gpus"), "8");
+  EXPECT_EQ(imported.value("cluster.network.preset"), "");  // one node
+  EXPECT_EQ(imported.value("layout.tensor"), "4");
+  EXPECT_EQ(imported.value("layout.pipeline"), "2");
+  EXPECT_EQ(imported.value("layout.sharding"), "zero1");
+  EXPECT_EQ(imported.value("batch.global"), "512");
+  // Steps 14 to 17: the first in the log is left out.
+  EXPECT_EQ(imported.value("measured.step_time"), "419.104s");
+  EXPECT_EQ(imported.effect("lr"), "none");
+}
+
+TEST(MegatronLog, OfMegatronDeepSpeedHasOlderNames) {
+  const Imported imported = import_texts(
+      {{"ds.log",
+        "[default0]:  bf16 ............................................ True\n"
+        "[default0]:  checkpoint_activations .......................... True\n"
+        "[default0]:  deepspeed ....................................... True\n"
+        "[default0]:  ffn_hidden_size ................................. 57344\n"
+        "[default0]:  global_batch_size ............................... 2048\n"
+        "[default0]:  hidden_size ..................................... 14336\n"
+        "[default0]:  micro_batch_size ................................ 2\n"
+        "[default0]:  num_attention_heads ............................. 112\n"
+        "[default0]:  num_experts ..................................... [1]\n"
+        "[default0]:  num_layers ...................................... 70\n"
+        "[default0]:  embed_layernorm ................................. True\n"
+        "[default0]:  pad_vocab_size_to ............................... 250880\n"
+        "[default0]:  pipeline_model_parallel_size .................... 12\n"
+        "[default0]:  position_embedding_type ......................... "
+        "PositionEmbeddingType.alibi\n"
+        "[default0]:  rampup_batch_size ............................... "
+        "['192', '16', '9_765_625']\n"
+        "[default0]:  seq_length ...................................... 2048\n"
+        "[default0]:  tensor_model_parallel_size ...................... 4\n"
+        "[default0]:  train_samples ................................... 220000000\n"
+        "[default0]:  world_size ...................................... 384\n"
+        "[default0]:  zero_stage ...................................... 0\n"
+        "[default0]:[config.py:1008:print]   train_batch_size ......... 2048\n"
+        "[default7]: iteration    1/  100 | elapsed time per iteration (s): 200.00 | global batch "
+        "size:  2048 | TFLOPs: 80.00 |\n"
+        "[default7]: iteration    2/  100 | elapsed time per iteration (s): 105.00 | global batch "
+        "size:  2048 | TFLOPs: 150.00 |\n"}},
+      {{"cluster.gpu", "a100-sxm-80gb", "--gpu"}});
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.result.model->parameters, 176'247'271'424);  // the released weights of BLOOM
+  EXPECT_EQ(imported.value("model.position"), "alibi");
+  EXPECT_EQ(imported.value("recompute"), "full");
+  EXPECT_EQ(imported.value("layout.sharding"), "zero1");
+  EXPECT_EQ(imported.value("training.batch_ramp.samples"), "9765625");
+  EXPECT_EQ(imported.value("cluster.network.preset"), "infiniband-200g");
+  EXPECT_EQ(imported.value("measured.step_time"), "105s");
+}
+
+TEST(TorchtitanLog, StatesModelMeshAndBatch) {
+  const std::string head = "[rank0]:[titan] 2025-07-21 15:57:30,000 - root - INFO - ";
+  std::string log = head + "Building 2-D device mesh with ['dp_shard', 'tp'], [32, 8]\n" + head +
+                    "CUDA capacity: NVIDIA H100 with 94.99GiB memory\n" + head +
+                    "Building llama3 70B with TransformerModelArgs(dim=8192, n_layers=80)\n" +
+                    head + "Applied full activation checkpointing to the model\n" + head +
+                    "Compiling each TransformerBlock with torch.compile\n" + head +
+                    "Trainer is initialized with local batch size 16, global batch size 512, "
+                    "gradient accumulation steps 1, sequence length 8192, total steps 1000 (warmup "
+                    "200)\n";
+  for (const char* tps : {"100", "800", "810", "820"}) {
+    log += head +
+           "step:  1  loss:  4.9925  grad_norm:  2.6422  memory: 60.00GiB(63.16%)  tps: " + tps +
+           "  tflops: 390.15  mfu: 39.45%\n";
+  }
+  const Imported imported = import_texts({{"titan.log", log}}, kMachine);
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.result.model->parameters, 70'553'706'496);
+  EXPECT_EQ(imported.value("layout.tensor"), "8");
+  EXPECT_EQ(imported.value("layout.sharding"), "zero3");
+  EXPECT_EQ(imported.value("layout.data"), "32");
+  EXPECT_EQ(imported.value("batch.global"), "512");
+  EXPECT_EQ(imported.value("recompute"), "full");
+  EXPECT_EQ(imported.value("compile"), "true");
+  // 512 x 8,192 tokens / (810 tokens/s x 256 GPUs) = 20.2272 s
+  EXPECT_EQ(imported.value("measured.step_time"), "20.2272s");
+  const Imported alone = import_texts({{"titan.log", log}});
+  EXPECT_NE(report_text(alone.result).find("the log says `NVIDIA H100`"), std::string::npos);
+}
+
+TEST(Logs, OfAnotherModelOrWithoutSettingsAreRefused) {
+  const std::string step =
+      " iteration 2/ 9 | elapsed time per iteration (ms): 100.0 | global batch size: 8 |\n";
+  EXPECT_FALSE(import_texts({{"a.log", step}}, kMachine).result.complete());
+  EXPECT_NE(import_texts({{"a.log", "building BERT model ...\n" + step}})
+                .problems()
+                .find("a.log:1:1: error: building BERT model"),
+            std::string::npos);
+}
+
+// The batch of most steps counts: those of a ramp are shorter.
+TEST(LoggedSteps, AreThoseOfTheCommonestBatch) {
+  std::string log;
+  for (int i = 0; i < 4; ++i) {
+    log += " iteration 1/ 9 | elapsed time per iteration (ms): 50.0 | global batch size: 4 |\n";
+  }
+  for (int i = 0; i < 9; ++i) {
+    log += " iteration 1/ 9 | elapsed time per iteration (ms): 10" + std::to_string(i) +
+           ".0 | throughput per GPU (TFLOP/s/GPU): 400.0 | global batch size: 8 |\n";
+  }
+  const auto steps = steps_of_log(log, "a.log", ConfigFormat::megatron_log);
+  ASSERT_TRUE(steps.has_value());
+  EXPECT_EQ(steps->count, 9U);
+  EXPECT_DOUBLE_EQ(in_seconds(steps->median), 0.104);
+  EXPECT_DOUBLE_EQ(steps->tflops.value_or(0.0), 400.0);
+  EXPECT_EQ(steps->first.line, 5);
+  EXPECT_FALSE(steps_of_log("nothing\n", "a.log", ConfigFormat::megatron_log).has_value());
+}
+
+}  // namespace
+}  // namespace orrery::import_config::testing
