@@ -17,7 +17,7 @@ using report::Dimension;
 
 constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
 
-Cell number(Dimension dimension, const std::optional<double>& value) {
+Cell known(Dimension dimension, const std::optional<double>& value) {
   return value ? number(dimension, *value) : Cell{};
 }
 
@@ -26,10 +26,10 @@ Table metrics_table(const report::SavedEvaluation& saved) {
   for (const report::SavedMetric& metric : saved.metrics) {
     const report::MetricInfo& info = report::info(metric.id);
     table.rows.push_back({{.text = spoken(info.name), .tip = qt(info.name)},
-                          number(info.dimension, metric.value),
-                          number(info.dimension, metric.p10),
-                          number(info.dimension, metric.p50),
-                          number(info.dimension, metric.p90),
+                          known(info.dimension, metric.value),
+                          known(info.dimension, metric.p10),
+                          known(info.dimension, metric.p50),
+                          known(info.dimension, metric.p90),
                           {.text = qt(info.meaning), .tone = Tone::faint}});
   }
   return table;
@@ -44,9 +44,9 @@ Table ledger_table(const QString& title, const std::vector<report::SavedLedgerRo
     const double hours = in_hours(row.gpu_time);
     table.rows.push_back(
         {{.text = qt(row.label)},
-         number(Dimension::fraction, row.share),
+         known(Dimension::fraction, row.share),
          {.text = qt(format_count(hours)), .order = hours},
-         row.dollars ? number(Dimension::dollars, in_dollars(*row.dollars)) : Cell{},
+         row.dollars ? known(Dimension::dollars, in_dollars(*row.dollars)) : Cell{},
          {.bar = row.share}});
   }
   return table;
@@ -61,13 +61,13 @@ Table memory_table(const report::SavedEvaluation& saved) {
       if (stage == 0) {
         table.heads.push_back(qt(name));
       }
-      row.push_back(number(Dimension::bytes, in_bytes(value)));
+      row.push_back(known(Dimension::bytes, in_bytes(value)));
     }
     row.resize(table.heads.size());
-    Cell peak = number(Dimension::bytes, in_bytes(memory.peak));
+    Cell peak = known(Dimension::bytes, in_bytes(memory.peak));
     peak.tone = memory.peak > memory.limit ? Tone::bad : Tone::strong;
     row.push_back(std::move(peak));
-    row.push_back(number(Dimension::bytes, in_bytes(memory.limit)));
+    row.push_back(known(Dimension::bytes, in_bytes(memory.limit)));
     table.rows.push_back(std::move(row));
   }
   table.heads.insert(table.heads.end(), {"peak", "limit"});

@@ -11,6 +11,7 @@
 // step_ledger  | GPU-seconds of one step by category, share, dollars
 // run_ledger   | the same of the run, as mean over the trials; empty without a run
 // memory       | peak of one GPU by pipeline stage, with its terms
+// step_band    | how sure the step time is; null where it is given or nobody asked
 // trust        | shares of the step time by kind of source, and the extrapolated share
 // levers       | what a change is worth: seconds and dollars for the same work, negative is better
 // expectations | text, pass, verdict (pass, fail, undecided), value of the first comparison, detail

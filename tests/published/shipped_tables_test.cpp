@@ -9,13 +9,14 @@
 #include "sim/base/file.hpp"
 #include "sim/validate/layout_groups.hpp"
 #include "sim/validate/validate.hpp"
+#include "tests/checkout.hpp"
 
 namespace orrery::validate::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kScenarios = fs::path(ORRERY_SOURCE_DIR) / "scenarios";
+const fs::path kScenarios = fs::path(kSourceDir) / "scenarios";
 
 std::string shipped(const char* name) {
   constexpr std::size_t kMost = std::size_t{1} << 20U;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "sim/base/file.hpp"
+#include "tests/checkout.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
 namespace orrery::import_config::testing {
@@ -15,7 +16,7 @@ namespace {
 // below 0.1 % of every model.
 TEST(PublishedCounts, OfReleasedWeightsAreMetWithinATenthOfAPercent) {
   const std::string path =
-      std::string(ORRERY_SOURCE_DIR) + "/tests/unit/import_config/published_counts.txt";
+      std::string(kSourceDir) + "/tests/unit/import_config/published_counts.txt";
   constexpr std::size_t kMost = std::size_t{1} << 20U;
   std::istringstream lines(read_file(path, kMost));
   std::string line;

@@ -35,6 +35,7 @@ TEST(JsonReport, HasExactlyTheKeysOfTheSchema) {
                                    "feasible",
                                    "reasons",
                                    "metrics",
+                                   "step_band",
                                    "step_ledger",
                                    "run_ledger",
                                    "memory",
