@@ -9,21 +9,12 @@
 #include "sim/evaluate/resolve.hpp"
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/repair_load.hpp"
+#include "sim/scenario/usual_stack.hpp"
 #include "sim/step/step_simulator.hpp"
 
 namespace orrery::evaluate {
 
 namespace {
-
-std::string_view other_stack(const layout::LayoutSpec& layout) {
-  if (layout.tensor == 1 && layout.pipeline == 1) {
-    return layout.sharding == layout::Sharding::none ? "pytorch-ddp" : "torchtitan-fsdp2";
-  }
-  const bool sharded = layout.sharding == layout::Sharding::zero2 ||
-                       layout.sharding == layout::Sharding::zero3 ||
-                       layout.sharding == layout::Sharding::hsdp;
-  return sharded ? "torchtitan-fsdp2" : "nemo";
-}
 
 // One step of the scenario with another stack; nothing where that cannot run it.
 std::optional<Seconds> step_with(scenario::Scenario scenario,
@@ -48,8 +39,9 @@ std::optional<std::string> assumed_software(const scenario::Scenario& scenario,
   if (scenario.locations.contains("software") || evaluation.step.given) {
     return std::nullopt;
   }
-  std::string text = fmt::format("software {}, as none is stated", scenario.software);
-  const std::string_view other = other_stack(scenario.layout);
+  std::string text = fmt::format("software {}, the usual one for this layout, as none is stated",
+                                 scenario.software);
+  const std::string_view other = scenario::usual_stack(scenario.layout).other;
   if (const std::optional<Seconds> time = step_with(scenario, other, search)) {
     text += fmt::format("; with {} a step takes {} instead of {}",
                         other,

@@ -6,8 +6,7 @@
 // left open  | assumed         | the other choice that is tried
 // -----------|-----------------|----------------------------------------------------------------
 // `failures` | nothing fails   | kLikelyFailures, with the same trials
-// `software` | the default     | torchtitan-fsdp2 with sharded gradients, pytorch-ddp without
-//            |                 | shards or stages, else nemo
+// `software` | usual_stack.hpp | its other choice
 
 #include <optional>
 #include <string>

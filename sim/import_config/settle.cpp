@@ -36,9 +36,6 @@ class Settling {
     settle_sharding();
     settle_length();
     settle_precision();
-    if (draft_.find("software") == nullptr) {
-      draft_.set("software", "megatron-core", assumed_as("no file is for a training stack"));
-    }
   }
 
  private:

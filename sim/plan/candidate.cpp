@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/layout/sharding_names.hpp"
+#include "sim/scenario/usual_stack.hpp"
 #include "sim/schedule/schedule.hpp"
 
 namespace orrery::plan {
@@ -128,6 +129,11 @@ std::vector<scenario::KeyValue> key_values(const Candidate& candidate, const Wor
     if (value && value != scenario::value_of(bench.base, key)) {
       changes.push_back({std::string(key), *std::move(value), {}});
     }
+  }
+  // A layout that another stack usually runs must name the one that the plan was made for.
+  if (!planned.locations.contains("software") &&
+      scenario::usual_stack(planned.layout).name != planned.software) {
+    changes.push_back({"software", planned.software, {}});
   }
   return changes;
 }

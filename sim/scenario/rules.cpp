@@ -6,6 +6,7 @@
 #include <array>
 
 #include "sim/hardware/cluster_spec.hpp"
+#include "sim/scenario/usual_stack.hpp"
 #include "sim/yaml/reader.hpp"
 
 namespace orrery::scenario {
@@ -236,6 +237,10 @@ void finish_layout(Reading& reading) {
   }
   check_schedule(reading);
   check_expert_order(reading);
+  if (!reading.draft.stated("software")) {
+    Scenario& scenario = reading.draft.scenario;
+    scenario.software = usual_stack(scenario.layout).name;
+  }
 }
 
 void finish_step(Reading& reading) {

@@ -99,7 +99,8 @@ std::vector<Key> software_keys() {
   keys.push_back(text_key(
       {.path = "software",
        .aliases = {"stack"},
-       .fallback = "megatron-core",
+       .note = "torchtitan-fsdp2 (with experts: automodel-fsdp2) where gradients or parameters are "
+               "sharded without a pipeline, else megatron-core",
        .meaning =
            "Profile of the training stack: a name that `orrery list` shows, or the path of a "
            "file.",

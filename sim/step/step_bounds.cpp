@@ -86,8 +86,7 @@ ChunkTimes chunk_times(const StageCosts& stages,
 class Bound {
  public:
   Bound(const StepInput& input, const cost::CostModel& costs, const StageCosts& stages)
-      : input_(input),
-        stages_(stages),
+      : stages_(stages),
         shape_(shape_of(input, stages.combined.active)),
         comm_(data_parallel_comm(input, costs)),
         p2p_(p2p_mode(input, costs)),
@@ -231,7 +230,6 @@ class Bound {
                  : sum;
   }
 
-  const StepInput& input_;
   const StageCosts& stages_;
   ScheduleShape shape_;
   schedule::DataParallelComm comm_;

@@ -32,6 +32,24 @@ TEST(Candidate, IsWhatItsKeysMakeOfTheScenario) {
   }
 }
 
+// FSDP alone is usually another stack's: what a plan of megatron-core proposes says so.
+TEST(Candidate, NamesTheStackOfThePlanWhereItsLayoutIsUsuallyRunByAnother) {
+  const Bench bench = make_bench(dense_text());
+  std::size_t named = 0;
+  for (const Candidate& candidate : layouts(bench.space, bench.bench)) {
+    if (candidate.pipeline > 1 || candidate.sharding != layout::Sharding::zero3) {
+      continue;
+    }
+    Diagnostics diagnostics;
+    const auto scenario = bench.base.with(key_values(candidate, bench.bench), diagnostics);
+    ASSERT_TRUE(scenario) << to_string(diagnostics);
+    ASSERT_EQ(scenario->software, bench.bench.base.software);
+    ASSERT_TRUE(scenario->locations.contains("software"));
+    ++named;
+  }
+  EXPECT_GT(named, 0U);
+}
+
 TEST(Candidate, HasATagOfItsOwn) {
   const Bench bench = make_bench(mixture_text());
   std::set<std::string> tags;
