@@ -60,6 +60,7 @@ report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolve
   echo.calibration = resolved.costs.gpu().calibration;
   echo.software = resolved.costs.software().name;
   echo.software_version = resolved.costs.software().version;
+  echo.memory_error = resolved.costs.software().memory_error.value();
   echo.nodes = scenario.cluster.nodes;
   echo.gpus_per_node = scenario.cluster.gpus_per_node;
   const layout::ClusterShape whole =

@@ -48,7 +48,6 @@ class Rules {
   const Space& space_;
   const Workbench& bench_;
   const model::ModelSpec& model_;
-  std::int64_t nvlink_domain_ = 1;
 };
 
 }  // namespace orrery::plan

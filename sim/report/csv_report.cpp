@@ -6,6 +6,7 @@
 
 #include "sim/report/escape.hpp"
 #include "sim/report/ledger_rows.hpp"
+#include "sim/report/metric_band.hpp"
 #include "sim/report/printed_quantiles.hpp"
 
 namespace orrery::report {
@@ -39,7 +40,9 @@ void add_ledger(std::string& table, std::string_view name, const std::vector<Led
 
 std::string metrics_csv(const Evaluation& evaluation) {
   std::string table;
-  add_line(table, {"metric", "value", "p10", "p50", "p90", "ci95_low", "ci95_high"});
+  add_line(
+      table,
+      {"metric", "value", "p10", "p50", "p90", "ci95_low", "ci95_high", "band_low", "band_high"});
   for (const MetricInfo& metric : metric_registry()) {
     const MetricValue* value = evaluation.metrics.find(metric.id);
     if (value == nullptr) {
@@ -59,6 +62,9 @@ std::string metrics_csv(const Evaluation& evaluation) {
       constexpr std::size_t kEmpty = 5;
       cells.resize(cells.size() + kEmpty);
     }
+    const auto band = metric_band(evaluation, metric.id);
+    cells.push_back(band ? cell(band->low) : std::string());
+    cells.push_back(band ? cell(band->high) : std::string());
     add_line(table, cells);
   }
   return table;

@@ -60,6 +60,7 @@ struct ScenarioEcho {
   BytesPerSecond memory_bandwidth;                        // of the GPU
   std::string software;                                   // profile name
   std::string software_version;
+  double memory_error = 0.0;  // how far a peak may lie above the predicted one, as a share
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;
   std::int64_t nvlink_domain = 1;  // GPUs of one

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/report/ledger_rows.hpp"
+#include "sim/report/metric_band.hpp"
 #include "sim/report/printed_quantiles.hpp"
 #include "sim/report/trust.hpp"
 
@@ -18,7 +19,7 @@ Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
-Json metric_json(const MetricValue& metric) {
+Json metric_json(const Evaluation& evaluation, const MetricValue& metric) {
   Json out = {{"value", number(metric.value)}};
   if (metric.trials) {
     const run::Interval interval = metric.trials->ci95_of_quantile(kMedian);
@@ -27,14 +28,18 @@ Json metric_json(const MetricValue& metric) {
     out["p90"] = number(metric.trials->quantile(kHighQuantile));
     out["ci95"] = Json::array({number(interval.low), number(interval.high)});
   }
+  if (const auto band = metric_band(evaluation, metric.id)) {
+    out["band"] = {
+        {"level", StepBand::kLevel}, {"low", number(band->low)}, {"high", number(band->high)}};
+  }
   return out;
 }
 
-Json metrics_json(const MetricSet& metrics) {
+Json metrics_json(const Evaluation& evaluation) {
   Json out = Json::object();
   for (const MetricInfo& metric : metric_registry()) {
-    if (const MetricValue* value = metrics.find(metric.id)) {
-      out[std::string(metric.json_key)] = metric_json(*value);
+    if (const MetricValue* value = evaluation.metrics.find(metric.id)) {
+      out[std::string(metric.json_key)] = metric_json(evaluation, *value);
     }
   }
   return out;
@@ -193,7 +198,7 @@ Json evaluation_json(const Evaluation& evaluation) {
           {"reasons", evaluation.reasons},
           {"caveats", evaluation.caveats},
           {"assumed", evaluation.assumed},
-          {"metrics", metrics_json(evaluation.metrics)},
+          {"metrics", metrics_json(evaluation)},
           {"step_ledger", ledger_json(step_ledger_rows(evaluation))},
           {"run_ledger", ledger_json(run_ledger_rows(evaluation))},
           {"memory", memory_json(evaluation.step.memory)},

@@ -40,6 +40,18 @@ enum class Dimension {
   price,      // dollars per hour
 };
 
+// How a metric moves with the step time, to first order: goodput hardly does (failures and saves come
+// by time, not by step), so a run takes as much longer as its step.
+//
+// follows  | moves as                                                | such as
+// ---------|---------------------------------------------------------|------------------------
+// nothing  | it stays                                                | goodput, memory
+// step     | the step time                                           | cost per million tokens
+// speed    | 1 / the step time                                       | MFU, tokens per second
+// duration | the step time where the work is set, not in a window    | finish, cost, failures
+// progress | 1 / the step time in a window, not where the work is set | tokens trained
+enum class Follows { nothing, step, speed, duration, progress };
+
 enum class MetricId {
   step_time,
   tokens_per_second,
@@ -87,7 +99,8 @@ struct MetricInfo {
   std::string_view name;      // "step_time"
   std::string_view json_key;  // "step_time_s"
   Dimension dimension;
-  bool stochastic;           // varies over trials: an expectation needs a quantile or mean
+  bool stochastic;  // varies over trials: an expectation needs a quantile or mean
+  Follows follows;
   std::string_view meaning;  // one line, with the convention
 };
 

@@ -5,6 +5,7 @@
 
 #include "sim/base/format.hpp"
 #include "sim/report/ledger_rows.hpp"
+#include "sim/report/metric_band.hpp"
 #include "sim/report/printed_quantiles.hpp"
 #include "sim/report/text_sections.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 constexpr NumberStyle kTrimmed = {.significant = 3, .trim = true};
 constexpr std::size_t kNameWidth = 24;
 constexpr std::size_t kValueWidth = 17;
-constexpr std::size_t kMarginWidth = 11;
+constexpr std::size_t kLuckWidth = 14;
 constexpr std::size_t kLabelWidth = 30;
 constexpr std::size_t kShareWidth = 7;
 constexpr std::size_t kHoursWidth = 16;
@@ -63,35 +64,44 @@ std::string run_value(Dimension dimension, double value) {
   }
 }
 
-void add_distribution(TextPage& page, const ShownMetric& shown, const MetricValue& metric) {
+// Eight of ten runs: with the step's error, where the step has a band and the metric follows it.
+void add_distribution(TextPage& page,
+                      const Evaluation& evaluation,
+                      const ShownMetric& shown,
+                      const MetricValue& metric) {
   const Dimension dimension = info(shown.id).dimension;
   const auto text = [dimension](double value) { return run_value(dimension, value); };
   std::string line = pad_right(shown.name, kNameWidth);
   const run::Distribution& trials = *metric.trials;
-  if (trials.quantile(0.0) == trials.quantile(1.0)) {
+  const bool lucky = trials.quantile(0.0) != trials.quantile(1.0);
+  const std::optional<MetricBand> band = metric_band(evaluation, shown.id);
+  if (!lucky && !band) {
     line += pad_left("", kValueWidth) + pad_left(text(metric.value), kValueWidth) +
             (trials.count() > 1 ? page.paint(Ink::faint, "   in every trial") : "");
     page.line(line);
     return;
   }
-  const run::Interval interval = trials.ci95_of_quantile(kMedian);
-  line += pad_left(text(trials.quantile(kLowQuantile)), kValueWidth);
+  const MetricBand luck = {trials.quantile(kLowQuantile), trials.quantile(kHighQuantile)};
+  line += pad_left(text(band.value_or(luck).low), kValueWidth);
   line += page.paint(Ink::strong, pad_left(text(trials.quantile(kMedian)), kValueWidth));
-  line += pad_left(text(trials.quantile(kHighQuantile)), kValueWidth);
-  const Dimension margin = dimension == Dimension::date ? Dimension::time : dimension;
-  line += "  " + pad_left(fmt::format("{} {}",
-                                      page.plus_minus(),
-                                      format_value(margin, (interval.high - interval.low) / 2.0)),
-                          kMarginWidth);
+  line += pad_left(text(band.value_or(luck).high), kValueWidth);
+  if (evaluation.band) {
+    const Dimension margin = dimension == Dimension::date ? Dimension::time : dimension;
+    line += pad_left(
+        fmt::format("{} {}", page.plus_minus(), format_value(margin, (luck.high - luck.low) / 2.0)),
+        kLuckWidth);
+  }
   page.line(line);
 }
 
 void add_distributions(TextPage& page, const Evaluation& evaluation) {
-  if (evaluation.run->trials > 1) {
-    page.line(page.paint(Ink::faint,
-                         pad_right("", kNameWidth) + pad_left("P10", kValueWidth) +
-                             pad_left("P50", kValueWidth) + pad_left("P90", kValueWidth) + "  " +
-                             pad_left("P50 within", kMarginWidth)));
+  if (evaluation.run->trials > 1 || evaluation.band) {
+    const bool band = evaluation.band.has_value();
+    page.line(page.paint(
+        Ink::faint,
+        pad_right("", kNameWidth) + pad_left(band ? "8 of 10 from" : "P10", kValueWidth) +
+            pad_left("P50", kValueWidth) + pad_left(band ? "to" : "P90", kValueWidth) +
+            pad_left(band ? "luck alone" : "", kLuckWidth)));
   }
   const bool dated = evaluation.metrics.find(MetricId::finish_date) != nullptr;
   const bool windowed = !evaluation.plan->target_steps;
@@ -100,7 +110,7 @@ void add_distributions(TextPage& page, const Evaluation& evaluation) {
     // The head of the section tells the window already.
     const bool known = shown.id == MetricId::finish_time && dated && windowed;
     if (metric != nullptr && metric->trials && !known) {
-      add_distribution(page, shown, *metric);
+      add_distribution(page, evaluation, shown, *metric);
     }
   }
 }

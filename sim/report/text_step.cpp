@@ -4,6 +4,7 @@
 
 #include "sim/base/format.hpp"
 #include "sim/report/ledger_rows.hpp"
+#include "sim/report/metric_band.hpp"
 #include "sim/report/text_sections.hpp"
 
 namespace orrery::report {
@@ -80,11 +81,13 @@ std::string formatted(const Evaluation& evaluation, MetricId id) {
 
 void add_utilisation(TextPage& page, const Evaluation& evaluation, MetricId id, const char* name) {
   if (shown_value(evaluation, id)) {
-    page.line(fmt::format("{} {}  {}",
-                          page.paint(Ink::strong, name),
-                          page.paint(Ink::strong, pad_left(formatted(evaluation, id), 6)),
-                          page.paint(Ink::faint, info(id).meaning)),
-              13);
+    std::string text = fmt::format("{} {}",
+                                   page.paint(Ink::strong, name),
+                                   page.paint(Ink::strong, pad_left(formatted(evaluation, id), 6)));
+    if (const auto band = metric_band(evaluation, id)) {
+      text += fmt::format(" ({} to {})", format_percent(band->low), format_percent(band->high));
+    }
+    page.line(text + "  " + page.paint(Ink::faint, info(id).meaning), 13);
   }
 }
 
@@ -167,15 +170,20 @@ void add_memory(TextPage& page, const Evaluation& evaluation) {
   const std::string stage =
       memory.size() == 1 ? std::string()
                          : fmt::format(" on the fullest pipeline stage ({})", fit.worst_stage);
+  const double error = evaluation.echo.memory_error;
+  const bool tight = fit.fits && fit.headroom < worst.peak() * error;
   page.section(
       "MEMORY",
-      fmt::format("{} {} of {} per GPU{}, {} {}",
-                  fit.fits ? page.paint(Ink::good, "fits:") : page.paint(Ink::bad, "DOES NOT FIT:"),
+      fmt::format("{} {} of {} per GPU{}, {} {}{}",
+                  !fit.fits ? page.paint(Ink::bad, "DOES NOT FIT:")
+                  : tight   ? page.paint(Ink::warning, "fits tightly:")
+                            : page.paint(Ink::good, "fits:"),
                   format_bytes_binary(worst.peak()),
                   format_bytes_binary(worst.limit),
                   stage,
                   format_bytes_binary(fit.fits ? fit.headroom : -fit.headroom),
-                  fit.fits ? "stay free" : "too much"));
+                  fit.fits ? "stay free" : "too much",
+                  tight ? fmt::format("; peaks are good to {}", format_percent(error)) : ""));
   std::string terms;
   for (const MemoryTerm& term : memory_terms(worst)) {
     if (term.value > Bytes{}) {

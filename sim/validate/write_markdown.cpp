@@ -236,7 +236,7 @@ std::string band_tables(const Validation& validation) {
         validation.rows.begin(),
         validation.rows.end(),
         std::back_inserter(rows),
-        [novelty](const ValidationRow& row) { return row.band && row.band->novelty == novelty; });
+        [kind = novelty](const ValidationRow& row) { return row.band && row.band->novelty == kind; });
     line(name, band_count(rows));
   }
   line("**all**", band_count(validation.rows));

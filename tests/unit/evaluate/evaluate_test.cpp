@@ -178,6 +178,37 @@ TEST(Evaluate, AnswersSayWhatWasAssumedAndWhatTheOtherChoiceGives) {
                   .assumed.empty());
 }
 
+// What report/metrics.hpp says of each metric: a step of a tenth more makes the run a tenth longer,
+// to first order, and leaves the goodput where it is.
+TEST(Evaluate, ARunFollowsItsStepAsTheRegistrySays) {
+  for (const std::string_view target : {"tokens: 300B", "duration: 60d"}) {
+    const auto with_step = [target](std::string_view time) {
+      return must_evaluate(replaced(replaced(kBase, "tokens: 300B", target),
+                                    "software:",
+                                    fmt::format("step: {{time: {}}}\nsoftware:", time)),
+                           {.levers = false});
+    };
+    const report::Evaluation slow = with_step("5.5s");
+    const report::Evaluation fast = with_step("5s");
+    const bool window = target.starts_with("duration");
+    for (const report::MetricInfo& metric : report::metric_registry()) {
+      const report::MetricValue* before = fast.metrics.find(metric.id);
+      const report::MetricValue* after = slow.metrics.find(metric.id);
+      if (before == nullptr || after == nullptr || metric.id == report::MetricId::finish_date ||
+          metric.id == report::MetricId::waiting || metric.id == report::MetricId::idle_cost) {
+        continue;  // a date moves with the time; rare waits are a few trials' luck
+      }
+      using report::Follows;
+      const bool longer =
+          metric.follows == Follows::step || (metric.follows == Follows::duration && !window);
+      const bool shorter =
+          metric.follows == Follows::speed || (metric.follows == Follows::progress && window);
+      const double expected = longer ? 1.1 : shorter ? 1.0 / 1.1 : 1.0;
+      EXPECT_NEAR(after->value / before->value, expected, 0.02) << target << ": " << metric.name;
+    }
+  }
+}
+
 // 0.4 nodes are in repair on average (8 nodes, one failure in 20 d each, 1 d of repair): a spare is
 // enough on average, none is not.
 TEST(Evaluate, TooFewSparesAreSaidFirstWithTheNumberThatWouldDo) {

@@ -1,0 +1,32 @@
+#pragma once
+
+// Where does a figure of the answer lie in eight of ten cases, with the error of the step time and
+// the luck of the run together?
+//
+//   x = x_t exp(+-e),  e ~ Laplace(0, b)      F(x) = mean over t of L(ln(x / x_t) / b)
+//   low, high: F = 0.1, 0.9
+//
+// symbol | meaning                                                          | unit | origin
+// -------|------------------------------------------------------------------|------|----------------
+// x_t    | value in trial t; the one value of a metric without luck         | -    | run/, step/
+// e      | ln(true step time / predicted); + or - as the metric follows it  | 1    | Follows
+// b      | spread that gives the step time its own band, ln(high / low) / 2 ln 5 | 1 | StepBand
+// L      | cumulative distribution of Laplace(0, 1)                         | 1    | computed
+//
+// A date moves as the time to finish does.
+
+#include <optional>
+
+#include "sim/report/evaluation.hpp"
+
+namespace orrery::report {
+
+struct MetricBand {
+  double low = 0.0;  // base units of the metric
+  double high = 0.0;
+};
+
+// Nothing where the step has no band, or the metric is absent or does not follow the step.
+[[nodiscard]] std::optional<MetricBand> metric_band(const Evaluation& evaluation, MetricId id);
+
+}  // namespace orrery::report
