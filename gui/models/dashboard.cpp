@@ -1,12 +1,14 @@
 #include "gui/models/dashboard.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "gui/models/text.hpp"
 #include "sim/base/format.hpp"
 #include "sim/report/difference.hpp"
 #include "sim/report/histogram.hpp"
+#include "sim/report/metric_band.hpp"
 #include "sim/report/trust.hpp"
 
 namespace orrery::gui {
@@ -14,6 +16,11 @@ namespace orrery::gui {
 namespace {
 
 using report::MetricId;
+
+QString percent(double share) {
+  constexpr NumberStyle kTwo = {.significant = 2, .trim = false};
+  return qt(format_percent(share, kTwo));
+}
 
 class Cards {
  public:
@@ -38,6 +45,10 @@ class Cards {
     card.tip = qt(info.meaning);
     card.change = change_of(info);
     describe_spread(*metric, info.dimension, card);
+    if (const auto band = report::metric_band(evaluation_, id)) {
+      card.detail = QString("%1 to %2 in 8 of 10")
+                        .arg(shown(info.dimension, band->low), shown(info.dimension, band->high));
+    }
     return card;
   }
 
@@ -87,8 +98,9 @@ Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
   const step::Feasibility& fit = evaluation.step.feasibility;
   Card card;
   card.name = "Memory";
-  card.value = evaluation.feasible ? "fits" : "does not fit";
-  card.tone = evaluation.feasible ? Tone::good : Tone::bad;
+  const bool tight = report::fits_tightly(evaluation);
+  card.value = !evaluation.feasible ? "does not fit" : tight ? "fits tightly" : "fits";
+  card.tone = !evaluation.feasible ? Tone::bad : tight ? Tone::warning : Tone::good;
   if (evaluation.step.memory.empty()) {
     card.detail = "not looked at: the scenario states its step time";
     return card;
@@ -100,23 +112,41 @@ Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
                     .arg(worst);
   if (const auto headroom = cards.of(MetricId::memory_headroom, {})) {
     card.tip = "headroom " + headroom->value;
+    if (tight) {
+      card.tip += QString("; peaks are good to %1").arg(percent(evaluation.echo.memory_error));
+    }
     card.change = headroom->change.isEmpty() ? QString() : headroom->change + " headroom";
   }
   return card;
 }
 
+// How far predictions like this one are off; without measured ones, what the step time rests on.
 Card trust_card(const report::Evaluation& evaluation) {
   const report::Trust trust = report::trust_of(evaluation.step);
-  const auto most = std::max_element(trust.share.begin(), trust.share.end());
   Card card;
   card.name = "Trust";
-  card.tip = "Share of the step time by the source of the coefficients it rests on";
-  card.value = qt(format_percent(*most)) + " " +
-               qt(kSourceKindNames[static_cast<std::size_t>(most - trust.share.begin())]);
-  card.detail = trust.extrapolated > 0.0
-                    ? qt(format_percent(trust.extrapolated)) + " beyond the valid range"
-                    : QString("source of the coefficients");
-  card.tone = trust.extrapolated > 0.0 ? Tone::warning : Tone::plain;
+  if (const auto& band = evaluation.band) {
+    card.value = QString("off by %1").arg(percent(band->error));
+    card.detail = band->novelty == report::Novelty::none
+                      ? QString("on average, for steps like this one")
+                      : QString("on average: no measured step of this %1")
+                            .arg(qt(report::to_string(band->novelty)));
+    for (const report::NearStep& near : band->nearest) {
+      card.tip +=
+          QString("%1: %2%3\n")
+              .arg(qt(near.id), near.error < 0.0 ? "-" : "+", percent(std::abs(near.error)));
+    }
+  } else {
+    const auto most = std::max_element(trust.share.begin(), trust.share.end());
+    card.tip = "Share of the step time by the source of the coefficients it rests on";
+    card.value = qt(format_percent(*most)) + " " +
+                 qt(kSourceKindNames[static_cast<std::size_t>(most - trust.share.begin())]);
+    card.detail = "source of the coefficients";
+  }
+  if (trust.extrapolated > 0.0) {
+    card.detail = percent(trust.extrapolated) + " of the time beyond the valid range";
+    card.tone = Tone::warning;
+  }
   return card;
 }
 
@@ -156,7 +186,8 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
   add(result.step, MetricId::step_time, "Step time");
   add(result.step, MetricId::tokens_per_second, "Tokens per second");
   if (auto mfu = cards.of(MetricId::mfu, "MFU")) {
-    mfu->detail = "HFU " + cards.value_of(MetricId::hfu);
+    const QString hfu = "HFU " + cards.value_of(MetricId::hfu);
+    mfu->detail = mfu->detail.isEmpty() ? hfu : mfu->detail + ", " + hfu;
     result.step.push_back(*std::move(mfu));
   }
   add(result.run, MetricId::finish_date, "Finish date");

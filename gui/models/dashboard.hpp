@@ -5,7 +5,7 @@
 // card   | meaning
 // -------|---------------------------------------------------------------------------------------
 // value  | median over the trials where it varies, else the value
-// detail | P10 to P90, or what belongs to it
+// detail | the band with the error of the step, P10 to P90, or what belongs to it
 // change | against the baseline, with its sign; empty without baseline or change
 // tone   | good, bad or plain
 

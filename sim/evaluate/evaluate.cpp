@@ -18,6 +18,7 @@
 #include "sim/evaluate/phase_steps.hpp"
 #include "sim/evaluate/resolve.hpp"
 #include "sim/evaluate/spot_break_even.hpp"
+#include "sim/evaluate/step_doubts.hpp"
 #include "sim/evaluate/step_evidence.hpp"
 #include "sim/run/run_simulator.hpp"
 #include "sim/schedule/schedule.hpp"
@@ -366,6 +367,7 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
       evaluation.band = step_band(load_evidence(search, diagnostics),
                                   kind_of(scenario, *resolved),
                                   in_seconds(to_seconds(evaluation.step.step_time)));
+      evaluation.band->doubts = step_doubts(scenario, *resolved, options.stop);
     }
     if (auto assumption = assumed_software(scenario, options.search, evaluation)) {
       evaluation.assumed.push_back(*std::move(assumption));

@@ -252,6 +252,11 @@ void examine(const PlanQuestion& question,
                                      question.spec,
                                      load_layout_errors(question.search, plan.diagnostics),
                                      question.stop);
+    for (const Rival& rival : plan.stability.rivals) {
+      if (!rival.told_apart()) {
+        plan.finalists[rival.rank - 1].standing = Standing::tie;
+      }
+    }
   }
 }
 

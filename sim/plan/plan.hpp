@@ -68,6 +68,8 @@ struct Proposal {
   std::vector<NearLayout> near = {};
 };
 
+// A tie: the trials do not tell it from the best, or it is behind by less than predictions of such
+// differences err (stability.hpp).
 enum class Standing { best, tie, behind };
 
 [[nodiscard]] constexpr std::string_view to_string(Standing standing) {

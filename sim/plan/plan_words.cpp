@@ -68,13 +68,8 @@ std::string figure_words(const Plan& plan, double value) {
 }
 
 std::string behind_words(const Finalist& finalist, std::string_view plus_minus) {
-  switch (finalist.standing) {
-    case Standing::best:
-      return "-";
-    case Standing::tie:
-      return "tie";
-    case Standing::behind:
-      break;
+  if (finalist.standing == Standing::best) {
+    return "-";
   }
   const Dimension dimension = dimension_of(finalist.behind_in);
   std::string text = report::format_change(dimension, finalist.behind.mean);
@@ -82,6 +77,9 @@ std::string behind_words(const Finalist& finalist, std::string_view plus_minus) 
   if (finalist.paired) {
     const double half = 0.5 * (finalist.behind.ci95.high - finalist.behind.ci95.low);
     text += fmt::format(" {} {}", plus_minus, report::format_value(dimension, half));
+  }
+  if (finalist.standing == Standing::tie) {
+    text += ", tie";
   }
   return text;
 }

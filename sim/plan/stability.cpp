@@ -1,78 +1,19 @@
 #include "sim/plan/stability.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
 #include <utility>
 
 #include "sim/base/stop_point.hpp"
+#include "sim/hardware/stack_knobs.hpp"
 #include "sim/plan/estimate.hpp"
 
 namespace orrery::plan {
 
 namespace {
 
-using hardware::SoftwareProfile;
-
 // How many of the best estimates stand beside the finalists.
 constexpr std::size_t kOthers = 32;
-
-template <typename Q>
-void scale(Coefficient<Q>& coefficient, double factor) {
-  coefficient = Coefficient<Q>(coefficient.value() * factor,
-                               coefficient.source(),
-                               coefficient.residual(),
-                               coefficient.range());
-}
-
-// A coefficient of the stack, or several that err together.
-struct Knob {
-  std::string_view name;
-  std::function<double(const SoftwareProfile&)> residual;
-  std::function<void(SoftwareProfile&, double factor)> move;
-};
-
-const std::vector<Knob>& knobs() {
-  static const std::vector<Knob> all = {
-      {"rate of matrix products",
-       [](const SoftwareProfile& s) { return s.gemm_efficiency.residual(); },
-       [](SoftwareProfile& s, double factor) {
-         scale(s.gemm_efficiency, factor);
-         for (auto* eight_bit : {&s.fp8_gemm_efficiency, &s.fp8_rowwise_gemm_efficiency}) {
-           if (*eight_bit) {
-             scale(**eight_bit, factor);
-           }
-         }
-       }},
-      {"rate of attention",
-       [](const SoftwareProfile& s) { return s.attention_efficiency.residual(); },
-       [](SoftwareProfile& s, double factor) { scale(s.attention_efficiency, factor); }},
-      {"rate of memory-bound kernels",
-       [](const SoftwareProfile& s) { return s.memory_efficiency.residual(); },
-       [](SoftwareProfile& s, double factor) { scale(s.memory_efficiency, factor); }},
-      {"NVLink bandwidth",
-       [](const SoftwareProfile& s) { return s.nvlink_efficiency.residual(); },
-       [](SoftwareProfile& s, double factor) { scale(s.nvlink_efficiency, factor); }},
-      {"network bandwidth",
-       [](const SoftwareProfile& s) { return s.network_efficiency.residual(); },
-       [](SoftwareProfile& s, double factor) { scale(s.network_efficiency, factor); }},
-      {"latency of communication",
-       [](const SoftwareProfile& s) { return s.collective_overhead.residual(); },
-       [](SoftwareProfile& s, double factor) {
-         scale(s.collective_overhead, factor);
-         scale(s.transfer_overhead, factor);
-       }},
-      {"cost of overlap",
-       [](const SoftwareProfile& s) { return s.communication_slowdown.residual(); },
-       [](SoftwareProfile& s, double factor) { scale(s.communication_slowdown, factor); }},
-      {"host time per kernel",
-       [](const SoftwareProfile& s) { return s.kernel_gap.residual(); },
-       [](SoftwareProfile& s, double factor) {
-         scale(s.kernel_gap, factor);
-         scale(s.host_layer_time, factor);
-       }}};
-  return all;
-}
 
 // A plan whose figure is known, and its step.
 struct Contender {
@@ -117,7 +58,7 @@ std::vector<Contender> contenders(const std::vector<Finalist>& finalists,
 
 Perturbation perturb(const std::vector<Contender>& all,
                      const Workbench& bench,
-                     const Knob& knob,
+                     const hardware::StackKnob& knob,
                      double change,
                      double tie,
                      const std::stop_token& stop) {
@@ -193,12 +134,11 @@ Stability check_stability(const std::vector<Finalist>& finalists,
                                    [](const Rival& rival) { return rival.told_apart(); });
   }
   const std::vector<Contender> all = contenders(finalists, clusters, bench);
-  for (const Knob& knob : knobs()) {
-    const double residual = knob.residual(bench.software);
-    const double error = residual > 0.0 ? residual : kAssumedError;
+  for (const hardware::StackKnob& knob : hardware::stack_knobs()) {
+    const double error = knob.error(bench.software);
     for (const double sign : {1.0, -1.0}) {
       Perturbation one = perturb(all, bench, knob, sign * error, spec.tie, stop);
-      one.known = residual > 0.0;
+      one.known = knob.residual(bench.software) > 0.0;
       stability.stable = stability.stable && !one.overtaker;
       stability.perturbations.push_back(std::move(one));
     }

@@ -7,23 +7,13 @@
 //
 //   told apart = figure(other) / figure(winner) - 1 > error of the features in which they differ
 //
-// And of the coefficients of the stack, one at a time:
+// And of the coefficients of the stack (hardware/stack_knobs.hpp), one at a time, each moved by its
+// error up and down:
 //
 //   figure'(plan) = figure(plan) * step time with the moved coefficient / step time
 //   another plan overtakes when figure'(winner) / figure'(other) - 1 > PlanSpec::tie
 //
-// coefficient                 | moved by its error, up and down
-// ----------------------------|--------------------------------------------------------------------
-// rate of matrix products     | gemm_efficiency of the stack, 16 and 8 bit
-// rate of attention           | attention_efficiency
-// memory-bound kernels        | memory_efficiency
-// NVLink, network             | nvlink_efficiency, network_efficiency
-// latency of communication    | collective_overhead, transfer_overhead
-// cost of overlap             | communication_slowdown
-// host time                   | kernel_gap, host_layer_time
-//
-// The error of a coefficient is the residual of the coefficient's fit where it has one, else
-// kAssumedError. Finalists of the winner's ranking and the best estimates of its cluster are
+// Finalists of the winner's ranking and the best estimates of its cluster are
 // compared. What failures do is taken to scale with the step: the perturbations are small.
 
 #include <optional>
@@ -35,8 +25,6 @@
 #include "sim/plan/pool.hpp"
 
 namespace orrery::plan {
-
-inline constexpr double kAssumedError = 0.05;
 
 // Throws Error(interrupted).
 [[nodiscard]] Stability check_stability(const std::vector<Finalist>& finalists,

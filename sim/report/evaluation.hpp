@@ -94,4 +94,14 @@ struct Evaluation {
   Diagnostics diagnostics;  // warnings
 };
 
+// Whether less memory stays free than a peak may lie above the predicted one.
+[[nodiscard]] inline bool fits_tightly(const Evaluation& evaluation) {
+  const step::Feasibility& fit = evaluation.step.feasibility;
+  if (evaluation.step.memory.empty() || !fit.fits) {
+    return false;
+  }
+  const Bytes peak = evaluation.step.memory[static_cast<std::size_t>(fit.worst_stage)].peak();
+  return fit.headroom < peak * evaluation.echo.memory_error;
+}
+
 }  // namespace orrery::report

@@ -91,12 +91,20 @@ Json band_json(const std::optional<StepBand>& band) {
   for (const NearStep& step : band->nearest) {
     nearest.push_back({{"id", step.id}, {"relative_error", number(step.error)}});
   }
+  Json doubts = Json::array();
+  for (const StepDoubt& doubt : band->doubts) {
+    doubts.push_back({{"coefficient", doubt.coefficient},
+                      {"error", number(doubt.error)},
+                      {"effect", number(doubt.effect)},
+                      {"measured_by", doubt.measured_by}});
+  }
   return {{"level", StepBand::kLevel},
           {"low_s", number(band->low)},
           {"high_s", number(band->high)},
           {"mean_error", number(band->error)},
           {"new", to_string(band->novelty)},
-          {"nearest", std::move(nearest)}};
+          {"nearest", std::move(nearest)},
+          {"measure_first", std::move(doubts)}};
 }
 
 // Mean dollars per trial by what they were paid for; empty without prices.

@@ -39,6 +39,14 @@ struct NearStep {
   double error = 0.0;  // predicted / measured - 1
 };
 
+// A coefficient whose measurement would tell most (evaluate/step_doubts.hpp).
+struct StepDoubt {
+  std::string_view coefficient;
+  std::string_view measured_by;  // a command
+  double error = 0.0;            // of the coefficient, relative
+  double effect = 0.0;           // of that error on the step time, relative
+};
+
 struct StepBand {
   static constexpr double kLevel = 0.8;
 
@@ -47,6 +55,7 @@ struct StepBand {
   double low = 0.0;   // s
   double high = 0.0;  // s
   std::vector<NearStep> nearest = {};
+  std::vector<StepDoubt> doubts = {};  // the largest effect first
 };
 
 }  // namespace orrery::report

@@ -82,12 +82,21 @@ std::string band_text(const StepBand& band) {
       break;
   }
   std::string text =
-      fmt::format("predictions {} are off by {} on average", of, format_percent(band.error));
+      fmt::format("predictions {} are off by {:.1f}% on average", of, kPercent * band.error);
   for (std::size_t i = 0; i < band.nearest.size(); ++i) {
     text += fmt::format("{}{} {:+.1f}%",
                         i == 0 ? "; the nearest measured: " : ", ",
                         printable(band.nearest[i].id),
                         kPercent * band.nearest[i].error);
+  }
+  for (std::size_t i = 0; i < band.doubts.size(); ++i) {
+    const StepDoubt& doubt = band.doubts[i];
+    text += fmt::format("{}{} ({:.0f}% of it is {:.1f}% of the step: {})",
+                        i == 0 ? "; worth measuring first: " : ", ",
+                        doubt.coefficient,
+                        kPercent * doubt.error,
+                        kPercent * doubt.effect,
+                        doubt.measured_by);
   }
   return text;
 }
@@ -109,8 +118,8 @@ void add_trust(TextPage& page, const Evaluation& evaluation) {
   if (kinds.empty()) {
     return;
   }
-  std::string text = evaluation.band ? band_text(*evaluation.band) + "; " : std::string();
-  text += fmt::format("the step time rests on {} coefficients", kinds);
+  std::string text = evaluation.band ? band_text(*evaluation.band)
+                                     : fmt::format("the step time rests on {} coefficients", kinds);
   if (trust.extrapolated > 0.0) {
     text += page.paint(
         Ink::warning,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/base/format.hpp"
+#include "sim/base/percent.hpp"
 #include "sim/report/ledger_rows.hpp"
 #include "sim/report/metric_band.hpp"
 #include "sim/report/text_sections.hpp"
@@ -170,20 +171,20 @@ void add_memory(TextPage& page, const Evaluation& evaluation) {
   const std::string stage =
       memory.size() == 1 ? std::string()
                          : fmt::format(" on the fullest pipeline stage ({})", fit.worst_stage);
-  const double error = evaluation.echo.memory_error;
-  const bool tight = fit.fits && fit.headroom < worst.peak() * error;
-  page.section(
-      "MEMORY",
-      fmt::format("{} {} of {} per GPU{}, {} {}{}",
-                  !fit.fits ? page.paint(Ink::bad, "DOES NOT FIT:")
-                  : tight   ? page.paint(Ink::warning, "fits tightly:")
-                            : page.paint(Ink::good, "fits:"),
-                  format_bytes_binary(worst.peak()),
-                  format_bytes_binary(worst.limit),
-                  stage,
-                  format_bytes_binary(fit.fits ? fit.headroom : -fit.headroom),
-                  fit.fits ? "stay free" : "too much",
-                  tight ? fmt::format("; peaks are good to {}", format_percent(error)) : ""));
+  const bool tight = fits_tightly(evaluation);
+  page.section("MEMORY",
+               fmt::format("{} {} of {} per GPU{}, {} {}{}",
+                           !fit.fits ? page.paint(Ink::bad, "DOES NOT FIT:")
+                           : tight   ? page.paint(Ink::warning, "fits tightly:")
+                                     : page.paint(Ink::good, "fits:"),
+                           format_bytes_binary(worst.peak()),
+                           format_bytes_binary(worst.limit),
+                           stage,
+                           format_bytes_binary(fit.fits ? fit.headroom : -fit.headroom),
+                           fit.fits ? "stay free" : "too much",
+                           tight ? fmt::format("; peaks are good to {:.0f}%",
+                                               kPercent * evaluation.echo.memory_error)
+                                 : ""));
   std::string terms;
   for (const MemoryTerm& term : memory_terms(worst)) {
     if (term.value > Bytes{}) {

@@ -232,11 +232,12 @@ std::string band_tables(const Validation& validation) {
   };
   for (const auto& [novelty, name] : kClasses) {
     std::vector<ValidationRow> rows;
-    std::copy_if(
-        validation.rows.begin(),
-        validation.rows.end(),
-        std::back_inserter(rows),
-        [kind = novelty](const ValidationRow& row) { return row.band && row.band->novelty == kind; });
+    std::copy_if(validation.rows.begin(),
+                 validation.rows.end(),
+                 std::back_inserter(rows),
+                 [kind = novelty](const ValidationRow& row) {
+                   return row.band && row.band->novelty == kind;
+                 });
     line(name, band_count(rows));
   }
   line("**all**", band_count(validation.rows));

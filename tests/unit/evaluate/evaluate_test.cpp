@@ -178,6 +178,22 @@ TEST(Evaluate, AnswersSayWhatWasAssumedAndWhatTheOtherChoiceGives) {
                   .assumed.empty());
 }
 
+// The measurement that tells most comes first, with the command that makes it.
+TEST(Evaluate, SaysWhichCoefficientsAreWorthMeasuring) {
+  const report::Evaluation evaluation = must_evaluate(kBase);
+  ASSERT_TRUE(evaluation.band);
+  const std::vector<report::StepDoubt>& doubts = evaluation.band->doubts;
+  ASSERT_EQ(doubts.size(), 2U);
+  EXPECT_EQ(doubts[0].coefficient, "rate of matrix products");
+  EXPECT_EQ(doubts[0].measured_by, "orrery calibrate --scenario");
+  EXPECT_GT(doubts[0].effect, doubts[1].effect);
+  for (const report::StepDoubt& doubt : doubts) {
+    EXPECT_GT(doubt.effect, 0.0);
+    EXPECT_LE(doubt.effect, doubt.error * 1.01);  // a part of the step moves it by less than itself
+  }
+  EXPECT_FALSE(must_evaluate(kBase, {.levers = false}).band);
+}
+
 // What report/metrics.hpp says of each metric: a step of a tenth more makes the run a tenth longer,
 // to first order, and leaves the goodput where it is.
 TEST(Evaluate, ARunFollowsItsStepAsTheRegistrySays) {
