@@ -41,8 +41,8 @@ struct Lens {
 
   requires std::invocable<const Place&, Draft&> Lens(
       Place place)  // NOLINT(google-explicit-constructor): a row of the table states a place
-      : set([place](Draft& draft, const T& value) { store(place(draft), value); }),
-        get([place](Draft& draft) { return load(place(draft)); }) {}
+      : set([place](Draft& draft, const T& value) { store_in(place(draft), value); }),
+        get([place](Draft& draft) { return load_from(place(draft)); }) {}
 
   template <typename Set>
 
@@ -54,7 +54,7 @@ struct Lens {
 
   // A number may be kept in another type of number.
   template <typename Field>
-  static void store(Field& field, const T& value) {
+  static void store_in(Field& field, const T& value) {
     if constexpr (std::is_arithmetic_v<Field> && std::is_arithmetic_v<T>) {
       field = static_cast<Field>(value);
     } else {
@@ -63,7 +63,7 @@ struct Lens {
   }
 
   template <typename Field>
-  static std::optional<T> load(const Field& field) {
+  static std::optional<T> load_from(const Field& field) {
     if constexpr (std::is_arithmetic_v<Field> && std::is_arithmetic_v<T>) {
       return static_cast<T>(field);
     } else {
