@@ -11,6 +11,7 @@
 
 #include "sim/base/file.hpp"
 #include "sim/evaluate/evaluate.hpp"
+#include "sim/report/metric_band.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/run/published_hours.hpp"
 #include "sim/scenario/load.hpp"
@@ -135,6 +136,13 @@ ValidationRow row_of(const std::string& name,
     row.predicted = productive_hours(evaluation).value_or(row.predicted);
   }
   row.trust = report::trust_of(evaluation.step);
+  if (const auto band = report::metric_band(evaluation, metric->id)) {
+    const double part = row.predicted / value->value;  // hours of training alone are a part
+    row.band = report::StepBand{.novelty = evaluation.band->novelty,
+                                .error = evaluation.band->error,
+                                .low = band->low * part,
+                                .high = band->high * part};
+  }
   add_notes(entry, evaluation, row);
   return row;
 }
@@ -157,7 +165,6 @@ std::vector<ValidationRow> scenario_rows(const DataSet& data) {
   scenario->measured.clear();  // no evaluation can look at it
   evaluate::EvaluateOptions options;
   options.threads = data.threads;
-  options.levers = false;
   options.search = data.search;
   const auto evaluation = evaluate::evaluate(*scenario, options, data.diagnostics);
   if (!evaluation) {

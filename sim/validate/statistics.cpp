@@ -83,9 +83,9 @@ ToleranceCount tolerance_count(const std::vector<ValidationRow>& rows) {
 BandCount band_count(const std::vector<ValidationRow>& rows) {
   BandCount count;
   for (const ValidationRow& row : rows) {
-    if (row.band && row.skipped.empty()) {
+    if (row.band && row.kind && row.skipped.empty()) {
       ++count.steps;
-      count.within += row.measured >= row.band->low && row.measured <= row.band->high ? 1U : 0U;
+      count.within += row.in_band() ? 1U : 0U;
       count.width += (row.band->high - row.band->low) / row.predicted;
     }
   }

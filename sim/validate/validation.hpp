@@ -37,17 +37,22 @@ struct ValidationRow {
   double measured = 0.0;
   std::optional<report::Trust> trust = {};
   std::optional<evaluate::StepKind> kind = {};  // of a step
-  std::optional<report::StepBand> band = {};    // of a step, in which it has no voice itself
-  std::string skipped = {};                     // why there is no prediction; empty when there is
-  std::string suspicious = {};                  // why the measurement may be wrong
-  std::vector<std::string> notes = {};          // what the prediction had to assume
-  std::optional<bool> match = {};               // exact cases: reproduced or not
-  std::vector<std::string> mismatches = {};     // exact cases: what differs
-  std::optional<bool> within = {};              // inside the tolerance that the data set states
-  bool secondary = false;                       // not part of the overall statistics
-  std::string format = {};                      // of its data set
+  // Of a step, in which it has no voice itself, or of a figure of a scenario that follows its step.
+  std::optional<report::StepBand> band = {};
+  std::string skipped = {};                  // why there is no prediction; empty when there is
+  std::string suspicious = {};               // why the measurement may be wrong
+  std::vector<std::string> notes = {};       // what the prediction had to assume
+  std::optional<bool> match = {};            // exact cases: reproduced or not
+  std::vector<std::string> mismatches = {};  // exact cases: what differs
+  std::optional<bool> within = {};           // inside the tolerance that the data set states
+  bool secondary = false;                    // not part of the overall statistics
+  std::string format = {};                   // of its data set
 
   [[nodiscard]] double relative_error() const;  // 0 or 1 for exact cases
+
+  [[nodiscard]] bool in_band() const {
+    return band && measured >= band->low && measured <= band->high;
+  }
 };
 
 struct Statistics {

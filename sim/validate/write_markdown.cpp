@@ -148,29 +148,40 @@ std::string miss_table(const Validation& validation) {
 // Whole runs and scenarios: every figure beside what was published, and what it rests on.
 std::string run_table(const Validation& validation) {
   std::string text;
+  std::size_t banded = 0;
+  std::size_t inside = 0;
   for (const ValidationRow& row : validation.rows) {
     const bool whole = row.format == "whole-runs/1" || row.format == "orrery/1";
     if (!whole || row.secondary || !row.skipped.empty() || row.match) {
       continue;
     }
-    text += fmt::format("| {} | {:.4g} {} | {:.4g} {} | {} | {} | {} |\n",
+    banded += row.band ? 1U : 0U;
+    inside += row.in_band() ? 1U : 0U;
+    text += fmt::format("| {} | {:.4g} {} | {:.4g} {} | {} | {} | {} | {} |\n",
                         cell(row.id),
                         row.predicted,
                         cell(row.unit),
                         row.measured,
                         cell(row.unit),
                         markdown_signed_percent(row.relative_error()),
+                        row.band ? (row.in_band() ? "yes" : "no") : "",
                         row.within ? (*row.within ? "yes" : "no") : "",
                         cell(fmt::format("{}", fmt::join(row.notes, "; "))));
   }
-  return text.empty() ? text
-                      : "\n## Whole runs: prediction beside publication\n\n"
-                        "Calendars come from the run simulator with one rule for every run; what "
-                        "is missing is downtime that\nnobody itemised. Units are those of the "
-                        "published figure.\n\n"
-                        "| figure | predicted | published | error | within the stated tolerance | "
-                        "rests on |\n|---|---|---|---|---|---|\n" +
-                            text;
+  return text.empty()
+             ? text
+             : "\n## Whole runs: prediction beside publication\n\n"
+               "Calendars come from the run simulator with one rule for every run; what "
+               "is missing is downtime that\nnobody itemised. Units are those of the "
+               "published figure. Of " +
+                   fmt::format(
+                       "{} figures of scenarios that follow their step {} lie in "
+                       "their band.\n\n",
+                       banded,
+                       inside) +
+                   "| figure | predicted | published | error | in the band | within the stated "
+                   "tolerance | rests on |\n|---|---|---|---|---|---|---|\n" +
+                   text;
 }
 
 // How many rows of each data set are within the tolerance that it states.
