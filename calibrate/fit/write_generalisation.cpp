@@ -2,16 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "calibrate/fit/generalisation.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
+#include "sim/validate/write_validation.hpp"
 
 namespace orrery::fit {
 
 namespace {
 
-using nlohmann::ordered_json;
 using validate::Statistics;
 
 std::string cell(const std::optional<Statistics>& score) {
@@ -98,17 +98,42 @@ std::string gpu_table(const Generalisation& result) {
   return text;
 }
 
-ordered_json json_of(const std::optional<Statistics>& s) {
-  if (!s) {
-    return nullptr;
-  }
-  return {{"n", s->n},
-          {"skipped", s->skipped},
-          {"mape", s->mape},
-          {"median", s->median},
-          {"p90", s->p90},
-          {"worst", s->worst},
-          {"bias", s->bias}};
+Json score_json(const std::optional<Statistics>& score) {
+  return score ? json_of(*score) : Json(nullptr);
+}
+
+Json stack_json(const StackScore& stack) {
+  return {{"stack", stack.stack},
+          {"profile", stack.profile},
+          {"model_fold", to_string(stack.model_fold)},
+          {"shipped", score_json(stack.shipped)},
+          {"refitted", score_json(stack.refitted)},
+          {"model_out", score_json(stack.model_out)},
+          {"gpu_out", score_json(stack.gpu_out)},
+          {"stack_out", score_json(stack.stack_out)},
+          {"at_bounds", stack.at_bounds}};
+}
+
+Json gpu_json(const GpuScore& gpu) {
+  return {{"gpu", gpu.gpu}, {"stacks", gpu.stacks}, {"gpu_out", score_json(gpu.gpu_out)}};
+}
+
+Json row_json(const RowScore& score) {
+  const Observation& row = *score.row;
+  const auto predicted = [](double time) {
+    return time > 0.0 ? std::optional(time) : std::nullopt;
+  };
+  return {{"id", row.id},
+          {"stack", row.stack},
+          {"profile", row.software},
+          {"gpu", row.gpu},
+          {"model", row.model},
+          {"gpus", row.gpus},
+          {"measured", row.measured},
+          {"shipped", predicted(score.shipped)},
+          {"model_out", predicted(score.model_out)},
+          {"gpu_out", predicted(score.gpu_out)},
+          {"stack_out", predicted(score.stack_out)}};
 }
 
 }  // namespace
@@ -118,43 +143,10 @@ std::string to_markdown(const Generalisation& result) {
 }
 
 std::string to_json(const Generalisation& result) {
-  ordered_json json = {{"schema", "orrery-generalisation/1"},
-                       {"stacks", ordered_json::array()},
-                       {"gpus", ordered_json::array()},
-                       {"rows", ordered_json::array()}};
-  for (const StackScore& stack : result.stacks) {
-    json["stacks"].push_back({{"stack", stack.stack},
-                              {"profile", stack.profile},
-                              {"model_fold", to_string(stack.model_fold)},
-                              {"shipped", json_of(stack.shipped)},
-                              {"refitted", json_of(stack.refitted)},
-                              {"model_out", json_of(stack.model_out)},
-                              {"gpu_out", json_of(stack.gpu_out)},
-                              {"stack_out", json_of(stack.stack_out)},
-                              {"at_bounds", stack.at_bounds}});
-  }
-  for (const GpuScore& gpu : result.gpus) {
-    json["gpus"].push_back(
-        {{"gpu", gpu.gpu}, {"stacks", gpu.stacks}, {"gpu_out", json_of(gpu.gpu_out)}});
-  }
-  for (const RowScore& score : result.rows) {
-    const Observation& row = *score.row;
-    const auto predicted = [](double time) {
-      return time > 0.0 ? ordered_json(time) : ordered_json(nullptr);
-    };
-    json["rows"].push_back({{"id", row.id},
-                            {"stack", row.stack},
-                            {"profile", row.software},
-                            {"gpu", row.gpu},
-                            {"model", row.model},
-                            {"gpus", row.gpus},
-                            {"measured", row.measured},
-                            {"shipped", predicted(score.shipped)},
-                            {"model_out", predicted(score.model_out)},
-                            {"gpu_out", predicted(score.gpu_out)},
-                            {"stack_out", predicted(score.stack_out)}});
-  }
-  return json.dump(2) + "\n";
+  return json_text({{"schema", "orrery-generalisation/1"},
+                    {"stacks", json_list(result.stacks, stack_json)},
+                    {"gpus", json_list(result.gpus, gpu_json)},
+                    {"rows", json_list(result.rows, row_json)}});
 }
 
 }  // namespace orrery::fit

@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "sim/base/file.hpp"
 #include "sim/base/format.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
@@ -23,7 +23,6 @@
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/compare_calibrations.hpp"
 #include "sim/report/difference.hpp"
-#include "sim/report/json_text.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/text_page.hpp"
 #include "sim/trace/event_reader.hpp"
@@ -31,8 +30,6 @@
 namespace orrery::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct CompareOptions {
   std::string first;
@@ -52,39 +49,28 @@ Json head(const CompareOptions& options, std::string_view kind) {
           {"second", options.second}};
 }
 
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json json_of(const CompareOptions& options, const evaluate::CalibrationComparison& comparison) {
   Json out = head(options, "calibrations");
-  out["changed"] = Json::array();
-  for (const auto& change : comparison.changed) {
-    out["changed"].push_back({{"key", change.key}, {"first", change.from}, {"second", change.to}});
-  }
-  out["groups"] = Json::array();
-  for (const evaluate::GroupRatio& group : comparison.groups) {
-    out["groups"].push_back({{"group", group.name},
-                             {"cases", group.cases},
-                             {"median_ratio", group.median},
-                             {"worst_ratio", group.worst},
-                             {"worst_case", group.worst_case}});
-  }
-  out["cases"] = Json::array();
-  for (const evaluate::CaseRatio& one : comparison.cases) {
-    out["cases"].push_back({{"case", one.name},
-                            {"group", one.group},
-                            {"first_s", in_seconds(one.first)},
-                            {"second_s", in_seconds(one.second)},
-                            {"ratio", one.ratio}});
-  }
-  out["derived"] = Json::array();
-  for (const evaluate::DerivedChange& change : comparison.derived) {
-    out["derived"].push_back({{"name", change.name},
-                              {"first", or_null(change.first)},
-                              {"second", or_null(change.second)}});
-  }
+  out["changed"] = json_list(comparison.changed, [](const hardware::FieldChange& change) {
+    return Json{{"key", change.key}, {"first", change.from}, {"second", change.to}};
+  });
+  out["groups"] = json_list(comparison.groups, [](const evaluate::GroupRatio& group) {
+    return Json{{"group", group.name},
+                {"cases", group.cases},
+                {"median_ratio", group.median},
+                {"worst_ratio", group.worst},
+                {"worst_case", group.worst_case}};
+  });
+  out["cases"] = json_list(comparison.cases, [](const evaluate::CaseRatio& one) {
+    return Json{{"case", one.name},
+                {"group", one.group},
+                {"first_s", one.first},
+                {"second_s", one.second},
+                {"ratio", one.ratio}};
+  });
+  out["derived"] = json_list(comparison.derived, [](const evaluate::DerivedChange& change) {
+    return Json{{"name", change.name}, {"first", change.first}, {"second", change.second}};
+  });
   out["no_longer_supported"] = comparison.no_longer_supported;
   out["newly_supported"] = comparison.newly_supported;
   out["only_first"] = comparison.only_first;
@@ -101,7 +87,7 @@ ExitCode compare_calibrations(const CompareOptions& options) {
     return ExitCode::invalid;
   }
   const evaluate::CalibrationComparison comparison = evaluate::compare(*first, *second);
-  deliver(options.json ? report::json_text(json_of(options, comparison))
+  deliver(options.json ? json_text(json_of(options, comparison))
                        : evaluate::comparison_text(comparison, options.first, options.second),
           options.output);
   const double most = 1.0 + options.tolerance.value_or(0.0) / kPercent;
@@ -196,12 +182,9 @@ std::string block(std::string_view title, const std::vector<Line>& lines) {
 }
 
 Json json_of(const std::vector<Line>& lines) {
-  Json out = Json::array();
-  for (const Line& line : lines) {
-    out.push_back(
-        {{"key", line.json_key}, {"first", or_null(line.first)}, {"second", or_null(line.second)}});
-  }
-  return out;
+  return json_list(lines, [](const Line& line) {
+    return Json{{"key", line.json_key}, {"first", line.first}, {"second", line.second}};
+  });
 }
 
 std::string scenarios_text(const CompareOptions& options,
@@ -211,16 +194,13 @@ std::string scenarios_text(const CompareOptions& options,
                            const report::ComparedAnswer& b) {
   if (options.json) {
     Json out = head(options, "scenarios");
-    out["keys"] = Json::array();
-    for (const evaluate::KeyChange& change : keys) {
-      out["keys"].push_back({{"key", change.key},
-                             {"first", or_null(change.first)},
-                             {"second", or_null(change.second)}});
-    }
+    out["keys"] = json_list(keys, [](const evaluate::KeyChange& change) {
+      return Json{{"key", change.key}, {"first", change.first}, {"second", change.second}};
+    });
     out["metrics"] = json_of(metric_lines(a, b));
     out["step_ledger"] = json_of(ledger_lines(a, b));
     out["run_ledger"] = json_of(run_lines(a, b));
-    return report::json_text(out);
+    return json_text(out);
   }
   std::string text = fmt::format("A {}\nB {}\n", options.first, options.second);
   text += !files         ? "A saved answer does not hold its scenario\n"

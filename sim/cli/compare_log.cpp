@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "sim/base/file.hpp"
 #include "sim/base/format.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/output.hpp"
@@ -14,7 +14,6 @@
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/training_log.hpp"
 #include "sim/report/difference.hpp"
-#include "sim/report/json_text.hpp"
 #include "sim/report/metrics.hpp"
 
 namespace orrery::cli {
@@ -22,7 +21,6 @@ namespace orrery::cli {
 namespace {
 
 using import_config::LoggedSteps;
-using Json = nlohmann::ordered_json;
 
 struct Compared {
   Seconds predicted;
@@ -41,21 +39,19 @@ struct Compared {
 };
 
 Json json_of(const LogComparison& asked, const Compared& compared) {
-  Json out = {{"schema", "orrery-comparison/1"},
-              {"kind", "log"},
-              {"first", asked.scenario},
-              {"second", asked.log},
-              {"predicted_step_time_s", in_seconds(compared.predicted)},
-              {"measured_step_time_s", in_seconds(compared.measured.median)},
-              {"measured_p10_s", in_seconds(compared.measured.tenth)},
-              {"measured_p90_s", in_seconds(compared.measured.ninetieth)},
-              {"measured_steps", compared.measured.count},
-              {"error", compared.error()},
-              {"inside", compared.inside()},
-              {"tokens_per_step", compared.tokens}};
-  out["measured_tflops_per_gpu"] =
-      compared.measured.tflops ? Json(*compared.measured.tflops) : Json(nullptr);
-  return out;
+  return {{"schema", "orrery-comparison/1"},
+          {"kind", "log"},
+          {"first", asked.scenario},
+          {"second", asked.log},
+          {"predicted_step_time_s", compared.predicted},
+          {"measured_step_time_s", compared.measured.median},
+          {"measured_p10_s", compared.measured.tenth},
+          {"measured_p90_s", compared.measured.ninetieth},
+          {"measured_steps", compared.measured.count},
+          {"error", compared.error()},
+          {"inside", compared.inside()},
+          {"tokens_per_step", compared.tokens},
+          {"measured_tflops_per_gpu", compared.measured.tflops}};
 }
 
 std::string text_of(const LogComparison& asked, const Compared& compared) {
@@ -137,7 +133,7 @@ ExitCode compare_with_log(const LogComparison& asked, const InterruptWatch& watc
                           step * metric(report::MetricId::tokens_per_second),
                           *steps,
                           answer.step_ledger};
-  deliver(asked.json ? report::json_text(json_of(asked, compared)) : text_of(asked, compared),
+  deliver(asked.json ? json_text(json_of(asked, compared)) : text_of(asked, compared),
           asked.output);
   return ExitCode::ok;
 }

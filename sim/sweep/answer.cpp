@@ -10,8 +10,8 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/report/escape.hpp"
-#include "sim/report/json_text.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/sweep/answer_rows.hpp"
 #include "sim/sweep/run_sweep.hpp"
@@ -152,7 +152,7 @@ std::string to_json(const Answer& answer) {
                     {"sentences", answer.sentences},
                     {"facts", std::move(facts)},
                     {"rows", std::move(rows)}};
-  return report::json_text(out);
+  return json_text(out);
 }
 
 std::optional<double> Rows::at(std::size_t point, std::string_view column) const {

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "sim/base/format.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/report/escape.hpp"
-#include "sim/report/json_text.hpp"
 
 namespace orrery::sweep {
 
@@ -138,7 +138,7 @@ std::string to_json(const Sweep& sweep, const std::vector<PointResult>& results)
                     {"scenario", {{"file", sweep.base.file()}, {"sha256", sweep.base.sha256()}}},
                     {"keys", std::move(keys)},
                     {"points", std::move(points)}};
-  return report::json_text(out);
+  return json_text(out);
 }
 
 std::string to_text(const TextTable& table, const report::TextPage& page) {
