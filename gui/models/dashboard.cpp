@@ -20,7 +20,8 @@ class Cards {
   Cards(const report::Evaluation& evaluation, const report::Evaluation* baseline)
       : evaluation_(evaluation) {
     if (baseline != nullptr) {
-      const report::Evaluation* both[] = {baseline, &evaluation};
+      const report::Figures both[] = {report::figures_of(*baseline),
+                                      report::figures_of(evaluation)};
       differences_ = report::differences(both);
     }
   }

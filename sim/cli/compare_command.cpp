@@ -24,6 +24,7 @@
 #include "sim/evaluate/compare_calibrations.hpp"
 #include "sim/report/difference.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/report/saved_evaluation.hpp"
 #include "sim/report/text_page.hpp"
 #include "sim/trace/event_reader.hpp"
 
@@ -112,11 +113,11 @@ std::string change_of(const std::optional<double>& first, const std::optional<do
   return fmt::format("{:+.1f} %", kPercent * (*second / *first - 1.0));
 }
 
-std::vector<Line> metric_lines(const report::ComparedAnswer& a, const report::ComparedAnswer& b) {
+std::vector<Line> metric_lines(const report::Figures& a, const report::Figures& b) {
   std::vector<Line> lines;
   for (const report::MetricInfo& metric : report::metric_registry()) {
-    const auto& first = a.metrics[static_cast<std::size_t>(metric.id)];
-    const auto& second = b.metrics[static_cast<std::size_t>(metric.id)];
+    const auto first = a.value(metric.id);
+    const auto second = b.value(metric.id);
     if (!first && !second) {
       continue;
     }
@@ -132,11 +133,12 @@ std::vector<Line> metric_lines(const report::ComparedAnswer& a, const report::Co
   return lines;
 }
 
-std::vector<Line> ledger_lines(const report::ComparedAnswer& a, const report::ComparedAnswer& b) {
+std::vector<Line> ledger_lines(const report::Figures& a, const report::Figures& b) {
   std::vector<Line> lines;
   for (std::size_t c = 0; c < step::kStepCategories; ++c) {
-    const auto time = [c](const report::ComparedAnswer& one) {
-      return c < one.step_ledger.size() ? one.step_time * one.step_ledger[c].share : Seconds{};
+    const auto time = [c](const report::Figures& one) {
+      const Seconds step = seconds(one.value(report::MetricId::step_time).value_or(0.0));
+      return c < one.step_ledger.size() ? step * one.step_ledger[c].share : Seconds{};
     };
     const Seconds first = time(a);
     const Seconds second = time(b);
@@ -152,10 +154,10 @@ std::vector<Line> ledger_lines(const report::ComparedAnswer& a, const report::Co
   return lines;
 }
 
-std::vector<Line> run_lines(const report::ComparedAnswer& a, const report::ComparedAnswer& b) {
+std::vector<Line> run_lines(const report::Figures& a, const report::Figures& b) {
   std::vector<Line> lines;
   for (std::size_t c = 0; c < run::kRunCategoryNames.size(); ++c) {
-    const auto hours = [c](const report::ComparedAnswer& one) {
+    const auto hours = [c](const report::Figures& one) {
       return c < one.run_ledger.size() ? in_hours(one.run_ledger[c].gpu_time) : 0.0;
     };
     const double first = hours(a);
@@ -190,8 +192,8 @@ Json json_of(const std::vector<Line>& lines) {
 std::string scenarios_text(const CompareOptions& options,
                            const std::vector<evaluate::KeyChange>& keys,
                            bool files,
-                           const report::ComparedAnswer& a,
-                           const report::ComparedAnswer& b) {
+                           const report::Figures& a,
+                           const report::Figures& b) {
   if (options.json) {
     Json out = head(options, "scenarios");
     out["keys"] = json_list(keys, [](const evaluate::KeyChange& change) {
@@ -233,10 +235,10 @@ bool is_saved(const std::string& name) {
 }
 
 // Of a scenario, evaluated now, or of a saved answer; nothing after a message and with its code.
-std::optional<report::ComparedAnswer> answer_of(const std::string& name,
-                                                const CompareOptions& options,
-                                                const InterruptWatch& watch,
-                                                ExitCode& code) {
+std::optional<report::Figures> answer_of(const std::string& name,
+                                         const CompareOptions& options,
+                                         const InterruptWatch& watch,
+                                         ExitCode& code) {
   if (!is_saved(name)) {
     InputFile file = std::move(load_files({name}, options.evaluation).front());
     if (file.scenario) {
@@ -244,12 +246,12 @@ std::optional<report::ComparedAnswer> answer_of(const std::string& name,
     }
     evaluate_file(file, options.evaluation, {}, watch);
     code = worse(code, file.code);
-    return file.evaluation ? std::optional(report::compared(*file.evaluation)) : std::nullopt;
+    return file.evaluation ? std::optional(report::figures_of(*file.evaluation)) : std::nullopt;
   }
   constexpr std::size_t kMost = std::size_t{64} << 20U;
   const report::SavedReading reading = report::read_saved_evaluations(read_file(name, kMost));
   if (reading.problem.empty() && reading.evaluations.size() == 1) {
-    return report::compared(reading.evaluations.front());
+    return reading.evaluations.front();
   }
   message(fmt::format(
       "{}: {}",

@@ -26,7 +26,7 @@ struct Compared {
   Seconds predicted;
   double tokens = 0.0;  // of one step
   LoggedSteps measured;
-  std::vector<report::ComparedLedgerRow> ledger;
+  std::vector<report::LedgerRow> ledger;
 
   [[nodiscard]] double error() const {
     return predicted / measured.median - 1.0;
@@ -81,7 +81,7 @@ std::string text_of(const LogComparison& asked, const Compared& compared) {
                             : "The prediction lies outside this spread.\n";
   text += "Where the predicted step goes\n";
   constexpr double kSmall = 0.005;
-  for (const report::ComparedLedgerRow& row : compared.ledger) {
+  for (const report::LedgerRow& row : compared.ledger) {
     if (row.share >= kSmall) {
       text += fmt::format("  {:<44} {:>9} {:>6.1f} %\n",
                           row.label,
@@ -120,10 +120,8 @@ ExitCode compare_with_log(const LogComparison& asked, const InterruptWatch& watc
   if (!file.evaluation) {
     return file.code;
   }
-  const report::ComparedAnswer answer = report::compared(*file.evaluation);
-  const auto metric = [&answer](report::MetricId id) {
-    return answer.metrics[static_cast<std::size_t>(id)].value_or(0.0);
-  };
+  const report::Figures answer = report::figures_of(*file.evaluation);
+  const auto metric = [&answer](report::MetricId id) { return answer.value(id).value_or(0.0); };
   const double step = metric(report::MetricId::step_time);
   if (step <= 0.0) {
     message(fmt::format("{}: has no predicted step", asked.scenario));
