@@ -18,30 +18,6 @@ using validate::Statistics;
 
 constexpr std::size_t kWorstRows = 12;
 
-std::string statistics_header(std::string_view title) {
-  return fmt::format("{:<34}{:>5}{:>6}{:>9}{:>9}{:>9}{:>10}{:>9}\n",
-                     title,
-                     "n",
-                     "skip",
-                     "MAPE",
-                     "median",
-                     "p90",
-                     "worst",
-                     "bias");
-}
-
-std::string statistics_line(std::string_view name, const Statistics& s) {
-  return fmt::format("{:<34}{:>5}{:>6}{:>7.1f} %{:>7.1f} %{:>7.1f} %{:>+8.1f} %{:>+7.1f} %\n",
-                     name.substr(0, 33),
-                     s.n,
-                     s.skipped,
-                     kPercent * s.mape,
-                     kPercent * s.median,
-                     kPercent * s.p90,
-                     kPercent * s.worst,
-                     kPercent * s.bias);
-}
-
 std::string_view remark_of(const FittedCoefficient& coefficient) {
   if (coefficient.bound != Bound::none) {
     return coefficient.bound == Bound::lower ? "AT LOWER BOUND" : "AT UPPER BOUND";
@@ -53,9 +29,8 @@ std::string error_text(const FittedCoefficient& coefficient) {
   if (coefficient.bound != Bound::none) {
     return "-";
   }
-  return coefficient.key->scale == Scale::linear
-             ? fmt::format("{:.2g}", coefficient.error)
-             : fmt::format("{:.1f} %", kPercent * coefficient.error);
+  return coefficient.key->scale == Scale::linear ? fmt::format("{:.2g}", coefficient.error)
+                                                 : percent_cell(coefficient.error);
 }
 
 std::string coefficient_table(const StackFit& fit) {
@@ -137,15 +112,15 @@ std::string citation_of(const FitReport& report,
 std::string to_text(const FitReport& report) {
   std::string text = fmt::format(
       "profile {}, stacks {}\n\n", report.chosen.profile, fmt::join(report.chosen.stacks, ", "));
-  text += statistics_header("step time");
-  text += statistics_line("before", statistics(report.chosen.rows, report.before));
-  text += statistics_line("fitted", statistics(report.chosen.rows, report.after));
+  text += validate::statistics_head("step time");
+  text += validate::statistics_line("before", statistics(report.chosen.rows, report.before));
+  text += validate::statistics_line("fitted", statistics(report.chosen.rows, report.after));
   if (report.left_out) {
     const CrossValidation& left_out = *report.left_out;
-    text +=
-        statistics_line(fmt::format("leaving one {} out", to_string(left_out.kind)), left_out.all);
+    text += validate::statistics_line(fmt::format("leaving one {} out", to_string(left_out.kind)),
+                                      left_out.all);
     for (const FoldScore& fold : left_out.folds) {
-      text += statistics_line("  without " + fold.name, fold.score);
+      text += validate::statistics_line("  without " + fold.name, fold.score);
     }
   }
   text += coefficient_table(report.fit);

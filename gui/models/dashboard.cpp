@@ -7,6 +7,7 @@
 #include "sim/base/format.hpp"
 #include "sim/report/difference.hpp"
 #include "sim/report/histogram.hpp"
+#include "sim/report/printed_quantiles.hpp"
 #include "sim/report/trust.hpp"
 
 namespace orrery::gui {
@@ -62,9 +63,6 @@ class Cards {
   static void describe_spread(const report::MetricValue& metric,
                               report::Dimension dimension,
                               Card& card) {
-    constexpr double kLow = 0.1;
-    constexpr double kMiddle = 0.5;
-    constexpr double kHigh = 0.9;
     if (!metric.trials || metric.trials->count() < 2) {
       return;
     }
@@ -73,10 +71,10 @@ class Cards {
       card.detail = "in every trial";
       return;
     }
-    card.value = shown(dimension, trials.quantile(kMiddle));
-    card.detail =
-        QString("P10 %1, P90 %2")
-            .arg(shown(dimension, trials.quantile(kLow)), shown(dimension, trials.quantile(kHigh)));
+    card.value = shown(dimension, trials.quantile(report::kMedian));
+    card.detail = QString("P10 %1, P90 %2")
+                      .arg(shown(dimension, trials.quantile(report::kLowQuantile)),
+                           shown(dimension, trials.quantile(report::kHighQuantile)));
     card.tip += QString("; median of %1 trials").arg(trials.count());
   }
 

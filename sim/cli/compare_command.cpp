@@ -101,16 +101,13 @@ ExitCode compare_calibrations(const CompareOptions& options) {
 struct Line {
   std::string name;
   std::string json_key;
+  report::Dimension dimension = report::Dimension::count;
   std::optional<double> first;
   std::optional<double> second;
-  std::string text;  // of both, for people
 };
 
 std::string change_of(const std::optional<double>& first, const std::optional<double>& second) {
-  if (!first || !second || *first == 0.0) {
-    return {};
-  }
-  return fmt::format("{:+.1f} %", kPercent * (*second / *first - 1.0));
+  return first && second && *first != 0.0 ? signed_percent_cell(*second / *first - 1.0) : "";
 }
 
 std::vector<Line> metric_lines(const report::Figures& a, const report::Figures& b) {
@@ -118,67 +115,66 @@ std::vector<Line> metric_lines(const report::Figures& a, const report::Figures& 
   for (const report::MetricInfo& metric : report::metric_registry()) {
     const auto first = a.value(metric.id);
     const auto second = b.value(metric.id);
-    if (!first && !second) {
-      continue;
+    if (first || second) {
+      lines.push_back({std::string(metric.name),
+                       std::string(metric.json_key),
+                       metric.dimension,
+                       first,
+                       second});
     }
-    const auto text = [&metric](const std::optional<double>& value) {
-      return value ? report::format_value(metric.dimension, *value) : std::string("-");
-    };
-    lines.push_back({std::string(metric.name),
-                     std::string(metric.json_key),
-                     first,
-                     second,
-                     fmt::format("{:>18} {:>18}", text(first), text(second))});
   }
   return lines;
 }
 
-std::vector<Line> ledger_lines(const report::Figures& a, const report::Figures& b) {
+// Categories of a ledger in which either spent time; `figure` of an answer, by category.
+template <std::size_t N, typename Figure>
+std::vector<Line> ledger_lines(const std::array<std::string_view, N>& categories,
+                               std::string_view unit,
+                               report::Dimension dimension,
+                               const Figure& figure) {
   std::vector<Line> lines;
-  for (std::size_t c = 0; c < step::kStepCategories; ++c) {
-    const auto time = [c](const report::Figures& one) {
-      const Seconds step = seconds(one.value(report::MetricId::step_time).value_or(0.0));
-      return c < one.step_ledger.size() ? step * one.step_ledger[c].share : Seconds{};
-    };
-    const Seconds first = time(a);
-    const Seconds second = time(b);
-    if (first > Seconds{} || second > Seconds{}) {
-      const std::string name(step::kStepCategoryNames[c]);
-      lines.push_back({name,
-                       name + "_s",
-                       in_seconds(first),
-                       in_seconds(second),
-                       fmt::format("{:>18} {:>18}", format_time(first), format_time(second))});
+  for (std::size_t c = 0; c < N; ++c) {
+    const auto [first, second] = figure(c);
+    if (first > 0.0 || second > 0.0) {
+      const std::string name(categories[c]);
+      lines.push_back({name, fmt::format("{}_{}", name, unit), dimension, first, second});
     }
   }
   return lines;
+}
+
+std::vector<Line> step_lines(const report::Figures& a, const report::Figures& b) {
+  const auto time = [](const report::Figures& one, std::size_t c) {
+    return c < one.step_ledger.size()
+               ? one.value(report::MetricId::step_time).value_or(0.0) * one.step_ledger[c].share
+               : 0.0;
+  };
+  return ledger_lines(step::kStepCategoryNames, "s", report::Dimension::time, [&](std::size_t c) {
+    return std::pair(time(a, c), time(b, c));
+  });
 }
 
 std::vector<Line> run_lines(const report::Figures& a, const report::Figures& b) {
-  std::vector<Line> lines;
-  for (std::size_t c = 0; c < run::kRunCategoryNames.size(); ++c) {
-    const auto hours = [c](const report::Figures& one) {
-      return c < one.run_ledger.size() ? in_hours(one.run_ledger[c].gpu_time) : 0.0;
-    };
-    const double first = hours(a);
-    const double second = hours(b);
-    if (first > 0.0 || second > 0.0) {
-      const std::string name(run::kRunCategoryNames[c]);
-      lines.push_back({name,
-                       name + "_gpu_h",
-                       first,
-                       second,
-                       fmt::format("{:>18} {:>18}", format_count(first), format_count(second))});
-    }
-  }
-  return lines;
+  const auto hours = [](const report::Figures& one, std::size_t c) {
+    return c < one.run_ledger.size() ? in_hours(one.run_ledger[c].gpu_time) : 0.0;
+  };
+  return ledger_lines(
+      run::kRunCategoryNames, "gpu_h", report::Dimension::count, [&](std::size_t c) {
+        return std::pair(hours(a, c), hours(b, c));
+      });
 }
 
 std::string block(std::string_view title, const std::vector<Line>& lines) {
   std::string text = lines.empty() ? std::string() : fmt::format("{}\n", title);
   for (const Line& line : lines) {
-    text += fmt::format(
-        "  {:<32} {} {:>10}\n", line.name, line.text, change_of(line.first, line.second));
+    const auto shown = [&line](const std::optional<double>& value) {
+      return value ? report::format_value(line.dimension, *value) : std::string("-");
+    };
+    text += fmt::format("  {:<32} {:>18} {:>18} {:>10}\n",
+                        line.name,
+                        shown(line.first),
+                        shown(line.second),
+                        change_of(line.first, line.second));
   }
   return text;
 }
@@ -200,7 +196,7 @@ std::string scenarios_text(const CompareOptions& options,
       return Json{{"key", change.key}, {"first", change.first}, {"second", change.second}};
     });
     out["metrics"] = json_of(metric_lines(a, b));
-    out["step_ledger"] = json_of(ledger_lines(a, b));
+    out["step_ledger"] = json_of(step_lines(a, b));
     out["run_ledger"] = json_of(run_lines(a, b));
     return json_text(out);
   }
@@ -216,7 +212,7 @@ std::string scenarios_text(const CompareOptions& options,
             "\n";
   }
   text += block("Metrics", metric_lines(a, b));
-  text += block("Step ledger, time of one GPU", ledger_lines(a, b));
+  text += block("Step ledger, time of one GPU", step_lines(a, b));
   return text + block("Run ledger, GPU-hours", run_lines(a, b));
 }
 

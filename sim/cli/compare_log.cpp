@@ -59,9 +59,9 @@ std::string text_of(const LogComparison& asked, const Compared& compared) {
   const auto rate = [&compared](Seconds step) {
     return format_count(compared.tokens / in_seconds(step));
   };
-  std::string text = fmt::format("{}: the step is predicted {:+.1f} % of what {} says\n",
+  std::string text = fmt::format("{}: the step is predicted {} of what {} says\n",
                                  asked.scenario,
-                                 kPercent * compared.error(),
+                                 signed_percent_cell(compared.error()),
                                  asked.log);
   text += fmt::format("  {:<28} {:>12} {:>12}\n", "", "predicted", "measured");
   text += fmt::format("  {:<28} {:>12} {:>12}\n",

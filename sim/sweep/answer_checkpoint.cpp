@@ -159,7 +159,7 @@ std::optional<Answer> best_checkpoint_interval(const Asking& asking) {
   answer.columns.push_back({"cost_usd", "cost", Dimension::dollars});
   answer.columns.push_back({"mark", "", std::nullopt});
   for (const std::size_t point : by_interval(*rows)) {
-    std::vector<AnswerCell> line;
+    std::vector<report::Cell> line;
     for (std::size_t i = 0; i + 1 < answer.columns.size(); ++i) {
       line.push_back(rows->cell(point, answer.columns[i].name));
     }
@@ -191,10 +191,10 @@ std::optional<Answer> sync_against_async(const Asking& asking) {
     return std::nullopt;
   }
   Answer answer = begin_answer(asking);
-  const auto gain = [&rows](std::string_view column) -> AnswerCell {
+  const auto gain = [&rows](std::string_view column) -> report::Cell {
     const auto before = rows->at(0, column);
     const auto after = rows->at(1, column);
-    return before && after ? AnswerCell(*after - *before) : AnswerCell();
+    return before && after ? report::Cell(*after - *before) : report::Cell();
   };
   answer.facts = {{"goodput_gain", gain("goodput")},
                   {"finish_gain_s", gain("finish_time_s")},
@@ -216,7 +216,7 @@ std::optional<Answer> sync_against_async(const Asking& asking) {
   answer.columns.push_back(
       {"cost_per_million_tokens_usd", "per million tokens", Dimension::dollars});
   for (std::size_t point = 0; point < rows->results.size(); ++point) {
-    std::vector<AnswerCell> line = {rows->sweep.points[point].front()};
+    std::vector<report::Cell> line = {rows->sweep.points[point].front()};
     for (std::size_t i = 1; i < answer.columns.size(); ++i) {
       line.push_back(rows->cell(point, answer.columns[i].name));
     }

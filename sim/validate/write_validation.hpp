@@ -19,6 +19,10 @@ struct TextOptions {
 
 [[nodiscard]] std::string to_text(const Validation& validation, const TextOptions& options = {});
 [[nodiscard]] std::string to_json(const Validation& validation);
+
+// Statistics alone: the head of a table for terminals, a line of it, an object of JSON.
+[[nodiscard]] std::string statistics_head(const std::string& title);
+[[nodiscard]] std::string statistics_line(const std::string& name, const Statistics& statistics);
 [[nodiscard]] nlohmann::ordered_json json_of(const Statistics& statistics);
 
 // Deterministic: no dates, paths as given.
