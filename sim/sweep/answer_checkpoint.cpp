@@ -18,10 +18,6 @@ using report::Dimension;
 constexpr std::string_view kInterval = "checkpoint.interval";
 constexpr std::string_view kIntervalFound = "checkpoint_interval_s";
 
-std::string percent(double share) {
-  return format_percent(share);
-}
-
 // A factor of 8 to both sides of the optimum by theory, three values per factor of 2.
 std::vector<std::string> intervals_around(double best) {
   constexpr int kSteps = 9;
@@ -82,7 +78,7 @@ void say_best(const Rows& rows, std::size_t best, Answer& answer) {
   answer.sentences.push_back(
       fmt::format("Best of these: a checkpoint every {}, with a goodput of {}.",
                   format_time(seconds(interval)),
-                  percent(goodput)));
+                  format_percent(goodput)));
   double low = interval;
   double high = interval;
   for (std::size_t i = 0; i < rows.results.size(); ++i) {
@@ -204,8 +200,8 @@ std::optional<Answer> sync_against_async(const Asking& asking) {
   answer.sentences.push_back(fmt::format(
       "Goodput is {} with synchronous and {} with asynchronous checkpoints, each at the "
       "interval that the scenario asks for.",
-      percent(*sync),
-      percent(*async)));
+      format_percent(*sync),
+      format_percent(*async)));
   answer.columns = {{"mode", "mode", std::nullopt},
                     {std::string(kIntervalFound), "interval", Dimension::time},
                     {"checkpoint_stall_s", "stall", Dimension::time},
