@@ -2,16 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
 #include "calibrate/plan/check_cases.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/json_text.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 CheckRow check_one(Bench& bench, const kernels::KernelCase& kernel) {
   CheckRow row{.kernel = kernel, .supported = true, .status = {}, .verification = {}};
@@ -90,8 +87,7 @@ std::string to_text(const CheckReport& report) {
 }
 
 std::string to_json(const CheckReport& report) {
-  Json rows = Json::array();
-  for (const CheckRow& row : report.rows) {
+  const auto row_json = [](const CheckRow& row) {
     Json json = {{"case", kernels::to_text(row.kernel)}, {"verdict", verdict(row)}};
     if (row.supported) {
       json["error"] = row.verification.worst_error;
@@ -100,16 +96,15 @@ std::string to_json(const CheckReport& report) {
     } else {
       json["status"] = row.status;
     }
-    rows.push_back(std::move(json));
-  }
-  const Json all = {{"schema", "orrery-kernel-check/1"},
-                    {"fingerprint", Json::parse(to_json(report.fingerprint))},
+    return json;
+  };
+  return json_text({{"schema", "orrery-kernel-check/1"},
+                    {"fingerprint", json_of(report.fingerprint)},
                     {"passed", report.passed},
                     {"failed", report.failed},
                     {"unsupported", report.unsupported},
                     {"not_run", report.not_run},
-                    {"rows", std::move(rows)}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+                    {"rows", json_list(report.rows, row_json)}});
 }
 
 }  // namespace orrery::calibrate

@@ -1,14 +1,11 @@
 #include "calibrate/command/machine_report.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include "sim/base/json_text.hpp"
 #include "sim/hardware/profile_reader.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json text_or_null(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
@@ -17,7 +14,7 @@ Json text_or_null(const std::string& text) {
 Json json_of(const kernels::ListedGpu& gpu, const std::vector<hardware::GpuName>& names) {
   const auto profiles = hardware::profiles_of_device(names, gpu.name);
   return {{"name", gpu.name},
-          {"memory_bytes", gpu.memory ? Json(in_bytes(*gpu.memory)) : Json(nullptr)},
+          {"memory_bytes", gpu.memory},
           {"profile", profiles.size() == 1 ? Json(profiles.front()) : Json(nullptr)}};
 }
 
@@ -25,11 +22,8 @@ Json json_of(const kernels::ListedGpu& gpu, const std::vector<hardware::GpuName>
 
 std::string to_json(const BuildParts& parts, const kernels::GpuList& machine) {
   const auto names = hardware::gpu_names(hardware::default_search({}));
-  Json gpus = Json::array();
-  for (const kernels::ListedGpu& gpu : machine.gpus) {
-    gpus.push_back(json_of(gpu, names));
-  }
-  const Json out = {{"schema", "orrery-machine/1"},
+  const auto gpu_json = [&names](const kernels::ListedGpu& gpu) { return json_of(gpu, names); };
+  return json_text({{"schema", "orrery-machine/1"},
                     {"build",
                      {{"cuda", text_or_null(parts.cuda)},
                       {"collectives", parts.collectives},
@@ -41,9 +35,7 @@ std::string to_json(const BuildParts& parts, const kernels::GpuList& machine) {
                       {"version", text_or_null(machine.driver)},
                       {"cuda", text_or_null(machine.cuda)},
                       {"absence", text_or_null(machine.absence)}}},
-                    {"gpus", gpus}};
-  constexpr int kIndent = 2;
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+                    {"gpus", json_list(machine.gpus, gpu_json)}});
 }
 
 }  // namespace orrery::calibrate

@@ -2,17 +2,15 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "calibrate/command/sweep_summary.hpp"
 #include "sim/base/format.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string rate_text(const FamilyRates& family, double rate) {
   return family.counts_flop ? format_flop_rate(flop_per_second(rate))
@@ -51,10 +49,6 @@ std::string anchor_text(const SweepSummary& summary) {
   return text;
 }
 
-Json or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json family_json(const FamilyRates& family) {
   return {{"name", family.name},
           {"unit", family.counts_flop ? "flop_per_s" : "bytes_per_s"},
@@ -62,7 +56,7 @@ Json family_json(const FamilyRates& family) {
           {"low", family.low},
           {"median", family.median},
           {"high", family.high},
-          {"of_copy", or_null(family.of_copy)},
+          {"of_copy", family.of_copy},
           {"noise", family.noise},
           {"implementation", family.implementation}};
 }
@@ -159,25 +153,21 @@ std::string to_text(const SweepSummary& summary) {
 }
 
 std::string to_json(const SweepSummary& summary) {
-  Json families = Json::array();
-  for (const FamilyRates& family : summary.families) {
-    families.push_back(family_json(family));
-  }
   Json derived = Json::object();
   for (const auto& [name, value] : summary.derived) {
     derived[std::string(name)] = value;
   }
-  const Json all = {{"schema", "orrery-calibration/1"},
-                    {"fingerprint", Json::parse(to_json(summary.fingerprint))},
+  return json_text({{"schema", "orrery-calibration/1"},
+                    {"fingerprint", json_of(summary.fingerprint)},
                     {"points", summary.points},
                     {"anchor",
-                     {{"burst_flop_per_s", or_null(summary.burst)},
-                      {"sustained_flop_per_s", or_null(summary.sustained)},
-                      {"burst_clock_mhz", or_null(summary.burst_clock)},
-                      {"sustained_clock_mhz", or_null(summary.sustained_clock)},
+                     {{"burst_flop_per_s", summary.burst},
+                      {"sustained_flop_per_s", summary.sustained},
+                      {"burst_clock_mhz", summary.burst_clock},
+                      {"sustained_clock_mhz", summary.sustained_clock},
                       {"repeats", summary.anchors},
                       {"spread", summary.anchor_spread}}},
-                    {"families", std::move(families)},
+                    {"families", json_list(summary.families, family_json)},
                     {"derived", std::move(derived)},
                     {"first_choice_over_best",
                      {{"searched", summary.first_choices.searched},
@@ -188,8 +178,7 @@ std::string to_json(const SweepSummary& summary) {
                     {"failures", summary.failures},
                     {"throttled", summary.throttled},
                     {"blocks_repeated", summary.report.blocks_repeated},
-                    {"warnings", summary.report.warnings}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+                    {"warnings", summary.report.warnings}});
 }
 
 }  // namespace orrery::calibrate

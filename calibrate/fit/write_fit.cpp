@@ -5,42 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
+#include "sim/validate/write_validation.hpp"
 
 namespace orrery::fit {
 
 namespace {
 
-using nlohmann::ordered_json;
 using validate::Statistics;
 
 constexpr std::size_t kWorstRows = 12;
-
-std::string statistics_header(std::string_view title) {
-  return fmt::format("{:<34}{:>5}{:>6}{:>9}{:>9}{:>9}{:>10}{:>9}\n",
-                     title,
-                     "n",
-                     "skip",
-                     "MAPE",
-                     "median",
-                     "p90",
-                     "worst",
-                     "bias");
-}
-
-std::string statistics_line(std::string_view name, const Statistics& s) {
-  return fmt::format("{:<34}{:>5}{:>6}{:>7.1f} %{:>7.1f} %{:>7.1f} %{:>+8.1f} %{:>+7.1f} %\n",
-                     name.substr(0, 33),
-                     s.n,
-                     s.skipped,
-                     kPercent * s.mape,
-                     kPercent * s.median,
-                     kPercent * s.p90,
-                     kPercent * s.worst,
-                     kPercent * s.bias);
-}
 
 std::string_view remark_of(const FittedCoefficient& coefficient) {
   if (coefficient.bound != Bound::none) {
@@ -53,9 +29,8 @@ std::string error_text(const FittedCoefficient& coefficient) {
   if (coefficient.bound != Bound::none) {
     return "-";
   }
-  return coefficient.key->scale == Scale::linear
-             ? fmt::format("{:.2g}", coefficient.error)
-             : fmt::format("{:.1f} %", kPercent * coefficient.error);
+  return coefficient.key->scale == Scale::linear ? fmt::format("{:.2g}", coefficient.error)
+                                                 : percent_cell(coefficient.error);
 }
 
 std::string coefficient_table(const StackFit& fit) {
@@ -103,17 +78,7 @@ std::string worst_table(const FitReport& report) {
   return text;
 }
 
-ordered_json json_of(const Statistics& s) {
-  return {{"n", s.n},
-          {"skipped", s.skipped},
-          {"mape", s.mape},
-          {"median", s.median},
-          {"p90", s.p90},
-          {"worst", s.worst},
-          {"bias", s.bias}};
-}
-
-ordered_json json_of(const FittedCoefficient& coefficient) {
+Json coefficient_json(const FittedCoefficient& coefficient) {
   const std::string_view bound = coefficient.bound == Bound::none    ? "none"
                                  : coefficient.bound == Bound::lower ? "lower"
                                                                      : "upper";
@@ -147,15 +112,15 @@ std::string citation_of(const FitReport& report,
 std::string to_text(const FitReport& report) {
   std::string text = fmt::format(
       "profile {}, stacks {}\n\n", report.chosen.profile, fmt::join(report.chosen.stacks, ", "));
-  text += statistics_header("step time");
-  text += statistics_line("before", statistics(report.chosen.rows, report.before));
-  text += statistics_line("fitted", statistics(report.chosen.rows, report.after));
+  text += validate::statistics_head("step time");
+  text += validate::statistics_line("before", statistics(report.chosen.rows, report.before));
+  text += validate::statistics_line("fitted", statistics(report.chosen.rows, report.after));
   if (report.left_out) {
     const CrossValidation& left_out = *report.left_out;
-    text +=
-        statistics_line(fmt::format("leaving one {} out", to_string(left_out.kind)), left_out.all);
+    text += validate::statistics_line(fmt::format("leaving one {} out", to_string(left_out.kind)),
+                                      left_out.all);
     for (const FoldScore& fold : left_out.folds) {
-      text += statistics_line("  without " + fold.name, fold.score);
+      text += validate::statistics_line("  without " + fold.name, fold.score);
     }
   }
   text += coefficient_table(report.fit);
@@ -167,25 +132,22 @@ std::string to_text(const FitReport& report) {
 }
 
 std::string to_json(const FitReport& report) {
-  ordered_json json = {{"schema", "orrery-fit/1"},
-                       {"profile", report.chosen.profile},
-                       {"stacks", report.chosen.stacks},
-                       {"before", json_of(statistics(report.chosen.rows, report.before))},
-                       {"fitted", json_of(statistics(report.chosen.rows, report.after))},
-                       {"coefficients", ordered_json::array()},
-                       {"rows", ordered_json::array()},
-                       {"skipped", ordered_json::array()}};
-  for (const FittedCoefficient& coefficient : report.fit.coefficients) {
-    json["coefficients"].push_back(json_of(coefficient));
-  }
+  Json json = {{"schema", "orrery-fit/1"},
+               {"profile", report.chosen.profile},
+               {"stacks", report.chosen.stacks},
+               {"before", json_of(statistics(report.chosen.rows, report.before))},
+               {"fitted", json_of(statistics(report.chosen.rows, report.after))},
+               {"coefficients", json_list(report.fit.coefficients, coefficient_json)},
+               {"rows", Json::array()},
+               {"skipped", json_list(report.chosen.skipped, [](const SkippedRow& row) {
+                  return Json{{"id", row.id}, {"reason", row.reason}};
+                })}};
   if (report.left_out) {
-    ordered_json folds = ordered_json::array();
-    for (const FoldScore& fold : report.left_out->folds) {
-      folds.push_back({{"name", fold.name}, {"score", json_of(fold.score)}});
-    }
     json["leave_out"] = {{"kind", to_string(report.left_out->kind)},
                          {"all", json_of(report.left_out->all)},
-                         {"folds", folds}};
+                         {"folds", json_list(report.left_out->folds, [](const FoldScore& fold) {
+                            return Json{{"name", fold.name}, {"score", json_of(fold.score)}};
+                          })}};
   }
   for (std::size_t i = 0; i < report.chosen.rows.size(); ++i) {
     json["rows"].push_back({{"id", report.chosen.rows[i]->id},
@@ -194,10 +156,7 @@ std::string to_json(const FitReport& report) {
                             {"fitted_s", report.after[i]},
                             {"suspicious", !report.chosen.rows[i]->suspicious.empty()}});
   }
-  for (const SkippedRow& row : report.chosen.skipped) {
-    json["skipped"].push_back({{"id", row.id}, {"reason", row.reason}});
-  }
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 std::vector<NewValue> new_values(const FitReport& report, std::string_view file) {

@@ -2,20 +2,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "calibrate/fit/generalisation.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
+#include "sim/report/table.hpp"
+#include "sim/validate/write_validation.hpp"
 
 namespace orrery::fit {
 
 namespace {
 
-using nlohmann::ordered_json;
 using validate::Statistics;
 
 std::string cell(const std::optional<Statistics>& score) {
-  return score ? fmt::format("{:.1f} %", kPercent * score->mape) : "-";
+  return score ? percent_cell(score->mape) : "-";
 }
 
 // Mean over the stacks that have the score: every stack weighs the same.
@@ -27,7 +28,7 @@ class Mean {
   }
 
   [[nodiscard]] std::string text() const {
-    return count_ > 0.0 ? fmt::format("**{:.1f} %**", kPercent * sum_ / count_) : "-";
+    return count_ > 0.0 ? fmt::format("**{}**", percent_cell(sum_ / count_)) : "-";
   }
 
  private:
@@ -45,10 +46,16 @@ const std::string& line_name(const Generalisation& result, const StackScore& sta
 }
 
 std::string stack_table(const Generalisation& result) {
-  std::string text =
-      "| stack | n | shipped | refitted | model out | p90 | bias | GPU out | stack out | at a "
-      "bound "
-      "|\n|---|---|---|---|---|---|---|---|---|---|\n";
+  report::Table table = report::table_of({"stack",
+                                          "n",
+                                          "shipped",
+                                          "refitted",
+                                          "model out",
+                                          "p90",
+                                          "bias",
+                                          "GPU out",
+                                          "stack out",
+                                          "at a bound"});
   Mean shipped;
   Mean refitted;
   Mean model_out;
@@ -60,101 +67,90 @@ std::string stack_table(const Generalisation& result) {
     model_out.add(stack.model_out);
     gpu_out.add(stack.gpu_out);
     stack_out.add(stack.stack_out);
-    text += fmt::format(
-        "| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} |\n",
-        line_name(result, stack),
-        stack.shipped.n,
-        cell(stack.shipped),
-        cell(stack.refitted),
-        cell(stack.model_out),
-        stack.model_out && stack.model_fold == LeaveOut::count ? " (GPU counts)" : "",
-        stack.model_out ? fmt::format("{:.1f} %", kPercent * stack.model_out->p90) : "-",
-        stack.model_out ? fmt::format("{:+.1f} %", kPercent * stack.model_out->bias) : "-",
-        cell(stack.gpu_out),
-        cell(stack.stack_out),
-        fmt::join(stack.at_bounds, ", "));
+    const bool counts = stack.model_out && stack.model_fold == LeaveOut::count;
+    table.add(line_name(result, stack),
+              stack.shipped.n,
+              cell(stack.shipped),
+              cell(stack.refitted),
+              cell(stack.model_out) + (counts ? " (GPU counts)" : ""),
+              stack.model_out ? percent_cell(stack.model_out->p90) : "-",
+              stack.model_out ? signed_percent_cell(stack.model_out->bias) : "-",
+              cell(stack.gpu_out),
+              cell(stack.stack_out),
+              fmt::format("{}", fmt::join(stack.at_bounds, ", ")));
   }
-  return text + fmt::format("| **mean over stacks** | | {} | {} | {} | | | {} | {} | |\n",
-                            shipped.text(),
-                            refitted.text(),
-                            model_out.text(),
-                            gpu_out.text(),
-                            stack_out.text());
+  return to_markdown(table) +
+         fmt::format("| **mean over stacks** | | {} | {} | {} | | | {} | {} | |\n",
+                     shipped.text(),
+                     refitted.text(),
+                     model_out.text(),
+                     gpu_out.text(),
+                     stack_out.text());
 }
 
 std::string gpu_table(const Generalisation& result) {
-  std::string text =
-      "\n| GPU never fitted | n | MAPE | p90 | bias | stacks |\n"
-      "|---|---|---|---|---|---|\n";
+  report::Table table =
+      report::table_of({"GPU never fitted", "n", "MAPE", "p90", "bias", "stacks"});
   for (const GpuScore& gpu : result.gpus) {
-    text += fmt::format("| {} | {} | {:.1f} % | {:.1f} % | {:+.1f} % | {} |\n",
-                        gpu.gpu,
-                        gpu.gpu_out.n,
-                        kPercent * gpu.gpu_out.mape,
-                        kPercent * gpu.gpu_out.p90,
-                        kPercent * gpu.gpu_out.bias,
-                        fmt::join(gpu.stacks, ", "));
+    table.add(gpu.gpu,
+              gpu.gpu_out.n,
+              percent_cell(gpu.gpu_out.mape),
+              percent_cell(gpu.gpu_out.p90),
+              signed_percent_cell(gpu.gpu_out.bias),
+              fmt::format("{}", fmt::join(gpu.stacks, ", ")));
   }
-  return text;
+  return to_markdown(table);
 }
 
-ordered_json json_of(const std::optional<Statistics>& s) {
-  if (!s) {
-    return nullptr;
-  }
-  return {{"n", s->n},
-          {"skipped", s->skipped},
-          {"mape", s->mape},
-          {"median", s->median},
-          {"p90", s->p90},
-          {"worst", s->worst},
-          {"bias", s->bias}};
+Json score_json(const std::optional<Statistics>& score) {
+  return score ? json_of(*score) : Json(nullptr);
+}
+
+Json stack_json(const StackScore& stack) {
+  return {{"stack", stack.stack},
+          {"profile", stack.profile},
+          {"model_fold", to_string(stack.model_fold)},
+          {"shipped", score_json(stack.shipped)},
+          {"refitted", score_json(stack.refitted)},
+          {"model_out", score_json(stack.model_out)},
+          {"gpu_out", score_json(stack.gpu_out)},
+          {"stack_out", score_json(stack.stack_out)},
+          {"at_bounds", stack.at_bounds}};
+}
+
+Json gpu_json(const GpuScore& gpu) {
+  return {{"gpu", gpu.gpu}, {"stacks", gpu.stacks}, {"gpu_out", score_json(gpu.gpu_out)}};
+}
+
+Json row_json(const RowScore& score) {
+  const Observation& row = *score.row;
+  const auto predicted = [](double time) {
+    return time > 0.0 ? std::optional(time) : std::nullopt;
+  };
+  return {{"id", row.id},
+          {"stack", row.stack},
+          {"profile", row.software},
+          {"gpu", row.gpu},
+          {"model", row.model},
+          {"gpus", row.gpus},
+          {"measured", row.measured},
+          {"shipped", predicted(score.shipped)},
+          {"model_out", predicted(score.model_out)},
+          {"gpu_out", predicted(score.gpu_out)},
+          {"stack_out", predicted(score.stack_out)}};
 }
 
 }  // namespace
 
 std::string to_markdown(const Generalisation& result) {
-  return stack_table(result) + gpu_table(result);
+  return stack_table(result) + "\n" + gpu_table(result);
 }
 
 std::string to_json(const Generalisation& result) {
-  ordered_json json = {{"schema", "orrery-generalisation/1"},
-                       {"stacks", ordered_json::array()},
-                       {"gpus", ordered_json::array()},
-                       {"rows", ordered_json::array()}};
-  for (const StackScore& stack : result.stacks) {
-    json["stacks"].push_back({{"stack", stack.stack},
-                              {"profile", stack.profile},
-                              {"model_fold", to_string(stack.model_fold)},
-                              {"shipped", json_of(stack.shipped)},
-                              {"refitted", json_of(stack.refitted)},
-                              {"model_out", json_of(stack.model_out)},
-                              {"gpu_out", json_of(stack.gpu_out)},
-                              {"stack_out", json_of(stack.stack_out)},
-                              {"at_bounds", stack.at_bounds}});
-  }
-  for (const GpuScore& gpu : result.gpus) {
-    json["gpus"].push_back(
-        {{"gpu", gpu.gpu}, {"stacks", gpu.stacks}, {"gpu_out", json_of(gpu.gpu_out)}});
-  }
-  for (const RowScore& score : result.rows) {
-    const Observation& row = *score.row;
-    const auto predicted = [](double time) {
-      return time > 0.0 ? ordered_json(time) : ordered_json(nullptr);
-    };
-    json["rows"].push_back({{"id", row.id},
-                            {"stack", row.stack},
-                            {"profile", row.software},
-                            {"gpu", row.gpu},
-                            {"model", row.model},
-                            {"gpus", row.gpus},
-                            {"measured", row.measured},
-                            {"shipped", predicted(score.shipped)},
-                            {"model_out", predicted(score.model_out)},
-                            {"gpu_out", predicted(score.gpu_out)},
-                            {"stack_out", predicted(score.stack_out)}});
-  }
-  return json.dump(2) + "\n";
+  return json_text({{"schema", "orrery-generalisation/1"},
+                    {"stacks", json_list(result.stacks, stack_json)},
+                    {"gpus", json_list(result.gpus, gpu_json)},
+                    {"rows", json_list(result.rows, row_json)}});
 }
 
 }  // namespace orrery::fit

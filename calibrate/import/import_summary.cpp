@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "calibrate/import/import_report.hpp"
 #include "sim/base/format.hpp"
+#include "sim/base/json_text.hpp"
 
 namespace orrery::calibration_import {
 
@@ -100,20 +100,20 @@ std::string copies_text(const ImportReport& report) {
 }
 
 // null where nothing was written.
-nlohmann::ordered_json path_json(const std::string& path) {
-  return path.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(path);
+Json path_json(const std::string& path) {
+  return path.empty() ? Json() : Json(path);
 }
 
-nlohmann::ordered_json table_json(const ImportedTable& imported) {
+Json fact_json(const Fact& fact) {
+  return {{"name", fact.name},
+          {"value", fact.value},
+          {"origin", to_string(fact.origin)},
+          {"why", fact.why}};
+}
+
+Json table_json(const ImportedTable& imported) {
   const hardware::CollectiveTable& table = imported.table;
-  nlohmann::ordered_json facts = nlohmann::ordered_json::array();
-  for (const Fact& fact : imported.facts) {
-    facts.push_back({{"name", fact.name},
-                     {"value", fact.value},
-                     {"origin", std::string(to_string(fact.origin))},
-                     {"why", fact.why}});
-  }
-  return {{"operation", std::string(operation_name(table.operation))},
+  return {{"operation", operation_name(table.operation)},
           {"gpu", table.gpu},
           {"ranks", table.ranks},
           {"nodes", table.nodes},
@@ -122,16 +122,26 @@ nlohmann::ordered_json table_json(const ImportedTable& imported) {
           {"degraded", table.degraded},
           {"type", imported.type},
           {"points", table.points.size()},
-          {"smallest_bytes", in_bytes(table.points.front().size)},
-          {"largest_bytes", in_bytes(table.points.back().size)},
-          {"plateau_bytes", in_bytes(imported.plateau.size)},
-          {"busbw_bytes_per_second", in_bytes_per_second(imported.plateau.measured)},
-          {"expected_bytes_per_second", in_bytes_per_second(imported.plateau.expected)},
+          {"smallest_bytes", table.points.front().size},
+          {"largest_bytes", table.points.back().size},
+          {"plateau_bytes", imported.plateau.size},
+          {"busbw_bytes_per_second", imported.plateau.measured},
+          {"expected_bytes_per_second", imported.plateau.expected},
           {"expected_from", imported.plateau.against},
-          {"alpha_seconds", in_seconds(table.alpha)},
+          {"alpha_seconds", table.alpha},
           {"beta_seconds_per_byte", table.beta},
           {"files", imported.files},
-          {"facts", facts}};
+          {"facts", json_list(imported.facts, fact_json)}};
+}
+
+Json file_json(const ReadFile& file) {
+  return {{"file", file.name}, {"format", file.format}};
+}
+
+Json coefficient_json(const CopyCoefficient& coefficient) {
+  return {{"key", coefficient.key},
+          {"bytes_per_second", coefficient.value},
+          {"citation", coefficient.citation}};
 }
 
 }  // namespace
@@ -148,33 +158,18 @@ std::string summary_text(const ImportReport& report) {
 }
 
 std::string summary_json(const ImportReport& report, const Diagnostics& diagnostics) {
-  nlohmann::ordered_json root;
-  root["schema"] = "orrery-import/1";
-  root["files"] = nlohmann::ordered_json::array();
-  for (const ReadFile& file : report.files) {
-    root["files"].push_back({{"file", file.name}, {"format", file.format}});
-  }
-  root["rig"] = report.rig;
-  root["as_of"] = report.as_of.value;
-  root["output"] = path_json(report.output);
-  root["fragment"] = path_json(report.fragment);
-  root["tables"] = nlohmann::ordered_json::array();
-  for (const ImportedTable& imported : report.tables) {
-    root["tables"].push_back(table_json(imported));
-  }
-  root["coefficients"] = nlohmann::ordered_json::array();
-  if (report.copies) {
-    for (const CopyCoefficient& coefficient : report.copies->coefficients) {
-      root["coefficients"].push_back({{"key", coefficient.key},
-                                      {"bytes_per_second", in_bytes_per_second(coefficient.value)},
-                                      {"citation", coefficient.citation}});
-    }
-  }
-  root["warnings"] = nlohmann::ordered_json::array();
-  for (const Diagnostic& diagnostic : diagnostics.all()) {
-    root["warnings"].push_back(to_string(diagnostic));
-  }
-  return root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  const auto warning = [](const Diagnostic& diagnostic) { return to_string(diagnostic); };
+  return json_text(
+      {{"schema", "orrery-import/1"},
+       {"files", json_list(report.files, file_json)},
+       {"rig", report.rig},
+       {"as_of", report.as_of.value},
+       {"output", path_json(report.output)},
+       {"fragment", path_json(report.fragment)},
+       {"tables", json_list(report.tables, table_json)},
+       {"coefficients",
+        report.copies ? json_list(report.copies->coefficients, coefficient_json) : Json::array()},
+       {"warnings", json_list(diagnostics.all(), warning)}});
 }
 
 }  // namespace orrery::calibration_import

@@ -10,8 +10,8 @@
 
 namespace orrery::calibration_import {
 
-std::optional<Json> parse_json(const LogFile& file, Diagnostics& diagnostics) {
-  ReadJson<Json> read = read_json(file.text);
+std::optional<ParsedJson> parse_json(const LogFile& file, Diagnostics& diagnostics) {
+  ReadJson<ParsedJson> read = read_json(file.text);
   if (read.ok()) {
     return std::move(read.value);
   }
@@ -33,7 +33,7 @@ bool looks_like_json_with(const LogFile& file, std::string_view key) {
          file.text.find(fmt::format("\"{}\"", key)) != std::string::npos;
 }
 
-const Json* member(const Json& value, std::string_view key) {
+const ParsedJson* member(const ParsedJson& value, std::string_view key) {
   if (!value.is_object()) {
     return nullptr;
   }
@@ -41,12 +41,12 @@ const Json* member(const Json& value, std::string_view key) {
   return found == value.end() ? nullptr : &*found;
 }
 
-std::string text_member(const Json& value, std::string_view key) {
-  const Json* found = member(value, key);
+std::string text_member(const ParsedJson& value, std::string_view key) {
+  const ParsedJson* found = member(value, key);
   return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-std::optional<double> number_of(const Json& value) {
+std::optional<double> number_of(const ParsedJson& value) {
   if (value.is_number()) {
     return value.get<double>();
   }
@@ -57,12 +57,12 @@ std::optional<double> number_of(const Json& value) {
   return std::nullopt;
 }
 
-std::optional<double> number_member(const Json& value, std::string_view key) {
-  const Json* found = member(value, key);
+std::optional<double> number_member(const ParsedJson& value, std::string_view key) {
+  const ParsedJson* found = member(value, key);
   return found == nullptr ? std::nullopt : number_of(*found);
 }
 
-std::optional<std::int64_t> integer_member(const Json& value, std::string_view key) {
+std::optional<std::int64_t> integer_member(const ParsedJson& value, std::string_view key) {
   const auto number = number_member(value, key);
   constexpr double kLargest = 9.0e15;  // below 2^53: exact
   if (!number || std::abs(*number) > kLargest || *number != std::floor(*number)) {

@@ -16,20 +16,21 @@
 
 namespace orrery::calibration_import {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
 // The whole file, or nothing after a diagnostic with the line at which it stops being JSON.
-[[nodiscard]] std::optional<Json> parse_json(const LogFile& file, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<ParsedJson> parse_json(const LogFile& file, Diagnostics& diagnostics);
 
 // True when the text begins like an object or list and holds `"key"`.
 [[nodiscard]] bool looks_like_json_with(const LogFile& file, std::string_view key);
 
 // nullptr when the value is no object or has no such key.
-[[nodiscard]] const Json* member(const Json& value, std::string_view key);
+[[nodiscard]] const ParsedJson* member(const ParsedJson& value, std::string_view key);
 
-[[nodiscard]] std::string text_member(const Json& value, std::string_view key);
-[[nodiscard]] std::optional<double> number_of(const Json& value);
-[[nodiscard]] std::optional<double> number_member(const Json& value, std::string_view key);
-[[nodiscard]] std::optional<std::int64_t> integer_member(const Json& value, std::string_view key);
+[[nodiscard]] std::string text_member(const ParsedJson& value, std::string_view key);
+[[nodiscard]] std::optional<double> number_of(const ParsedJson& value);
+[[nodiscard]] std::optional<double> number_member(const ParsedJson& value, std::string_view key);
+[[nodiscard]] std::optional<std::int64_t> integer_member(const ParsedJson& value,
+                                                         std::string_view key);
 
 }  // namespace orrery::calibration_import

@@ -15,7 +15,7 @@ namespace {
 // Six decimals, as the program prints its doubles.
 constexpr double kHalfStep = 0.5e-6;
 
-std::optional<LogTiming> timing_of(const Json* place) {
+std::optional<LogTiming> timing_of(const ParsedJson* place) {
   if (place == nullptr || !place->is_object()) {
     return std::nullopt;
   }
@@ -34,21 +34,21 @@ std::optional<LogTiming> timing_of(const Json* place) {
                    number_member(*place, "nwrong")};
 }
 
-bool has_cpu_time(const Json& result) {
-  const Json* place = member(result, "out_of_place");
+bool has_cpu_time(const ParsedJson& result) {
+  const ParsedJson* place = member(result, "out_of_place");
   return place != nullptr && member(*place, "cpu_time") != nullptr;
 }
 
-void read_results(const Json& root,
+void read_results(const ParsedJson& root,
                   const LogFile& file,
                   CollectiveLog& log,
                   Diagnostics& diagnostics) {
-  const Json* results = member(root, "results");
+  const ParsedJson* results = member(root, "results");
   if (results == nullptr || !results->is_array()) {
     return;
   }
   std::size_t index = 0;
-  for (const Json& result : *results) {
+  for (const ParsedJson& result : *results) {
     const std::string place = fmt::format("results[{}]", index++);
     const auto size = integer_member(result, "size");
     LogRow row;
@@ -70,16 +70,16 @@ void read_results(const Json& root,
   }
 }
 
-void read_devices(const Json& root, CollectiveLog& log) {
-  const Json* devices = member(root, "devices");
+void read_devices(const ParsedJson& root, CollectiveLog& log) {
+  const ParsedJson* devices = member(root, "devices");
   if (devices == nullptr) {
-    const Json* config = member(root, "config");
+    const ParsedJson* config = member(root, "config");
     devices = config == nullptr ? nullptr : member(*config, "devices");
   }
   if (devices == nullptr || !devices->is_array()) {
     return;
   }
-  for (const Json& device : *devices) {
+  for (const ParsedJson& device : *devices) {
     log.ranks.push_back({integer_member(device, "rank").value_or(0),
                          integer_member(device, "group").value_or(0),
                          text_member(device, "hostname"),
@@ -88,13 +88,13 @@ void read_devices(const Json& root, CollectiveLog& log) {
   }
 }
 
-void read_arguments(const Json& root, CollectiveLog& log) {
-  const Json* arguments = member(root, "args");
+void read_arguments(const ParsedJson& root, CollectiveLog& log) {
+  const ParsedJson* arguments = member(root, "args");
   if (arguments == nullptr || !arguments->is_array()) {
     return;
   }
   std::string before;
-  for (const Json& argument : *arguments) {
+  for (const ParsedJson& argument : *arguments) {
     const std::string word = argument.is_string() ? argument.get<std::string>() : std::string();
     if (log.operation_name.empty()) {
       log.operation_name = std::string(program_in(word));
@@ -106,14 +106,14 @@ void read_arguments(const Json& root, CollectiveLog& log) {
   }
 }
 
-void read_settings(const Json& root, CollectiveLog& log) {
-  const Json* settings = member(root, "env");
+void read_settings(const ParsedJson& root, CollectiveLog& log) {
+  const ParsedJson* settings = member(root, "env");
   if (settings == nullptr || !settings->is_array()) {
     return;
   }
   constexpr std::array<std::string_view, 3> kUsed = {
       "NCCL_ALGO", "NCCL_NVLS_ENABLE", "NCCL_COLLNET_ENABLE"};
-  for (const Json& setting : *settings) {
+  for (const ParsedJson& setting : *settings) {
     const std::string text = setting.is_string() ? setting.get<std::string>() : std::string();
     for (const std::string_view name : kUsed) {
       if (text.starts_with(name) && text.size() > name.size() && text[name.size()] == '=') {
@@ -123,7 +123,7 @@ void read_settings(const Json& root, CollectiveLog& log) {
   }
 }
 
-void read_test(const Json& root,
+void read_test(const ParsedJson& root,
                const LogFile& file,
                Findings& findings,
                Diagnostics& diagnostics) {
@@ -140,10 +140,10 @@ void read_test(const Json& root,
   if (const auto code = integer_member(root, "nccl_version")) {
     log.nccl_version = nccl_version_text(*code);
   }
-  if (const Json* config = member(root, "config")) {
+  if (const ParsedJson* config = member(root, "config")) {
     log.aggregated = integer_member(*config, "aggregated_iterations");
   }
-  if (const Json* bounds = member(root, "out_of_bounds")) {
+  if (const ParsedJson* bounds = member(root, "out_of_bounds")) {
     log.out_of_bounds = integer_member(*bounds, "count");
   }
   constexpr std::size_t kDateLength = 10;  // 2026-11-21 of 2026-11-21 09:30:00
@@ -163,7 +163,7 @@ void read_nccl_json(const LogFile& file, Findings& findings, Diagnostics& diagno
     return;
   }
   if (root->is_array()) {
-    for (const Json& test : *root) {
+    for (const ParsedJson& test : *root) {
       read_test(test, file, findings, diagnostics);
     }
     return;

@@ -96,18 +96,18 @@ void report_empty_tests(const CopyLog& log, Diagnostics& diagnostics) {
   }
 }
 
-CopyTest test_of(const Json& value, const LogFile& file) {
+CopyTest test_of(const ParsedJson& value, const LogFile& file) {
   CopyTest test;
   test.where = {file.name};
   test.name = text_member(value, "name");
   test.unit = unit_of(text_member(value, "bandwidth_description"));
-  const Json* matrix = member(value, "bandwidth_matrix");
+  const ParsedJson* matrix = member(value, "bandwidth_matrix");
   if (matrix == nullptr || !matrix->is_array()) {
     return test;
   }
-  for (const Json& cells : *matrix) {
+  for (const ParsedJson& cells : *matrix) {
     std::vector<std::optional<double>> row;
-    for (const Json& cell : cells) {
+    for (const ParsedJson& cell : cells) {
       const auto rate = number_of(cell);
       row.push_back(rate && *rate > 0.0 ? rate : std::nullopt);
     }
@@ -148,8 +148,8 @@ void read_nvbandwidth_json(const LogFile& file, Findings& findings, Diagnostics&
   if (!root) {
     return;
   }
-  const Json* content = member(*root, "nvbandwidth");
-  const Json* tests = content == nullptr ? nullptr : member(*content, "testcases");
+  const ParsedJson* content = member(*root, "nvbandwidth");
+  const ParsedJson* tests = content == nullptr ? nullptr : member(*content, "testcases");
   CopyLog log;
   log.where = {file.name};
   if (content != nullptr) {
@@ -159,7 +159,7 @@ void read_nvbandwidth_json(const LogFile& file, Findings& findings, Diagnostics&
     diagnostics.error({file.name}, "nvbandwidth.testcases", "is missing");
     return;
   }
-  for (const Json& test : *tests) {
+  for (const ParsedJson& test : *tests) {
     log.tests.push_back(test_of(test, file));
   }
   report_empty_tests(log, diagnostics);

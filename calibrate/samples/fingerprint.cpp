@@ -1,19 +1,11 @@
 #include "calibrate/samples/fingerprint.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include "sim/base/json_text.hpp"
 #include "sim/base/untrusted_json.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 template <typename T>
 std::optional<T> or_absent(const Json& json) {
@@ -25,7 +17,7 @@ std::optional<std::int64_t> or_no_number(const Json& json) {
 }
 
 Json versions_json(const LibraryVersions& versions) {
-  return {{"header", or_null(versions.header)}, {"runtime", or_null(versions.runtime)}};
+  return {{"header", versions.header}, {"runtime", versions.runtime}};
 }
 
 LibraryVersions read_versions(const Json& json) {
@@ -37,7 +29,7 @@ Json topology_json(const std::optional<NvlinkTopology>& nvlink) {
     return nullptr;
   }
   return {{"links", nvlink->links},
-          {"version", or_null(nvlink->version)},
+          {"version", nvlink->version},
           {"switched", nvlink->switched},
           {"peers", nvlink->peers}};
 }
@@ -58,33 +50,6 @@ std::optional<NvlinkTopology> read_topology(const Json& json) {
                         .version = or_absent<std::string>(json.at("version")),
                         .switched = json.at("switched").get<bool>(),
                         .peers = whole_numbers(json.at("peers"))};
-}
-
-Json json_of(const Fingerprint& f) {
-  return {{"gpu", f.gpu},
-          {"gpu_uuid", or_null(f.gpu_uuid)},
-          {"gpus", f.gpus},
-          {"compute_capability", f.compute_capability},
-          {"multiprocessors", f.multiprocessors},
-          {"l2_bytes", f.l2_bytes},
-          {"memory_bytes", f.memory_bytes},
-          {"pcie_generation", or_null(f.pcie_generation)},
-          {"pcie_width", or_null(f.pcie_width)},
-          {"mig", or_null(f.mig)},
-          {"ecc", or_null(f.ecc)},
-          {"driver", or_null(f.driver)},
-          {"cuda_compiled", f.cuda_compiled},
-          {"cuda_runtime", f.cuda_runtime},
-          {"cuda_driver", f.cuda_driver},
-          {"cublaslt", versions_json(f.cublaslt)},
-          {"cudnn", versions_json(f.cudnn)},
-          {"nccl", versions_json(f.nccl)},
-          {"nvlink", topology_json(f.nvlink)},
-          {"power_limit_w", or_null(f.power_limit)},
-          {"most_sm_clock_mhz", or_null(f.most_sm_clock)},
-          {"cpu", f.cpu},
-          {"cores", f.cores},
-          {"tool", f.tool}};
 }
 
 Fingerprint from_json(const Json& json) {
@@ -118,8 +83,35 @@ Fingerprint from_json(const Json& json) {
 
 }  // namespace
 
+Json json_of(const Fingerprint& f) {
+  return {{"gpu", f.gpu},
+          {"gpu_uuid", f.gpu_uuid},
+          {"gpus", f.gpus},
+          {"compute_capability", f.compute_capability},
+          {"multiprocessors", f.multiprocessors},
+          {"l2_bytes", f.l2_bytes},
+          {"memory_bytes", f.memory_bytes},
+          {"pcie_generation", f.pcie_generation},
+          {"pcie_width", f.pcie_width},
+          {"mig", f.mig},
+          {"ecc", f.ecc},
+          {"driver", f.driver},
+          {"cuda_compiled", f.cuda_compiled},
+          {"cuda_runtime", f.cuda_runtime},
+          {"cuda_driver", f.cuda_driver},
+          {"cublaslt", versions_json(f.cublaslt)},
+          {"cudnn", versions_json(f.cudnn)},
+          {"nccl", versions_json(f.nccl)},
+          {"nvlink", topology_json(f.nvlink)},
+          {"power_limit_w", f.power_limit},
+          {"most_sm_clock_mhz", f.most_sm_clock},
+          {"cpu", f.cpu},
+          {"cores", f.cores},
+          {"tool", f.tool}};
+}
+
 std::string to_json(const Fingerprint& fingerprint) {
-  return json_of(fingerprint).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(json_of(fingerprint));
 }
 
 std::optional<Fingerprint> read_fingerprint(std::string_view json) {

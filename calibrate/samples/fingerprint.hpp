@@ -18,6 +18,7 @@
 // GPU has another name than the scenario's is foreign.
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,6 +68,7 @@ struct Fingerprint {
 };
 
 // One object of JSON, and back: nothing when a field is missing or of another type.
+[[nodiscard]] nlohmann::ordered_json json_of(const Fingerprint& fingerprint);
 [[nodiscard]] std::string to_json(const Fingerprint& fingerprint);
 [[nodiscard]] std::optional<Fingerprint> read_fingerprint(std::string_view json);
 

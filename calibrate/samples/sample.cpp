@@ -1,14 +1,11 @@
 #include "calibrate/samples/sample.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include "sim/base/json_text.hpp"
 #include "sim/base/untrusted_json.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void put(Json& json, const char* key, const std::optional<double>& value) {
   if (value) {
@@ -134,7 +131,7 @@ std::string to_line(const Sample& sample) {
       json["functional"] = true;
     }
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(json);
 }
 
 std::optional<Sample> read_sample(std::string_view line) {

@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/sealed_line.hpp"
 #include "sim/base/untrusted_json.hpp"
 
@@ -25,8 +25,6 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 30U;
 std::string header_of(const Fingerprint& fingerprint) {
   return fmt::format(R"({{"schema":"{}","fingerprint":{}}})", kSchema, to_json(fingerprint));
 }
-
-using Json = nlohmann::ordered_json;
 
 struct Header {
   std::optional<Fingerprint> fingerprint = {};

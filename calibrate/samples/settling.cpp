@@ -1,18 +1,11 @@
 #include "calibrate/samples/settling.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include "sim/base/json_text.hpp"
 #include "sim/base/untrusted_json.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 std::optional<double> or_absent(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<double>());
@@ -52,10 +45,10 @@ std::string to_line(const SettlingCurve& curve) {
   for (const SettlingPoint& point : curve.points) {
     json["since_load_s"].push_back(point.since_load);
     json["us"].push_back(point.time);
-    json["sm_clock_mhz"].push_back(or_null(point.sm_clock));
-    json["power_w"].push_back(or_null(point.power));
+    json["sm_clock_mhz"].push_back(point.sm_clock);
+    json["power_w"].push_back(point.power);
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(json);
 }
 
 std::optional<SettlingCurve> read_settling(std::string_view line) {

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "calibrate/validate/step_comparison.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kStepLine = "{:<17}{:>9}{:>8}{:>8}{:>9}{:>9}{:>9}{:>8}{:>7}{:>8}{:>7}\n";
 
@@ -281,56 +279,74 @@ std::string checks_text(const StepValidation& validation) {
   return text;
 }
 
-Json or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json seconds_or_null(const std::optional<Seconds>& value) {
-  return value ? Json(in_seconds(*value)) : Json(nullptr);
-}
-
 Json kernel_json(const ComparedKernel& one) {
-  return {
-      {"name", one.name},
-      {"case", kernels::to_text(one.kernel)},
-      {"calls", one.calls},
-      {"measured_s", seconds_or_null(one.measured)},
-      {"predicted_s", one.predicted ? Json(in_seconds(one.predicted->time)) : Json(nullptr)},
-      {"reach",
-       one.predicted ? Json(std::string(cost::to_string(one.predicted->reach))) : Json(nullptr)},
-      {"error", or_null(one.error())}};
+  return {{"name", one.name},
+          {"case", kernels::to_text(one.kernel)},
+          {"calls", one.calls},
+          {"measured_s", one.measured},
+          {"predicted_s", one.predicted ? Json(one.predicted->time) : Json(nullptr)},
+          {"reach", one.predicted ? Json(cost::to_string(one.predicted->reach)) : Json(nullptr)},
+          {"error", one.error()}};
 }
 
 Json ledger_json(const Ledger& ledger) {
-  return {{"products", in_seconds(ledger.products)},
-          {"attention", in_seconds(ledger.attention)},
-          {"memory", in_seconds(ledger.memory)},
-          {"optimizer", in_seconds(ledger.optimizer)}};
+  return {{"products", ledger.products},
+          {"attention", ledger.attention},
+          {"memory", ledger.memory},
+          {"optimizer", ledger.optimizer}};
 }
 
 Json step_json(const ComparedStep& step) {
-  Json kernels = Json::array();
-  for (const ComparedKernel& one : step.kernels) {
-    kernels.push_back(kernel_json(one));
-  }
   return {{"shape", to_text(step.measured.shape)},
-          {"measured_s", in_seconds(step.time())},
-          {"p10_s", in_seconds(microseconds(step.measured.p10))},
-          {"p90_s", in_seconds(microseconds(step.measured.p90))},
+          {"measured_s", step.time()},
+          {"p10_s", microseconds(step.measured.p10)},
+          {"p90_s", microseconds(step.measured.p90)},
           {"count", step.measured.count},
-          {"sm_clock_mhz", or_null(step.measured.sm_clock)},
-          {"kernels_sum_s", seconds_or_null(step.sum)},
-          {"predicted_s", seconds_or_null(step.predicted)},
-          {"composition_error", or_null(step.composition())},
-          {"prediction_error", or_null(step.prediction())},
-          {"simulated_s", seconds_or_null(step.simulated)},
-          {"simulation_error", or_null(step.simulation())},
+          {"sm_clock_mhz", step.measured.sm_clock},
+          {"kernels_sum_s", step.sum},
+          {"predicted_s", step.predicted},
+          {"composition_error", step.composition()},
+          {"prediction_error", step.prediction()},
+          {"simulated_s", step.simulated},
+          {"simulation_error", step.simulation()},
           {"exact_share", step.exact_share},
           {"extrapolated_share", step.extrapolated_share},
-          {"roofline_s", in_seconds(step.roofline)},
-          {"fixed_mfu_s", in_seconds(step.fixed_mfu)},
-          {"burst_s", in_seconds(step.burst)},
-          {"kernels", kernels}};
+          {"roofline_s", step.roofline},
+          {"fixed_mfu_s", step.fixed_mfu},
+          {"burst_s", step.burst},
+          {"kernels", json_list(step.kernels, kernel_json)}};
+}
+
+Json layer_json(const ComparedLayer& layer) {
+  return {{"name", layer.name},
+          {"precision", kernels::to_string(layer.precision)},
+          {"measured_s", layer.measured},
+          {"kernels_sum_s", layer.sum},
+          {"predicted_s", layer.predicted}};
+}
+
+Json torch_json(const ComparedTorch& one) {
+  return {{"shape", to_text(one.measured.shape)},
+          {"mode", one.measured.mode},
+          {"measured_s", microseconds(one.measured.median_us)},
+          {"predicted_s", one.predicted},
+          {"ledger_s", ledger_json(one.ledger)},
+          {"sdpa_backend", one.measured.sdpa_backend},
+          {"error", one.error()},
+          {"own_step_s", one.own}};
+}
+
+Json torch_kernel_json(const ComparedTorchKernel& one) {
+  return {{"case", kernels::to_text(one.measured.kernel)},
+          {"call", one.measured.call},
+          {"measured_s", microseconds(one.measured.us)},
+          {"own_s", one.own},
+          {"error", one.error()}};
+}
+
+Json gate_json(const Gate& gate) {
+  return {
+      {"name", gate.name}, {"limit", gate.limit}, {"value", gate.value}, {"failed", gate.failed()}};
 }
 
 }  // namespace
@@ -350,52 +366,17 @@ std::string to_text(const StepValidation& validation, bool all) {
 }
 
 std::string to_json(const StepValidation& validation) {
-  Json root = {{"schema", "orrery-hardware-validation/1"},
-               {"profile", validation.profile},
-               {"gpu", validation.record.gpu},
-               {"measured_at", validation.record.measured_at},
-               {"step_clock_mhz", or_null(validation.step_clock)},
-               {"passed", passed(validation)}};
-  root["steps"] = Json::array();
-  for (const ComparedStep& step : validation.steps) {
-    root["steps"].push_back(step_json(step));
-  }
-  root["layers"] = Json::array();
-  for (const ComparedLayer& layer : validation.layers) {
-    root["layers"].push_back({{"name", layer.name},
-                              {"precision", std::string(kernels::to_string(layer.precision))},
-                              {"measured_s", in_seconds(layer.measured)},
-                              {"kernels_sum_s", seconds_or_null(layer.sum)},
-                              {"predicted_s", seconds_or_null(layer.predicted)}});
-  }
-  root["torch"] = Json::array();
-  for (const ComparedTorch& one : validation.torch) {
-    root["torch"].push_back({{"shape", to_text(one.measured.shape)},
-                             {"mode", one.measured.mode},
-                             {"measured_s", in_seconds(microseconds(one.measured.median_us))},
-                             {"predicted_s", seconds_or_null(one.predicted)},
-                             {"ledger_s", ledger_json(one.ledger)},
-                             {"sdpa_backend", one.measured.sdpa_backend},
-                             {"error", or_null(one.error())},
-                             {"own_step_s", seconds_or_null(one.own)}});
-  }
-  root["torch_kernels"] = Json::array();
-  for (const ComparedTorchKernel& one : validation.torch_kernels) {
-    root["torch_kernels"].push_back({{"case", kernels::to_text(one.measured.kernel)},
-                                     {"call", one.measured.call},
-                                     {"measured_s", in_seconds(microseconds(one.measured.us))},
-                                     {"own_s", seconds_or_null(one.own)},
-                                     {"error", or_null(one.error())}});
-  }
-  root["gates"] = Json::array();
-  for (const Gate& gate : validation.gates) {
-    root["gates"].push_back({{"name", gate.name},
-                             {"limit", gate.limit},
-                             {"value", or_null(gate.value)},
-                             {"failed", gate.failed()}});
-  }
-  constexpr int kIndent = 2;
-  return root.dump(kIndent) + "\n";
+  return json_text({{"schema", "orrery-hardware-validation/1"},
+                    {"profile", validation.profile},
+                    {"gpu", validation.record.gpu},
+                    {"measured_at", validation.record.measured_at},
+                    {"step_clock_mhz", validation.step_clock},
+                    {"passed", passed(validation)},
+                    {"steps", json_list(validation.steps, step_json)},
+                    {"layers", json_list(validation.layers, layer_json)},
+                    {"torch", json_list(validation.torch, torch_json)},
+                    {"torch_kernels", json_list(validation.torch_kernels, torch_kernel_json)},
+                    {"gates", json_list(validation.gates, gate_json)}});
 }
 
 }  // namespace orrery::calibrate

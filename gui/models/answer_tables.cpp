@@ -22,94 +22,6 @@ Cell money(const std::optional<Dollars>& cost) {
   return cost ? number(Dimension::dollars, in_dollars(*cost)) : Cell{};
 }
 
-// The quantile over the trials, or an empty cell where nothing varies.
-Cell quantile(const report::MetricValue& metric, double q) {
-  return metric.trials ? number(report::info(metric.id).dimension, metric.trials->quantile(q))
-                       : Cell{};
-}
-
-Table ledger_table(const QString& title, const std::vector<report::LedgerRow>& rows) {
-  Table table{title, {"where the time goes", "share", "GPU-hours", "dollars", ""}, {}};
-  for (const report::LedgerRow& row : rows) {
-    if (row.gpu_time <= Seconds{}) {
-      continue;
-    }
-    const double hours = in_hours(row.gpu_time);
-    table.rows.push_back({{.text = qt(row.label), .tip = qt(row.category)},
-                          number(Dimension::fraction, row.share),
-                          {.text = qt(format_count(hours)), .order = hours},
-                          money(row.dollars),
-                          {.bar = row.share}});
-  }
-  return table;
-}
-
-Tone tone_of(report::Verdict verdict) {
-  switch (verdict) {
-    case report::Verdict::pass:
-      return Tone::good;
-    case report::Verdict::fail:
-      return Tone::bad;
-    case report::Verdict::undecided:
-      return Tone::warning;
-  }
-  return Tone::plain;
-}
-
-}  // namespace
-
-Table metrics_table(const report::Evaluation& evaluation) {
-  constexpr double kLow = 0.1;
-  constexpr double kMiddle = 0.5;
-  constexpr double kHigh = 0.9;
-  Table table{"Metrics", {"metric", "value", "P10", "P50", "P90", "meaning"}, {}};
-  for (const report::MetricInfo& info : report::metric_registry()) {
-    const report::MetricValue* metric = evaluation.metrics.find(info.id);
-    if (metric == nullptr) {
-      continue;
-    }
-    table.rows.push_back({{.text = spoken(info.name), .tip = qt(info.name)},
-                          number(info.dimension, metric->value),
-                          quantile(*metric, kLow),
-                          quantile(*metric, kMiddle),
-                          quantile(*metric, kHigh),
-                          {.text = qt(info.meaning), .tone = Tone::faint}});
-  }
-  return table;
-}
-
-Table step_ledger_table(const report::Evaluation& evaluation) {
-  return ledger_table(
-      "One step",
-      evaluation.step.given ? std::vector<report::LedgerRow>{} : step_ledger_rows(evaluation));
-}
-
-Table run_ledger_table(const report::Evaluation& evaluation) {
-  return ledger_table("The run", run_ledger_rows(evaluation));
-}
-
-Table memory_table(const report::Evaluation& evaluation) {
-  Table table{"Memory", {"stage"}, {}};
-  for (std::size_t stage = 0; stage < evaluation.step.memory.size(); ++stage) {
-    const step::StageMemory& memory = evaluation.step.memory[stage];
-    const auto terms = report::memory_terms(memory);
-    std::vector<Cell> row = {{.text = QString::number(stage), .order = static_cast<double>(stage)}};
-    for (const report::MemoryTerm& term : terms) {
-      if (stage == 0) {
-        table.heads.push_back(qt(term.name));
-      }
-      row.push_back(number(Dimension::bytes, in_bytes(term.value)));
-    }
-    Cell peak = number(Dimension::bytes, in_bytes(memory.peak()));
-    peak.tone = memory.peak() > memory.limit ? Tone::bad : Tone::strong;
-    row.push_back(std::move(peak));
-    row.push_back(number(Dimension::bytes, in_bytes(memory.limit)));
-    table.rows.push_back(std::move(row));
-  }
-  table.heads.insert(table.heads.end(), {"peak", "limit"});
-  return table;
-}
-
 Table causes_table(const report::Evaluation& evaluation) {
   Table table{"Causes of failure", {"cause", "failures", "GPU-hours", "dollars"}, {}};
   for (const report::CauseRow& cause : cause_rows(evaluation)) {
@@ -118,31 +30,6 @@ Table causes_table(const report::Evaluation& evaluation) {
                           number(Dimension::count, cause.failures),
                           {.text = qt(format_count(hours)), .order = hours},
                           money(cause.dollars)});
-  }
-  return table;
-}
-
-Table levers_table(const report::Evaluation& evaluation) {
-  const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
-  Table table{"Levers", {"change", "end", "cost for the same work"}, {}};
-  for (const report::Lever& lever : evaluation.levers) {
-    const double end = in_seconds(lever.finish_delta);
-    const double cost = in_dollars(lever.cost_delta);
-    table.rows.push_back(
-        {plain(lever.change),
-         {.text = qt(report::format_change(Dimension::time, end)), .order = end},
-         priced ? Cell{.text = qt(report::format_change(Dimension::dollars, cost)), .order = cost}
-                : Cell{}});
-  }
-  return table;
-}
-
-Table expectations_table(const report::Evaluation& evaluation) {
-  Table table{"Expectations", {"verdict", "expectation", "detail"}, {}};
-  for (const report::ExpectationResult& result : evaluation.expectations) {
-    table.rows.push_back({{.text = qt(to_string(result.verdict)), .tone = tone_of(result.verdict)},
-                          plain(result.text),
-                          plain(result.detail)});
   }
   return table;
 }
@@ -162,22 +49,106 @@ Table trust_table(const report::Evaluation& evaluation) {
   return table;
 }
 
-std::vector<Table> all_tables(const report::Evaluation& evaluation) {
-  std::vector<Table> tables;
-  for (const auto& make : {metrics_table,
-                           step_ledger_table,
-                           run_ledger_table,
-                           memory_table,
-                           causes_table,
-                           levers_table,
-                           expectations_table,
-                           trust_table}) {
-    Table table = make(evaluation);
-    if (!table.rows.empty()) {
-      tables.push_back(std::move(table));
-    }
+}  // namespace
+
+Table metrics_table(const report::Figures& answer) {
+  Table table{"Metrics", {"metric", "value", "P10", "P50", "P90", "meaning"}, {}};
+  for (const report::MetricFigures& metric : answer.metrics) {
+    const report::MetricInfo& info = report::info(metric.id);
+    const auto known = [&info](const std::optional<double>& value) {
+      return value ? number(info.dimension, *value) : Cell{};
+    };
+    table.rows.push_back({{.text = spoken(info.name), .tip = qt(info.name)},
+                          known(metric.value),
+                          known(metric.p10),
+                          known(metric.p50),
+                          known(metric.p90),
+                          {.text = qt(info.meaning), .tone = Tone::faint}});
   }
+  return table;
+}
+
+Table ledger_table(const QString& title, const std::vector<report::LedgerRow>& rows) {
+  Table table{title, {"where the time goes", "share", "GPU-hours", "dollars", ""}, {}};
+  for (const report::LedgerRow& row : rows) {
+    if (row.gpu_time <= Seconds{}) {
+      continue;
+    }
+    const double hours = in_hours(row.gpu_time);
+    table.rows.push_back({{.text = qt(row.label), .tip = qt(row.category)},
+                          number(Dimension::fraction, row.share),
+                          {.text = qt(format_count(hours)), .order = hours},
+                          money(row.dollars),
+                          {.bar = row.share}});
+  }
+  return table;
+}
+
+Table memory_table(const report::Figures& answer) {
+  Table table{"Memory", {"stage"}, {}};
+  for (std::size_t stage = 0; stage < answer.memory.size(); ++stage) {
+    const report::StageFigures& memory = answer.memory[stage];
+    std::vector<Cell> row = {{.text = QString::number(stage), .order = static_cast<double>(stage)}};
+    for (const auto& [name, value] : memory.terms) {
+      if (stage == 0) {
+        table.heads.push_back(qt(name));
+      }
+      row.push_back(number(Dimension::bytes, in_bytes(value)));
+    }
+    row.resize(table.heads.size());
+    Cell peak = number(Dimension::bytes, in_bytes(memory.peak));
+    peak.tone = memory.peak > memory.limit ? Tone::bad : Tone::strong;
+    row.push_back(std::move(peak));
+    row.push_back(number(Dimension::bytes, in_bytes(memory.limit)));
+    table.rows.push_back(std::move(row));
+  }
+  table.heads.insert(table.heads.end(), {"peak", "limit"});
+  return table;
+}
+
+Table levers_table(const report::Figures& answer) {
+  Table table{"Levers", {"change", "end", "cost for the same work"}, {}};
+  const auto change = [](Dimension dimension, double value) {
+    return Cell{.text = qt(report::format_change(dimension, value)), .order = value};
+  };
+  for (const report::LeverFigures& lever : answer.levers) {
+    table.rows.push_back(
+        {plain(lever.change),
+         change(Dimension::time, in_seconds(lever.finish_delta)),
+         lever.cost_delta ? change(Dimension::dollars, in_dollars(*lever.cost_delta)) : Cell{}});
+  }
+  return table;
+}
+
+Table expectations_table(const report::Figures& answer) {
+  Table table{"Expectations", {"verdict", "expectation", "detail"}, {}};
+  for (const report::ExpectationFigures& one : answer.expectations) {
+    const Tone tone = one.verdict == "pass"   ? Tone::good
+                      : one.verdict == "fail" ? Tone::bad
+                                              : Tone::warning;
+    table.rows.push_back(
+        {{.text = qt(one.verdict), .tone = tone}, plain(one.text), plain(one.detail)});
+  }
+  return table;
+}
+
+std::vector<Table> filled(std::vector<Table> tables) {
+  std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
   return tables;
+}
+
+std::vector<Table> all_tables(const report::Evaluation& evaluation) {
+  const report::Figures answer = report::figures_of(evaluation);
+  return filled(
+      {metrics_table(answer),
+       ledger_table("One step",
+                    evaluation.step.given ? std::vector<report::LedgerRow>{} : answer.step_ledger),
+       ledger_table("The run", answer.run_ledger),
+       memory_table(answer),
+       causes_table(evaluation),
+       levers_table(answer),
+       expectations_table(answer),
+       trust_table(evaluation)});
 }
 
 Table problems_table(const Diagnostics& diagnostics, const QString& failure) {

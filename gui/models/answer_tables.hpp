@@ -1,24 +1,24 @@
 #pragma once
 
-// Which tables does an evaluation give? One function each; every number is the registry's or the
-// ledger's.
+// Which tables does an answer give, fresh or saved? One function each; every number is one of its
+// figures.
 
 #include "gui/models/table.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/report/evaluation.hpp"
+#include "sim/report/figures.hpp"
 
 namespace orrery::gui {
 
-[[nodiscard]] Table metrics_table(const report::Evaluation& evaluation);
-[[nodiscard]] Table step_ledger_table(const report::Evaluation& evaluation);
-[[nodiscard]] Table run_ledger_table(const report::Evaluation& evaluation);
-[[nodiscard]] Table memory_table(const report::Evaluation& evaluation);
-[[nodiscard]] Table causes_table(const report::Evaluation& evaluation);
-[[nodiscard]] Table levers_table(const report::Evaluation& evaluation);
-[[nodiscard]] Table expectations_table(const report::Evaluation& evaluation);
-[[nodiscard]] Table trust_table(const report::Evaluation& evaluation);
+[[nodiscard]] Table metrics_table(const report::Figures& answer);
+[[nodiscard]] Table ledger_table(const QString& title, const std::vector<report::LedgerRow>& rows);
+[[nodiscard]] Table memory_table(const report::Figures& answer);
+[[nodiscard]] Table levers_table(const report::Figures& answer);
+[[nodiscard]] Table expectations_table(const report::Figures& answer);
 
-// All of these that have rows, in this order.
+// Those that have rows.
+[[nodiscard]] std::vector<Table> filled(std::vector<Table> tables);
+
+// All of an evaluation that have rows: these, and the causes of failures and the trust.
 [[nodiscard]] std::vector<Table> all_tables(const report::Evaluation& evaluation);
 
 // Severity, line, key, message, allowed values.

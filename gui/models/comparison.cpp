@@ -86,11 +86,11 @@ Table differing_keys_table(std::span<const Candidate> candidates) {
 
 Table differences_table(std::span<const Candidate> candidates) {
   Table table{"What comes out", {"", "figure"}, {}};
-  std::vector<report::ComparedAnswer> answers;
+  std::vector<report::Figures> answers;
   for (const Candidate& candidate : candidates) {
     if (candidate.answered()) {
-      answers.push_back(candidate.saved ? report::compared(*candidate.saved)
-                                        : report::compared(*candidate.outcome->evaluation));
+      answers.push_back(candidate.saved ? *candidate.saved
+                                        : report::figures_of(*candidate.outcome->evaluation));
       table.heads.push_back(candidate.title);
       if (answers.size() > 1) {
         table.heads.emplace_back("change");

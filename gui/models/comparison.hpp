@@ -11,14 +11,14 @@
 
 #include "gui/models/evaluation_job.hpp"
 #include "gui/models/table.hpp"
-#include "sim/report/saved_evaluation.hpp"
+#include "sim/report/figures.hpp"
 
 namespace orrery::gui {
 
 struct Candidate {
   QString title;
   OutcomePtr outcome;  // null: not evaluated yet, or a saved answer
-  std::shared_ptr<const report::SavedEvaluation> saved = {};
+  std::shared_ptr<const report::Figures> saved = {};
 
   [[nodiscard]] bool answered() const {
     return saved != nullptr || (outcome != nullptr && outcome->evaluation != nullptr);

@@ -9,6 +9,7 @@
 #include "sim/report/difference.hpp"
 #include "sim/report/histogram.hpp"
 #include "sim/report/metric_band.hpp"
+#include "sim/report/printed_quantiles.hpp"
 #include "sim/report/trust.hpp"
 
 namespace orrery::gui {
@@ -27,7 +28,8 @@ class Cards {
   Cards(const report::Evaluation& evaluation, const report::Evaluation* baseline)
       : evaluation_(evaluation) {
     if (baseline != nullptr) {
-      const report::Evaluation* both[] = {baseline, &evaluation};
+      const report::Figures both[] = {report::figures_of(*baseline),
+                                      report::figures_of(evaluation)};
       differences_ = report::differences(both);
     }
   }
@@ -72,9 +74,6 @@ class Cards {
   static void describe_spread(const report::MetricValue& metric,
                               report::Dimension dimension,
                               Card& card) {
-    constexpr double kLow = 0.1;
-    constexpr double kMiddle = 0.5;
-    constexpr double kHigh = 0.9;
     if (!metric.trials || metric.trials->count() < 2) {
       return;
     }
@@ -83,10 +82,10 @@ class Cards {
       card.detail = "in every trial";
       return;
     }
-    card.value = shown(dimension, trials.quantile(kMiddle));
-    card.detail =
-        QString("P10 %1, P90 %2")
-            .arg(shown(dimension, trials.quantile(kLow)), shown(dimension, trials.quantile(kHigh)));
+    card.value = shown(dimension, trials.quantile(report::kMedian));
+    card.detail = QString("P10 %1, P90 %2")
+                      .arg(shown(dimension, trials.quantile(report::kLowQuantile)),
+                           shown(dimension, trials.quantile(report::kHighQuantile)));
     card.tip += QString("; median of %1 trials").arg(trials.count());
   }
 

@@ -7,19 +7,11 @@
 #include <utility>
 
 #include "gui/models/text.hpp"
+#include "sim/report/table.hpp"
 
 namespace orrery::gui {
 
 namespace {
-
-QString csv_number(double value) {
-  constexpr int kAllDigits = 17;
-  return QString::number(value, 'g', kAllDigits);
-}
-
-QString csv_text(QString text) {
-  return '"' + text.replace('"', "\"\"") + '"';
-}
 
 QString number_text(const PlotAxis& axis, double value) {
   constexpr int kDigits = 4;
@@ -146,15 +138,18 @@ PlotPoint next_point(const Plot& plot, PlotPoint point, Way way) {
 }
 
 QString to_csv(const Plot& plot) {
-  QString csv = "series,x,y,low,name\n";
+  report::Table table = report::table_of({"series", "x", "y", "low", "name"});
   for (const PlotSeries& series : plot.series) {
     for (std::size_t i = 0; i < series.x.size(); ++i) {
-      csv += csv_text(series.name) + ',' + csv_number(series.x[i]) + ',' + csv_number(series.y[i]) +
-             ',' + (i < series.low.size() ? csv_number(series.low[i]) : QString()) + ',' +
-             (i < series.names.size() ? csv_text(series.names[i]) : QString()) + '\n';
+      table.rows.push_back(
+          {series.name.toStdString(),
+           series.x[i],
+           series.y[i],
+           i < series.low.size() ? report::Cell(series.low[i]) : report::Cell(),
+           i < series.names.size() ? report::Cell(series.names[i].toStdString()) : report::Cell()});
     }
   }
-  return csv;
+  return qt(report::to_csv(table));
 }
 
 }  // namespace orrery::gui

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gui/models/text.hpp"
-#include "sim/report/escape.hpp"
+#include "sim/report/table.hpp"
 
 namespace orrery::gui {
 
@@ -14,21 +14,17 @@ Cell number(report::Dimension dimension, double value) {
 }
 
 QString to_csv(const Table& table) {
-  QString csv;
-  const auto add_row = [&csv](const auto& cells, const auto& text_of) {
-    bool first = true;
-    for (const auto& cell : cells) {
-      csv += (first ? "" : ",") +
-             QString::fromStdString(report::csv_cell(text_of(cell).toStdString()));
-      first = false;
-    }
-    csv += '\n';
-  };
-  add_row(table.heads, [](const QString& head) { return head; });
-  for (const auto& row : table.rows) {
-    add_row(row, [](const Cell& cell) { return cell.text; });
+  report::Table texts;
+  for (const QString& head : table.heads) {
+    texts.columns.push_back({head.toStdString()});
   }
-  return csv;
+  for (const auto& row : table.rows) {
+    auto& cells = texts.rows.emplace_back();
+    for (const Cell& cell : row) {
+      cells.emplace_back(cell.text.toStdString());
+    }
+  }
+  return qt(report::to_csv(texts));
 }
 
 bool is_numeric(const Table& table, std::size_t column) {

@@ -112,13 +112,13 @@ SavedPage* MainWindow::open_saved(const QString& path) {
     return nullptr;
   }
   SavedPage* first = nullptr;
-  for (report::SavedEvaluation& answer : file.answers) {
+  for (report::Figures& answer : file.answers) {
     QString title = QFileInfo(absolute).fileName();
     if (file.answers.size() > 1) {
       title += ": " + QFileInfo(QString::fromStdString(answer.file)).fileName();
     }
     auto* page = new SavedPage(
-        absolute, title, std::make_shared<const report::SavedEvaluation>(std::move(answer)), this);
+        absolute, title, std::make_shared<const report::Figures>(std::move(answer)), this);
     const int index = tabs_->addTab(page, title);
     tabs_->setTabToolTip(index, absolute);
     first = first == nullptr ? page : first;

@@ -6,13 +6,13 @@
 #include <QWidget>
 #include <memory>
 
-#include "sim/report/saved_evaluation.hpp"
+#include "sim/report/figures.hpp"
 
 class QTabWidget;
 
 namespace orrery::gui {
 
-using SavedPtr = std::shared_ptr<const report::SavedEvaluation>;
+using SavedPtr = std::shared_ptr<const report::Figures>;
 
 class SavedPage : public QWidget {
   Q_OBJECT

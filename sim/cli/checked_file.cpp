@@ -4,18 +4,16 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "sim/base/json_text.hpp"
 #include "sim/report/behaviour.hpp"
 #include "sim/report/json_report.hpp"
-#include "sim/report/json_text.hpp"
 #include "sim/report/text_page.hpp"
 
 namespace orrery::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using report::ChangeKind;
 
 std::string_view word_of(ChangeKind kind) {
@@ -34,18 +32,14 @@ std::string_view word_of(ChangeKind kind) {
   return {};
 }
 
-Json or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json change_json(const report::ScenarioChange& change) {
   Json metrics = Json::array();
   for (const report::MetricChange& metric : change.metrics) {
     if (metric.kind != ChangeKind::same) {
       metrics.push_back({{"metric", metric.key},
                          {"verdict", word_of(metric.kind)},
-                         {"before", or_null(metric.before)},
-                         {"after", or_null(metric.after)},
+                         {"before", metric.before},
+                         {"after", metric.after},
                          {"allowed", metric.allowed},
                          {"noise", metric.noise},
                          {"tolerance", report::tolerance_text(metric.tolerance)}});
@@ -63,10 +57,10 @@ Json file_json(const CheckedFile& file) {
   Json out = {{"file", file.file}, {"exit_code", static_cast<int>(verdict_of(file))}};
   if (!file.evaluation) {
     out["problem"] = file.problem;
-    out["diagnostics"] = Json::parse(report::to_json(file.diagnostics));
+    out["diagnostics"] = report::json_of(file.diagnostics);
     return out;
   }
-  const Json evaluation = Json::parse(report::to_json(*file.evaluation));
+  const Json evaluation = report::json_of(*file.evaluation);
   for (const char* key : {"feasible", "reasons", "expectations", "diagnostics"}) {
     out[key] = evaluation[key];
   }
@@ -125,18 +119,14 @@ std::string change_of_file(const report::ScenarioChange& change) {
 }
 
 std::string to_json(const CheckReport& report) {
-  Json list = Json::array();
-  for (const CheckedFile& file : report.files) {
-    list.push_back(file_json(file));
-  }
   Json out = {{"schema", "orrery-check/1"},
               {"exit_code", static_cast<int>(report.code())},
               {"signature", signature_of(report)}};
   if (report.baseline) {
     out["baseline"] = {{"file", *report.baseline}, {"missing", report.missing}};
   }
-  out["files"] = list;
-  return report::json_text(out);
+  out["files"] = json_list(report.files, file_json);
+  return json_text(out);
 }
 
 namespace {

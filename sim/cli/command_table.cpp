@@ -3,15 +3,13 @@
 #include <CLI/App.hpp>
 #include <CLI/Option.hpp>
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "sim/base/json_text.hpp"
 #include "sim/base/untrusted_json.hpp"
 
 namespace orrery::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "orrery-command/1";
 constexpr std::string_view kUsualGroup = "Options";
@@ -59,9 +57,7 @@ ArgumentInfo argument_of(const CLI::Option& option) {
   return argument;
 }
 
-Json json_of(const CommandInfo& command);
-
-Json json_of(const ArgumentInfo& argument) {
+Json argument_json(const ArgumentInfo& argument) {
   return {{"names", argument.names},
           {"value", argument.value},
           {"choices", argument.choices},
@@ -71,22 +67,13 @@ Json json_of(const ArgumentInfo& argument) {
           {"repeatable", argument.repeatable}};
 }
 
-template <typename Item>
-Json list_of(const std::vector<Item>& items) {
-  Json list = Json::array();
-  for (const Item& item : items) {
-    list.push_back(json_of(item));
-  }
-  return list;
-}
-
-Json json_of(const CommandInfo& command) {
+Json command_json(const CommandInfo& command) {
   return {{"name", command.name},
           {"summary", command.summary},
           {"footer", command.footer},
-          {"positionals", list_of(command.positionals)},
-          {"options", list_of(command.options)},
-          {"commands", list_of(command.commands)}};
+          {"positionals", json_list(command.positionals, argument_json)},
+          {"options", json_list(command.options, argument_json)},
+          {"commands", json_list(command.commands, command_json)}};
 }
 
 // These throw what nlohmann throws for a missing key or another type.
@@ -145,7 +132,7 @@ CommandInfo describe(const CLI::App& app) {
 
 std::string to_json(const CommandInfo& command) {
   Json json = {{"schema", kSchema}};
-  json.update(json_of(command));
+  json.update(command_json(command));
   constexpr int kIndent = 1;
   return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
 }

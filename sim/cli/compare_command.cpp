@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "sim/base/file.hpp"
 #include "sim/base/format.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
@@ -23,16 +23,14 @@
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/compare_calibrations.hpp"
 #include "sim/report/difference.hpp"
-#include "sim/report/json_text.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/report/saved_evaluation.hpp"
 #include "sim/report/text_page.hpp"
 #include "sim/trace/event_reader.hpp"
 
 namespace orrery::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct CompareOptions {
   std::string first;
@@ -52,39 +50,28 @@ Json head(const CompareOptions& options, std::string_view kind) {
           {"second", options.second}};
 }
 
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json json_of(const CompareOptions& options, const evaluate::CalibrationComparison& comparison) {
   Json out = head(options, "calibrations");
-  out["changed"] = Json::array();
-  for (const auto& change : comparison.changed) {
-    out["changed"].push_back({{"key", change.key}, {"first", change.from}, {"second", change.to}});
-  }
-  out["groups"] = Json::array();
-  for (const evaluate::GroupRatio& group : comparison.groups) {
-    out["groups"].push_back({{"group", group.name},
-                             {"cases", group.cases},
-                             {"median_ratio", group.median},
-                             {"worst_ratio", group.worst},
-                             {"worst_case", group.worst_case}});
-  }
-  out["cases"] = Json::array();
-  for (const evaluate::CaseRatio& one : comparison.cases) {
-    out["cases"].push_back({{"case", one.name},
-                            {"group", one.group},
-                            {"first_s", in_seconds(one.first)},
-                            {"second_s", in_seconds(one.second)},
-                            {"ratio", one.ratio}});
-  }
-  out["derived"] = Json::array();
-  for (const evaluate::DerivedChange& change : comparison.derived) {
-    out["derived"].push_back({{"name", change.name},
-                              {"first", or_null(change.first)},
-                              {"second", or_null(change.second)}});
-  }
+  out["changed"] = json_list(comparison.changed, [](const hardware::FieldChange& change) {
+    return Json{{"key", change.key}, {"first", change.from}, {"second", change.to}};
+  });
+  out["groups"] = json_list(comparison.groups, [](const evaluate::GroupRatio& group) {
+    return Json{{"group", group.name},
+                {"cases", group.cases},
+                {"median_ratio", group.median},
+                {"worst_ratio", group.worst},
+                {"worst_case", group.worst_case}};
+  });
+  out["cases"] = json_list(comparison.cases, [](const evaluate::CaseRatio& one) {
+    return Json{{"case", one.name},
+                {"group", one.group},
+                {"first_s", one.first},
+                {"second_s", one.second},
+                {"ratio", one.ratio}};
+  });
+  out["derived"] = json_list(comparison.derived, [](const evaluate::DerivedChange& change) {
+    return Json{{"name", change.name}, {"first", change.first}, {"second", change.second}};
+  });
   out["no_longer_supported"] = comparison.no_longer_supported;
   out["newly_supported"] = comparison.newly_supported;
   out["only_first"] = comparison.only_first;
@@ -101,7 +88,7 @@ ExitCode compare_calibrations(const CompareOptions& options) {
     return ExitCode::invalid;
   }
   const evaluate::CalibrationComparison comparison = evaluate::compare(*first, *second);
-  deliver(options.json ? report::json_text(json_of(options, comparison))
+  deliver(options.json ? json_text(json_of(options, comparison))
                        : evaluate::comparison_text(comparison, options.first, options.second),
           options.output);
   const double most = 1.0 + options.tolerance.value_or(0.0) / kPercent;
@@ -114,113 +101,104 @@ ExitCode compare_calibrations(const CompareOptions& options) {
 struct Line {
   std::string name;
   std::string json_key;
+  report::Dimension dimension = report::Dimension::count;
   std::optional<double> first;
   std::optional<double> second;
-  std::string text;  // of both, for people
 };
 
 std::string change_of(const std::optional<double>& first, const std::optional<double>& second) {
-  if (!first || !second || *first == 0.0) {
-    return {};
-  }
-  return fmt::format("{:+.1f} %", kPercent * (*second / *first - 1.0));
+  return first && second && *first != 0.0 ? signed_percent_cell(*second / *first - 1.0) : "";
 }
 
-std::vector<Line> metric_lines(const report::ComparedAnswer& a, const report::ComparedAnswer& b) {
+std::vector<Line> metric_lines(const report::Figures& a, const report::Figures& b) {
   std::vector<Line> lines;
   for (const report::MetricInfo& metric : report::metric_registry()) {
-    const auto& first = a.metrics[static_cast<std::size_t>(metric.id)];
-    const auto& second = b.metrics[static_cast<std::size_t>(metric.id)];
-    if (!first && !second) {
-      continue;
-    }
-    const auto text = [&metric](const std::optional<double>& value) {
-      return value ? report::format_value(metric.dimension, *value) : std::string("-");
-    };
-    lines.push_back({std::string(metric.name),
-                     std::string(metric.json_key),
-                     first,
-                     second,
-                     fmt::format("{:>18} {:>18}", text(first), text(second))});
-  }
-  return lines;
-}
-
-std::vector<Line> ledger_lines(const report::ComparedAnswer& a, const report::ComparedAnswer& b) {
-  std::vector<Line> lines;
-  for (std::size_t c = 0; c < step::kStepCategories; ++c) {
-    const auto time = [c](const report::ComparedAnswer& one) {
-      return c < one.step_ledger.size() ? one.step_time * one.step_ledger[c].share : Seconds{};
-    };
-    const Seconds first = time(a);
-    const Seconds second = time(b);
-    if (first > Seconds{} || second > Seconds{}) {
-      const std::string name(step::kStepCategoryNames[c]);
-      lines.push_back({name,
-                       name + "_s",
-                       in_seconds(first),
-                       in_seconds(second),
-                       fmt::format("{:>18} {:>18}", format_time(first), format_time(second))});
-    }
-  }
-  return lines;
-}
-
-std::vector<Line> run_lines(const report::ComparedAnswer& a, const report::ComparedAnswer& b) {
-  std::vector<Line> lines;
-  for (std::size_t c = 0; c < run::kRunCategoryNames.size(); ++c) {
-    const auto hours = [c](const report::ComparedAnswer& one) {
-      return c < one.run_ledger.size() ? in_hours(one.run_ledger[c].gpu_time) : 0.0;
-    };
-    const double first = hours(a);
-    const double second = hours(b);
-    if (first > 0.0 || second > 0.0) {
-      const std::string name(run::kRunCategoryNames[c]);
-      lines.push_back({name,
-                       name + "_gpu_h",
+    const auto first = a.value(metric.id);
+    const auto second = b.value(metric.id);
+    if (first || second) {
+      lines.push_back({std::string(metric.name),
+                       std::string(metric.json_key),
+                       metric.dimension,
                        first,
-                       second,
-                       fmt::format("{:>18} {:>18}", format_count(first), format_count(second))});
+                       second});
     }
   }
   return lines;
+}
+
+// Categories of a ledger in which either spent time; `figure` of an answer, by category.
+template <std::size_t N, typename Figure>
+std::vector<Line> ledger_lines(const std::array<std::string_view, N>& categories,
+                               std::string_view unit,
+                               report::Dimension dimension,
+                               const Figure& figure) {
+  std::vector<Line> lines;
+  for (std::size_t c = 0; c < N; ++c) {
+    const auto [first, second] = figure(c);
+    if (first > 0.0 || second > 0.0) {
+      const std::string name(categories[c]);
+      lines.push_back({name, fmt::format("{}_{}", name, unit), dimension, first, second});
+    }
+  }
+  return lines;
+}
+
+std::vector<Line> step_lines(const report::Figures& a, const report::Figures& b) {
+  const auto time = [](const report::Figures& one, std::size_t c) {
+    return c < one.step_ledger.size()
+               ? one.value(report::MetricId::step_time).value_or(0.0) * one.step_ledger[c].share
+               : 0.0;
+  };
+  return ledger_lines(step::kStepCategoryNames, "s", report::Dimension::time, [&](std::size_t c) {
+    return std::pair(time(a, c), time(b, c));
+  });
+}
+
+std::vector<Line> run_lines(const report::Figures& a, const report::Figures& b) {
+  const auto hours = [](const report::Figures& one, std::size_t c) {
+    return c < one.run_ledger.size() ? in_hours(one.run_ledger[c].gpu_time) : 0.0;
+  };
+  return ledger_lines(
+      run::kRunCategoryNames, "gpu_h", report::Dimension::count, [&](std::size_t c) {
+        return std::pair(hours(a, c), hours(b, c));
+      });
 }
 
 std::string block(std::string_view title, const std::vector<Line>& lines) {
   std::string text = lines.empty() ? std::string() : fmt::format("{}\n", title);
   for (const Line& line : lines) {
-    text += fmt::format(
-        "  {:<32} {} {:>10}\n", line.name, line.text, change_of(line.first, line.second));
+    const auto shown = [&line](const std::optional<double>& value) {
+      return value ? report::format_value(line.dimension, *value) : std::string("-");
+    };
+    text += fmt::format("  {:<32} {:>18} {:>18} {:>10}\n",
+                        line.name,
+                        shown(line.first),
+                        shown(line.second),
+                        change_of(line.first, line.second));
   }
   return text;
 }
 
 Json json_of(const std::vector<Line>& lines) {
-  Json out = Json::array();
-  for (const Line& line : lines) {
-    out.push_back(
-        {{"key", line.json_key}, {"first", or_null(line.first)}, {"second", or_null(line.second)}});
-  }
-  return out;
+  return json_list(lines, [](const Line& line) {
+    return Json{{"key", line.json_key}, {"first", line.first}, {"second", line.second}};
+  });
 }
 
 std::string scenarios_text(const CompareOptions& options,
                            const std::vector<evaluate::KeyChange>& keys,
                            bool files,
-                           const report::ComparedAnswer& a,
-                           const report::ComparedAnswer& b) {
+                           const report::Figures& a,
+                           const report::Figures& b) {
   if (options.json) {
     Json out = head(options, "scenarios");
-    out["keys"] = Json::array();
-    for (const evaluate::KeyChange& change : keys) {
-      out["keys"].push_back({{"key", change.key},
-                             {"first", or_null(change.first)},
-                             {"second", or_null(change.second)}});
-    }
+    out["keys"] = json_list(keys, [](const evaluate::KeyChange& change) {
+      return Json{{"key", change.key}, {"first", change.first}, {"second", change.second}};
+    });
     out["metrics"] = json_of(metric_lines(a, b));
-    out["step_ledger"] = json_of(ledger_lines(a, b));
+    out["step_ledger"] = json_of(step_lines(a, b));
     out["run_ledger"] = json_of(run_lines(a, b));
-    return report::json_text(out);
+    return json_text(out);
   }
   std::string text = fmt::format("A {}\nB {}\n", options.first, options.second);
   text += !files         ? "A saved answer does not hold its scenario\n"
@@ -234,7 +212,7 @@ std::string scenarios_text(const CompareOptions& options,
             "\n";
   }
   text += block("Metrics", metric_lines(a, b));
-  text += block("Step ledger, time of one GPU", ledger_lines(a, b));
+  text += block("Step ledger, time of one GPU", step_lines(a, b));
   return text + block("Run ledger, GPU-hours", run_lines(a, b));
 }
 
@@ -253,10 +231,10 @@ bool is_saved(const std::string& name) {
 }
 
 // Of a scenario, evaluated now, or of a saved answer; nothing after a message and with its code.
-std::optional<report::ComparedAnswer> answer_of(const std::string& name,
-                                                const CompareOptions& options,
-                                                const InterruptWatch& watch,
-                                                ExitCode& code) {
+std::optional<report::Figures> answer_of(const std::string& name,
+                                         const CompareOptions& options,
+                                         const InterruptWatch& watch,
+                                         ExitCode& code) {
   if (!is_saved(name)) {
     InputFile file = std::move(load_files({name}, options.evaluation).front());
     if (file.scenario) {
@@ -264,12 +242,12 @@ std::optional<report::ComparedAnswer> answer_of(const std::string& name,
     }
     evaluate_file(file, options.evaluation, {}, watch);
     code = worse(code, file.code);
-    return file.evaluation ? std::optional(report::compared(*file.evaluation)) : std::nullopt;
+    return file.evaluation ? std::optional(report::figures_of(*file.evaluation)) : std::nullopt;
   }
   constexpr std::size_t kMost = std::size_t{64} << 20U;
   const report::SavedReading reading = report::read_saved_evaluations(read_file(name, kMost));
   if (reading.problem.empty() && reading.evaluations.size() == 1) {
-    return report::compared(reading.evaluations.front());
+    return reading.evaluations.front();
   }
   message(fmt::format(
       "{}: {}",

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "sim/base/file.hpp"
 #include "sim/base/format.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/output.hpp"
@@ -14,7 +14,6 @@
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/training_log.hpp"
 #include "sim/report/difference.hpp"
-#include "sim/report/json_text.hpp"
 #include "sim/report/metrics.hpp"
 
 namespace orrery::cli {
@@ -22,13 +21,12 @@ namespace orrery::cli {
 namespace {
 
 using import_config::LoggedSteps;
-using Json = nlohmann::ordered_json;
 
 struct Compared {
   Seconds predicted;
   double tokens = 0.0;  // of one step
   LoggedSteps measured;
-  std::vector<report::ComparedLedgerRow> ledger;
+  std::vector<report::LedgerRow> ledger;
 
   [[nodiscard]] double error() const {
     return predicted / measured.median - 1.0;
@@ -41,21 +39,19 @@ struct Compared {
 };
 
 Json json_of(const LogComparison& asked, const Compared& compared) {
-  Json out = {{"schema", "orrery-comparison/1"},
-              {"kind", "log"},
-              {"first", asked.scenario},
-              {"second", asked.log},
-              {"predicted_step_time_s", in_seconds(compared.predicted)},
-              {"measured_step_time_s", in_seconds(compared.measured.median)},
-              {"measured_p10_s", in_seconds(compared.measured.tenth)},
-              {"measured_p90_s", in_seconds(compared.measured.ninetieth)},
-              {"measured_steps", compared.measured.count},
-              {"error", compared.error()},
-              {"inside", compared.inside()},
-              {"tokens_per_step", compared.tokens}};
-  out["measured_tflops_per_gpu"] =
-      compared.measured.tflops ? Json(*compared.measured.tflops) : Json(nullptr);
-  return out;
+  return {{"schema", "orrery-comparison/1"},
+          {"kind", "log"},
+          {"first", asked.scenario},
+          {"second", asked.log},
+          {"predicted_step_time_s", compared.predicted},
+          {"measured_step_time_s", compared.measured.median},
+          {"measured_p10_s", compared.measured.tenth},
+          {"measured_p90_s", compared.measured.ninetieth},
+          {"measured_steps", compared.measured.count},
+          {"error", compared.error()},
+          {"inside", compared.inside()},
+          {"tokens_per_step", compared.tokens},
+          {"measured_tflops_per_gpu", compared.measured.tflops}};
 }
 
 std::string text_of(const LogComparison& asked, const Compared& compared) {
@@ -63,9 +59,9 @@ std::string text_of(const LogComparison& asked, const Compared& compared) {
   const auto rate = [&compared](Seconds step) {
     return format_count(compared.tokens / in_seconds(step));
   };
-  std::string text = fmt::format("{}: the step is predicted {:+.1f} % of what {} says\n",
+  std::string text = fmt::format("{}: the step is predicted {} of what {} says\n",
                                  asked.scenario,
-                                 kPercent * compared.error(),
+                                 signed_percent_cell(compared.error()),
                                  asked.log);
   text += fmt::format("  {:<28} {:>12} {:>12}\n", "", "predicted", "measured");
   text += fmt::format("  {:<28} {:>12} {:>12}\n",
@@ -85,7 +81,7 @@ std::string text_of(const LogComparison& asked, const Compared& compared) {
                             : "The prediction lies outside this spread.\n";
   text += "Where the predicted step goes\n";
   constexpr double kSmall = 0.005;
-  for (const report::ComparedLedgerRow& row : compared.ledger) {
+  for (const report::LedgerRow& row : compared.ledger) {
     if (row.share >= kSmall) {
       text += fmt::format("  {:<44} {:>9} {:>6.1f} %\n",
                           row.label,
@@ -124,10 +120,8 @@ ExitCode compare_with_log(const LogComparison& asked, const InterruptWatch& watc
   if (!file.evaluation) {
     return file.code;
   }
-  const report::ComparedAnswer answer = report::compared(*file.evaluation);
-  const auto metric = [&answer](report::MetricId id) {
-    return answer.metrics[static_cast<std::size_t>(id)].value_or(0.0);
-  };
+  const report::Figures answer = report::figures_of(*file.evaluation);
+  const auto metric = [&answer](report::MetricId id) { return answer.value(id).value_or(0.0); };
   const double step = metric(report::MetricId::step_time);
   if (step <= 0.0) {
     message(fmt::format("{}: has no predicted step", asked.scenario));
@@ -137,7 +131,7 @@ ExitCode compare_with_log(const LogComparison& asked, const InterruptWatch& watc
                           step * metric(report::MetricId::tokens_per_second),
                           *steps,
                           answer.step_ledger};
-  deliver(asked.json ? report::json_text(json_of(asked, compared)) : text_of(asked, compared),
+  deliver(asked.json ? json_text(json_of(asked, compared)) : text_of(asked, compared),
           asked.output);
   return ExitCode::ok;
 }

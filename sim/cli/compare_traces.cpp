@@ -5,105 +5,88 @@
 #include <CLI/App.hpp>
 #include <CLI/Option.hpp>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "sim/base/error.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/stop_point.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/output_files.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/evaluate/compare_measured.hpp"
-#include "sim/report/json_text.hpp"
 
 namespace orrery::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json rows_json(const std::vector<evaluate::MeasuredRow>& rows) {
-  Json out = Json::array();
-  for (const evaluate::MeasuredRow& row : rows) {
-    out.push_back({{"category", row.key},
-                   {"predicted_s", in_seconds(row.predicted)},
-                   {"measured_s", in_seconds(row.measured)},
-                   {"difference_s", in_seconds(row.difference())}});
-  }
-  return out;
+  return json_list(rows, [](const evaluate::MeasuredRow& row) {
+    return Json{{"category", row.key},
+                {"predicted_s", row.predicted},
+                {"measured_s", row.measured},
+                {"difference_s", row.difference()}};
+  });
 }
 
 Json operations_json(const trace::MeasuredMean& mean) {
-  Json out = Json::array();
-  for (const trace::OperationMean& one : mean.operations) {
-    out.push_back({{"axis", to_string(one.axis)},
-                   {"operation", to_string(one.operation)},
-                   {"count", one.count},
-                   {"busy_s", in_seconds(one.busy)},
-                   {"hidden_s", in_seconds(one.hidden)}});
-  }
-  return out;
+  return json_list(mean.operations, [](const trace::OperationMean& one) {
+    return Json{{"axis", to_string(one.axis)},
+                {"operation", to_string(one.operation)},
+                {"count", one.count},
+                {"busy_s", one.busy},
+                {"hidden_s", one.hidden}};
+  });
 }
 
-Json ranks_json(const trace::MeasuredTrace& measured) {
-  Json out = Json::array();
-  for (const trace::MeasuredRank& rank : measured.ranks) {
-    Json steps = Json::array();
-    for (const trace::MeasuredStep& step : rank.steps) {
-      Json ledger = Json::object();
-      for (std::size_t c = 0; c < step::kStepCategories; ++c) {
-        const auto category = static_cast<step::StepCategory>(c);
-        ledger[std::string(to_string(category)) + "_s"] =
-            in_seconds(step.ledger.gpu_time(category));
-      }
-      steps.push_back({{"name", step.name},
-                       {"step_time_s", in_seconds(step.ledger.total_gpu_time())},
-                       {"ledger", std::move(ledger)}});
-    }
-    out.push_back({{"file", rank.file},
-                   {"label", rank.label},
-                   {"rank", rank.rank ? Json(*rank.rank) : Json(nullptr)},
-                   {"steps", std::move(steps)}});
+Json step_json(const trace::MeasuredStep& step) {
+  Json ledger = Json::object();
+  for (std::size_t c = 0; c < step::kStepCategories; ++c) {
+    const auto category = static_cast<step::StepCategory>(c);
+    ledger[std::string(to_string(category)) + "_s"] = step.ledger.gpu_time(category);
   }
-  return out;
+  return {{"name", step.name},
+          {"step_time_s", step.ledger.total_gpu_time()},
+          {"ledger", std::move(ledger)}};
 }
 
-Json unknown_json(const trace::MeasuredTrace& measured) {
-  Json out = Json::array();
-  for (const trace::UnknownKernel& kernel : measured.unknown) {
-    out.push_back({{"kernel", kernel.name},
-                   {"count", kernel.count},
-                   {"time_s", in_seconds(to_seconds(SimTime{kernel.time}))},
-                   {"share", kernel.share}});
-  }
-  return out;
+Json rank_json(const trace::MeasuredRank& rank) {
+  return {{"file", rank.file},
+          {"label", rank.label},
+          {"rank", rank.rank},
+          {"steps", json_list(rank.steps, step_json)}};
 }
 
-std::string json_text(const TraceComparison& asked,
-                      const evaluate::MeasuredComparison& comparison,
-                      const trace::MeasuredTrace& measured) {
+Json unknown_json(const trace::UnknownKernel& kernel) {
+  return {{"kernel", kernel.name},
+          {"count", kernel.count},
+          {"time_s", to_seconds(SimTime{kernel.time})},
+          {"share", kernel.share}};
+}
+
+std::string comparison_json(const TraceComparison& asked,
+                            const evaluate::MeasuredComparison& comparison,
+                            const trace::MeasuredTrace& measured) {
   Json notes = comparison.notes;
   for (const std::string& note : measured.notes) {
     notes.push_back(note);
   }
   const trace::MeasuredMean& mean = comparison.measured;
-  const Json out = {{"schema", "orrery-comparison/1"},
+  return json_text({{"schema", "orrery-comparison/1"},
                     {"kind", "measured"},
                     {"scenario", asked.scenario},
                     {"traces", asked.traces},
-                    {"predicted_step_s", in_seconds(comparison.predicted_step)},
-                    {"measured_step_s", in_seconds(mean.step_time)},
-                    {"measured_median_s", in_seconds(mean.median)},
+                    {"predicted_step_s", comparison.predicted_step},
+                    {"measured_step_s", mean.step_time},
+                    {"measured_median_s", mean.median},
                     {"measured_steps", mean.steps},
                     {"relative_error", comparison.error},
                     {"verdict", comparison.verdict},
                     {"step_ledger", rows_json(comparison.ledger)},
                     {"kernels", rows_json(comparison.kernels)},
                     {"communication", operations_json(mean)},
-                    {"unknown_kernels", unknown_json(measured)},
-                    {"ranks", ranks_json(measured)},
-                    {"notes", std::move(notes)}};
-  return report::json_text(out);
+                    {"unknown_kernels", json_list(measured.unknown, unknown_json)},
+                    {"ranks", json_list(measured.ranks, rank_json)},
+                    {"notes", std::move(notes)}});
 }
 
 }  // namespace
@@ -113,24 +96,24 @@ std::string measured_json(const std::vector<std::string>& files,
                           const trace::MeasuredMean& mean) {
   Json ledger = Json::array();
   for (std::size_t c = 0; c < step::kStepCategories; ++c) {
-    ledger.push_back({{"category", step::kStepCategoryNames[c]},
-                      {"measured_s", in_seconds(mean.categories[c])}});
+    ledger.push_back(
+        {{"category", step::kStepCategoryNames[c]}, {"measured_s", mean.categories[c]}});
   }
   Json kernels = Json::array();
   for (std::size_t w = 0; w < trace::kWorks; ++w) {
-    kernels.push_back({{"kind", trace::kWorkNames[w]}, {"measured_s", in_seconds(mean.work[w])}});
+    kernels.push_back({{"kind", trace::kWorkNames[w]}, {"measured_s", mean.work[w]}});
   }
-  return report::json_text({{"schema", "orrery-measured/1"},
-                            {"traces", files},
-                            {"measured_step_s", in_seconds(mean.step_time)},
-                            {"measured_median_s", in_seconds(mean.median)},
-                            {"measured_steps", mean.steps},
-                            {"step_ledger", std::move(ledger)},
-                            {"kernels", std::move(kernels)},
-                            {"communication", operations_json(mean)},
-                            {"unknown_kernels", unknown_json(measured)},
-                            {"ranks", ranks_json(measured)},
-                            {"notes", measured.notes}});
+  return json_text({{"schema", "orrery-measured/1"},
+                    {"traces", files},
+                    {"measured_step_s", mean.step_time},
+                    {"measured_median_s", mean.median},
+                    {"measured_steps", mean.steps},
+                    {"step_ledger", std::move(ledger)},
+                    {"kernels", std::move(kernels)},
+                    {"communication", operations_json(mean)},
+                    {"unknown_kernels", json_list(measured.unknown, unknown_json)},
+                    {"ranks", json_list(measured.ranks, rank_json)},
+                    {"notes", measured.notes}});
 }
 
 void add_trace_options(CLI::App& command, TraceOptions& options) {
@@ -228,7 +211,7 @@ ExitCode compare_with_traces(const TraceComparison& asked, const InterruptWatch&
     return ExitCode::invalid;
   }
   watch.check();
-  deliver(asked.json ? json_text(asked, *comparison, measured)
+  deliver(asked.json ? comparison_json(asked, *comparison, measured)
                      : evaluate::measured_comparison_text(*comparison, measured),
           asked.output);
   return ExitCode::ok;

@@ -1,21 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "sim/base/format.hpp"
-#include "sim/base/units.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/cli/doctor.hpp"
-#include "sim/report/json_text.hpp"
 #include "sim/report/text_page.hpp"
 
 namespace orrery::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 using report::TextPage;
 
@@ -180,13 +176,13 @@ void add_findings(const DoctorReport& report, TextPage& page) {
   }
 }
 
+Json gpu_json(const GpuState& gpu) {
+  return {{"name", gpu.name},
+          {"memory_bytes", gpu.memory},
+          {"profile", gpu.profile.empty() ? Json(nullptr) : Json(gpu.profile)}};
+}
+
 Json machine_json(const MachineState& machine) {
-  Json gpus = Json::array();
-  for (const GpuState& gpu : machine.gpus) {
-    gpus.push_back({{"name", gpu.name},
-                    {"memory_bytes", gpu.memory ? Json(*gpu.memory) : Json(nullptr)},
-                    {"profile", gpu.profile.empty() ? Json(nullptr) : Json(gpu.profile)}});
-  }
   return {{"asked", machine.asked},
           {"cuda", machine.cuda},
           {"collectives", machine.collectives},
@@ -196,23 +192,39 @@ Json machine_json(const MachineState& machine) {
           {"driver", machine.driver},
           {"driver_cuda", machine.driver_cuda},
           {"absence", machine.absence},
-          {"gpus", gpus}};
+          {"gpus", json_list(machine.gpus, gpu_json)}};
+}
+
+Json library_json(const LibraryInfo& library) {
+  return {{"name", library.name}, {"version", library.version}, {"licence", library.licence}};
 }
 
 Json build_json(const BuildInfo& build) {
-  Json libraries = Json::array();
-  for (const LibraryInfo& library : build.libraries) {
-    libraries.push_back(
-        {{"name", library.name}, {"version", library.version}, {"licence", library.licence}});
-  }
-  Json left_out = Json::array();
-  for (const std::string_view part : build.left_out) {
-    left_out.push_back(part);
-  }
   return {{"type", build.build_type},
           {"compiler", build.compiler},
-          {"libraries", libraries},
-          {"left_out", left_out}};
+          {"libraries", json_list(build.libraries, library_json)},
+          {"left_out", build.left_out}};
+}
+
+Json program_json(const ProgramState& program) {
+  return {{"name", program.name},
+          {"commands", program.commands},
+          {"path", program.path ? Json(program.path->string()) : Json(nullptr)}};
+}
+
+Json profiles_json(const ProfileFolder& folder) {
+  return {{"path", folder.path.string()},
+          {"gpus", folder.gpus},
+          {"software", folder.software},
+          {"collectives", folder.collectives}};
+}
+
+Json folder_json(const WritableFolder& folder) {
+  return {{"path", folder.path.string()}, {"use", folder.use}, {"writable", folder.writable}};
+}
+
+Json finding_json(const Finding& finding) {
+  return {{"problem", finding.problem}, {"text", finding.text}, {"remedy", finding.remedy}};
 }
 
 }  // namespace
@@ -229,44 +241,20 @@ std::string to_text(const DoctorReport& report) {
 }
 
 std::string to_json(const DoctorReport& report) {
-  Json programs = Json::array();
-  for (const ProgramState& program : report.programs) {
-    programs.push_back({{"name", program.name},
-                        {"commands", program.commands},
-                        {"path", program.path ? Json(program.path->string()) : Json(nullptr)}});
-  }
-  Json profiles = Json::array();
-  for (const ProfileFolder& folder : report.profiles) {
-    profiles.push_back({{"path", folder.path.string()},
-                        {"gpus", folder.gpus},
-                        {"software", folder.software},
-                        {"collectives", folder.collectives}});
-  }
-  Json folders = Json::array();
-  for (const WritableFolder& folder : report.folders) {
-    folders.push_back(
-        {{"path", folder.path.string()}, {"use", folder.use}, {"writable", folder.writable}});
-  }
-  Json findings = Json::array();
-  for (const Finding& finding : report.findings) {
-    findings.push_back(
-        {{"problem", finding.problem}, {"text", finding.text}, {"remedy", finding.remedy}});
-  }
-  const Json out = {
-      {"schema", "orrery-doctor/1"},
-      {"healthy", report.healthy()},
-      {"version", report.build.version},
-      {"program", report.program},
-      {"build", build_json(report.build)},
-      {"programs", programs},
-      {"profiles", profiles},
-      {"scenarios", report.scenarios ? Json(report.scenarios->string()) : Json(nullptr)},
-      {"machine", machine_json(report.machine)},
-      {"threads", report.threads},
-      {"cpu_limit", report.cpu_limit ? Json(*report.cpu_limit) : Json(nullptr)},
-      {"folders", folders},
-      {"findings", findings}};
-  return report::json_text(out);
+  return json_text(
+      {{"schema", "orrery-doctor/1"},
+       {"healthy", report.healthy()},
+       {"version", report.build.version},
+       {"program", report.program},
+       {"build", build_json(report.build)},
+       {"programs", json_list(report.programs, program_json)},
+       {"profiles", json_list(report.profiles, profiles_json)},
+       {"scenarios", report.scenarios ? Json(report.scenarios->string()) : Json(nullptr)},
+       {"machine", machine_json(report.machine)},
+       {"threads", report.threads},
+       {"cpu_limit", report.cpu_limit},
+       {"folders", json_list(report.folders, folder_json)},
+       {"findings", json_list(report.findings, finding_json)}});
 }
 
 }  // namespace orrery::cli

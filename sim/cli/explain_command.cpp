@@ -5,14 +5,13 @@
 #include <CLI/App.hpp>
 #include <CLI/Option.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "sim/base/check.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/output_files.hpp"
 #include "sim/cli/shared_options.hpp"
-#include "sim/report/json_text.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/text_page.hpp"
 
@@ -47,15 +46,15 @@ std::string to_json(const report::MetricInfo& metric,
                     const report::Evaluation& evaluation,
                     const std::string& text) {
   const report::MetricValue* value = evaluation.metrics.find(metric.id);
-  nlohmann::ordered_json out = {{"schema", "orrery-explanation/1"},
-                                {"metric", metric.name},
-                                {"key", metric.json_key},
-                                {"value", nullptr},
-                                {"text", text}};
+  Json out = {{"schema", "orrery-explanation/1"},
+              {"metric", metric.name},
+              {"key", metric.json_key},
+              {"value", nullptr},
+              {"text", text}};
   if (value != nullptr) {
     out["value"] = value->value;
   }
-  return report::json_text(out);
+  return json_text(out);
 }
 
 ExitCode explain_file(const ExplainOptions& options, const InterruptWatch& watch) {

@@ -6,19 +6,16 @@
 #include <CLI/Option.hpp>
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "sim/base/json_text.hpp"
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/shared_options.hpp"
 #include "sim/evaluate/catalog.hpp"
-#include "sim/report/json_text.hpp"
 
 namespace orrery::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct ListOptions {
   std::string kind;
@@ -73,13 +70,12 @@ std::string to_text(const std::vector<evaluate::CatalogEntry>& entries) {
 }
 
 std::string to_json(const std::string& kind, const std::vector<evaluate::CatalogEntry>& entries) {
-  Json list = Json::array();
-  for (const evaluate::CatalogEntry& entry : entries) {
-    list.push_back({{"name", entry.name}, {"summary", entry.summary}, {"source", entry.origin}});
-  }
-  const Json out = {
-      {"schema", "orrery-list/1"}, {"kind", kind.empty() ? "lists" : kind}, {"entries", list}};
-  return report::json_text(out);
+  return json_text(
+      {{"schema", "orrery-list/1"},
+       {"kind", kind.empty() ? "lists" : kind},
+       {"entries", json_list(entries, [](const evaluate::CatalogEntry& entry) {
+          return Json{{"name", entry.name}, {"summary", entry.summary}, {"source", entry.origin}};
+        })}});
 }
 
 ExitCode list_names(const ListOptions& options) {

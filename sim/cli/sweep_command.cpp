@@ -284,7 +284,7 @@ ExitCode lead(const SweepOptions& options,
 std::string page_of(const SweepOptions& options, const sweep::Answer& answer) {
   switch (form_of(options)) {
     case SweepForm::csv:
-      return sweep::to_csv(answer);
+      return report::to_csv(answer);
     case SweepForm::json:
       return sweep::to_json(answer);
     case SweepForm::text:

@@ -104,10 +104,6 @@ std::vector<std::string> refused_by(const CalibrationProfile& refusing,
   return {names.begin(), names.end()};
 }
 
-std::string change_text(double ratio) {
-  return fmt::format("{:+.1f} %", kPercent * (ratio - 1.0));
-}
-
 std::string value_text(const std::optional<double>& value) {
   return value ? fmt::format("{:.6g}", *value) : std::string("-");
 }
@@ -190,8 +186,8 @@ std::string comparison_text(const CalibrationComparison& comparison,
     text += fmt::format("  {:<40} {:>6} {:>9} {:>9}  {}\n",
                         group.name,
                         group.cases,
-                        change_text(group.median),
-                        change_text(group.worst),
+                        signed_percent_cell(group.median - 1.0),
+                        signed_percent_cell(group.worst - 1.0),
                         group.worst_case);
   }
   const std::size_t shown = std::min(kCasesShown, comparison.cases.size());
@@ -200,7 +196,7 @@ std::string comparison_text(const CalibrationComparison& comparison,
     const CaseRatio& one = comparison.cases[i];
     text += fmt::format("  {:<64} {:>9} {} -> {}\n",
                         one.name,
-                        change_text(one.ratio),
+                        signed_percent_cell(one.ratio - 1.0),
                         format_time(one.first),
                         format_time(one.second));
   }

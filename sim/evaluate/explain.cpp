@@ -10,6 +10,7 @@
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/resolve.hpp"
 #include "sim/model/flops.hpp"
+#include "sim/report/printed_quantiles.hpp"
 
 namespace orrery::evaluate {
 
@@ -85,15 +86,12 @@ std::string value_text(const report::Evaluation& evaluation, const report::Metri
   if (!value->trials) {
     return text(value->value);
   }
-  constexpr double kLow = 0.1;
-  constexpr double kMedian = 0.5;
-  constexpr double kHigh = 0.9;
-  const run::Interval ci = value->trials->ci95_of_quantile(kMedian);
+  const run::Interval ci = value->trials->ci95_of_quantile(report::kMedian);
   return fmt::format(
       "{} (P10 {}, P90 {}; 95 % interval of the median {} to {}; mean {}; {} trials)",
-      text(value->trials->quantile(kMedian)),
-      text(value->trials->quantile(kLow)),
-      text(value->trials->quantile(kHigh)),
+      text(value->trials->quantile(report::kMedian)),
+      text(value->trials->quantile(report::kLowQuantile)),
+      text(value->trials->quantile(report::kHighQuantile)),
       text(ci.low),
       text(ci.high),
       text(value->value),

@@ -23,10 +23,6 @@ using step::StepCategory;
 
 constexpr std::size_t kOperationsShown = 24;
 
-std::string percent(double share) {
-  return fmt::format("{:.1f} %", share * kPercent);
-}
-
 template <typename Q>
 std::string coefficient_line(std::string_view name,
                              const std::string& value,
@@ -64,7 +60,7 @@ std::string step_ledger_table(const step::StepResult& step) {
     if (share > 0.0) {
       text += fmt::format("  {:<18} {:>8}  {:>10} per step\n",
                           to_string(category),
-                          percent(share),
+                          percent_cell(share),
                           format_time(to_seconds(step.step_time) * share));
     }
   }
@@ -91,12 +87,12 @@ std::string stage_table(const step::StepResult& step) {
     const double rest = 1.0 - compute - recompute - bubble - imbalance - exposed;
     text += fmt::format("  {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
                         d,
-                        percent(compute),
-                        percent(recompute),
-                        percent(exposed),
-                        percent(bubble),
-                        percent(imbalance),
-                        percent(std::max(0.0, rest)));
+                        percent_cell(compute),
+                        percent_cell(recompute),
+                        percent_cell(exposed),
+                        percent_cell(bubble),
+                        percent_cell(imbalance),
+                        percent_cell(std::max(0.0, rest)));
   }
   return text;
 }
@@ -118,7 +114,7 @@ std::string operation_table(const step::StepResult& step) {
     text += fmt::format("  {:<38} {:>10} {:>8} {:>10} {:>16}\n",
                         line.name,
                         format_time(line.time),
-                        percent(line.time / to_seconds(step.step_time)),
+                        percent_cell(line.time / to_seconds(step.step_time)),
                         format_count(line.count),
                         has_rate ? format_flop_rate(flop(line.flop) / line.time) : "");
     shown += line.time;
@@ -131,7 +127,7 @@ std::string operation_table(const step::StepResult& step) {
     text += fmt::format("  {:<38} {:>10} {:>8}\n",
                         fmt::format("{} more", step.operations.size() - kOperationsShown),
                         format_time(rest),
-                        percent(rest / to_seconds(step.step_time)));
+                        percent_cell(rest / to_seconds(step.step_time)));
   }
   return text;
 }
@@ -267,7 +263,7 @@ std::string run_ledger_table(const report::Evaluation& evaluation) {
     if (share > 0.0) {
       text += fmt::format("  {:<22} {:>8}  {:>10} GPU-hours\n",
                           to_string(category),
-                          percent(share),
+                          percent_cell(share),
                           format_count(in_hours(run.mean_gpu_time(category))));
     }
   }

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "sim/base/format.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/unicode.hpp"
 #include "sim/import_config/write_scenario.hpp"
 
@@ -139,8 +139,8 @@ std::string asked_text(const ImportResult& result) {
   return text;
 }
 
-nlohmann::json place_json(const SourceLocation& where) {
-  nlohmann::json json = nlohmann::json::object();
+Json place_json(const SourceLocation& where) {
+  Json json = Json::object();
   if (!where.file.empty()) {
     json["file"] = where.file;
     if (where.line > 0) {
@@ -149,6 +149,39 @@ nlohmann::json place_json(const SourceLocation& where) {
     }
   }
   return json;
+}
+
+Json file_json(const ImportedFile& file) {
+  return {{"name", file.name}, {"format", format_name(file.format)}};
+}
+
+Json setting_json(const ImportedSetting& setting) {
+  return {{"key", setting.path},
+          {"value", setting.value},
+          {"origin", to_string(setting.origin.kind)},
+          {"where", place_json(setting.origin.where)},
+          {"from", setting.origin.key},
+          {"why", setting.origin.why}};
+}
+
+Json left_out_json(const LeftOutKey& key) {
+  return {{"key", key.key},
+          {"value", key.value},
+          {"effect", to_string(key.effect)},
+          {"where", place_json(key.where)},
+          {"why", key.why}};
+}
+
+Json asked_json(const AskedKey& key) {
+  return {{"key", key.path}, {"what", key.what}, {"option", key.option}, {"why", key.why}};
+}
+
+Json problem_json(const Diagnostic& problem) {
+  return {{"severity", problem.severity == Severity::error ? "error" : "warning"},
+          {"where", place_json(problem.where)},
+          {"key", problem.key},
+          {"message", problem.message},
+          {"allowed", problem.allowed}};
 }
 
 }  // namespace
@@ -175,52 +208,21 @@ std::string report_text(const ImportResult& result) {
 }
 
 std::string report_json(const ImportResult& result, const Diagnostics& diagnostics) {
-  nlohmann::json json;
-  json["schema"] = "orrery-config-import/1";
-  json["complete"] = result.complete();
-  json["files"] = nlohmann::json::array();
-  for (const ImportedFile& file : result.files) {
-    json["files"].push_back({{"name", file.name}, {"format", format_name(file.format)}});
-  }
-  json["settings"] = nlohmann::json::array();
-  for (const ImportedSetting& setting : result.settings) {
-    json["settings"].push_back({{"key", setting.path},
-                                {"value", setting.value},
-                                {"origin", to_string(setting.origin.kind)},
-                                {"where", place_json(setting.origin.where)},
-                                {"from", setting.origin.key},
-                                {"why", setting.origin.why}});
-  }
-  json["left_out"] = nlohmann::json::array();
-  for (const LeftOutKey& key : result.left_out) {
-    json["left_out"].push_back({{"key", key.key},
-                                {"value", key.value},
-                                {"effect", to_string(key.effect)},
-                                {"where", place_json(key.where)},
-                                {"why", key.why}});
-  }
-  json["notes"] = result.notes;
-  json["asked"] = nlohmann::json::array();
-  for (const AskedKey& key : result.asked) {
-    json["asked"].push_back(
-        {{"key", key.path}, {"what", key.what}, {"option", key.option}, {"why", key.why}});
-  }
+  Json json = {{"schema", "orrery-config-import/1"},
+               {"complete", result.complete()},
+               {"files", json_list(result.files, file_json)},
+               {"settings", json_list(result.settings, setting_json)},
+               {"left_out", json_list(result.left_out, left_out_json)},
+               {"notes", result.notes},
+               {"asked", json_list(result.asked, asked_json)},
+               {"diagnostics", json_list(diagnostics.all(), problem_json)},
+               {"scenario", result.scenario}};
   if (result.model) {
     json["model"] = {{"parameters", result.model->parameters},
                      {"active_parameters", result.model->active},
                      {"prediction_module_parameters", result.model->prediction_modules}};
   }
-  json["diagnostics"] = nlohmann::json::array();
-  for (const Diagnostic& problem : diagnostics.all()) {
-    json["diagnostics"].push_back(
-        {{"severity", problem.severity == Severity::error ? "error" : "warning"},
-         {"where", place_json(problem.where)},
-         {"key", problem.key},
-         {"message", problem.message},
-         {"allowed", problem.allowed}});
-  }
-  json["scenario"] = result.scenario;
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(nlohmann::json(json));  // members by name
 }
 
 }  // namespace orrery::import_config

@@ -1,14 +1,10 @@
-#include <fmt/core.h>
-
 #include "sim/plan/plan_report.hpp"
-#include "sim/report/escape.hpp"
-#include "sim/sweep/sweep_report.hpp"
+#include "sim/report/table.hpp"
 
 namespace orrery::plan {
 
 namespace {
 
-using report::csv_cell;
 using report::MetricId;
 
 constexpr std::array<MetricId, 9> kColumns = {MetricId::step_time,
@@ -21,44 +17,44 @@ constexpr std::array<MetricId, 9> kColumns = {MetricId::step_time,
                                               MetricId::cost_per_million_tokens,
                                               MetricId::energy};
 
-void add_line(const Finalist& finalist, std::string_view rank, std::string& table) {
-  table += fmt::format("{},{},{},{},{},{},{}",
-                       rank,
-                       to_string(finalist.standing),
-                       finalist.value,
-                       finalist.behind.mean,
-                       finalist.behind.ci95.low,
-                       finalist.behind.ci95.high,
-                       finalist.proposal.gpus);
-  for (const MetricId id : kColumns) {
-    const report::MetricValue* value = finalist.evaluation.metrics.find(id);
-    table += value != nullptr ? fmt::format(",{}", value->value) : ",";
-  }
-  for (const Trait& trait : finalist.proposal.traits) {
-    table += "," + csv_cell(trait.value);
-  }
-}
-
 }  // namespace
 
 std::string to_csv(const Plan& plan) {
-  std::string table = fmt::format("rank,standing,{},behind,behind_ci95_low,behind_ci95_high,gpus",
-                                  to_string(plan.ranked_by));
+  report::Table table = report::table_of({"rank",
+                                          "standing",
+                                          to_string(plan.ranked_by),
+                                          "behind",
+                                          "behind_ci95_low",
+                                          "behind_ci95_high",
+                                          "gpus"});
   for (const MetricId id : kColumns) {
-    table += fmt::format(",{}", report::info(id).json_key);
+    table.columns.push_back({std::string(report::info(id).json_key)});
   }
   if (!plan.finalists.empty()) {
     for (const Trait& trait : plan.finalists.front().proposal.traits) {
-      table += "," + csv_cell(trait.name);
+      table.columns.push_back({trait.name});
     }
   }
-  table += ",reason,tag\n";
-  for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
-    const Finalist& finalist = plan.finalists[i];
-    add_line(finalist, fmt::format("{}", i + 1), table);
-    table += fmt::format(",{},{}\n", csv_cell(finalist.reason), csv_cell(finalist.proposal.tag));
+  table.columns.insert(table.columns.end(), {{"reason"}, {"tag"}});
+  for (const Finalist& finalist : plan.finalists) {
+    auto& row = table.rows.emplace_back(
+        std::vector<report::Cell>{static_cast<double>(table.rows.size() + 1),
+                                  std::string(to_string(finalist.standing)),
+                                  finalist.value,
+                                  finalist.behind.mean,
+                                  finalist.behind.ci95.low,
+                                  finalist.behind.ci95.high,
+                                  static_cast<double>(finalist.proposal.gpus)});
+    for (const MetricId id : kColumns) {
+      const report::MetricValue* value = finalist.evaluation.metrics.find(id);
+      row.push_back(value != nullptr ? report::Cell(value->value) : report::Cell());
+    }
+    for (const Trait& trait : finalist.proposal.traits) {
+      row.emplace_back(trait.value);
+    }
+    row.insert(row.end(), {finalist.reason, finalist.proposal.tag});
   }
-  return table;
+  return report::to_csv(table);
 }
 
 }  // namespace orrery::plan

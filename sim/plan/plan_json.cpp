@@ -1,20 +1,10 @@
-#include <fmt/core.h>
-
-#include <nlohmann/json.hpp>
-
+#include "sim/base/json_text.hpp"
 #include "sim/plan/plan_report.hpp"
 #include "sim/report/ledger_rows.hpp"
 
 namespace orrery::plan {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 // The unit of the objective, as it ends the keys of metrics.
 std::string_view unit_of(Objective objective) {
@@ -42,34 +32,33 @@ Json changes_json(const std::vector<scenario::KeyValue>& changes) {
   return json;
 }
 
+Json traits_json(const std::vector<Trait>& traits) {
+  Json json = Json::object();
+  for (const Trait& trait : traits) {
+    json[trait.name] = trait.value;
+  }
+  return json;
+}
+
+Json variant_json(const Variant& variant) {
+  return {
+      {"axis", variant.axis}, {"value", variant.value}, {"changes", changes_json(variant.changes)}};
+}
+
+Json near_json(const NearLayout& other) {
+  return {{"differs", traits_json(other.differs)},
+          {"slower", other.slower},
+          {"changes", changes_json(other.changes)}};
+}
+
 Json proposal_json(const Proposal& proposal) {
-  Json axes = Json::object();
-  for (const Trait& trait : proposal.traits) {
-    axes[trait.name] = trait.value;
-  }
-  Json alike = Json::array();
-  for (const Variant& variant : proposal.alike) {
-    alike.push_back({{"axis", variant.axis},
-                     {"value", variant.value},
-                     {"changes", changes_json(variant.changes)}});
-  }
-  Json near = Json::array();
-  for (const NearLayout& other : proposal.near) {
-    Json differs = Json::object();
-    for (const Trait& trait : other.differs) {
-      differs[trait.name] = trait.value;
-    }
-    near.push_back({{"differs", std::move(differs)},
-                    {"slower", other.slower},
-                    {"changes", changes_json(other.changes)}});
-  }
   return {{"tag", proposal.tag},
           {"words", proposal.words},
           {"gpus", proposal.gpus},
-          {"axes", std::move(axes)},
+          {"axes", traits_json(proposal.traits)},
           {"changes", changes_json(proposal.changes)},
-          {"alike", std::move(alike)},
-          {"near", std::move(near)}};
+          {"alike", json_list(proposal.alike, variant_json)},
+          {"near", json_list(proposal.near, near_json)}};
 }
 
 Json metrics_json(const report::Evaluation& evaluation) {
@@ -92,13 +81,8 @@ Json metrics_json(const report::Evaluation& evaluation) {
   return metrics;
 }
 
-Json ledger_json(const std::vector<report::LedgerRow>& rows) {
-  Json ledger = Json::array();
-  for (const report::LedgerRow& row : rows) {
-    ledger.push_back(
-        {{"category", row.category}, {"gpu_s", in_seconds(row.gpu_time)}, {"share", row.share}});
-  }
-  return ledger;
+Json ledger_row_json(const report::LedgerRow& row) {
+  return {{"category", row.category}, {"gpu_s", row.gpu_time}, {"share", row.share}};
 }
 
 Json finalist_json(const Finalist& finalist) {
@@ -112,26 +96,25 @@ Json finalist_json(const Finalist& finalist) {
   json["reason"] = finalist.reason;
   json["fits_memory"] = finalist.evaluation.feasible;
   json["metrics"] = metrics_json(finalist.evaluation);
-  json["step_ledger"] = ledger_json(report::step_ledger_rows(finalist.evaluation));
-  json["run_ledger"] = ledger_json(report::run_ledger_rows(finalist.evaluation));
+  json["step_ledger"] = json_list(report::step_ledger_rows(finalist.evaluation), ledger_row_json);
+  json["run_ledger"] = json_list(report::run_ledger_rows(finalist.evaluation), ledger_row_json);
   return json;
 }
 
 Json front_json(const Front& front) {
-  Json points = Json::array();
-  for (const FrontPoint& point : front.points) {
-    points.push_back({{front.x.json_key, point.x},
-                      {front.y.json_key, point.y},
-                      {"on_front", point.on_front},
-                      {"best", point.winner},
-                      {"tag", point.proposal.tag},
-                      {"words", point.proposal.words},
-                      {"changes", changes_json(point.proposal.changes)}});
-  }
+  const auto point_json = [&front](const FrontPoint& point) {
+    return Json{{front.x.json_key, point.x},
+                {front.y.json_key, point.y},
+                {"on_front", point.on_front},
+                {"best", point.winner},
+                {"tag", point.proposal.tag},
+                {"words", point.proposal.words},
+                {"changes", changes_json(point.proposal.changes)}};
+  };
   return {{"x", front.x.json_key},
           {"y", front.y.json_key},
           {"simulated", front.simulated},
-          {"points", std::move(points)}};
+          {"points", json_list(front.points, point_json)}};
 }
 
 Json neighbour_json(const Neighbour& neighbour) {
@@ -152,47 +135,46 @@ Json neighbour_json(const Neighbour& neighbour) {
   return json;
 }
 
+Json perturbation_json(const Perturbation& one) {
+  return {{"coefficient", one.coefficient},
+          {"change", one.change},
+          {"error_known", one.known},
+          {"overtaken_by", one.overtaker ? Json(one.overtaker->tag) : Json(nullptr)},
+          {"lead", one.by}};
+}
+
+Json rival_json(const Rival& rival) {
+  return {{"rank", rival.rank},
+          {"differs_in", rival.differs},
+          {"lead", rival.lead},
+          {"error", rival.error},
+          {"told_apart", rival.told_apart()}};
+}
+
 Json stability_json(const Stability& stability) {
   if (!stability.checked) {
     return nullptr;
   }
-  Json moved = Json::array();
-  for (const Perturbation& one : stability.perturbations) {
-    moved.push_back({{"coefficient", one.coefficient},
-                     {"change", one.change},
-                     {"error_known", one.known},
-                     {"overtaken_by", one.overtaker ? Json(one.overtaker->tag) : Json(nullptr)},
-                     {"lead", one.by}});
-  }
-  Json rivals = Json::array();
-  for (const Rival& rival : stability.rivals) {
-    rivals.push_back({{"rank", rival.rank},
-                      {"differs_in", rival.differs},
-                      {"lead", rival.lead},
-                      {"error", rival.error},
-                      {"told_apart", rival.told_apart()}});
-  }
   return {{"stable", stability.stable},
           {"errors_known", stability.errors_known},
-          {"rivals", std::move(rivals)},
+          {"rivals", json_list(stability.rivals, rival_json)},
           {"free_memory_of_peak", stability.memory_margin},
-          {"perturbations", std::move(moved)}};
+          {"perturbations", json_list(stability.perturbations, perturbation_json)}};
 }
 
 Json constraints_json(const Plan& plan) {
   const PlanSpec& spec = plan.spec;
   const Constraints& constraints = spec.constraints;
-  return {
-      {"memory_headroom_bytes", plan.headroom.bytes},
-      {"memory_headroom_stated", plan.headroom.stated},
-      {"memory_error", plan.headroom.error},
-      {"memory_error_source", plan.headroom.source},
-      {"tensor_within_nvlink", constraints.tensor_within_nvlink},
-      {"budget_usd", constraints.budget ? Json(in_dollars(*constraints.budget)) : Json(nullptr)},
-      {"deadline_s", spec.deadline ? Json(in_seconds(*spec.deadline)) : Json(nullptr)},
-      {"global_batch_at_least", or_null(constraints.least_batch)},
-      {"global_batch_at_most", or_null(constraints.most_batch)},
-      {"gpus_at_most", or_null(constraints.most_gpus)}};
+  return {{"memory_headroom_bytes", plan.headroom.bytes},
+          {"memory_headroom_stated", plan.headroom.stated},
+          {"memory_error", plan.headroom.error},
+          {"memory_error_source", plan.headroom.source},
+          {"tensor_within_nvlink", constraints.tensor_within_nvlink},
+          {"budget_usd", constraints.budget},
+          {"deadline_s", spec.deadline},
+          {"global_batch_at_least", constraints.least_batch},
+          {"global_batch_at_most", constraints.most_batch},
+          {"gpus_at_most", constraints.most_gpus}};
 }
 
 Json counts_json(const Plan& plan) {
@@ -218,44 +200,28 @@ Json not_offered_json(const NotOffered& lacks) {
 }  // namespace
 
 std::string to_json(const Plan& plan) {
-  Json finalists = Json::array();
-  for (const Finalist& finalist : plan.finalists) {
-    finalists.push_back(finalist_json(finalist));
-  }
-  Json fronts = Json::array();
-  for (const Front& front : plan.fronts) {
-    fronts.push_back(front_json(front));
-  }
-  Json neighbours = Json::array();
-  for (const Neighbour& neighbour : plan.neighbours) {
-    neighbours.push_back(neighbour_json(neighbour));
-  }
-  Json warnings = Json::array();
-  for (const Diagnostic& diagnostic : plan.diagnostics.all()) {
-    warnings.push_back(to_string(diagnostic));
-  }
-  const Json out = {
-      {"schema", kPlanSchema},
-      {"scenario", {{"name", plan.name}, {"file", plan.file}, {"sha256", plan.sha256}}},
-      {"complete", plan.complete()},
-      {"notes", plan.notes},
-      {"objective", to_string(plan.spec.objective)},
-      {"ranked_by", to_string(plan.ranked_by)},
-      {"unit", unit_of(plan.ranked_by)},
-      {"tie", plan.spec.tie},
-      {"trials", plan.trials},
-      {"seed", plan.seed},
-      {"constraints", constraints_json(plan)},
-      {"search", counts_json(plan)},
-      {"not_offered", not_offered_json(plan.not_offered)},
-      {"current", plan.current ? finalist_json(*plan.current) : Json(nullptr)},
-      {"finalists", std::move(finalists)},
-      {"fronts", std::move(fronts)},
-      {"neighbours", std::move(neighbours)},
-      {"stability", stability_json(plan.stability)},
-      {"diagnostics", std::move(warnings)}};
-  constexpr int kIndent = 2;
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(
+      {{"schema", kPlanSchema},
+       {"scenario", {{"name", plan.name}, {"file", plan.file}, {"sha256", plan.sha256}}},
+       {"complete", plan.complete()},
+       {"notes", plan.notes},
+       {"objective", to_string(plan.spec.objective)},
+       {"ranked_by", to_string(plan.ranked_by)},
+       {"unit", unit_of(plan.ranked_by)},
+       {"tie", plan.spec.tie},
+       {"trials", plan.trials},
+       {"seed", plan.seed},
+       {"constraints", constraints_json(plan)},
+       {"search", counts_json(plan)},
+       {"not_offered", not_offered_json(plan.not_offered)},
+       {"current", plan.current ? finalist_json(*plan.current) : Json(nullptr)},
+       {"finalists", json_list(plan.finalists, finalist_json)},
+       {"fronts", json_list(plan.fronts, front_json)},
+       {"neighbours", json_list(plan.neighbours, neighbour_json)},
+       {"stability", stability_json(plan.stability)},
+       {"diagnostics", json_list(plan.diagnostics.all(), [](const Diagnostic& diagnostic) {
+          return to_string(diagnostic);
+        })}});
 }
 
 }  // namespace orrery::plan

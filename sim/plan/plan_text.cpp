@@ -9,7 +9,7 @@
 #include "sim/plan/objective.hpp"
 #include "sim/plan/plan_report.hpp"
 #include "sim/plan/plan_words.hpp"
-#include "sim/sweep/sweep_report.hpp"
+#include "sim/report/table.hpp"
 
 namespace orrery::plan {
 
@@ -81,29 +81,29 @@ std::string trait_text(const Proposal& proposal, std::size_t trait) {
   return text;
 }
 
-void add_traits(const std::vector<const Proposal*>& proposals, sweep::TextTable& table) {
+void add_traits(const std::vector<const Proposal*>& proposals, report::Table& table) {
   for (const std::size_t i : telling_traits(proposals)) {
-    table.heads.push_back(proposals.front()->traits[i].name);
+    table.columns.push_back({{}, proposals.front()->traits[i].name});
     for (std::size_t row = 0; row < proposals.size(); ++row) {
-      table.rows[row].push_back(report::printable(trait_text(*proposals[row], i)));
+      table.rows[row].emplace_back(trait_text(*proposals[row], i));
     }
   }
 }
 
 // A table as lines of a section, cut at the width of the page.
-std::vector<std::string> table_lines(const sweep::TextTable& table, const TextPage& page) {
-  sweep::TextTable narrow = table;
+std::vector<std::string> table_lines(const report::Table& table, const TextPage& page) {
+  report::Table narrow = table;
   while (true) {
-    auto lines = lines_of(sweep::to_text(narrow, page));
+    auto lines = lines_of(report::to_text(narrow, page));
     const bool fits = std::all_of(lines.begin(), lines.end(), [](const std::string& line) {
       return report::text_columns(line) + report::kPageIndent <= report::kPageWidth;
     });
-    if (fits || narrow.heads.size() <= 2) {
+    if (fits || narrow.columns.size() <= 2) {
       return lines;
     }
-    narrow.heads.pop_back();
+    narrow.columns.pop_back();
     for (auto& row : narrow.rows) {
-      row.resize(std::min(row.size(), narrow.heads.size()));
+      row.resize(std::min(row.size(), narrow.columns.size()));
     }
   }
 }
@@ -112,9 +112,7 @@ void add_ranking(TextPage& page, const Plan& plan) {
   if (plan.finalists.size() < 2) {
     return;
   }
-  sweep::TextTable table;
-  table.left = 1;
-  table.heads = {"rank", std::string(to_string(plan.ranked_by)), "behind"};
+  report::Table table = report::table_of({"rank", to_string(plan.ranked_by), "behind"});
   std::vector<const Proposal*> proposals;
   for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
     const Finalist& finalist = plan.finalists[i];

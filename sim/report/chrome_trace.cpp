@@ -4,7 +4,8 @@
 
 #include <cmath>
 #include <iterator>
-#include <nlohmann/json.hpp>
+
+#include "sim/base/json_text.hpp"
 
 namespace orrery::report {
 
@@ -12,17 +13,12 @@ namespace {
 
 constexpr std::int64_t kNanosecondsPerMicrosecond = 1000;
 
-// Text as a JSON string, quotes included.
-std::string json_string(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 class ChromeWriter {
  public:
   explicit ChromeWriter(const Trace& trace) : trace_(trace) {
     names_.reserve(trace.names.size());
     for (const std::string& name : trace.names) {
-      names_.push_back(json_string(name));
+      names_.push_back(json_line(Json(name)));
     }
   }
 
@@ -46,7 +42,7 @@ class ChromeWriter {
       write_sample(sample);
     }
     append("\n],\n\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"scenario\":{}}}}}\n",
-           json_string(trace_.title));
+           json_line(Json(trace_.title)));
     return fmt::to_string(buffer_);
   }
 
@@ -98,7 +94,7 @@ class ChromeWriter {
       }
       const std::string_view kind = track.kind == TraceTrack::Kind::process ? "process" : "thread";
       metadata(
-          fmt::format("{}_name", kind), i, fmt::format("\"name\":{}", json_string(track.name)));
+          fmt::format("{}_name", kind), i, fmt::format("\"name\":{}", json_line(Json(track.name))));
       metadata(
           fmt::format("{}_sort_index", kind), i, fmt::format("\"sort_index\":{}", track.number));
     }
@@ -145,8 +141,8 @@ class ChromeWriter {
     append(R"({{"ph":"C",{},"ts":)", place(sample.counter));
     append_time(sample.at);
     append(R"(,"name":{},"args":{{{}:{}}}}})",
-           json_string(counter.name),
-           json_string(counter.unit),
+           json_line(Json(counter.name)),
+           json_line(Json(counter.unit)),
            std::isfinite(sample.value) ? sample.value : 0.0);
   }
 

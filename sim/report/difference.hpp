@@ -12,15 +12,13 @@
 //
 // Of the ledgers the shares are compared: the GPU time of jobs of different size is not.
 
-#include <array>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sim/report/evaluation.hpp"
-#include "sim/report/saved_evaluation.hpp"
+#include "sim/report/figures.hpp"
 
 namespace orrery::report {
 
@@ -37,27 +35,8 @@ struct DifferenceRow {
   std::vector<Compared> values;  // by evaluation
 };
 
-// What is compared of an answer, fresh or saved.
-struct ComparedLedgerRow {
-  std::string_view label;
-  double share = 0.0;
-  Seconds gpu_time = {};
-};
-
-struct ComparedAnswer {
-  std::array<std::optional<double>, kMetricCount> metrics{};
-  std::vector<ComparedLedgerRow> step_ledger;  // in the order of the ledger; empty: none
-  std::vector<ComparedLedgerRow> run_ledger;
-  Seconds step_time = {};  // that the shares of the step are of
-};
-
-[[nodiscard]] ComparedAnswer compared(const Evaluation& evaluation);
-[[nodiscard]] ComparedAnswer compared(const SavedEvaluation& saved);
-
 // Rows that at least one of them has, in the order of the registry and of the ledgers.
-[[nodiscard]] std::vector<DifferenceRow> differences(std::span<const ComparedAnswer> answers);
-[[nodiscard]] std::vector<DifferenceRow> differences(
-    std::span<const Evaluation* const> evaluations);
+[[nodiscard]] std::vector<DifferenceRow> differences(std::span<const Figures> answers);
 
 // With its sign, of a change: "+1.20 s", "-$3.1M", "+2.31 points" for fractions, "-1.5 d" for
 // dates, "no change".

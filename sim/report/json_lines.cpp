@@ -1,26 +1,18 @@
 #include "sim/report/json_lines.hpp"
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-
+#include "sim/base/json_text.hpp"
 #include "sim/report/json_report.hpp"
 
 namespace orrery::report {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 // A line that starts with the scenario, then the given fields, then those of `rest`.
-std::string table_line(const Evaluation& evaluation, Json fields, const Json& rest) {
+std::string table_line(const Evaluation& evaluation, const Json& fields, const Json& rest) {
   Json line = {{"scenario", evaluation.echo.name}};
   line.update(fields);
   line.update(rest);
-  return line_of(line);
+  return json_line(line) + "\n";
 }
 
 Json arguments_of(const Trace& trace, const TraceSlice& slice) {
@@ -40,7 +32,7 @@ Json arguments_of(const Trace& trace, const TraceSlice& slice) {
 
 std::string metrics_lines(const Evaluation& evaluation) {
   std::string lines;
-  const Json json = Json::parse(to_json(evaluation));
+  const Json json = json_of(evaluation);
   for (const auto& [name, metric] : json["metrics"].items()) {
     lines += table_line(evaluation, {{"metric", name}}, metric);
   }
@@ -49,7 +41,7 @@ std::string metrics_lines(const Evaluation& evaluation) {
 
 std::string ledger_lines(const Evaluation& evaluation) {
   std::string lines;
-  const Json json = Json::parse(to_json(evaluation));
+  const Json json = json_of(evaluation);
   for (const char* ledger : {"step", "run"}) {
     for (const Json& row : json[std::string(ledger) + "_ledger"]) {
       lines += table_line(evaluation, {{"ledger", ledger}}, row);
@@ -60,7 +52,7 @@ std::string ledger_lines(const Evaluation& evaluation) {
 
 std::string memory_lines(const Evaluation& evaluation) {
   std::string lines;
-  const Json json = Json::parse(to_json(evaluation));
+  const Json json = json_of(evaluation);
   for (const Json& stage : json["memory"]) {
     lines += table_line(evaluation, Json::object(), stage);
   }
@@ -74,33 +66,35 @@ std::string to_json_lines(const Trace& trace) {
   }
   std::string lines;
   for (const TraceSlice& slice : trace.slices) {
-    lines += line_of({{"type", "slice"},
-                      {"track", paths[slice.track]},
-                      {"name", trace.name(slice.name)},
-                      {"category", trace.name(slice.category)},
-                      {"begin_ns", slice.begin.ns},
-                      {"duration_ns", (slice.end - slice.begin).ns},
-                      {"arguments", arguments_of(trace, slice)}});
+    lines += json_line({{"type", "slice"},
+                        {"track", paths[slice.track]},
+                        {"name", trace.name(slice.name)},
+                        {"category", trace.name(slice.category)},
+                        {"begin_ns", slice.begin.ns},
+                        {"duration_ns", (slice.end - slice.begin).ns},
+                        {"arguments", arguments_of(trace, slice)}}) +
+             "\n";
   }
   for (const TraceMark& mark : trace.marks) {
-    lines += line_of({{"type", "mark"},
-                      {"track", paths[mark.track]},
-                      {"name", trace.name(mark.name)},
-                      {"at_ns", mark.at.ns}});
+    lines += json_line({{"type", "mark"},
+                        {"track", paths[mark.track]},
+                        {"name", trace.name(mark.name)},
+                        {"at_ns", mark.at.ns}}) +
+             "\n";
   }
   for (const TraceSample& sample : trace.samples) {
-    lines += line_of({{"type", "sample"},
-                      {"track", paths[sample.counter]},
-                      {"unit", trace.tracks[sample.counter].unit},
-                      {"at_ns", sample.at.ns},
-                      {"value", std::isfinite(sample.value) ? Json(sample.value) : Json(nullptr)}});
+    lines += json_line({{"type", "sample"},
+                        {"track", paths[sample.counter]},
+                        {"unit", trace.tracks[sample.counter].unit},
+                        {"at_ns", sample.at.ns},
+                        {"value", sample.value}}) +
+             "\n";
   }
   for (const TraceFlow& flow : trace.flows) {
-    Json slices = Json::array();
-    for (const SliceId slice : trace.slices_of(flow)) {
-      slices.push_back(slice);
-    }
-    lines += line_of({{"type", "flow"}, {"name", trace.name(flow.name)}, {"slices", slices}});
+    lines += json_line({{"type", "flow"},
+                        {"name", trace.name(flow.name)},
+                        {"slices", trace.slices_of(flow)}}) +
+             "\n";
   }
   return lines;
 }

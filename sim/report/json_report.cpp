@@ -1,8 +1,6 @@
 #include "sim/report/json_report.hpp"
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-
+#include "sim/base/json_text.hpp"
 #include "sim/report/ledger_rows.hpp"
 #include "sim/report/metric_band.hpp"
 #include "sim/report/printed_quantiles.hpp"
@@ -12,25 +10,17 @@ namespace orrery::report {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// JSON has no infinity: a number that does not exist is null.
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 Json metric_json(const Evaluation& evaluation, const MetricValue& metric) {
-  Json out = {{"value", number(metric.value)}};
+  Json out = {{"value", metric.value}};
   if (metric.trials) {
     const run::Interval interval = metric.trials->ci95_of_quantile(kMedian);
-    out["p10"] = number(metric.trials->quantile(kLowQuantile));
-    out["p50"] = number(metric.trials->quantile(kMedian));
-    out["p90"] = number(metric.trials->quantile(kHighQuantile));
-    out["ci95"] = Json::array({number(interval.low), number(interval.high)});
+    out["p10"] = metric.trials->quantile(kLowQuantile);
+    out["p50"] = metric.trials->quantile(kMedian);
+    out["p90"] = metric.trials->quantile(kHighQuantile);
+    out["ci95"] = {interval.low, interval.high};
   }
   if (const auto band = metric_band(evaluation, metric.id)) {
-    out["band"] = {
-        {"level", StepBand::kLevel}, {"low", number(band->low)}, {"high", number(band->high)}};
+    out["band"] = {{"level", StepBand::kLevel}, {"low", band->low}, {"high", band->high}};
   }
   return out;
 }
@@ -45,18 +35,20 @@ Json metrics_json(const Evaluation& evaluation) {
   return out;
 }
 
-Json ledger_json(const std::vector<LedgerRow>& rows) {
-  Json out = Json::array();
-  for (const LedgerRow& row : rows) {
-    Json line = {{"category", row.category},
-                 {"gpu_s", number(in_seconds(row.gpu_time))},
-                 {"share", number(row.share)}};
-    if (row.dollars) {
-      line["usd"] = number(in_dollars(*row.dollars));
-    }
-    out.push_back(std::move(line));
+// Dollars only where there are prices.
+Json with_dollars(Json line, const char* key, const std::optional<Dollars>& dollars) {
+  if (dollars) {
+    line[key] = *dollars;
   }
-  return out;
+  return line;
+}
+
+Json ledger_json(const std::vector<LedgerRow>& rows) {
+  return json_list(rows, [](const LedgerRow& row) {
+    return with_dollars({{"category", row.category}, {"gpu_s", row.gpu_time}, {"share", row.share}},
+                        "usd",
+                        row.dollars);
+  });
 }
 
 Json memory_json(const std::vector<step::StageMemory>& stages) {
@@ -64,22 +56,13 @@ Json memory_json(const std::vector<step::StageMemory>& stages) {
   for (std::size_t i = 0; i < stages.size(); ++i) {
     Json terms = Json::object();
     for (const MemoryTerm& term : memory_terms(stages[i])) {
-      terms[std::string(term.name) + "_bytes"] = number(in_bytes(term.value));
+      terms[std::string(term.name) + "_bytes"] = term.value;
     }
     out.push_back({{"stage", i},
-                   {"peak_bytes", number(in_bytes(stages[i].peak()))},
-                   {"limit_bytes", number(in_bytes(stages[i].limit))},
+                   {"peak_bytes", stages[i].peak()},
+                   {"limit_bytes", stages[i].limit},
                    {"terms", std::move(terms)}});
   }
-  return out;
-}
-
-Json trust_json(const Trust& trust) {
-  Json out = Json::object();
-  for (std::size_t i = 0; i < kSourceKindCount; ++i) {
-    out[std::string(kSourceKindNames[i])] = number(trust.share[i]);
-  }
-  out["extrapolated"] = number(trust.extrapolated);
   return out;
 }
 
@@ -87,24 +70,22 @@ Json band_json(const std::optional<StepBand>& band) {
   if (!band) {
     return nullptr;
   }
-  Json nearest = Json::array();
-  for (const NearStep& step : band->nearest) {
-    nearest.push_back({{"id", step.id}, {"relative_error", number(step.error)}});
-  }
-  Json doubts = Json::array();
-  for (const StepDoubt& doubt : band->doubts) {
-    doubts.push_back({{"coefficient", doubt.coefficient},
-                      {"error", number(doubt.error)},
-                      {"effect", number(doubt.effect)},
-                      {"measured_by", doubt.measured_by}});
-  }
   return {{"level", StepBand::kLevel},
-          {"low_s", number(band->low)},
-          {"high_s", number(band->high)},
-          {"mean_error", number(band->error)},
+          {"low_s", band->low},
+          {"high_s", band->high},
+          {"mean_error", band->error},
           {"new", to_string(band->novelty)},
-          {"nearest", std::move(nearest)},
-          {"measure_first", std::move(doubts)}};
+          {"nearest",
+           json_list(band->nearest,
+                     [](const NearStep& step) {
+                       return Json{{"id", step.id}, {"relative_error", step.error}};
+                     })},
+          {"measure_first", json_list(band->doubts, [](const StepDoubt& doubt) {
+             return Json{{"coefficient", doubt.coefficient},
+                         {"error", doubt.error},
+                         {"effect", doubt.effect},
+                         {"measured_by", doubt.measured_by}};
+           })}};
 }
 
 // Mean dollars per trial by what they were paid for; empty without prices.
@@ -116,49 +97,35 @@ Json bill_json(const Evaluation& evaluation) {
   const auto trials = static_cast<double>(evaluation.run->trials);
   for (std::size_t i = 0; i < run::kCostCategoryCount; ++i) {
     out.push_back({{"category", run::kCostCategoryNames[i]},
-                   {"usd", number(in_dollars(evaluation.run->bill_sum.dollars[i]) / trials)}});
+                   {"usd", evaluation.run->bill_sum.dollars[i] / trials}});
   }
   return out;
 }
 
 // Mean failures, GPU time and dollars per trial by cause, the costliest first.
 Json causes_json(const Evaluation& evaluation) {
-  Json out = Json::array();
-  for (const CauseRow& row : cause_rows(evaluation)) {
-    Json line = {{"cause", row.cause},
-                 {"failures", number(row.failures)},
-                 {"gpu_s", number(in_seconds(row.gpu_time))}};
-    if (row.dollars) {
-      line["usd"] = number(in_dollars(*row.dollars));
-    }
-    out.push_back(std::move(line));
-  }
-  return out;
+  return json_list(cause_rows(evaluation), [](const CauseRow& row) {
+    return with_dollars({{"cause", row.cause}, {"failures", row.failures}, {"gpu_s", row.gpu_time}},
+                        "usd",
+                        row.dollars);
+  });
 }
 
 Json levers_json(const std::vector<Lever>& levers, bool priced) {
-  Json out = Json::array();
-  for (const Lever& lever : levers) {
-    Json line = {{"change", lever.change}, {"delta_s", number(in_seconds(lever.finish_delta))}};
-    if (priced) {
-      line["delta_usd"] = number(in_dollars(lever.cost_delta));
-    }
-    out.push_back(std::move(line));
-  }
-  return out;
+  return json_list(levers, [priced](const Lever& lever) {
+    return with_dollars({{"change", lever.change}, {"delta_s", lever.finish_delta}},
+                        "delta_usd",
+                        priced ? std::optional(lever.cost_delta) : std::nullopt);
+  });
 }
 
-Json expectations_json(const std::vector<ExpectationResult>& results) {
-  Json out = Json::array();
-  for (const ExpectationResult& result : results) {
-    out.push_back({{"text", result.text},
-                   {"pass", result.passed()},
-                   {"verdict", to_string(result.verdict)},
-                   {"value", result.value ? number(*result.value) : Json(nullptr)},
-                   {"detail", result.detail},
-                   {"line", result.where.line}});
-  }
-  return out;
+Json expectation_json(const ExpectationResult& result) {
+  return {{"text", result.text},
+          {"pass", result.passed()},
+          {"verdict", to_string(result.verdict)},
+          {"value", result.value},
+          {"detail", result.detail},
+          {"line", result.where.line}};
 }
 
 std::string_view severity_name(Severity severity) {
@@ -173,20 +140,6 @@ std::string_view severity_name(Severity severity) {
   return {};
 }
 
-Json diagnostics_json(const Diagnostics& diagnostics) {
-  Json out = Json::array();
-  for (const Diagnostic& diagnostic : diagnostics.all()) {
-    out.push_back({{"severity", severity_name(diagnostic.severity)},
-                   {"file", diagnostic.where.file},
-                   {"line", diagnostic.where.line},
-                   {"column", diagnostic.where.column},
-                   {"key", diagnostic.key},
-                   {"message", diagnostic.message},
-                   {"allowed", diagnostic.allowed}});
-  }
-  return out;
-}
-
 // The measurement behind the GPU's coefficients; null where they are published ones.
 Json calibration_json(const std::optional<hardware::CalibrationStamp>& stamp) {
   if (!stamp) {
@@ -195,7 +148,30 @@ Json calibration_json(const std::optional<hardware::CalibrationStamp>& stamp) {
   return {{"id", stamp->id}, {"measured_at", stamp->measured_at}, {"device", stamp->device}};
 }
 
-Json evaluation_json(const Evaluation& evaluation) {
+}  // namespace
+
+Json json_of(const Diagnostics& diagnostics) {
+  return json_list(diagnostics.all(), [](const Diagnostic& diagnostic) {
+    return Json{{"severity", severity_name(diagnostic.severity)},
+                {"file", diagnostic.where.file},
+                {"line", diagnostic.where.line},
+                {"column", diagnostic.where.column},
+                {"key", diagnostic.key},
+                {"message", diagnostic.message},
+                {"allowed", diagnostic.allowed}};
+  });
+}
+
+Json json_of(const Trust& trust) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < kSourceKindCount; ++i) {
+    out[std::string(kSourceKindNames[i])] = trust.share[i];
+  }
+  out["extrapolated"] = trust.extrapolated;
+  return out;
+}
+
+Json json_of(const Evaluation& evaluation) {
   const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
   return {{"schema", kEvaluationSchema},
           {"scenario",
@@ -211,37 +187,22 @@ Json evaluation_json(const Evaluation& evaluation) {
           {"run_ledger", ledger_json(run_ledger_rows(evaluation))},
           {"memory", memory_json(evaluation.step.memory)},
           {"step_band", band_json(evaluation.band)},
-          {"trust", trust_json(trust_of(evaluation.step))},
+          {"trust", json_of(trust_of(evaluation.step))},
           {"calibration", calibration_json(evaluation.echo.calibration)},
           {"bill", bill_json(evaluation)},
           {"causes", causes_json(evaluation)},
           {"levers", levers_json(evaluation.levers, priced)},
-          {"expectations", expectations_json(evaluation.expectations)},
-          {"diagnostics", diagnostics_json(evaluation.diagnostics)}};
+          {"expectations", json_list(evaluation.expectations, expectation_json)},
+          {"diagnostics", json_of(evaluation.diagnostics)}};
 }
-
-// Names of files need not be UTF-8, JSON must be.
-std::string text_of(const Json& json) {
-  constexpr int kIndent = 2;
-  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-}  // namespace
 
 std::string to_json(const Evaluation& evaluation) {
-  return text_of(evaluation_json(evaluation));
+  return json_text(json_of(evaluation));
 }
 
 std::string to_json(const std::vector<Evaluation>& evaluations) {
-  Json out = Json::array();
-  for (const Evaluation& evaluation : evaluations) {
-    out.push_back(evaluation_json(evaluation));
-  }
-  return text_of(out);
-}
-
-std::string to_json(const Diagnostics& diagnostics) {
-  return text_of(diagnostics_json(diagnostics));
+  return json_text(
+      json_list(evaluations, [](const Evaluation& evaluation) { return json_of(evaluation); }));
 }
 
 }  // namespace orrery::report

@@ -20,21 +20,24 @@
 // Numbers are finite and in base units; one that does not exist is null or left out. Dollars are
 // left out without a price.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "sim/report/evaluation.hpp"
+#include "sim/report/trust.hpp"
 
 namespace orrery::report {
 
 inline constexpr std::string_view kEvaluationSchema = "orrery-evaluation/1";
 
-// Indented by two blanks, ends in a newline.
 [[nodiscard]] std::string to_json(const Evaluation& evaluation);
 
 // Several evaluations as one array, in the given order.
 [[nodiscard]] std::string to_json(const std::vector<Evaluation>& evaluations);
 
-// The list under "diagnostics" alone, for answers without an evaluation. Ends in a newline.
-[[nodiscard]] std::string to_json(const Diagnostics& diagnostics);
+// The same for writers of other documents (base/json_text.hpp), and parts of it alone.
+[[nodiscard]] nlohmann::ordered_json json_of(const Evaluation& evaluation);
+[[nodiscard]] nlohmann::ordered_json json_of(const Diagnostics& diagnostics);
+[[nodiscard]] nlohmann::ordered_json json_of(const Trust& trust);
 
 }  // namespace orrery::report

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which quantiles of the trials does every form of a report show? Internal to report/.
+// Which quantiles of the trials does every form of a report show?
 
 namespace orrery::report {
 

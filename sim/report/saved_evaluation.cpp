@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -48,8 +46,8 @@ std::optional<Dollars> dollars_of(const SavedJson& json, const char* key) {
   return value ? std::optional(dollars(*value)) : std::nullopt;
 }
 
-std::vector<SavedMetric> metrics_of(const SavedJson& json) {
-  std::vector<SavedMetric> metrics;
+std::vector<MetricFigures> metrics_of(const SavedJson& json) {
+  std::vector<MetricFigures> metrics;
   for (const MetricInfo& info : metric_registry()) {
     const std::string key(info.json_key);
     const SavedJson& metric = member(json, key.c_str());
@@ -65,36 +63,34 @@ std::vector<SavedMetric> metrics_of(const SavedJson& json) {
   return metrics;
 }
 
-template <typename Category, std::size_t N>
-std::vector<SavedLedgerRow> ledger_of(const SavedJson& json,
-                                      const std::array<std::string_view, N>& names) {
-  std::vector<SavedLedgerRow> rows;
-  for (const SavedJson& line : json) {
-    const std::string category = text_of(line, "category");
-    const auto* const found = std::find(names.begin(), names.end(), category);
-    if (found == names.end()) {
-      continue;
+// A row for each category, also for those that the file does not name; none where it names none.
+template <typename Category>
+std::vector<LedgerRow> ledger_of(const SavedJson& json) {
+  std::vector<LedgerRow> rows;
+  bool any = false;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Category::count_); ++i) {
+    const auto category = static_cast<Category>(i);
+    LedgerRow& row =
+        rows.emplace_back(LedgerRow{to_string(category), label_of(category), {}, 0.0, {}});
+    for (const SavedJson& line : json) {
+      if (text_of(line, "category") == row.category) {
+        row.gpu_time = seconds(number_of(line, "gpu_s").value_or(0.0));
+        row.share = number_of(line, "share").value_or(0.0);
+        row.dollars = dollars_of(line, "usd");
+        any = true;
+      }
     }
-    const auto index = static_cast<std::size_t>(found - names.begin());
-    rows.push_back({index,
-                    label_of(static_cast<Category>(index)),
-                    seconds(number_of(line, "gpu_s").value_or(0.0)),
-                    number_of(line, "share").value_or(0.0),
-                    dollars_of(line, "usd")});
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const SavedLedgerRow& a, const SavedLedgerRow& b) {
-    return a.category < b.category;
-  });
-  return rows;
+  return any ? rows : std::vector<LedgerRow>();
 }
 
-std::vector<SavedStage> memory_of(const SavedJson& json) {
+std::vector<StageFigures> memory_of(const SavedJson& json) {
   constexpr std::string_view kUnit = "_bytes";
-  std::vector<SavedStage> stages;
+  std::vector<StageFigures> stages;
   for (const SavedJson& line : json) {
-    SavedStage stage{bytes(number_of(line, "peak_bytes").value_or(0.0)),
-                     bytes(number_of(line, "limit_bytes").value_or(0.0)),
-                     {}};
+    StageFigures stage{bytes(number_of(line, "peak_bytes").value_or(0.0)),
+                       bytes(number_of(line, "limit_bytes").value_or(0.0)),
+                       {}};
     const SavedJson& terms = member(line, "terms");
     if (terms.is_object()) {
       for (const auto& [key, value] : terms.items()) {
@@ -109,8 +105,8 @@ std::vector<SavedStage> memory_of(const SavedJson& json) {
   return stages;
 }
 
-SavedEvaluation evaluation_of(const SavedJson& json) {
-  SavedEvaluation saved;
+Figures evaluation_of(const SavedJson& json) {
+  Figures saved;
   const SavedJson& scenario = member(json, "scenario");
   saved.name = text_of(scenario, "name");
   saved.file = text_of(scenario, "file");
@@ -126,8 +122,8 @@ SavedEvaluation evaluation_of(const SavedJson& json) {
     }
   }
   saved.metrics = metrics_of(member(json, "metrics"));
-  saved.step_ledger = ledger_of<step::StepCategory>(list("step_ledger"), step::kStepCategoryNames);
-  saved.run_ledger = ledger_of<run::RunCategory>(list("run_ledger"), run::kRunCategoryNames);
+  saved.step_ledger = ledger_of<step::StepCategory>(list("step_ledger"));
+  saved.run_ledger = ledger_of<run::RunCategory>(list("run_ledger"));
   saved.memory = memory_of(list("memory"));
   for (const SavedJson& lever : list("levers")) {
     saved.levers.push_back({text_of(lever, "change"),
@@ -139,19 +135,19 @@ SavedEvaluation evaluation_of(const SavedJson& json) {
         {text_of(one, "text"), text_of(one, "verdict"), text_of(one, "detail")});
   }
   for (const SavedJson& one : list("diagnostics")) {
-    saved.messages.push_back(
-        {text_of(one, "severity"), line_of(one), text_of(one, "key"), text_of(one, "message")});
+    const std::string severity = text_of(one, "severity");
+    saved.messages.add({.severity = severity == "error"  ? Severity::error
+                                    : severity == "note" ? Severity::note
+                                                         : Severity::warning,
+                        .where = {text_of(one, "file"), line_of(one), 0},
+                        .key = text_of(one, "key"),
+                        .message = text_of(one, "message"),
+                        .allowed = text_of(one, "allowed")});
   }
   return saved;
 }
 
 }  // namespace
-
-const SavedMetric* SavedEvaluation::find(MetricId id) const {
-  const auto found = std::find_if(
-      metrics.begin(), metrics.end(), [id](const SavedMetric& metric) { return metric.id == id; });
-  return found == metrics.end() ? nullptr : &*found;
-}
 
 SavedReading read_saved_evaluations(std::string_view text) {
   SavedReading reading;

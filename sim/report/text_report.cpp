@@ -201,26 +201,28 @@ std::string share_text(double share) {
   return fmt::format("{:.{}f}%", share * kPercent, share < kTenth ? 2 : 1);
 }
 
-ShownRows rows_to_show(std::vector<LedgerRow> rows, std::size_t most) {
+void show_rows(std::vector<LedgerRow> rows,
+               std::size_t most,
+               const std::function<void(const LedgerRow&)>& show) {
   std::erase_if(rows, [](const LedgerRow& row) { return row.gpu_time <= Seconds{}; });
   std::stable_sort(rows.begin(), rows.end(), [](const LedgerRow& a, const LedgerRow& b) {
     return a.gpu_time > b.gpu_time;
   });
-  ShownRows shown;
+  std::string label;
   if (rows.size() > most) {
-    const std::size_t kept = most - 1;
-    for (std::size_t i = kept; i < rows.size(); ++i) {
-      shown.rest.share += rows[i].share;
-      shown.rest.gpu_time += rows[i].gpu_time;
+    label = fmt::format("{} smaller parts", rows.size() - most + 1);
+    LedgerRow& rest = rows[most - 1];
+    rest.label = label;
+    for (std::size_t i = most; i < rows.size(); ++i) {
+      rest.share += rows[i].share;
+      rest.gpu_time += rows[i].gpu_time;
       if (rows[i].dollars) {
-        shown.rest.dollars = shown.rest.dollars.value_or(Dollars{}) + *rows[i].dollars;
+        rest.dollars = rest.dollars.value_or(Dollars{}) + *rows[i].dollars;
       }
     }
-    shown.rest_label = fmt::format("{} smaller parts", rows.size() - kept);
-    rows.resize(kept);
+    rows.resize(most);
   }
-  shown.rows = std::move(rows);
-  return shown;
+  std::for_each(rows.begin(), rows.end(), show);
 }
 
 std::string to_text(const Evaluation& evaluation, TextStyle style) {

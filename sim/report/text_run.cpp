@@ -234,15 +234,9 @@ std::string ledger_line(const TextPage& page, const LedgerRow& row) {
 }
 
 void add_run_ledger(TextPage& page, const Evaluation& evaluation) {
-  const ShownRows shown = rows_to_show(run_ledger_rows(evaluation), kMostRows);
-  for (const LedgerRow& row : shown.rows) {
+  show_rows(run_ledger_rows(evaluation), kMostRows, [&page](const LedgerRow& row) {
     page.line(ledger_line(page, row));
-  }
-  if (!shown.rest_label.empty()) {
-    LedgerRow rest = shown.rest;
-    rest.label = shown.rest_label;
-    page.line(ledger_line(page, rest));
-  }
+  });
 }
 
 // What was paid for, where it is more than nodes at one price.

@@ -109,20 +109,14 @@ std::string gibibyte_text(Bytes value) {
   return format_number(gib, {.significant = digits, .trim = true});
 }
 
-std::string ledger_line(const TextPage& page, std::string_view label, double share, Seconds time) {
-  return pad_right(label, kStepLabelWidth) + pad_left(share_text(share), kStepShareWidth) +
-         pad_left(format_time(time), kTimeWidth) + "  " + page.bar(share, kStepBarWidth);
-}
-
 void add_step_ledger(TextPage& page, const Evaluation& evaluation) {
   const auto gpus = static_cast<double>(evaluation.step.gpus);
-  const ShownRows shown = rows_to_show(step_ledger_rows(evaluation), kStepMostRows);
-  for (const LedgerRow& row : shown.rows) {
-    page.line(ledger_line(page, row.label, row.share, row.gpu_time / gpus));
-  }
-  if (!shown.rest_label.empty()) {
-    page.line(ledger_line(page, shown.rest_label, shown.rest.share, shown.rest.gpu_time / gpus));
-  }
+  show_rows(step_ledger_rows(evaluation), kStepMostRows, [&](const LedgerRow& row) {
+    page.line(pad_right(row.label, kStepLabelWidth) +
+              pad_left(share_text(row.share), kStepShareWidth) +
+              pad_left(format_time(row.gpu_time / gpus), kTimeWidth) + "  " +
+              page.bar(row.share, kStepBarWidth));
+  });
 }
 
 }  // namespace

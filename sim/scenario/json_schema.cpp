@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
+#include "sim/base/json_text.hpp"
 #include "sim/scenario/key_table.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/yaml/kinds.hpp"
@@ -11,8 +10,6 @@
 namespace orrery::scenario {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // 8, not 8.0: bounds of whole numbers are printed as such.
 Json number(double value, FormKind kind) {
@@ -145,7 +142,7 @@ std::string json_schema() {
                   "Format orrery/1. Ranges of quantities with a unit and rules between keys are "
                   "checked by `orrery check`."}};
   schema.update(mapping_schema(""));
-  return schema.dump(2) + "\n";
+  return json_text(schema);
 }
 
 }  // namespace orrery::scenario

@@ -4,26 +4,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
-#include "sim/report/escape.hpp"
-#include "sim/report/json_text.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/sweep/answer_rows.hpp"
 #include "sim/sweep/run_sweep.hpp"
-#include "sim/sweep/sweep_report.hpp"
 
 namespace orrery::sweep {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kBar = 12;
 
 struct Entry {
   AnswerName name;
@@ -39,33 +31,6 @@ constexpr std::array<Entry, 7> kAnswers = {{
     {{"fan", "how far is the training at every date"}, progress_fan},
     {{"spot", "up to which price and rate of preemptions do spot nodes pay"}, spot_break_even},
 }};
-
-Json json_of(const AnswerCell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) {
-    return *text;
-  }
-  const auto* number = std::get_if<double>(&cell);
-  return number != nullptr && std::isfinite(*number) ? Json(*number) : Json(nullptr);
-}
-
-std::string text_of(const AnswerCell& cell, const std::optional<report::Dimension>& dimension) {
-  if (const auto* text = std::get_if<std::string>(&cell)) {
-    return report::printable(*text);
-  }
-  const auto* number = std::get_if<double>(&cell);
-  if (number == nullptr || !std::isfinite(*number)) {
-    return "-";
-  }
-  return dimension ? report::format_value(*dimension, *number) : fmt::format("{:g}", *number);
-}
-
-std::string csv_of(const AnswerCell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) {
-    return report::csv_cell(*text);
-  }
-  const auto* number = std::get_if<double>(&cell);
-  return number != nullptr && std::isfinite(*number) ? fmt::format("{}", *number) : std::string();
-}
 
 }  // namespace
 
@@ -94,65 +59,27 @@ std::optional<Answer> answer(const Question& question, Team& team, Diagnostics& 
 }
 
 std::string to_text(const Answer& answer, report::TextStyle style) {
-  const report::TextPage page(style);
-  TextTable table;
-  for (const AnswerColumn& column : answer.columns) {
-    table.heads.push_back(column.title);
-  }
-  for (const auto& row : answer.rows) {
-    std::vector<std::string> line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const auto* share = std::get_if<double>(&row[i]);
-      line.push_back(answer.columns[i].bar && share != nullptr
-                         ? page.bar(*share, kBar)
-                         : text_of(row[i], answer.columns[i].dimension));
-    }
-    table.rows.push_back(std::move(line));
-  }
   std::string text;
   for (const std::string& sentence : answer.sentences) {
     report::TextPage wrapped(style);
     wrapped.title(sentence);
     text += wrapped.text();
   }
-  return text + (answer.sentences.empty() ? "" : "\n") + to_text(table, page);
-}
-
-std::string to_csv(const Answer& answer) {
-  std::string table;
-  for (const AnswerColumn& column : answer.columns) {
-    table += (table.empty() ? "" : ",") + report::csv_cell(column.name);
-  }
-  table += "\n";
-  for (const auto& row : answer.rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      table += (i == 0 ? "" : ",") + csv_of(row[i]);
-    }
-    table += "\n";
-  }
-  return table;
+  return text + (answer.sentences.empty() ? "" : "\n") +
+         report::to_text(answer, report::TextPage(style));
 }
 
 std::string to_json(const Answer& answer) {
   Json facts = Json::object();
   for (const Fact& fact : answer.facts) {
-    facts[fact.name] = json_of(fact.value);
+    facts[fact.name] = report::json_of(fact.value);
   }
-  Json rows = Json::array();
-  for (const auto& row : answer.rows) {
-    Json line = Json::object();
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line[answer.columns[i].name] = json_of(row[i]);
-    }
-    rows.push_back(std::move(line));
-  }
-  const Json out = {{"schema", kAnswerSchema},
+  return json_text({{"schema", kAnswerSchema},
                     {"answer", answer.name},
                     {"scenario", {{"file", answer.file}, {"sha256", answer.sha256}}},
                     {"sentences", answer.sentences},
                     {"facts", std::move(facts)},
-                    {"rows", std::move(rows)}};
-  return report::json_text(out);
+                    {"rows", report::rows_json(answer)}});
 }
 
 std::optional<double> Rows::at(std::size_t point, std::string_view column) const {
@@ -164,9 +91,9 @@ std::optional<double> Rows::at(std::size_t point, std::string_view column) const
   return std::nullopt;
 }
 
-AnswerCell Rows::cell(std::size_t point, std::string_view column) const {
+report::Cell Rows::cell(std::size_t point, std::string_view column) const {
   const auto value = at(point, column);
-  return value ? AnswerCell(*value) : AnswerCell();
+  return value ? report::Cell(*value) : report::Cell();
 }
 
 bool Rows::has(std::string_view column) const {

@@ -22,12 +22,10 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/report/metrics.hpp"
-#include "sim/report/text_page.hpp"
+#include "sim/report/table.hpp"
 #include "sim/sweep/sweep.hpp"
 #include "sim/sweep/team.hpp"
 
@@ -54,28 +52,17 @@ struct Question {
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
 };
 
-using AnswerCell = std::variant<std::monostate, std::string, double>;
-
-struct AnswerColumn {
-  std::string name;                                 // in CSV and JSON, with the unit
-  std::string title;                                // in text
-  std::optional<report::Dimension> dimension = {};  // of numbers; none: as they are
-  bool bar = false;                                 // a share: text draws it
-};
-
 struct Fact {
   std::string name;  // in JSON, with the unit
-  AnswerCell value;
+  report::Cell value;
 };
 
-struct Answer {
+struct Answer : report::Table {
   std::string name;
   std::string file;
   std::string sha256;
   std::vector<std::string> sentences;  // the answer in words, above the table
   std::vector<Fact> facts;
-  std::vector<AnswerColumn> columns;
-  std::vector<std::vector<AnswerCell>> rows;
 };
 
 // Whether several processes share the work of the answer of this name: those whose runs follow from
@@ -88,7 +75,6 @@ struct Answer {
                                            Diagnostics& diagnostics);
 
 [[nodiscard]] std::string to_text(const Answer& answer, report::TextStyle style);
-[[nodiscard]] std::string to_csv(const Answer& answer);
 [[nodiscard]] std::string to_json(const Answer& answer);
 
 }  // namespace orrery::sweep

@@ -132,7 +132,8 @@ void say(const Rows& rows,
          Answer& answer) {
   answer.facts = {
       {"longest_wait_s", longest},
-      {"spares", bracket.enough ? AnswerCell(static_cast<double>(*bracket.enough)) : AnswerCell()}};
+      {"spares",
+       bracket.enough ? report::Cell(static_cast<double>(*bracket.enough)) : report::Cell()}};
   answer.sentences.push_back(
       bracket.enough
           ? fmt::format("{} spare nodes: in 99 % of the trials the job then waits {} or less for "
@@ -194,7 +195,7 @@ std::optional<Answer> enough_spares(const Asking& asking) {
   const auto best = cheapest(*rows);
   for (const std::size_t point : order_of(*rows)) {
     const std::int64_t count = count_at(*rows, point);
-    std::vector<AnswerCell> line = {static_cast<double>(count)};
+    std::vector<report::Cell> line = {static_cast<double>(count)};
     for (std::size_t i = 1; i + 1 < answer.columns.size(); ++i) {
       line.push_back(rows->cell(point, answer.columns[i].name));
     }

@@ -18,10 +18,6 @@ using report::Dimension;
 constexpr std::string_view kInterval = "checkpoint.interval";
 constexpr std::string_view kIntervalFound = "checkpoint_interval_s";
 
-std::string percent(double share) {
-  return format_percent(share);
-}
-
 // A factor of 8 to both sides of the optimum by theory, three values per factor of 2.
 std::vector<std::string> intervals_around(double best) {
   constexpr int kSteps = 9;
@@ -82,7 +78,7 @@ void say_best(const Rows& rows, std::size_t best, Answer& answer) {
   answer.sentences.push_back(
       fmt::format("Best of these: a checkpoint every {}, with a goodput of {}.",
                   format_time(seconds(interval)),
-                  percent(goodput)));
+                  format_percent(goodput)));
   double low = interval;
   double high = interval;
   for (std::size_t i = 0; i < rows.results.size(); ++i) {
@@ -159,7 +155,7 @@ std::optional<Answer> best_checkpoint_interval(const Asking& asking) {
   answer.columns.push_back({"cost_usd", "cost", Dimension::dollars});
   answer.columns.push_back({"mark", "", std::nullopt});
   for (const std::size_t point : by_interval(*rows)) {
-    std::vector<AnswerCell> line;
+    std::vector<report::Cell> line;
     for (std::size_t i = 0; i + 1 < answer.columns.size(); ++i) {
       line.push_back(rows->cell(point, answer.columns[i].name));
     }
@@ -191,10 +187,10 @@ std::optional<Answer> sync_against_async(const Asking& asking) {
     return std::nullopt;
   }
   Answer answer = begin_answer(asking);
-  const auto gain = [&rows](std::string_view column) -> AnswerCell {
+  const auto gain = [&rows](std::string_view column) -> report::Cell {
     const auto before = rows->at(0, column);
     const auto after = rows->at(1, column);
-    return before && after ? AnswerCell(*after - *before) : AnswerCell();
+    return before && after ? report::Cell(*after - *before) : report::Cell();
   };
   answer.facts = {{"goodput_gain", gain("goodput")},
                   {"finish_gain_s", gain("finish_time_s")},
@@ -204,8 +200,8 @@ std::optional<Answer> sync_against_async(const Asking& asking) {
   answer.sentences.push_back(fmt::format(
       "Goodput is {} with synchronous and {} with asynchronous checkpoints, each at the "
       "interval that the scenario asks for.",
-      percent(*sync),
-      percent(*async)));
+      format_percent(*sync),
+      format_percent(*async)));
   answer.columns = {{"mode", "mode", std::nullopt},
                     {std::string(kIntervalFound), "interval", Dimension::time},
                     {"checkpoint_stall_s", "stall", Dimension::time},
@@ -216,7 +212,7 @@ std::optional<Answer> sync_against_async(const Asking& asking) {
   answer.columns.push_back(
       {"cost_per_million_tokens_usd", "per million tokens", Dimension::dollars});
   for (std::size_t point = 0; point < rows->results.size(); ++point) {
-    std::vector<AnswerCell> line = {rows->sweep.points[point].front()};
+    std::vector<report::Cell> line = {rows->sweep.points[point].front()};
     for (std::size_t i = 1; i < answer.columns.size(); ++i) {
       line.push_back(rows->cell(point, answer.columns[i].name));
     }

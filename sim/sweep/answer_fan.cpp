@@ -100,7 +100,7 @@ std::optional<Answer> progress_fan(const Asking& asking) {
   }
   for (std::size_t i = 0; i < dates.size(); ++i) {
     const double after = in_seconds(to_seconds(dates[i]));
-    std::vector<AnswerCell> line = {after};
+    std::vector<report::Cell> line = {after};
     if (date != nullptr) {
       line.emplace_back(std::round(start + after));
     }

@@ -83,8 +83,8 @@ std::optional<Answer> done_by(const Asking& asking) {
         {rows->sweep.columns[i].name, fmt::format("p{}", kPercentiles[i - kFirst]), dimension});
   }
   for (std::size_t point = 0; point < rows->results.size(); ++point) {
-    std::vector<AnswerCell> line(rows->sweep.points[point].begin(),
-                                 rows->sweep.points[point].end());
+    std::vector<report::Cell> line(rows->sweep.points[point].begin(),
+                                   rows->sweep.points[point].end());
     for (const Column& column : rows->sweep.columns) {
       line.push_back(rows->cell(point, column.name));
     }

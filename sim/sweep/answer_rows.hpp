@@ -28,7 +28,7 @@ struct Rows {
 
   // The figure of a point, or nothing.
   [[nodiscard]] std::optional<double> at(std::size_t point, std::string_view column) const;
-  [[nodiscard]] AnswerCell cell(std::size_t point, std::string_view column) const;
+  [[nodiscard]] report::Cell cell(std::size_t point, std::string_view column) const;
   [[nodiscard]] bool has(std::string_view column) const;  // some point has the figure
 };
 

@@ -281,12 +281,12 @@ Answer show(const Asking& asking, const Outcome& base, bool priced, std::vector<
   }
   const auto share = [](double part, double whole) { return whole > 0.0 ? part / whole : 0.0; };
   for (const Swing& swing : swings) {
-    std::vector<AnswerCell> line = {swing.name,
-                                    swing.low,
-                                    swing.high,
-                                    swing.finish.first,
-                                    swing.finish.second,
-                                    share(swing.finish_width(), widest)};
+    std::vector<report::Cell> line = {swing.name,
+                                      swing.low,
+                                      swing.high,
+                                      swing.finish.first,
+                                      swing.finish.second,
+                                      share(swing.finish_width(), widest)};
     if (priced) {
       line.emplace_back(swing.cost.first);
       line.emplace_back(swing.cost.second);

@@ -326,22 +326,22 @@ void say_rate(const BreakEvenRate& rate, Answer& answer) {
   }
 }
 
-AnswerCell per_million(const std::optional<Side>& side) {
-  return side ? AnswerCell(side->per_token() * kMega) : AnswerCell();
+report::Cell per_million(const std::optional<Side>& side) {
+  return side ? report::Cell(side->per_token() * kMega) : report::Cell();
 }
 
 void add_row(const Point& point, const Pair& pair, Answer& answer) {
   const auto of_spot = [&pair](double Side::*figure) {
-    return pair.spot ? AnswerCell((*pair.spot).*figure) : AnswerCell();
+    return pair.spot ? report::Cell((*pair.spot).*figure) : report::Cell();
   };
-  std::vector<AnswerCell> line(point.begin(), point.end());
-  line.push_back(pair.break_even ? AnswerCell(*pair.break_even) : AnswerCell());
+  std::vector<report::Cell> line(point.begin(), point.end());
+  line.push_back(pair.break_even ? report::Cell(*pair.break_even) : report::Cell());
   line.push_back(per_million(pair.spot));
   line.push_back(per_million(pair.held));
   line.push_back(of_spot(&Side::preemptions));
   line.push_back(of_spot(&Side::goodput));
   line.push_back(of_spot(&Side::wall));
-  line.push_back(pair.held ? AnswerCell(pair.held->wall) : AnswerCell());
+  line.push_back(pair.held ? report::Cell(pair.held->wall) : report::Cell());
   std::string mark = pair.spot ? "" : "gives up";
   if (pair.spot && pair.held) {
     mark = pair.spot->per_token() < pair.held->per_token() ? "pays" : "";
@@ -350,8 +350,8 @@ void add_row(const Point& point, const Pair& pair, Answer& answer) {
   answer.rows.push_back(std::move(line));
 }
 
-std::vector<AnswerColumn> columns_for(const std::vector<Axis>& axes) {
-  std::vector<AnswerColumn> columns;
+std::vector<report::Column> columns_for(const std::vector<Axis>& axes) {
+  std::vector<report::Column> columns;
   for (const Axis& axis : axes) {
     columns.push_back({axis.key.path, axis.key.path, std::nullopt});
   }

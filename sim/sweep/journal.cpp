@@ -4,27 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/untrusted_json.hpp"
 
 namespace orrery::sweep {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kSchema = "orrery-sweep-journal/2";
 constexpr std::size_t kMostProfileBytes = std::size_t{64} << 20U;
 constexpr std::size_t kMostInputBytes = std::size_t{1} << 30U;
-
-std::string one_line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 // All profile files that the search can find, by their content.
 std::string profiles_hash(const hardware::ProfileSearch& search) {
@@ -127,39 +121,28 @@ std::string read_entry(const Json& json, const LineShape& shape, JournalEntry& e
 }  // namespace
 
 std::string journal_header(const Sweep& sweep, const std::string& version) {
-  Json keys = Json::array();
-  for (const Axis& axis : sweep.axes) {
-    keys.push_back(axis.key.path);
-  }
-  Json metrics = Json::array();
-  for (const Column& column : sweep.columns) {
-    metrics.push_back(column.name);
-  }
-  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
-  return one_line({{"schema", kSchema},
-                   {"version", version},
-                   {"scenario", sweep.base.sha256()},
-                   {"profiles", profiles_hash(sweep.search)},
-                   {"keys", std::move(keys)},
-                   {"trials", or_null(sweep.trials)},
-                   {"seed", or_null(sweep.seed)},
-                   {"metrics", std::move(metrics)}});
+  const auto path = [](const Axis& axis) { return axis.key.path; };
+  const auto name = [](const Column& column) { return column.name; };
+  return json_line({{"schema", kSchema},
+                    {"version", version},
+                    {"scenario", sweep.base.sha256()},
+                    {"profiles", profiles_hash(sweep.search)},
+                    {"keys", json_list(sweep.axes, path)},
+                    {"trials", sweep.trials},
+                    {"seed", sweep.seed},
+                    {"metrics", json_list(sweep.columns, name)}});
 }
 
 std::string journal_line(const Point& point, const PointResult& result) {
-  Json cells = Json::array();
-  for (const std::optional<double>& cell : result.cells) {
-    cells.push_back(cell ? Json(*cell) : Json(nullptr));
-  }
   Json files = Json::object();
   for (const FileStamp& file : result.files) {
     files[file.path] = file.sha256;
   }
-  return one_line({{"point", point},
-                   {"status", to_string(result.status)},
-                   {"reason", result.reason},
-                   {"cells", std::move(cells)},
-                   {"files", std::move(files)}});
+  return json_line({{"point", point},
+                    {"status", to_string(result.status)},
+                    {"reason", result.reason},
+                    {"cells", result.cells},
+                    {"files", std::move(files)}});
 }
 
 LineShape line_shape(const Sweep& sweep) {

@@ -4,18 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "sim/base/format.hpp"
-#include "sim/report/escape.hpp"
-#include "sim/report/json_text.hpp"
+#include "sim/base/json_text.hpp"
+#include "sim/report/table.hpp"
 
 namespace orrery::sweep {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using report::MetricId;
 using report::OperandKind;
 
@@ -58,16 +56,45 @@ bool is_headline(const Column& column) {
   return known && column.operand.kind != OperandKind::quantile;
 }
 
-// The figures of the text table: those chosen, or the headlines, where they differ.
-std::vector<std::size_t> shown_columns(const Sweep& sweep,
-                                       const std::vector<PointResult>& results) {
-  std::vector<std::size_t> shown;
+// The values of the keys, the status and the reason where they are asked for, and the figures: all,
+// or those chosen, or the headlines where they differ.
+report::Table table_of(const Sweep& sweep,
+                       const std::vector<PointResult>& results,
+                       bool status,
+                       bool all) {
+  report::Table table;
+  for (const Axis& axis : sweep.axes) {
+    table.columns.push_back({axis.key.path, axis.key.path});
+  }
+  if (status) {
+    table.columns.push_back({"status", "status"});
+  }
+  if (all) {
+    table.columns.push_back({"reason", "reason"});
+  }
+  std::vector<std::size_t> figures;
   for (std::size_t i = 0; i < sweep.columns.size(); ++i) {
-    if (!sweep.all_metrics || (is_headline(sweep.columns[i]) && varies(results, i))) {
-      shown.push_back(i);
+    const Column& column = sweep.columns[i];
+    if (all || !sweep.all_metrics || (is_headline(column) && varies(results, i))) {
+      figures.push_back(i);
+      table.columns.push_back({column.name, column.title, report::dimension_of(column.operand)});
     }
   }
-  return shown;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    auto& row = table.rows.emplace_back(sweep.points[i].begin(), sweep.points[i].end());
+    if (status) {
+      row.emplace_back(std::string(to_string(results[i].status)));
+    }
+    if (all) {
+      row.emplace_back(results[i].reason);
+    }
+    for (const std::size_t figure : figures) {
+      const auto& cells = results[i].cells;
+      row.push_back(figure < cells.size() && cells[figure] ? report::Cell(*cells[figure])
+                                                           : report::Cell());
+    }
+  }
+  return table;
 }
 
 std::string status_line(const std::vector<PointResult>& results) {
@@ -87,41 +114,16 @@ std::string status_line(const std::vector<PointResult>& results) {
 
 }  // namespace
 
-std::string figure_text(const Column& column, const std::optional<double>& value) {
-  return value ? report::format_value(report::dimension_of(column.operand), *value) : "-";
-}
-
 std::string to_csv(const Sweep& sweep, const std::vector<PointResult>& results) {
-  std::string table = "point";
-  for (const Axis& axis : sweep.axes) {
-    table += "," + report::csv_cell(axis.key.path);
+  report::Table table = table_of(sweep, results, true, true);
+  table.columns.insert(table.columns.begin(), {"point"});
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    table.rows[i].insert(table.rows[i].begin(), static_cast<double>(i + 1));
   }
-  table += ",status,reason";
-  for (const Column& column : sweep.columns) {
-    table += "," + report::csv_cell(column.name);
-  }
-  table += "\n";
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    table += std::to_string(i + 1);
-    for (const std::string& value : sweep.points[i]) {
-      table += "," + report::csv_cell(value);
-    }
-    table +=
-        fmt::format(",{},{}", to_string(results[i].status), report::csv_cell(results[i].reason));
-    for (std::size_t j = 0; j < sweep.columns.size(); ++j) {
-      const auto& cells = results[i].cells;
-      table += j < cells.size() && cells[j] ? fmt::format(",{}", *cells[j]) : ",";
-    }
-    table += "\n";
-  }
-  return table;
+  return report::to_csv(table);
 }
 
 std::string to_json(const Sweep& sweep, const std::vector<PointResult>& results) {
-  Json keys = Json::array();
-  for (const Axis& axis : sweep.axes) {
-    keys.push_back(axis.key.path);
-  }
   Json points = Json::array();
   for (std::size_t i = 0; i < results.size(); ++i) {
     Json values = Json::object();
@@ -134,92 +136,32 @@ std::string to_json(const Sweep& sweep, const std::vector<PointResult>& results)
                       {"reason", results[i].reason},
                       {"metrics", metrics_json(sweep, results[i])}});
   }
-  const Json out = {{"schema", kResultSchema},
+  return json_text({{"schema", kResultSchema},
                     {"scenario", {{"file", sweep.base.file()}, {"sha256", sweep.base.sha256()}}},
-                    {"keys", std::move(keys)},
-                    {"points", std::move(points)}};
-  return report::json_text(out);
-}
-
-std::string to_text(const TextTable& table, const report::TextPage& page) {
-  std::vector<std::size_t> widths;
-  std::size_t total = 0;
-  std::size_t columns = 0;
-  constexpr std::size_t kGap = 2;
-  for (std::size_t j = 0; j < table.heads.size(); ++j) {
-    std::size_t width = report::text_columns(table.heads[j]);
-    for (const auto& row : table.rows) {
-      width = std::max(width, j < row.size() ? report::text_columns(row[j]) : 0);
-    }
-    total += width + (j == 0 ? 0 : kGap);
-    if (j > 0 && total > report::kPageWidth) {
-      break;
-    }
-    widths.push_back(width);
-    ++columns;
-  }
-  const auto line = [&](const std::vector<std::string>& cells) {
-    std::string text;
-    for (std::size_t j = 0; j < std::min(columns, cells.size()); ++j) {
-      text += j == 0 ? "" : std::string(kGap, ' ');
-      text += j < table.left ? report::pad_right(cells[j], widths[j])
-                             : report::pad_left(cells[j], widths[j]);
-    }
-    const std::size_t end = text.find_last_not_of(' ');
-    return text.substr(0, end == std::string::npos ? 0 : end + 1);
-  };
-  std::string text = page.paint(report::Ink::faint, line(table.heads)) + "\n";
-  for (const auto& row : table.rows) {
-    text += line(row) + "\n";
-  }
-  return text;
+                    {"keys", json_list(sweep.axes, [](const Axis& axis) { return axis.key.path; })},
+                    {"points", std::move(points)}});
 }
 
 std::string to_text(const Sweep& sweep,
                     const std::vector<PointResult>& results,
                     report::TextStyle style) {
-  const report::TextPage page(style);
-  TextTable table;
-  for (const Axis& axis : sweep.axes) {
-    table.heads.push_back(axis.key.path);
-  }
-  table.left = 0;
-  const std::vector<std::size_t> shown = shown_columns(sweep, results);
-  for (const std::size_t column : shown) {
-    table.heads.push_back(sweep.columns[column].title);
-  }
-  const bool all_ok = std::all_of(results.begin(), results.end(), [](const PointResult& result) {
-    return result.status == Status::ok;
-  });
-  if (!all_ok) {
-    table.heads.insert(table.heads.begin() + static_cast<std::ptrdiff_t>(sweep.axes.size()),
-                       "status");
-  }
   std::string reasons;
   std::set<std::string> known;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    std::vector<std::string> row;
-    for (const std::string& value : sweep.points[i]) {
-      row.push_back(report::printable(value));
-    }
-    if (!all_ok) {
-      row.emplace_back(to_string(results[i].status));
-    }
-    for (const std::size_t column : shown) {
-      const auto& cells = results[i].cells;
-      row.push_back(
-          figure_text(sweep.columns[column], column < cells.size() ? cells[column] : std::nullopt));
-    }
-    table.rows.push_back(std::move(row));
-    if (results[i].status != Status::ok && known.insert(results[i].reason).second) {
+  bool all_ok = true;
+  for (const PointResult& result : results) {
+    all_ok = all_ok && result.status == Status::ok;
+    if (result.status != Status::ok && known.insert(result.reason).second) {
       constexpr std::size_t kMostReasons = 10;
-      reasons += known.size() > kMostReasons ? ""
-                                             : fmt::format("{}: {}\n",
-                                                           to_string(results[i].status),
-                                                           report::printable(results[i].reason));
+      reasons +=
+          known.size() > kMostReasons
+              ? ""
+              : fmt::format("{}: {}\n", to_string(result.status), report::printable(result.reason));
     }
   }
-  return to_text(table, page) + "\n" + status_line(results) + "\n" + reasons;
+  report::Table table = table_of(sweep, results, !all_ok, false);
+  table.left = 0;
+  return report::to_text(table, report::TextPage(style)) + "\n" + status_line(results) + "\n" +
+         reasons;
 }
 
 }  // namespace orrery::sweep

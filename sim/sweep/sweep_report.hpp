@@ -29,17 +29,4 @@ inline constexpr std::string_view kResultSchema = "orrery-sweep-result/1";
                                   const std::vector<PointResult>& results,
                                   report::TextStyle style);
 
-// Cells in columns, right-aligned but for the first ones; `faint` heads. For pages of answers.
-struct TextTable {
-  std::vector<std::string> heads;
-  std::vector<std::vector<std::string>> rows;
-  std::size_t left = 1;  // columns aligned left
-};
-
-// As many columns as fit; lines end in a newline. Rows may be shorter than the heads.
-[[nodiscard]] std::string to_text(const TextTable& table, const report::TextPage& page);
-
-// A figure for people: dates as dates, dollars as dollars; "-" when there is none.
-[[nodiscard]] std::string figure_text(const Column& column, const std::optional<double>& value);
-
 }  // namespace orrery::sweep

@@ -9,6 +9,7 @@
 #include "sim/evaluate/catalog.hpp"
 #include "sim/plan/pool.hpp"
 #include "sim/plan/search.hpp"
+#include "sim/report/table.hpp"
 #include "sim/validate/measured_runs.hpp"
 #include "sim/validate/remarks.hpp"
 #include "sim/validate/repair_run.hpp"
@@ -96,28 +97,25 @@ std::string to_markdown(const std::vector<TunedLayout>& layouts) {
     return {};
   }
   std::vector<double> gaps;
-  std::string rows;
+  report::Table table =
+      report::table_of({"run", "measured", "predicted", "plan", "gap", "the plan's", "differ in"});
   for (const TunedLayout& one : layouts) {
     gaps.push_back(one.gap());
-    rows += fmt::format("| {} | {:.2f} | {:.2f}{} | {:.2f} | {:+.1f} % | {} | {} |\n",
-                        one.id,
-                        one.measured,
-                        one.published,
-                        one.roomy ? "" : " (full)",
-                        one.best,
-                        kPercent * one.gap(),
-                        one.words,
-                        plan::words_of(one.differs));
+    table.add(one.id,
+              fmt::format("{:.2f}", one.measured),
+              fmt::format("{:.2f}{}", one.published, one.roomy ? "" : " (full)"),
+              fmt::format("{:.2f}", one.best),
+              signed_percent_cell(one.gap()),
+              one.words,
+              plan::words_of(one.differs));
   }
   std::sort(gaps.begin(), gaps.end());
   return fmt::format(
       "\nThe plan beside {} published layouts that a team tuned, step times in s; (full): leaves\n"
-      "less memory free than a plan does. Median gap {:+.1f} %.\n\n"
-      "| run | measured | predicted | plan | gap | the plan's | differ in |\n"
-      "|---|---|---|---|---|---|---|\n{}",
+      "less memory free than a plan does. Median gap {}.\n\n{}",
       layouts.size(),
-      kPercent * gaps[gaps.size() / 2],
-      rows);
+      signed_percent_cell(gaps[gaps.size() / 2]),
+      to_markdown(table));
 }
 
 }  // namespace orrery::validate

@@ -5,6 +5,7 @@
 
 #include "sim/base/percent.hpp"
 #include "sim/layout/sharding_names.hpp"
+#include "sim/report/table.hpp"
 #include "sim/validate/layout_groups.hpp"
 
 namespace orrery::validate {
@@ -35,23 +36,19 @@ struct Tally {
     }
   }
 
-  [[nodiscard]] std::string line(const std::string& name) const {
+  void add_to(report::Table& table, const std::string& name) const {
     double correlation = 0.0;
     for (const double one : correlations) {
       correlation += one / static_cast<double>(correlations.size());
     }
-    const auto mean = [this](double sum) {
-      return fmt::format("{:.1f} %", kPercent * sum / static_cast<double>(groups));
-    };
-    return fmt::format("| {} | {} | {} | {} | {} | {} | {:.1f} % | {} |\n",
-                       name,
-                       groups,
-                       layouts,
-                       right,
-                       correlations.empty() ? std::string("-") : fmt::format("{:.2f}", correlation),
-                       mean(regret),
-                       kPercent * worst,
-                       mean(rule_regret));
+    table.add(name,
+              groups,
+              layouts,
+              right,
+              correlations.empty() ? std::string("-") : fmt::format("{:.2f}", correlation),
+              percent_cell(regret / static_cast<double>(groups)),
+              percent_cell(worst),
+              percent_cell(rule_regret / static_cast<double>(groups)));
   }
 };
 
@@ -78,7 +75,7 @@ std::string words_of(const MeasuredLayout& layout) {
 }
 
 std::string misses(const std::vector<LayoutGroup>& groups) {
-  std::string text;
+  report::Table table = report::table_of({"fastest", "regret", "chosen", "fastest", "differ in"});
   for (const LayoutGroup& group : groups) {
     const GroupVerdict verdict = judge(group);
     if (verdict.regret < kWorthNaming) {
@@ -86,38 +83,31 @@ std::string misses(const std::vector<LayoutGroup>& groups) {
     }
     const MeasuredLayout& chosen = group.layouts[verdict.chosen];
     const MeasuredLayout& fastest = group.layouts[verdict.fastest];
-    text += fmt::format("| {} | {:.1f} % | {} | {} | {} |\n",
-                        fastest.id,
-                        kPercent * verdict.regret,
-                        words_of(chosen),
-                        words_of(fastest),
-                        plan::words_of(plan::differences(chosen.scenario, fastest.scenario)));
+    table.add(fastest.id,
+              percent_cell(verdict.regret),
+              words_of(chosen),
+              words_of(fastest),
+              plan::words_of(plan::differences(chosen.scenario, fastest.scenario)));
   }
-  return text.empty() ? text
-                      : "\nGroups whose choice is 2 % or more behind the fastest:\n\n"
-                        "| fastest | regret | chosen | fastest | differ in |\n"
-                        "|---|---|---|---|---|\n" +
-                            text;
+  return table.rows.empty()
+             ? std::string()
+             : "\nGroups whose choice is 2 % or more behind the fastest:\n\n" + to_markdown(table);
 }
 
 std::string error_table(const plan::LayoutErrors& errors) {
-  std::string text = fmt::format(
+  report::Table table = report::table_of({"differ in", "pairs", "groups", "error"});
+  const std::string text = fmt::format(
       "\nThe predicted difference of two layouts of a group against the measured one, by what "
       "they\n"
-      "differ in (whatever else differs too): {:.0f} % of the pairs are within the error.\n\n"
-      "| differ in | pairs | groups | error |\n|---|---|---|---|\n",
+      "differ in (whatever else differs too): {:.0f} % of the pairs are within the error.\n\n",
       kPercent * plan::kErrorShare);
   for (std::size_t f = 0; f < plan::kFeatures; ++f) {
     const plan::FeatureError& one = errors.of[f];
     if (one.pairs > 0) {
-      text += fmt::format("| {} | {} | {} | {:.1f} % |\n",
-                          plan::kFeatureNames[f],
-                          one.pairs,
-                          one.groups,
-                          kPercent * one.error);
+      table.add(plan::kFeatureNames[f], one.pairs, one.groups, percent_cell(one.error));
     }
   }
-  return text;
+  return text + to_markdown(table);
 }
 
 }  // namespace
@@ -134,15 +124,21 @@ std::string to_markdown(const std::vector<LayoutGroup>& groups, const plan::Layo
     by_stack[group.stack].add(group, verdict);
     all.add(group, verdict);
   }
-  std::string text =
-      "| stack | groups | layouts | fastest chosen | rank correlation | regret | worst | by rule "
-      "|\n"
-      "|---|---|---|---|---|---|---|---|\n";
+  report::Table table = report::table_of({"stack",
+                                          "groups",
+                                          "layouts",
+                                          "fastest chosen",
+                                          "rank correlation",
+                                          "regret",
+                                          "worst",
+                                          "by rule"});
   for (const std::string& stack : order) {
-    text += by_stack[stack].line(stack);
+    by_stack[stack].add_to(table, stack);
   }
-  text += groups.empty() ? std::string() : all.line("all");
-  return text + misses(groups) + error_table(errors);
+  if (!groups.empty()) {
+    all.add_to(table, "all");
+  }
+  return to_markdown(table) + misses(groups) + error_table(errors);
 }
 
 }  // namespace orrery::validate

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "sim/base/percent.hpp"
+#include "sim/report/table.hpp"
 #include "sim/validate/run_tables.hpp"
 #include "sim/validate/write_validation.hpp"
 
@@ -17,41 +18,13 @@ namespace {
 constexpr std::size_t kWorstRows = 3;  // listed of each group
 constexpr double kMiss = 0.10;         // below it a row is not listed
 
-std::string markdown_percent(double share) {
-  return fmt::format("{:.1f} %", kPercent * share);
-}
+using report::Table;
+using report::table_of;
 
-std::string markdown_signed_percent(double share) {
-  return fmt::format("{:+.1f} %", kPercent * share);
+// The table below its introduction; nothing without rows.
+std::string below(const std::string& introduction, const Table& table) {
+  return table.rows.empty() ? std::string() : introduction + to_markdown(table);
 }
-
-// Text in a cell of a table.
-std::string cell(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '|') {
-      safe += "\\|";
-    } else {
-      safe += c == '\n' ? ' ' : c;
-    }
-  }
-  return safe;
-}
-
-std::string statistics_cells(const Statistics& s) {
-  return fmt::format("{} | {} | {} | {} | {} | {} | {}",
-                     s.n,
-                     s.skipped,
-                     markdown_percent(s.mape),
-                     markdown_percent(s.median),
-                     markdown_percent(s.p90),
-                     markdown_signed_percent(s.worst),
-                     markdown_signed_percent(s.bias));
-}
-
-constexpr std::string_view kTableHead =
-    " | n | skipped | MAPE | median | p90 | worst | bias | MAPE without suspicious rows |\n"
-    "|---|---|---|---|---|---|---|---|---|\n";
 
 std::vector<const ValidationRow*> rows_of(const Validation& validation,
                                           const GroupStatistics& group) {
@@ -66,32 +39,46 @@ std::vector<const ValidationRow*> rows_of(const Validation& validation,
 
 // One table per format and quantity, closed by the mean over its groups.
 std::string markdown_group_tables(const Validation& validation) {
+  const Table empty = table_of({"group",
+                                "n",
+                                "skipped",
+                                "MAPE",
+                                "median",
+                                "p90",
+                                "worst",
+                                "bias",
+                                "MAPE without suspicious rows"});
   std::string text;
   std::string section;
+  Table table = empty;
   double sum = 0.0;
-  int count = 0;
-  const auto close = [&text, &sum, &count] {
-    if (count > 1) {
-      text += fmt::format("\nMean of the groups' MAPE: {}.\n", markdown_percent(sum / count));
+  const auto close = [&] {
+    text += below(fmt::format("\n## {}\n\n", section), table);
+    if (table.rows.size() > 1) {
+      text += fmt::format("\nMean of the groups' MAPE: {}.\n",
+                          percent_cell(sum / static_cast<double>(table.rows.size())));
     }
+    table = empty;
     sum = 0.0;
-    count = 0;
   };
   for (const GroupStatistics& group : validation.groups) {
     const std::string title = fmt::format("{}: {}", group.format, group.quantity);
     if (title != section) {
       close();
       section = title;
-      text += fmt::format("\n## {}\n\n| group{}", title, kTableHead);
     }
-    text +=
-        fmt::format("| {} | {} | {} |\n",
-                    cell(group.name),
-                    statistics_cells(group.all),
-                    group.without_suspicious.n > 0 ? markdown_percent(group.without_suspicious.mape)
-                                                   : std::string("none left"));
-    sum += group.all.mape;
-    ++count;
+    const Statistics& s = group.all;
+    table.add(group.name,
+              s.n,
+              s.skipped,
+              percent_cell(s.mape),
+              percent_cell(s.median),
+              percent_cell(s.p90),
+              signed_percent_cell(s.worst),
+              signed_percent_cell(s.bias),
+              group.without_suspicious.n > 0 ? percent_cell(group.without_suspicious.mape)
+                                             : std::string("none left"));
+    sum += s.mape;
   }
   close();
   return text;
@@ -107,7 +94,7 @@ std::string remark_list(const Validation& validation) {
 
 // The worst rows of each group of step times.
 std::string miss_table(const Validation& validation) {
-  std::string text;
+  Table table = table_of({"stack", "rows that miss", "row", "predicted", "measured", "error"});
   for (const GroupStatistics& group : validation.groups) {
     if (group.quantity != "step_time") {
       continue;
@@ -121,33 +108,31 @@ std::string miss_table(const Validation& validation) {
     });
     for (std::size_t i = 0; i < std::min(rows.size(), kWorstRows); ++i) {
       const ValidationRow* row = rows[i];
-      text += fmt::format("| {} | {} of {} | {} | {:.4g} s | {:.4g} s | {} |\n",
-                          cell(group.name),
-                          rows.size(),
-                          group.all.n,
-                          cell(row->id),
-                          row->predicted,
-                          row->measured,
-                          markdown_signed_percent(row->relative_error()));
+      table.add(group.name,
+                fmt::format("{} of {}", rows.size(), group.all.n),
+                row->id,
+                fmt::format("{:.4g} s", row->predicted),
+                fmt::format("{:.4g} s", row->measured),
+                signed_percent_cell(row->relative_error()));
     }
   }
-  if (text.empty()) {
-    return text;
-  }
-  return fmt::format(
-             "\n## Step times that miss by more than {:.0f} %\n\n"
-             "The {} worst of each stack; `orrery validate --rows` prints every row and "
-             "`orrery validate --explain ID`\nwhere its time goes.\n\n"
-             "| stack | rows that miss | row | predicted | measured | error |\n"
-             "|---|---|---|---|---|---|\n",
-             kPercent * kMiss,
-             kWorstRows) +
-         text;
+  return below(fmt::format("\n## Step times that miss by more than {:.0f} %\n\n"
+                           "The {} worst of each stack; `orrery validate --rows` prints every row "
+                           "and `orrery validate --explain ID`\nwhere its time goes.\n\n",
+                           kPercent * kMiss,
+                           kWorstRows),
+               table);
 }
 
 // Whole runs and scenarios: every figure beside what was published, and what it rests on.
 std::string run_table(const Validation& validation) {
-  std::string text;
+  Table table = table_of({"figure",
+                          "predicted",
+                          "published",
+                          "error",
+                          "in the band",
+                          "within the stated tolerance",
+                          "rests on"});
   std::size_t banded = 0;
   std::size_t inside = 0;
   for (const ValidationRow& row : validation.rows) {
@@ -157,31 +142,22 @@ std::string run_table(const Validation& validation) {
     }
     banded += row.band ? 1U : 0U;
     inside += row.in_band() ? 1U : 0U;
-    text += fmt::format("| {} | {:.4g} {} | {:.4g} {} | {} | {} | {} | {} |\n",
-                        cell(row.id),
-                        row.predicted,
-                        cell(row.unit),
-                        row.measured,
-                        cell(row.unit),
-                        markdown_signed_percent(row.relative_error()),
-                        row.band ? (row.in_band() ? "yes" : "no") : "",
-                        row.within ? (*row.within ? "yes" : "no") : "",
-                        cell(fmt::format("{}", fmt::join(row.notes, "; "))));
+    table.add(row.id,
+              fmt::format("{:.4g} {}", row.predicted, row.unit),
+              fmt::format("{:.4g} {}", row.measured, row.unit),
+              signed_percent_cell(row.relative_error()),
+              row.band ? (row.in_band() ? "yes" : "no") : "",
+              row.within ? (*row.within ? "yes" : "no") : "",
+              fmt::format("{}", fmt::join(row.notes, "; ")));
   }
-  return text.empty()
-             ? text
-             : "\n## Whole runs: prediction beside publication\n\n"
-               "Calendars come from the run simulator with one rule for every run; what "
-               "is missing is downtime that\nnobody itemised. Units are those of the "
-               "published figure. Of " +
-                   fmt::format(
-                       "{} figures of scenarios that follow their step {} lie in "
-                       "their band.\n\n",
-                       banded,
-                       inside) +
-                   "| figure | predicted | published | error | in the band | within the stated "
-                   "tolerance | rests on |\n|---|---|---|---|---|---|---|\n" +
-                   text;
+  const std::string head = fmt::format(
+      "\n## Whole runs: prediction beside publication\n\n"
+      "Calendars come from the run simulator with one rule for every run; what is missing is "
+      "downtime that\nnobody itemised. Units are those of the published figure. Of {} figures of "
+      "scenarios that\nfollow their step {} lie in their band.\n\n",
+      banded,
+      inside);
+  return below(head, table);
 }
 
 // How many rows of each data set are within the tolerance that it states.
@@ -202,19 +178,18 @@ std::string tolerance_list(const Validation& validation) {
 }
 
 std::string suspicious_table(const Validation& validation) {
-  std::string text;
+  Table table = table_of({"row", "error", "reason"});
   for (const ValidationRow& row : validation.rows) {
     if (!row.suspicious.empty() && row.format == "measured-runs/1" && !row.secondary) {
-      const std::string error = row.skipped.empty() ? markdown_signed_percent(row.relative_error())
-                                                    : std::string("skipped");
-      text += fmt::format("| {} | {} | {} |\n", cell(row.id), error, cell(row.suspicious));
+      table.add(row.id,
+                row.skipped.empty() ? signed_percent_cell(row.relative_error()) : "skipped",
+                row.suspicious);
     }
   }
-  return text.empty() ? text
-                      : "\n## Suspicious measured runs\n\nScored like every other row in the "
-                        "tables above, and left out of their last column.\n\n"
-                        "| row | error | reason |\n|---|---|---|\n" +
-                            text;
+  return below(
+      "\n## Suspicious measured runs\n\nScored like every other row in the tables above, and left "
+      "out of their last column.\n\n",
+      table);
 }
 
 // Steps by what of them is new, and whether the band keeps what it promises at other levels.
@@ -226,19 +201,14 @@ std::string band_tables(const Validation& validation) {
   if (band_count(validation.rows).steps == 0) {
     return {};
   }
-  std::string text = fmt::format(
-      "\n## Bands of step times\n\nThe band of a step rests on the other measured steps alone "
-      "([formula](../sim/evaluate/step_evidence.hpp)) and is\nmeant to hold {:.0f} % of them.\n\n"
-      "| new in the step | steps | inside | mean width, of the prediction |\n|---|---|---|---|\n",
-      kPercent * report::StepBand::kLevel);
-  const auto line = [&text](const std::string& name, const BandCount& count) {
+  Table table = table_of({"new in the step", "steps", "inside", "mean width, of the prediction"});
+  const auto line = [&table](const std::string& name, const BandCount& count) {
+    const double inside = static_cast<double>(count.within) / static_cast<double>(count.steps);
     if (count.steps > 0) {
-      text += fmt::format(
-          "| {} | {} | {:.0f} % | {:.0f} % |\n",
-          name,
-          count.steps,
-          kPercent * static_cast<double>(count.within) / static_cast<double>(count.steps),
-          kPercent * count.width);
+      table.add(name,
+                count.steps,
+                fmt::format("{:.0f} %", kPercent * inside),
+                fmt::format("{:.0f} %", kPercent * count.width));
     }
   };
   for (const auto& [novelty, name] : kClasses) {
@@ -252,35 +222,29 @@ std::string band_tables(const Validation& validation) {
     line(name, band_count(rows));
   }
   line("**all**", band_count(validation.rows));
-  return text;
+  return below(
+      fmt::format(
+          "\n## Bands of step times\n\nThe band of a step rests on the other measured "
+          "steps alone ([formula](../sim/evaluate/step_evidence.hpp)) and is\nmeant to hold "
+          "{:.0f} % of them.\n\n",
+          kPercent * report::StepBand::kLevel),
+      table);
 }
 
 std::string skipped_table(const Validation& validation) {
-  std::map<std::string, std::pair<int, std::string>> reasons;
+  std::map<std::pair<std::string, std::string>, std::pair<int, std::string>> reasons;
   for (const ValidationRow& row : validation.rows) {
     if (!row.skipped.empty()) {
-      auto& [count, example] = reasons[row.format + "|" + row.skipped];
+      auto& [count, example] = reasons[{row.format, row.skipped}];
       example = count == 0 ? row.id : example;
       ++count;
     }
   }
-  std::string text;
+  Table table = table_of({"data set", "rows", "such as", "reason"});
   for (const auto& [key, rows] : reasons) {
-    const std::size_t bar = key.find('|');
-    text += fmt::format("| {} | {} | {} | {} |\n",
-                        key.substr(0, bar),
-                        rows.first,
-                        cell(rows.second),
-                        cell(key.substr(bar + 1)));
+    table.add(key.first, rows.first, rows.second, key.second);
   }
-  return text.empty() ? text
-                      : "\n## Skipped rows\n\nEach counts as an error of 100 %.\n\n"
-                        "| data set | rows | such as | reason |\n|---|---|---|---|\n" +
-                            text;
-}
-
-std::string_view yes(bool flag) {
-  return flag ? "yes" : "";
+  return below("\n## Skipped rows\n\nEach counts as an error of 100 %.\n\n", table);
 }
 
 std::string_view name_of(model::Activation activation) {
@@ -312,33 +276,33 @@ std::string_view name_of(model::PositionEmbedding position) {
 }
 
 std::string word_tables() {
-  std::string text =
+  const std::string text =
       "\n## What enters a prediction\n\n"
       "Everything in a row except `measured`, `id` and `confidence`. Text enters only through "
-      "these "
-      "tables.\n\n| field | words | effect |\n|---|---|---|\n";
+      "these tables.\n\n";
+  Table words = table_of({"field", "words", "effect"});
   for (const Keyword& keyword : keywords()) {
-    text += fmt::format("| {} | {} | {} |\n", keyword.field, keyword.words, keyword.meaning);
+    words.add(keyword.field, keyword.words, keyword.meaning);
   }
-  text +=
-      "\nA stack takes the software profile of its own name, else:\n\n"
-      "| stack begins with | software profile |\n|---|---|\n";
+  Table stacks = table_of({"stack begins with", "software profile"});
   for (const StackName& stack : stack_names()) {
-    text += fmt::format("| {} | {} |\n", stack.stack, stack.software);
+    stacks.add(stack.stack, stack.software);
   }
-  text +=
-      "\nA GPU is found by the `names` of the profiles.\n"
-      "\n| model's name begins with | activation, unless `gated` says otherwise | positions | "
-      "biases | tied embeddings, unless stated |\n|---|---|---|---|---|\n";
+  Table families = table_of({"model's name begins with",
+                             "activation, unless `gated` says otherwise",
+                             "positions",
+                             "biases",
+                             "tied embeddings, unless stated"});
   for (const ModelFamily& family : model_families()) {
-    text += fmt::format("| {} | {} | {} | {} | {} |\n",
-                        family.name,
-                        name_of(family.activation),
-                        name_of(family.position),
-                        family.linear_bias ? "all" : (family.qkv_bias ? "qkv" : ""),
-                        yes(family.tied_embeddings));
+    families.add(family.name,
+                 name_of(family.activation),
+                 name_of(family.position),
+                 family.linear_bias ? "all" : (family.qkv_bias ? "qkv" : ""),
+                 family.tied_embeddings ? "yes" : "");
   }
-  return text;
+  return text + to_markdown(words) +
+         "\nA stack takes the software profile of its own name, else:\n\n" + to_markdown(stacks) +
+         "\nA GPU is found by the `names` of the profiles.\n\n" + to_markdown(families);
 }
 
 std::string preface(const Validation& validation) {

@@ -19,38 +19,6 @@ std::string cut(const std::string& text, std::size_t width) {
   return clean.size() <= width ? report::pad_right(clean, width) : clean.substr(0, width - 1) + "~";
 }
 
-std::string percent(double share) {
-  return fmt::format("{:.1f} %", kPercent * share);
-}
-
-std::string signed_percent(double share) {
-  return fmt::format("{:+.1f} %", kPercent * share);
-}
-
-std::string line(const std::string& name, const Statistics& s) {
-  return fmt::format("{} {:>5} {:>4} {:>8} {:>8} {:>8} {:>9} {:>8}\n",
-                     cut(name, kNameWidth),
-                     s.n,
-                     s.skipped,
-                     percent(s.mape),
-                     percent(s.median),
-                     percent(s.p90),
-                     signed_percent(s.worst),
-                     signed_percent(s.bias));
-}
-
-std::string header(const std::string& title) {
-  return fmt::format("{} {:>5} {:>4} {:>8} {:>8} {:>8} {:>9} {:>8}\n",
-                     cut(title, kNameWidth),
-                     "n",
-                     "skip",
-                     "MAPE",
-                     "median",
-                     "p90",
-                     "worst",
-                     "bias");
-}
-
 bool has_suspicious(const Validation& validation) {
   return std::any_of(validation.rows.begin(), validation.rows.end(), [](const ValidationRow& row) {
     return !row.suspicious.empty();
@@ -63,10 +31,10 @@ std::string group_tables(const Validation& validation) {
   for (const GroupStatistics& group : validation.groups) {
     const std::string title = fmt::format("{} of {}", group.quantity, group.format);
     if (title != section) {
-      text += (section.empty() ? "" : "\n") + header(title);
+      text += (section.empty() ? "" : "\n") + statistics_head(title);
       section = title;
     }
-    text += line(group.name, group.all);
+    text += statistics_line(group.name, group.all);
   }
   return text;
 }
@@ -74,12 +42,12 @@ std::string group_tables(const Validation& validation) {
 std::string overall_table(const Validation& validation) {
   const Overall& overall = validation.overall;
   const auto mean = [](double mape) {
-    return fmt::format("mean of the groups' MAPE {}\n", percent(mape));
+    return fmt::format("mean of the groups' MAPE {}\n", percent_cell(mape));
   };
-  std::string text = "\n" + header("overall") + line("all rows", overall.all);
+  std::string text = "\n" + statistics_head("overall") + statistics_line("all rows", overall.all);
   text += mean(overall.mape_groups);
   if (has_suspicious(validation)) {
-    text += line("without suspicious rows", overall.without_suspicious);
+    text += statistics_line("without suspicious rows", overall.without_suspicious);
     text += mean(overall.mape_groups_without_suspicious);
   }
   return text;
@@ -142,7 +110,7 @@ std::string row_line(const ValidationRow& row) {
                          row.predicted,
                          row.measured,
                          row.unit,
-                         signed_percent(row.relative_error()));
+                         signed_percent_cell(row.relative_error()));
     if (row.within && !*row.within) {
       result += "  OUTSIDE the stated tolerance";
     }
@@ -167,6 +135,30 @@ std::string row_table(const Validation& validation) {
 }
 
 }  // namespace
+
+std::string statistics_line(const std::string& name, const Statistics& s) {
+  return fmt::format("{} {:>5} {:>4} {:>8} {:>8} {:>8} {:>9} {:>8}\n",
+                     cut(name, kNameWidth),
+                     s.n,
+                     s.skipped,
+                     percent_cell(s.mape),
+                     percent_cell(s.median),
+                     percent_cell(s.p90),
+                     signed_percent_cell(s.worst),
+                     signed_percent_cell(s.bias));
+}
+
+std::string statistics_head(const std::string& title) {
+  return fmt::format("{} {:>5} {:>4} {:>8} {:>8} {:>8} {:>9} {:>8}\n",
+                     cut(title, kNameWidth),
+                     "n",
+                     "skip",
+                     "MAPE",
+                     "median",
+                     "p90",
+                     "worst",
+                     "bias");
+}
 
 std::string to_text(const Validation& validation, const TextOptions& options) {
   std::string text;

@@ -9,6 +9,7 @@
 #include "sim/base/unicode.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/report/difference.hpp"
+#include "sim/report/saved_evaluation.hpp"
 #include "sim/scenario/failure_log.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/spot_trace_file.hpp"
@@ -107,9 +108,8 @@ void exercise_saved_answer(std::string_view text) {
   if (!reading.problem.empty()) {
     return;
   }
-  for (const report::SavedEvaluation& saved : reading.evaluations) {
-    const std::vector<report::ComparedAnswer> both = {report::compared(saved),
-                                                      report::compared(saved)};
+  for (const report::Figures& saved : reading.evaluations) {
+    const std::vector<report::Figures> both = {saved, saved};
     for (const report::DifferenceRow& row : report::differences(both)) {
       for (const report::Compared& value : row.values) {
         if (value.value) {

@@ -113,7 +113,8 @@ TEST(EvaluationJob, GivesTheDiagnosticsOfTheReader) {
 
 TEST(Tables, ShowTheRegistrysNumbers) {
   const report::Evaluation& evaluation = *sample()->evaluation;
-  const Table metrics = metrics_table(evaluation);
+  const report::Figures figures = report::figures_of(evaluation);
+  const Table metrics = metrics_table(figures);
   std::size_t row = 0;
   for (const report::MetricInfo& info : report::metric_registry()) {
     if (const auto* metric = evaluation.metrics.find(info.id)) {
@@ -124,14 +125,13 @@ TEST(Tables, ShowTheRegistrysNumbers) {
   }
   EXPECT_EQ(row, metrics.rows.size());
   double sum = 0.0;
-  for (const auto& line : step_ledger_table(evaluation).rows) {
+  for (const auto& line : ledger_table("One step", figures.step_ledger).rows) {
     sum += *line[1].order;
   }
   EXPECT_NEAR(sum, 1.0, 1e-9);
-  EXPECT_EQ(memory_table(evaluation).rows.size(), 2U);
-  EXPECT_EQ(expectations_table(evaluation).rows.size(), 1U);
-  EXPECT_FALSE(trust_table(evaluation).rows.empty());
-  EXPECT_FALSE(levers_table(evaluation).rows.empty());
+  EXPECT_EQ(memory_table(figures).rows.size(), 2U);
+  EXPECT_EQ(expectations_table(figures).rows.size(), 1U);
+  EXPECT_FALSE(levers_table(figures).rows.empty());
   EXPECT_GE(all_tables(evaluation).size(), 7U);
 }
 

@@ -20,7 +20,7 @@ TEST(Difference, IsAgainstTheFirstEvaluation) {
   Evaluation second = first;
   const double before = first.metrics.find(MetricId::step_time)->value;
   second.metrics.set({MetricId::step_time, before * 1.5, std::nullopt});
-  const Evaluation* both[] = {&first, &second};
+  const Figures both[] = {figures_of(first), figures_of(second)};
   const auto rows = differences(both);
   const DifferenceRow* step = find(rows, "step_time");
   ASSERT_NE(step, nullptr);
@@ -33,14 +33,14 @@ TEST(Difference, IsAgainstTheFirstEvaluation) {
 TEST(Difference, LeavesOutWhatOneSideDoesNotHave) {
   const Evaluation run = testing::sample_evaluation();
   const Evaluation step = testing::sample_step_evaluation();
-  const Evaluation* both[] = {&run, &step};
+  const Figures both[] = {figures_of(run), figures_of(step)};
   const auto rows = differences(both);
   const DifferenceRow* goodput = find(rows, "goodput");
   ASSERT_NE(goodput, nullptr);
   EXPECT_TRUE(goodput->values[0].value.has_value());
   EXPECT_FALSE(goodput->values[1].value.has_value());
   EXPECT_FALSE(goodput->values[1].change.has_value());
-  EXPECT_TRUE(differences(std::span<const ComparedAnswer>()).empty());
+  EXPECT_TRUE(differences({}).empty());
 }
 
 TEST(Difference, ReadsWithItsSign) {

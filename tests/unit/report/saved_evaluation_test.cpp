@@ -17,12 +17,12 @@ TEST(SavedEvaluation, HoldsEveryFigureThatWasWritten) {
   const SavedReading reading = read_saved_evaluations(to_json(evaluation));
   ASSERT_EQ(reading.problem, "");
   ASSERT_EQ(reading.evaluations.size(), 1U);
-  const SavedEvaluation& saved = reading.evaluations[0];
+  const Figures& saved = reading.evaluations[0];
   EXPECT_EQ(saved.name, evaluation.echo.name);
   EXPECT_EQ(saved.feasible, evaluation.feasible);
   for (const MetricInfo& info : metric_registry()) {
     const MetricValue* metric = evaluation.metrics.find(info.id);
-    const SavedMetric* found = saved.find(info.id);
+    const MetricFigures* found = saved.find(info.id);
     ASSERT_EQ(metric == nullptr, found == nullptr) << info.name;
     if (metric != nullptr) {
       EXPECT_EQ(found->value, metric->value) << info.name;
@@ -44,8 +44,7 @@ TEST(SavedEvaluation, HoldsEveryFigureThatWasWritten) {
 TEST(SavedEvaluation, DoesNotDifferFromTheAnswerThatWasSaved) {
   const Evaluation evaluation = testing::sample_evaluation();
   const SavedReading reading = read_saved_evaluations(to_json(evaluation));
-  const std::vector<ComparedAnswer> both = {compared(evaluation),
-                                            compared(reading.evaluations.at(0))};
+  const std::vector<Figures> both = {figures_of(evaluation), reading.evaluations.at(0)};
   const auto rows = differences(both);
   EXPECT_GT(rows.size(), 10U);
   for (const DifferenceRow& row : rows) {
@@ -81,7 +80,7 @@ TEST(SavedEvaluation, SurvivesValuesOfTheWrongKind) {
           "run_ledger": [{"category": "nothing"}, 4], "memory": [null], "levers": "none",
           "expectations": [[]], "diagnostics": [{"line": "x"}]})");
   EXPECT_EQ(reading.problem, "");
-  const SavedEvaluation& saved = reading.evaluations.at(0);
+  const Figures& saved = reading.evaluations.at(0);
   EXPECT_TRUE(saved.run_ledger.empty());
   EXPECT_EQ(saved.metrics.size(), 1U);
   EXPECT_EQ(saved.memory.size(), 1U);
