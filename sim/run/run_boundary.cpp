@@ -47,10 +47,10 @@ void RunSimulator::plan_ahead() {
   const std::int64_t next_save = grows_at_once() ? steps_ : saved_steps_ + checkpoint_;
   if (grow_pending_ && next_save > steps_) {
     next_special_ = std::min(next_special_, next_save);
-  } else if (grow_pending_ || repace_ || steps_in_vain_ > 0 || !evictions_.empty()) {
+  } else if (grow_pending_) {
     next_stop_ = SimTime{};  // at the next step boundary
   }
-  if (stalled_until_ > now_) {
+  if (repace_ || steps_in_vain_ > 0 || !evictions_.empty() || stalled_until_ > now_) {
     next_stop_ = SimTime{};
   }
 }

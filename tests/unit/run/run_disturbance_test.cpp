@@ -249,6 +249,25 @@ TEST(Elastic, GrowsAtOnceAfterASave) {
   EXPECT_EQ(lose_a_node(plan).wall, to_sim_time(seconds(1550.0)));
 }
 
+TEST(Elastic, BecomesSlowAtOnceAlthoughItWaitsForACheckpointToGrow) {
+  // Saves every 6 of 18 steps. Steps 7 to 9 end at 860, 1040 and 1220; the node returns at 1150, the
+  // slowdown begins at 1200: three steps of 360 s until the save at 2300, restart until 2330, six
+  // steps of 200 s.
+  RunSpec spec = elastic_spec(Growth::at_checkpoint);
+  spec.training.steps = 18;
+  spec.checkpoint.interval = StepsInterval{6};
+  spec.failures.stragglers = {slow(2.0, days(1.0))};
+  const RunPlan plan = plan_of(spec, elastic_steps());
+  const std::vector<ScriptedFailure> strikes = {
+      {to_sim_time(seconds(650.0)), 0},
+      {to_sim_time(seconds(1200.0)), cause_with(plan, StrikeEffect::slowdown)}};
+  RunSimulator simulator(plan);
+  const RunResult result = simulator.run({.failures = strikes});
+  EXPECT_EQ(result, simulator.run({.event_by_event = true, .failures = strikes}));
+  EXPECT_EQ(result.wall, to_sim_time(seconds(3530.0)));
+  EXPECT_EQ(result.resizes, 2);
+}
+
 TEST(Elastic, CanStaySmall) {
   const RunPlan plan = plan_of(elastic_spec(Growth::never), elastic_steps());
   const RunResult result = lose_a_node(plan);
