@@ -42,6 +42,13 @@ function(orrery_batch target)
   endif()
 endfunction()
 
+# orrery_for_shared(target): fit for the Python extension as well, a shared library. Hidden symbols keep
+# the code that of a program: calls without a detour, functions inlined.
+function(orrery_for_shared target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
 set(ORRERY_LIBRARIES ${PROJECT_SOURCE_DIR}/sim)
 set(ORRERY_NOT_EXPORTED cli validate)
 
@@ -53,6 +60,9 @@ function(orrery_component name)
   orrery_batch(orrery_${name})
   target_link_libraries(orrery_${name} PUBLIC ${ARG_PUBLIC}
     PRIVATE $<BUILD_INTERFACE:orrery_flags> ${ARG_PRIVATE})
+  if(of_sim)
+    orrery_for_shared(orrery_${name})
+  endif()
   target_include_directories(orrery_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
     $<INSTALL_INTERFACE:include/orrery>)
   # For other projects: the simulator without its command line.

@@ -1,6 +1,7 @@
 #include "sim/hardware/profile_reader.hpp"
 
 #include <fmt/core.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -85,14 +86,22 @@ void add_ancestors(ProfileSearch& search, const fs::path& scenario_file) {
   }
 }
 
+// The file that holds this code: the program, or the extension of the Python package.
+fs::path this_program() {
+  Dl_info info{};
+  void* map = nullptr;
+  const bool known = ::dladdr1(&kGpu, &info, &map, RTLD_DL_LINKMAP) != 0 && map != nullptr;
+  const fs::path library = known ? static_cast<link_map*>(map)->l_name : "";
+  std::error_code error;  // a program has no name there
+  return library.empty() ? fs::read_symlink("/proc/self/exe", error) : library;
+}
+
 // The source tree above build/<preset>/bin, then the share folder of an installation.
 void add_program(ProfileSearch& search) {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error || program.empty()) {
+  const fs::path bin = this_program().parent_path();
+  if (bin.empty()) {
     return;
   }
-  const fs::path bin = program.parent_path();
   add_directory(search, bin / ".." / ".." / ".." / "scenarios" / "profiles");
   add_directory(search, bin / ".." / "share" / "orrery" / "scenarios" / "profiles");
 }

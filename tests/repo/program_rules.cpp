@@ -47,6 +47,7 @@ const Arrows& program_arrows() {
       {"gui/report", {"gui", "sim"}},
       {"gui", {"gui", "sim"}},
       {"mpi", {"sim"}},
+      {"python", {"sim"}},
   };
   return table;
 }
@@ -82,7 +83,7 @@ Offences includes_between_programs(const Tree& tree) {
   for (const SourceFile& file : tree.files) {
     const std::string from = program_folder(file.path);
     const bool program = from.starts_with("kernels") || from.starts_with("calibrate") ||
-                         from.starts_with("gui") || from == "mpi";
+                         from.starts_with("gui") || from == "mpi" || from == "python";
     if (!program || !is_source(file.path)) {
       continue;
     }

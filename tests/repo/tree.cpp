@@ -16,13 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 11> kFolders = {".ci",
+constexpr std::array<std::string_view, 12> kFolders = {".ci",
                                                        "calibrate",
                                                        "cmake",
                                                        "docs",
                                                        "gui",
                                                        "kernels",
                                                        "mpi",
+                                                       "python",
                                                        "scenarios",
                                                        "scripts",
                                                        "sim",

@@ -1,0 +1,252 @@
+"""Orrery: what will a large training run take, cost and lose, and why?
+
+    import orrery
+    s = orrery.load("llama3-405b-16k")
+    s["layout.tensor"] = 4
+    r = orrery.run(s)
+    r.metrics["step_time_s"]
+
+Keys, values and figures are those of the command line: a scenario is read along the same table of
+keys, and an answer is what `orrery run --json` prints.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
+
+from ._native import _core
+
+__all__ = ["Diagnostic", "Difference", "Result", "Scenario", "ScenarioError", "compare", "load", "plan", "run",
+           "shipped", "sweep", "validate", "version"]
+
+Progress = Callable[[int, int], None]
+
+
+class Diagnostic(NamedTuple):
+    """One thing that is wrong with a scenario, and where; line and column 0: no position."""
+
+    severity: str
+    file: str
+    line: int
+    column: int
+    key: str
+    message: str
+    allowed: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ScenarioError(ValueError):
+    """What a scenario says cannot be. `diagnostics` holds everything that is wrong at once;
+    file, line, column, key, message and allowed are those of the first error."""
+
+    def __init__(self, rows: Sequence[tuple]):
+        self.diagnostics = [Diagnostic(*row) for row in rows]
+        first = next((d for d in self.diagnostics if d.severity == "error"),
+                     Diagnostic("error", "", 0, 0, "", "no answer", "", "no answer"))
+        (_, self.file, self.line, self.column, self.key, self.message, self.allowed, _) = first
+        super().__init__("\n".join(d.text for d in self.diagnostics) or first.text)
+
+
+def _text_of(value: Any) -> str:
+    """A value as it stands in a scenario; JSON is YAML in flow style."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+class Scenario:
+    """A scenario: a mapping, or the text of a file. load() opens files and shipped scenarios."""
+
+    def __init__(self, content: Union[str, Mapping[str, Any]], file: str = "<python>"):
+        text = content if isinstance(content, str) else json.dumps(content)
+        self._core = _core.Scenario.of_text(text, file)
+
+    def set(self, key: str, value: Any) -> "Scenario":
+        """States one key; a value the key does not take raises ScenarioError. Rules between keys
+        are checked when the scenario is used."""
+        self._core.set(key, _text_of(value))
+        return self
+
+    def get(self, key: str) -> Optional[str]:
+        """The value of a key in the spelling of a scenario, defaults included."""
+        return self._core.get(key)
+
+    def copy(self) -> "Scenario":
+        """The same scenario, to be changed by itself."""
+        return _wrap(self._core.copy())
+
+    @property
+    def file(self) -> str:
+        return self._core.file
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.set(key, value)
+
+    def __getitem__(self, key: str) -> Any:
+        text = self.get(key)
+        try:
+            return json.loads(text) if text is not None else None
+        except ValueError:
+            return text
+
+    def __repr__(self) -> str:
+        return f"<orrery.Scenario {self.file}>"
+
+
+def _wrap(core: Any) -> Scenario:
+    scenario = Scenario.__new__(Scenario)
+    scenario._core = core
+    return scenario
+
+
+Asked = Union[Scenario, str, os.PathLike]
+
+
+def load(name: Union[str, os.PathLike]) -> Scenario:
+    """A file, or a shipped scenario by its name."""
+    return _wrap(_core.Scenario.named(os.fspath(name)))
+
+
+def _asked(scenario: Asked) -> Any:
+    return (scenario if isinstance(scenario, Scenario) else load(scenario))._core
+
+
+class Result:
+    """The answer to one scenario. `data` is orrery-evaluation/1 as `orrery run --json` prints it."""
+
+    def __init__(self, evaluation: Any):
+        self._core = evaluation
+        self._data: Optional[dict] = None
+
+    @property
+    def data(self) -> dict:
+        if self._data is None:
+            self._data = json.loads(self.to_json())
+        return self._data
+
+    @property
+    def metrics(self) -> dict:
+        """Figures in base units by name; of what varies over the trials the mean."""
+        return {key: entry["value"] if isinstance(entry, dict) else entry
+                for key, entry in self.data["metrics"].items()}
+
+    @property
+    def distributions(self) -> dict:
+        """The same figures with p10, p50, p90 and ci95 where they vary."""
+        return self.data["metrics"]
+
+    @property
+    def ledger(self) -> dict:
+        """Where the time goes: rows of one "step", and of the "run"."""
+        return {"step": self.data["step_ledger"], "run": self.data["run_ledger"]}
+
+    @property
+    def memory(self) -> Any:
+        return self.data["memory"]
+
+    @property
+    def bands(self) -> Any:
+        """How sure the step time is; None where it is given."""
+        return self.data["step_band"]
+
+    @property
+    def feasible(self) -> bool:
+        return self.data["feasible"]
+
+    def to_json(self) -> str:
+        return self._core.json()
+
+    def to_frame(self) -> Any:
+        """One row a metric, as a pandas.DataFrame (pandas must be there)."""
+        import pandas
+
+        rows = {key: entry if isinstance(entry, dict) else {"value": entry}
+                for key, entry in self.data["metrics"].items()}
+        return pandas.DataFrame.from_dict(rows, orient="index")
+
+    def __str__(self) -> str:
+        return self._core.text()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def run(scenario: Asked, *, threads: int = 0, trials: Optional[int] = None,
+        seed: Optional[int] = None, progress: Optional[Progress] = None) -> Result:
+    """Evaluates a scenario. `progress(done, all)` counts trials; threads 0: all cores."""
+    return Result(_core.run(_asked(scenario), threads, trials, seed, progress))
+
+
+def sweep(scenario: Asked, vary: Mapping[str, Sequence[Any]], *, metrics: Sequence[str] = (),
+          zip: bool = False, threads: int = 0, trials: Optional[int] = None,
+          frame: Optional[bool] = None, progress: Optional[Progress] = None) -> Any:
+    """The scenario at every combination of these values, or at the i-th of all with `zip`. One row
+    a point: its keys, status, reason and figures. A pandas.DataFrame where pandas is there, else a
+    list of mappings; `frame` says which."""
+    axes = [(key, [_text_of(value) for value in values]) for key, values in vary.items()]
+    answer = json.loads(_core.sweep(_asked(scenario), axes, list(metrics), zip, threads, trials,
+                                    progress))
+    rows = [{**point["values"], "status": point["status"], "reason": point.get("reason"),
+             **(point.get("metrics") or {})} for point in answer["points"]]
+    if frame is False:
+        return rows
+    try:
+        import pandas
+    except ImportError:
+        if frame:
+            raise
+        return rows
+    return pandas.DataFrame(rows)
+
+
+def plan(scenario: Asked, objective: Optional[str] = None, *,
+         settings: Optional[Mapping[str, Any]] = None, threads: int = 0,
+         trials: Optional[int] = None, progress: Optional[Progress] = None) -> dict:
+    """The best layouts for the scenario's cluster: orrery-plan/1. `settings` are keys below `plan`,
+    such as {"plan.finalists": 4}."""
+    stated = [(key, _text_of(value)) for key, value in (settings or {}).items()]
+    if objective is not None:
+        stated.append(("plan.objective", objective))
+    return json.loads(_core.plan(_asked(scenario), stated, threads, trials, progress))
+
+
+def validate(scenario: Asked) -> list:
+    """What the reader has to say of a scenario, as Diagnostics; raises nothing."""
+    try:
+        return [Diagnostic(*row) for row in _asked(scenario).check()]
+    except ScenarioError as error:
+        return error.diagnostics
+
+
+class Difference(NamedTuple):
+    """One figure of two answers; `change` is second less first."""
+
+    group: str
+    name: str
+    first: Optional[float]
+    second: Optional[float]
+    change: Optional[float]
+    relative: Optional[float]
+
+
+def compare(first: Union[Result, Asked], second: Union[Result, Asked], **options: Any) -> list:
+    """How two answers differ, by metric and by row of the ledgers. Scenarios are run first."""
+    answers = [a if isinstance(a, Result) else run(a, **options) for a in (first, second)]
+    return [Difference(*row) for row in _core.compare(answers[0]._core, answers[1]._core)]
+
+
+def shipped() -> list:
+    """The names of the scenarios that come with the program."""
+    return _core.shipped()
+
+
+def version() -> str:
+    """Version and build id: equal ones give equal figures."""
+    return _core.version()
+
+
+__version__ = version().split(",")[0]

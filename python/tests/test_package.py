@@ -1,0 +1,103 @@
+"""The package answers as the program does, says what is wrong, and ends when asked to."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import orrery
+import pytest
+
+PROGRAM = os.environ["ORRERY_PROGRAM"]
+
+
+@pytest.mark.parametrize("name", orrery.shipped())
+def test_answers_are_those_of_the_program_to_the_bit(name):
+    path = orrery.load(name).file
+    printed = subprocess.run([PROGRAM, "run", "--json", "-q", "--trials", "3", path],
+                             capture_output=True, text=True, check=True).stdout
+    assert orrery.run(name, trials=3).to_json() == printed
+
+
+def test_version_and_build_are_those_of_the_program():
+    printed = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True).stdout
+    assert orrery.__version__ in printed
+
+
+def test_keys_are_set_and_read_by_path_and_alias():
+    scenario = orrery.load("llama3-70b-64h100")
+    other = scenario.copy()
+    other["layout.tp"] = 8
+    assert other["layout.tensor"] == 8
+    assert scenario["layout.tensor"] == 4
+
+
+def test_errors_name_place_key_and_allowed_values():
+    scenario = orrery.load("llama3-70b-64h100")
+    with pytest.raises(orrery.ScenarioError) as caught:
+        scenario["layout.tensr"] = 4
+    assert "layout.tensor" in str(caught.value)
+    with pytest.raises(orrery.ScenarioError) as caught:
+        scenario.set("layout.tensor", "many")
+    assert caught.value.key == "layout.tensor"
+    text = open(scenario.file).read() + "\nnonsense: 1\n"
+    found = orrery.validate(orrery.Scenario(text, "mine.yaml"))
+    assert [(d.file, d.line, d.key) for d in found if d.severity == "error"] == [
+        ("mine.yaml", text.count("\n"), "nonsense")]
+    with pytest.raises(OSError, match="no-such-run"):
+        orrery.load("no-such-run")
+
+
+def test_sweep_gives_a_row_a_point_with_what_was_set():
+    scenario = orrery.load("llama3-70b-64h100").set("simulation.trials", 2)
+    rows = orrery.sweep(scenario, {"layout.tensor": [4, 8], "batch.micro": [1, 2]}, frame=False)
+    assert [(row["layout.tensor"], row["batch.micro"]) for row in rows] == [
+        ("4", "1"), ("4", "2"), ("8", "1"), ("8", "2")]
+    assert rows[1]["step_time_s"] == orrery.run(scenario.set("batch.micro", 2)).metrics["step_time_s"]
+    assert rows[2]["status"] == "invalid" and "layout.data" in rows[2]["reason"]
+
+
+def test_plan_finds_layouts_under_the_settings():
+    answer = orrery.plan("llama3-70b-64h100", "step_time", settings={"plan.finalists": 2}, trials=2)
+    assert answer["schema"] == "orrery-plan/1"
+
+
+def test_compare_of_a_scenario_with_itself_shows_no_change():
+    rows = orrery.compare("llama3-70b-64h100", "llama3-70b-64h100", trials=2)
+    assert rows and all(not row.change for row in rows)
+
+
+def test_ctrl_c_ends_a_long_run_within_a_second():
+    scenario = orrery.load("llama3-405b-16k")
+    sent = []
+
+    def interrupt():
+        time.sleep(1.0)
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        orrery.run(scenario, trials=1_000_000)
+    assert time.monotonic() - sent[0] < 1.0
+
+
+def test_threads_run_at_once_and_give_the_same_answer():
+    answers = {}
+
+    def work(i):
+        answers[i] = orrery.run("llama3-70b-64h100", trials=5, threads=1 + i % 2).to_json()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 4 and len(set(answers.values())) == 1
+
+
+def test_progress_counts_up_to_all_trials():
+    seen = []
+    orrery.run("llama3-70b-64h100", trials=50, progress=lambda done, every: seen.append((done, every)))
+    assert seen and seen[-1][0] == seen[-1][1]
