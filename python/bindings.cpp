@@ -312,7 +312,7 @@ std::string run_plan(const Scenario& asked,
 // Rows as (group, name, first, second, change, relative).
 nb::list compare(const report::Evaluation& a, const report::Evaluation& b) {
   nb::list rows;
-  const report::Evaluation* both[] = {&a, &b};
+  const report::Figures both[] = {report::figures_of(a), report::figures_of(b)};
   for (const report::DifferenceRow& row : report::differences(both)) {
     const report::Compared& second = row.values[1];
     rows.append(nb::make_tuple(std::string(row.group),

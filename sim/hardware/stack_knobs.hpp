@@ -13,7 +13,7 @@
 // cost of overlap               | communication_slowdown
 // host time per kernel          | kernel_gap, host_layer_time
 //
-// The error of a knob is the residual of its coefficient's fit where it has one, else kAssumedError.
+// The error of a knob is the residual of its coefficient's fit, or kAssumedError without one.
 
 #include <span>
 #include <string_view>

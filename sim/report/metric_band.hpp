@@ -6,12 +6,12 @@
 //   x = x_t exp(+-e),  e ~ Laplace(0, b)      F(x) = mean over t of L(ln(x / x_t) / b)
 //   low, high: F = 0.1, 0.9
 //
-// symbol | meaning                                                          | unit | origin
-// -------|------------------------------------------------------------------|------|----------------
-// x_t    | value in trial t; the one value of a metric without luck         | -    | run/, step/
-// e      | ln(true step time / predicted); + or - as the metric follows it  | 1    | Follows
-// b      | spread that gives the step time its own band, ln(high / low) / 2 ln 5 | 1 | StepBand
-// L      | cumulative distribution of Laplace(0, 1)                         | 1    | computed
+// symbol | meaning                                                         | unit | origin
+// -------|-----------------------------------------------------------------|------|---------------
+// x_t    | value in trial t; the one value of a metric without luck        | -    | run/, step/
+// e      | ln(true step time / predicted); + or - as the metric follows it | 1    | Follows
+// b      | ln(high / low) / (2 ln 5) of the step time's own band           | 1    | StepBand
+// L      | cumulative distribution of Laplace(0, 1)                        | 1    | computed
 //
 // A date moves as the time to finish does.
 

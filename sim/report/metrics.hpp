@@ -40,8 +40,8 @@ enum class Dimension {
   price,      // dollars per hour
 };
 
-// How a metric moves with the step time, to first order: goodput hardly does (failures and saves come
-// by time, not by step), so a run takes as much longer as its step.
+// How a metric moves with the step time, to first order: goodput hardly does (failures and saves
+// come by time, not by step), so a run takes as much longer as its step.
 //
 // follows  | moves as                                                | such as
 // ---------|---------------------------------------------------------|------------------------

@@ -34,13 +34,14 @@ TEST(CsvReport, MetricsHaveTheirQuantilesOrEmptyCells) {
   const auto lines = lines_of(metrics_csv(testing::sample_evaluation()));
   expect_rectangular(lines);
   EXPECT_EQ(lines[0], "metric,value,p10,p50,p90,ci95_low,ci95_high,band_low,band_high");
-  EXPECT_EQ(lines[1], "step_time_s,10,,,,,,,");
+  EXPECT_TRUE(lines[1].starts_with("step_time_s,10,,,,,,9.259259")) << lines[1];
+  EXPECT_NE(lines[1].find(",10.8"), std::string::npos) << lines[1];
   const auto failures = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
     return line.starts_with("failures,");
   });
   ASSERT_NE(failures, lines.end());
   // 1, 2, 3, 4: mean and median 2.5, P10 1.3, P90 3.7; the interval of so few is all of them.
-  EXPECT_EQ(*failures, "failures,2.5,1.3,2.5,3.7,1,4,,");
+  EXPECT_TRUE(failures->starts_with("failures,2.5,1.3,2.5,3.7,1,4,1.2")) << *failures;
 }
 
 TEST(CsvReport, LedgerHoldsStepAndRun) {

@@ -58,9 +58,13 @@ TEST(JsonReport, HasExactlyTheKeysOfTheSchema) {
 
 TEST(JsonReport, MetricsCarryTheirDistribution) {
   const Json metrics = Json::parse(to_json(testing::sample_evaluation()))["metrics"];
-  EXPECT_EQ(metrics["step_time_s"], (Json{{"value", 10.0}}));
+  EXPECT_EQ(keys_of(metrics["step_time_s"]), (std::set<std::string>{"value", "band"}));
+  EXPECT_EQ(metrics["step_time_s"]["value"], 10.0);
+  EXPECT_EQ(metrics["step_time_s"]["band"]["level"], 0.8);
+  EXPECT_NEAR(metrics["step_time_s"]["band"]["high"].get<double>(), 10.8, 1e-9);
+  EXPECT_FALSE(metrics["goodput"].contains("band"));
   const Json& finish = metrics["finish_time_s"];
-  EXPECT_EQ(keys_of(finish), (std::set<std::string>{"value", "p10", "p50", "p90", "ci95"}));
+  EXPECT_EQ(keys_of(finish), (std::set<std::string>{"value", "p10", "p50", "p90", "ci95", "band"}));
   // 25, 26, 27, 28 h: quantile q lies at 25 + 3 q h.
   EXPECT_NEAR(finish["value"].get<double>(), 26.5 * 3600, 1e-6);
   EXPECT_NEAR(finish["p10"].get<double>(), 25.3 * 3600, 1e-6);

@@ -179,6 +179,13 @@ Evaluation sample_step_evaluation() {
   Evaluation evaluation;
   evaluation.echo = sample_echo();
   evaluation.step = sample_step();
+  evaluation.band =
+      StepBand{.novelty = Novelty::model,
+               .error = 0.05,
+               .low = 10.0 / 1.08,
+               .high = 10.8,
+               .nearest = {{"sample-13b-16gpu", -0.021}},
+               .doubts = {{"NVLink bandwidth", "orrery calibrate --collectives", 0.05, 0.012}}};
   set_step_metrics(evaluation);
   return evaluation;
 }

@@ -250,9 +250,9 @@ TEST(Elastic, GrowsAtOnceAfterASave) {
 }
 
 TEST(Elastic, BecomesSlowAtOnceAlthoughItWaitsForACheckpointToGrow) {
-  // Saves every 6 of 18 steps. Steps 7 to 9 end at 860, 1040 and 1220; the node returns at 1150, the
-  // slowdown begins at 1200: three steps of 360 s until the save at 2300, restart until 2330, six
-  // steps of 200 s.
+  // Saves every 6 of 18 steps. Steps 7 to 9 end at 860, 1040 and 1220; the node returns at 1150,
+  // the slowdown begins at 1200: three steps of 360 s until the save at 2300, restart until 2330,
+  // six steps of 200 s.
   RunSpec spec = elastic_spec(Growth::at_checkpoint);
   spec.training.steps = 18;
   spec.checkpoint.interval = StepsInterval{6};

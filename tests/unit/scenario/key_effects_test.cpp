@@ -178,7 +178,6 @@ const std::vector<Effect>& layout_effects() {
       {"layout.data", "16", "layout.data = 16"},
       {"layout.order", "[tp, cp, ep, pp, dp]", "layout.order = #0#1#2#3"},
       {"layout.order", "[data, pipeline, context, tensor]", "layout.order = #3#2#1#0"},
-      {"layout.sharding", "zero2", "layout.sharding = #2", {{"software", "megatron-core"}}},
       {"layout.sharding", "zero3", "layout.sharding = #3; software = torchtitan-fsdp2"},
       {"layout.shard_group", "8", "layout.shard_group = 8", {{"layout.sharding", "hsdp"}}},
       {"layout.schedule", "1f1b", "step.schedule = #2", kPipeline},
