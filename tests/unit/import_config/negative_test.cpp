@@ -103,6 +103,15 @@ TEST(BrokenToml, HasAPlace) {
   EXPECT_EQ(open.substr(0, 26), "a.toml:1:10: error: is no ") << open;
 }
 
+// The parser's tables of Unicode take such characters for unreachable.
+TEST(BrokenToml, LettersBeyondAsciiOutsideQuotesHaveAPlace) {
+  for (const std::string_view letter : {"\u00e9", "\u03f6", "\u0499", "\u4e2d", "\u00d7"}) {
+    const std::string text = "[training]\nseq_len = 8192\nname" + std::string(letter) + "\"\"\n";
+    const std::string problems = problems_of("a.toml", text, ConfigFormat::torchtitan);
+    EXPECT_EQ(problems.substr(0, 9), "a.toml:3:") << problems;
+  }
+}
+
 TEST(HostileToml, DeepKeysAreRefusedBeforeTheyNest) {
   std::string dotted = "a";
   for (int i = 0; i < 100'000; ++i) {
