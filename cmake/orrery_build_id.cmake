@@ -10,7 +10,7 @@ endforeach()
 string(SHA256 id "${all}")
 string(SUBSTRING ${id} 0 16 id)
 file(CONFIGURE OUTPUT ${OUT} @ONLY CONTENT [=[
-#include "sim/cli/build_info.hpp"
+#include "sim/cli/frame/build_info.hpp"
 
 namespace orrery::cli {
 

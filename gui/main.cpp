@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "gui/report/report_page.hpp"
-#include "gui/widgets/main_window.hpp"
+#include "gui/widgets/window/main_window.hpp"
 #include "sim/base/error.hpp"
-#include "sim/cli/cli.hpp"
-#include "sim/cli/command_table.hpp"
-#include "sim/cli/evaluating.hpp"
-#include "sim/cli/output.hpp"
+#include "sim/cli/commands/evaluating.hpp"
+#include "sim/cli/frame/command_table.hpp"
+#include "sim/cli/frame/output.hpp"
+#include "sim/cli/frame/program.hpp"
 
 namespace {
 

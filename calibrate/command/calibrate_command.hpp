@@ -21,7 +21,7 @@
 #include "calibrate/command/machine_report.hpp"
 #include "calibrate/sweep/bench.hpp"
 #include "calibrate/sweep/collective_request.hpp"
-#include "sim/cli/exit_code.hpp"
+#include "sim/cli/frame/exit_code.hpp"
 
 namespace orrery::calibrate {
 
@@ -34,7 +34,7 @@ struct Devices {
   BuildParts parts = {};
 };
 
-// Throws UsageError and Error as sim/cli/cli.hpp says.
+// Throws UsageError and Error as sim/cli/frame/program.hpp says.
 [[nodiscard]] cli::ExitCode calibrate_command(int argc,
                                               const char* const* argv,
                                               const Devices& devices);

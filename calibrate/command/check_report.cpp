@@ -4,7 +4,7 @@
 
 #include "calibrate/plan/check_cases.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/json_text.hpp"
+#include "sim/base/text/json_text.hpp"
 
 namespace orrery::calibrate {
 

@@ -1,6 +1,6 @@
 #include "calibrate/command/machine_report.hpp"
 
-#include "sim/base/json_text.hpp"
+#include "sim/base/text/json_text.hpp"
 #include "sim/hardware/profile_reader.hpp"
 
 namespace orrery::calibrate {

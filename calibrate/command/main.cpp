@@ -11,9 +11,9 @@
 #include "calibrate/command/calibrate_command.hpp"
 #include "calibrate/validate/validate_command.hpp"
 #include "sim/base/error.hpp"
-#include "sim/cli/child_process.hpp"
-#include "sim/cli/cli.hpp"
-#include "sim/cli/output.hpp"
+#include "sim/cli/frame/child_process.hpp"
+#include "sim/cli/frame/output.hpp"
+#include "sim/cli/frame/program.hpp"
 #ifdef ORRERY_WITH_DEVICE
 #include "calibrate/measure/device_bench.hpp"
 #include "calibrate/validate/device_step_bench.hpp"

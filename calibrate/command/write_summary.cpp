@@ -4,9 +4,9 @@
 #include <array>
 
 #include "calibrate/command/sweep_summary.hpp"
-#include "sim/base/format.hpp"
-#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
+#include "sim/base/text/format.hpp"
+#include "sim/base/text/json_text.hpp"
 
 namespace orrery::calibrate {
 

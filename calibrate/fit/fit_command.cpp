@@ -13,10 +13,10 @@
 
 #include "calibrate/fit/generalisation.hpp"
 #include "calibrate/fit/write_fit.hpp"
-#include "sim/base/file.hpp"
-#include "sim/cli/cli.hpp"
-#include "sim/cli/interrupt.hpp"
-#include "sim/cli/output.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/cli/frame/interrupt.hpp"
+#include "sim/cli/frame/output.hpp"
+#include "sim/cli/frame/program.hpp"
 #include "sim/evaluate/catalog.hpp"
 
 namespace orrery::fit {

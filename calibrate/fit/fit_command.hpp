@@ -2,7 +2,7 @@
 
 // `orrery fit`: which coefficients of a software profile do measured steps ask for?
 
-#include "sim/cli/exit_code.hpp"
+#include "sim/cli/frame/exit_code.hpp"
 
 namespace orrery::fit {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "sim/evaluate/catalog.hpp"
-#include "sim/validate/remarks.hpp"
-#include "sim/validate/repair_run.hpp"
+#include "sim/validate/output/remarks.hpp"
+#include "sim/validate/rows/repair_run.hpp"
 
 namespace orrery::fit {
 

@@ -3,8 +3,8 @@
 // Which measured steps may a fit learn from? The rows of measured-runs data sets, ready to be
 // simulated again and again with other coefficients.
 //
-// Rows are mapped once (sim/validate/measured_row.hpp), so a prediction costs no more than a step.
-// Only the logarithm of predicted / measured ever compares a row with what it measured.
+// Rows are mapped once (sim/validate/rows/measured_row.hpp), so a prediction costs no more than a
+// step. Only the logarithm of predicted / measured ever compares a row with what it measured.
 
 #include <filesystem>
 #include <memory>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/validate/measured_runs.hpp"
-#include "sim/validate/profile_shelf.hpp"
+#include "sim/validate/measured/measured_runs.hpp"
+#include "sim/validate/measured/profile_shelf.hpp"
 #include "sim/validate/validation.hpp"
 
 namespace orrery::fit {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::fit {
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
-#include "sim/validate/write_validation.hpp"
+#include "sim/base/text/json_text.hpp"
+#include "sim/validate/output/write_validation.hpp"
 
 namespace orrery::fit {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "calibrate/fit/generalisation.hpp"
-#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
+#include "sim/base/text/json_text.hpp"
 #include "sim/report/table.hpp"
-#include "sim/validate/write_validation.hpp"
+#include "sim/validate/output/write_validation.hpp"
 
 namespace orrery::fit {
 

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "calibrate/import/check_rows.hpp"
-#include "sim/base/format.hpp"
 #include "sim/base/quantile.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/cost/collective.hpp"
 
 namespace orrery::calibration_import {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::calibration_import {
 

@@ -2,7 +2,7 @@
 
 // `orrery import`: what do the benchmark logs of a cluster say, in a form that a scenario can use?
 
-#include "sim/cli/exit_code.hpp"
+#include "sim/cli/frame/exit_code.hpp"
 
 namespace orrery::calibration_import {
 

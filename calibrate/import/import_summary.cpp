@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "calibrate/import/import_report.hpp"
-#include "sim/base/format.hpp"
-#include "sim/base/json_text.hpp"
+#include "sim/base/text/format.hpp"
+#include "sim/base/text/json_text.hpp"
 
 namespace orrery::calibration_import {
 

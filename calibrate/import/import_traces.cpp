@@ -7,10 +7,10 @@
 
 #include "calibrate/import/trace_samples.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
-#include "sim/cli/cli.hpp"
-#include "sim/cli/output.hpp"
-#include "sim/evaluate/compare_measured.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/cli/frame/output.hpp"
+#include "sim/cli/frame/program.hpp"
+#include "sim/evaluate/compare/compare_measured.hpp"
 #include "sim/trace/event_reader.hpp"
 
 namespace orrery::calibration_import {

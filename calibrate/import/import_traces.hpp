@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/cli/compare_traces.hpp"
-#include "sim/cli/exit_code.hpp"
+#include "sim/cli/compare/compare_traces.hpp"
+#include "sim/cli/frame/exit_code.hpp"
 
 namespace orrery::calibration_import {
 

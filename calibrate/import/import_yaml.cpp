@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "calibrate/import/import_report.hpp"
-#include "sim/base/unicode.hpp"
+#include "sim/base/text/unicode.hpp"
 
 namespace orrery::calibration_import {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sim/base/untrusted_json.hpp"
+#include "sim/base/text/untrusted_json.hpp"
 
 namespace orrery::calibration_import {
 

@@ -1,5 +1,5 @@
 #include "calibrate/import/import_command.hpp"
-#include "sim/cli/cli.hpp"
+#include "sim/cli/frame/program.hpp"
 
 int main(int argc, char** argv) {
   return orrery::cli::run_guarded(

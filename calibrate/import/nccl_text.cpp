@@ -6,7 +6,7 @@
 
 #include "calibrate/import/formats.hpp"
 #include "calibrate/import/result_columns.hpp"
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::calibration_import {
 

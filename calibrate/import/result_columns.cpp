@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::calibration_import {
 

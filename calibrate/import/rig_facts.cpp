@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/yaml/kinds.hpp"
 
 namespace orrery::calibration_import {

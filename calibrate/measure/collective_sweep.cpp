@@ -21,7 +21,7 @@
 #include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/samples/summary.hpp"
 #include "calibrate/sweep/nccl_choice.hpp"
-#include "kernels/collective.hpp"
+#include "kernels/collectives/collective.hpp"
 #include "sim/base/error.hpp"
 
 namespace orrery::calibrate {

@@ -12,7 +12,7 @@
 
 #include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/samples/summary.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 
 namespace orrery::calibrate {
 

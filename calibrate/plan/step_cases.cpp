@@ -7,7 +7,7 @@
 
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/measured_kernels.hpp"
-#include "sim/step/step_operations.hpp"
+#include "sim/step/operations/step_operations.hpp"
 
 namespace orrery::calibrate {
 

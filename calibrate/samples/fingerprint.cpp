@@ -1,7 +1,7 @@
 #include "calibrate/samples/fingerprint.hpp"
 
-#include "sim/base/json_text.hpp"
-#include "sim/base/untrusted_json.hpp"
+#include "sim/base/text/json_text.hpp"
+#include "sim/base/text/untrusted_json.hpp"
 
 namespace orrery::calibrate {
 

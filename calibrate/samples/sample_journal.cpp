@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
-#include "sim/base/json_text.hpp"
-#include "sim/base/sealed_line.hpp"
-#include "sim/base/untrusted_json.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/base/files/sealed_line.hpp"
+#include "sim/base/text/json_text.hpp"
+#include "sim/base/text/untrusted_json.hpp"
 
 namespace orrery::calibrate {
 

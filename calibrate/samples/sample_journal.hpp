@@ -22,7 +22,7 @@
 #include "calibrate/samples/fingerprint.hpp"
 #include "calibrate/samples/sample.hpp"
 #include "calibrate/samples/settling.hpp"
-#include "sim/base/journal_file.hpp"
+#include "sim/base/files/journal_file.hpp"
 
 namespace orrery::calibrate {
 

@@ -7,17 +7,17 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/cross_entropy.hpp"
 #include "kernels/device/element.hpp"
 #include "kernels/device/fill.hpp"
 #include "kernels/device/status.hpp"
-#include "kernels/elementwise.hpp"
 #include "kernels/families.hpp"
-#include "kernels/norm.hpp"
-#include "kernels/optimizer.hpp"
-#include "kernels/quantize.hpp"
-#include "kernels/rotary_parts.hpp"
-#include "kernels/routing.hpp"
+#include "kernels/own/cross_entropy.hpp"
+#include "kernels/own/elementwise.hpp"
+#include "kernels/own/norm.hpp"
+#include "kernels/own/optimizer.hpp"
+#include "kernels/own/quantize.hpp"
+#include "kernels/own/rotary_parts.hpp"
+#include "kernels/own/routing.hpp"
 #include "sim/base/check.hpp"
 
 namespace orrery::calibrate {

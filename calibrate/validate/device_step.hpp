@@ -24,11 +24,11 @@
 
 #include "calibrate/validate/step_inputs.hpp"
 #include "calibrate/validate/step_program.hpp"
-#include "kernels/attention_case.hpp"
+#include "kernels/attention/attention_case.hpp"
 #include "kernels/device/memory.hpp"
 #include "kernels/device/stream.hpp"
-#include "kernels/grouped_call.hpp"
-#include "kernels/product_call.hpp"
+#include "kernels/products/grouped_call.hpp"
+#include "kernels/products/product_call.hpp"
 
 namespace orrery::calibrate {
 

@@ -3,11 +3,11 @@
 #include <cuda_bf16.h>
 
 #include "calibrate/validate/device_step.hpp"
-#include "kernels/cross_entropy.hpp"
 #include "kernels/device/element.hpp"
-#include "kernels/optimizer.hpp"
-#include "kernels/quantize.hpp"
-#include "kernels/routing.hpp"
+#include "kernels/own/cross_entropy.hpp"
+#include "kernels/own/optimizer.hpp"
+#include "kernels/own/quantize.hpp"
+#include "kernels/own/routing.hpp"
 
 namespace orrery::calibrate {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sim/evaluate/resolve.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/hardware/neutral_stack.hpp"
 #include "sim/step/step_simulator.hpp"
 

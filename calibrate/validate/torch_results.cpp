@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "sim/base/untrusted_json.hpp"
+#include "sim/base/text/untrusted_json.hpp"
 
 namespace orrery::calibrate {
 

@@ -16,7 +16,7 @@
 #include <memory>
 
 #include "calibrate/validate/step_bench.hpp"
-#include "sim/cli/exit_code.hpp"
+#include "sim/cli/frame/exit_code.hpp"
 
 namespace orrery::calibrate {
 
@@ -25,7 +25,7 @@ using StepBenchFactory = std::function<std::unique_ptr<StepBench>(int device)>;
 // True where the command line asks for it.
 [[nodiscard]] bool asks_to_validate(int argc, const char* const* argv);
 
-// Throws UsageError and Error as sim/cli/cli.hpp says.
+// Throws UsageError and Error as sim/cli/frame/program.hpp says.
 [[nodiscard]] cli::ExitCode validate_command(int argc,
                                              const char* const* argv,
                                              const StepBenchFactory& make_bench);

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "calibrate/validate/step_comparison.hpp"
-#include "sim/base/json_text.hpp"
 #include "sim/base/percent.hpp"
+#include "sim/base/text/json_text.hpp"
 
 namespace orrery::calibrate {
 

@@ -7,7 +7,7 @@
 #include "gui/charts/chart_colors.hpp"
 #include "gui/charts/chart_view.hpp"
 #include "gui/charts/span_bars.hpp"
-#include "gui/models/text.hpp"
+#include "gui/models/tables/text.hpp"
 
 namespace orrery::gui {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "gui/models/text.hpp"
-#include "sim/base/format.hpp"
+#include "gui/models/tables/text.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::gui {
 

@@ -9,7 +9,7 @@
 
 #include <QSharedPointer>
 
-#include "gui/models/plot.hpp"
+#include "gui/models/plots/plot.hpp"
 
 namespace orrery::gui {
 

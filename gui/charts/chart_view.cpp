@@ -11,7 +11,7 @@
 #include "gui/charts/chart_ticks.hpp"
 #include "gui/charts/chart_title.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 
 namespace orrery::gui {
 

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "gui/models/plot.hpp"
+#include "gui/models/plots/plot.hpp"
 
 namespace orrery::gui {
 

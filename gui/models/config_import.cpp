@@ -6,14 +6,14 @@
 #include <array>
 
 #include "gui/models/key_choices.hpp"
-#include "gui/models/text.hpp"
+#include "gui/models/tables/text.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
-#include "sim/base/format.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/resolve.hpp"
-#include "sim/scenario/fields.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/table/fields.hpp"
 
 namespace orrery::gui {
 
@@ -54,7 +54,7 @@ Tone tone_of(OriginKind kind) {
   return Tone::plain;
 }
 
-Table problems_table(const Diagnostics& problems) {
+Table import_problems(const Diagnostics& problems) {
   Table table{"Problems", {"", "where", "key", "problem", "allowed"}, {}};
   for (const Diagnostic& problem : problems.all()) {
     const bool error = problem.severity == Severity::error;
@@ -289,7 +289,7 @@ ImportAnswerPtr import_answer(const ImportQuestion& question) {
   find_keys(question, *answer);
   answer->verdict = verdict_of(question, *answer);
   answer->report = qt(import_config::report_text(answer->result));
-  answer->tables = {problems_table(answer->problems),
+  answer->tables = {import_problems(answer->problems),
                     keys_table(*answer),
                     left_out_table(answer->result),
                     notes_table(answer->result),

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/models/table.hpp"
+#include "gui/models/tables/table.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/import_config/import_config.hpp"
 

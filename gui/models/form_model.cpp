@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gui/models/key_choices.hpp"
-#include "gui/models/text.hpp"
+#include "gui/models/tables/text.hpp"
 
 namespace orrery::gui {
 

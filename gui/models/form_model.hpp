@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "gui/models/scenario_document.hpp"
-#include "sim/scenario/fields.hpp"
+#include "sim/scenario/table/fields.hpp"
 
 namespace orrery::gui {
 

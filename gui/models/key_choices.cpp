@@ -1,6 +1,6 @@
 #include "gui/models/key_choices.hpp"
 
-#include "gui/models/text.hpp"
+#include "gui/models/tables/text.hpp"
 #include "sim/evaluate/catalog.hpp"
 
 namespace orrery::gui {

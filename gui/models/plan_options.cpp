@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "gui/models/text.hpp"
-#include "sim/plan/objective.hpp"
-#include "sim/plan/plan_spec.hpp"
-#include "sim/scenario/fields.hpp"
+#include "gui/models/tables/text.hpp"
+#include "sim/plan/search/objective.hpp"
+#include "sim/plan/space/plan_spec.hpp"
+#include "sim/scenario/table/fields.hpp"
 
 namespace orrery::gui {
 
@@ -63,7 +63,7 @@ PlanOption::Group group_of(std::string_view path) {
   return run ? PlanOption::Group::run : PlanOption::Group::layout;
 }
 
-QString tip_of(const scenario::Field& field) {
+QString option_tip(const scenario::Field& field) {
   QString tip =
       "<b>" + qt(field.path).toHtmlEscaped() + "</b><br>" + qt(field.meaning).toHtmlEscaped();
   if (!field.note.empty()) {
@@ -130,7 +130,7 @@ std::vector<PlanOption> plan_options(const std::string& text) {
     option.key = field.path;
     option.group = group_of(field.path);
     option.name = name_of(field.path);
-    option.tip = tip_of(field);
+    option.tip = option_tip(field);
     option.stated = field.stated.has_value();
     for (const std::string& choice : field.choices) {
       option.choices << qt(choice);

@@ -3,10 +3,10 @@
 #include <QFileInfo>
 #include <QStringList>
 
-#include "gui/models/answer_tables.hpp"
-#include "gui/models/text.hpp"
+#include "gui/models/tables/answer_tables.hpp"
+#include "gui/models/tables/text.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 
 namespace orrery::gui {
 

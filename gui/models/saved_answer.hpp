@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "gui/models/table.hpp"
-#include "sim/report/saved_evaluation.hpp"
+#include "gui/models/tables/table.hpp"
+#include "sim/report/files/saved_evaluation.hpp"
 
 namespace orrery::gui {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 
 namespace orrery::gui {
 

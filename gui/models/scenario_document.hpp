@@ -19,7 +19,7 @@
 #include <string>
 
 #include "sim/scenario/edit_text.hpp"
-#include "sim/scenario/fixes.hpp"
+#include "sim/scenario/rules/fixes.hpp"
 
 namespace orrery::gui {
 

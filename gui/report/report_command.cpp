@@ -12,11 +12,11 @@
 
 #include "gui/report/report_page.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
-#include "sim/cli/cli.hpp"
-#include "sim/cli/evaluating.hpp"
-#include "sim/cli/interrupt.hpp"
-#include "sim/cli/output_files.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/cli/commands/evaluating.hpp"
+#include "sim/cli/frame/interrupt.hpp"
+#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/program.hpp"
 
 namespace orrery::gui {
 

@@ -4,11 +4,11 @@
 #include <QSvgGenerator>
 
 #include "gui/charts/chart_view.hpp"
-#include "gui/models/answer_tables.hpp"
-#include "gui/models/dashboard.hpp"
-#include "gui/models/text.hpp"
+#include "gui/models/tables/answer_tables.hpp"
+#include "gui/models/tables/dashboard.hpp"
+#include "gui/models/tables/text.hpp"
 #include "gui/report/report_page.hpp"
-#include "sim/base/unicode.hpp"
+#include "sim/base/text/unicode.hpp"
 
 namespace orrery::gui {
 

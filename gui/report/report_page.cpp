@@ -8,12 +8,12 @@
 #include <algorithm>
 
 #include "gui/charts/chart_view.hpp"
-#include "gui/models/answer_job.hpp"
-#include "gui/models/answer_plot.hpp"
-#include "gui/models/dashboard.hpp"
-#include "gui/models/evaluation_plots.hpp"
-#include "gui/models/operation_plots.hpp"
-#include "gui/models/text.hpp"
+#include "gui/models/jobs/answer_job.hpp"
+#include "gui/models/plots/answer_plot.hpp"
+#include "gui/models/plots/evaluation_plots.hpp"
+#include "gui/models/plots/operation_plots.hpp"
+#include "gui/models/tables/dashboard.hpp"
+#include "gui/models/tables/text.hpp"
 #include "sim/base/error.hpp"
 
 namespace orrery::gui {

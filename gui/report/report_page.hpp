@@ -17,8 +17,8 @@
 #include <memory>
 #include <vector>
 
-#include "gui/models/evaluation_job.hpp"
-#include "gui/models/plot.hpp"
+#include "gui/models/jobs/evaluation_job.hpp"
+#include "gui/models/plots/plot.hpp"
 
 namespace orrery::gui {
 

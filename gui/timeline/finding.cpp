@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "gui/timeline/statistics.hpp"
+#include "gui/timeline/store/statistics.hpp"
 
 namespace orrery::timeline {
 

@@ -15,7 +15,7 @@
 #include <stop_token>
 #include <string>
 
-#include "gui/timeline/levels.hpp"
+#include "gui/timeline/store/levels.hpp"
 
 namespace orrery::timeline {
 

@@ -16,7 +16,7 @@
 #include <array>
 #include <cstdint>
 
-#include "gui/timeline/bins.hpp"
+#include "gui/timeline/store/bins.hpp"
 
 namespace orrery::timeline {
 

@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "gui/timeline/slice.hpp"
+#include "gui/timeline/store/slice.hpp"
 
 namespace orrery::timeline {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "gui/timeline/summary.hpp"
+#include "gui/timeline/store/summary.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/parallel.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::timeline {
 

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/timeline/store.hpp"
+#include "gui/timeline/store/store.hpp"
 
 namespace orrery::timeline {
 

@@ -21,7 +21,7 @@
 #include <stop_token>
 #include <string>
 
-#include "gui/timeline/store_builder.hpp"
+#include "gui/timeline/store/store_builder.hpp"
 #include "sim/trace/gpu_activity.hpp"
 #include "sim/trace/group_rules.hpp"
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "sim/base/format.hpp"
 #include "sim/base/sim_time.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::timeline {
 

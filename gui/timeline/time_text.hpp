@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/timeline/slice.hpp"
+#include "gui/timeline/store/slice.hpp"
 
 namespace orrery::timeline {
 

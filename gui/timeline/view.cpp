@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "gui/timeline/time_text.hpp"
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::timeline {
 

@@ -21,10 +21,10 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/timeline/levels.hpp"
 #include "gui/timeline/pixel_axis.hpp"
 #include "gui/timeline/row_layout.hpp"
-#include "gui/timeline/statistics.hpp"
+#include "gui/timeline/store/levels.hpp"
+#include "gui/timeline/store/statistics.hpp"
 
 namespace orrery::timeline {
 

@@ -7,7 +7,7 @@
 
 #include "gui/timeline/time_text.hpp"
 #include "gui/timeline/view.hpp"
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::timeline {
 

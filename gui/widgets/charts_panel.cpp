@@ -11,10 +11,10 @@
 #include <algorithm>
 
 #include "gui/charts/chart_view.hpp"
-#include "gui/models/answer_plot.hpp"
-#include "gui/models/evaluation_plots.hpp"
-#include "gui/models/operation_plots.hpp"
-#include "gui/models/text.hpp"
+#include "gui/models/plots/answer_plot.hpp"
+#include "gui/models/plots/evaluation_plots.hpp"
+#include "gui/models/plots/operation_plots.hpp"
+#include "gui/models/tables/text.hpp"
 #include "gui/widgets/save_chart.hpp"
 
 namespace orrery::gui {

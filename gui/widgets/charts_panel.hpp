@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "gui/models/answer_job.hpp"
-#include "gui/models/evaluation_job.hpp"
-#include "gui/models/plot.hpp"
+#include "gui/models/jobs/answer_job.hpp"
+#include "gui/models/jobs/evaluation_job.hpp"
+#include "gui/models/plots/plot.hpp"
 
 class QComboBox;
 class QLabel;

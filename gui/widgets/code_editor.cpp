@@ -9,7 +9,7 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "gui/models/text.hpp"
+#include "gui/models/tables/text.hpp"
 
 namespace orrery::gui {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "gui/widgets/table_view.hpp"
-#include "gui/widgets/timeline_view.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
 
 namespace orrery::gui {
 

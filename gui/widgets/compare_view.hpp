@@ -9,8 +9,8 @@
 #include <QWidget>
 #include <vector>
 
-#include "gui/models/comparison.hpp"
-#include "gui/models/latest_task.hpp"
+#include "gui/models/jobs/latest_task.hpp"
+#include "gui/models/tables/comparison.hpp"
 
 class QComboBox;
 class QLabel;

@@ -5,7 +5,7 @@
 #include <QScrollArea>
 #include <vector>
 
-#include "gui/models/dashboard.hpp"
+#include "gui/models/tables/dashboard.hpp"
 
 class QGridLayout;
 class QLabel;

@@ -6,8 +6,8 @@
 #include <QLineEdit>
 #include <algorithm>
 
-#include "gui/models/text.hpp"
-#include "sim/plan/fronts.hpp"
+#include "gui/models/tables/text.hpp"
+#include "sim/plan/search/fronts.hpp"
 
 namespace orrery::gui {
 

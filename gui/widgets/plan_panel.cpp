@@ -8,9 +8,9 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
-#include "gui/models/plan_tables.hpp"
 #include "gui/models/scenario_document.hpp"
-#include "gui/models/text.hpp"
+#include "gui/models/tables/plan_tables.hpp"
+#include "gui/models/tables/text.hpp"
 #include "gui/widgets/plan_options_view.hpp"
 #include "gui/widgets/plan_result_view.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <QWidget>
 
-#include "gui/models/plan_job.hpp"
+#include "gui/models/jobs/plan_job.hpp"
 
 class QLabel;
 class QProgressBar;

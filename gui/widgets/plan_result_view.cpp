@@ -16,10 +16,10 @@
 #include <utility>
 
 #include "gui/charts/chart_view.hpp"
-#include "gui/models/text.hpp"
+#include "gui/models/tables/text.hpp"
 #include "gui/widgets/save_chart.hpp"
 #include "gui/widgets/table_view.hpp"
-#include "sim/plan/plan_words.hpp"
+#include "sim/plan/result/plan_words.hpp"
 
 namespace orrery::gui {
 

@@ -10,9 +10,9 @@
 #include <array>
 #include <optional>
 
-#include "gui/models/plan_job.hpp"
-#include "gui/models/plan_plot.hpp"
-#include "gui/models/plan_tables.hpp"
+#include "gui/models/jobs/plan_job.hpp"
+#include "gui/models/plots/plan_plot.hpp"
+#include "gui/models/tables/plan_tables.hpp"
 
 class QComboBox;
 class QLabel;

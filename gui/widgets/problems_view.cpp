@@ -5,8 +5,8 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include "gui/models/answer_tables.hpp"
-#include "gui/models/text.hpp"
+#include "gui/models/tables/answer_tables.hpp"
+#include "gui/models/tables/text.hpp"
 #include "gui/widgets/table_view.hpp"
 
 namespace orrery::gui {

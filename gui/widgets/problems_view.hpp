@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "gui/models/evaluation_job.hpp"
-#include "sim/scenario/fixes.hpp"
+#include "gui/models/jobs/evaluation_job.hpp"
+#include "sim/scenario/rules/fixes.hpp"
 
 class QHBoxLayout;
 class QLabel;

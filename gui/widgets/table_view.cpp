@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 
 namespace orrery::gui {
 

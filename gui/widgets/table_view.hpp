@@ -7,7 +7,7 @@
 #include <QTableView>
 #include <functional>
 
-#include "gui/models/table.hpp"
+#include "gui/models/tables/table.hpp"
 
 namespace orrery::gui {
 

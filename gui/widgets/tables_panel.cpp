@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gui/models/answer_tables.hpp"
+#include "gui/models/tables/answer_tables.hpp"
 #include "gui/widgets/table_view.hpp"
 
 namespace orrery::gui {

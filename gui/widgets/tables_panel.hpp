@@ -4,7 +4,7 @@
 
 #include <QTabWidget>
 
-#include "gui/models/evaluation_job.hpp"
+#include "gui/models/jobs/evaluation_job.hpp"
 
 namespace orrery::gui {
 

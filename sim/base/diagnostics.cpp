@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/base/unicode.hpp"
+#include "sim/base/text/unicode.hpp"
 
 namespace orrery {
 

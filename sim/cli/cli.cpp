@@ -1,25 +1,20 @@
 #include "sim/cli/cli.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Error.hpp>
 #include <CLI/Formatter.hpp>
-#include <csignal>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/base/error.hpp"
-#include "sim/cli/command_table.hpp"
-#include "sim/cli/commands.hpp"
-#include "sim/cli/external_command.hpp"
-#include "sim/cli/import_command.hpp"
-#include "sim/cli/output.hpp"
-#include "sim/cli/output_files.hpp"
+#include "sim/cli/commands/commands.hpp"
+#include "sim/cli/commands/import_command.hpp"
+#include "sim/cli/frame/external_command.hpp"
+#include "sim/cli/frame/output.hpp"
+#include "sim/cli/frame/program.hpp"
 #include "sim/sweep/team.hpp"
 
 namespace orrery::cli {
@@ -43,11 +38,6 @@ constexpr std::string_view kFooter = R"(Examples:
 
 Exit codes: 0 ok, 1 expectation failed, 2 usage, 3 scenario or data invalid, 4 does not fit in
 memory (check), 5 device or profile missing, 6 input or output, 70 internal, 130 interrupted.)";
-
-// The message of a failed check stands on stderr already; what is left is the exit code.
-extern "C" void exit_as_internal(int /*signal*/) {
-  _exit(static_cast<int>(ExitCode::internal));
-}
 
 std::vector<std::string_view> command_names(const CLI::App& app,
                                             std::vector<std::string>& storage) {
@@ -108,12 +98,6 @@ std::string unexpected_argument(const CLI::App& app, const CLI::ParseError& erro
                                extra ? unexpected_argument(app, error) : error.what()));
 }
 
-ExitCode act(const CLI::App& command, std::string_view name, const Action& action) {
-  check_outputs(command, name);
-  InterruptWatch watch;
-  return action(watch);
-}
-
 ExitCode dispatch(int argc, const char* const* argv, sweep::Team& team) {
   start_log_import(argc, argv);
   start_external_command(argc, argv);
@@ -159,64 +143,7 @@ ExitCode dispatch(int argc, const char* const* argv, sweep::Team& team) {
   return act(chosen, chosen.get_name(), action);
 }
 
-ExitCode code_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::io:
-      return ExitCode::io;
-    case ErrorKind::device:
-      return ExitCode::device;
-    case ErrorKind::interrupted:
-      return ExitCode::interrupted;
-  }
-  return ExitCode::internal;
-}
-
-ExitCode ending_of(const std::function<ExitCode()>& body) {
-  try {
-    return body();
-  } catch (const ClosedPipe&) {
-    return ExitCode::io;
-  } catch (const UsageError& error) {
-    message(error.what());
-    return ExitCode::usage;
-  } catch (const Error& error) {
-    message(error.what());
-    return code_of(error.kind());
-  } catch (const std::bad_alloc&) {
-    message("internal error: out of memory");
-  } catch (const std::exception& error) {
-    message(fmt::format("internal error: {}", error.what()));
-  }
-  return ExitCode::internal;
-}
-
 }  // namespace
-
-ExitCode run_program(CLI::App& app,
-                     int argc,
-                     const char* const* argv,
-                     std::string_view command,
-                     const Action& action) {
-  if (argc > 1 && argv[argc - 1] == kDescribeFlag) {
-    deliver(to_json(describe(app)), std::nullopt);
-    return ExitCode::ok;
-  }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success&) {
-    deliver(app.help(), std::nullopt);
-    return ExitCode::ok;
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(fmt::format("{}: {}", command, error.what()));
-  }
-  return act(app, command, action);
-}
-
-int run_guarded(const std::function<ExitCode()>& body) {
-  prepare_streams();
-  static_cast<void>(std::signal(SIGABRT, exit_as_internal));
-  return static_cast<int>(ending_of(body));
-}
 
 int run_cli(int argc, const char* const* argv) {
   return run_guarded([argc, argv] {

@@ -6,15 +6,15 @@
 #include <array>
 #include <system_error>
 
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/model/presets.hpp"
 #include "sim/report/metrics.hpp"
-#include "sim/run/checkpoint_spec.hpp"
-#include "sim/run/failure_spec.hpp"
-#include "sim/run/recovery_spec.hpp"
+#include "sim/run/checkpoints/checkpoint_spec.hpp"
+#include "sim/run/failures/failure_spec.hpp"
+#include "sim/run/recovery/recovery_spec.hpp"
 #include "sim/schedule/schedule.hpp"
 
 namespace orrery::evaluate {

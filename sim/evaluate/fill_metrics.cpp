@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "sim/evaluate/resolve.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/model/flops.hpp"
-#include "sim/report/ledger_rows.hpp"
-#include "sim/step/documents.hpp"
+#include "sim/report/text/ledger_rows.hpp"
+#include "sim/step/operations/documents.hpp"
 
 namespace orrery::evaluate {
 

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/evaluate/catalog.hpp"
 
 namespace orrery::evaluate {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/hardware/step_clock.hpp"
 

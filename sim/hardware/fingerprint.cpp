@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 
 namespace orrery::hardware {
 

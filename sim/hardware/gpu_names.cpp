@@ -4,7 +4,7 @@
 #include <cctype>
 #include <utility>
 
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::hardware {
 

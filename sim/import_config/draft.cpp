@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "sim/scenario/known_key.hpp"
+#include "sim/scenario/table/known_key.hpp"
 
 namespace orrery::import_config {
 

@@ -16,7 +16,7 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/import_config/import_config.hpp"
-#include "sim/import_config/source_keys.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
 
 namespace orrery::import_config {
 

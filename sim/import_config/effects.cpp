@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::import_config {
 

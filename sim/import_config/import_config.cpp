@@ -6,13 +6,13 @@
 #include <array>
 #include <tuple>
 
-#include "sim/import_config/class_keys.hpp"
 #include "sim/import_config/effects.hpp"
-#include "sim/import_config/interpolation.hpp"
-#include "sim/import_config/readers.hpp"
-#include "sim/import_config/shell_script.hpp"
-#include "sim/import_config/source_tree.hpp"
+#include "sim/import_config/hugging_face/class_keys.hpp"
+#include "sim/import_config/shell/shell_script.hpp"
 #include "sim/import_config/training_log.hpp"
+#include "sim/import_config/trees/interpolation.hpp"
+#include "sim/import_config/trees/readers.hpp"
+#include "sim/import_config/trees/source_tree.hpp"
 #include "sim/import_config/usual_network.hpp"
 #include "sim/import_config/write_scenario.hpp"
 #include "sim/model/parameters.hpp"

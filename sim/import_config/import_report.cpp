@@ -6,9 +6,9 @@
 #include <array>
 #include <cstdlib>
 
-#include "sim/base/format.hpp"
-#include "sim/base/json_text.hpp"
-#include "sim/base/unicode.hpp"
+#include "sim/base/text/format.hpp"
+#include "sim/base/text/json_text.hpp"
+#include "sim/base/text/unicode.hpp"
 #include "sim/import_config/write_scenario.hpp"
 
 namespace orrery::import_config {

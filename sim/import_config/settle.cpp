@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/import_config/readers.hpp"
+#include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
 

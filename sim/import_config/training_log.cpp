@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::import_config {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/evaluate/evaluate.hpp"
-#include "sim/plan/objective.hpp"
+#include "sim/plan/search/objective.hpp"
 
 namespace orrery::plan {
 

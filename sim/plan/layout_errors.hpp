@@ -20,7 +20,7 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/hardware/profile_reader.hpp"
-#include "sim/plan/layout_features.hpp"
+#include "sim/plan/space/layout_features.hpp"
 
 namespace orrery::plan {
 

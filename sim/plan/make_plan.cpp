@@ -6,17 +6,17 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/base/format.hpp"
-#include "sim/base/stop_point.hpp"
+#include "sim/base/files/stop_point.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/plan/finalists.hpp"
-#include "sim/plan/fronts.hpp"
-#include "sim/plan/neighbours.hpp"
-#include "sim/plan/pool.hpp"
-#include "sim/plan/question.hpp"
+#include "sim/plan/search/fronts.hpp"
+#include "sim/plan/search/pool.hpp"
+#include "sim/plan/search/workbench.hpp"
 #include "sim/plan/simulate.hpp"
-#include "sim/plan/space.hpp"
+#include "sim/plan/space/neighbours.hpp"
+#include "sim/plan/space/question.hpp"
+#include "sim/plan/space/space.hpp"
 #include "sim/plan/stability.hpp"
-#include "sim/plan/workbench.hpp"
 
 namespace orrery::plan {
 

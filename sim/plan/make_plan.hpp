@@ -18,8 +18,8 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/hardware/profile_reader.hpp"
-#include "sim/plan/plan.hpp"
-#include "sim/plan/plan_spec.hpp"
+#include "sim/plan/result/plan.hpp"
+#include "sim/plan/space/plan_spec.hpp"
 #include "sim/scenario/variant.hpp"
 #include "sim/sweep/team.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/sweep/columns.hpp"
 
 namespace orrery::plan {

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/base/stop_point.hpp"
+#include "sim/base/files/stop_point.hpp"
 #include "sim/hardware/stack_knobs.hpp"
-#include "sim/plan/estimate.hpp"
+#include "sim/plan/search/estimate.hpp"
 
 namespace orrery::plan {
 

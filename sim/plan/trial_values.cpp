@@ -5,7 +5,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/parallel.hpp"
-#include "sim/run/run_simulator.hpp"
+#include "sim/run/trial/run_simulator.hpp"
 
 namespace orrery::plan {
 

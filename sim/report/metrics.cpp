@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/base/units.hpp"
 
 namespace orrery::report {

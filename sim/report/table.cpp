@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/json_text.hpp"
-#include "sim/report/escape.hpp"
+#include "sim/base/text/json_text.hpp"
+#include "sim/report/files/escape.hpp"
 
 namespace orrery::report {
 

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "sim/report/metrics.hpp"
-#include "sim/report/text_page.hpp"
+#include "sim/report/text/text_page.hpp"
 
 namespace orrery::report {
 

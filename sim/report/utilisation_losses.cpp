@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "sim/report/ledger_rows.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 
 namespace orrery::report {
 

@@ -9,7 +9,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/quantile.hpp"
-#include "sim/run/theory.hpp"
+#include "sim/run/theory/theory.hpp"
 
 namespace orrery::run {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/parallel.hpp"
-#include "sim/run/run_simulator.hpp"
+#include "sim/run/trial/run_simulator.hpp"
 #include "sim/run/trial_spread.hpp"
 
 namespace orrery::run {

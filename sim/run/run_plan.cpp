@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/format.hpp"
-#include "sim/run/checkpoint_rates.hpp"
+#include "sim/base/text/format.hpp"
+#include "sim/run/capacity/plan_capacity.hpp"
+#include "sim/run/checkpoints/checkpoint_rates.hpp"
+#include "sim/run/checkpoints/plan_checkpoints.hpp"
+#include "sim/run/failures/plan_failures.hpp"
 #include "sim/run/findings.hpp"
-#include "sim/run/plan_capacity.hpp"
-#include "sim/run/plan_checkpoints.hpp"
-#include "sim/run/plan_failures.hpp"
 #include "sim/run/plan_phases.hpp"
-#include "sim/run/plan_prices.hpp"
-#include "sim/run/plan_recovery.hpp"
+#include "sim/run/prices/plan_prices.hpp"
+#include "sim/run/recovery/plan_recovery.hpp"
 
 namespace orrery::run {
 

@@ -20,12 +20,12 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/sim_time.hpp"
-#include "sim/run/capacity_plan.hpp"
-#include "sim/run/checkpoint_plan.hpp"
-#include "sim/run/failure_plan.hpp"
+#include "sim/run/capacity/capacity_plan.hpp"
+#include "sim/run/checkpoints/checkpoint_plan.hpp"
+#include "sim/run/failures/failure_plan.hpp"
 #include "sim/run/phase_plan.hpp"
-#include "sim/run/price_plan.hpp"
-#include "sim/run/recovery_plan.hpp"
+#include "sim/run/prices/price_plan.hpp"
+#include "sim/run/recovery/recovery_plan.hpp"
 #include "sim/run/run_spec.hpp"
 
 namespace orrery::run {

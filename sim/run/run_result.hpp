@@ -25,7 +25,7 @@
 
 #include "sim/base/sim_time.hpp"
 #include "sim/base/units.hpp"
-#include "sim/run/bill.hpp"
+#include "sim/run/prices/bill.hpp"
 #include "sim/run/run_category.hpp"
 
 namespace orrery::run {

@@ -16,12 +16,12 @@
 
 #include "sim/base/sim_time.hpp"
 #include "sim/base/units.hpp"
-#include "sim/run/capacity_plan.hpp"
-#include "sim/run/checkpoint_spec.hpp"
-#include "sim/run/duration.hpp"
-#include "sim/run/failure_spec.hpp"
-#include "sim/run/price_spec.hpp"
-#include "sim/run/recovery_spec.hpp"
+#include "sim/run/capacity/capacity_plan.hpp"
+#include "sim/run/checkpoints/checkpoint_spec.hpp"
+#include "sim/run/failures/failure_spec.hpp"
+#include "sim/run/prices/price_spec.hpp"
+#include "sim/run/recovery/recovery_spec.hpp"
+#include "sim/run/theory/duration.hpp"
 #include "sim/run/training_spec.hpp"
 
 namespace orrery::run {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/scenario/key_table.hpp"
-#include "sim/scenario/stated_keys.hpp"
+#include "sim/scenario/table/key_table.hpp"
+#include "sim/scenario/table/stated_keys.hpp"
 #include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {

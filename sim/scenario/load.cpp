@@ -5,11 +5,11 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/base/file.hpp"
-#include "sim/scenario/key_table.hpp"
-#include "sim/scenario/read_keys.hpp"
-#include "sim/scenario/read_tree.hpp"
-#include "sim/scenario/rules.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/scenario/rules/rules.hpp"
+#include "sim/scenario/table/key_table.hpp"
+#include "sim/scenario/table/read_keys.hpp"
+#include "sim/scenario/table/read_tree.hpp"
 #include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {

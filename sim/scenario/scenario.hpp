@@ -18,7 +18,7 @@
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/layout/layout_spec.hpp"
 #include "sim/model/model_spec.hpp"
-#include "sim/plan/plan_spec.hpp"
+#include "sim/plan/space/plan_spec.hpp"
 #include "sim/run/hours_spec.hpp"
 #include "sim/run/run_spec.hpp"
 #include "sim/step/step_spec.hpp"

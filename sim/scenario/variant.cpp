@@ -6,11 +6,11 @@
 #include <charconv>
 #include <utility>
 
-#include "sim/base/file.hpp"
-#include "sim/scenario/key_table.hpp"
-#include "sim/scenario/known_key.hpp"
-#include "sim/scenario/read_keys.hpp"
-#include "sim/scenario/read_tree.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/scenario/table/key_table.hpp"
+#include "sim/scenario/table/known_key.hpp"
+#include "sim/scenario/table/read_keys.hpp"
+#include "sim/scenario/table/read_tree.hpp"
 
 namespace orrery::scenario {
 

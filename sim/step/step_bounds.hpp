@@ -27,7 +27,7 @@
 
 #include "sim/base/sim_time.hpp"
 #include "sim/schedule/live_peaks.hpp"
-#include "sim/step/stage_costs.hpp"
+#include "sim/step/costs/stage_costs.hpp"
 #include "sim/step/step_result.hpp"
 #include "sim/step/step_simulator.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::step {
 

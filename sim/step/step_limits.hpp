@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "sim/schedule/step_graph.hpp"
-#include "sim/step/stage_costs.hpp"
+#include "sim/step/costs/stage_costs.hpp"
 #include "sim/step/step_simulator.hpp"
 
 namespace orrery::step {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/layout/sharding.hpp"
-#include "sim/step/stage_costs.hpp"
+#include "sim/step/costs/stage_costs.hpp"
 
 namespace orrery::step {
 

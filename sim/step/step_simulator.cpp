@@ -7,22 +7,22 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
-#include "sim/base/stop_point.hpp"
+#include "sim/base/files/stop_point.hpp"
 #include "sim/engine/replay.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/schedule/step_graph.hpp"
-#include "sim/step/attribution.hpp"
-#include "sim/step/execute_step.hpp"
-#include "sim/step/input_supply.hpp"
-#include "sim/step/local_steps.hpp"
-#include "sim/step/memory_account.hpp"
-#include "sim/step/mixed_gpus.hpp"
-#include "sim/step/operation_builder.hpp"
+#include "sim/step/costs/input_supply.hpp"
+#include "sim/step/costs/mixed_gpus.hpp"
+#include "sim/step/costs/unit_times.hpp"
+#include "sim/step/memory/memory_account.hpp"
+#include "sim/step/operations/operation_builder.hpp"
+#include "sim/step/replay/attribution.hpp"
+#include "sim/step/replay/execute_step.hpp"
+#include "sim/step/replay/local_steps.hpp"
+#include "sim/step/replay/step_slices.hpp"
 #include "sim/step/step_bounds.hpp"
 #include "sim/step/step_limits.hpp"
-#include "sim/step/step_slices.hpp"
 #include "sim/step/step_structure.hpp"
-#include "sim/step/unit_times.hpp"
 
 namespace orrery::step {
 

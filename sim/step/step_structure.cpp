@@ -1,6 +1,6 @@
 #include "sim/step/step_structure.hpp"
 
-#include "sim/step/stage_costs.hpp"
+#include "sim/step/costs/stage_costs.hpp"
 
 namespace orrery::step {
 

@@ -8,7 +8,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/json_text.hpp"
+#include "sim/base/text/json_text.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/sweep/answer_rows.hpp"
 #include "sim/sweep/run_sweep.hpp"

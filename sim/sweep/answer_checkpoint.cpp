@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/sweep/answer_rows.hpp"
 
 namespace orrery::sweep {

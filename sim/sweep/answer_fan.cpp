@@ -9,7 +9,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/parallel.hpp"
 #include "sim/base/percent.hpp"
-#include "sim/run/run_simulator.hpp"
+#include "sim/run/trial/run_simulator.hpp"
 #include "sim/sweep/answer_rows.hpp"
 
 namespace orrery::sweep {

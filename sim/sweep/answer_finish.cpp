@@ -5,7 +5,7 @@
 #include <array>
 #include <variant>
 
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/sweep/answer_rows.hpp"
 #include "sim/yaml/scalar.hpp"
 

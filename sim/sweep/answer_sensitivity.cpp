@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/evaluate/levers.hpp"
 #include "sim/run/monte_carlo.hpp"
 #include "sim/sweep/answer_rows.hpp"

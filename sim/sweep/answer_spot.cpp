@@ -21,7 +21,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/run/monte_carlo.hpp"
 #include "sim/sweep/answer_rows.hpp"
 #include "sim/sweep/point_evaluator.hpp"

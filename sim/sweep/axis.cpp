@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/yaml/scalar.hpp"
 
 namespace orrery::sweep {

@@ -7,12 +7,12 @@
 //   line n   {"point": [values], "status": ..., "reason": ..., "cells": [...],
 //             "files": {path: SHA-256}}
 //
-// How it survives a killed program, and how a damaged line is found: sim/base/journal_file.hpp. A
-// journal of something else (other scenario, profiles, program, metrics, trials, seed) is refused,
-// and so is one whose points read files that hold something else by now (traces, failure logs,
-// profiles by path), and one that another program writes at the moment. Points are known by their
-// values: with more of them, those that are there still count. Invalid points do not: what was
-// wrong may have been in a file.
+// How it survives a killed program, and how a damaged line is found:
+// sim/base/files/journal_file.hpp. A journal of something else (other scenario, profiles, program,
+// metrics, trials, seed) is refused, and so is one whose points read files that hold something else
+// by now (traces, failure logs, profiles by path), and one that another program writes at the
+// moment. Points are known by their values: with more of them, those that are there still count.
+// Invalid points do not: what was wrong may have been in a file.
 //
 // All functions throw Error(io).
 
@@ -21,7 +21,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/base/journal_file.hpp"
+#include "sim/base/files/journal_file.hpp"
 #include "sim/sweep/point_result.hpp"
 #include "sim/sweep/sweep.hpp"
 

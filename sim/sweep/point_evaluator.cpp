@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/evaluate/named_files.hpp"
+#include "sim/evaluate/inputs/named_files.hpp"
 
 namespace orrery::sweep {
 

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 
 namespace orrery::sweep {
 

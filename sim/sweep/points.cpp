@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/base/format.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::sweep {
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <set>
 
-#include "sim/base/format.hpp"
-#include "sim/base/json_text.hpp"
+#include "sim/base/text/format.hpp"
+#include "sim/base/text/json_text.hpp"
 #include "sim/report/table.hpp"
 
 namespace orrery::sweep {

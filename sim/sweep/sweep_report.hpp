@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/report/text_page.hpp"
+#include "sim/report/text/text_page.hpp"
 #include "sim/sweep/point_result.hpp"
 #include "sim/sweep/sweep.hpp"
 

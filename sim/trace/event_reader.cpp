@@ -6,7 +6,7 @@
 #include <istream>
 #include <nlohmann/json.hpp>
 
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/trace/trace_file.hpp"
 
 namespace orrery::trace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::trace {
 

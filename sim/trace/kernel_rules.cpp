@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::trace {
 

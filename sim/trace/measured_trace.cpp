@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
-#include "sim/base/format.hpp"
-#include "sim/base/text.hpp"
+#include "sim/base/text/format.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/trace/activity_collector.hpp"
 #include "sim/trace/peer_waiting.hpp"
 

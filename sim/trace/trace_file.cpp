@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 
 #ifdef ORRERY_HAS_ZLIB
 #include <zlib.h>

@@ -10,9 +10,9 @@
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/validate/data_sets.hpp"
-#include "sim/validate/measured_runs.hpp"
-#include "sim/validate/remarks.hpp"
-#include "sim/validate/repair_run.hpp"
+#include "sim/validate/measured/measured_runs.hpp"
+#include "sim/validate/output/remarks.hpp"
+#include "sim/validate/rows/repair_run.hpp"
 
 namespace orrery::validate {
 

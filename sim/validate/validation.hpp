@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/evaluate/step_evidence.hpp"
+#include "sim/evaluate/doubts/step_evidence.hpp"
 #include "sim/report/trust.hpp"
 
 namespace orrery::validate {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/yaml/text_check.hpp"
 #include "sim/yaml/tree_builder.hpp"
 #include "sim/yaml/yaml_events.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::yaml::kind {
 

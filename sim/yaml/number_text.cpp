@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <system_error>
 
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::yaml {
 

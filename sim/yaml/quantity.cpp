@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/number_text.hpp"
 #include "sim/yaml/refused.hpp"

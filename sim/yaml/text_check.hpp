@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/base/unicode.hpp"
+#include "sim/base/text/unicode.hpp"
 
 namespace orrery::yaml {
 

@@ -21,7 +21,7 @@
 #include <string>
 
 #include "sim/base/check.hpp"
-#include "sim/plan/search.hpp"
+#include "sim/plan/search/search.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
 

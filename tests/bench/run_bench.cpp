@@ -14,7 +14,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/random.hpp"
-#include "sim/run/run_simulator.hpp"
+#include "sim/run/trial/run_simulator.hpp"
 
 namespace orrery::bench {
 namespace {

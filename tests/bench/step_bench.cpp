@@ -26,11 +26,11 @@
 #include "sim/model/presets.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/schedule/step_graph.hpp"
-#include "sim/step/attribution.hpp"
-#include "sim/step/memory_account.hpp"
-#include "sim/step/stage_costs.hpp"
+#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/costs/task_times.hpp"
+#include "sim/step/memory/memory_account.hpp"
+#include "sim/step/replay/attribution.hpp"
 #include "sim/step/step_simulator.hpp"
-#include "sim/step/task_times.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::bench {

@@ -25,10 +25,10 @@
 #include <utility>
 #include <vector>
 
-#include "gui/models/evaluation_job.hpp"
-#include "gui/timeline/chrome_reader.hpp"
+#include "gui/models/jobs/evaluation_job.hpp"
+#include "gui/timeline/chrome/chrome_reader.hpp"
 #include "gui/timeline/raster.hpp"
-#include "gui/widgets/timeline_view.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
 #include "tests/checkout.hpp"
 #include "tests/gui/synthetic.hpp"
 

@@ -12,11 +12,11 @@
 #include <string>
 #include <utility>
 
-#include "sim/report/chrome_trace.hpp"
-#include "sim/report/json_lines.hpp"
-#include "sim/report/perfetto_trace.hpp"
-#include "sim/report/trace.hpp"
-#include "sim/report/trace_choice.hpp"
+#include "sim/report/export/chrome_trace.hpp"
+#include "sim/report/export/perfetto_trace.hpp"
+#include "sim/report/export/trace.hpp"
+#include "sim/report/export/trace_choice.hpp"
+#include "sim/report/files/json_lines.hpp"
 #include "tests/bench/limits.hpp"
 
 namespace orrery::bench {

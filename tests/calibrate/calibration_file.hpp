@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/cost/attention.hpp"
 #include "sim/cost/measured_kernels.hpp"
 #include "tests/calibrate/planted_machine.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/cli/child_process.hpp"
+#include "sim/cli/frame/child_process.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::calibrate {

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "tests/checkout.hpp"
 

@@ -12,7 +12,7 @@
 #include "calibrate/profile/line_fit.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/measured_kernels.hpp"
-#include "sim/validate/data_row.hpp"
+#include "sim/validate/rows/data_row.hpp"
 #include "sim/yaml/document.hpp"
 #include "tests/calibrate/planted_machine.hpp"
 #include "tests/checkout.hpp"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "calibrate/fit/stack_fit.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/yaml/document.hpp"
 #include "tests/calibrate/fit_fixture.hpp"
 

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::calibrate {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/yaml/document.hpp"
 #include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::cli::testing {

@@ -3,7 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/report/metrics.hpp"
 #include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"

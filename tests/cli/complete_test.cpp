@@ -1,6 +1,6 @@
 // What is offered at the end of a command line, and that it is what the parser takes.
 
-#include "sim/cli/complete.hpp"
+#include "sim/cli/help/complete.hpp"
 
 #include <fmt/format.h>
 

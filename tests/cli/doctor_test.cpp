@@ -1,13 +1,13 @@
 // What `orrery doctor` finds, and which of it is a problem.
 
-#include "sim/cli/doctor.hpp"
+#include "sim/cli/help/doctor.hpp"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "sim/base/file.hpp"
-#include "sim/cli/child_process.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/cli/frame/child_process.hpp"
 #include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"
 

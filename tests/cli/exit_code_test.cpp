@@ -1,6 +1,6 @@
 // Every exit code of the contract, from the command itself.
 
-#include "sim/cli/exit_code.hpp"
+#include "sim/cli/frame/exit_code.hpp"
 
 #include "tests/cli/cli_fixture.hpp"
 

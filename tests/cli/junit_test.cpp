@@ -1,10 +1,10 @@
 // JUnit from odd names, and the progress line, without running anything.
 
-#include "sim/cli/junit.hpp"
+#include "sim/cli/check/junit.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/cli/progress.hpp"
+#include "sim/cli/frame/progress.hpp"
 #include "tests/cli/cli_fixture.hpp"
 
 namespace orrery::cli {

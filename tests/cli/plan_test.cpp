@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"
 

@@ -5,11 +5,11 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/unicode.hpp"
-#include "sim/base/untrusted_json.hpp"
+#include "sim/base/text/unicode.hpp"
+#include "sim/base/text/untrusted_json.hpp"
 #include "sim/evaluate/evaluate.hpp"
-#include "sim/report/json_report.hpp"
-#include "sim/report/text_report.hpp"
+#include "sim/report/files/json_report.hpp"
+#include "sim/report/text/text_report.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
 

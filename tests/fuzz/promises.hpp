@@ -11,8 +11,8 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/base/sealed_line.hpp"
-#include "sim/base/unicode.hpp"
+#include "sim/base/files/sealed_line.hpp"
+#include "sim/base/text/unicode.hpp"
 
 namespace orrery::fuzz {
 

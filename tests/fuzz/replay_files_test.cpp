@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/base/random.hpp"
 #include "tests/checkout.hpp"
 #include "tests/fuzz/exercise_evaluation.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
 #include "tests/fuzz/exercise.hpp"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
 #include "tests/golden/golden.hpp"
 

@@ -1,7 +1,7 @@
 // Trace files: exact times, nesting, names, counters, flows; and one clear sentence for each way in
 // which a file can be wrong.
 
-#include "gui/timeline/chrome_reader.hpp"
+#include "gui/timeline/chrome/chrome_reader.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "gui/timeline/chrome_events.hpp"
-#include "gui/timeline/evaluation_levels.hpp"
+#include "gui/timeline/chrome/chrome_events.hpp"
+#include "gui/timeline/store/evaluation_levels.hpp"
 #include "sim/base/error.hpp"
-#include "sim/report/chrome_trace.hpp"
-#include "sim/report/step_trace.hpp"
+#include "sim/report/export/chrome_trace.hpp"
+#include "sim/report/export/step_trace.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::timeline {

@@ -1,18 +1,18 @@
 // The innermost level of the timeline, on a step made by hand: two stages, one micro-batch.
 
-#include "gui/timeline/operation_level.hpp"
+#include "gui/timeline/store/operation_level.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "gui/timeline/evaluation_levels.hpp"
 #include "gui/timeline/finding.hpp"
+#include "gui/timeline/store/evaluation_levels.hpp"
 #include "gui/timeline/view.hpp"
 #include "sim/layout/layout_spec.hpp"
-#include "sim/report/step_counters.hpp"
-#include "sim/step/operation_timeline.hpp"
+#include "sim/report/export/step_counters.hpp"
+#include "sim/step/operations/operation_timeline.hpp"
 
 namespace orrery::timeline {
 namespace {

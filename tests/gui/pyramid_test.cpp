@@ -1,13 +1,13 @@
 // Bins and scanlines against the definition, computed slice by slice without any index.
 
-#include "gui/timeline/pyramid.hpp"
+#include "gui/timeline/store/pyramid.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "gui/timeline/raster.hpp"
-#include "gui/timeline/summary.hpp"
+#include "gui/timeline/store/summary.hpp"
 #include "tests/gui/synthetic.hpp"
 
 namespace orrery::timeline {

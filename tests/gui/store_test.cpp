@@ -1,6 +1,6 @@
 // Slices, lanes, rows, counters: what goes in comes out, sorted and without overlap.
 
-#include "gui/timeline/store.hpp"
+#include "gui/timeline/store/store.hpp"
 
 #include <gtest/gtest.h>
 

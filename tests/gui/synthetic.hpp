@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "gui/timeline/store_builder.hpp"
+#include "gui/timeline/store/store_builder.hpp"
 #include "gui/timeline/view.hpp"
 #include "sim/base/random.hpp"
 

@@ -7,8 +7,8 @@
 #include <QDir>
 #include <cstdio>
 
-#include "gui/timeline/evaluation_levels.hpp"
-#include "gui/widgets/timeline_view.hpp"
+#include "gui/timeline/store/evaluation_levels.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/scenario/load.hpp"

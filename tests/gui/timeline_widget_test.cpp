@@ -8,7 +8,7 @@
 #include <QWheelEvent>
 #include <set>
 
-#include "gui/widgets/timeline_view.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
 #include "tests/gui/synthetic.hpp"
 
 namespace orrery::gui {

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 
 namespace orrery {
 namespace {

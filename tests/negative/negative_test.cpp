@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/yaml/document.hpp"
 #include "tests/checkout.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sim/run/monte_carlo.hpp"
-#include "sim/run/theory.hpp"
+#include "sim/run/theory/theory.hpp"
 #include "tests/oracle/all_trials.hpp"
 #include "tests/oracle/run_times.hpp"
 #include "tests/unit/run/run_fixture.hpp"

@@ -33,8 +33,8 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/run/theory.hpp"
-#include "sim/run/tiered_theory.hpp"
+#include "sim/run/theory/theory.hpp"
+#include "sim/run/theory/tiered_theory.hpp"
 
 namespace orrery::run {
 

@@ -14,9 +14,9 @@
 #include "sim/model/parameters.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/schedule/step_graph.hpp"
-#include "sim/step/attribution.hpp"
-#include "sim/step/stage_costs.hpp"
-#include "sim/step/task_times.hpp"
+#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/costs/task_times.hpp"
+#include "sim/step/replay/attribution.hpp"
 #include "tests/property/random_steps.hpp"
 
 namespace orrery::step::test {

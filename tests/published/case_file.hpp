@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/validate/validate.hpp"
 #include "tests/checkout.hpp"
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/plan/search.hpp"
+#include "sim/plan/search/search.hpp"
 #include "sim/scenario/load.hpp"
-#include "sim/validate/layout_groups.hpp"
+#include "sim/validate/measured/layout_groups.hpp"
 #include "tests/checkout.hpp"
 #include "tests/published/layout_sweeps.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/file.hpp"
-#include "sim/validate/layout_groups.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/validate/measured/layout_groups.hpp"
 #include "sim/validate/validate.hpp"
 #include "tests/checkout.hpp"
 

@@ -14,7 +14,8 @@ namespace orrery::repo {
 
 namespace {
 
-// Folder outside sim/ -> folders that it may include. No arrow points from sim/ to any of them.
+// Folder outside sim/ -> folders that it may include. No arrow points from sim/ to any of them. The
+// rooms of a folder may include what it may, and each other.
 using Arrows = std::map<std::string_view, std::set<std::string_view>>;
 
 const Arrows& program_arrows() {
@@ -56,9 +57,19 @@ const Arrows& program_arrows() {
 constexpr std::array<std::string_view, 4> kHiddenFromGui = {
     "sim/cost/", "sim/engine/", "sim/schedule/", "sim/yaml/"};
 
-std::string program_folder(std::string_view path) {
+std::string folder_above(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string() : std::string(path.substr(0, slash));
+}
+
+// The folder of `path` that has a row in the table, or the one above it that has; else its own.
+std::string program_folder(std::string_view path) {
+  for (std::string folder = folder_above(path); !folder.empty(); folder = folder_above(folder)) {
+    if (program_arrows().contains(folder)) {
+      return folder;
+    }
+  }
+  return folder_above(path);
 }
 
 bool is_source(std::string_view path) {

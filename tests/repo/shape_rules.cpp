@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "tests/repo/code.hpp"
 #include "tests/repo/rules.hpp"
@@ -10,6 +12,7 @@ namespace orrery::repo {
 
 namespace {
 
+constexpr std::size_t kMaxFiles = 40;  // twenty sources with their headers
 constexpr std::size_t kMaxFileLines = 500;
 constexpr std::size_t kMaxFunctionLines = 70;
 constexpr std::size_t kMaxTestFunctionLines = 120;
@@ -34,6 +37,22 @@ std::size_t columns(std::string_view line) {
 }
 
 }  // namespace
+
+Offences crowded_folders(const Tree& tree) {
+  std::map<std::string_view, std::size_t> sizes;
+  for (const SourceFile& file : tree.files) {
+    if (is_code(file) && !file.path.starts_with("tests/")) {
+      ++sizes[std::string_view(file.path).substr(0, file.path.rfind('/'))];
+    }
+  }
+  Offences offences;
+  for (const auto& [folder, files] : sizes) {
+    if (files > kMaxFiles) {
+      offences.push_back(fmt::format("{}: {} files, at most {}", folder, files, kMaxFiles));
+    }
+  }
+  return offences;
+}
 
 Offences long_files(const Tree& tree) {
   Offences offences;

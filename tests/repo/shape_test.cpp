@@ -17,6 +17,21 @@ std::string repeated(const std::string& text, int times) {
   return result;
 }
 
+TEST(Shape, FoldersHoldAtMost40Files) {
+  expect_none(crowded_folders(repository()));
+}
+
+TEST(Shape, ACrowdedFolderIsCaught) {
+  Tree tree;
+  for (int i = 0; i < 41; ++i) {
+    const std::string name = std::to_string(i);
+    tree.files.push_back({"sim/run/bad/" + name + ".cpp", ""});
+    tree.files.push_back({"sim/run/good/" + name + ".yaml", ""});
+    tree.files.push_back({"tests/unit/" + name + ".cpp", ""});
+  }
+  expect_offences(crowded_folders(tree), {"sim/run/bad: 41 files, at most 40"});
+}
+
 TEST(Shape, FilesStayWithin500Lines) {
   expect_none(long_files(repository()));
 }

@@ -7,7 +7,7 @@
 #include <array>
 #include <set>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::repo {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "calibrate/import/import_report.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/cost/collective.hpp"
 #include "tests/calibrate/import/sample_log.hpp"
 

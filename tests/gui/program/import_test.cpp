@@ -18,10 +18,10 @@
 #include <algorithm>
 
 #include "gui/models/config_import.hpp"
-#include "gui/models/text.hpp"
-#include "gui/widgets/document_page.hpp"
-#include "gui/widgets/import_page.hpp"
-#include "gui/widgets/main_window.hpp"
+#include "gui/models/tables/text.hpp"
+#include "gui/widgets/pages/document_page.hpp"
+#include "gui/widgets/pages/import_page.hpp"
+#include "gui/widgets/window/main_window.hpp"
 #include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"
 

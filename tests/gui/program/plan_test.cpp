@@ -11,13 +11,13 @@
 #include <set>
 
 #include "gui/charts/chart_view.hpp"
-#include "gui/models/plan_job.hpp"
+#include "gui/models/jobs/plan_job.hpp"
 #include "gui/models/plan_options.hpp"
-#include "gui/models/plan_plot.hpp"
-#include "gui/models/plan_tables.hpp"
+#include "gui/models/plots/plan_plot.hpp"
 #include "gui/models/scenario_document.hpp"
-#include "gui/models/text.hpp"
-#include "sim/plan/plan_report.hpp"
+#include "gui/models/tables/plan_tables.hpp"
+#include "gui/models/tables/text.hpp"
+#include "sim/plan/result/plan_report.hpp"
 #include "sim/report/metrics.hpp"
 #include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"

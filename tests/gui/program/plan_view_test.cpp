@@ -11,12 +11,12 @@
 
 #include "gui/charts/chart_view.hpp"
 #include "gui/widgets/compare_view.hpp"
-#include "gui/widgets/document_page.hpp"
-#include "gui/widgets/main_window.hpp"
+#include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/plan_options_view.hpp"
 #include "gui/widgets/plan_panel.hpp"
 #include "gui/widgets/plan_result_view.hpp"
 #include "gui/widgets/table_view.hpp"
+#include "gui/widgets/window/main_window.hpp"
 #include "tests/gui/program/samples.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
 

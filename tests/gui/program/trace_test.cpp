@@ -10,12 +10,12 @@
 #include <QTest>
 
 #include "gui/widgets/compare_view.hpp"
-#include "gui/widgets/document_page.hpp"
-#include "gui/widgets/main_window.hpp"
-#include "gui/widgets/saved_page.hpp"
+#include "gui/widgets/pages/document_page.hpp"
+#include "gui/widgets/pages/saved_page.hpp"
+#include "gui/widgets/pages/trace_page.hpp"
 #include "gui/widgets/table_view.hpp"
-#include "gui/widgets/timeline_view.hpp"
-#include "gui/widgets/trace_page.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/main_window.hpp"
 #include "tests/gui/program/samples.hpp"
 #include "tests/unit/trace/kineto_writer.hpp"
 

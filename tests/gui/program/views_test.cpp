@@ -7,8 +7,8 @@
 #include <QTest>
 
 #include "gui/charts/chart_view.hpp"
-#include "gui/models/evaluation_job.hpp"
-#include "gui/models/operation_plots.hpp"
+#include "gui/models/jobs/evaluation_job.hpp"
+#include "gui/models/plots/operation_plots.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/dashboard_view.hpp"
 #include "tests/gui/program/samples.hpp"

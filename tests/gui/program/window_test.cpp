@@ -13,19 +13,19 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/charts/chart_view.hpp"
-#include "gui/models/text.hpp"
+#include "gui/models/tables/text.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/code_editor.hpp"
 #include "gui/widgets/compare_view.hpp"
 #include "gui/widgets/dashboard_view.hpp"
-#include "gui/widgets/document_page.hpp"
 #include "gui/widgets/form_view.hpp"
-#include "gui/widgets/main_window.hpp"
+#include "gui/widgets/pages/document_page.hpp"
+#include "gui/widgets/pages/welcome_page.hpp"
 #include "gui/widgets/problems_view.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
-#include "gui/widgets/timeline_view.hpp"
-#include "gui/widgets/welcome_page.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/main_window.hpp"
 #include "tests/gui/program/samples.hpp"
 
 namespace orrery::gui {

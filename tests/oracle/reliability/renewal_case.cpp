@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "sim/base/sim_time.hpp"
-#include "sim/run/failure_sources.hpp"
-#include "sim/run/life_law.hpp"
+#include "sim/run/failures/failure_sources.hpp"
+#include "sim/run/failures/life_law.hpp"
 #include "sim/run/run_plan.hpp"
 
 namespace orrery::run::test {

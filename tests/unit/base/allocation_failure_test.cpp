@@ -8,7 +8,7 @@
 #include <new>
 #include <string>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
-#include "sim/base/journal_file.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/base/files/journal_file.hpp"
 #include "tests/unit/base/disk_model.hpp"
 
 namespace orrery {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/file_system.hpp"
+#include "sim/base/files/file_system.hpp"
 
 namespace orrery::test {
 

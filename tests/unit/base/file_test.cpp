@@ -1,4 +1,4 @@
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

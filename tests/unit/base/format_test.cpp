@@ -1,4 +1,4 @@
-#include "sim/base/format.hpp"
+#include "sim/base/text/format.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What is absent or not finite is null, quantities are in base units, bytes that are no UTF-8 end
 // no document.
 
-#include "sim/base/json_text.hpp"
+#include "sim/base/text/json_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/base/sealed_line.hpp"
+#include "sim/base/files/sealed_line.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/base/text.hpp"
+#include "sim/base/text/text.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "sim/base/unicode.hpp"
+#include "sim/base/text/unicode.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/base/untrusted_json.hpp"
+#include "sim/base/text/untrusted_json.hpp"
 
 #include <gtest/gtest.h>
 

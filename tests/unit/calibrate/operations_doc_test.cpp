@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/kernels/kernel_case.hpp"
 #include "tests/checkout.hpp"
 

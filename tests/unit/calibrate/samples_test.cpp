@@ -10,7 +10,7 @@
 
 #include "calibrate/samples/sample_journal.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/base/random.hpp"
 
 namespace orrery::calibrate {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/report/ledger_rows.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 #include "tests/unit/evaluate/change_table.hpp"
 
 namespace orrery::evaluate::test {

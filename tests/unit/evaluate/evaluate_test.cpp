@@ -7,7 +7,7 @@
 #include <stop_token>
 
 #include "sim/base/error.hpp"
-#include "sim/report/json_report.hpp"
+#include "sim/report/files/json_report.hpp"
 #include "tests/unit/evaluate/evaluate_fixture.hpp"
 
 namespace orrery::evaluate::test {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "tests/unit/evaluate/change_table.hpp"
 
 namespace orrery::evaluate::test {

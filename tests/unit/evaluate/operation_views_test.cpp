@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/report/ledger_rows.hpp"
-#include "sim/report/roofline.hpp"
-#include "sim/report/step_flame.hpp"
+#include "sim/report/picture/roofline.hpp"
+#include "sim/report/picture/step_flame.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 #include "tests/unit/evaluate/evaluate_fixture.hpp"
 
 namespace orrery::evaluate::test {

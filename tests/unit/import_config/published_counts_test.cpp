@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 

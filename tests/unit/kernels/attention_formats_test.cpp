@@ -1,6 +1,6 @@
 // Attention in 8 bits, computed on the host as cuDNN's graphs describe it, against the reference:
 // the tolerance passes the rounding and fails the mistakes that a wrong graph would make.
-#include "kernels/attention_formats.hpp"
+#include "kernels/attention/attention_formats.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/attention_case.hpp"
+#include "kernels/attention/attention_case.hpp"
 #include "kernels/device/random.hpp"
 #include "kernels/reference/attention.hpp"
 #include "kernels/reference/number_format.hpp"

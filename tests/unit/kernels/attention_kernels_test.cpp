@@ -7,8 +7,8 @@
 #include <limits>
 #include <string>
 
-#include "kernels/attention_case.hpp"
-#include "kernels/attention_kernels.cuh"
+#include "kernels/attention/attention_case.hpp"
+#include "kernels/attention/attention_kernels.cuh"
 #include "kernels/device/random.hpp"
 #include "kernels/reference/attention.hpp"
 

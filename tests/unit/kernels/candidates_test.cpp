@@ -1,4 +1,4 @@
-#include "kernels/candidates.hpp"
+#include "kernels/products/candidates.hpp"
 
 #include <gtest/gtest.h>
 

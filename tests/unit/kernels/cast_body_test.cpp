@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "kernels/quantize_body.hpp"
+#include "kernels/own/quantize_body.hpp"
 #include "kernels/reference/quantize.hpp"
 #include "tests/unit/kernels/host_team.hpp"
 

@@ -1,4 +1,4 @@
-#include "kernels/collective_plan.hpp"
+#include "kernels/collectives/collective_plan.hpp"
 
 #include <gtest/gtest.h>
 

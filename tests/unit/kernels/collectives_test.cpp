@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/collective.hpp"
+#include "kernels/collectives/collective.hpp"
 #include "kernels/device/device_info.hpp"
 #include "kernels/device/stream.hpp"
 #include "sim/base/error.hpp"

@@ -1,6 +1,6 @@
 // The code that the kernels of norms and losses run, on the host, against the references.
 
-#include "kernels/norm_body.hpp"
+#include "kernels/own/norm_body.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/cross_entropy_body.hpp"
+#include "kernels/own/cross_entropy_body.hpp"
 #include "kernels/reference/cross_entropy.hpp"
 #include "kernels/reference/norm.hpp"
 #include "kernels/reference/tolerance.hpp"

@@ -1,10 +1,10 @@
-#include "kernels/product.hpp"
+#include "kernels/products/product.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "kernels/lt_algorithm.hpp"
+#include "kernels/products/lt_algorithm.hpp"
 
 namespace orrery::kernels {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/norm_body.hpp"
+#include "kernels/own/norm_body.hpp"
 
 namespace orrery::kernels {
 namespace {

@@ -1,6 +1,6 @@
 // The pass between the product of queries, keys and values and attention, on the host.
 
-#include "kernels/rotary_parts_body.hpp"
+#include "kernels/own/rotary_parts_body.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/scale_layout.hpp"
+#include "kernels/products/scale_layout.hpp"
 
 #include <gtest/gtest.h>
 

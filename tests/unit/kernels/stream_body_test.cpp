@@ -6,13 +6,13 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/elementwise_body.hpp"
-#include "kernels/optimizer_body.hpp"
+#include "kernels/own/elementwise_body.hpp"
+#include "kernels/own/optimizer_body.hpp"
+#include "kernels/own/routing_body.hpp"
 #include "kernels/reference/elementwise.hpp"
 #include "kernels/reference/optimizer.hpp"
 #include "kernels/reference/routing.hpp"
 #include "kernels/reference/tolerance.hpp"
-#include "kernels/routing_body.hpp"
 #include "tests/unit/kernels/host_team.hpp"
 
 namespace orrery::kernels {

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "tests/unit/plan/plan_fixture.hpp"
 
 namespace orrery::plan::test {

@@ -5,7 +5,7 @@
 #include <set>
 #include <variant>
 
-#include "sim/evaluate/resolve.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "tests/unit/plan/plan_fixture.hpp"
 

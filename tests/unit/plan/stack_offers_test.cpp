@@ -1,6 +1,6 @@
 // A search tries by itself only what the training stack offers, and says what it leaves out.
 
-#include "sim/plan/stack_offers.hpp"
+#include "sim/plan/space/stack_offers.hpp"
 
 #include <algorithm>
 #include <filesystem>

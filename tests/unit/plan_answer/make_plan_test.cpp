@@ -6,8 +6,8 @@
 #include <stop_token>
 
 #include "sim/evaluate/evaluate.hpp"
-#include "sim/plan/plan_report.hpp"
-#include "sim/plan/winner_file.hpp"
+#include "sim/plan/result/plan_report.hpp"
+#include "sim/plan/result/winner_file.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
 

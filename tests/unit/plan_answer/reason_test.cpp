@@ -1,6 +1,6 @@
 // The reason is the ledger difference: its parts add up to what the plan is behind.
 
-#include "sim/plan/reason.hpp"
+#include "sim/plan/result/reason.hpp"
 
 #include <cmath>
 #include <numeric>

@@ -5,8 +5,8 @@
 
 #include <functional>
 
-#include "sim/plan/estimate.hpp"
-#include "sim/plan/space.hpp"
+#include "sim/plan/search/estimate.hpp"
+#include "sim/plan/space/space.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
 
 namespace orrery::plan::test {

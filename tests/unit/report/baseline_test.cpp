@@ -1,10 +1,10 @@
 // Has a metric moved since it was accepted? Every verdict by hand, and the signature.
 
-#include "sim/report/baseline.hpp"
+#include "sim/report/files/baseline.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/report/behaviour.hpp"
+#include "sim/report/files/behaviour.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

@@ -1,4 +1,4 @@
-#include "sim/report/difference.hpp"
+#include "sim/report/files/difference.hpp"
 
 #include <gtest/gtest.h>
 

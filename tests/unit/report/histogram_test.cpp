@@ -1,4 +1,4 @@
-#include "sim/report/histogram.hpp"
+#include "sim/report/picture/histogram.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Ledger rows: shares of one, dollars that add up to the cost of the run.
 
-#include "sim/report/ledger_rows.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 
 #include <gtest/gtest.h>
 

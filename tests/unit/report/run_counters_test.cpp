@@ -1,4 +1,4 @@
-#include "sim/report/run_counters.hpp"
+#include "sim/report/export/run_counters.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // A step and a run as traces: what causes what, counters, money.
 
-#include "sim/report/step_trace.hpp"
+#include "sim/report/export/step_trace.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "sim/report/run_trace.hpp"
+#include "sim/report/export/run_trace.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

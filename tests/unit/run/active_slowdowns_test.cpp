@@ -1,6 +1,6 @@
 // The worst of the slowdowns in progress against a list of all.
 
-#include "sim/run/active_slowdowns.hpp"
+#include "sim/run/failures/active_slowdowns.hpp"
 
 #include <gtest/gtest.h>
 

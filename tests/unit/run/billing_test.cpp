@@ -1,13 +1,13 @@
 // The bill of held nodes, by hand.
 
-#include "sim/run/billing.hpp"
+#include "sim/run/prices/billing.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "sim/run/findings.hpp"
-#include "sim/run/plan_prices.hpp"
+#include "sim/run/prices/plan_prices.hpp"
 #include "tests/unit/run/capacity_fixture.hpp"
 
 namespace orrery::run {

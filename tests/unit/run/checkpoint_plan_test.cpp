@@ -1,13 +1,13 @@
-#include "sim/run/checkpoint_plan.hpp"
+#include "sim/run/checkpoints/checkpoint_plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numeric>
 
-#include "sim/run/checkpoint_rates.hpp"
-#include "sim/run/theory.hpp"
-#include "sim/run/tiered_theory.hpp"
+#include "sim/run/checkpoints/checkpoint_rates.hpp"
+#include "sim/run/theory/theory.hpp"
+#include "sim/run/theory/tiered_theory.hpp"
 #include "tests/oracle/run_times.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 

@@ -1,6 +1,6 @@
 // Random strikes: rates, ages, exposure, modulation, and which draws depend on what.
 
-#include "sim/run/failure_sources.hpp"
+#include "sim/run/failures/failure_sources.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Laws of lives: probabilities and quantiles undo one another, whatever the age, and agree with
 // closed forms.
 
-#include "sim/run/life_law.hpp"
+#include "sim/run/failures/life_law.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Nodes move between job, spares and repair, and none is ever lost or invented.
 
-#include "sim/run/node_pool.hpp"
+#include "sim/run/capacity/node_pool.hpp"
 
 #include <gtest/gtest.h>
 

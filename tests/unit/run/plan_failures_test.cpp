@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/run/failure_sources.hpp"
+#include "sim/run/failures/failure_sources.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {

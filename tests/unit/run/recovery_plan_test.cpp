@@ -1,4 +1,4 @@
-#include "sim/run/recovery_plan.hpp"
+#include "sim/run/recovery/recovery_plan.hpp"
 
 #include <gtest/gtest.h>
 

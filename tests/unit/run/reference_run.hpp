@@ -12,7 +12,7 @@
 
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_result.hpp"
-#include "sim/run/run_simulator.hpp"
+#include "sim/run/trial/run_simulator.hpp"
 
 namespace orrery::run::testing {
 

@@ -10,7 +10,7 @@
 
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/run_plan.hpp"
-#include "sim/run/run_simulator.hpp"
+#include "sim/run/trial/run_simulator.hpp"
 
 namespace orrery::run::testing {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "sim/run/repair_load.hpp"
-#include "sim/run/theory.hpp"
+#include "sim/run/failures/repair_load.hpp"
+#include "sim/run/theory/theory.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {

@@ -1,4 +1,4 @@
-#include "sim/run/run_simulator.hpp"
+#include "sim/run/trial/run_simulator.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // Reading spot traces, with exact messages, and walking along them.
 
-#include "sim/run/spot_trace.hpp"
+#include "sim/run/capacity/spot_trace.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "sim/run/spot_losses.hpp"
-#include "sim/run/spot_supply.hpp"
+#include "sim/run/capacity/spot_losses.hpp"
+#include "sim/run/capacity/spot_supply.hpp"
 
 namespace orrery::run {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/run/theory.hpp"
+#include "sim/run/theory/theory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/run/tiered_theory.hpp"
+#include "sim/run/theory/tiered_theory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "sim/base/random.hpp"
-#include "sim/run/theory.hpp"
+#include "sim/run/theory/theory.hpp"
 #include "tests/oracle/run_times.hpp"
 
 namespace orrery::run {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/base/random.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/yaml/document.hpp"

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/plan/plan_spec.hpp"
+#include "sim/plan/space/plan_spec.hpp"
 #include "sim/run/run_spec.hpp"
 
 namespace orrery::scenario {

@@ -1,6 +1,6 @@
 // Logs of failures: what is read, and what is said about lines that cannot be.
 
-#include "sim/scenario/failure_log.hpp"
+#include "sim/scenario/logs/failure_log.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/scenario/fields.hpp"
+#include "sim/scenario/table/fields.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <set>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/scenario/edit_text.hpp"
-#include "sim/scenario/stated_keys.hpp"
+#include "sim/scenario/table/stated_keys.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::scenario {

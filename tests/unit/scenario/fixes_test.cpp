@@ -1,6 +1,6 @@
 // Changes that a diagnostic names: what is offered, and that it helps.
 
-#include "sim/scenario/fixes.hpp"
+#include "sim/scenario/rules/fixes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/scenario/key_table.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/table/key_table.hpp"
 #include "sim/scenario/variant.hpp"
 #include "tests/unit/scenario/key_effect.hpp"
 #include "tests/unit/scenario/scenario_dump.hpp"

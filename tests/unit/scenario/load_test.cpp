@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/model/presets.hpp"
-#include "sim/scenario/key_table.hpp"
+#include "sim/scenario/table/key_table.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "tests/checkout.hpp"
 #include "tests/unit/scenario/scenario_text.hpp"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "sim/scenario/key_table.hpp"
-#include "sim/scenario/read_keys.hpp"
+#include "sim/scenario/table/key_table.hpp"
+#include "sim/scenario/table/read_keys.hpp"
 #include "tests/unit/scenario/dump_lines.hpp"
 
 namespace orrery::scenario {

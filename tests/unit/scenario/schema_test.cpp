@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/file.hpp"
-#include "sim/scenario/key_makers.hpp"
-#include "sim/scenario/key_table.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/table/key_makers.hpp"
+#include "sim/scenario/table/key_table.hpp"
 #include "tests/checkout.hpp"
 #include "tests/unit/scenario/scenario_text.hpp"
 #include "tests/unit/scenario/schema_check.hpp"

@@ -1,6 +1,6 @@
 // Traces of spot capacity as samples in JSON: what is read, and what is said where nothing can be.
 
-#include "sim/scenario/spot_trace_file.hpp"
+#include "sim/scenario/logs/spot_trace_file.hpp"
 
 #include <gtest/gtest.h>
 

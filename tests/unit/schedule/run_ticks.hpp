@@ -10,7 +10,7 @@
 
 #include "sim/schedule/schedule.hpp"
 #include "sim/schedule/step_graph.hpp"
-#include "sim/validate/tick_run.hpp"
+#include "sim/validate/rows/tick_run.hpp"
 
 namespace orrery::schedule {
 

@@ -1,6 +1,6 @@
 // Hand-made step graphs, every nanosecond of which is booked in a comment.
 
-#include "sim/step/attribution.hpp"
+#include "sim/step/replay/attribution.hpp"
 
 #include <gtest/gtest.h>
 

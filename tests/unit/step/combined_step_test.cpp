@@ -1,6 +1,6 @@
 // Steps that combine a forward with a backward, and all-to-all beside other work of its direction.
 
-#include "sim/step/combined_step.hpp"
+#include "sim/step/replay/combined_step.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/step/nic_sharing.hpp"
+#include "sim/step/costs/nic_sharing.hpp"
 
 #include <gtest/gtest.h>
 

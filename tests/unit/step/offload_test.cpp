@@ -3,7 +3,7 @@
 //   P parameters, 12 bytes of state, 16-bit parameters and gradients, n GPUs of one node:
 //   update = P (24 + 2 + 2) n / B     drives = 12 P n (1 / r + 1 / w)     back = 2 P / rate
 
-#include "sim/step/offload.hpp"
+#include "sim/step/costs/offload.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/step/stage_costs.hpp"
+#include "sim/step/costs/stage_costs.hpp"
 
 #include <gtest/gtest.h>
 

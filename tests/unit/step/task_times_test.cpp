@@ -1,4 +1,4 @@
-#include "sim/step/task_times.hpp"
+#include "sim/step/costs/task_times.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/base/files/sealed_line.hpp"
 #include "sim/base/random.hpp"
-#include "sim/base/sealed_line.hpp"
 #include "tests/unit/base/disk_model.hpp"
 #include "tests/unit/sweep/sweep_fixture.hpp"
 

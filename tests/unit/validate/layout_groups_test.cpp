@@ -1,13 +1,13 @@
 // Groups of layouts that were measured side by side: the choice, its regret, the error of a pair.
 
-#include "sim/validate/layout_groups.hpp"
+#include "sim/validate/measured/layout_groups.hpp"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::validate {

@@ -1,6 +1,6 @@
 // The mapping from a row of measured-runs/1 to a scenario, key by key.
 
-#include "sim/validate/measured_row.hpp"
+#include "sim/validate/rows/measured_row.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sim/hardware/profile_reader.hpp"
-#include "sim/validate/run_tables.hpp"
+#include "sim/validate/rows/run_tables.hpp"
 
 namespace orrery::validate {
 namespace {

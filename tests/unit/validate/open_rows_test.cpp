@@ -7,8 +7,8 @@
 #include <string>
 
 #include "sim/evaluate/catalog.hpp"
-#include "sim/validate/repair_run.hpp"
-#include "sim/validate/run_tables.hpp"
+#include "sim/validate/rows/repair_run.hpp"
+#include "sim/validate/rows/run_tables.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::validate {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/validate/output/write_validation.hpp"
 #include "sim/validate/validate.hpp"
-#include "sim/validate/write_validation.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::validate {

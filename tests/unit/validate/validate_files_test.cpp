@@ -7,9 +7,9 @@
 #include <string>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/validate/output/write_validation.hpp"
 #include "sim/validate/validate.hpp"
-#include "sim/validate/write_validation.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::validate {

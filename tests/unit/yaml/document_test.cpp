@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/files/file.hpp"
 #include "tests/unit/yaml/yaml_fixture.hpp"
 
 namespace orrery::yaml {

@@ -7,8 +7,8 @@
 #include <random>
 #include <string>
 
-#include "sim/base/format.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::yaml {
 namespace {

@@ -1,0 +1,46 @@
+#pragma once
+
+// What is the answer to a question that takes many runs? sim/sweep's answers, on a worker thread.
+
+#include <QString>
+#include <memory>
+#include <string>
+
+#include "gui/models/jobs/worker_job.hpp"
+#include "sim/base/diagnostics.hpp"
+#include "sim/sweep/answer.hpp"
+
+namespace orrery::gui {
+
+struct AnswerRequest {
+  std::string answer;  // name, as in sweep::answer_names()
+  std::string text;
+  std::string file_name;
+};
+
+struct AnswerOutcome {
+  AnswerRequest request;
+  std::shared_ptr<const sweep::Answer> answer;  // null after errors
+  Diagnostics diagnostics;
+};
+
+using AnswerPtr = std::shared_ptr<const AnswerOutcome>;
+
+// On the calling thread. Throws Error.
+[[nodiscard]] AnswerPtr answer_text(const AnswerRequest& request,
+                                    const std::stop_token& stop = {},
+                                    const LatestTask::Report& report = {});
+
+class AnswerJob : public WorkerJob {
+  Q_OBJECT
+
+ public:
+  using WorkerJob::WorkerJob;
+
+  void request(AnswerRequest request);
+
+ signals:
+  void finished(const orrery::gui::AnswerPtr& outcome);
+};
+
+}  // namespace orrery::gui

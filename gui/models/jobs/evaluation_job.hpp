@@ -1,0 +1,60 @@
+#pragma once
+
+// What is the answer to this text, found without stopping the window? Text -> EvaluationOutcome.
+//
+// The outcome holds everything that views need, unchangeable and shared, so that it outlives the
+// text. A text with errors has an outcome without evaluation; `failure` is a sentence about the
+// environment (a profile that cannot be read).
+
+#include <QString>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "gui/models/jobs/worker_job.hpp"
+#include "gui/timeline/store/levels.hpp"
+#include "sim/base/diagnostics.hpp"
+#include "sim/report/evaluation.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::gui {
+
+struct EvaluationRequest {
+  std::string text;
+  std::string file_name;  // for diagnostics and for files that the scenario names
+  bool timelines = true;
+  std::optional<std::int64_t> trials = {};
+};
+
+struct EvaluationOutcome {
+  std::string text;
+  std::string file_name;
+  std::shared_ptr<const scenario::Scenario> scenario;
+  std::shared_ptr<const report::Evaluation> evaluation;  // null after errors
+  timeline::Levels levels;                               // for the timeline; empty unless asked for
+  Diagnostics diagnostics;
+  QString failure;
+};
+
+using OutcomePtr = std::shared_ptr<const EvaluationOutcome>;
+
+// On the calling thread. Throws Error(interrupted) after a stop request; other errors of the
+// environment are in the outcome.
+[[nodiscard]] OutcomePtr evaluate_text(const EvaluationRequest& request,
+                                       const std::stop_token& stop = {},
+                                       const LatestTask::Report& report = {});
+
+class EvaluationJob : public WorkerJob {
+  Q_OBJECT
+
+ public:
+  using WorkerJob::WorkerJob;
+
+  void request(EvaluationRequest request);
+
+ signals:
+  void finished(const orrery::gui::OutcomePtr& outcome);
+};
+
+}  // namespace orrery::gui

@@ -1,0 +1,106 @@
+#pragma once
+
+// Which layout is best for this text, found without stopping the window? Text -> PlanOutcome.
+//
+// keep_best() ends the search as Ctrl-C ends `orrery plan`: the best so far is delivered, and says
+// how far it got. cancel() wants no result.
+
+#include <QString>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "gui/models/jobs/worker_job.hpp"
+#include "sim/base/diagnostics.hpp"
+#include "sim/base/units.hpp"
+#include "sim/plan/make_plan.hpp"
+#include "sim/scenario/variant.hpp"
+
+namespace orrery::gui {
+
+struct PlanRequest {
+  std::string text;
+  std::string file_name;
+  std::vector<scenario::KeyValue> changes = {};  // keys of `plan:`, before what the text states
+  std::vector<std::string> pareto = {};          // two of plan::kFrontFigures; empty: as they fit
+  std::optional<std::int64_t> trials = {};
+};
+
+struct PlanOutcome {
+  PlanRequest request;
+  std::shared_ptr<const plan::Plan> plan;  // null after errors
+  Diagnostics diagnostics;
+};
+
+using PlanPtr = std::shared_ptr<const PlanOutcome>;
+
+struct PlanProgress {
+  plan::Stage stage = plan::Stage::search;
+  std::int64_t done = 0;
+  std::int64_t all = 0;
+  std::optional<Seconds> left = {};  // at the pace so far
+};
+
+// "Searching: 12,345 of 60,000 layouts, 12 s left".
+[[nodiscard]] QString progress_text(const PlanProgress& progress);
+
+// On the calling thread. Throws Error.
+[[nodiscard]] PlanPtr plan_text(const PlanRequest& request,
+                                const std::stop_token& stop = {},
+                                const std::function<void(const PlanProgress&)>& report = {});
+
+class PlanJob : public WorkerJob {
+  Q_OBJECT
+
+ public:
+  using WorkerJob::WorkerJob;
+
+  void request(PlanRequest request);
+  void keep_best();
+
+ signals:
+  void advanced(const orrery::gui::PlanProgress& progress);
+  void finished(const orrery::gui::PlanPtr& outcome);
+
+ private:
+  std::stop_source keep_{std::nostopstate};
+  std::uint64_t newest_ = 0;
+};
+
+// A plan of the outcome as the text of a scenario: the very text that `orrery plan -o` writes for
+// the best one. `proposal` is one of the plan's.
+struct PlanFileRequest {
+  PlanPtr outcome;
+  plan::Proposal proposal;
+};
+
+struct PlanFile {
+  QString text;
+  QString problem;  // a sentence; empty: there is a text
+};
+
+[[nodiscard]] PlanFile plan_file(const PlanFileRequest& request);
+
+class PlanFileJob : public WorkerJob {
+  Q_OBJECT
+
+ public:
+  using WorkerJob::WorkerJob;
+
+  void request(PlanFileRequest request);
+
+ signals:
+  void finished(const orrery::gui::PlanFileRequest& request, const orrery::gui::PlanFile& file);
+};
+
+// As `orrery plan` prints it, by the ending: csv, txt, else JSON. A sentence, empty: saved.
+[[nodiscard]] QString save_plan_file(const plan::Plan& plan, const QString& path);
+
+// What is wrong, a line each: "plan.deadline: fewest_gpus needs a deadline (plan.deadline: 60d)".
+[[nodiscard]] QString problem_lines(const Diagnostics& diagnostics);
+
+}  // namespace orrery::gui

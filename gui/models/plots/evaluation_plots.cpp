@@ -1,0 +1,275 @@
+#include "gui/models/plots/evaluation_plots.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gui/models/plots/hues.hpp"
+#include "gui/models/plots/operation_plots.hpp"
+#include "gui/models/tables/text.hpp"
+#include "sim/base/text/format.hpp"
+#include "sim/report/export/step_counters.hpp"
+#include "sim/report/picture/histogram.hpp"
+#include "sim/report/text/ledger_rows.hpp"
+#include "sim/report/utilisation_losses.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+using report::Dimension;
+using report::MetricId;
+using report::UtilisationRow;
+using report::UtilisationRowKind;
+
+double place(std::size_t index) {
+  return static_cast<double>(index);
+}
+
+// A bar for every category that begins where the one before it ends: they add up to all.
+Plot ledger_plot(const QString& name,
+                 const QString& title,
+                 const std::vector<report::LedgerRow>& rows,
+                 int (*hue_of)(step::StepCategory) = nullptr) {
+  Plot plot;
+  plot.name = name;
+  plot.title = title;
+  plot.horizontal = true;
+  plot.y = {.label = "share of the GPU time", .dimension = Dimension::fraction};
+  double before = 0.0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const report::LedgerRow& row = rows[i];
+    if (row.gpu_time <= Seconds{}) {
+      continue;
+    }
+    const QString text = qt(row.label) + "  " + shown(Dimension::fraction, row.share);
+    PlotSeries bar{.kind = PlotSeries::Kind::bars, .name = qt(row.label)};
+    bar.hue = hue_of != nullptr ? hue_of(static_cast<step::StepCategory>(i)) : -1;
+    bar.x = {place(plot.x.categories.size())};
+    bar.low = {before};
+    before += row.share;
+    bar.y = {before};
+    bar.names = {text + ", " + qt(format_count(in_hours(row.gpu_time))) + " GPU-hours"};
+    plot.x.categories.push_back(text);
+    plot.series.push_back(std::move(bar));
+  }
+  return plot;
+}
+
+// Totals in one colour, what is lost and what is given back in two others.
+Plot waterfall_plot(const QString& name,
+                    const QString& title,
+                    const std::vector<UtilisationRow>& rows) {
+  Plot plot;
+  plot.name = name;
+  plot.title = title;
+  plot.horizontal = true;
+  plot.y = {.label = "share of the dense peak", .dimension = Dimension::fraction};
+  const std::pair<UtilisationRowKind, QString> kinds[] = {
+      {UtilisationRowKind::total, "what is left"},
+      {UtilisationRowKind::loss, "lost"},
+      {UtilisationRowKind::gain, "counted"}};
+  for (const UtilisationRow& row : rows) {
+    const char* sign = row.kind == UtilisationRowKind::loss   ? "-"
+                       : row.kind == UtilisationRowKind::gain ? "+"
+                                                              : "";
+    plot.x.categories.push_back(qt(row.label) + "  " + sign + shown(Dimension::fraction, row.size));
+  }
+  for (const auto& [kind, word] : kinds) {
+    PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = word};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].kind == kind) {
+        bars.x.push_back(place(i));
+        bars.low.push_back(std::min(rows[i].before, rows[i].after));
+        bars.y.push_back(std::max(rows[i].before, rows[i].after));
+        bars.names.push_back(plot.x.categories[i]);
+      }
+    }
+    if (!bars.x.empty()) {
+      constexpr int kOrange = 1;
+      constexpr int kGreen = 2;
+      bars.hue = kind == UtilisationRowKind::total  ? 0
+                 : kind == UtilisationRowKind::loss ? kOrange
+                                                    : kGreen;
+      plot.series.push_back(std::move(bars));
+    }
+  }
+  return plot;
+}
+
+PlotMarker memory_limit(const step::StageMemory& memory) {
+  return {
+      "memory of the GPU: " + qt(format_bytes_binary(memory.limit)), in_bytes(memory.limit), false};
+}
+
+}  // namespace
+
+Plot step_ledger_plot(const report::Evaluation& evaluation) {
+  return ledger_plot(
+      "Step ledger",
+      "Where the GPU time of one step goes",
+      evaluation.step.given ? std::vector<report::LedgerRow>{} : step_ledger_rows(evaluation),
+      step_hue);
+}
+
+Plot run_ledger_plot(const report::Evaluation& evaluation) {
+  return ledger_plot("Run ledger",
+                     "Where the GPU time of the run goes, spares included",
+                     run_ledger_rows(evaluation));
+}
+
+Plot step_utilisation_plot(const report::Evaluation& evaluation) {
+  return waterfall_plot("From peak to MFU",
+                        "What stands between the peak and the MFU of a step",
+                        step_utilisation_rows(evaluation));
+}
+
+Plot run_utilisation_plot(const report::Evaluation& evaluation) {
+  return waterfall_plot("MFU of the run",
+                        "What the run leaves of the MFU of a step",
+                        run_utilisation_rows(evaluation));
+}
+
+Plot memory_plot(const report::Evaluation& evaluation) {
+  Plot plot;
+  plot.name = "Memory by stage";
+  plot.title = "Memory of one GPU of each pipeline stage at its peak";
+  plot.x = {.label = "pipeline stage"};
+  plot.y = {.label = "memory", .dimension = Dimension::bytes};
+  plot.stacked = true;
+  const auto& stages = evaluation.step.memory;
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    plot.x.categories.push_back(QString::number(stage));
+    const auto terms = report::memory_terms(stages[stage]);
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      if (stage == 0) {
+        plot.series.push_back({.kind = PlotSeries::Kind::bars, .name = qt(terms[i].name)});
+      }
+      plot.series[i].x.push_back(place(stage));
+      plot.series[i].y.push_back(in_bytes(terms[i].value));
+    }
+  }
+  // What no stage needs has no place in the legend.
+  std::erase_if(plot.series, [](const PlotSeries& series) {
+    return std::all_of(series.y.begin(), series.y.end(), [](double y) { return y <= 0.0; });
+  });
+  if (!stages.empty()) {
+    plot.markers.push_back(memory_limit(stages.front()));
+  }
+  return plot;
+}
+
+Plot memory_course_plot(const report::Evaluation& evaluation) {
+  Plot plot;
+  plot.name = "Memory over the step";
+  plot.title = "Memory of one GPU of each pipeline stage in the course of a step";
+  plot.x = {.label = "time of the step", .dimension = Dimension::time};
+  plot.y = {.label = "memory", .dimension = Dimension::bytes};
+  plot.ordered = true;
+  const auto& stages = evaluation.step.memory;
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    PlotSeries line{.kind = PlotSeries::Kind::steps, .name = QString("stage %1").arg(stage)};
+    for (const report::MemorySample& sample :
+         report::memory_over_time(evaluation, static_cast<std::int64_t>(stage))) {
+      line.x.push_back(in_seconds(to_seconds(sample.from)));
+      line.y.push_back(in_bytes(sample.memory));
+    }
+    if (!line.x.empty()) {
+      line.x.push_back(in_seconds(to_seconds(evaluation.step.step_time)));
+      line.y.push_back(line.y.back());
+      plot.series.push_back(std::move(line));
+    }
+  }
+  if (!plot.series.empty()) {
+    plot.markers.push_back(memory_limit(stages.front()));
+  }
+  return plot;
+}
+
+Plot causes_plot(const report::Evaluation& evaluation) {
+  constexpr std::size_t kMostCauses = 12;
+  Plot plot;
+  plot.name = "Causes of failure";
+  plot.title = "How often each cause strikes in a run, and the GPU time that it takes";
+  plot.horizontal = true;
+  plot.y = {.label = "failures", .dimension = Dimension::count};
+  plot.second = PlotAxis{.label = "GPU-hours lost", .dimension = Dimension::count};
+  PlotSeries failures{.kind = PlotSeries::Kind::bars, .name = "failures", .written = true};
+  PlotSeries hours{.kind = PlotSeries::Kind::bars, .name = "GPU-hours lost"};
+  hours.second = true;
+  hours.written = true;
+  for (const report::CauseRow& cause : main_cause_rows(evaluation, kMostCauses)) {
+    const double at = place(plot.x.categories.size());
+    const double lost = in_hours(cause.gpu_time);
+    plot.x.categories.push_back(qt(cause.cause));
+    failures.x.push_back(at);
+    failures.y.push_back(cause.failures);
+    hours.x.push_back(at);
+    hours.y.push_back(lost);
+  }
+  if (!plot.x.categories.empty()) {
+    plot.series = {std::move(failures), std::move(hours)};
+  }
+  return plot;
+}
+
+Plot spread_plot(const report::Evaluation& evaluation, MetricId id) {
+  constexpr int kBins = 32;
+  const report::MetricInfo& info = report::info(id);
+  Plot plot;
+  QString name = spoken(info.name);
+  name[0] = name[0].toUpper();
+  plot.name = "Spread: " + spoken(info.name);
+  plot.title = name + " over the trials";
+  plot.x = {.label = spoken(info.name), .dimension = info.dimension};
+  plot.y = {.label = "share of the trials", .dimension = Dimension::fraction};
+  const report::MetricValue* metric = evaluation.metrics.find(id);
+  if (metric == nullptr || !metric->trials || !report::varies(*metric->trials)) {
+    return plot;
+  }
+  PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = "trials"};
+  for (const report::HistogramBin& bin : report::histogram(*metric->trials, kBins)) {
+    bars.x.push_back((bin.low + bin.high) / 2);  // middle of the drawn bar
+    bars.y.push_back(bin.share);
+    bars.width = bin.high - bin.low;
+    bars.names.push_back(QString("%1 of the trials: %2 to %3")
+                             .arg(shown(Dimension::fraction, bin.share),
+                                  shown(info.dimension, bin.low),
+                                  shown(info.dimension, bin.high)));
+  }
+  plot.series.push_back(std::move(bars));
+  for (const auto& [label, q] : {std::pair{"P10", 0.1}, {"P50", 0.5}, {"P90", 0.9}}) {
+    plot.markers.push_back({label, metric->trials->quantile(q)});
+  }
+  return plot;
+}
+
+std::vector<Plot> evaluation_plots(const report::Evaluation& evaluation) {
+  std::vector<Plot> plots = {step_ledger_plot(evaluation),
+                             step_utilisation_plot(evaluation),
+                             operation_flame_plot(evaluation),
+                             layer_flame_plot(evaluation),
+                             communication_plot(evaluation),
+                             roofline_plot(evaluation),
+                             memory_plot(evaluation),
+                             memory_course_plot(evaluation),
+                             run_ledger_plot(evaluation),
+                             run_utilisation_plot(evaluation),
+                             causes_plot(evaluation)};
+  for (const MetricId id : {MetricId::finish_date,
+                            MetricId::finish_time,
+                            MetricId::tokens_trained,
+                            MetricId::cost,
+                            MetricId::cost_per_million_tokens,
+                            MetricId::goodput,
+                            MetricId::failures}) {
+    const bool twice =
+        id == MetricId::finish_time && evaluation.metrics.find(MetricId::finish_date) != nullptr;
+    if (!twice) {
+      plots.push_back(spread_plot(evaluation, id));
+    }
+  }
+  std::erase_if(plots, [](const Plot& plot) { return plot.series.empty(); });
+  return plots;
+}
+
+}  // namespace orrery::gui

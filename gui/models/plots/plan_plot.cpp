@@ -1,0 +1,143 @@
+#include "gui/models/plots/plan_plot.hpp"
+
+#include <QStringList>
+#include <array>
+#include <utility>
+
+#include "gui/models/tables/text.hpp"
+#include "sim/base/text/format.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+enum Kind : std::size_t { line, other, now, behind, tie, best, kinds };
+
+struct Dress {
+  const char* name;
+  PlotMark mark;
+  int hue;
+};
+
+constexpr std::array<Dress, kinds> kDress = {{{"no other beats both", PlotMark::disc, 7},
+                                              {"not ranked", PlotMark::cross, 7},
+                                              {"as it stands", PlotMark::square, 3},
+                                              {"ranked", PlotMark::disc, 0},
+                                              {"tie with the best", PlotMark::diamond, 1},
+                                              {"best", PlotMark::star, 5}}};
+
+struct Place {
+  Kind kind = other;
+  QString words;
+};
+
+Place place_of(const plan::Plan& plan, const plan::FrontPoint& point) {
+  if (point.winner) {
+    return {best, "the best plan"};
+  }
+  for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
+    const plan::Finalist& one = plan.finalists[i];
+    if (one.proposal.tag == point.proposal.tag) {
+      const bool ties = one.standing == plan::Standing::tie;
+      return {ties ? tie : behind,
+              QString("rank %1%2").arg(i + 1).arg(ties ? ", a tie with the best" : "")};
+    }
+  }
+  if (plan.current && plan.current->proposal.tag == point.proposal.tag) {
+    return {now, "the scenario as it stands"};
+  }
+  return {other, "not ranked"};
+}
+
+// Broken at commas, so that it has a place beside its point.
+QString narrow(const QString& words) {
+  constexpr qsizetype kWide = 42;
+  QString text;
+  qsizetype begin = 0;
+  for (const QString& part : words.split(", ")) {
+    if (!text.isEmpty()) {
+      const bool next = text.size() - begin + part.size() > kWide;
+      text += next ? ",\n" : ", ";
+      begin = next ? text.size() : begin;
+    }
+    text += part;
+  }
+  return text;
+}
+
+QString words_of(const plan::Front& front, const plan::FrontPoint& point, const Place& place) {
+  return QString("%1\n%2 %3, %4 %5\n%6")
+      .arg(place.words,
+           qt(front.x.title),
+           shown(front.x.dimension, point.x),
+           qt(front.y.title),
+           shown(front.y.dimension, point.y),
+           narrow(qt(format_integer(point.proposal.gpus) + " GPUs, " + point.proposal.words)));
+}
+
+QString capital(QString text) {
+  text[0] = text[0].toUpper();
+  return text;
+}
+
+}  // namespace
+
+QString front_name(const plan::Front& front) {
+  return qt(front.y.title) + " against " + qt(front.x.title);
+}
+
+PlanPlot front_plot(const plan::Plan& plan, const plan::Front& front) {
+  PlanPlot shown;
+  Plot& plot = shown.plot;
+  plot.name = front_name(front);
+  plot.title =
+      capital(front_name(front)) + (front.simulated ? ": simulated plans, lower left is better"
+                                                    : ": estimates, lower left is better");
+  plot.x = {.label = qt(front.x.title), .dimension = front.x.dimension};
+  plot.y = {.label = qt(front.y.title), .dimension = front.y.dimension};
+  plot.named = true;
+  std::array<PlotSeries, kinds> series;
+  std::array<std::vector<std::size_t>, kinds> places;
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    series[kind].kind = kind == line ? PlotSeries::Kind::line : PlotSeries::Kind::points;
+    series[kind].name = kDress[kind].name;
+    series[kind].mark = kDress[kind].mark;
+    series[kind].hue = kDress[kind].hue;
+  }
+  for (std::size_t i = 0; i < front.points.size(); ++i) {
+    const plan::FrontPoint& point = front.points[i];
+    const Place place = place_of(plan, point);
+    const auto add = [&](Kind kind) {
+      series[kind].x.push_back(point.x);
+      series[kind].y.push_back(point.y);
+      series[kind].names.push_back(words_of(front, point, place));
+      places[kind].push_back(i);
+    };
+    add(place.kind);
+    if (point.on_front) {
+      add(line);
+    }
+  }
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    if (!series[kind].x.empty()) {
+      plot.series.push_back(std::move(series[kind]));
+      shown.points.push_back(std::move(places[kind]));
+    }
+  }
+  return shown;
+}
+
+std::optional<PlotPoint> point_of(const PlanPlot& shown,
+                                  const plan::Front& front,
+                                  const std::string& tag) {
+  for (std::size_t s = shown.points.size(); s-- > 0;) {
+    for (std::size_t i = 0; i < shown.points[s].size(); ++i) {
+      if (front.points[shown.points[s][i]].proposal.tag == tag) {
+        return PlotPoint{s, i};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace orrery::gui

@@ -1,0 +1,37 @@
+#pragma once
+
+// How does a front of a plan become a scatter? Two figures of every plan, lower is better in both.
+//
+// series       | mark     | points
+// -------------|----------|------------------------------------------------------------
+// best         | star     | the plan that is chosen
+// tie          | diamond  | ranked, and not told apart from the best
+// ranked       | disc     | ranked behind it
+// now          | square   | the scenario as it stands, where it is not ranked
+// others       | cross    | simulated or estimated, but not ranked
+// on the front | line     | through those that no other beats in both figures
+
+#include <optional>
+#include <vector>
+
+#include "gui/models/plots/plot.hpp"
+#include "sim/plan/result/plan.hpp"
+
+namespace orrery::gui {
+
+struct PlanPlot {
+  Plot plot;
+  std::vector<std::vector<std::size_t>> points;  // by series and point: place in the front's points
+};
+
+[[nodiscard]] PlanPlot front_plot(const plan::Plan& plan, const plan::Front& front);
+
+// "cost against finish".
+[[nodiscard]] QString front_name(const plan::Front& front);
+
+// The first point that shows this plan, of the series that come last, which are drawn on top.
+[[nodiscard]] std::optional<PlotPoint> point_of(const PlanPlot& shown,
+                                                const plan::Front& front,
+                                                const std::string& tag);
+
+}  // namespace orrery::gui

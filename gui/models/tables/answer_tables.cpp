@@ -1,0 +1,176 @@
+#include "gui/models/tables/answer_tables.hpp"
+
+#include <utility>
+
+#include "gui/models/tables/text.hpp"
+#include "sim/base/text/format.hpp"
+#include "sim/report/files/difference.hpp"
+#include "sim/report/text/ledger_rows.hpp"
+#include "sim/report/trust.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+using report::Dimension;
+
+Cell plain(std::string_view text) {
+  return {qt(text)};
+}
+
+Cell money(const std::optional<Dollars>& cost) {
+  return cost ? number(Dimension::dollars, in_dollars(*cost)) : Cell{};
+}
+
+Table causes_table(const report::Evaluation& evaluation) {
+  Table table{"Causes of failure", {"cause", "failures", "GPU-hours", "dollars"}, {}};
+  for (const report::CauseRow& cause : cause_rows(evaluation)) {
+    const double hours = in_hours(cause.gpu_time);
+    table.rows.push_back({plain(cause.cause),
+                          number(Dimension::count, cause.failures),
+                          {.text = qt(format_count(hours)), .order = hours},
+                          money(cause.dollars)});
+  }
+  return table;
+}
+
+Table trust_table(const report::Evaluation& evaluation) {
+  Table table{"Trust", {"the step time rests on", "share", ""}, {}};
+  const report::Trust trust = report::trust_of(evaluation.step);
+  const auto add = [&table](const QString& kind, double share) {
+    if (share > 0.0) {
+      table.rows.push_back({{.text = kind}, number(Dimension::fraction, share), {.bar = share}});
+    }
+  };
+  for (std::size_t i = 0; i < kSourceKindCount; ++i) {
+    add(qt(kSourceKindNames[i]) + " coefficients", trust.share[i]);
+  }
+  add("coefficients used beyond their range", trust.extrapolated);
+  return table;
+}
+
+}  // namespace
+
+Table metrics_table(const report::Figures& answer) {
+  Table table{"Metrics", {"metric", "value", "P10", "P50", "P90", "meaning"}, {}};
+  for (const report::MetricFigures& metric : answer.metrics) {
+    const report::MetricInfo& info = report::info(metric.id);
+    const auto known = [&info](const std::optional<double>& value) {
+      return value ? number(info.dimension, *value) : Cell{};
+    };
+    table.rows.push_back({{.text = spoken(info.name), .tip = qt(info.name)},
+                          known(metric.value),
+                          known(metric.p10),
+                          known(metric.p50),
+                          known(metric.p90),
+                          {.text = qt(info.meaning), .tone = Tone::faint}});
+  }
+  return table;
+}
+
+Table ledger_table(const QString& title, const std::vector<report::LedgerRow>& rows) {
+  Table table{title, {"where the time goes", "share", "GPU-hours", "dollars", ""}, {}};
+  for (const report::LedgerRow& row : rows) {
+    if (row.gpu_time <= Seconds{}) {
+      continue;
+    }
+    const double hours = in_hours(row.gpu_time);
+    table.rows.push_back({{.text = qt(row.label), .tip = qt(row.category)},
+                          number(Dimension::fraction, row.share),
+                          {.text = qt(format_count(hours)), .order = hours},
+                          money(row.dollars),
+                          {.bar = row.share}});
+  }
+  return table;
+}
+
+Table memory_table(const report::Figures& answer) {
+  Table table{"Memory", {"stage"}, {}};
+  for (std::size_t stage = 0; stage < answer.memory.size(); ++stage) {
+    const report::StageFigures& memory = answer.memory[stage];
+    std::vector<Cell> row = {{.text = QString::number(stage), .order = static_cast<double>(stage)}};
+    for (const auto& [name, value] : memory.terms) {
+      if (stage == 0) {
+        table.heads.push_back(qt(name));
+      }
+      row.push_back(number(Dimension::bytes, in_bytes(value)));
+    }
+    row.resize(table.heads.size());
+    Cell peak = number(Dimension::bytes, in_bytes(memory.peak));
+    peak.tone = memory.peak > memory.limit ? Tone::bad : Tone::strong;
+    row.push_back(std::move(peak));
+    row.push_back(number(Dimension::bytes, in_bytes(memory.limit)));
+    table.rows.push_back(std::move(row));
+  }
+  table.heads.insert(table.heads.end(), {"peak", "limit"});
+  return table;
+}
+
+Table levers_table(const report::Figures& answer) {
+  Table table{"Levers", {"change", "end", "cost for the same work"}, {}};
+  const auto change = [](Dimension dimension, double value) {
+    return Cell{.text = qt(report::format_change(dimension, value)), .order = value};
+  };
+  for (const report::LeverFigures& lever : answer.levers) {
+    table.rows.push_back(
+        {plain(lever.change),
+         change(Dimension::time, in_seconds(lever.finish_delta)),
+         lever.cost_delta ? change(Dimension::dollars, in_dollars(*lever.cost_delta)) : Cell{}});
+  }
+  return table;
+}
+
+Table expectations_table(const report::Figures& answer) {
+  Table table{"Expectations", {"verdict", "expectation", "detail"}, {}};
+  for (const report::ExpectationFigures& one : answer.expectations) {
+    const Tone tone = one.verdict == "pass"   ? Tone::good
+                      : one.verdict == "fail" ? Tone::bad
+                                              : Tone::warning;
+    table.rows.push_back(
+        {{.text = qt(one.verdict), .tone = tone}, plain(one.text), plain(one.detail)});
+  }
+  return table;
+}
+
+std::vector<Table> filled(std::vector<Table> tables) {
+  std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
+  return tables;
+}
+
+std::vector<Table> all_tables(const report::Evaluation& evaluation) {
+  const report::Figures answer = report::figures_of(evaluation);
+  return filled(
+      {metrics_table(answer),
+       ledger_table("One step",
+                    evaluation.step.given ? std::vector<report::LedgerRow>{} : answer.step_ledger),
+       ledger_table("The run", answer.run_ledger),
+       memory_table(answer),
+       causes_table(evaluation),
+       levers_table(answer),
+       expectations_table(answer),
+       trust_table(evaluation)});
+}
+
+Table problems_table(const Diagnostics& diagnostics, const QString& failure) {
+  Table table{"Problems", {"", "line", "key", "problem", "allowed"}, {}};
+  if (!failure.isEmpty()) {
+    table.rows.push_back({{.text = "error", .tone = Tone::bad}, {}, {}, {.text = failure}, {}});
+  }
+  for (const Diagnostic& problem : diagnostics.all()) {
+    const bool error = problem.severity == Severity::error;
+    const double line = problem.where.line;
+    table.rows.push_back(
+        {{.text = error                                   ? "error"
+                  : problem.severity == Severity::warning ? "warning"
+                                                          : "note",
+          .tone = error ? Tone::bad : Tone::warning},
+         {.text = problem.where.line > 0 ? QString::number(problem.where.line) : QString(),
+          .order = line},
+         plain(problem.key),
+         {.text = qt(problem.message), .tip = qt(to_string(problem))},
+         plain(problem.allowed)});
+  }
+  return table;
+}
+
+}  // namespace orrery::gui

@@ -1,0 +1,154 @@
+#include "gui/models/tables/comparison.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "gui/models/tables/text.hpp"
+#include "gui/timeline/side_by_side.hpp"
+#include "sim/report/files/difference.hpp"
+#include "sim/scenario/table/stated_keys.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+QString change_text(report::Dimension dimension, const report::Compared& cell) {
+  if (!cell.change) {
+    return {};
+  }
+  QString text = qt(report::format_change(dimension, *cell.change));
+  // Beyond ten times the first figure a percentage says nothing.
+  constexpr double kMostRelative = 10.0;
+  if (cell.relative && *cell.change != 0.0 && std::abs(*cell.relative) <= kMostRelative &&
+      dimension != report::Dimension::fraction) {
+    const QString sign = *cell.relative > 0.0 ? "+" : "";
+    text += " (" + sign + shown(report::Dimension::fraction, *cell.relative) + ")";
+  }
+  return text;
+}
+
+// A candidate that has a level.
+struct Side {
+  const Candidate* candidate;
+  const timeline::Level* level;
+};
+
+std::vector<Side> sides_of(std::span<const Candidate> candidates, const std::string& level) {
+  std::vector<Side> sides;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.outcome) {
+      continue;
+    }
+    for (const timeline::Level& one : candidate.outcome->levels) {
+      if (one.name == level) {
+        sides.push_back({&candidate, &one});
+      }
+    }
+  }
+  return sides;
+}
+
+std::shared_ptr<const timeline::Store> store_of(const std::vector<Side>& sides,
+                                                const std::stop_token& stop = {}) {
+  timeline::SideBySide beside;
+  for (const Side& side : sides) {
+    if (stop.stop_requested()) {
+      return nullptr;
+    }
+    beside.add(
+        {side.candidate->title.toStdString(), side.level->store, side.level->store->range()});
+  }
+  return beside.build(stop);
+}
+
+}  // namespace
+
+Table differing_keys_table(std::span<const Candidate> candidates) {
+  Table table{"What they state", {"key"}, {}};
+  std::vector<std::string> texts;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.saved) {
+      continue;  // a saved answer does not hold its scenario
+    }
+    table.heads.push_back(candidate.title);
+    texts.push_back(candidate.outcome ? candidate.outcome->text : std::string());
+  }
+  for (const scenario::DifferingKey& key : scenario::differing_keys(texts)) {
+    std::vector<Cell> row = {{.text = qt(key.key), .tone = Tone::strong}};
+    for (const auto& value : key.values) {
+      row.push_back(value ? Cell{.text = qt(*value)}
+                          : Cell{.text = "not stated", .tone = Tone::faint});
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table differences_table(std::span<const Candidate> candidates) {
+  Table table{"What comes out", {"", "figure"}, {}};
+  std::vector<report::Figures> answers;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.answered()) {
+      answers.push_back(candidate.saved ? *candidate.saved
+                                        : report::figures_of(*candidate.outcome->evaluation));
+      table.heads.push_back(candidate.title);
+      if (answers.size() > 1) {
+        table.heads.emplace_back("change");
+      }
+    }
+  }
+  for (const report::DifferenceRow& row : report::differences(answers)) {
+    std::vector<Cell> cells = {{.text = qt(row.group), .tone = Tone::faint},
+                               {.text = row.group == "metric" ? spoken(row.name) : qt(row.name)}};
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+      const report::Compared& cell = row.values[i];
+      cells.push_back(cell.value
+                          ? Cell{.text = shown(row.dimension, *cell.value), .order = *cell.value}
+                          : Cell{});
+      if (i > 0) {
+        const bool moved = cell.change && *cell.change != 0.0;
+        cells.push_back({.text = change_text(row.dimension, cell),
+                         .order = cell.relative ? cell.relative : cell.change,
+                         .tone = moved ? Tone::strong : Tone::faint});
+      }
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+timeline::Levels timelines_beside(std::span<const Candidate> candidates, const std::string& level) {
+  const std::vector<Side> sides = sides_of(candidates, level);
+  if (sides.size() < 2) {
+    return {};
+  }
+  return {{level, level, store_of(sides), {}, "the scenarios one below the other, from zero"}};
+}
+
+std::optional<timeline::Level> operations_beside(std::span<const Candidate> candidates,
+                                                 const std::stop_token& stop) {
+  const std::vector<Side> sides = sides_of(candidates, "operations");
+  if (sides.size() < 2) {
+    return std::nullopt;
+  }
+  std::int64_t length = 1;
+  std::int64_t window = 1;
+  for (const Side& step : sides_of(candidates, "step")) {
+    length = std::max(length, step.level->store->range().end);
+  }
+  for (const Side& side : sides) {
+    window = std::max(window, timeline::longest_window(*side.level));
+  }
+  auto store = store_of(sides, stop);
+  if (stop.stop_requested() || !store) {
+    return std::nullopt;
+  }
+  return timeline::Level{"operations",
+                         "",
+                         std::move(store),
+                         timeline::Repetition({{{0, length}, 0}}, length),
+                         "operations of the steps one below the other, from zero",
+                         window};
+}
+
+}  // namespace orrery::gui

@@ -1,0 +1,209 @@
+#include "gui/models/tables/dashboard.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "gui/models/tables/text.hpp"
+#include "sim/base/text/format.hpp"
+#include "sim/report/files/difference.hpp"
+#include "sim/report/metric_band.hpp"
+#include "sim/report/picture/histogram.hpp"
+#include "sim/report/text/printed_quantiles.hpp"
+#include "sim/report/trust.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+using report::MetricId;
+
+QString percent(double share) {
+  constexpr NumberStyle kTwo = {.significant = 2, .trim = false};
+  return qt(format_percent(share, kTwo));
+}
+
+class Cards {
+ public:
+  Cards(const report::Evaluation& evaluation, const report::Evaluation* baseline)
+      : evaluation_(evaluation) {
+    if (baseline != nullptr) {
+      const report::Figures both[] = {report::figures_of(*baseline),
+                                      report::figures_of(evaluation)};
+      differences_ = report::differences(both);
+    }
+  }
+
+  // Nothing when the scenario does not give this metric.
+  [[nodiscard]] std::optional<Card> of(MetricId id, const QString& name) const {
+    const report::MetricValue* metric = evaluation_.metrics.find(id);
+    if (metric == nullptr) {
+      return std::nullopt;
+    }
+    const report::MetricInfo& info = report::info(id);
+    Card card;
+    card.name = name;
+    card.value = shown(info.dimension, metric->value);
+    card.tip = qt(info.meaning);
+    card.change = change_of(info);
+    describe_spread(*metric, info.dimension, card);
+    if (const auto band = report::metric_band(evaluation_, id)) {
+      card.detail = QString("%1 to %2 in 8 of 10")
+                        .arg(shown(info.dimension, band->low), shown(info.dimension, band->high));
+    }
+    return card;
+  }
+
+  [[nodiscard]] QString value_of(MetricId id) const {
+    const report::MetricValue* metric = evaluation_.metrics.find(id);
+    return metric != nullptr ? shown(report::info(id).dimension, metric->value) : QString();
+  }
+
+ private:
+  [[nodiscard]] QString change_of(const report::MetricInfo& info) const {
+    for (const report::DifferenceRow& row : differences_) {
+      const bool changed = row.group == "metric" && row.name == info.name && row.values[1].change &&
+                           *row.values[1].change != 0.0;
+      if (changed) {
+        return qt(report::format_change(info.dimension, *row.values[1].change));
+      }
+    }
+    return {};
+  }
+
+  static void describe_spread(const report::MetricValue& metric,
+                              report::Dimension dimension,
+                              Card& card) {
+    if (!metric.trials || metric.trials->count() < 2) {
+      return;
+    }
+    const run::Distribution& trials = *metric.trials;
+    if (!report::varies(trials)) {
+      card.detail = "in every trial";
+      return;
+    }
+    card.value = shown(dimension, trials.quantile(report::kMedian));
+    card.detail = QString("P10 %1, P90 %2")
+                      .arg(shown(dimension, trials.quantile(report::kLowQuantile)),
+                           shown(dimension, trials.quantile(report::kHighQuantile)));
+    card.tip += QString("; median of %1 trials").arg(trials.count());
+  }
+
+  const report::Evaluation& evaluation_;
+  std::vector<report::DifferenceRow> differences_;
+};
+
+Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
+  const step::Feasibility& fit = evaluation.step.feasibility;
+  Card card;
+  card.name = "Memory";
+  const bool tight = report::fits_tightly(evaluation);
+  card.value = !evaluation.feasible ? "does not fit" : tight ? "fits tightly" : "fits";
+  card.tone = !evaluation.feasible ? Tone::bad : tight ? Tone::warning : Tone::good;
+  if (evaluation.step.memory.empty()) {
+    card.detail = "not looked at: the scenario states its step time";
+    return card;
+  }
+  const auto worst = static_cast<std::size_t>(fit.worst_stage);
+  card.detail = QString("%1 of %2 in stage %3")
+                    .arg(cards.value_of(MetricId::peak_memory),
+                         qt(format_bytes_binary(evaluation.step.memory[worst].limit)))
+                    .arg(worst);
+  if (const auto headroom = cards.of(MetricId::memory_headroom, {})) {
+    card.tip = "headroom " + headroom->value;
+    if (tight) {
+      card.tip += QString("; peaks are good to %1").arg(percent(evaluation.echo.memory_error));
+    }
+    card.change = headroom->change.isEmpty() ? QString() : headroom->change + " headroom";
+  }
+  return card;
+}
+
+// How far predictions like this one are off; without measured ones, what the step time rests on.
+Card trust_card(const report::Evaluation& evaluation) {
+  const report::Trust trust = report::trust_of(evaluation.step);
+  Card card;
+  card.name = "Trust";
+  if (const auto& band = evaluation.band) {
+    card.value = QString("off by %1").arg(percent(band->error));
+    card.detail = band->novelty == report::Novelty::none
+                      ? QString("on average, for steps like this one")
+                      : QString("on average: no measured step of this %1")
+                            .arg(qt(report::to_string(band->novelty)));
+    for (const report::NearStep& near : band->nearest) {
+      card.tip +=
+          QString("%1: %2%3\n")
+              .arg(qt(near.id), near.error < 0.0 ? "-" : "+", percent(std::abs(near.error)));
+    }
+  } else {
+    const auto most = std::max_element(trust.share.begin(), trust.share.end());
+    card.tip = "Share of the step time by the source of the coefficients it rests on";
+    card.value = qt(format_percent(*most)) + " " +
+                 qt(kSourceKindNames[static_cast<std::size_t>(most - trust.share.begin())]);
+    card.detail = "source of the coefficients";
+  }
+  if (trust.extrapolated > 0.0) {
+    card.detail = percent(trust.extrapolated) + " of the time beyond the valid range";
+    card.tone = Tone::warning;
+  }
+  return card;
+}
+
+Card expectation_card(const report::Evaluation& evaluation) {
+  const auto& all = evaluation.expectations;
+  const auto passed =
+      std::count_if(all.begin(), all.end(), [](const auto& result) { return result.passed(); });
+  Card card;
+  card.name = "Expectations";
+  card.value = QString("%1 of %2 met").arg(passed).arg(all.size());
+  card.tone = static_cast<std::size_t>(passed) == all.size() ? Tone::good : Tone::bad;
+  for (const report::ExpectationResult& result : all) {
+    card.tip += qt(to_string(result.verdict)) + ": " + qt(result.text) + "\n";
+  }
+  return card;
+}
+
+}  // namespace
+
+Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluation* baseline) {
+  const Cards cards(evaluation, baseline);
+  Dashboard result;
+  const auto add = [&cards](std::vector<Card>& group, MetricId id, const char* name) {
+    if (auto card = cards.of(id, name)) {
+      group.push_back(*std::move(card));
+    }
+  };
+  result.title = qt(evaluation.echo.name);
+  result.subtitle = QString("%1 on %2 x %3")
+                        .arg(qt(evaluation.echo.model_name),
+                             qt(format_integer(evaluation.step.gpus)),
+                             qt(evaluation.echo.gpu));
+  for (const std::string& reason : evaluation.reasons) {
+    result.reasons.push_back(qt(reason));
+  }
+  result.step.push_back(memory_card(evaluation, cards));
+  add(result.step, MetricId::step_time, "Step time");
+  add(result.step, MetricId::tokens_per_second, "Tokens per second");
+  if (auto mfu = cards.of(MetricId::mfu, "MFU")) {
+    const QString hfu = "HFU " + cards.value_of(MetricId::hfu);
+    mfu->detail = mfu->detail.isEmpty() ? hfu : mfu->detail + ", " + hfu;
+    result.step.push_back(*std::move(mfu));
+  }
+  add(result.run, MetricId::finish_date, "Finish date");
+  if (evaluation.metrics.find(MetricId::finish_date) == nullptr) {
+    add(result.run, MetricId::finish_time, "Time to finish");
+  }
+  add(result.run, MetricId::cost, "Cost");
+  add(result.run, MetricId::cost_per_million_tokens, "Cost per million tokens");
+  add(result.run, MetricId::tokens_trained, "Tokens trained");
+  add(result.run, MetricId::goodput, "Goodput");
+  add(result.run, MetricId::failures, "Failures");
+  std::vector<Card>& last = result.run.empty() ? result.step : result.run;
+  last.push_back(trust_card(evaluation));
+  if (!evaluation.expectations.empty()) {
+    last.push_back(expectation_card(evaluation));
+  }
+  return result;
+}
+
+}  // namespace orrery::gui

@@ -1,0 +1,41 @@
+#pragma once
+
+// What does a planner want to see first? A few cards with the answer, and what changed.
+//
+// card   | meaning
+// -------|---------------------------------------------------------------------------------------
+// value  | median over the trials where it varies, else the value
+// detail | the band with the error of the step, P10 to P90, or what belongs to it
+// change | against the baseline, with its sign; empty without baseline or change
+// tone   | good, bad or plain
+
+#include <QString>
+#include <vector>
+
+#include "gui/models/tables/table.hpp"
+#include "sim/report/evaluation.hpp"
+
+namespace orrery::gui {
+
+struct Card {
+  QString name = {};
+  QString value = {};
+  QString detail = {};
+  QString change = {};
+  QString tip = {};
+  Tone tone = Tone::plain;
+};
+
+struct Dashboard {
+  QString title = {};                 // name of the scenario
+  QString subtitle = {};              // model, GPUs
+  std::vector<QString> reasons = {};  // why it is not feasible
+  std::vector<Card> step = {};
+  std::vector<Card> run = {};
+};
+
+// `baseline` may be null.
+[[nodiscard]] Dashboard dashboard(const report::Evaluation& evaluation,
+                                  const report::Evaluation* baseline);
+
+}  // namespace orrery::gui

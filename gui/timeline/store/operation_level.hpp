@@ -1,0 +1,45 @@
+#pragma once
+
+// What runs within the tasks of a step? The innermost level of the timeline: operations.
+//
+//   begin of an operation = begin of its task + its place in it (step::place_operations)
+//
+// row                     | slices
+// ------------------------|-----------------------------------------------------------------------
+// compute                 | kernels of all layers, one after the other
+// tensor, context, expert | collectives by axis: from their begin to their end, whether compute
+// and data parallel       | waits for them or they are hidden
+// pipeline                | messages to other stages
+// host and drives         | time in which the GPU waits for launches; copies
+// slowest rank            | where GPUs are unequal: its tasks without the waiting of the others
+// NVLink, NIC, memory     | what the communication of one GPU carries, what it holds
+//
+// Flows: a collective, what it waits for and what waits for it; a message from pass to pass.
+// Beyond kMostOperations the first of the step are shown, and the note of the level says so.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "gui/timeline/store/levels.hpp"
+#include "gui/timeline/store/store_builder.hpp"
+#include "sim/report/evaluation.hpp"
+
+namespace orrery::timeline {
+
+inline constexpr std::uint64_t kMostOperations = 4'000'000;
+
+// The ranks of a pipeline device, ascending; empty where they are not alike, or not known.
+[[nodiscard]] std::vector<std::int32_t> ranks_alike(const report::Evaluation& evaluation,
+                                                    std::size_t device);
+
+// A counter of what the stage holds in memory, where it is known.
+void add_memory(const report::Evaluation& evaluation,
+                std::size_t device,
+                RowId stage,
+                StoreBuilder& builder);
+
+// Nothing when the evaluation has no timeline of operations.
+[[nodiscard]] std::optional<Level> operation_level(const report::Evaluation& evaluation);
+
+}  // namespace orrery::timeline

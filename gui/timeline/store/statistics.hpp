@@ -1,0 +1,73 @@
+#pragma once
+
+// What happened in an area of the timeline? Count and durations of its slices, by name.
+//
+//   total      = sum of the parts of the slices that lie in the area
+//   mean, min, max, p50, p99 = of the whole durations of the slices that touch the area
+//   p(q)       = duration of rank ceil(q count), counted from 1 (nearest rank, exact)
+//
+// symbol | meaning                                            | unit | origin
+// -------|----------------------------------------------------|------|--------
+// area   | time range x rows, groups with all rows below them | ns   | view
+// count  | slices that touch the area                         | 1    | store
+//
+// Computed from the slices, never from the bins. Reads an immutable store only, so that it may run
+// on any thread; a stop request ends it between tracks.
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "gui/timeline/store/store.hpp"
+
+namespace orrery::timeline {
+
+struct DurationStatistics {
+  std::uint64_t count = 0;
+  std::int64_t total = 0;
+  double mean = 0.0;
+  std::int64_t least = 0;
+  std::int64_t greatest = 0;
+  std::int64_t p50 = 0;
+  std::int64_t p99 = 0;
+
+  friend bool operator==(const DurationStatistics&, const DurationStatistics&) = default;
+};
+
+struct NamedStatistics {
+  NameId name = 0;
+  Category category = Category::none;
+  DurationStatistics durations;
+};
+
+struct AreaStatistics {
+  DurationStatistics all;
+  std::vector<NamedStatistics> by_name;  // most time first
+  std::vector<NamedStatistics> by_category;
+};
+
+struct Area {
+  TimeRange range;          // on the clock of the store
+  std::vector<RowId> rows;  // empty: all
+};
+
+// Nothing after a stop request.
+[[nodiscard]] std::optional<AreaStatistics> area_statistics(const Store& store,
+                                                            const Area& area,
+                                                            std::stop_token stop = {});
+
+// Slices whose name contains `text`, whatever the case of ASCII letters; in the order of the
+// store. At most `most`; `found` counts all of them.
+struct SearchResult {
+  std::vector<SliceId> slices;
+  std::uint64_t found = 0;
+};
+
+[[nodiscard]] SearchResult search(const Store& store,
+                                  std::string_view text,
+                                  std::size_t most,
+                                  std::stop_token stop = {});
+
+}  // namespace orrery::timeline

@@ -1,0 +1,179 @@
+#pragma once
+
+// What is on the timeline? Slices in rows, counters, marks and flows; immutable once built, so that
+// any thread may read it.
+//
+// part    | meaning                                                      | order
+// --------|--------------------------------------------------------------|---------------------
+// row     | node of a tree: a group, a row of slices, or a counter       | depth first
+// track   | slices of a row that do not overlap; rows whose slices       | by row
+//         | overlap have several ("lanes")                               |
+// slice   | name, category, begin, duration                              | by track and time
+// counter | step function of time                                        | by row
+// mark    | a moment: failure, checkpoint, restart; never decimated      | by time
+// flow    | from one slice to another: a message, a collective           | by source
+//
+// Time is int64 nanoseconds from the origin of the store. A store is built once (StoreBuilder) and
+// takes at most 24 bytes per slice with all indexes when it has a million slices or more.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/timeline/store/counter.hpp"
+#include "gui/timeline/store/pyramid.hpp"
+
+namespace orrery::timeline {
+
+using RowId = std::uint32_t;
+using TrackId = std::uint32_t;
+using SliceId = std::uint32_t;
+using NameId = std::uint32_t;
+
+inline constexpr RowId kNoRow = UINT32_MAX;
+
+enum class RowKind : std::uint8_t { group, slices, counter };
+
+struct Row {
+  std::string name;
+  RowKind kind = RowKind::slices;
+  RowId parent = kNoRow;
+  std::uint32_t depth = 0;
+  RowId end = 0;  // one past the last row below this one: a row's subtree is [row, end)
+  TrackId first_track = 0;
+  std::uint32_t tracks = 0;   // of a group: of all rows below it
+  std::uint32_t counter = 0;  // of a counter row: index into counters()
+  std::uint32_t ranks = 0;    // of a group: 1 + index into the lists of ranks; 0: it has none
+};
+
+enum class MarkKind : std::uint8_t { failure, checkpoint, restart, other, count_ };
+
+inline constexpr std::size_t kMarkKinds = static_cast<std::size_t>(MarkKind::count_);
+
+[[nodiscard]] std::string_view to_string(MarkKind kind);
+
+struct Mark {
+  std::int64_t time = 0;
+  NameId name = 0;
+  MarkKind kind = MarkKind::other;
+};
+
+enum class FlowKind : std::uint8_t { message, collective, other };
+
+struct Flow {
+  SliceId from = 0;
+  SliceId to = 0;
+  FlowKind kind = FlowKind::message;
+};
+
+class Store {
+ public:
+  [[nodiscard]] std::span<const Row> rows() const {
+    return rows_;
+  }
+
+  [[nodiscard]] std::span<const Track> tracks() const {
+    return tracks_;
+  }
+
+  [[nodiscard]] std::span<const Slice> slices() const {
+    return slices_;
+  }
+
+  [[nodiscard]] std::span<const Slice> slices_of(TrackId track) const {
+    return std::span(slices_).subspan(tracks_[track].first, tracks_[track].count);
+  }
+
+  [[nodiscard]] const std::vector<Counter>& counters() const {
+    return counters_;
+  }
+
+  // The ranks that a group stands for, which are alike and share its rows; empty for most.
+  [[nodiscard]] std::span<const std::int32_t> ranks_of(RowId group) const {
+    const std::uint32_t list = rows_[group].ranks;
+    return list == 0 ? std::span<const std::int32_t>() : std::span(ranks_[list - 1]);
+  }
+
+  [[nodiscard]] std::span<const Mark> marks() const {
+    return marks_;
+  }
+
+  // Sorted by source.
+  [[nodiscard]] std::span<const Flow> flows() const {
+    return flows_;
+  }
+
+  [[nodiscard]] std::vector<Flow> flows_of(SliceId slice) const;
+
+  [[nodiscard]] const std::vector<std::string>& names() const {
+    return names_;
+  }
+
+  [[nodiscard]] const std::string& name_of(const Slice& slice) const {
+    return names_[slice.name()];
+  }
+
+  // What there is to say about slices of this name, lines apart; empty for most.
+  [[nodiscard]] std::string_view note_of(const Slice& slice) const {
+    return slice.name() < notes_.size() ? std::string_view(notes_[slice.name()])
+                                        : std::string_view();
+  }
+
+  // Of what was measured: 0 for instants, which are drawn one nanosecond wide.
+  [[nodiscard]] std::int64_t duration_of(const Slice& slice) const {
+    return slice.is(kInstant) ? 0 : table().end_of(slice) - slice.begin();
+  }
+
+  [[nodiscard]] std::int64_t end_of(const Slice& slice) const {
+    return table().end_of(slice);
+  }
+
+  [[nodiscard]] TrackId track_of(SliceId slice) const;
+
+  // First slice of the track that ends after `time`; the number of slices when there is none.
+  [[nodiscard]] std::uint32_t first_ending_after(TrackId track, std::int64_t time) const;
+
+  // From the first begin to the last end, samples and marks included.
+  [[nodiscard]] TimeRange range() const {
+    return range_;
+  }
+
+  // Bit c: some slice has category c; the bit after the last category: some slice is abnormal.
+  [[nodiscard]] std::uint64_t categories() const {
+    return categories_;
+  }
+
+  [[nodiscard]] const Pyramid& pyramid() const {
+    return pyramid_;
+  }
+
+  [[nodiscard]] SliceTable table() const {
+    return {slices_, long_durations_, tracks_, range_};
+  }
+
+  // Slices, tracks, indexes, long durations and flows; not names, counters and marks.
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  friend class StoreBuilder;
+
+  std::vector<Row> rows_;
+  std::vector<std::vector<std::int32_t>> ranks_;
+  std::vector<Track> tracks_;
+  std::vector<Slice> slices_;
+  std::vector<std::int64_t> long_durations_;
+  std::vector<Counter> counters_;
+  std::vector<Mark> marks_;
+  std::vector<Flow> flows_;
+  std::vector<std::string> names_;
+  std::vector<std::string> notes_;  // by NameId, up to the last that has one
+  TimeRange range_;
+  std::uint64_t categories_ = 0;
+  Pyramid pyramid_;
+};
+
+}  // namespace orrery::timeline

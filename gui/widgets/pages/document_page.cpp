@@ -1,0 +1,243 @@
+#include "gui/widgets/pages/document_page.hpp"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QShortcut>
+#include <QTabWidget>
+#include <QVBoxLayout>
+#include <chrono>
+
+#include "gui/widgets/code_editor.hpp"
+#include "gui/widgets/form_view.hpp"
+#include "gui/widgets/plan_panel.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+constexpr std::chrono::milliseconds kPause{350};
+
+}  // namespace
+
+DocumentPage::DocumentPage(ScenarioDocument* document, QWidget* parent)
+    : QWidget(parent), document_(document) {
+  document->setParent(this);
+  editor_ = new CodeEditor(document->text_document(), this);
+  form_ = new FormView(document, this);
+  sides_ = new QTabWidget(this);
+  sides_->setTabPosition(QTabWidget::South);
+  sides_->setDocumentMode(true);
+  sides_->addTab(editor_, "Text");
+  sides_->addTab(form_, "Form");
+  plan_ = new PlanPanel(document, this);
+  // Wider than the text has to be: it scrolls rather than take the room of the answer.
+  auto* scrolled = new QScrollArea(this);
+  scrolled->setWidgetResizable(true);
+  scrolled->setFrameShape(QFrame::NoFrame);
+  scrolled->setWidget(plan_);
+  plan_side_ = scrolled;
+  sides_->addTab(plan_side_, "Plan");
+  find_bar_ = new QWidget(this);
+  disk_bar_ = new QWidget(this);
+  build_find_bar(find_bar_);
+  build_disk_bar(disk_bar_);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(disk_bar_);
+  column->addWidget(sides_, 1);
+  column->addWidget(find_bar_);
+
+  pause_.setSingleShot(true);
+  connect(&pause_, &QTimer::timeout, this, &DocumentPage::evaluate);
+  connect(document, &ScenarioDocument::text_changed, this, [this] {
+    if (live_) {
+      pause_.start(kPause);
+    }
+    emit text_changed();
+  });
+  connect(document, &ScenarioDocument::modified_changed, this, &DocumentPage::title_changed);
+  connect(document, &ScenarioDocument::path_changed, this, &DocumentPage::title_changed);
+  connect(&job_, &EvaluationJob::finished, this, &DocumentPage::take);
+  connect(&job_, &EvaluationJob::running_changed, this, &DocumentPage::running_changed);
+  connect(&job_, &EvaluationJob::progressed, this, &DocumentPage::progressed);
+  connect(&job_, &EvaluationJob::failed, this, &DocumentPage::sentence);
+  connect(&job_, &EvaluationJob::cancelled, this, [this] { emit sentence("Cancelled."); });
+  connect(form_, &FormView::line_wanted, this, [this](int line) { show_line(line, 1); });
+  connect(sides_, &QTabWidget::currentChanged, this, &DocumentPage::side_changed);
+  connect_plan();
+  setFocusProxy(editor_);
+}
+
+void DocumentPage::connect_plan() {
+  connect(plan_, &PlanPanel::running_changed, this, &DocumentPage::running_changed);
+  connect(plan_, &PlanPanel::progressed, this, &DocumentPage::progressed);
+  connect(plan_, &PlanPanel::sentence_said, this, &DocumentPage::sentence);
+  connect(plan_, &PlanPanel::scenario_wanted, this, &DocumentPage::scenario_wanted);
+}
+
+void DocumentPage::build_find_bar(QWidget* bar) {
+  find_text_ = new QLineEdit(bar);
+  find_text_->setPlaceholderText("Find in the text");
+  find_text_->setAccessibleName("Find in the text");
+  auto* next = new QPushButton("&Next", bar);
+  auto* previous = new QPushButton("&Previous", bar);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins(6, 4, 6, 4);
+  row->addWidget(find_text_, 1);
+  row->addWidget(previous);
+  row->addWidget(next);
+  connect(find_text_, &QLineEdit::returnPressed, this, [this] { find_next(false); });
+  connect(next, &QPushButton::clicked, this, [this] { find_next(false); });
+  connect(previous, &QPushButton::clicked, this, [this] { find_next(true); });
+  auto* close = new QShortcut(QKeySequence(Qt::Key_Escape), bar);
+  close->setContext(Qt::WidgetWithChildrenShortcut);
+  connect(close, &QShortcut::activated, this, [this] {
+    find_bar_->hide();
+    editor_->setFocus();
+  });
+  bar->hide();
+}
+
+void DocumentPage::build_disk_bar(QWidget* bar) {
+  bar->setAutoFillBackground(true);
+  bar->setBackgroundRole(QPalette::ToolTipBase);
+  disk_text_ = new QLabel(bar);
+  disk_text_->setWordWrap(true);
+  disk_text_->setForegroundRole(QPalette::ToolTipText);
+  auto* reload = new QPushButton("&Reload", bar);
+  auto* keep = new QPushButton("&Keep mine", bar);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins(8, 4, 8, 4);
+  row->addWidget(disk_text_, 1);
+  row->addWidget(reload);
+  row->addWidget(keep);
+  connect(reload, &QPushButton::clicked, this, [this] {
+    const QString problem = document_->reload();
+    disk_text_->setText(problem);
+    disk_bar_->setVisible(!problem.isEmpty());
+  });
+  connect(keep, &QPushButton::clicked, bar, &QWidget::hide);
+  connect(document_, &ScenarioDocument::changed_on_disk, this, [this, reload](bool deleted) {
+    disk_text_->setText(deleted ? document_->path() +
+                                      " is gone from the disk. The text here is still complete: "
+                                      "save it to write the file again."
+                                : document_->path() + " was changed by another program.");
+    reload->setVisible(!deleted);
+    disk_bar_->show();
+    emit title_changed();
+  });
+  bar->hide();
+}
+
+void DocumentPage::evaluate() {
+  pause_.stop();
+  job_.request({.text = document_->utf8(), .file_name = document_->file_name()});
+}
+
+void DocumentPage::set_live(bool live) {
+  live_ = live;
+  if (live && stale()) {
+    pause_.start(kPause);
+  }
+}
+
+void DocumentPage::cancel() {
+  pause_.stop();
+  job_.cancel();
+  plan_->keep_best();
+}
+
+void DocumentPage::drop() {
+  cancel();
+  plan_->drop();
+}
+
+void DocumentPage::take(const OutcomePtr& outcome) {
+  outcome_ = outcome;
+  editor_->set_problems(outcome->diagnostics);
+  if (outcome->evaluation) {
+    answered_ = outcome;
+    if (!baseline_) {
+      baseline_ = outcome;
+    }
+  }
+  emit outcome_changed();
+}
+
+void DocumentPage::set_baseline() {
+  baseline_ = answered_;
+  emit outcome_changed();
+}
+
+bool DocumentPage::stale() const {
+  return !answered_ || answered_->text != document_->utf8();
+}
+
+QString DocumentPage::title() const {
+  return document_->title();
+}
+
+bool DocumentPage::planning() const {
+  return plan_->running();
+}
+
+bool DocumentPage::running() const {
+  return job_.running() || planning();
+}
+
+void DocumentPage::find() {
+  if (form_shown()) {
+    form_->find();
+    return;
+  }
+  show_form(false);
+  find_bar_->show();
+  const QString selected = editor_->textCursor().selectedText();
+  if (!selected.isEmpty()) {
+    find_text_->setText(selected);
+  }
+  find_text_->setFocus();
+  find_text_->selectAll();
+}
+
+void DocumentPage::find_next(bool backward) {
+  const QTextDocument::FindFlags flags =
+      backward ? QTextDocument::FindBackward : QTextDocument::FindFlags();
+  if (editor_->find(find_text_->text(), flags)) {
+    return;
+  }
+  const QTextCursor before = editor_->textCursor();
+  editor_->moveCursor(backward ? QTextCursor::End : QTextCursor::Start);
+  if (!editor_->find(find_text_->text(), flags)) {
+    editor_->setTextCursor(before);
+    emit sentence(QString("\"%1\" is not in the text.").arg(find_text_->text()));
+  }
+}
+
+void DocumentPage::show_line(int line, int column) {
+  show_form(false);
+  editor_->go_to(line, column);
+}
+
+void DocumentPage::show_form(bool form) {
+  sides_->setCurrentWidget(form ? static_cast<QWidget*>(form_) : editor_);
+}
+
+void DocumentPage::show_plan() {
+  sides_->setCurrentWidget(plan_side_);
+  plan_->setFocus();
+}
+
+bool DocumentPage::plan_shown() const {
+  return sides_->currentWidget() == plan_side_;
+}
+
+bool DocumentPage::form_shown() const {
+  return sides_->currentWidget() == form_;
+}
+
+}  // namespace orrery::gui

@@ -1,0 +1,355 @@
+#include "gui/widgets/pages/import_page.hpp"
+
+#include <QComboBox>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QFontDatabase>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/models/tables/text.hpp"
+#include "gui/widgets/table_view.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+constexpr auto kFilter =
+    "Configurations (*.json *.yaml *.yml *.toml *.sh *.bash *.slurm *.sbatch *.txt);;All files (*)";
+constexpr int kFormatLetters = 14;
+constexpr auto kStatedOnImport = "stated on import";
+
+QLabel* heading(const QString& text, QWidget* parent) {
+  auto* label = new QLabel(text, parent);
+  QFont font = label->font();
+  font.setBold(true);
+  label->setFont(font);
+  return label;
+}
+
+QPlainTextEdit* text_view(const QString& name, QWidget* parent) {
+  auto* view = new QPlainTextEdit(parent);
+  view->setReadOnly(true);
+  view->setLineWrapMode(QPlainTextEdit::NoWrap);
+  view->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+  view->setAccessibleName(name);
+  return view;
+}
+
+}  // namespace
+
+ImportPage::ImportPage(QWidget* parent) : QWidget(parent) {
+  verdict_ = new QLabel(this);
+  verdict_->setWordWrap(true);
+  verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  tables_ = new QTabWidget(this);
+  tables_->setDocumentMode(true);
+  tables_->setAccessibleName("What the files say");
+  text_ = text_view("Scenario as text", this);
+  report_ = text_view("Report of the import", this);
+  text_->hide();  // until they are tabs
+  report_->hide();
+  auto* splitter = new QSplitter(this);
+  splitter->addWidget(build_left());
+  splitter->addWidget(tables_);
+  splitter->setStretchFactor(1, 1);
+  splitter->setSizes({460, 900});
+  splitter->setChildrenCollapsible(false);
+  auto* column = new QVBoxLayout(this);
+  column->addWidget(verdict_);
+  column->addWidget(splitter, 1);
+  connect(&task_, &LatestTask::failed, this, [this](const QString& sentence) {
+    verdict_->setText(sentence);
+  });
+  // What is opened belongs to what is stated now.
+  connect(&task_, &LatestTask::running_changed, this, [this](bool running) {
+    open_->setEnabled(!running && openable());
+  });
+  setFocusProxy(tables_);
+  ask();
+}
+
+ImportPage::~ImportPage() {
+  task_.disconnect(this);
+}
+
+QWidget* ImportPage::build_left() {
+  auto* inside = new QWidget(this);
+  auto* column = new QVBoxLayout(inside);
+  column->addWidget(heading("Files of one training", inside));
+  files_ = new QVBoxLayout;
+  column->addLayout(files_);
+  auto* add = new QPushButton("&Add files...", inside);
+  connect(add, &QPushButton::clicked, this, [this] { add_files(ask_for_configurations(this)); });
+  column->addWidget(add, 0, Qt::AlignLeft);
+  column->addSpacing(fontMetrics().height());
+  column->addWidget(heading("What you state, before what the files say", inside));
+  keys_ = new QFormLayout;
+  keys_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+  column->addLayout(keys_);
+  column->addStretch(1);
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setWidget(inside);
+
+  open_ = new QPushButton("&Open as a scenario", this);
+  open_->setAutoDefault(true);
+  connect(open_, &QPushButton::clicked, this, [this] {
+    emit open_wanted(qt(answer_->result.scenario), answer_->title);
+  });
+  auto* close = new QPushButton("&Close", this);
+  connect(close, &QPushButton::clicked, this, &ImportPage::close_wanted);
+  auto* buttons = new QHBoxLayout;
+  buttons->addWidget(open_);
+  buttons->addWidget(close);
+  buttons->addStretch(1);
+  auto* left = new QWidget(this);
+  auto* all = new QVBoxLayout(left);
+  all->setContentsMargins(0, 0, 0, 0);
+  all->addWidget(scroll, 1);
+  all->addLayout(buttons);
+  return left;
+}
+
+void ImportPage::add_files(const QStringList& paths) {
+  for (const QString& path : paths) {
+    const ImportSource source{QFileInfo(path).absoluteFilePath(), std::nullopt};
+    const auto same = [&](const ImportSource& other) { return other.path == source.path; };
+    if (std::none_of(question_.files.begin(), question_.files.end(), same)) {
+      question_.files.push_back(source);
+    }
+  }
+  fill_files();
+  emit title_changed();
+  ask();
+}
+
+void ImportPage::remove_file(int index) {
+  question_.files.erase(question_.files.begin() + index);
+  fill_files();
+  emit title_changed();
+  ask();
+}
+
+void ImportPage::set_format(int index, std::optional<import_config::ConfigFormat> format) {
+  question_.files[static_cast<std::size_t>(index)].format = format;
+  ask();
+}
+
+void ImportPage::state(const QString& key, const QString& value) {
+  const std::string path = key.toStdString();
+  const std::string text = value.trimmed().toStdString();
+  auto& stated = question_.stated;
+  const auto same = [&](const import_config::GivenKey& given) { return given.key == path; };
+  const auto known = std::find_if(stated.begin(), stated.end(), same);
+  if (text.empty()) {
+    std::erase_if(stated, same);
+  } else if (known != stated.end()) {
+    known->value = text;
+  } else {
+    stated.push_back({path, text, kStatedOnImport});
+  }
+  ask();
+}
+
+QString ImportPage::title() const {
+  const std::size_t count = question_.files.size();
+  if (count == 0) {
+    return "Import";
+  }
+  const QString first = QFileInfo(question_.files.front().path).fileName();
+  return count == 1 ? "Import " + first
+                    : QString("Import %1 and %2 more").arg(first).arg(count - 1);
+}
+
+QStringList ImportPage::paths() const {
+  QStringList all;
+  for (const ImportSource& source : question_.files) {
+    all << source.path;
+  }
+  return all;
+}
+
+bool ImportPage::openable() const {
+  return answer_ && !answer_->result.scenario.empty();
+}
+
+bool ImportPage::loading() const {
+  return task_.running();
+}
+
+QString ImportPage::sentence() const {
+  return verdict_->text();
+}
+
+QLineEdit* ImportPage::editor_of(const QString& key) const {
+  const auto found = editors_.find(key);
+  return found == editors_.end() ? nullptr : found->second.line;
+}
+
+void ImportPage::ask() {
+  task_.start([this, question = question_](const std::stop_token&, const LatestTask::Report&) {
+    ImportAnswerPtr answer = import_answer(question);
+    return LatestTask::Delivery([this, answer] { take(answer); });
+  });
+}
+
+void ImportPage::take(const ImportAnswerPtr& answer) {
+  answer_ = answer;
+  verdict_->setText(answer->verdict);
+  open_->setEnabled(!task_.running() && openable());
+  fill_keys();
+  show_tables();
+}
+
+// A line for each file: its name, what it is read as, and a button that takes it away.
+void ImportPage::fill_files() {
+  while (QLayoutItem* item = files_->takeAt(0)) {
+    delete item->widget();
+    delete item;
+  }
+  for (int i = 0; i < static_cast<int>(question_.files.size()); ++i) {
+    const ImportSource& source = question_.files[static_cast<std::size_t>(i)];
+    const QString name = QFileInfo(source.path).fileName();
+    auto* line = new QWidget;
+    auto* label = new QLabel(name, line);
+    label->setToolTip(source.path);
+    label->setMinimumWidth(1);
+    auto* format = new QComboBox(line);
+    format->addItem("by its content");
+    for (const import_config::ConfigFormatInfo& info : import_config::config_formats()) {
+      format->addItem(qt(info.meaning));
+    }
+    format->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    format->setMinimumContentsLength(kFormatLetters);
+    format->setCurrentIndex(source.format ? 1 + static_cast<int>(*source.format) : 0);
+    format->setAccessibleName("Read " + name + " as");
+    format->setToolTip("What it is read as");
+    connect(format, &QComboBox::activated, this, [this, i](int chosen) {
+      const auto formats = import_config::config_formats();
+      set_format(i,
+                 chosen == 0 ? std::nullopt
+                             : std::optional(formats[static_cast<std::size_t>(chosen - 1)].format));
+    });
+    auto* away = new QToolButton(line);
+    away->setText("\u00d7");
+    away->setToolTip("Leave this file out");
+    away->setAccessibleName("Leave out " + name);
+    // Queued: the line ends with its file.
+    connect(
+        away, &QToolButton::clicked, this, [this, i] { remove_file(i); }, Qt::QueuedConnection);
+    auto* row = new QHBoxLayout(line);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->addWidget(label, 1);
+    row->addWidget(format);
+    row->addWidget(away);
+    files_->addWidget(line);
+  }
+}
+
+void ImportPage::add_editor(const ImportKey& key) {
+  Editor editor;
+  if (key.choices.isEmpty()) {
+    editor.line = new QLineEdit(this);
+    editor.field = editor.line;
+  } else {
+    auto* box = new QComboBox(this);
+    box->setEditable(true);
+    box->setInsertPolicy(QComboBox::NoInsert);
+    box->addItem(QString());
+    box->addItems(key.choices);
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    editor.line = box->lineEdit();
+    editor.field = box;
+  }
+  editor.field->setAccessibleName(key.path);
+  connect(editor.line, &QLineEdit::textChanged, this, [this, path = key.path](const QString& now) {
+    state(path, now);
+  });
+  editors_[key.path] = editor;
+  keys_->addRow(key.path, editor.field);
+}
+
+// Lines stay where they are while the user types; those that nobody asks for any more go.
+void ImportPage::fill_keys() {
+  for (const ImportKey& key : answer_->keys) {
+    if (editor_of(key.path) == nullptr) {
+      add_editor(key);
+    }
+    const Editor& editor = editors_[key.path];
+    QString tip = key.what;
+    tip += key.why.isEmpty() ? QString() : "\n" + key.why;
+    editor.field->setToolTip(tip);
+    editor.field->setAccessibleDescription(tip);
+    editor.line->setPlaceholderText(key.asked             ? QString("to be stated")
+                                    : key.found.isEmpty() ? QString("by default")
+                                                          : key.found + " in the files");
+    auto* label = qobject_cast<QLabel*>(keys_->labelForField(editor.field));
+    QFont font = label->font();
+    font.setBold(key.asked);
+    label->setFont(font);
+    label->setToolTip(tip);
+  }
+  if (answer_->result.scenario.empty()) {
+    return;
+  }
+  for (auto known = editors_.begin(); known != editors_.end();) {
+    const bool wanted = std::any_of(answer_->keys.begin(), answer_->keys.end(), [&](const auto& k) {
+      return k.path == known->first;
+    });
+    if (!wanted && !known->second.line->hasFocus()) {
+      keys_->removeRow(known->second.field);
+      known = editors_.erase(known);
+    } else {
+      ++known;
+    }
+  }
+}
+
+void ImportPage::show_tables() {
+  const QString front = tables_->tabText(tables_->currentIndex()).section(" (", 0, 0);
+  text_->setPlainText(qt(answer_->result.scenario));
+  report_->setPlainText(answer_->report);
+  for (int i = tables_->count(); i-- > 0;) {
+    QWidget* page = tables_->widget(i);
+    tables_->removeTab(i);
+    if (page != text_ && page != report_) {
+      delete page;
+    }
+  }
+  for (const Table& table : answer_->tables) {
+    auto* view = new AnswerTable(table.title, tables_);
+    view->set(table);
+    tables_->addTab(view, QString("%1 (%2)").arg(table.title).arg(table.rows.size()));
+  }
+  if (!answer_->result.scenario.empty()) {
+    tables_->addTab(text_, "Scenario");
+    tables_->addTab(report_, "Report");
+  }
+  for (int i = 0; i < tables_->count(); ++i) {
+    if (tables_->tabText(i).section(" (", 0, 0) == front) {
+      tables_->setCurrentIndex(i);
+    }
+  }
+  if (front != "Scenario" && front != "Report" && answer_->problems.has_errors()) {
+    tables_->setCurrentIndex(0);
+  }
+}
+
+QStringList ask_for_configurations(QWidget* parent) {
+  return QFileDialog::getOpenFileNames(
+      parent, "Configuration files of one training (" + known_programs() + ")", {}, kFilter);
+}
+
+}  // namespace orrery::gui

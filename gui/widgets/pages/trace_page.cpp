@@ -1,0 +1,268 @@
+#include "gui/widgets/pages/trace_page.hpp"
+
+#include <QComboBox>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTabWidget>
+#include <QVBoxLayout>
+#include <utility>
+
+#include "gui/models/tables/text.hpp"
+#include "gui/widgets/table_view.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
+
+namespace orrery::gui {
+
+TracePage::TracePage(QStringList paths, QWidget* parent)
+    : QWidget(parent), paths_(std::move(paths)) {
+  beside_ = new QComboBox(this);
+  steps_ = new QComboBox(this);
+  view_ = new QComboBox(this);
+  verdict_ = new QLabel(this);
+  verdict_->setWordWrap(true);
+  verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  timeline_ = new TimelineView(this);
+  tables_ = new QTabWidget(this);
+  tables_->setDocumentMode(true);
+  tables_->setAccessibleName("Measured and predicted");
+
+  auto* shown = new QWidget(this);
+  auto* choices = new QHBoxLayout;
+  for (const auto& [text, box] :
+       {std::pair{"&Beside", beside_}, {"&Step", steps_}, {"Sho&w", view_}}) {
+    auto* label = new QLabel(text, this);
+    label->setBuddy(box);
+    box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    choices->addWidget(label);
+    choices->addWidget(box);
+    choices->addSpacing(fontMetrics().height());
+  }
+  choices->addStretch(1);
+  beside_->setAccessibleName("Scenario beside the trace");
+  steps_->setAccessibleName("Step of the trace");
+  view_->setAccessibleName("What the timeline shows");
+  auto* splitter = new QSplitter(Qt::Vertical, this);
+  splitter->addWidget(timeline_);
+  splitter->addWidget(tables_);
+  splitter->setStretchFactor(0, 1);
+  splitter->setStretchFactor(1, 1);
+  splitter->setSizes({420, 320});
+  splitter->setChildrenCollapsible(false);
+  auto* column = new QVBoxLayout(shown);
+  column->addLayout(choices);
+  column->addWidget(verdict_);
+  column->addWidget(splitter, 1);
+
+  waiting_ = new QWidget(this);
+  build_waiting(waiting_);
+  pages_ = new QStackedWidget(this);
+  pages_->addWidget(waiting_);
+  pages_->addWidget(shown);
+  auto* all = new QVBoxLayout(this);
+  all->setContentsMargins(0, 0, 0, 0);
+  all->addWidget(pages_);
+
+  connect(&task_, &LatestTask::running_changed, this, &TracePage::running_changed);
+  connect(&task_, &LatestTask::progressed, this, [this](qint64 done, qint64 whole) {
+    progress_->setRange(0, static_cast<int>(whole));
+    progress_->setValue(static_cast<int>(done));
+  });
+  connect(&task_, &LatestTask::failed, this, &TracePage::fail);
+  connect(&task_, &LatestTask::cancelled, this, [this] {
+    if (!files_) {
+      fail("Reading was cancelled.");
+    }
+  });
+  build_choices();
+  load();
+}
+
+TracePage::~TracePage() {
+  task_.disconnect(this);
+}
+
+void TracePage::build_choices() {
+  connect(beside_, &QComboBox::activated, this, [this](int index) {
+    user_chose_ = true;
+    chosen_ = index == 0 ? QString() : beside_->itemText(index);
+    ask();
+  });
+  connect(steps_, &QComboBox::activated, this, [this] { ask(); });
+  connect(view_, &QComboBox::activated, this, [this] { show_view(); });
+}
+
+void TracePage::build_waiting(QWidget* page) {
+  waiting_text_ = new QLabel(page);
+  waiting_text_->setWordWrap(true);
+  waiting_text_->setAlignment(Qt::AlignCenter);
+  progress_ = new QProgressBar(page);
+  progress_->setAccessibleName("Reading the trace");
+  stop_ = new QPushButton("&Cancel", page);
+  again_ = new QPushButton("Read &again", page);
+  connect(stop_, &QPushButton::clicked, this, &TracePage::cancel);
+  connect(again_, &QPushButton::clicked, this, &TracePage::load);
+  auto* column = new QVBoxLayout(page);
+  column->addStretch(2);
+  column->addWidget(waiting_text_);
+  auto* row = new QHBoxLayout;
+  row->addStretch(1);
+  row->addWidget(progress_, 2);
+  row->addWidget(stop_);
+  row->addWidget(again_);
+  row->addStretch(1);
+  column->addLayout(row);
+  column->addStretch(3);
+}
+
+QString TracePage::title() const {
+  const QString first = QFileInfo(paths_.front()).fileName();
+  return paths_.size() == 1 ? first : QString("%1 and %2 more").arg(first).arg(paths_.size() - 1);
+}
+
+bool TracePage::loading() const {
+  return task_.running();
+}
+
+void TracePage::cancel() {
+  task_.cancel();
+}
+
+QString TracePage::sentence() const {
+  return pages_->currentWidget() == waiting_ ? waiting_text_->text() : verdict_->text();
+}
+
+void TracePage::load() {
+  waiting_text_->setText("Reading " + title() + "...");
+  progress_->setRange(0, 0);
+  progress_->show();
+  stop_->show();
+  again_->hide();
+  pages_->setCurrentWidget(waiting_);
+  task_.start(
+      [this, paths = paths_](const std::stop_token& stop, const LatestTask::Report& report) {
+        TraceFilesPtr files = read_trace_files(paths, stop, report);
+        return LatestTask::Delivery([this, files] { take_files(files); });
+      });
+}
+
+void TracePage::fail(const QString& sentence) {
+  waiting_text_->setText(sentence);
+  progress_->hide();
+  stop_->hide();
+  again_->show();
+  pages_->setCurrentWidget(waiting_);
+}
+
+void TracePage::take_files(const TraceFilesPtr& files) {
+  if (!files->problem.isEmpty()) {
+    fail(files->problem);
+    return;
+  }
+  files_ = files;
+  view_->clear();
+  view_->addItem("one step");
+  for (const timeline::ReadResult& file : files->files) {
+    view_->addItem("all of " + qt(file.title));
+  }
+  ask();
+}
+
+void TracePage::set_candidates(std::vector<Candidate> candidates, const QString& preferred) {
+  candidates_ = std::move(candidates);
+  if (!user_chose_) {
+    chosen_ = preferred;
+  }
+  {
+    const QSignalBlocker quiet(beside_);
+    beside_->clear();
+    beside_->addItem("nothing");
+    for (const Candidate& candidate : candidates_) {
+      beside_->addItem(candidate.title);
+      if (candidate.title == chosen_) {
+        beside_->setCurrentIndex(beside_->count() - 1);
+      }
+    }
+  }
+  const int index = beside_->currentIndex() - 1;
+  const OutcomePtr now =
+      index >= 0 ? candidates_[static_cast<std::size_t>(index)].outcome : OutcomePtr();
+  if (files_ && now != asked_) {
+    ask();
+  }
+}
+
+void TracePage::ask() {
+  if (!files_) {
+    return;
+  }
+  TraceQuestion question;
+  question.files = files_;
+  const int index = beside_->currentIndex() - 1;
+  if (index >= 0) {
+    const Candidate& candidate = candidates_[static_cast<std::size_t>(index)];
+    question.prediction = candidate.outcome;
+    question.prediction_title = candidate.title;
+  }
+  asked_ = question.prediction;
+  if (steps_->currentIndex() > 0) {
+    question.step = steps_->currentText().toStdString();
+  }
+  task_.start([this, question](const std::stop_token&, const LatestTask::Report&) {
+    TraceAnswerPtr answer = trace_answer(question);
+    return LatestTask::Delivery([this, answer] { take_answer(answer); });
+  });
+}
+
+void TracePage::take_answer(const TraceAnswerPtr& answer) {
+  answer_ = answer;
+  const QSignalBlocker quiet(steps_);
+  const QString before = steps_->currentIndex() > 0 ? steps_->currentText() : QString();
+  steps_->clear();
+  const std::vector<std::string> names = answer->measured.step_names();
+  steps_->addItem(names.size() == 1 ? QString("the only one")
+                                    : QString("all %1, drawn is a typical one").arg(names.size()));
+  for (const std::string& name : names) {
+    steps_->addItem(qt(name));
+  }
+  steps_->setCurrentIndex(std::max(before.isEmpty() ? 0 : steps_->findText(before), 0));
+  steps_->setEnabled(names.size() > 1);
+  verdict_->setText(answer->verdict);
+  show_tables();
+  if (answer->beside.empty() && view_->count() > 1) {
+    view_->setCurrentIndex(1);
+  }
+  show_view();
+  pages_->setCurrentIndex(1);
+}
+
+void TracePage::show_view() {
+  const int file = view_->currentIndex() - 1;
+  if (file >= 0 && files_) {
+    timeline_->set_levels(timeline::levels_of(files_->files[static_cast<std::size_t>(file)]));
+  } else if (answer_) {
+    timeline_->set_levels(answer_->beside);
+  }
+}
+
+void TracePage::show_tables() {
+  const QString front = tables_->tabText(tables_->currentIndex());
+  while (tables_->count() > 0) {
+    delete tables_->widget(0);
+  }
+  for (const Table& table : answer_->tables) {
+    auto* view = new AnswerTable(table.title, tables_);
+    view->set(table);
+    tables_->addTab(view, table.title);
+    if (table.title == front) {
+      tables_->setCurrentWidget(view);
+    }
+  }
+}
+
+}  // namespace orrery::gui

@@ -1,0 +1,170 @@
+#include "gui/widgets/pages/welcome_page.hpp"
+
+#include <QApplication>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QPainter>
+#include <QPushButton>
+#include <QStyledItemDelegate>
+#include <QVBoxLayout>
+
+#include "gui/models/shipped_scenarios.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+constexpr int kSummaryRole = Qt::UserRole + 1;
+constexpr int kAir = 6;
+
+// A name with a fainter line below it.
+class TwoLines : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+  [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem& option,
+                               const QModelIndex& /*index*/) const override {
+    return {200, 2 * option.fontMetrics.height() + 2 * kAir};
+  }
+
+  void paint(QPainter* painter,
+             const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override {
+    QStyleOptionViewItem empty = option;
+    initStyleOption(&empty, index);
+    empty.text.clear();
+    QApplication::style()->drawControl(QStyle::CE_ItemViewItem, &empty, painter, option.widget);
+    const bool chosen = (option.state & QStyle::State_Selected) != 0;
+    const QRect inside = option.rect.adjusted(2 * kAir, kAir, -2 * kAir, -kAir);
+    const int height = option.fontMetrics.height();
+    painter->save();
+    QFont font = option.font;
+    font.setBold(true);
+    painter->setFont(font);
+    painter->setPen(option.palette.color(chosen ? QPalette::HighlightedText : QPalette::Text));
+    const auto line = [&](int top, const QString& text) {
+      const QRect place(inside.left(), inside.top() + top, inside.width(), height);
+      painter->drawText(place,
+                        Qt::AlignLeft | Qt::AlignVCenter,
+                        painter->fontMetrics().elidedText(text, Qt::ElideRight, place.width()));
+    };
+    line(0, index.data().toString());
+    painter->setFont(option.font);
+    if (!chosen) {
+      painter->setPen(option.palette.color(QPalette::PlaceholderText));
+    }
+    line(height, index.data(kSummaryRole).toString());
+    painter->restore();
+  }
+};
+
+QLabel* heading(const QString& text, double size, QWidget* parent) {
+  auto* label = new QLabel(text, parent);
+  QFont font = label->font();
+  font.setPointSizeF(font.pointSizeF() * size);
+  font.setBold(true);
+  label->setFont(font);
+  label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  return label;
+}
+
+}  // namespace
+
+WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
+  constexpr double kTitle = 1.8;
+  constexpr double kHead = 1.1;
+  search_ = new QLineEdit(this);
+  search_->setPlaceholderText("Search the shipped scenarios");
+  search_->setClearButtonEnabled(true);
+  examples_ = new QListWidget(this);
+  examples_->setAccessibleName("Shipped scenarios");
+  examples_->setItemDelegate(new TwoLines(examples_));
+  for (const ShippedScenario& scenario : shipped_scenarios()) {
+    auto* item = new QListWidgetItem(scenario.name, examples_);
+    item->setData(Qt::UserRole, scenario.path);
+    item->setData(kSummaryRole, scenario.summary);
+    item->setData(Qt::AccessibleDescriptionRole, scenario.summary);
+    item->setToolTip("<p>" + scenario.summary.toHtmlEscaped() + "</p><p>" +
+                     scenario.path.toHtmlEscaped() + "</p>");
+  }
+  examples_->setCurrentRow(0);
+  recent_ = new QListWidget(this);
+  recent_->setAccessibleName("Recent files");
+  recent_->setItemDelegate(new TwoLines(recent_));
+  auto* open = new QPushButton("&Open a file...", this);
+  auto* fresh = new QPushButton("&New scenario", this);
+  auto* imports = new QPushButton("&Import...", this);
+  imports->setToolTip(
+      "Configuration files of Hugging Face, DeepSpeed, Megatron-LM, NeMo, torchtitan");
+
+  auto* left = new QVBoxLayout;
+  left->addWidget(heading("Start from a shipped scenario", kHead, this));
+  left->addWidget(search_);
+  left->addWidget(examples_, 1);
+  auto* right = new QVBoxLayout;
+  right->addWidget(heading("Recent files", kHead, this));
+  right->addWidget(recent_, 1);
+  right->addWidget(open);
+  right->addWidget(imports);
+  right->addWidget(fresh);
+  auto* row = new QHBoxLayout;
+  row->setSpacing(24);
+  row->addLayout(left, 3);
+  row->addLayout(right, 2);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(32, 24, 32, 24);
+  column->addWidget(heading("Orrery", kTitle, this));
+  auto* line = new QLabel(
+      "How long does a training run take, what does it cost, and what is lost on the way? Choose a "
+      "scenario, change it, and see.",
+      this);
+  line->setWordWrap(true);
+  line->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  column->addWidget(line);
+  column->addSpacing(12);
+  column->addLayout(row, 1);
+
+  connect(search_, &QLineEdit::textChanged, this, &WelcomePage::filter);
+  connect(search_, &QLineEdit::returnPressed, examples_, [this] { examples_->setFocus(); });
+  connect(examples_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
+    emit example_chosen(item->data(Qt::UserRole).toString());
+  });
+  connect(recent_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
+    emit file_chosen(item->data(Qt::UserRole).toString());
+  });
+  connect(open, &QPushButton::clicked, this, &WelcomePage::open_wanted);
+  connect(imports, &QPushButton::clicked, this, &WelcomePage::import_wanted);
+  connect(fresh, &QPushButton::clicked, this, &WelcomePage::new_wanted);
+  setFocusProxy(examples_);
+}
+
+void WelcomePage::set_recent(const QStringList& files) {
+  recent_->clear();
+  for (const QString& path : files) {
+    const QFileInfo info(path);
+    auto* item = new QListWidgetItem(info.fileName(), recent_);
+    item->setData(Qt::UserRole, path);
+    item->setData(kSummaryRole, info.absolutePath());
+  }
+}
+
+void WelcomePage::filter(const QString& words) {
+  int first = -1;
+  for (int row = 0; row < examples_->count(); ++row) {
+    const QListWidgetItem* item = examples_->item(row);
+    const QString text = item->text() + ' ' + item->data(kSummaryRole).toString() + ' ' +
+                         item->data(Qt::UserRole).toString().section('/', -1);
+    bool hidden = false;
+    for (const QString& word : words.split(' ', Qt::SkipEmptyParts)) {
+      hidden = hidden || !text.contains(word, Qt::CaseInsensitive);
+    }
+    examples_->setRowHidden(row, hidden);
+    first = first < 0 && !hidden ? row : first;
+  }
+  examples_->setCurrentRow(first);
+}
+
+}  // namespace orrery::gui

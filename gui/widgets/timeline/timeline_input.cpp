@@ -1,0 +1,326 @@
+// Keys, wheel and mouse of the timeline: each becomes one call of timeline::View.
+
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QScrollBar>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/widgets/timeline/timeline_painter.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+constexpr double kPanShare = 0.12;  // of the window, per key
+constexpr double kWheelNotch = 120.0;
+constexpr double kWheelZoom = 0.8;  // per notch
+constexpr int kDragDistance = 4;    // pixels before a click becomes a drag
+
+}  // namespace
+
+bool TimelineView::zoom_key(int key) {
+  const double columns = view_.columns();
+  switch (key) {
+    case Qt::Key_W:
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+      zoom_in();
+      return true;
+    case Qt::Key_S:
+    case Qt::Key_Minus:
+      zoom_out();
+      return true;
+    case Qt::Key_A:
+    case Qt::Key_Left:
+      view_.pan(-kPanShare * columns);
+      break;
+    case Qt::Key_D:
+    case Qt::Key_Right:
+      view_.pan(kPanShare * columns);
+      break;
+    case Qt::Key_F:
+      view_.frame_selection();
+      break;
+    case Qt::Key_Home:
+      view_.frame_all();
+      break;
+    case Qt::Key_1:
+    case Qt::Key_2:
+    case Qt::Key_3:
+      view_.go_to_level(static_cast<std::size_t>(key - Qt::Key_1));
+      break;
+    default:
+      return false;
+  }
+  changed();
+  return true;
+}
+
+bool TimelineView::row_key(int key) {
+  timeline::RowLayout& rows = view_.rows();
+  const double page = regions_.rows.height() - rows.pinned_height();
+  switch (key) {
+    case Qt::Key_Up:
+      rows.scroll_by(-rows.row_height());
+      break;
+    case Qt::Key_Down:
+      rows.scroll_by(rows.row_height());
+      break;
+    case Qt::Key_PageUp:
+      rows.scroll_by(-page);
+      break;
+    case Qt::Key_PageDown:
+      rows.scroll_by(page);
+      break;
+    case Qt::Key_Z:
+      toggle_fit_rows();
+      return true;
+    case Qt::Key_P:
+      if (hover_.row != timeline::kNoRow) {
+        rows.set_pinned(hover_.row, !rows.is_pinned(hover_.row));
+      }
+      break;
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+      rows.toggle(hover_.place());
+      break;
+    default:
+      return false;
+  }
+  changed();
+  return true;
+}
+
+void TimelineView::keyPressEvent(QKeyEvent* event) {
+  constexpr Qt::KeyboardModifiers kForeign =
+      Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier;
+  if (!view_.empty() && event->key() == Qt::Key_Slash) {
+    start_search();
+    return;
+  }
+  if (view_.empty() || (event->modifiers() & kForeign) != Qt::NoModifier) {
+    QWidget::keyPressEvent(event);
+    return;
+  }
+  if (zoom_key(event->key()) || row_key(event->key())) {
+    return;
+  }
+  switch (event->key()) {
+    case Qt::Key_Comma:
+      previous_slice();
+      break;
+    case Qt::Key_Period:
+      next_slice();
+      break;
+    case Qt::Key_Escape:
+      clear_selection();
+      break;
+    default:
+      QWidget::keyPressEvent(event);
+  }
+}
+
+void TimelineView::wheelEvent(QWheelEvent* event) {
+  if (view_.empty()) {
+    return;
+  }
+  cursor_ = event->position().toPoint();
+  const QPoint delta = event->angleDelta();
+  const double notches = (delta.y() != 0 ? delta.y() : delta.x()) / kWheelNotch;
+  const Qt::KeyboardModifiers keys = event->modifiers();
+  timeline::RowLayout& rows = view_.rows();
+  if ((keys & Qt::ControlModifier) && (keys & Qt::ShiftModifier)) {
+    rows.zoom_rows(row_y_of(*cursor_), std::pow(kWheelZoom, -notches));
+  } else if (keys & Qt::ControlModifier) {
+    view_.zoom_at(zoom_column(), std::pow(kWheelZoom, notches));
+  } else if ((keys & Qt::ShiftModifier) || delta.x() != 0) {
+    view_.pan(-notches * kPanShare * view_.columns());
+  } else {
+    // A page in about ten notches, however many rows there are.
+    const double step = std::max(3.0 * rows.row_height(), regions_.rows.height() / 10.0);
+    rows.scroll_by(-notches * step);
+  }
+  event->accept();
+  changed();
+}
+
+void TimelineView::mousePressEvent(QMouseEvent* event) {
+  setFocus(Qt::MouseFocusReason);
+  press_ = event->position().toPoint();
+  last_ = press_;
+  moved_ = false;
+  drag_ = Drag::none;
+  if (view_.empty() || event->button() == Qt::RightButton) {
+    return;
+  }
+  if (regions_.minimap.contains(press_)) {
+    drag_ = Drag::minimap;
+    moved_ = true;
+    mouseMoveEvent(event);
+  } else if (regions_.axis.contains(press_)) {
+    drag_ = Drag::ruler;
+  } else if (regions_.rows.contains(press_)) {
+    const bool area = (event->modifiers() & Qt::ShiftModifier) && event->button() == Qt::LeftButton;
+    drag_ = area ? Drag::area : Drag::pan;
+    area_row_ = view_.pick(column_of(press_), row_y_of(press_)).row;
+  }
+}
+
+void TimelineView::drag_area(QPoint position) {
+  const QRect& rows = regions_.rows;
+  const int x = std::clamp(position.x(), rows.left(), rows.right() + 1);
+  const int y = std::clamp(position.y(), rows.top(), rows.bottom());
+  const std::int64_t a = view_.time_at(press_.x() - rows.left());
+  const std::int64_t b = view_.time_at(x - rows.left());
+  timeline::RowId row = view_.pick(column_of(press_), row_y_of({x, y})).row;
+  const std::vector<timeline::LaidRow>& all = view_.rows().scrolled();
+  if (row == timeline::kNoRow && !all.empty()) {
+    row = all.back().row;  // below the last row
+  }
+  const timeline::RowId from =
+      area_row_ == timeline::kNoRow && !all.empty() ? all.back().row : area_row_;
+  view_.set_area(
+      timeline::SelectedArea{{std::min(a, b), std::max(a, b)}, view_.rows().between(from, row)});
+}
+
+void TimelineView::mouseMoveEvent(QMouseEvent* event) {
+  const QPoint position = event->position().toPoint();
+  cursor_ = position;
+  if (drag_ == Drag::none) {
+    hover_at(position);
+    update();
+    return;
+  }
+  moved_ = moved_ || (position - press_).manhattanLength() >= kDragDistance;
+  if (!moved_) {
+    return;
+  }
+  const QPoint by = position - last_;
+  last_ = position;
+  switch (drag_) {
+    case Drag::pan:
+      view_.pan(-by.x());
+      view_.rows().scroll_by(-by.y());
+      break;
+    case Drag::area:
+      drag_area(position);
+      break;
+    case Drag::ruler: {
+      const std::int64_t a = view_.time_at(press_.x() - regions_.axis.left());
+      const std::int64_t b = view_.time_at(position.x() - regions_.axis.left());
+      view_.set_ruler(timeline::TimeRange{std::min(a, b), std::max(a, b)});
+      break;
+    }
+    case Drag::minimap: {
+      const timeline::TimeRange all = view_.levels().front().store->range();
+      const double share = static_cast<double>(position.x() - regions_.minimap.left()) /
+                           static_cast<double>(regions_.minimap.width());
+      const auto middle =
+          all.begin + static_cast<std::int64_t>(share * static_cast<double>(all.length()));
+      const std::int64_t length = view_.window().length();
+      view_.set_window({middle - length / 2, middle - length / 2 + length});
+      break;
+    }
+    case Drag::none:
+      break;
+  }
+  changed();
+}
+
+void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
+  const Drag drag = std::exchange(drag_, Drag::none);
+  if (view_.empty() || event->button() == Qt::RightButton) {
+    return;
+  }
+  if (!moved_) {
+    click_at(event->position().toPoint());
+  } else if (drag == Drag::area) {
+    start_statistics();
+    changed();
+  }
+}
+
+void TimelineView::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (view_.empty() || !regions_.rows.contains(event->position().toPoint())) {
+    return;
+  }
+  const QPoint at = event->position().toPoint();
+  view_.select(view_.pick(column_of(at), row_y_of(at)));
+  if (view_.selected()) {
+    view_.frame_selection();
+  }
+  report_selection();
+}
+
+void TimelineView::leaveEvent(QEvent* /*event*/) {
+  cursor_.reset();
+  hover_ = {};
+  hover_lines_.clear();
+  update();
+}
+
+void TimelineView::hover_at(QPoint position) {
+  hover_ = {};
+  hover_lines_.clear();
+  if (!view_.empty() && regions_.rows.contains(position)) {
+    hover_ = view_.pick(column_of(position), row_y_of(position));
+    for (const std::string& line : view_.describe(hover_)) {
+      hover_lines_ << QString::fromStdString(line);
+    }
+  } else if (!view_.empty() && regions_.names.contains(position)) {
+    const timeline::Hit hit = view_.pick(0.0, row_y_of(position));
+    hover_.row = hit.row;
+    hover_.part = hit.part;
+    hover_.rank = hit.rank;
+  } else if (!view_.empty() && regions_.marks.contains(position)) {
+    hover_lines_ = TimelinePainter::marks_near(*this, position.x() - regions_.marks.left());
+  }
+  Q_EMIT hovered(hover_lines_.join(QStringLiteral(" · ")));
+}
+
+void TimelineView::click_at(QPoint position) {
+  if (click_header(position) || click_names(position)) {
+    return;
+  }
+  if (regions_.axis.contains(position)) {
+    view_.set_ruler(std::nullopt);
+    changed();
+  } else if (regions_.rows.contains(position)) {
+    view_.select(view_.pick(column_of(position), row_y_of(position)));
+    report_selection();
+  }
+}
+
+bool TimelineView::click_header(QPoint position) {
+  const std::vector<QRect> tabs = TimelinePainter::level_tabs(*this);
+  for (std::size_t i = 0; i < tabs.size(); ++i) {
+    if (tabs[i].contains(position)) {
+      go_to_level(static_cast<int>(i));
+      return true;
+    }
+  }
+  return false;
+}
+
+bool TimelineView::click_names(QPoint position) {
+  if (!regions_.names.contains(position)) {
+    return false;
+  }
+  const timeline::RowPlace place = view_.pick(0.0, row_y_of(position)).place();
+  if (place.row != timeline::kNoRow) {
+    timeline::RowLayout& rows = view_.rows();
+    const bool pin = position.x() >= regions_.names.right() - TimelinePainter::kPinWidth;
+    if (pin && place.part == timeline::RowPart::own) {
+      rows.set_pinned(place.row, !rows.is_pinned(place.row));
+    } else {
+      rows.toggle(place);
+    }
+    changed();
+  }
+  return true;
+}
+
+}  // namespace orrery::gui

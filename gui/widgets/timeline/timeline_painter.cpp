@@ -1,0 +1,420 @@
+#include "gui/widgets/timeline/timeline_painter.hpp"
+
+#include <QFontMetricsF>
+#include <QPainterPath>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "gui/timeline/time_text.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+using timeline::Category;
+using timeline::LaidRow;
+using timeline::Mark;
+using timeline::MarkKind;
+using timeline::Rgb;
+using timeline::Row;
+using timeline::RowKind;
+using timeline::Store;
+
+constexpr double kLegibleHeight = 11.0;
+constexpr double kMostLines = 400.0;  // of marks across the rows
+
+Rgb color_of(MarkKind kind, const timeline::Palette& palette) {
+  switch (kind) {
+    case MarkKind::failure:
+      return palette.of(Category::lost);
+    case MarkKind::checkpoint:
+      return palette.of(Category::checkpoint);
+    case MarkKind::restart:
+      return palette.of(Category::scheduling);
+    default:
+      return palette.faint_text;
+  }
+}
+
+// Of a store whose clock is `origin` behind.
+std::span<const Mark> marks_within(const Store& store,
+                                   timeline::TimeRange range,
+                                   std::int64_t origin) {
+  const std::span<const Mark> marks = store.marks();
+  const auto before = [](const Mark& mark, std::int64_t time) { return mark.time < time; };
+  const auto first = std::lower_bound(marks.begin(), marks.end(), range.begin - origin, before);
+  const auto last = std::lower_bound(first, marks.end(), range.end - origin, before);
+  return {first, last};
+}
+
+}  // namespace
+
+TimelinePainter::TimelinePainter(const TimelineView& widget, QPainter& painter)
+    : widget_(widget),
+      view_(widget.view_),
+      palette_(widget.palette_),
+      at_(widget.regions_),
+      painter_(painter) {
+  QFont font = widget.font();
+  font.setPointSizeF(std::max(font.pointSizeF() * 0.92, 7.0));
+  painter_.setFont(font);
+  if (!view_.empty()) {
+    axis_ = view_.axis();
+    copies_ = view_.copies(axis_);
+  }
+}
+
+QColor TimelinePainter::color(Rgb rgb, int alpha) const {
+  QColor out = QColor::fromRgb(rgb);
+  out.setAlpha(alpha);
+  return out;
+}
+
+double TimelinePainter::x_of(std::int64_t time) const {
+  return at_.rows.left() + axis_.position(time);
+}
+
+void TimelinePainter::paint() {
+  painter_.fillRect(widget_.rect(), color(palette_.panel));
+  if (view_.empty()) {
+    paint_empty();
+    return;
+  }
+  painter_.drawImage(at_.rows.topLeft(), widget_.raster_);
+  painter_.setClipRect(at_.rows);
+  paint_grid();
+  paint_copies();
+  paint_labels();
+  paint_flows();
+  paint_selection();
+  paint_area();
+  painter_.setClipping(false);
+  paint_header();
+  paint_minimap();
+  paint_axis();
+  paint_marks();
+  paint_names();
+  paint_legend();
+  paint_ruler();
+  paint_statistics();
+  paint_hover();
+  if (widget_.hasFocus()) {
+    painter_.setPen(color(palette_.selection, 120));
+    painter_.setBrush(Qt::NoBrush);
+    painter_.drawRect(QRectF(at_.rows).adjusted(0.5, 0.5, -0.5, -0.5));
+  }
+}
+
+void TimelinePainter::paint_empty() {
+  painter_.setPen(color(palette_.faint_text));
+  painter_.drawText(widget_.rect(), Qt::AlignCenter, TimelineView::tr("Nothing to show yet"));
+}
+
+std::vector<QRect> TimelinePainter::level_tabs(const TimelineView& widget) {
+  std::vector<QRect> tabs;
+  const QFontMetrics metrics(widget.font());
+  int x = widget.regions_.header.left() + 8;
+  const std::vector<std::string> path = widget.view_.path();
+  for (std::size_t i = 0; i < widget.view_.levels().size(); ++i) {
+    const std::string& text = i < path.size() ? path[i] : widget.view_.levels()[i].name;
+    const int width = metrics.horizontalAdvance(QString::fromStdString(text)) + 20;
+    tabs.emplace_back(
+        x, widget.regions_.header.top() + 3, width, widget.regions_.header.height() - 6);
+    x += width + 16;
+  }
+  return tabs;
+}
+
+void TimelinePainter::paint_header() {
+  painter_.save();
+  painter_.setFont(widget_.font());
+  const std::vector<QRect> tabs = level_tabs(widget_);
+  const std::vector<std::string> path = view_.path();
+  for (std::size_t i = 0; i < tabs.size(); ++i) {
+    const bool shown = i == view_.level();
+    const std::string& text = i < path.size() ? path[i] : view_.levels()[i].name;
+    painter_.setRenderHint(QPainter::Antialiasing);
+    painter_.setPen(color(shown ? palette_.selection : palette_.line));
+    painter_.setBrush(color(shown ? palette_.background : palette_.panel));
+    painter_.drawRoundedRect(QRectF(tabs[i]).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
+    painter_.setPen(color(i <= view_.level() ? palette_.text : palette_.faint_text));
+    painter_.drawText(tabs[i], Qt::AlignCenter, QString::fromStdString(text));
+    if (i > 0) {
+      painter_.drawText(
+          QRect(tabs[i - 1].right(), tabs[i].top(), 18, tabs[i].height()), Qt::AlignCenter, "›");
+    }
+  }
+  const int from = tabs.back().right() + 14;
+  const QRect rest(from, at_.header.top(), at_.search.left() - from - 8, at_.header.height());
+  painter_.setPen(color(palette_.faint_text));
+  const QString note = QString::fromStdString(view_.levels()[view_.level()].note);
+  painter_.drawText(rest,
+                    Qt::AlignVCenter | Qt::AlignRight,
+                    painter_.fontMetrics().elidedText(note, Qt::ElideRight, rest.width()));
+  painter_.restore();
+}
+
+void TimelinePainter::paint_minimap() {
+  painter_.drawImage(at_.minimap.topLeft(), widget_.minimap_);
+  const timeline::TimeRange all = view_.levels().front().store->range();
+  const double scale = static_cast<double>(at_.minimap.width()) / static_cast<double>(all.length());
+  const auto place = [&](std::int64_t time) {
+    return std::clamp(at_.minimap.left() + static_cast<double>(time - all.begin) * scale,
+                      static_cast<double>(at_.minimap.left()),
+                      static_cast<double>(at_.minimap.right()));
+  };
+  const double left = place(view_.window().begin);
+  const double right = std::max(place(view_.window().end), left + 3.0);
+  const QRectF window(left, at_.minimap.top(), right - left, at_.minimap.height());
+  const QColor shade = color(palette_.background, 150);
+  painter_.fillRect(
+      QRectF(at_.minimap.left(), window.top(), left - at_.minimap.left(), window.height()), shade);
+  painter_.fillRect(QRectF(right, window.top(), at_.minimap.right() + 1 - right, window.height()),
+                    shade);
+  painter_.setPen(QPen(color(palette_.selection), 1.5));
+  painter_.setBrush(Qt::NoBrush);
+  painter_.drawRect(window.adjusted(0.5, 0.5, -0.5, -0.5));
+  painter_.setPen(color(palette_.faint_text));
+  painter_.drawText(QRect(0, at_.minimap.top(), at_.minimap.left() - 8, at_.minimap.height()),
+                    Qt::AlignVCenter | Qt::AlignRight,
+                    TimelineView::tr("overview"));
+}
+
+namespace {
+
+constexpr int kLabelWidth = 110;
+
+timeline::Ticks ticks_for(const timeline::View& view, int width) {
+  const std::int64_t zero =
+      view.level() == 0 ? view.levels().front().store->range().begin : view.origin();
+  return timeline::ticks_of(view.window(), zero, std::max(width / kLabelWidth, 2));
+}
+
+}  // namespace
+
+void TimelinePainter::paint_axis() {
+  const timeline::Ticks ticks = ticks_for(view_, at_.axis.width());
+  painter_.setClipRect(at_.axis);
+  for (const timeline::Tick& tick : ticks.ticks) {
+    const double x = x_of(tick.time);
+    painter_.setPen(color(palette_.faint_text));
+    painter_.drawLine(QPointF(x, at_.axis.bottom() - 5), QPointF(x, at_.axis.bottom()));
+    const double end =
+        x + 4 + painter_.fontMetrics().horizontalAdvance(QString::fromStdString(tick.label));
+    if (end > at_.axis.right()) {
+      continue;
+    }
+    painter_.setPen(color(palette_.text));
+    painter_.drawText(QRectF(x + 4, at_.axis.top(), kLabelWidth, at_.axis.height() - 2),
+                      Qt::AlignVCenter | Qt::AlignLeft,
+                      QString::fromStdString(tick.label));
+  }
+  painter_.setClipping(false);
+  std::size_t clock = view_.level();  // operations are on the clock of their step
+  while (clock > 0 && view_.levels()[clock].unit.empty()) {
+    --clock;
+  }
+  const QString base = ticks.base.empty()
+                           ? TimelineView::tr("time of the %1")
+                                 .arg(QString::fromStdString(view_.levels()[clock].unit))
+                           : TimelineView::tr("from %1").arg(QString::fromStdString(ticks.base));
+  painter_.setPen(color(palette_.faint_text));
+  const QRect left(4, at_.axis.top(), at_.axis.left() - 12, at_.axis.height() - 2);
+  painter_.drawText(left,
+                    Qt::AlignVCenter | Qt::AlignRight,
+                    painter_.fontMetrics().elidedText(base, Qt::ElideLeft, left.width()));
+}
+
+void TimelinePainter::paint_grid() {
+  painter_.setPen(color(palette_.line, 70));
+  for (const timeline::Tick& tick : ticks_for(view_, at_.axis.width()).ticks) {
+    const double x = std::floor(x_of(tick.time)) + 0.5;
+    painter_.drawLine(QPointF(x, at_.rows.top()), QPointF(x, at_.rows.bottom()));
+  }
+}
+
+// Marks of all levels down to the one that is shown; those of one kind have a line of their own, so
+// that none hides another. Every column that has a mark is drawn.
+void TimelinePainter::paint_marks() {
+  painter_.fillRect(at_.marks, color(palette_.background));
+  painter_.setPen(color(palette_.faint_text));
+  painter_.drawText(QRect(0, at_.marks.top(), at_.marks.left() - 8, at_.marks.height()),
+                    Qt::AlignVCenter | Qt::AlignRight,
+                    TimelineView::tr("events"));
+  const int columns = at_.marks.width();
+  const double lane = static_cast<double>(at_.marks.height() - 2) / timeline::kMarkKinds;
+  for (std::size_t level = 0; level <= view_.level(); ++level) {
+    const Store& store = *view_.levels()[level].store;
+    const std::int64_t origin = level == 0 ? 0 : view_.occurrence(level).range.begin;
+    std::array<std::vector<bool>, timeline::kMarkKinds> used;
+    used.fill(std::vector<bool>(static_cast<std::size_t>(columns), false));
+    double failures = 0.0;
+    for (const Mark& mark : marks_within(store, view_.window(), origin)) {
+      const auto column = static_cast<std::size_t>(axis_.at(mark.time + origin));
+      used[static_cast<std::size_t>(mark.kind)][column] = true;
+      failures += mark.kind == MarkKind::failure ? 1.0 : 0.0;
+    }
+    for (std::size_t kind = 0; kind < used.size(); ++kind) {
+      const QColor ink = color(color_of(static_cast<MarkKind>(kind), palette_));
+      const double y = at_.marks.top() + 1 + lane * static_cast<double>(kind);
+      for (std::size_t x = 0; x < used[kind].size(); ++x) {
+        if (!used[kind][x]) {
+          continue;
+        }
+        const double left = at_.marks.left() + static_cast<double>(x);
+        painter_.fillRect(QRectF(left - 0.5, y, 2.0, lane), ink);
+        if (kind == 0 && failures < kMostLines) {
+          painter_.fillRect(QRectF(left, at_.rows.top(), 1.0, at_.rows.height()),
+                            color(palette_.of(Category::lost), 90));
+        }
+      }
+    }
+  }
+}
+
+QStringList TimelinePainter::marks_near(const TimelineView& widget, int column) {
+  constexpr int kReach = 3;
+  constexpr int kMost = 6;
+  QStringList lines;
+  const timeline::View& view = widget.view_;
+  const std::int64_t from = view.time_at(column - kReach);
+  const std::int64_t to = view.time_at(column + kReach + 1);
+  int more = 0;
+  for (std::size_t level = 0; level <= view.level(); ++level) {
+    const Store& store = *view.levels()[level].store;
+    const std::int64_t origin = level == 0 ? 0 : view.occurrence(level).range.begin;
+    for (const Mark& mark : marks_within(store, {from, to}, origin)) {
+      if (lines.size() == kMost) {
+        ++more;
+        continue;
+      }
+      const std::string_view kind = timeline::to_string(mark.kind);
+      const QString name = QString::fromStdString(store.names()[mark.name]);
+      const QString what = QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size()));
+      lines << TimelineView::tr("%1 at %2")
+                   .arg(name == what || mark.kind == MarkKind::other
+                            ? name
+                            : QStringLiteral("%1: %2").arg(what, name),
+                        QString::fromStdString(timeline::duration_text(mark.time)));
+    }
+  }
+  if (more > 0) {
+    lines << TimelineView::tr("and %1 more").arg(more);
+  }
+  return lines;
+}
+
+std::vector<TimelinePainter::LaidLine> TimelinePainter::visible_rows() const {
+  std::vector<LaidLine> lines;
+  const timeline::RowLayout& rows = view_.rows();
+  const auto add = [&](const LaidRow& row, bool pinned) {
+    const double top = at_.rows.top() + rows.top_of(row, pinned);
+    if (top < at_.rows.bottom() && top + rows.height_of(row) > at_.rows.top()) {
+      lines.push_back({&row, top, pinned});
+    }
+  };
+  const auto first = static_cast<std::uint32_t>(rows.scroll() / rows.row_height());
+  for (std::size_t i = rows.index_of_unit(first); i < rows.scrolled().size(); ++i) {
+    if (rows.top_of(rows.scrolled()[i], false) > at_.rows.height()) {
+      break;
+    }
+    add(rows.scrolled()[i], false);
+  }
+  for (const LaidRow& row : rows.pinned()) {
+    add(row, true);
+  }
+  return lines;
+}
+
+void TimelinePainter::paint_names() {
+  painter_.save();
+  painter_.setClipRect(at_.names);
+  if (view_.rows().row_height() < kLegibleHeight) {
+    // Too many rows for their names: say how many there are.
+    painter_.setPen(color(palette_.faint_text));
+    painter_.drawText(at_.names.adjusted(8, 8, -8, 0),
+                      Qt::AlignTop | Qt::AlignLeft | Qt::TextWordWrap,
+                      TimelineView::tr("%L1 rows\n(Z: rows of readable height)")
+                          .arg(view_.rows().scrolled().size()));
+  } else {
+    for (const LaidLine& line : visible_rows()) {
+      paint_name(line);
+    }
+  }
+  painter_.restore();
+  painter_.setPen(color(palette_.line));
+  const double x = at_.names.right() + 0.5;
+  painter_.drawLine(QPointF(x, at_.minimap.top()), QPointF(x, at_.names.bottom()));
+  const double pinned = view_.rows().pinned_height();
+  if (pinned > 0.0) {
+    painter_.setPen(QPen(color(palette_.faint_text), 2.0));
+    painter_.drawLine(QPointF(0, at_.rows.top() + pinned),
+                      QPointF(at_.rows.right(), at_.rows.top() + pinned));
+  }
+}
+
+void TimelinePainter::paint_name(const LaidLine& line) {
+  const Row& row = view_.store().rows()[line.row->row];
+  const double height = view_.rows().height_of(*line.row);
+  const QRectF box(0, line.top, at_.names.width(), height);
+  painter_.save();
+  const QRectF below_pins = QRectF(at_.names).adjusted(0, view_.rows().pinned_height(), 0, 0);
+  painter_.setClipRect(line.pinned ? box : box.intersected(below_pins), Qt::IntersectClip);
+  const timeline::RowPlace place = line.row->place();
+  const bool own = place.part == timeline::RowPart::own;
+  const bool group = row.kind == RowKind::group;
+  const bool hovered = widget_.hover_.place() == place;
+  painter_.fillRect(box, color(hovered ? palette_.line : palette_.panel));
+  constexpr double kIndent = 12.0;
+  double x = 8.0 + kIndent * row_depth(view_.store(), place);
+  if (group) {
+    painter_.setRenderHint(QPainter::Antialiasing);
+    QPainterPath arrow;
+    const double middle = line.top + view_.rows().row_height() / 2.0;
+    if (line.row->collapsed) {
+      arrow.addPolygon(QPolygonF({{x, middle - 4}, {x + 5, middle}, {x, middle + 4}}));
+    } else {
+      arrow.addPolygon(QPolygonF({{x - 1, middle - 3}, {x + 7, middle - 3}, {x + 3, middle + 3}}));
+    }
+    painter_.fillPath(arrow, color(palette_.faint_text));
+  }
+  x += kIndent;
+  QFont font = painter_.font();
+  font.setBold(group && own);
+  painter_.setFont(font);
+  painter_.setPen(color(palette_.text));
+  const double room = at_.names.right() - kPinWidth - x;
+  QString name = QString::fromStdString(row_name(view_.store(), place));
+  const double half = view_.rows().row_height();
+  const auto write = [&](double top, double tall, const QString& words) {
+    painter_.drawText(
+        QRectF(x, top, room, tall),
+        Qt::AlignVCenter | Qt::AlignLeft,
+        painter_.fontMetrics().elidedText(words, Qt::ElideMiddle, static_cast<int>(room)));
+  };
+  if (row.kind == RowKind::counter) {
+    const timeline::Counter& counter = view_.store().counters()[row.counter];
+    write(line.top, half, name);
+    painter_.setPen(color(palette_.faint_text));
+    name = TimelineView::tr("up to %1 %2")
+               .arg(counter.extremes().greatest, 0, 'g', 4)
+               .arg(QString::fromStdString(counter.unit()));
+    write(line.top + half, half, name);
+  } else {
+    write(line.top, std::min(height, 2.0 * half), name);
+  }
+  if ((hovered && own) || line.pinned) {
+    const QPointF pin(at_.names.right() - kPinWidth / 2.0,
+                      line.top + view_.rows().row_height() / 2.0);
+    painter_.setRenderHint(QPainter::Antialiasing);
+    painter_.setPen(QPen(color(palette_.text), 1.4));
+    painter_.setBrush(line.pinned ? QBrush(color(palette_.text)) : QBrush(Qt::NoBrush));
+    painter_.drawEllipse(pin + QPointF(0, -2), 3.0, 3.0);
+    painter_.drawLine(pin + QPointF(0, 1.5), pin + QPointF(0, 6));
+  }
+  painter_.restore();
+}
+
+}  // namespace orrery::gui

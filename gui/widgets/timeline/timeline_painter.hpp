@@ -1,0 +1,71 @@
+#pragma once
+
+// What of the timeline is drawn with a QPainter? Everything that is not a scanline: names, axis,
+// marks, labels, selection, arrows, legend. Used by TimelineView only.
+
+#include <QPainter>
+#include <QRect>
+#include <QStringList>
+#include <vector>
+
+#include "gui/widgets/timeline/timeline_view.hpp"
+
+namespace orrery::gui {
+
+class TimelinePainter {
+ public:
+  static constexpr int kPinWidth = 22;
+
+  TimelinePainter(const TimelineView& widget, QPainter& painter);
+
+  void paint();
+
+  // One per level, in the header.
+  [[nodiscard]] static std::vector<QRect> level_tabs(const TimelineView& widget);
+
+  // What the marks near a column are, for the cursor.
+  [[nodiscard]] static QStringList marks_near(const TimelineView& widget, int column);
+
+ private:
+  struct LaidLine {
+    const timeline::LaidRow* row;
+    double top;
+    bool pinned;
+  };
+
+  void paint_empty();
+  void paint_header();
+  void paint_minimap();
+  void paint_axis();
+  void paint_grid();
+  void paint_marks();
+  void paint_names();
+  void paint_name(const LaidLine& line);
+  void paint_labels();
+  void paint_track_labels(timeline::TrackId track, const timeline::Copy& copy, QRectF lane);
+  void paint_copies();
+  void paint_flows();
+  void paint_flow(const timeline::Flow& flow);
+  void paint_selection();
+  void paint_area();
+  void paint_ruler();
+  void paint_legend();
+  void paint_hover();
+  void paint_statistics();
+
+  [[nodiscard]] QColor color(timeline::Rgb rgb, int alpha = 255) const;
+  [[nodiscard]] std::vector<LaidLine> visible_rows() const;
+  [[nodiscard]] std::optional<QRectF> place_of(timeline::SliceId slice) const;
+  [[nodiscard]] double x_of(std::int64_t time) const;
+  void box_of_text(const QStringList& lines, QPoint near);
+
+  const TimelineView& widget_;
+  const timeline::View& view_;
+  const timeline::Palette& palette_;
+  const TimelineRegions& at_;
+  QPainter& painter_;
+  timeline::PixelAxis axis_;
+  std::vector<timeline::Copy> copies_;
+};
+
+}  // namespace orrery::gui

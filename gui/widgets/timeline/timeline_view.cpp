@@ -1,0 +1,355 @@
+#include "gui/widgets/timeline/timeline_view.hpp"
+
+#include <QApplication>
+#include <QEvent>
+#include <QHelpEvent>
+#include <QPainter>
+#include <QScrollBar>
+#include <QToolTip>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/timeline/raster.hpp"
+#include "gui/timeline/time_text.hpp"
+#include "gui/widgets/timeline/timeline_painter.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+constexpr int kHeaderHeight = 28;
+constexpr int kMinimapHeight = 22;
+constexpr int kAxisHeight = 24;
+constexpr int kMarksHeight = 18;
+constexpr int kLegendHeight = 24;
+constexpr int kNamesWidth = 230;
+constexpr double kZoomStep = 0.8;
+
+bool is_dark(const QPalette& palette) {
+  return palette.color(QPalette::Window).lightness() <
+         palette.color(QPalette::WindowText).lightness();
+}
+
+}  // namespace
+
+TimelineView::TimelineView(QWidget* parent)
+    : QWidget(parent), palette_(timeline::light_palette()), scroll_bar_(new QScrollBar(this)) {
+  setFocusPolicy(Qt::StrongFocus);
+  setMouseTracking(true);
+  setAttribute(Qt::WA_OpaquePaintEvent);
+  setAccessibleName(tr("Timeline"));
+  setAccessibleDescription(
+      tr("W and S zoom, A and D move, comma and period select the previous and next slice"));
+  scroll_bar_->setAccessibleName(tr("Rows"));
+  connect(scroll_bar_, &QScrollBar::valueChanged, this, [this](int value) {
+    if (!view_.empty() && std::lround(view_.rows().scroll()) != value) {
+      view_.rows().set_scroll(value);
+      changed();
+    }
+  });
+  make_search();
+  palette_ = is_dark(palette()) ? timeline::dark_palette() : timeline::light_palette();
+  layout_regions();
+}
+
+TimelineView::~TimelineView() = default;
+
+void TimelineView::set_levels(timeline::Levels levels) {
+  statistics_thread_ = {};
+  search_thread_ = {};
+  ++search_generation_;
+  ++statistics_generation_;
+  statistics_.reset();
+  hover_ = {};
+  hover_lines_.clear();
+  drag_ = Drag::none;
+  view_ = timeline::View(std::move(levels));
+  shown_level_ = 0;
+  minimap_stale_ = true;
+  layout_regions();
+  view_.frame_all();
+  view_.set_readable_rows();
+  changed();
+  Q_EMIT level_changed(static_cast<int>(view_.empty() ? 0 : view_.level()));
+}
+
+void TimelineView::add_level(timeline::Level level) {
+  if (view_.empty()) {
+    return;
+  }
+  const std::size_t added = view_.levels().size();
+  view_.add_level(std::move(level));
+  layout_regions();
+  view_.set_readable_rows(added);
+  changed();
+}
+
+void TimelineView::set_dark(bool dark) {
+  forced_dark_ = dark;
+  palette_ = dark ? timeline::dark_palette() : timeline::light_palette();
+  minimap_stale_ = true;
+  changed();
+}
+
+QSize TimelineView::sizeHint() const {
+  return {1200, 600};
+}
+
+QSize TimelineView::minimumSizeHint() const {
+  return {kNamesWidth + 120, 200};
+}
+
+void TimelineView::layout_regions() {
+  const int bar = scroll_bar_->sizeHint().width();
+  const int right = std::max(width() - bar, kNamesWidth + 1);
+  const int columns = right - kNamesWidth;
+  int y = 0;
+  const auto strip = [&](int height) {
+    const QRect rect(kNamesWidth, y, columns, height);
+    y += height;
+    return rect;
+  };
+  regions_.header = QRect(0, 0, width(), kHeaderHeight);
+  y = kHeaderHeight;
+  regions_.minimap = strip(kMinimapHeight);
+  regions_.axis = strip(kAxisHeight);
+  regions_.marks = strip(kMarksHeight);
+  regions_.rows = strip(std::max(height() - y - kLegendHeight, 1));
+  regions_.names = QRect(0, regions_.rows.top(), kNamesWidth, regions_.rows.height());
+  regions_.legend = QRect(0, y, width(), kLegendHeight);
+  scroll_bar_->setGeometry(right, regions_.rows.top(), bar, regions_.rows.height());
+  view_.resize(columns, regions_.rows.height());
+  place_search();
+}
+
+void TimelineView::update_scroll_bar() {
+  if (view_.empty()) {
+    scroll_bar_->setRange(0, 0);
+    return;
+  }
+  const QSignalBlocker blocker(scroll_bar_);
+  scroll_bar_->setRange(0, static_cast<int>(std::lround(view_.rows().largest_scroll())));
+  scroll_bar_->setPageStep(regions_.rows.height());
+  scroll_bar_->setSingleStep(static_cast<int>(std::max(view_.rows().row_height(), 1.0)));
+  scroll_bar_->setValue(static_cast<int>(std::lround(view_.rows().scroll())));
+}
+
+void TimelineView::changed() {
+  raster_stale_ = true;
+  update_scroll_bar();
+  if (cursor_) {
+    hover_at(*cursor_);
+  }
+  if (!view_.empty() && view_.level() != shown_level_) {
+    shown_level_ = view_.level();
+    statistics_.reset();
+    Q_EMIT level_changed(static_cast<int>(shown_level_));
+  }
+  update();
+  Q_EMIT window_changed();
+}
+
+void TimelineView::view_changed() {
+  changed();
+}
+
+void TimelineView::resizeEvent(QResizeEvent* /*event*/) {
+  layout_regions();
+  minimap_stale_ = true;
+  changed();
+}
+
+void TimelineView::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange && !forced_dark_) {
+    palette_ = is_dark(palette()) ? timeline::dark_palette() : timeline::light_palette();
+    minimap_stale_ = true;
+    changed();
+  }
+  QWidget::changeEvent(event);
+}
+
+// In the pixels of the screen, of which a point may have several.
+void TimelineView::make_images() {
+  const double ratio = devicePixelRatioF();
+  const auto pixels = [ratio](const QSize& points) { return (QSizeF(points) * ratio).toSize(); };
+  const auto prepare = [&](QImage& image, const QSize& points) {
+    if (image.size() == pixels(points)) {
+      return false;
+    }
+    image = QImage(pixels(points), QImage::Format_RGB32);
+    image.setDevicePixelRatio(ratio);
+    return true;
+  };
+  if (prepare(raster_, regions_.rows.size()) || raster_stale_) {
+    if (raster_.size() == regions_.rows.size()) {
+      timeline::paint_rows(view_, palette_, raster_);
+    } else {
+      timeline::paint_rows(view_.magnified(ratio, raster_.width()), palette_, raster_);
+    }
+    raster_stale_ = false;
+  }
+  if (prepare(minimap_, regions_.minimap.size()) || minimap_stale_) {
+    timeline::paint_minimap(view_, palette_, minimap_);
+    minimap_stale_ = false;
+  }
+}
+
+void TimelineView::paintEvent(QPaintEvent* /*event*/) {
+  if (!view_.empty()) {
+    make_images();
+  }
+  QPainter painter(this);
+  TimelinePainter(*this, painter).paint();
+}
+
+bool TimelineView::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    if (regions_.names.contains(help->pos()) && !view_.empty()) {
+      const timeline::Hit hit = view_.pick(0.0, row_y_of(help->pos()));
+      if (hit.row != timeline::kNoRow) {
+        QToolTip::showText(help->globalPos(),
+                           QString::fromStdString(row_name(view_.store(), hit.place())));
+      }
+      return true;
+    }
+  }
+  return QWidget::event(event);
+}
+
+double TimelineView::column_of(QPoint position) const {
+  return position.x() - regions_.rows.left() + 0.5;
+}
+
+double TimelineView::row_y_of(QPoint position) const {
+  return position.y() - regions_.rows.top() + 0.5;
+}
+
+double TimelineView::zoom_column() const {
+  const bool inside = cursor_ && cursor_->x() >= regions_.rows.left();
+  return inside ? column_of(*cursor_) : regions_.rows.width() / 2.0;
+}
+
+void TimelineView::zoom_in() {
+  view_.zoom_at(zoom_column(), kZoomStep);
+  changed();
+}
+
+void TimelineView::zoom_out() {
+  view_.zoom_at(zoom_column(), 1.0 / kZoomStep);
+  changed();
+}
+
+void TimelineView::frame_all() {
+  view_.frame_all();
+  changed();
+}
+
+void TimelineView::frame_selection() {
+  view_.frame_selection();
+  changed();
+}
+
+void TimelineView::next_slice() {
+  view_.select_next();
+  report_selection();
+}
+
+void TimelineView::previous_slice() {
+  view_.select_previous();
+  report_selection();
+}
+
+void TimelineView::clear_selection() {
+  view_.clear_selection();
+  statistics_thread_ = {};
+  ++statistics_generation_;
+  statistics_.reset();
+  report_selection();
+}
+
+void TimelineView::go_to_level(int level) {
+  if (level >= 0) {
+    view_.go_to_level(static_cast<std::size_t>(level));
+    changed();
+  }
+}
+
+void TimelineView::toggle_fit_rows() {
+  if (view_.empty()) {
+    return;
+  }
+  timeline::RowLayout& rows = view_.rows();
+  if (rows.row_height() < timeline::RowLayout::kUsualHeight) {
+    rows.set_readable_height();
+  } else {
+    rows.fit_all();
+  }
+  changed();
+}
+
+void TimelineView::report_selection() {
+  QString text;
+  if (!view_.empty() && view_.selected()) {
+    timeline::Hit hit;
+    hit.slice = view_.selected();
+    hit.row = view_.store().tracks()[view_.store().track_of(*hit.slice)].row;
+    hit.origin = view_.origin();
+    QStringList lines;
+    for (const std::string& line : view_.describe(hit)) {
+      lines << QString::fromStdString(line);
+    }
+    text = lines.join(QStringLiteral(" · "));
+  }
+  changed();
+  Q_EMIT selection_changed(text);
+}
+
+void TimelineView::start_statistics() {
+  statistics_.reset();
+  const quint64 generation = ++statistics_generation_;
+  const std::optional<timeline::Area> area = view_.local_area();
+  if (!area) {
+    return;
+  }
+  statistics_thread_ = std::jthread(
+      [this, generation, area = *area, store = view_.shared_store()](std::stop_token stop) {
+        auto result = timeline::area_statistics(*store, area, stop);
+        if (!result) {
+          return;
+        }
+        // The thread is joined before the widget goes, so `this` is alive here.
+        QMetaObject::invokeMethod(
+            this,
+            [this, generation, found = std::move(*result)]() mutable {
+              if (generation == statistics_generation_) {
+                statistics_ = std::move(found);
+                update();
+                Q_EMIT statistics_ready();
+              }
+            },
+            Qt::QueuedConnection);
+      });
+}
+
+QString TimelineView::statistics_text() const {
+  if (!statistics_ || view_.empty()) {
+    return {};
+  }
+  QString text = tr("name\tcount\ttotal\tmean\tmin\tmax\tp50\tp99") + QLatin1Char('\n');
+  const auto line = [&text](const QString& name, const timeline::DurationStatistics& d) {
+    QStringList cells = {name, QString::number(d.count)};
+    for (const std::int64_t value :
+         {d.total, std::int64_t{std::llround(d.mean)}, d.least, d.greatest, d.p50, d.p99}) {
+      cells << QString::fromStdString(timeline::duration_text(value));
+    }
+    text += cells.join(QLatin1Char('\t')) + QLatin1Char('\n');
+  };
+  line(tr("all"), statistics_->all);
+  for (const timeline::NamedStatistics& row : statistics_->by_name) {
+    line(QString::fromStdString(view_.store().names()[row.name]), row.durations);
+  }
+  return text;
+}
+
+}  // namespace orrery::gui

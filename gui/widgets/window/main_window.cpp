@@ -1,0 +1,412 @@
+#include "gui/widgets/window/main_window.hpp"
+
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPlainTextEdit>
+#include <QProgressBar>
+#include <QStatusBar>
+#include <QTabWidget>
+#include <utility>
+
+#include "gui/models/recent_files.hpp"
+#include "gui/models/tables/text.hpp"
+#include "gui/widgets/charts_panel.hpp"
+#include "gui/widgets/code_editor.hpp"
+#include "gui/widgets/compare_view.hpp"
+#include "gui/widgets/dashboard_view.hpp"
+#include "gui/widgets/pages/document_page.hpp"
+#include "gui/widgets/pages/saved_page.hpp"
+#include "gui/widgets/pages/trace_page.hpp"
+#include "gui/widgets/pages/welcome_page.hpp"
+#include "gui/widgets/plan_panel.hpp"
+#include "gui/widgets/problems_view.hpp"
+#include "gui/widgets/table_view.hpp"
+#include "gui/widgets/tables_panel.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
+#include "sim/report/text/text_report.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+constexpr auto kScenarioFilter = "Scenarios (*.yaml *.yml);;All files (*)";
+
+constexpr auto kNewScenario = R"(format: orrery/1
+name: my run
+model: {preset: llama3-70b}
+cluster: {gpu: h100-sxm-80gb, nodes: 64}
+layout: {tensor: 8, pipeline: 4, data: 16}
+batch: {global: 1024}
+training: {tokens: 1T, start: 2027-01-01T00:00Z}
+failures: {preset: llama3-2024}
+checkpoint: {interval: auto, mode: async}
+capacity: {spares: 2}
+prices: {gpu_hour: $2.50/h}
+)";
+
+UnsavedChoice ask_with_dialog(QWidget* parent, const QString& title) {
+  const auto answer =
+      QMessageBox::warning(parent,
+                           "Unsaved changes",
+                           QString("%1 has changes that are not saved.").arg(title),
+                           QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel,
+                           QMessageBox::Save);
+  return answer == QMessageBox::Save      ? UnsavedChoice::save
+         : answer == QMessageBox::Discard ? UnsavedChoice::discard
+                                          : UnsavedChoice::cancel;
+}
+
+}  // namespace
+
+MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
+  ask_unsaved = [this](const QString& title) { return ask_with_dialog(this, title); };
+  tell = [this](const QString& sentence) { QMessageBox::warning(this, "Orrery", sentence); };
+  setAcceptDrops(true);
+  setDockNestingEnabled(true);
+  setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  tabs_ = new QTabWidget(this);
+  tabs_->setDocumentMode(true);
+  tabs_->setTabsClosable(true);
+  tabs_->setMovable(true);
+  setCentralWidget(tabs_);
+  welcome_ = new WelcomePage(this);
+  compare_ = new CompareView(this);
+  compare_->hide();
+  tabs_->addTab(welcome_, "Welcome");
+  build_docks();
+  build_status_bar();
+  build_menus();
+
+  connect(&exporting_, &LatestTask::failed, this, [this](const QString& sentence) {
+    statusBar()->clearMessage();
+    tell(sentence);
+  });
+  connect(welcome_, &WelcomePage::example_chosen, this, &MainWindow::open_example);
+  connect(welcome_, &WelcomePage::file_chosen, this, &MainWindow::open_path);
+  connect(welcome_, &WelcomePage::new_wanted, this, &MainWindow::new_document);
+  connect(welcome_, &WelcomePage::import_wanted, this, &MainWindow::ask_for_import);
+  connect(welcome_, &WelcomePage::open_wanted, this, [this] {
+    open_paths(QFileDialog::getOpenFileNames(this, "Open scenarios", {}, kScenarioFilter));
+  });
+  connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::show_page);
+  connect(tabs_, &QTabWidget::tabCloseRequested, this, &MainWindow::close_tab);
+  welcome_->set_recent(recent_files(settings_));
+  restore_layout();
+  show_page();
+  welcome_->setFocus();
+}
+
+MainWindow::~MainWindow() {
+  // Pages tell the window about their end; it must not listen any more.
+  tabs_->disconnect(this);
+  exporting_.disconnect(this);
+}
+
+DocumentPage* MainWindow::current_page() const {
+  return qobject_cast<DocumentPage*>(tabs_->currentWidget());
+}
+
+std::vector<DocumentPage*> MainWindow::pages() const {
+  return pages_of<DocumentPage>();
+}
+
+DocumentPage* MainWindow::open_file(const QString& path) {
+  const QString absolute = QFileInfo(path).absoluteFilePath();
+  for (DocumentPage* page : pages()) {
+    if (page->document().path() == absolute) {
+      tabs_->setCurrentWidget(page);
+      return page;
+    }
+  }
+  auto* document = new ScenarioDocument;
+  const QString problem = document->open(absolute);
+  if (!problem.isEmpty()) {
+    delete document;
+    tell(problem);
+    return nullptr;
+  }
+  add_recent_file(settings_, absolute);
+  welcome_->set_recent(recent_files(settings_));
+  return add_page(document);
+}
+
+DocumentPage* MainWindow::open_example(const QString& path) {
+  auto* document = new ScenarioDocument;
+  const QString problem = document->open_example(path);
+  if (!problem.isEmpty()) {
+    delete document;
+    tell(problem);
+    return nullptr;
+  }
+  return add_page(document);
+}
+
+DocumentPage* MainWindow::new_document() {
+  auto* document = new ScenarioDocument;
+  document->start_new(kNewScenario, "new scenario");
+  return add_page(document);
+}
+
+DocumentPage* MainWindow::duplicate_document() {
+  DocumentPage* page = current_page();
+  return page == nullptr ? nullptr : add_page(page->document().duplicate(nullptr));
+}
+
+DocumentPage* MainWindow::add_page(ScenarioDocument* document) {
+  auto* page = new DocumentPage(document, this);
+  connect(page, &DocumentPage::title_changed, this, [this, page] { update_tab(page); });
+  connect(page, &DocumentPage::outcome_changed, this, [this, page] {
+    if (page == current_page()) {
+      show_page();
+    }
+    update_comparison();
+  });
+  connect(page, &DocumentPage::text_changed, this, [this, page] {
+    if (page == current_page()) {
+      dashboard_->set_stale(page->stale());
+    }
+  });
+  connect(page, &DocumentPage::running_changed, this, [this] { update_actions(); });
+  connect(page, &DocumentPage::progressed, this, [this, page](qint64 done, qint64 all) {
+    if (page == current_page()) {
+      progress_->setRange(0, static_cast<int>(all));
+      progress_->setValue(static_cast<int>(done));
+    }
+  });
+  connect(page, &DocumentPage::sentence, this, [this](const QString& text) {
+    constexpr int kShown = 8000;
+    statusBar()->showMessage(text, kShown);
+  });
+  connect(page, &DocumentPage::side_changed, this, &MainWindow::show_page);
+  connect(page,
+          &DocumentPage::scenario_wanted,
+          this,
+          [this, page](const QString& text, const QString& title, bool compare) {
+            open_plan(page, text, title, compare);
+          });
+  page->set_live(live_->isChecked());
+  tabs_->addTab(page, document->title());
+  update_tab(page);
+  tabs_->setCurrentWidget(page);
+  page->setFocus();
+  page->evaluate();
+  return page;
+}
+
+bool MainWindow::save(DocumentPage* page) {
+  if (page->document().path().isEmpty()) {
+    return save_as(page);
+  }
+  const QString problem = page->document().save();
+  if (!problem.isEmpty()) {
+    tell(problem);
+  }
+  return problem.isEmpty();
+}
+
+bool MainWindow::save_as(DocumentPage* page) {
+  QString path = QFileDialog::getSaveFileName(
+      this, "Save scenario", page->document().title(), kScenarioFilter);
+  if (path.isEmpty()) {
+    return false;
+  }
+  if (QFileInfo(path).suffix().isEmpty()) {
+    path += ".yaml";
+  }
+  const QString problem = page->document().save_as(path);
+  if (!problem.isEmpty()) {
+    tell(problem);
+    return false;
+  }
+  add_recent_file(settings_, path);
+  welcome_->set_recent(recent_files(settings_));
+  return true;
+}
+
+bool MainWindow::may_close(DocumentPage* page) {
+  if (!page->document().modified()) {
+    return true;
+  }
+  switch (ask_unsaved(page->document().title())) {
+    case UnsavedChoice::save:
+      return save(page);
+    case UnsavedChoice::discard:
+      return true;
+    case UnsavedChoice::cancel:
+      break;
+  }
+  return false;
+}
+
+bool MainWindow::close_page(DocumentPage* page) {
+  if (!may_close(page)) {
+    return false;
+  }
+  page->drop();
+  page->disconnect(this);
+  tabs_->removeTab(tabs_->indexOf(page));
+  page->deleteLater();
+  show_page();
+  if (tabs_->count() == 0) {
+    tabs_->addTab(welcome_, "Welcome");
+  }
+  update_comparison();
+  return true;
+}
+
+void MainWindow::show_page() {
+  DocumentPage* page = current_page();
+  const bool docks = page != nullptr && !page->plan_shown();
+  show_docks(docks);
+  update_title();
+  update_actions();
+  show_problems(docks ? page : nullptr);
+  if (!docks) {
+    return;
+  }
+  const OutcomePtr& answered = page->answered();
+  if (answered != shown_ || page->baseline() != shown_baseline_) {
+    shown_ = answered;
+    shown_baseline_ = page->baseline();
+    charts_->set_outcome(answered);
+    tables_->set_outcome(answered);
+    timeline_->set_levels(answered ? answered->levels : timeline::Levels());
+    if (answered) {
+      const report::Evaluation* base =
+          shown_baseline_ != answered ? shown_baseline_->evaluation.get() : nullptr;
+      dashboard_->show_answer(gui::dashboard(*answered->evaluation, base));
+      report_->setPlainText(qt(report::to_text(*answered->evaluation, {})));
+    }
+  }
+  if (!answered) {
+    const bool wrong = page->outcome() != nullptr && !page->running();
+    dashboard_->show_sentence(wrong ? "There is no answer: see the problems below."
+                                    : "Evaluating...");
+    report_->clear();
+  }
+  dashboard_->set_stale(answered && page->stale());
+}
+
+// An error brings the problems to the front, and its end the timeline back.
+void MainWindow::show_problems(const DocumentPage* page) {
+  const OutcomePtr outcome = page != nullptr ? page->outcome() : nullptr;
+  const int before = problems_->count();
+  problems_->set_outcome(outcome);
+  const int count = problems_->count();
+  problems_dock_->setWindowTitle(count == 0 ? QString("Problems")
+                                            : QString("Problems (%1)").arg(count));
+  if (outcome && !outcome->evaluation) {
+    problems_dock_->show();
+    problems_dock_->raise();
+    problems_in_front_ = true;
+  } else if (outcome && (problems_in_front_ || (before > 0 && count == 0))) {
+    timeline_dock_->raise();
+    problems_in_front_ = false;
+  }
+}
+
+void MainWindow::update_tab(DocumentPage* page) {
+  const int index = tabs_->indexOf(page);
+  const ScenarioDocument& document = page->document();
+  tabs_->setTabText(index, document.title() + (document.modified() ? " *" : ""));
+  tabs_->setTabToolTip(index,
+                       document.path().isEmpty() ? QString("not saved yet") : document.path());
+  update_title();
+  update_comparison();
+}
+
+void MainWindow::update_title() {
+  DocumentPage* page = current_page();
+  if (page == nullptr) {
+    const bool other = tabs_->currentWidget() != nullptr && tabs_->currentWidget() != welcome_;
+    setWindowTitle(other ? tabs_->tabText(tabs_->currentIndex()) + " - Orrery" : "Orrery");
+    setWindowModified(false);
+    return;
+  }
+  setWindowTitle(page->document().title() + "[*] - Orrery");
+  setWindowModified(page->document().modified());
+}
+
+void MainWindow::update_actions() {
+  const DocumentPage* page = current_page();
+  const bool running = page != nullptr && page->running();
+  for (QAction* action : for_documents_) {
+    action->setEnabled(page != nullptr);
+  }
+  const auto* trace = qobject_cast<TracePage*>(tabs_->currentWidget());
+  cancel_->setEnabled(running || (trace != nullptr && trace->loading()));
+  progress_->setVisible(running);
+  if (!running) {
+    progress_->setRange(0, 0);
+  }
+  QString state;
+  if (running) {
+    state = page->planning() ? "Planning..." : "Evaluating...";
+  } else if (page != nullptr && page->outcome()) {
+    state = page->outcome()->evaluation ? "Ready" : "The scenario has problems";
+  }
+  state_->setText(state);
+}
+
+void MainWindow::show_compare() {
+  if (tabs_->indexOf(compare_) < 0) {
+    tabs_->addTab(compare_, "Compare");
+  }
+  update_comparison();
+  tabs_->setCurrentWidget(compare_);
+}
+
+void MainWindow::update_comparison() {
+  update_traces();
+  if (tabs_->indexOf(compare_) < 0) {
+    return;
+  }
+  std::vector<Candidate> all = candidates();
+  if (all.size() == 1) {
+    const OutcomePtr& baseline = pages().front()->baseline();
+    if (baseline && baseline != all.front().outcome) {
+      all.insert(all.begin(), {all.front().title + " (baseline)", baseline, {}});
+    }
+  }
+  for (const SavedPage* page : pages_of<SavedPage>()) {
+    all.push_back({page->title(), {}, page->saved()});
+  }
+  compare_->set_candidates(std::move(all));
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  for (DocumentPage* page : pages()) {
+    if (page->document().modified()) {
+      tabs_->setCurrentWidget(page);
+    }
+    if (!may_close(page)) {
+      event->ignore();
+      return;
+    }
+  }
+  settings_.setValue("geometry", saveGeometry());
+  settings_.setValue("layout", docks_shown_ ? saveState() : layout_);
+  event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls()) {
+    event->acceptProposedAction();
+  }
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  QStringList paths;
+  for (const QUrl& url : event->mimeData()->urls()) {
+    paths << url.toLocalFile();
+  }
+  open_paths(paths);
+}
+
+}  // namespace orrery::gui

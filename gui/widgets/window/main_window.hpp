@@ -1,0 +1,219 @@
+#pragma once
+
+// The window of orrery-gui: documents as tabs in the middle, their answer in docks around them.
+//
+// dock     | shows, for the document in front
+// ---------|--------------------------------------------------------------------------------------
+// Answer   | dashboard, with what changed against the baseline
+// Charts   | ledgers, memory, spreads, progress by date, checkpoint interval, sensitivity
+// Tables   | metrics, ledgers, memory by stage, causes, levers, expectations, trust
+// Report   | the page that `orrery run` prints
+// Timeline | run, step and operations of one trial, drawn to scale
+// Problems | what the reader and the evaluation object to; choosing a line goes there
+//
+// Geometry, docks, theme and recent files are kept in QSettings.
+
+#include <QMainWindow>
+#include <QSettings>
+#include <QTabWidget>
+#include <functional>
+
+#include "gui/models/jobs/evaluation_job.hpp"
+#include "gui/models/jobs/latest_task.hpp"
+#include "gui/models/tables/comparison.hpp"
+#include "gui/widgets/window/theme.hpp"
+
+class QAction;
+class QActionGroup;
+class QLabel;
+class QPlainTextEdit;
+class QProgressBar;
+
+namespace orrery::gui {
+
+class ChartsPanel;
+class CompareView;
+class DashboardView;
+class DocumentPage;
+class ImportPage;
+class ProblemsView;
+class ScenarioDocument;
+class SavedPage;
+class TablesPanel;
+class TimelineView;
+class TracePage;
+class WelcomePage;
+
+enum class UnsavedChoice { save, discard, cancel };
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  explicit MainWindow(QWidget* parent = nullptr);
+  ~MainWindow() override;
+
+  // Nullptr, with a message to the user, when the file cannot be opened. A file that is open
+  // already comes to the front.
+  DocumentPage* open_file(const QString& path);
+  DocumentPage* open_example(const QString& path);
+
+  // Whatever the file is, by its content: a scenario, a trace, a saved answer or a configuration of
+  // another stack. Null, with a message to the user, when it cannot be opened.
+  QWidget* open_path(const QString& path);
+
+  // All of them; configuration files of other stacks come together on one page.
+  void open_paths(const QStringList& paths);
+
+  // Configuration files on their way to a scenario; on the page in front where that is one.
+  ImportPage* import_files(const QStringList& paths);
+
+  // The traces of the ranks of one job, on one page; problems are sentences in the page.
+  TracePage* open_traces(const QStringList& paths);
+
+  // A page for each answer that the file holds; the first one.
+  SavedPage* open_saved(const QString& path);
+  DocumentPage* new_document();
+  DocumentPage* duplicate_document();
+  bool save(DocumentPage* page);
+  bool save_as(DocumentPage* page);
+  bool close_page(DocumentPage* page);
+
+  [[nodiscard]] DocumentPage* current_page() const;
+  [[nodiscard]] std::vector<DocumentPage*> pages() const;
+
+  [[nodiscard]] DashboardView& dashboard() {
+    return *dashboard_;
+  }
+
+  [[nodiscard]] ChartsPanel& charts() {
+    return *charts_;
+  }
+
+  [[nodiscard]] TablesPanel& tables() {
+    return *tables_;
+  }
+
+  [[nodiscard]] TimelineView& timeline() {
+    return *timeline_;
+  }
+
+  [[nodiscard]] ProblemsView& problems() {
+    return *problems_;
+  }
+
+  [[nodiscard]] CompareView& compare() {
+    return *compare_;
+  }
+
+  [[nodiscard]] WelcomePage& welcome() {
+    return *welcome_;
+  }
+
+  template <typename Page>
+  [[nodiscard]] std::vector<Page*> pages_of() const {
+    std::vector<Page*> all;
+    for (int i = 0; i < tabs_->count(); ++i) {
+      if (auto* page = qobject_cast<Page*>(tabs_->widget(i))) {
+        all.push_back(page);
+      }
+    }
+    return all;
+  }
+
+  // For others to read, in the background: what was written, or why not, is said.
+  void write_trace(const OutcomePtr& answered, const std::string& part, const QString& path);
+  void write_page(const OutcomePtr& answered, const QString& path);
+
+  void show_compare();
+
+  // A scenario that a plan of this page gave, beside it where `compare`.
+  DocumentPage* open_plan(DocumentPage* from,
+                          const QString& text,
+                          const QString& title,
+                          bool compare);
+  void close_tab(int index);
+  void set_theme(Theme theme);
+
+  // Asked before a changed document is closed, and when something goes wrong; dialogs unless
+  // replaced.
+  std::function<UnsavedChoice(const QString& title)> ask_unsaved;
+  std::function<void(const QString& sentence)> tell;
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  // main_window_menus.cpp
+  void build_menus();
+  void build_file_menu();
+  void build_edit_menu();
+  void build_run_menu();
+  void build_view_menu();
+  void build_help_menu();
+  void fill_recent_menu();
+  void save_chart();
+  void save_answer();
+
+  // main_window_files.cpp
+  void ask_for_traces();
+  void ask_for_saved();
+  [[nodiscard]] std::vector<Candidate> candidates() const;
+  void update_traces();
+
+  // main_window_import.cpp
+  void ask_for_import();
+  void open_imported(ImportPage* page, const QString& text, const QString& title);
+
+  // main_window_export.cpp
+  void export_trace();
+  void save_report();
+
+  // main_window_layout.cpp
+  void build_docks();
+  void build_status_bar();
+  void reset_layout();
+  void show_docks(bool shown);
+  void restore_layout();
+
+  DocumentPage* add_page(ScenarioDocument* document);
+  void show_page();
+  void show_problems(const DocumentPage* page);
+  void update_title();
+  void update_tab(DocumentPage* page);
+  void update_actions();
+  void update_comparison();
+  bool may_close(DocumentPage* page);
+
+  QSettings settings_;
+  QTabWidget* tabs_;
+  WelcomePage* welcome_;
+  CompareView* compare_;
+  DashboardView* dashboard_;
+  ChartsPanel* charts_;
+  TablesPanel* tables_;
+  TimelineView* timeline_;
+  QPlainTextEdit* report_;
+  ProblemsView* problems_;
+  QDockWidget* timeline_dock_ = nullptr;
+  QDockWidget* problems_dock_ = nullptr;
+  QLabel* state_;
+  QProgressBar* progress_;
+  QMenu* recent_menu_ = nullptr;
+  QMenu* panels_menu_ = nullptr;
+  QActionGroup* themes_ = nullptr;
+  QAction* live_ = nullptr;
+  QAction* cancel_ = nullptr;
+  std::vector<QAction*> for_documents_;
+  LatestTask exporting_;
+  OutcomePtr shown_;
+  OutcomePtr shown_baseline_;
+  bool problems_in_front_ = false;  // because of an error, not by the user
+  QByteArray first_layout_;
+  QByteArray layout_;  // of the docks, while they are hidden
+  bool docks_shown_ = false;
+};
+
+}  // namespace orrery::gui

@@ -1,0 +1,130 @@
+// Where the docks of the main window stand, and its colours.
+
+#include <QAction>
+#include <QActionGroup>
+#include <QDockWidget>
+#include <QFontDatabase>
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QProgressBar>
+#include <QStatusBar>
+
+#include "gui/widgets/charts_panel.hpp"
+#include "gui/widgets/dashboard_view.hpp"
+#include "gui/widgets/pages/document_page.hpp"
+#include "gui/widgets/problems_view.hpp"
+#include "gui/widgets/tables_panel.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/main_window.hpp"
+
+namespace orrery::gui {
+
+void MainWindow::build_docks() {
+  dashboard_ = new DashboardView(this);
+  charts_ = new ChartsPanel(this);
+  tables_ = new TablesPanel(this);
+  problems_ = new ProblemsView(this);
+  report_ = new QPlainTextEdit(this);
+  report_->setReadOnly(true);
+  report_->setLineWrapMode(QPlainTextEdit::NoWrap);
+  report_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+  report_->setAccessibleName("Report as text");
+  const auto dock = [this](const QString& title, QWidget* widget, Qt::DockWidgetArea area) {
+    auto* holder = new QDockWidget(title, this);
+    holder->setObjectName(title);
+    holder->setWidget(widget);
+    addDockWidget(area, holder);
+    return holder;
+  };
+  timeline_ = new TimelineView(this);
+  QDockWidget* answer = dock("Answer", dashboard_, Qt::RightDockWidgetArea);
+  QDockWidget* charts = dock("Charts", charts_, Qt::RightDockWidgetArea);
+  QDockWidget* tables = dock("Tables", tables_, Qt::RightDockWidgetArea);
+  QDockWidget* report = dock("Report", report_, Qt::RightDockWidgetArea);
+  timeline_dock_ = dock("Timeline", timeline_, Qt::BottomDockWidgetArea);
+  problems_dock_ = dock("Problems", problems_, Qt::BottomDockWidgetArea);
+  tabifyDockWidget(timeline_dock_, problems_dock_);
+  timeline_dock_->raise();
+  splitDockWidget(answer, charts, Qt::Vertical);
+  tabifyDockWidget(charts, tables);
+  tabifyDockWidget(charts, report);
+  charts->raise();
+  connect(problems_, &ProblemsView::line_wanted, this, [this](int line, int column) {
+    if (DocumentPage* page = current_page()) {
+      page->show_line(line, column);
+    }
+  });
+  connect(problems_,
+          &ProblemsView::fix_wanted,
+          this,
+          [this](const std::string& text, const scenario::Fix& fix) {
+            DocumentPage* page = current_page();
+            const QString problem = page != nullptr ? page->document().apply(text, fix) : QString();
+            statusBar()->showMessage(problem);
+          });
+}
+
+void MainWindow::build_status_bar() {
+  state_ = new QLabel(this);
+  progress_ = new QProgressBar(this);
+  progress_->setMaximumWidth(180);
+  progress_->setTextVisible(false);
+  progress_->hide();
+  statusBar()->addPermanentWidget(progress_);
+  statusBar()->addPermanentWidget(state_);
+}
+
+void MainWindow::reset_layout() {
+  restoreState(first_layout_);
+  const auto docks = findChildren<QDockWidget*>();
+  const int wide = width() * 11 / 20;
+  // All cards of a run are seen at once; what is left belongs to the charts.
+  const int cards = height() * 2 / 5;
+  const int below = height() / 3;
+  resizeDocks({docks[0], docks[1]}, {wide, wide}, Qt::Horizontal);
+  resizeDocks({docks[0], docks[1]}, {cards, below}, Qt::Vertical);
+  resizeDocks({problems_dock_}, {height() / 5}, Qt::Vertical);
+}
+
+void MainWindow::restore_layout() {
+  first_layout_ = saveState();
+  resize(1400, 900);
+  restoreGeometry(settings_.value("geometry").toByteArray());
+  layout_ = settings_.value("layout").toByteArray();
+  for (QDockWidget* dock : findChildren<QDockWidget*>()) {
+    dock->hide();
+  }
+  set_theme(theme_of(settings_.value("theme").toString()));
+}
+
+// Docks belong to a document: the welcome page and the comparison have the window for themselves.
+void MainWindow::show_docks(bool shown) {
+  if (shown == docks_shown_) {
+    return;
+  }
+  docks_shown_ = shown;
+  if (!shown) {
+    layout_ = saveState();
+    for (QDockWidget* dock : findChildren<QDockWidget*>()) {
+      dock->hide();
+    }
+  } else if (!restoreState(layout_)) {
+    reset_layout();
+    // Sizes hold once the window has laid itself out.
+    QMetaObject::invokeMethod(this, &MainWindow::reset_layout, Qt::QueuedConnection);
+  }
+}
+
+void MainWindow::set_theme(Theme theme) {
+  settings_.setValue("theme", to_word(theme));
+  apply_theme(theme);
+  for (QAction* action : themes_->actions()) {
+    action->setChecked(action->data().toString() == to_word(theme));
+  }
+  if (shown_) {
+    shown_.reset();  // cards and charts are painted again in the new colours
+    show_page();
+  }
+}
+
+}  // namespace orrery::gui

@@ -1,0 +1,221 @@
+// The menus of the main window, with the shortcuts that people expect.
+
+#include <QAction>
+#include <QActionGroup>
+#include <QApplication>
+#include <QDockWidget>
+#include <QFileDialog>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <filesystem>
+
+#include "gui/models/recent_files.hpp"
+#include "gui/widgets/charts_panel.hpp"
+#include "gui/widgets/code_editor.hpp"
+#include "gui/widgets/pages/document_page.hpp"
+#include "gui/widgets/pages/trace_page.hpp"
+#include "gui/widgets/pages/welcome_page.hpp"
+#include "gui/widgets/plan_panel.hpp"
+#include "gui/widgets/plan_result_view.hpp"
+#include "gui/widgets/table_view.hpp"
+#include "gui/widgets/window/main_window.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/report/files/json_report.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+constexpr auto kShortcuts = R"(<table cellpadding="3">
+<tr><td>Ctrl+O, Ctrl+N</td><td>open, new scenario</td></tr>
+<tr><td>Ctrl+Shift+O</td><td>open the traces of a real step</td></tr>
+<tr><td>Ctrl+I</td><td>import configuration files of other stacks</td></tr>
+<tr><td>Ctrl+S, Ctrl+Shift+S</td><td>save, save as</td></tr>
+<tr><td>Ctrl+D</td><td>duplicate, to compare a variant</td></tr>
+<tr><td>Ctrl+Z, Ctrl+Shift+Z</td><td>undo, redo</td></tr>
+<tr><td>Ctrl+F</td><td>find in the text, or search the keys of the form</td></tr>
+<tr><td>Ctrl+T</td><td>text and form</td></tr>
+<tr><td>F5, Esc</td><td>evaluate, cancel</td></tr>
+<tr><td>Ctrl+L</td><td>plan: search the best layouts</td></tr>
+<tr><td>Ctrl+B</td><td>take the answer as the baseline of changes</td></tr>
+<tr><td>Ctrl+K</td><td>compare the open scenarios</td></tr>
+<tr><td>Ctrl+E, Ctrl+P</td><td>save the chart, save the report</td></tr>
+<tr><td>Ctrl+W, Ctrl+Q</td><td>close the tab, quit</td></tr>
+</table>)";
+
+}  // namespace
+
+void MainWindow::build_menus() {
+  build_file_menu();
+  build_edit_menu();
+  build_run_menu();
+  build_view_menu();
+  build_help_menu();
+}
+
+void MainWindow::build_file_menu() {
+  QMenu* menu = menuBar()->addMenu("&File");
+  menu->addAction("&New scenario", QKeySequence::New, this, [this] { new_document(); });
+  menu->addAction("&Open...", QKeySequence::Open, welcome_, &WelcomePage::open_wanted);
+  recent_menu_ = menu->addMenu("Open &recent");
+  connect(recent_menu_, &QMenu::aboutToShow, this, &MainWindow::fill_recent_menu);
+  menu->addAction(
+      "Open &trace...", QKeySequence("Ctrl+Shift+O"), this, &MainWindow::ask_for_traces);
+  menu->addAction("Open sa&ved answer...", this, &MainWindow::ask_for_saved);
+  menu->addAction("&Import...", QKeySequence("Ctrl+I"), this, &MainWindow::ask_for_import);
+  menu->addSeparator();
+  const auto add = [&](const QString& text, const QKeySequence& keys, auto&& action) {
+    for_documents_.push_back(menu->addAction(text, keys, this, action));
+  };
+  add("&Save", QKeySequence::Save, [this] { save(current_page()); });
+  add("Save &as...", QKeySequence("Ctrl+Shift+S"), [this] { save_as(current_page()); });
+  add("&Duplicate", QKeySequence("Ctrl+D"), [this] { duplicate_document(); });
+  menu->addSeparator();
+  add("Save &chart...", QKeySequence("Ctrl+E"), [this] { save_chart(); });
+  add("Save answer as &JSON...", {}, [this] { save_answer(); });
+  add("Save re&port...", QKeySequence("Ctrl+P"), [this] { save_report(); });
+  add("E&xport trace...", {}, [this] { export_trace(); });
+  menu->addSeparator();
+  menu->addAction(
+      "&Close tab", QKeySequence("Ctrl+W"), this, [this] { close_tab(tabs_->currentIndex()); });
+  menu->addAction("&Quit", QKeySequence("Ctrl+Q"), this, &QWidget::close);
+}
+
+void MainWindow::fill_recent_menu() {
+  recent_menu_->clear();
+  for (const QString& path : recent_files(settings_)) {
+    recent_menu_->addAction(path, this, [this, path] { open_file(path); });
+  }
+  if (recent_menu_->isEmpty()) {
+    recent_menu_->addAction("none yet")->setEnabled(false);
+  }
+}
+
+void MainWindow::save_chart() {
+  if (current_page()->plan_shown()) {
+    current_page()->plan().result().save_chart();
+  } else {
+    charts_->save_chart();
+  }
+}
+
+void MainWindow::save_answer() {
+  const OutcomePtr answered = current_page()->answered();
+  if (!answered) {
+    tell("There is no answer to save yet.");
+    return;
+  }
+  save_with_dialog(this,
+                   "Save answer",
+                   "answer.json",
+                   "JSON (*.json)",
+                   [&answered](const QString& path) -> QString {
+                     try {
+                       write_file_atomically(std::filesystem::path(path.toStdString()),
+                                             report::to_json(*answered->evaluation));
+                     } catch (const Error& error) {
+                       return QString::fromUtf8(error.what());
+                     }
+                     return {};
+                   });
+}
+
+void MainWindow::build_edit_menu() {
+  QMenu* menu = menuBar()->addMenu("&Edit");
+  const auto add = [&](const QString& text, const QKeySequence& keys, auto&& action) {
+    for_documents_.push_back(menu->addAction(text, keys, this, action));
+  };
+  const auto text = [this] { return current_page()->document().text_document(); };
+  add("&Undo", QKeySequence::Undo, [text] { text()->undo(); });
+  add("&Redo", QKeySequence("Ctrl+Shift+Z"), [text] { text()->redo(); });
+  menu->addSeparator();
+  add("Cu&t", QKeySequence::Cut, [this] { current_page()->editor().cut(); });
+  add("&Copy", {}, [this] { current_page()->editor().copy(); });
+  add("&Paste", QKeySequence::Paste, [this] { current_page()->editor().paste(); });
+  menu->addSeparator();
+  add("&Find...", QKeySequence::Find, [this] { current_page()->find(); });
+}
+
+void MainWindow::build_run_menu() {
+  QMenu* menu = menuBar()->addMenu("&Run");
+  for_documents_.push_back(menu->addAction(
+      "&Evaluate", QKeySequence(Qt::Key_F5), this, [this] { current_page()->evaluate(); }));
+  cancel_ = menu->addAction("&Cancel", QKeySequence(Qt::Key_Escape), this, [this] {
+    if (auto* trace = qobject_cast<TracePage*>(tabs_->currentWidget())) {
+      trace->cancel();
+    } else if (current_page() != nullptr) {
+      current_page()->cancel();
+      charts_->cancel();
+    }
+  });
+  live_ = menu->addAction("Evaluate while &typing");
+  live_->setCheckable(true);
+  live_->setChecked(settings_.value("live", true).toBool());
+  connect(live_, &QAction::toggled, this, [this](bool live) {
+    settings_.setValue("live", live);
+    for (DocumentPage* page : pages()) {
+      page->set_live(live);
+    }
+  });
+  menu->addSeparator();
+  for_documents_.push_back(menu->addAction(
+      "Plan &layouts...", QKeySequence("Ctrl+L"), this, [this] { current_page()->show_plan(); }));
+  menu->addSeparator();
+  for_documents_.push_back(
+      menu->addAction("Take as &baseline", QKeySequence("Ctrl+B"), this, [this] {
+        current_page()->set_baseline();
+      }));
+  menu->addAction(
+      "C&ompare open scenarios", QKeySequence("Ctrl+K"), this, &MainWindow::show_compare);
+}
+
+void MainWindow::build_view_menu() {
+  QMenu* menu = menuBar()->addMenu("&View");
+  for_documents_.push_back(menu->addAction("&Text or form", QKeySequence("Ctrl+T"), this, [this] {
+    current_page()->show_form(!current_page()->form_shown());
+  }));
+  menu->addAction("&Welcome page", this, [this] {
+    auto* tabs = qobject_cast<QTabWidget*>(centralWidget());
+    if (tabs->indexOf(welcome_) < 0) {
+      tabs->insertTab(0, welcome_, "Welcome");
+    }
+    tabs->setCurrentWidget(welcome_);
+  });
+  menu->addSeparator();
+  for (QDockWidget* dock : findChildren<QDockWidget*>()) {
+    menu->addAction(dock->toggleViewAction());
+  }
+  menu->addAction("&Reset layout", this, &MainWindow::reset_layout);
+  menu->addSeparator();
+  themes_ = new QActionGroup(this);
+  for (const auto& [theme, text] : {std::pair{Theme::desktop, "&Colours of the desktop"},
+                                    {Theme::light, "&Light"},
+                                    {Theme::dark, "&Dark"}}) {
+    QAction* action = themes_->addAction(text);
+    action->setCheckable(true);
+    action->setData(to_word(theme));
+    connect(action, &QAction::triggered, this, [this, theme = theme] { set_theme(theme); });
+    menu->addAction(action);
+  }
+}
+
+void MainWindow::build_help_menu() {
+  QMenu* menu = menuBar()->addMenu("&Help");
+  menu->addAction("&Keyboard shortcuts", QKeySequence(Qt::Key_F1), this, [this] {
+    QMessageBox box(QMessageBox::NoIcon, "Keyboard shortcuts", kShortcuts, QMessageBox::Ok, this);
+    box.setTextFormat(Qt::RichText);
+    box.exec();
+  });
+  menu->addAction("&About Orrery", this, [this] {
+    QMessageBox::about(this,
+                       "About Orrery",
+                       QString("<b>Orrery %1</b><br>Simulates a whole large-scale training run: "
+                               "time, memory, failures and dollars.<br>Drawn with Qt and "
+                               "QCustomPlot.")
+                           .arg(QApplication::applicationVersion()));
+  });
+}
+
+}  // namespace orrery::gui

@@ -1,0 +1,110 @@
+#include "gui/widgets/window/theme.hpp"
+
+#include <QApplication>
+#include <QPainter>
+#include <QPalette>
+#include <QProxyStyle>
+#include <QStyle>
+#include <QStyleFactory>
+#include <QStyleOption>
+
+namespace orrery::gui {
+
+namespace {
+
+QPalette dark_palette() {
+  const QColor window("#26282b");
+  const QColor base("#1c1e20");
+  const QColor text("#e6e6e6");
+  const QColor faint("#9a9fa6");
+  QPalette palette;
+  palette.setColor(QPalette::Window, window);
+  palette.setColor(QPalette::WindowText, text);
+  palette.setColor(QPalette::Base, base);
+  palette.setColor(QPalette::AlternateBase, QColor("#232527"));
+  palette.setColor(QPalette::ToolTipBase, QColor("#3a3d41"));
+  palette.setColor(QPalette::ToolTipText, text);
+  palette.setColor(QPalette::Text, text);
+  palette.setColor(QPalette::PlaceholderText, faint);
+  palette.setColor(QPalette::Button, QColor("#33363a"));
+  palette.setColor(QPalette::ButtonText, text);
+  palette.setColor(QPalette::BrightText, Qt::white);
+  palette.setColor(QPalette::Link, QColor("#7cb7ff"));
+  palette.setColor(QPalette::Highlight, QColor("#2f6fad"));
+  palette.setColor(QPalette::HighlightedText, Qt::white);
+  palette.setColor(QPalette::Light, QColor("#44484d"));
+  palette.setColor(QPalette::Midlight, QColor("#3a3d41"));
+  palette.setColor(QPalette::Mid, QColor("#1a1b1d"));
+  palette.setColor(QPalette::Dark, QColor("#141517"));
+  palette.setColor(QPalette::Shadow, Qt::black);
+  for (const QPalette::ColorRole role :
+       {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) {
+    palette.setColor(QPalette::Disabled, role, QColor("#75797f"));
+  }
+  return palette;
+}
+
+QPalette light_palette() {
+  QPalette palette(QColor("#f2f3f4"));
+  palette.setColor(QPalette::Base, Qt::white);
+  palette.setColor(QPalette::AlternateBase, QColor("#f6f7f8"));
+  palette.setColor(QPalette::WindowText, QColor("#1b1d1f"));
+  palette.setColor(QPalette::Text, QColor("#1b1d1f"));
+  palette.setColor(QPalette::ButtonText, QColor("#1b1d1f"));
+  palette.setColor(QPalette::PlaceholderText, QColor("#666c73"));
+  palette.setColor(QPalette::Highlight, QColor("#0067b0"));
+  palette.setColor(QPalette::HighlightedText, Qt::white);
+  palette.setColor(QPalette::ToolTipBase, QColor("#fff6da"));
+  palette.setColor(QPalette::ToolTipText, QColor("#1b1d1f"));
+  for (const QPalette::ColorRole role :
+       {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) {
+    palette.setColor(QPalette::Disabled, role, QColor("#9a9fa6"));
+  }
+  return palette;
+}
+
+// Fusion frames what can be edited or ticked in a darker shade of the window, which a dark ground
+// swallows: an empty box to tick would not be seen at all.
+class DarkFusion : public QProxyStyle {
+ public:
+  DarkFusion() : QProxyStyle("Fusion") {}
+
+  void drawPrimitive(PrimitiveElement element,
+                     const QStyleOption* option,
+                     QPainter* painter,
+                     const QWidget* widget) const override {
+    QProxyStyle::drawPrimitive(element, option, painter, widget);
+    if (element == PE_FrameLineEdit || element == PE_IndicatorCheckBox ||
+        element == PE_IndicatorItemViewItemCheck) {
+      const bool focus = element == PE_FrameLineEdit && option->state.testFlag(State_HasFocus);
+      painter->save();
+      painter->setPen(focus ? option->palette.color(QPalette::Highlight) : QColor("#5b6168"));
+      painter->setBrush(Qt::NoBrush);
+      painter->drawRect(option->rect.adjusted(0, 0, -1, -1));
+      painter->restore();
+    }
+  }
+};
+
+}  // namespace
+
+void apply_theme(Theme theme) {
+  static const QString desktop_style = QApplication::style()->objectName();
+  if (theme == Theme::desktop) {
+    QApplication::setStyle(desktop_style);
+    QApplication::setPalette(QPalette());
+    return;
+  }
+  QApplication::setStyle(theme == Theme::dark ? new DarkFusion : QStyleFactory::create("Fusion"));
+  QApplication::setPalette(theme == Theme::dark ? dark_palette() : light_palette());
+}
+
+QString to_word(Theme theme) {
+  return theme == Theme::dark ? "dark" : theme == Theme::light ? "light" : "desktop";
+}
+
+Theme theme_of(const QString& word) {
+  return word == "dark" ? Theme::dark : word == "light" ? Theme::light : Theme::desktop;
+}
+
+}  // namespace orrery::gui

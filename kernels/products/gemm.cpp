@@ -1,0 +1,337 @@
+#include <cublasLt.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/device/device_info.hpp"
+#include "kernels/device/memory.hpp"
+#include "kernels/device/status.hpp"
+#include "kernels/device/stream.hpp"
+#include "kernels/families.hpp"
+#include "kernels/products/candidates.hpp"
+#include "kernels/products/library_call.hpp"
+#include "kernels/products/lt_algorithm.hpp"
+#include "kernels/products/product.hpp"
+
+namespace orrery::kernels {
+
+namespace {
+
+constexpr int kCandidates = 16;
+constexpr int kSampled = 40;  // rows and columns of a checked result
+
+std::int32_t library_mode(ScaleMode mode) {
+  switch (mode) {
+    case ScaleMode::none:
+    case ScaleMode::tensor:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+    case ScaleMode::row:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+    case ScaleMode::vec128:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+    case ScaleMode::blk128:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+    case ScaleMode::vec32:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0;
+    case ScaleMode::vec16:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
+  }
+  return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+}
+
+struct OperandSet {
+  DeviceBuffer a;
+  DeviceBuffer b;
+  DeviceBuffer a_scales;
+  DeviceBuffer b_scales;
+  DeviceBuffer d;
+  ProductSeeds seeds;
+  LtDescription description;  // holds the pointers of the scales
+};
+
+class LtProduct final : public Runnable {
+ public:
+  LtProduct(const Product& product, const PrepareOptions& options);
+
+  void launch(Stream stream, int copy) override {
+    run(sets_[static_cast<std::size_t>(copy)], chosen_.algo, stream);
+  }
+
+  [[nodiscard]] int copies() const override {
+    return static_cast<int>(sets_.size());
+  }
+
+  [[nodiscard]] Verification verify(Stream stream) override;
+
+  [[nodiscard]] std::string_view implementation() const override {
+    return "cublaslt";
+  }
+
+  [[nodiscard]] std::vector<Detail> details() const override {
+    return details_;
+  }
+
+ private:
+  void add_set(std::uint64_t seed, Stream stream);
+  [[nodiscard]] LtDescription describe(const OperandSet& set) const;
+  void find_candidates();
+  void choose(Stream stream);
+  void search(Stream stream);
+  void run(const OperandSet& set, const cublasLtMatmulAlgo_t& algorithm, Stream stream) const;
+
+  Product product_;
+  LtContext context_;
+  LtLayout a_;
+  LtLayout b_;
+  LtLayout d_;
+  DeviceBuffer workspace_;
+  std::vector<OperandSet> sets_;
+  std::vector<cublasLtMatmulHeuristicResult_t> candidates_;
+  cublasLtMatmulHeuristicResult_t chosen_ = {};
+  std::size_t chosen_index_ = 0;
+  std::vector<Detail> details_;
+};
+
+LtProduct::LtProduct(const Product& product, const PrepareOptions& options) : product_(product) {
+  context_ = start_lt();
+  a_ = layout_of(product.a);
+  b_ = layout_of(product.b);
+  d_ = layout_of(library_type(product.result), product.n, product.m);
+  workspace_ = DeviceBuffer(kWorkspaceBytes);
+  // Ask before operands are allocated: most unsupported cases end here.
+  OperandSet asked;
+  asked.description = describe(asked);
+  sets_.push_back(std::move(asked));
+  find_candidates();
+  sets_.clear();
+
+  const OwnedStream stream;
+  const int sets =
+      operand_sets(set_bytes(product), options.rotated, memory_budget(options) - kWorkspaceBytes);
+  for (int i = 0; i < sets; ++i) {
+    add_set(options.seed + static_cast<std::uint64_t>(i), stream.get());
+  }
+  stream.synchronize();
+  find_candidates();  // again, now with the pointers of the scales
+  choose(stream.get());
+  for (Detail& detail :
+       algorithm_details(chosen_.algo, chosen_.workspaceSize, chosen_.wavesCount)) {
+    details_.push_back(std::move(detail));
+  }
+  details_.push_back({"candidates", std::to_string(candidates_.size())});
+  details_.push_back({"fast_accumulation", product.fast ? "true" : "false"});
+  if (options.search) {
+    if (options.before_search) {
+      options.before_search();
+    }
+    search(stream.get());
+  }
+}
+
+void fill_operand(const DeviceBuffer& data,
+                  const DeviceBuffer& scales,
+                  const ProductOperand& operand,
+                  std::uint64_t seed,
+                  std::uint64_t scale_seed,
+                  Stream stream) {
+  fill_normal(data.data(), operand.element, operand.count(), contents(operand, seed), stream);
+  fill_uniform(scales.data(),
+               scale_element(operand.scales),
+               scale_count(operand.scaled_shape()),
+               scale_contents(operand, scale_seed),
+               stream);
+}
+
+DeviceBuffer scales_buffer(const ProductOperand& operand) {
+  return DeviceBuffer(bytes_of(scale_element(operand.scales), scale_count(operand.scaled_shape())));
+}
+
+void LtProduct::add_set(std::uint64_t seed, Stream stream) {
+  OperandSet set;
+  set.seeds = seeds_of(seed);
+  set.a = DeviceBuffer(bytes_of(product_.a.element, product_.a.count()));
+  set.b = DeviceBuffer(bytes_of(product_.b.element, product_.b.count()));
+  set.a_scales = scales_buffer(product_.a);
+  set.b_scales = scales_buffer(product_.b);
+  set.d = DeviceBuffer(bytes_of(product_.result, product_.m * product_.n));
+  fill_operand(set.a, set.a_scales, product_.a, set.seeds.a, set.seeds.a_scales, stream);
+  fill_operand(set.b, set.b_scales, product_.b, set.seeds.b, set.seeds.b_scales, stream);
+  fill_normal(
+      set.d.data(), product_.result, product_.m * product_.n, {set.seeds.c, 1.0F, 0}, stream);
+  set.description = describe(set);
+  sets_.push_back(std::move(set));
+}
+
+LtDescription LtProduct::describe(const OperandSet& set) const {
+  cublasLtMatmulDesc_t raw = nullptr;
+  const auto compute = product_.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  check_described(cublasLtMatmulDescCreate(&raw, compute, CUDA_R_32F), "describe the product");
+  LtDescription description(raw);
+  kernels::set(description,
+               CUBLASLT_MATMUL_DESC_TRANSA,
+               std::int32_t{product_.a.reduced_contiguous ? CUBLAS_OP_T : CUBLAS_OP_N});
+  kernels::set(description,
+               CUBLASLT_MATMUL_DESC_TRANSB,
+               std::int32_t{product_.b.reduced_contiguous ? CUBLAS_OP_N : CUBLAS_OP_T});
+  if (product_.fast) {
+    kernels::set(description, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+  }
+  if (product_.a.scales == ScaleMode::none) {
+    return description;
+  }
+  kernels::set(description, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, library_mode(product_.a.scales));
+  kernels::set(description, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, library_mode(product_.b.scales));
+  // The heuristic looks at the alignment of these pointers and reads nothing through them.
+  const bool filled = set.a_scales.data() != nullptr;
+  const void* a_scales = filled ? set.a_scales.data() : workspace_.data();
+  const void* b_scales = filled ? set.b_scales.data() : workspace_.data();
+  kernels::set(description, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, a_scales);
+  kernels::set(description, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, b_scales);
+  return description;
+}
+
+// The library's candidates for this product, best first by its own estimate.
+void LtProduct::find_candidates() {
+  const LtPreference preference = workspace_preference();
+  std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results = {};
+  int count = 0;
+  check_described(cublasLtMatmulAlgoGetHeuristic(context_.get(),
+                                                 sets_.front().description.get(),
+                                                 a_.get(),
+                                                 b_.get(),
+                                                 d_.get(),
+                                                 d_.get(),
+                                                 preference.get(),
+                                                 kCandidates,
+                                                 results.data(),
+                                                 &count),
+                  "choose an algorithm");
+  candidates_.clear();
+  std::copy_if(results.begin(),
+               results.begin() + count,
+               std::back_inserter(candidates_),
+               [](const auto& result) { return result.state == CUBLAS_STATUS_SUCCESS; });
+  if (candidates_.empty()) {
+    throw Unsupported("cuBLASLt has no algorithm for this product",
+                      status_text(Library::cublas,
+                                  CUBLAS_STATUS_NOT_SUPPORTED,
+                                  cublasLtGetStatusName(CUBLAS_STATUS_NOT_SUPPORTED)));
+  }
+}
+
+// The library's first choice, as frameworks take it without a search; the next where that fails
+// when it runs. Kernels are loaded at their first launch, which must not happen while a graph is
+// captured.
+void LtProduct::choose(Stream stream) {
+  chosen_index_ = first_that_runs(
+      candidates_.size(),
+      [&](std::size_t i) {
+        run(sets_.front(), candidates_[i].algo, stream);
+        check(cudaStreamSynchronize(stream), "finish a product");
+      },
+      device_answers);
+  chosen_ = candidates_[chosen_index_];
+  if (chosen_index_ > 0) {
+    details_.push_back({"candidates_that_fail", std::to_string(chosen_index_)});
+  }
+}
+
+void LtProduct::run(const OperandSet& set,
+                    const cublasLtMatmulAlgo_t& algorithm,
+                    Stream stream) const {
+  const float alpha = 1.0F;
+  const float beta = product_.accumulates ? 1.0F : 0.0F;
+  check(cublasLtMatmul(context_.get(),
+                       set.description.get(),
+                       &alpha,
+                       set.a.data(),
+                       a_.get(),
+                       set.b.data(),
+                       b_.get(),
+                       &beta,
+                       set.d.data(),
+                       d_.get(),
+                       set.d.data(),
+                       d_.get(),
+                       &algorithm,
+                       workspace_.data(),
+                       static_cast<std::size_t>(workspace_.bytes()),
+                       stream),
+        "run cublasLtMatmul");
+}
+
+// Times all candidates; the chosen one stays chosen.
+void LtProduct::search(Stream stream) {
+  constexpr std::size_t kRounds = 9;
+  const Event start;
+  const Event stop;
+  std::size_t calls = 0;
+  const CandidateTimes times = time_candidates(
+      candidates_.size(),
+      kRounds,
+      [&](std::size_t i) {
+        if (calls < candidates_.size()) {
+          run(sets_.front(), candidates_[i].algo, stream);  // its first launch loads the kernel
+        }
+        start.record(stream);
+        run(sets_[calls++ % sets_.size()], candidates_[i].algo, stream);
+        stop.record(stream);
+        return seconds_between(start, stop);
+      },
+      device_answers);
+  const std::optional<double>& chosen = times.seconds[chosen_index_];
+  if (!times.fastest || !chosen) {
+    return;
+  }
+  const auto& fastest = candidates_[*times.fastest];
+  const double ratio = *chosen / *times.seconds[*times.fastest];
+  details_.push_back({"heuristic0_over_best", fmt::format("{:.4f}", ratio)});
+  for (Detail& detail :
+       algorithm_details(fastest.algo, fastest.workspaceSize, fastest.wavesCount)) {
+    details_.push_back({"best_" + detail.name, std::move(detail.value)});
+  }
+}
+
+Verification LtProduct::verify(Stream stream) {
+  const OperandSet& set = sets_.front();
+  const std::int64_t count = product_.m * product_.n;
+  if (product_.accumulates) {
+    fill_normal(set.d.data(), Element::fp32, count, {set.seeds.c, 1.0F, 0}, stream);
+  } else {
+    fill_unwritten(set.d.data(), bytes_of(product_.result, count), stream);
+  }
+  run(set, chosen_.algo, stream);
+  if (!product_.accumulates) {
+    const int bytes = static_cast<int>(bytes_of(product_.result, 1));
+    const std::int64_t unwritten = count_unwritten(set.d.data(), bytes, count, stream);
+    if (unwritten > 0) {
+      return {.where = fmt::format("{} of {} elements were not written", unwritten, count)};
+    }
+  }
+  const ProductSample sample = sample_of(product_, set.seeds.a, kSampled);
+  std::vector<std::vector<float>> found;
+  for (const std::int64_t row : sample.rows) {
+    const auto line =
+        read_elements(set.d.data(), product_.result, row * product_.n, product_.n, stream);
+    std::vector<float>& values = found.emplace_back();
+    for (const std::int64_t column : sample.columns) {
+      values.push_back(line[static_cast<std::size_t>(column)]);
+    }
+  }
+  return compare_product(product_, set.seeds, sample, found);
+}
+
+}  // namespace
+
+std::unique_ptr<Runnable> make_gemm(const KernelCase& kernel, const PrepareOptions& options) {
+  const Product product = product_of(
+      kernel.role, kernel.precision, extent(kernel, "m"), extent(kernel, "n"), extent(kernel, "k"));
+  return std::make_unique<LtProduct>(product, options);
+}
+
+}  // namespace orrery::kernels

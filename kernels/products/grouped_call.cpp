@@ -1,0 +1,193 @@
+#include "kernels/products/grouped_call.hpp"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "kernels/device/status.hpp"
+#include "kernels/device/stream.hpp"
+#include "kernels/products/library_call.hpp"
+#include "sim/base/check.hpp"
+#include "sim/base/error.hpp"
+
+namespace orrery::kernels {
+
+namespace {
+
+constexpr std::size_t kLanesAtOnce = 4;
+
+bool is_wide(const Product& product) {
+  return product.a.element == Element::bf16 || product.a.element == Element::fp16;
+}
+
+}  // namespace
+
+struct GroupLanes::Side {
+  DeviceBuffer workspace{kWorkspaceBytes};
+  OwnedStream stream;
+  Event begin;
+  Event end;
+};
+
+GroupLanes::GroupLanes() = default;
+
+GroupLanes::~GroupLanes() = default;
+
+void GroupLanes::prepare() {
+  if (first_.bytes() > 0) {
+    return;
+  }
+  first_ = DeviceBuffer(kWorkspaceBytes);
+  for (std::size_t lane = 1; lane < kLanesAtOnce; ++lane) {
+    sides_.push_back(std::make_unique<Side>());
+  }
+}
+
+const DeviceBuffer& GroupLanes::workspace(std::size_t lane) const {
+  return lane == 0 ? first_ : sides_[lane - 1]->workspace;
+}
+
+std::vector<Stream> GroupLanes::fork(Stream stream) const {
+  std::vector<Stream> streams = {stream};
+  for (const auto& side : sides_) {
+    side->begin.record(stream);
+    wait_for(side->stream.get(), side->begin);
+    streams.push_back(side->stream.get());
+  }
+  return streams;
+}
+
+void GroupLanes::join(Stream stream) const {
+  for (const auto& side : sides_) {
+    side->end.record(side->stream.get());
+    wait_for(stream, side->end);
+  }
+}
+
+struct GroupedCall::Plan {
+  Plan(std::vector<Product> given, GroupLanes& shared) : products(std::move(given)), lanes(shared) {
+    ORRERY_CHECK(!products.empty(), "a grouped call has a group");
+    const bool one_scale = products.front().a.scales == ScaleMode::tensor;
+    if (!is_wide(products.front()) && !one_scale) {
+      throw Unsupported(
+          "grouped products run in bf16, fp16 and fp8_tensor: the libraries group no others, and "
+          "scales by rows or blocks of each group have layouts of their own",
+          "not offered");
+    }
+    for (const Product& product : products) {
+      arguments.add(product);
+    }
+    lanes.prepare();
+  }
+
+  // Empty when cuBLAS runs, captures and replays the grouped call; else why it does not.
+  std::string trial(const DeviceBuffer& addresses, Stream stream) {
+    if (!is_wide(products.front())) {
+      return "cuBLAS groups products of bf16 and fp16";
+    }
+    try {
+      context = start_blas();
+      run_grouped(context, arguments, addresses, lanes.workspace(0), stream);
+      check(cudaStreamSynchronize(stream), "run a grouped product");
+      const Graph graph(stream, [&](Stream capturing) {
+        run_grouped(context, arguments, addresses, lanes.workspace(0), capturing);
+      });
+      graph.launch(stream);
+      check(cudaStreamSynchronize(stream), "replay a grouped product");
+      return "";
+    } catch (const Unsupported& unsupported) {
+      return unsupported.status();
+    } catch (const Error& error) {
+      static_cast<void>(cudaGetLastError());
+      return error.what();
+    }
+  }
+
+  // One call for each shape on each lane: a call keeps its lane's workspace.
+  void make_calls() {
+    for (std::size_t g = 0; g < products.size(); ++g) {
+      const std::size_t lane = g % kLanesAtOnce;
+      const Product& product = products[g];
+      const auto key = std::tuple(product.m, product.n, product.k, lane);
+      if (!calls.contains(key)) {
+        calls.emplace(key, ProductCall(product, lanes.workspace(lane)));
+      }
+      of_group.push_back(&calls.at(key));
+    }
+  }
+
+  void launch_each(const std::vector<ProductPointers>& parts, Stream stream) const {
+    const std::vector<Stream> streams = lanes.fork(stream);
+    for (std::size_t g = 0; g < parts.size(); ++g) {
+      of_group[g]->launch(parts[g], streams[g % kLanesAtOnce]);
+    }
+    lanes.join(stream);
+  }
+
+  std::vector<Product> products;
+  GroupLanes& lanes;
+  GroupedArguments arguments;
+  BlasContext context;
+  std::optional<std::string> refusal;  // absent: not tried yet
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::size_t>, ProductCall> calls;
+  std::vector<const ProductCall*> of_group;  // empty where cuBLAS groups them
+};
+
+GroupedCall::GroupedCall(std::vector<Product> products, GroupLanes& lanes)
+    : plan_(std::make_unique<Plan>(std::move(products), lanes)) {}
+
+GroupedCall::GroupedCall(GroupedCall&& other) noexcept = default;
+
+GroupedCall::~GroupedCall() = default;
+
+GroupedCall::Operands GroupedCall::bind(std::vector<ProductPointers> parts, Stream stream) {
+  ORRERY_CHECK(parts.size() == plan_->products.size(), "every group has its operands");
+  std::vector<const void*> all;
+  for (const ProductPointers& part : parts) {
+    all.push_back(part.a);
+  }
+  for (const ProductPointers& part : parts) {
+    all.push_back(part.b);
+  }
+  for (const ProductPointers& part : parts) {
+    all.push_back(part.d);
+  }
+  const auto bytes = static_cast<std::int64_t>(all.size() * sizeof(void*));
+  Operands operands{.parts = std::move(parts), .addresses = DeviceBuffer(bytes)};
+  copy_to_device(operands.addresses.data(), all.data(), bytes, stream);
+  if (!plan_->refusal) {
+    plan_->refusal = plan_->trial(operands.addresses, stream);
+    if (!plan_->refusal->empty()) {
+      plan_->make_calls();
+      // Kernels are loaded at their first launch, which must not happen while a graph is captured.
+      plan_->launch_each(operands.parts, stream);
+      check(cudaStreamSynchronize(stream), "run the products of groups");
+    }
+  }
+  return operands;
+}
+
+void GroupedCall::launch(const Operands& operands, Stream stream) const {
+  if (plan_->of_group.empty()) {
+    run_grouped(
+        plan_->context, plan_->arguments, operands.addresses, plan_->lanes.workspace(0), stream);
+  } else {
+    plan_->launch_each(operands.parts, stream);
+  }
+}
+
+std::string_view GroupedCall::implementation() const {
+  return plan_->of_group.empty() ? "cublas" : "cublaslt_each";
+}
+
+const std::string& GroupedCall::refusal() const {
+  static const std::string kNone;
+  return plan_->refusal ? *plan_->refusal : kNone;
+}
+
+}  // namespace orrery::kernels

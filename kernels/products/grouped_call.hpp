@@ -1,0 +1,86 @@
+#pragma once
+
+// How are the products of all experts run as one call? By cuBLAS's grouped product where it offers
+// them; else one cuBLASLt product per group, on several streams that leave the caller's stream and
+// come back to it, as training frameworks do.
+//
+// way   | precisions            | results                     | implementation
+// ------|-----------------------|-----------------------------|-----------------
+// group | bf16, fp16            | as the library says         | cublas
+// each  | bf16, fp16, fp8_tensor| all that cuBLASLt offers    | cublaslt_each
+//
+// The way is chosen by a trial on the operands, captured and replayed as a measurement does it: a
+// library that takes a call may still refuse to have it captured.
+//
+// symbol | meaning                                                | unit | origin
+// -------|--------------------------------------------------------|------|-----------
+// lane   | a stream with its own workspace; lane 0 is the caller's | -    | 4, a choice
+// Source: four streams are what TransformerEngine's grouped linear layer uses.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/device/memory.hpp"
+#include "kernels/device/runnable.hpp"
+#include "kernels/products/product.hpp"
+#include "kernels/products/product_call.hpp"
+
+namespace orrery::kernels {
+
+// Streams beside the caller's. Calls that follow each other on one stream may share them.
+class GroupLanes {
+ public:
+  GroupLanes();
+  GroupLanes(const GroupLanes&) = delete;
+  GroupLanes& operator=(const GroupLanes&) = delete;
+  ~GroupLanes();
+
+  // Allocates on first use.
+  void prepare();
+
+  [[nodiscard]] const DeviceBuffer& workspace(std::size_t lane) const;
+
+  // The streams of all lanes, after what `stream` holds; join() makes `stream` wait for them.
+  [[nodiscard]] std::vector<Stream> fork(Stream stream) const;
+  void join(Stream stream) const;
+
+ private:
+  struct Side;
+  DeviceBuffer first_;
+  std::vector<std::unique_ptr<Side>> sides_;
+};
+
+class GroupedCall {
+ public:
+  // Where the operands of each group lie.
+  struct Operands {
+    std::vector<ProductPointers> parts;
+    DeviceBuffer addresses;  // of a of each group, then b, then d
+  };
+
+  // `products`: of the groups, none empty, all of one role and precision. `lanes` must outlive it.
+  // Throws Unsupported for other precisions.
+  GroupedCall(std::vector<Product> products, GroupLanes& lanes);
+  GroupedCall(GroupedCall&& other) noexcept;
+  ~GroupedCall();
+
+  // Waits for the stream. The first call chooses the way, which runs the products; throws
+  // Unsupported where neither is offered.
+  [[nodiscard]] Operands bind(std::vector<ProductPointers> parts, Stream stream);
+
+  // Enqueues only.
+  void launch(const Operands& operands, Stream stream) const;
+
+  [[nodiscard]] std::string_view implementation() const;
+
+  // Why cuBLAS does not group them; empty where it does.
+  [[nodiscard]] const std::string& refusal() const;
+
+ private:
+  struct Plan;
+  std::unique_ptr<Plan> plan_;
+};
+
+}  // namespace orrery::kernels

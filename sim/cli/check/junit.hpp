@@ -1,0 +1,20 @@
+#pragma once
+
+// How does a CI server show what `check` found? JUnit XML: a suite per file, a case per
+// expectation.
+//
+// A metric that moved against the baseline is a case of its own, the others are one together.
+//
+// A failed or undecided expectation is a <failure>, a file that cannot be evaluated an <error>. The
+// text holds what was found and needed; properties hold trials, seed and the hash of the scenario.
+
+#include <string>
+#include <vector>
+
+#include "sim/cli/check/checked_file.hpp"
+
+namespace orrery::cli {
+
+[[nodiscard]] std::string to_junit(const CheckReport& report);
+
+}  // namespace orrery::cli

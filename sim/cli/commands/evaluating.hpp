@@ -1,0 +1,81 @@
+#pragma once
+
+// How do the commands get from file names to evaluations? Loading, profiles, Ctrl-C, exit codes.
+//
+// Problems go to stderr as they are found; one broken file does not keep the others from being
+// evaluated. "-" reads the scenario from standard input.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cli/frame/exit_code.hpp"
+#include "sim/cli/frame/interrupt.hpp"
+#include "sim/evaluate/evaluate.hpp"
+#include "sim/report/evaluation.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/variant.hpp"
+
+namespace orrery::cli {
+
+// Options that every command has which evaluates.
+struct EvaluationOptions {
+  std::optional<std::int64_t> trials;
+  std::optional<std::uint64_t> seed;
+  int threads = 0;
+  std::vector<std::string> profiles;  // directories, searched first
+  std::vector<std::string> settings;  // KEY=VALUE, in place of what the scenarios say
+  bool allow_foreign = false;         // calibration profiles of other GPUs
+  bool quiet = false;
+};
+
+// Where the profiles of a scenario are looked for.
+[[nodiscard]] hardware::ProfileSearch search_for(const scenario::Scenario& scenario,
+                                                 const EvaluationOptions& options);
+
+// One file of the command line on its way.
+struct InputFile {
+  std::string name;
+  std::optional<scenario::Scenario> scenario;
+  std::optional<report::Evaluation> evaluation;
+  Diagnostics diagnostics;
+  std::string problem;  // one line, when there is no evaluation
+  ExitCode code = ExitCode::ok;
+};
+
+// All of standard input, up to what a file may hold. Throws Error(io).
+[[nodiscard]] std::string read_standard_input();
+
+// The file that a word of the command line means. A shipped scenario that is found by its name is
+// named on stderr, unless `quiet`. Throws Error(io) where there is neither.
+[[nodiscard]] std::string scenario_file(const std::string& word, bool quiet);
+
+[[nodiscard]] std::vector<InputFile> load_files(const std::vector<std::string>& names,
+                                                const EvaluationOptions& options);
+
+// What --set says; throws UsageError for a text that is no KEY=VALUE.
+[[nodiscard]] std::vector<scenario::KeyValue> settings_of(const std::vector<std::string>& texts);
+
+// The text of a scenario with --set; nothing after errors in `diagnostics`.
+[[nodiscard]] std::optional<std::string> with_settings(std::string text,
+                                                       const EvaluationOptions& options,
+                                                       Diagnostics& diagnostics);
+
+// What a command wants beside the options of the user.
+struct EvaluationNeeds {
+  bool levers = false;
+  bool timelines = false;
+  bool ticks = false;
+  std::uint32_t timeline_trial = 0;
+  bool operations = false;
+  bool operation_timeline = false;
+};
+
+// Fills `evaluation`, or `problem` and `code`. Throws Error(interrupted) after Ctrl-C.
+void evaluate_file(InputFile& file,
+                   const EvaluationOptions& options,
+                   const EvaluationNeeds& needs,
+                   const InterruptWatch& watch);
+
+}  // namespace orrery::cli

@@ -1,0 +1,199 @@
+// `orrery export`: the evaluation for other programs, as traces, pictures, tables or JSON.
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <array>
+#include <memory>
+
+#include "sim/cli/commands/commands.hpp"
+#include "sim/cli/commands/shared_options.hpp"
+#include "sim/cli/compare/trace_export.hpp"
+#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/program.hpp"
+#include "sim/report/export/chrome_trace.hpp"
+#include "sim/report/export/operation_trace.hpp"
+#include "sim/report/export/perfetto_trace.hpp"
+#include "sim/report/export/run_trace.hpp"
+#include "sim/report/export/step_trace.hpp"
+#include "sim/report/files/csv_report.hpp"
+#include "sim/report/files/json_lines.hpp"
+#include "sim/report/files/json_report.hpp"
+#include "sim/report/picture/step_picture.hpp"
+
+namespace orrery::cli {
+
+namespace {
+
+using TableWriter = std::string (*)(const report::Evaluation&);
+using TraceSource = report::Trace (*)(const report::Evaluation&);
+using TraceWriter = std::string (*)(const report::Trace&);
+
+// What can be written in which format; the first row of a format is its default. A table or picture
+// comes from the evaluation, a trace goes through window and limit.
+struct Export {
+  std::string_view format;
+  std::string_view what;
+  TableWriter table = nullptr;
+  TraceSource trace = nullptr;
+  TraceWriter write_trace = nullptr;
+};
+
+std::string whole_json(const report::Evaluation& evaluation) {
+  return report::to_json(evaluation);
+}
+
+constexpr std::array<Export, 18> kExports = {{
+    {"chrome-trace", "step", nullptr, report::step_trace, report::to_chrome_trace},
+    {"chrome-trace", "run", nullptr, report::run_trace, report::to_chrome_trace},
+    {"chrome-trace", "operations", nullptr, report::operation_trace, report::to_chrome_trace},
+    {"perfetto", "step", nullptr, report::step_trace, report::to_perfetto_trace},
+    {"perfetto", "run", nullptr, report::run_trace, report::to_perfetto_trace},
+    {"perfetto", "operations", nullptr, report::operation_trace, report::to_perfetto_trace},
+    {"csv", "metrics", report::metrics_csv},
+    {"csv", "ledger", report::ledger_csv},
+    {"csv", "memory", report::memory_csv},
+    {"jsonl", "metrics", report::metrics_lines},
+    {"jsonl", "ledger", report::ledger_lines},
+    {"jsonl", "memory", report::memory_lines},
+    {"jsonl", "step", nullptr, report::step_trace, report::to_json_lines},
+    {"jsonl", "run", nullptr, report::run_trace, report::to_json_lines},
+    {"jsonl", "operations", nullptr, report::operation_trace, report::to_json_lines},
+    {"json", "all", whole_json},
+    {"svg", "step", report::step_svg},
+    {"svg", "schedule", report::schedule_svg},
+}};
+
+struct ExportOptions {
+  std::string file;
+  std::string format;
+  std::string what;
+  std::uint32_t trial = 0;
+  TraceExportOptions trace;
+  EvaluationOptions evaluation;
+  std::optional<std::string> output;
+};
+
+const Export& find_export(const ExportOptions& options) {
+  std::string known;
+  for (const Export& candidate : kExports) {
+    if (candidate.format != options.format) {
+      continue;
+    }
+    if (options.what.empty() || candidate.what == options.what) {
+      return candidate;
+    }
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", candidate.what);
+  }
+  throw UsageError(fmt::format(
+      "export: --format {} has no --what {} (it has {})", options.format, options.what, known));
+}
+
+// Why the wanted part is not in this evaluation; empty when it is.
+std::string_view missing_part(const Export& wanted, const report::Evaluation& evaluation) {
+  if (wanted.what == "run" && !evaluation.run) {
+    return "there is no run to export: the scenario has no `training:`";
+  }
+  const bool shows_step =
+      wanted.what == "step" || wanted.what == "schedule" || wanted.what == "operations";
+  if (shows_step && evaluation.step.given) {
+    return "there is no step to export: the scenario states its time";
+  }
+  return {};
+}
+
+std::string written(const Export& wanted,
+                    const report::Evaluation& evaluation,
+                    const report::TraceWindow& window,
+                    const ExportOptions& options) {
+  if (wanted.trace == nullptr) {
+    return wanted.table(evaluation);
+  }
+  const report::ChosenTrace chosen =
+      report::choose_trace(wanted.trace(evaluation), window, options.trace.max_slices);
+  std::string data = wanted.write_trace(chosen.trace);
+  if (!options.evaluation.quiet) {
+    message(trace_summary(chosen, wanted.format, data.size()));
+  }
+  return data;
+}
+
+ExitCode export_file(const ExportOptions& options, const InterruptWatch& watch) {
+  const Export& wanted = find_export(options);
+  const report::TraceWindow window = parse_window(options.trace.window);
+  std::vector<InputFile> files = load_files({options.file}, options.evaluation);
+  InputFile& file = files.front();
+  if (file.scenario) {
+    check_not_read(options.output, *file.scenario);
+  }
+  const bool timeline = wanted.trace != nullptr || wanted.format == "svg";
+  evaluate_file(file,
+                options.evaluation,
+                {.levers = wanted.format == "json",
+                 .timelines = timeline,
+                 .ticks = wanted.what == "schedule",
+                 .timeline_trial = options.trial,
+                 .operation_timeline = wanted.what == "operations"},
+                watch);
+  if (!file.evaluation) {
+    return file.code;
+  }
+  if (!options.evaluation.quiet) {
+    message_block(to_string(file.diagnostics));
+  }
+  const std::string_view missing = missing_part(wanted, *file.evaluation);
+  if (!missing.empty()) {
+    message(fmt::format("{}: {}", file.name, missing));
+    return ExitCode::invalid;
+  }
+  watch.check();
+  deliver(written(wanted, *file.evaluation, window, options), options.output);
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("export", "Traces, pictures, tables and JSON for other programs");
+  const auto options = std::make_shared<ExportOptions>();
+  command
+      ->add_option("SCENARIO", options->file, "Scenario: a file or a shipped name; - reads stdin")
+      ->required();
+  command
+      ->add_option(
+          "--format",
+          options->format,
+          "perfetto or chrome-trace (for ui.perfetto.dev), svg, csv, jsonl (JSON Lines) or json")
+      ->required()
+      ->check(CLI::IsMember({"perfetto", "chrome-trace", "svg", "csv", "jsonl", "json"}))
+      ->type_name("FORMAT");
+  command
+      ->add_option(
+          "--what",
+          options->what,
+          "perfetto, chrome-trace: step (default), run, operations (what runs within the tasks of "
+          "the step); svg: step (default), schedule (its order in ticks of a layer, without "
+          "hardware); csv: metrics (default), ledger, memory; jsonl: these, and step, run and "
+          "operations as traces")
+      ->type_name("PART");
+  command->add_option("--trial", options->trial, "Trial of the run to trace (default 0)")
+      ->type_name("N");
+  add_trace_export_options(*command, options->trace);
+  add_output_option(*command, options->output);
+  add_evaluation_options(*command, options->evaluation);
+  command->footer(
+      "Examples:\n"
+      "  orrery export --format perfetto -o step.pftrace gpt3-175b-1024\n"
+      "  orrery export --format perfetto --what run --window 10d:12d -o run.pftrace \\\n"
+      "    llama3-405b-whole-run\n"
+      "  orrery export --format svg --what schedule -o picture.svg schedule-zb-v\n"
+      "  orrery export --format csv --what ledger gpt3-175b-1024");
+  command->callback([options, &action] {
+    action = [options](InterruptWatch& watch) { return export_file(*options, watch); };
+  });
+}
+
+}  // namespace orrery::cli

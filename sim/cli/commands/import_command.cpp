@@ -1,0 +1,219 @@
+// `orrery import`: a scenario from the configuration files of other training stacks. Logs of
+// benchmarks are the business of orrery-import, which the same command starts
+// (external_command.hpp).
+
+#include "sim/cli/commands/import_command.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <memory>
+
+#include "sim/cli/commands/evaluating.hpp"
+#include "sim/cli/commands/shared_options.hpp"
+#include "sim/cli/frame/program.hpp"
+#include "sim/evaluate/catalog.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/import_config/import_config.hpp"
+#include "sim/scenario/load.hpp"
+
+namespace orrery::cli {
+
+namespace {
+
+struct ImportCommand {
+  std::vector<std::string> files;
+  std::string format;
+  std::string gpu;
+  std::optional<std::int64_t> nodes;
+  std::optional<std::int64_t> gpus_per_node;
+  std::string network;
+  std::vector<std::string> settings;
+  std::string name;
+  std::string model_class;
+  std::vector<std::string> ignored;
+  std::optional<std::string> output;
+  std::vector<std::string> profiles;
+  bool json = false;
+  bool quiet = false;
+};
+
+// The options as keys of the scenario.
+import_config::ImportOptions options_of(const ImportCommand& command) {
+  import_config::ImportOptions options;
+  options.name = command.name;
+  options.model_class = command.model_class;
+  options.ignored = command.ignored;
+  if (!command.gpu.empty()) {
+    options.settings.push_back({"cluster.gpu", command.gpu, "--gpu"});
+  }
+  if (command.nodes) {
+    options.settings.push_back({"cluster.nodes", std::to_string(*command.nodes), "--nodes"});
+  }
+  if (command.gpus_per_node) {
+    options.settings.push_back(
+        {"cluster.gpus_per_node", std::to_string(*command.gpus_per_node), "--gpus-per-node"});
+  }
+  if (!command.network.empty()) {
+    options.settings.push_back({"cluster.network.preset", command.network, "--network"});
+  }
+  for (const scenario::KeyValue& setting : settings_of(command.settings)) {
+    options.settings.push_back({setting.key, setting.value, "--set"});
+  }
+  return options;
+}
+
+std::vector<import_config::ConfigFile> read_files(const ImportCommand& command,
+                                                  Diagnostics& diagnostics) {
+  std::vector<import_config::ConfigFile> files;
+  for (const std::string& name : command.files) {
+    std::optional<import_config::ConfigFile> file;
+    if (name == "-") {
+      file = import_config::ConfigFile{"<stdin>", read_standard_input(), std::nullopt};
+    } else {
+      file = import_config::read_config_file(name, diagnostics);
+    }
+    if (file) {
+      if (!command.format.empty()) {
+        file->format = import_config::find_format(command.format);
+      }
+      files.push_back(*std::move(file));
+    }
+  }
+  return files;
+}
+
+// Whether the scenario holds together: layout, cluster and profiles. What is wrong goes to stderr.
+bool holds_together(const ImportCommand& command, const std::string& text) {
+  const std::string name = command.output.value_or("scenario");
+  Diagnostics diagnostics;
+  const auto scenario = scenario::load_text(text, name, diagnostics);
+  const hardware::ProfileSearch search =
+      evaluate::profile_search(name, {command.profiles.begin(), command.profiles.end()});
+  const bool sound = scenario && evaluate::resolve(*scenario, search, diagnostics).has_value() &&
+                     !diagnostics.has_errors();
+  if (!sound) {
+    message("import: the files and options do not go together yet:");
+    message_block(to_string(diagnostics));
+  }
+  return sound;
+}
+
+ExitCode import_files(const ImportCommand& command, const InterruptWatch& watch) {
+  const import_config::ImportOptions options = options_of(command);
+  Diagnostics diagnostics;
+  const std::vector<import_config::ConfigFile> files = read_files(command, diagnostics);
+  import_config::ImportResult result;
+  if (!diagnostics.has_errors()) {
+    result = import_config::import_configs(files, options, diagnostics);
+  }
+  message_block(to_string(diagnostics));
+  if (!command.quiet && !result.scenario.empty()) {
+    message_block(import_config::report_text(result));
+  }
+  watch.check();
+  if (command.output && !result.scenario.empty()) {
+    deliver(result.scenario, *command.output);
+  }
+  if (command.json) {
+    deliver(import_config::report_json(result, diagnostics), std::nullopt);
+  } else if (!command.output && !result.scenario.empty()) {
+    deliver(result.scenario, std::nullopt);
+  }
+  if (!result.complete()) {
+    return ExitCode::invalid;
+  }
+  return holds_together(command, result.scenario) ? ExitCode::ok : ExitCode::invalid;
+}
+
+constexpr std::string_view kImportFooter =
+    R"(Reads config.json of Hugging Face models, arguments of Megatron-LM (scripts, commands,
+YAML), NeMo YAML, torchtitan TOML, commands and saved JSON, DeepSpeed JSON, and the logs of
+Megatron-LM and torchtitan, which state all settings and the time of a step; the content decides.
+Several files are combined. What no file says is asked for, what a program does by default and
+what is assumed is listed. Nothing is executed.
+
+Examples:
+  orrery import train.sh --gpu h100-sxm-80gb --nodes 16 --network infiniband-400g -o run.yaml
+  orrery import config.json ds_config.json --gpu a100-sxm-80gb --nodes 8 \
+         --network infiniband-200g --set model.sequence_length=4096 -o run.yaml
+  orrery import --json config.json
+  orrery import train.log --gpu h100-sxm-80gb -o run.yaml && orrery compare run.yaml train.log
+
+Logs of nccl-tests and nvbandwidth become tables of collectives and keys of a GPU profile, traces of
+training steps measured steps, with options of their own: orrery import --format nccl-tests --help
+
+Exit codes: 0 ok, 2 usage, 3 a file is broken or something is still to be stated, 6 input or
+output.)";
+
+}  // namespace
+
+void add_import_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "import",
+      "A scenario from configuration files; tables from logs, measured steps from traces");
+  const auto options = std::make_shared<ImportCommand>();
+  command->add_option("FILE", options->files, "Configuration files, or logs; - reads from stdin")
+      ->required();
+  std::string known;
+  for (const import_config::ConfigFormatInfo& format : import_config::config_formats()) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", format.name);
+  }
+  command
+      ->add_option(
+          "--format",
+          options->format,
+          fmt::format("{}; of logs: nccl-tests, nvbandwidth, trace (default: by the content)",
+                      known))
+      ->check(CLI::Validator(
+          [known](const std::string& name) {
+            return import_config::find_format(name)
+                       ? std::string()
+                       : fmt::format(
+                             "`{}` is none of {}, nccl-tests, nvbandwidth, trace", name, known);
+          },
+          ""))
+      ->type_name("FORMAT");
+  command->add_option("--gpu", options->gpu, "GPU profile (orrery list gpus)")->type_name("NAME");
+  constexpr std::int64_t kMost = 1'000'000;
+  const CLI::Validator count = CLI::Range(std::int64_t{1}, kMost).description("");
+  command->add_option("--nodes", options->nodes, "Hosts that the job runs on")
+      ->check(count)
+      ->type_name("N");
+  command->add_option("--gpus-per-node", options->gpus_per_node, "GPUs of one host")
+      ->check(count)
+      ->type_name("N");
+  command->add_option("--network", options->network, "Network preset (orrery list networks)")
+      ->type_name("NAME");
+  command
+      ->add_option("--set",
+                   options->settings,
+                   "Any key of a scenario, in place of what the files say; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--as",
+                   options->model_class,
+                   "config.json: take the text model as this class, such as llama, whatever the "
+                   "file says")
+      ->type_name("TYPE");
+  command
+      ->add_option(
+          "--ignore", options->ignored, "A key of the files that does not matter; repeatable")
+      ->type_name("KEY")
+      ->allow_extra_args(false);
+  command->add_option("--name", options->name, "Name of the scenario")->type_name("TEXT");
+  command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
+      ->type_name("DIR");
+  add_output_option(*command, options->output);
+  command->add_flag("--json", options->json, "Report as JSON, orrery-config-import/1");
+  command->add_flag("-q,--quiet", options->quiet, "No report on stderr");
+  command->footer(std::string(kImportFooter));
+  command->callback([options, &action] {
+    action = [options](InterruptWatch& watch) { return import_files(*options, watch); };
+  });
+}
+
+}  // namespace orrery::cli

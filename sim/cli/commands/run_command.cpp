@@ -1,0 +1,85 @@
+// `orrery run`: one screen with the answer and the reason, or the whole evaluation as JSON.
+
+#include <CLI/App.hpp>
+#include <CLI/Option.hpp>
+#include <memory>
+
+#include "sim/cli/commands/commands.hpp"
+#include "sim/cli/commands/shared_options.hpp"
+#include "sim/cli/frame/output_files.hpp"
+#include "sim/report/files/json_report.hpp"
+#include "sim/report/text/text_report.hpp"
+
+namespace orrery::cli {
+
+namespace {
+
+struct RunOptions {
+  std::vector<std::string> files;
+  EvaluationOptions evaluation;
+  std::optional<std::string> output;
+  std::string colour = "auto";
+  bool json = false;
+};
+
+std::string text_of(const std::vector<report::Evaluation>& evaluations, report::TextStyle style) {
+  std::string text;
+  for (const report::Evaluation& evaluation : evaluations) {
+    text += text.empty() ? "" : "\n";
+    text += report::to_text(evaluation, style);
+  }
+  return text;
+}
+
+ExitCode run_files(const RunOptions& options, const InterruptWatch& watch) {
+  std::vector<InputFile> files = load_files(options.files, options.evaluation);
+  std::vector<report::Evaluation> evaluations;
+  ExitCode code = ExitCode::ok;
+  for (InputFile& file : files) {
+    if (file.scenario) {
+      check_not_read(options.output, *file.scenario);
+    }
+    evaluate_file(file, options.evaluation, {.levers = true}, watch);
+    code = worse(code, file.code);
+    if (file.evaluation) {
+      evaluations.push_back(std::move(*file.evaluation));
+    }
+  }
+  watch.check();
+  if (evaluations.empty()) {
+    return code;
+  }
+  std::string data;
+  if (options.json) {
+    data = files.size() == 1 ? report::to_json(evaluations.front()) : report::to_json(evaluations);
+  } else {
+    data =
+        text_of(evaluations, text_style(colour_choice(options.colour), options.output.has_value()));
+  }
+  deliver(data, options.output);
+  return code;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("run", "Time, cost, losses and the reasons, on one screen");
+  const auto options = std::make_shared<RunOptions>();
+  command
+      ->add_option("SCENARIO", options->files, "Scenarios: files or shipped names; - reads stdin")
+      ->required();
+  command->add_flag("--json", options->json, "orrery-evaluation/1; an array for several files");
+  add_output_option(*command, options->output);
+  add_evaluation_options(*command, options->evaluation);
+  add_colour_option(*command, options->colour);
+  command->footer(
+      "Examples:\n"
+      "  orrery run llama3-405b-16k\n"
+      "  orrery run --json -o result.json llama3-70b-64h100");
+  command->callback([options, &action] {
+    action = [options](InterruptWatch& watch) { return run_files(*options, watch); };
+  });
+}
+
+}  // namespace orrery::cli

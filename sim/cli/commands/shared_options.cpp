@@ -1,0 +1,62 @@
+#include "sim/cli/commands/shared_options.hpp"
+
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <string>
+
+namespace orrery::cli {
+
+void add_evaluation_options(CLI::App& command, EvaluationOptions& options) {
+  constexpr std::int64_t kMostTrials = 10'000'000;
+  constexpr int kMostThreads = 1024;
+  command.add_option("--trials", options.trials, "Trials of the run, in place of the scenario's")
+      ->check(CLI::Range(std::int64_t{1}, kMostTrials))
+      ->type_name("N");
+  command
+      .add_option("--seed", options.seed, "Seed of all random draws, in place of the scenario's")
+      ->check([](const std::string& text) {
+        return text.starts_with('-') ? std::string("is below 0") : std::string();
+      })
+      ->type_name("N");
+  command
+      .add_option("-j,--threads", options.threads, "Threads (0: all cores); the result is the same")
+      ->check(CLI::Range(0, kMostThreads))
+      ->type_name("N");
+  command
+      .add_option("--set",
+                  options.settings,
+                  "Any key of the scenario, in place of what the file says; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--profiles",
+                  options.profiles,
+                  "Directory with gpu/ and software/ profiles, searched first")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  command.add_flag("--allow-foreign-profile",
+                   options.allow_foreign,
+                   "Use calibration profiles of another GPU than they stand for");
+  command.add_flag("-q,--quiet", options.quiet, "No progress and no messages but errors");
+}
+
+void add_output_option(CLI::App& command, std::optional<std::string>& file) {
+  command.add_option("-o,--output", file, "Write to FILE, atomically, in place of stdout")
+      ->type_name("FILE");
+}
+
+void add_colour_option(CLI::App& command, std::string& choice) {
+  command.add_option("--color", choice, "auto (a terminal without NO_COLOR), always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN");
+}
+
+ColourChoice colour_choice(const std::string& choice) {
+  if (choice == "always") {
+    return ColourChoice::always;
+  }
+  return choice == "never" ? ColourChoice::never : ColourChoice::automatic;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,46 @@
+#pragma once
+
+// Where do answers and messages go? Data to stdout or a file, everything else to stderr.
+//
+// A write that fails is never silent: data that did not arrive is an Error(io), exit code 6. A
+// closed pipe (`orrery ... | head`) is no news to its reader and ends without a message.
+
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "sim/report/text/text_page.hpp"
+
+namespace orrery::cli {
+
+enum class ColourChoice { automatic, always, never };
+
+// The reader of stdout has gone.
+class ClosedPipe : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override {
+    return "the reader of the output has gone";
+  }
+};
+
+// To the file, atomically, or to stdout without one. Throws Error(io) or ClosedPipe.
+void deliver(std::string_view data, const std::optional<std::filesystem::path>& file);
+
+// One line on stderr, "orrery: <text>".
+void message(std::string_view text);
+
+// As it is on stderr; for diagnostics, which end in a newline.
+void message_block(std::string_view text);
+
+[[nodiscard]] bool is_terminal(int descriptor);
+
+// Colour on a terminal without NO_COLOR and TERM=dumb, or as told; block characters in UTF-8
+// locales.
+[[nodiscard]] report::TextStyle text_style(ColourChoice choice, bool to_file);
+
+// Keeps files that are opened later from becoming stdin, stdout or stderr, and turns a closed pipe
+// into an error of the write that meets it. To be called first.
+void prepare_streams();
+
+}  // namespace orrery::cli

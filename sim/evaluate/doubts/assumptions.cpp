@@ -1,0 +1,109 @@
+#include "sim/evaluate/doubts/assumptions.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "sim/base/text/format.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/run/failures/repair_load.hpp"
+#include "sim/run/monte_carlo.hpp"
+#include "sim/scenario/usual_stack.hpp"
+#include "sim/step/step_simulator.hpp"
+
+namespace orrery::evaluate {
+
+namespace {
+
+// One step of the scenario with another stack; nothing where that cannot run it.
+std::optional<Seconds> step_with(scenario::Scenario scenario,
+                                 std::string_view stack,
+                                 const std::optional<hardware::ProfileSearch>& search) {
+  scenario.software = stack;
+  Diagnostics unused;
+  const std::optional<Resolved> resolved = resolve(scenario, search, unused);
+  if (!resolved || unused.has_errors()) {
+    return std::nullopt;
+  }
+  const auto outcome = step::simulate_step(step_input(scenario, *resolved), resolved->costs, {});
+  const auto* result = std::get_if<step::StepResult>(&outcome);
+  return result == nullptr ? std::nullopt : std::optional(to_seconds(result->step_time));
+}
+
+}  // namespace
+
+std::optional<std::string> assumed_software(const scenario::Scenario& scenario,
+                                            const std::optional<hardware::ProfileSearch>& search,
+                                            const report::Evaluation& evaluation) {
+  if (scenario.locations.contains("software") || evaluation.step.given) {
+    return std::nullopt;
+  }
+  std::string text = fmt::format("software {}, the usual one for this layout, as none is stated",
+                                 scenario.software);
+  const std::string_view other = scenario::usual_stack(scenario.layout).other;
+  if (const std::optional<Seconds> time = step_with(scenario, other, search)) {
+    text += fmt::format("; with {} a step takes {} instead of {}",
+                        other,
+                        format_time(*time),
+                        format_time(to_seconds(evaluation.step.step_time)));
+  }
+  return text;
+}
+
+std::optional<std::string> assumed_failures(const scenario::Scenario& scenario,
+                                            run::RunSpec spec,
+                                            const run::StepInput& step,
+                                            const LeverOptions& options) {
+  if (scenario.locations.contains("failures")) {
+    return std::nullopt;
+  }
+  std::string text = "nothing fails, as no failures are stated";
+  spec.failures.preset = kLikelyFailures;
+  spec.simulation.trials = std::min(spec.simulation.trials, options.trials);
+  std::vector<run::RunProblem> unused;
+  const std::optional<run::RunPlan> plan = run::resolve_run(spec, step, unused);
+  if (!plan) {
+    return text;
+  }
+  if (const auto run = run::simulate(*plan, {.threads = options.threads, .stop = options.stop})) {
+    text += fmt::format("; with `failures: {}` the goodput is {} on average",
+                        kLikelyFailures,
+                        format_percent(run->goodput.mean()));
+  }
+  return text;
+}
+
+std::optional<std::string> impossible_step(const report::Evaluation& evaluation) {
+  const report::MetricValue* used = evaluation.metrics.find(report::MetricId::mfu_6nd);
+  if (!evaluation.step.given || used == nullptr || used->value <= 1.0) {
+    return std::nullopt;
+  }
+  const Seconds time = to_seconds(evaluation.step.step_time);
+  return fmt::format(
+      "in a step of {}, as stated, the GPUs would work at {:.3g} times their dense peak: it takes "
+      "at least {}",
+      format_time(time),
+      used->value,
+      format_time(time * used->value));
+}
+
+std::optional<std::string> missing_spares(const report::Evaluation& evaluation) {
+  const run::RunPlan& plan = *evaluation.plan;
+  const run::RepairLoad load = run::repair_load(plan);
+  const std::int64_t spares = plan.capacity.spare_nodes();
+  constexpr double kWorthSaying = 0.01;  // of the time
+  if (plan.capacity.elastic || load.mean <= std::max(static_cast<double>(spares), kWorthSaying)) {
+    return std::nullopt;
+  }
+  return fmt::format(
+      "{:.3g} nodes are in repair on average and {} {}, so the job stands still for want of nodes; "
+      "{} spare{} would do 99 % of the time",
+      load.mean,
+      spares == 0 ? std::string("no spare") : format_integer(spares),
+      spares > 1 ? "stand by" : "stands by",
+      format_integer(load.p99),
+      load.p99 == 1 ? "" : "s");
+}
+
+}  // namespace orrery::evaluate

@@ -1,0 +1,68 @@
+#pragma once
+
+// Which steps were measured, how far was the prediction of each off, and what does that say of
+// another prediction?
+//
+//   e(i) = ln(predicted i / measured i)          a(S) = sum over S of the mean |e| of a group
+//
+//   b0 = 0.16                                    nothing alike was measured
+//   b1 = (3 b0 + a(A)) / (3 + n(A))              A: the stack on other GPUs of the architecture
+//   b2 = (4 b1 + a(G)) / (4 + n(G))              G: the stack on this GPU, other models
+//   b3 = (b2 + sum of |e| of R) / (1 + n(R))     R: the stack, this GPU, this model
+//
+// where all steps of A, G and R are of mixtures of experts if this one is, else of dense models; a
+// group is one model on one GPU, so that a model measured fifty times weighs as one measured once.
+// Each level is pulled to the wider one: few measured steps say little. b0, the weights 3, 4, 1 and
+// the factor 1.6 of the band were chosen by the interval score on 725 measured steps, of which a
+// third or a whole source was left out at a time (docs/generalisation.md).
+//
+// The steps are a file `evidence/steps.yaml` of the profiles, made by `orrery validate --evidence`.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/hardware/profile_reader.hpp"
+#include "sim/report/step_band.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::evaluate {
+
+inline constexpr std::string_view kEvidenceFormat = "orrery-measured-steps/1";
+
+// What a step is alike in, or not.
+struct StepKind {
+  std::string software;  // profile
+  std::string gpu;       // profile
+  std::string arch;      // of the GPU
+  std::string model;     // layers x width, experts
+  bool experts = false;  // a mixture of experts
+  std::int64_t gpus = 1;
+};
+
+struct MeasuredStep {
+  std::string id;
+  StepKind kind;
+  double error = 0.0;  // ln(predicted / measured)
+};
+
+[[nodiscard]] StepKind kind_of(const scenario::Scenario& scenario, const Resolved& resolved);
+
+// The file of the first profile directory that has one; empty without one or after an error.
+[[nodiscard]] std::vector<MeasuredStep> load_evidence(const hardware::ProfileSearch& search,
+                                                      Diagnostics& diagnostics);
+
+[[nodiscard]] std::string to_yaml(const std::vector<MeasuredStep>& steps);
+
+// The band of a predicted time (s). Measured steps with the id `own` are left out: no step vouches
+// for itself.
+[[nodiscard]] report::StepBand step_band(const std::vector<MeasuredStep>& evidence,
+                                         const StepKind& kind,
+                                         double predicted,
+                                         std::string_view own = {});
+
+}  // namespace orrery::evaluate

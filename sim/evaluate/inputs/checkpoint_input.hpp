@@ -1,0 +1,24 @@
+#pragma once
+
+// What do checkpoints need to know of the layout and the network?
+//
+//   replicas of the whole state = data-parallel ranks / ranks that share it (layout.shard_group)
+//   replicated bytes            = all of it with such replicas, else what the sharding leaves
+//   whole:
+//                                 2 bytes of weights with zero1 and zero2, nothing with zero3
+//   network of a node           = NICs * rate of one, one direction
+//
+// Internal to evaluate/.
+
+#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/run/run_spec.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::evaluate {
+
+void add_checkpoint_input(const scenario::Scenario& scenario,
+                          const Resolved& resolved,
+                          const run::CheckpointSpec& checkpoint,
+                          run::StepInput& step);
+
+}  // namespace orrery::evaluate

@@ -1,0 +1,18 @@
+#pragma once
+
+// What do failures need that the scenario does not spell out? The lines of the log it names, and
+// the nodes behind a switch or in a rack, which the network states. Internal to evaluate/.
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/run/failures/failure_spec.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::evaluate {
+
+// Domains that are not stated: a switch holds the nodes of the network's lowest tier, a rack those
+// of an NVLink domain that is larger than a node. False after an error in the log.
+[[nodiscard]] bool add_failure_inputs(const scenario::Scenario& scenario,
+                                      run::FailureSpec& failures,
+                                      Diagnostics& diagnostics);
+
+}  // namespace orrery::evaluate

@@ -1,0 +1,177 @@
+#include "sim/evaluate/inputs/phase_steps.hpp"
+
+#include <fmt/core.h>
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/base/files/stop_point.hpp"
+#include "sim/base/parallel.hpp"
+#include "sim/evaluate/fill_metrics.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/step/step_simulator.hpp"
+
+namespace orrery::evaluate {
+
+namespace {
+
+using run::PhaseSpec;
+using scenario::Scenario;
+
+constexpr std::string_view kKey = "training.phases";
+
+PhaseShape shape_of(const Scenario& scenario) {
+  return {scenario.batch.global,
+          scenario.batch.micro,
+          scenario.model.sequence_length,
+          scenario.layout.context,
+          scenario.cluster.nodes};
+}
+
+bool fail(const Scenario& scenario,
+          const PhaseSpec& phase,
+          std::string message,
+          std::string allowed,
+          Diagnostics& diagnostics) {
+  const std::string key =
+      scenario.locations.contains(kKey) ? std::string(kKey) : std::string("training.batch_ramp");
+  diagnostics.error(scenario.where(key),
+                    key,
+                    fmt::format("{}: {}", phase.name, std::move(message)),
+                    std::move(allowed));
+  return false;
+}
+
+// The scenario with what the phase states.
+bool apply(const PhaseSpec& phase, Scenario& scenario, Diagnostics& diagnostics) {
+  const std::int64_t per_node = scenario.cluster.gpus_per_node;
+  if (phase.nodes && phase.gpus) {
+    return fail(scenario, phase, "states nodes and gpus", "one of the two", diagnostics);
+  }
+  if (phase.gpus && *phase.gpus % per_node != 0) {
+    return fail(scenario,
+                phase,
+                fmt::format("{} GPUs are no whole number of nodes", *phase.gpus),
+                fmt::format("a multiple of {}", per_node),
+                diagnostics);
+  }
+  const std::int64_t nodes =
+      phase.gpus ? *phase.gpus / per_node : phase.nodes.value_or(scenario.cluster.nodes);
+  if (nodes > scenario.cluster.nodes) {
+    return fail(scenario,
+                phase,
+                fmt::format("{} nodes, but the cluster has {}", nodes, scenario.cluster.nodes),
+                fmt::format("at most {}", scenario.cluster.nodes),
+                diagnostics);
+  }
+  if (nodes != scenario.cluster.nodes || (phase.context && scenario.layout.data)) {
+    scenario.layout.data.reset();  // as many replicas as the nodes of the phase hold
+  }
+  scenario.cluster.nodes = nodes;
+  scenario.batch.global = phase.global_batch.value_or(scenario.batch.global);
+  scenario.batch.micro = phase.micro_batch.value_or(scenario.batch.micro);
+  scenario.model.sequence_length = phase.sequence_length.value_or(scenario.model.sequence_length);
+  scenario.layout.context = phase.context.value_or(scenario.layout.context);
+  return true;
+}
+
+// The step simulator's time, or why there is none.
+std::variant<Seconds, Diagnostic> simulate(const Scenario& scenario,
+                                           const EvaluateOptions& options) {
+  Diagnostics diagnostics;
+  const auto first_error = [&diagnostics]() -> Diagnostic {
+    for (const Diagnostic& diagnostic : diagnostics.all()) {
+      if (diagnostic.severity == Severity::error) {
+        return diagnostic;
+      }
+    }
+    return {};
+  };
+  const std::optional<Resolved> resolved = resolve(scenario, options.search, diagnostics);
+  if (!resolved) {
+    return first_error();
+  }
+  auto outcome =
+      step::simulate_step(step_input(scenario, *resolved), resolved->costs, {.stop = options.stop});
+  if (auto* problem = std::get_if<step::StepProblem>(&outcome)) {
+    diagnostics.error(
+        scenario.where(problem->key), problem->key, problem->message, problem->allowed);
+    return first_error();
+  }
+  return to_seconds(std::get<step::StepResult>(outcome).step_time);
+}
+
+// Adds the step time of every wanted shape to `base.known`.
+bool simulate_all(const std::vector<Scenario>& scenarios,
+                  const std::vector<PhaseSpec>& phases,
+                  const std::map<PhaseShape, std::size_t>& wanted,
+                  const EvaluateOptions& options,
+                  PhaseBase& base,
+                  Diagnostics& diagnostics) {
+  const std::vector<std::pair<PhaseShape, std::size_t>> list(wanted.begin(), wanted.end());
+  std::vector<std::variant<Seconds, Diagnostic>> outcomes(list.size());
+  parallel_for(static_cast<std::int64_t>(list.size()),
+               {.threads = options.threads, .stop = options.stop},
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (auto n = static_cast<std::size_t>(begin); n < static_cast<std::size_t>(end);
+                      ++n) {
+                   outcomes[n] = simulate(scenarios[list[n].second], options);
+                 }
+               });
+  stop_point(options.stop);
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    if (const auto* problem = std::get_if<Diagnostic>(&outcomes[n])) {
+      return fail(scenarios[list[n].second],
+                  phases[list[n].second],
+                  fmt::format("{}: {}", problem->key, problem->message),
+                  problem->allowed,
+                  diagnostics);
+    }
+    base.known.emplace(list[n].first, std::get<Seconds>(outcomes[n]));
+  }
+  return true;
+}
+
+}  // namespace
+
+bool add_phase_steps(const Scenario& scenario,
+                     const EvaluateOptions& options,
+                     PhaseBase& base,
+                     run::TrainingSpec& training,
+                     run::StepInput& step,
+                     Diagnostics& diagnostics) {
+  training.phases = run::phases_of(training, scenario.batch.global, scenario.model.sequence_length);
+  base.known.emplace(shape_of(scenario), base.simulated);
+  std::vector<Scenario> scenarios;
+  std::map<PhaseShape, std::size_t> wanted;  // by shape: the phase that is simulated for it
+  for (std::size_t i = 0; i < training.phases.size(); ++i) {
+    scenarios.push_back(scenario);
+    if (!apply(training.phases[i], scenarios.back(), diagnostics)) {
+      return false;
+    }
+    const PhaseShape shape = shape_of(scenarios.back());
+    if (!training.phases[i].step_time && !base.known.contains(shape)) {
+      wanted.emplace(shape, i);
+    }
+  }
+  if (!simulate_all(scenarios, training.phases, wanted, options, base, diagnostics)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < training.phases.size(); ++i) {
+    Seconds time;
+    if (training.phases[i].step_time) {
+      time = *training.phases[i].step_time;
+    } else {
+      time = base.known.at(shape_of(scenarios[i]));
+      time *= base.given ? *base.given / base.simulated : 1.0;
+    }
+    step.phases.push_back({.step_time = to_sim_time(time),
+                           .tokens_per_step = tokens_per_step(scenarios[i]),
+                           .nodes = scenarios[i].cluster.nodes});
+  }
+  return true;
+}
+
+}  // namespace orrery::evaluate

@@ -1,0 +1,224 @@
+#include "sim/import_config/hugging_face/class_keys.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/base/text/text.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+// Keys of layers that attend to chosen keys, or differ from one another, or are no attention.
+constexpr std::array<std::string_view, 14> kForeignKeys = {"block_configs",
+                                                           "index_topk",
+                                                           "compress_ratios",
+                                                           "linear_attn_config",
+                                                           "sparse_attention_config",
+                                                           "hybrid_override_pattern",
+                                                           "mamba_d_state",
+                                                           "ssm_cfg",
+                                                           "ssm_state_size",
+                                                           "full_attention_interval",
+                                                           "attn_layer_period",
+                                                           "global_head_dim",
+                                                           "lightning_attention",
+                                                           "layers_block_type"};
+
+constexpr std::array<std::string_view, 6> kTowers = {"vision_config",
+                                                     "audio_config",
+                                                     "mm_vision_tower",
+                                                     "vision_tower",
+                                                     "mm_projector_type",
+                                                     "thinker_config"};
+
+std::string_view first_part(std::string_view path) {
+  return path.substr(0, path.find('.'));
+}
+
+template <std::size_t N>
+const SourceItem* find_any(SourceKeys& keys,
+                           std::string_view prefix,
+                           const std::array<std::string_view, N>& names) {
+  for (const SourceItem& item : keys.items()) {
+    if (!item.path.starts_with(prefix) || is_off(item.value)) {
+      continue;
+    }
+    const std::string_view name = first_part(std::string_view(item.path).substr(prefix.size()));
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      return &item;
+    }
+  }
+  return nullptr;
+}
+
+constexpr std::string_view kForce =
+    "--as TYPE takes the text model as that class and leaves this out";
+
+}  // namespace
+
+bool is_off(const yaml::Value& value) {
+  using Kind = yaml::Value::Kind;
+  if (value.kind == Kind::scalar) {
+    const std::string word = lower_case(value.text);
+    return word.empty() || word == "false" || word == "0" || word == "0.0" || word == "none" ||
+           word == "null" || word == "-1";
+  }
+  return value.kind == Kind::null || (value.kind == Kind::sequence && value.items.empty()) ||
+         (value.kind == Kind::mapping && value.entries.empty());
+}
+
+const ModelClass* check_class(Import& import, std::string_view prefix, const std::string& type) {
+  SourceKeys& keys = import.keys;
+  if (!import.model_class.empty()) {
+    const ModelClass* wanted = find_model_class(import.model_class);
+    if (wanted == nullptr) {
+      import.diagnostics.error(
+          {"--as"},
+          "",
+          fmt::format("{} is no class that is known", yaml::display(import.model_class)),
+          model_class_names());
+    } else if (find_model_class(type) != wanted) {
+      import.draft.note(fmt::format("{}: taken as {}, as --as says",
+                                    type.empty() ? "no model_type" : yaml::display(type),
+                                    wanted->type));
+    }
+    return wanted;
+  }
+  const std::string path = std::string(prefix) + "model_type";
+  const SourceItem* item = keys.find(path);
+  if (is_foreign_class(type)) {
+    keys.error(*item,
+               fmt::format("{} is not a decoder whose every layer attends to all keys: a "
+                           "scenario cannot express it",
+                           yaml::display(type)));
+    return nullptr;
+  }
+  if (keys.flag(std::string(prefix) + "is_encoder_decoder").value_or(false)) {
+    keys.error(*keys.find(std::string(prefix) + "is_encoder_decoder"),
+               "a scenario cannot express an encoder beside the decoder");
+    return nullptr;
+  }
+  if (const SourceItem* foreign = find_any(keys, prefix, kForeignKeys)) {
+    keys.error(*foreign, "belongs to layers that a scenario cannot express");
+    return nullptr;
+  }
+  if (const SourceItem* tower = find_any(keys, "", kTowers)) {
+    keys.error(*tower, "belongs to a tower beside the decoder, which a scenario lacks", kForce);
+    return nullptr;
+  }
+  const ModelClass* known = find_model_class(type);
+  if (known == nullptr && item != nullptr) {
+    keys.error(*item,
+               fmt::format("{} is a class that this import does not know", yaml::display(type)),
+               "--as llama takes it as one like Llama: RMSNorm, gated MLP, rotary positions, no "
+               "biases");
+  } else if (known == nullptr) {
+    const SourceLocation where =
+        keys.items().empty() ? SourceLocation{} : SourceLocation{keys.items().front().where.file};
+    import.diagnostics.error(where,
+                             path,
+                             "is not stated, and the class says what a layer is",
+                             "--as TYPE states it, such as --as llama");
+  }
+  return known;
+}
+
+void read_class_keys(Import& import, std::string_view prefix, const ModelClass& known) {
+  SourceKeys& keys = import.keys;
+  Draft& draft = import.draft;
+  const auto at = [prefix](std::string_view name) {
+    return std::string(prefix) + std::string(name);
+  };
+  if (known.type == "falcon") {
+    const bool grouped = keys.flag(at("new_decoder_architecture")).value_or(false) ||
+                         keys.find(at("n_head_kv")) != nullptr;
+    const std::string own =
+        keys.find(at("n_head_kv")) != nullptr ? at("n_head_kv") : at("num_kv_heads");
+    if (grouped) {
+      copy_count(import, own, "model.num_query_groups");
+    } else if (keys.flag(at("multi_query")).value_or(false)) {
+      draft.set(
+          "model.num_query_groups", std::int64_t{1}, read_from(*keys.find(at("multi_query"))));
+    }
+    static_cast<void>(keys.take(own));
+    static_cast<void>(keys.flag(at("multi_query")));
+    static_cast<void>(keys.flag(at("parallel_attn")));
+  } else if (known.type == "chatglm") {
+    copy_count(import, at("kv_channels"), "model.head_dim");
+    if (keys.flag(at("multi_query_attention")).value_or(false)) {
+      copy_count(import, at("multi_query_group_num"), "model.num_query_groups");
+    }
+    static_cast<void>(keys.take(at("multi_query_group_num")));
+    static_cast<void>(keys.take(at("seq_length")));  // the longest in use, not that of training
+    if (!keys.flag(at("rmsnorm")).value_or(true)) {
+      draft.set("model.norm", "layer_norm", read_from(*keys.find(at("rmsnorm"))));
+    }
+    if (keys.flag(at("add_bias_linear")).value_or(false)) {
+      draft.set("model.linear_bias", true, read_from(*keys.find(at("add_bias_linear"))));
+    }
+    static_cast<void>(keys.flag(at("post_layer_norm")));
+  } else if (known.type == "mpt") {
+    copy_count(import, at("attn_config.kv_n_heads"), "model.num_query_groups");
+    const auto alibi = keys.flag(at("attn_config.alibi"));
+    if (!alibi.value_or(false)) {
+      draft.set("model.position",
+                "learned",
+                alibi ? read_from(*keys.find(at("attn_config.alibi")))
+                      : default_of(import, "learned positions"));
+      copy_count(import, at("max_seq_len"), "model.max_positions");
+    }
+    if (!keys.flag(at("no_bias")).value_or(false)) {
+      draft.set("model.linear_bias", true, default_of(import, "biases in every linear layer"));
+    }
+    const auto ratio = keys.count(at("expansion_ratio"));
+    const auto width = keys.count(at("d_model"));
+    if (ratio && width) {
+      draft.set(
+          "model.ffn_hidden_size",
+          *ratio * *width,
+          derived_from(*keys.find(at("expansion_ratio")), fmt::format("{} x {}", *ratio, *width)));
+    }
+  } else if (known.type == "minimax_m2") {
+    if (keys.flag(at("use_mtp")).value_or(false)) {
+      copy_count(import, at("num_mtp_modules"), "model.mtp");
+      static_cast<void>(keys.take(at("mtp_transformer_layers")));
+    }
+    const auto kinds = keys.texts(at("attn_type_list"));
+    if (std::any_of(kinds.begin(), kinds.end(), [](const auto& kind) { return kind != "1"; })) {
+      keys.error(*keys.find(at("attn_type_list")), "holds layers without full attention");
+    }
+  }
+}
+
+bool sets_size(ConfigFormat format, std::string_view path) {
+  static constexpr std::array<std::string_view, 26> kModel = {
+      "num_",   "n_",          "_size",    "_dim",      "_rank",  "layer",  "head",
+      "expert", "moe",         "attn",     "attention", "window", "sparse", "linear",
+      "mamba",  "ssm",         "conv",     "pattern",   "block",  "group",  "ffn",
+      "mlp",    "multi_query", "parallel", "mtp",       "tower"};
+  static constexpr std::array<std::string_view, 13> kOthers = {"num_layers",
+                                                               "hidden_size",
+                                                               "_heads",
+                                                               "_experts",
+                                                               "vocab_size",
+                                                               "parallel_size",
+                                                               "parallel_degree",
+                                                               "parallel_shard",
+                                                               "batch_size",
+                                                               "zero_stage",
+                                                               "checkpoint_activations",
+                                                               "activation_checkpointing",
+                                                               "recompute"};
+  const auto contains = [path](std::string_view piece) {
+    return path.find(piece) != std::string_view::npos;
+  };
+  if (format == ConfigFormat::hugging_face) {
+    return std::any_of(kModel.begin(), kModel.end(), contains);
+  }
+  return std::any_of(kOthers.begin(), kOthers.end(), contains) && !contains("precompute");
+}
+
+}  // namespace orrery::import_config

@@ -1,0 +1,32 @@
+#pragma once
+
+// Which class is the model of a config.json, can a scenario express it, and what do keys say that
+// only some classes have? Internal to import_config/.
+//
+// A file is refused, with the key in its message, when its class is unknown, has layers that are no
+// attention to all keys, or stands beside a tower for images or sound. ImportOptions::model_class
+// takes it nevertheless, as the class that it names.
+
+#include <string>
+#include <string_view>
+
+#include "sim/import_config/draft.hpp"
+#include "sim/import_config/hugging_face/model_classes.hpp"
+
+namespace orrery::import_config {
+
+// `prefix` stands before the keys of the text model; nullptr after a message.
+[[nodiscard]] const ModelClass* check_class(Import& import,
+                                            std::string_view prefix,
+                                            const std::string& type);
+
+// Falcon, GLM, MPT, MiniMax: their own names for heads and widths.
+void read_class_keys(Import& import, std::string_view prefix, const ModelClass& known);
+
+// Whether a key of a config.json that no reader took sets a size or a layout, by its name.
+[[nodiscard]] bool sets_size(ConfigFormat format, std::string_view path);
+
+// A value that turns a key off: false, 0, an empty text or list.
+[[nodiscard]] bool is_off(const yaml::Value& value);
+
+}  // namespace orrery::import_config

@@ -1,0 +1,206 @@
+// ds_config.json: batch, ZeRO, offload. The model and the other degrees are not in it.
+//
+// Meaning and defaults of the keys: DeepSpeed configuration documentation
+// (deepspeed.ai/docs/config-json).
+
+#include <fmt/core.h>
+
+#include <array>
+
+#include "sim/base/text/text.hpp"
+#include "sim/import_config/trees/readers.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+// The three figures of a batch are bound: train = micro x accumulation x data-parallel ranks.
+void read_batch(Import& import) {
+  SourceKeys& keys = import.keys;
+  const auto train = copy_count(import, "train_batch_size", "batch.global");
+  const auto micro = copy_count(import, "train_micro_batch_size_per_gpu", "batch.micro");
+  keep_count(import, "gradient_accumulation_steps", import.pending.accumulation, "batch.global");
+  const auto steps = keys.count("gradient_accumulation_steps");
+  if (!train || !micro || !steps) {
+    return;
+  }
+  const SourceItem& item = *keys.find("train_batch_size");
+  const bool tiny = *micro > 0 && *steps > 0 && *train > 0;
+  const bool large = !tiny || *steps > *train || *micro > *train / *steps;
+  if (large || *train % (*micro * *steps) != 0) {
+    keys.error(item,
+               fmt::format("{} is no multiple of train_micro_batch_size_per_gpu x "
+                           "gradient_accumulation_steps = {} x {}",
+                           *train,
+                           *micro,
+                           *steps));
+    return;
+  }
+  import.pending.data =
+      PendingCount{*train / (*micro * *steps),
+                   derived_from(item, fmt::format("{} / ({} x {})", *train, *micro, *steps))};
+}
+
+void read_zero_stage(Import& import) {
+  SourceKeys& keys = import.keys;
+  const auto stage = keys.count("zero_optimization.stage");
+  const SourceItem* item = keys.find("zero_optimization.stage");
+  if (!stage) {
+    if (item != nullptr) {
+      import.draft.leave_open("layout.sharding", *item, unread_reason(item->value));
+    } else {
+      import.draft.set("layout.sharding", "none", default_of(import, "without a stage no ZeRO"));
+    }
+    return;
+  }
+  constexpr std::array<std::string_view, 4> kStages = {"none", "zero1", "zero2", "zero3"};
+  if (*stage >= static_cast<std::int64_t>(kStages.size())) {
+    keys.error(*item, fmt::format("{} is no stage of ZeRO", *stage), "0 to 3");
+    return;
+  }
+  const auto group = keys.count("zero_optimization.mics_shard_size");
+  if (group && *group > 0) {
+    import.draft.set(
+        "layout.sharding", "hsdp", read_from(*keys.find("zero_optimization.mics_shard_size")));
+    copy_count(import, "zero_optimization.mics_shard_size", "layout.shard_group");
+    return;
+  }
+  import.draft.set(
+      "layout.sharding", std::string(kStages[static_cast<std::size_t>(*stage)]), read_from(*item));
+  if (*stage == 3) {
+    const auto partition = keys.count("zero_optimization.zero_hpz_partition_size");
+    if (partition && *partition > 1) {
+      copy_count(import, "zero_optimization.zero_hpz_partition_size", "overlap.fsdp.reshard_group");
+    }
+    if (keys.flag("zero_optimization.zero_quantized_weights").value_or(false)) {
+      copy_flag(
+          import, "zero_optimization.zero_quantized_weights", "overlap.fsdp.quantized_weights");
+    }
+    if (keys.flag("zero_optimization.zero_quantized_gradients").value_or(false)) {
+      copy_flag(
+          import, "zero_optimization.zero_quantized_gradients", "overlap.fsdp.quantized_gradients");
+    }
+  }
+}
+
+void read_precision(Import& import) {
+  SourceKeys& keys = import.keys;
+  for (const std::string_view name : {"bf16", "fp16", "bfloat16"}) {
+    const std::string path = fmt::format("{}.enabled", name);
+    const auto on = keys.flag(path);
+    const SourceItem* item = keys.find(path);
+    if (on.value_or(false)) {
+      import.draft.set("precision.compute", name == "fp16" ? "fp16" : "bf16", read_from(*item));
+    } else if (item != nullptr && item->unread) {
+      import.draft.leave_open("precision.compute", *item, unread_reason(item->value));
+    }
+  }
+  for (const std::string_view path : {"data_types.grad_accum_dtype", "communication_data_type"}) {
+    const auto dtype = keys.text(path);
+    if (dtype && (*dtype == "fp32" || *dtype == "bf16" || *dtype == "fp16")) {
+      import.draft.set("precision.gradient_dtype", *dtype, read_from(*keys.find(path)));
+    }
+  }
+}
+
+void read_offload(Import& import) {
+  SourceKeys& keys = import.keys;
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kParts = {
+      {{"offload_optimizer", "offload.optimizer"}, {"offload_param", "offload.parameters"}}};
+  for (const auto& [name, target] : kParts) {
+    const std::string path = fmt::format("zero_optimization.{}.device", name);
+    const auto device = keys.text(path);
+    if (!device || *device == "none") {
+      continue;
+    }
+    if (*device != "cpu" && *device != "nvme") {
+      keys.error(*keys.find(path),
+                 fmt::format("{} is no place for it", yaml::display(*device)),
+                 "none, cpu, nvme");
+      continue;
+    }
+    import.draft.set(target, *device, read_from(*keys.find(path)));
+    if (*device == "nvme") {
+      for (const std::string_view rate : {"offload.nvme_read", "offload.nvme_write"}) {
+        import.draft.leave_open(rate, *keys.find(path), "the drives' rates are not in the file");
+      }
+    }
+  }
+  if (keys.flag("zero_optimization.cpu_offload").value_or(false)) {
+    import.draft.set(
+        "offload.optimizer", "cpu", read_from(*keys.find("zero_optimization.cpu_offload")));
+  }
+}
+
+// Bytes per parameter of the optimizers that are not Adam with fp32 states.
+void read_deepspeed_optimizer(Import& import) {
+  const auto type = import.keys.text("optimizer.type");
+  if (!type) {
+    return;
+  }
+  const std::string name = lower_case(*type);
+  const SourceItem& item = *import.keys.find("optimizer.type");
+  if (name == "adam" || name == "adamw" || name == "fusedadam") {
+    import.draft.set("precision.optimizer.name", "adamw", read_from(item));
+  } else if (name == "lamb") {
+    import.draft.set(
+        "precision.optimizer.name", "adamw", derived_from(item, "LAMB keeps the states of Adam"));
+  } else if (name == "lion" || name == "sgd") {
+    import.draft.set("precision.optimizer.name", name, read_from(item));
+  } else {
+    leave_out(import,
+              "optimizer.type",
+              Effect::may_matter,
+              "an optimizer that a scenario does not know; state precision.optimizer.state_bytes");
+  }
+}
+
+}  // namespace
+
+void read_deepspeed(Import& import) {
+  SourceKeys& keys = import.keys;
+  read_batch(import);
+  read_zero_stage(import);
+  read_precision(import);
+  read_offload(import);
+  read_deepspeed_optimizer(import);
+  const auto stages = keys.count("pipeline.stages");
+  if (stages) {
+    copy_count(import, "pipeline.stages", "layout.pipeline");
+    if (*stages > 1) {
+      import.draft.set("layout.schedule", "1f1b", default_of(import, "pipelines run 1F1B"));
+    }
+  }
+  copy_count(import, "tensor_parallel.autotp_size", "layout.tensor");
+  const auto overlap = copy_flag(import, "zero_optimization.overlap_comm", "overlap.data");
+  if (!overlap && !import.draft.is("layout.sharding", "none") &&
+      !keys.is_unread("zero_optimization.overlap_comm")) {
+    const bool third = import.draft.is("layout.sharding", "zero3");
+    import.draft.set("overlap.data",
+                     third,
+                     default_of(import,
+                                third ? "overlap_comm is true for stage 3"
+                                      : "overlap_comm is false below stage 3"));
+  }
+  const auto bucket = keys.count("zero_optimization.reduce_bucket_size");
+  if (bucket && *bucket > 0) {
+    constexpr std::int64_t kBytesOfElement = 2;
+    import.draft.set(
+        "overlap.bucket",
+        fmt::format("{}B", *bucket * kBytesOfElement),
+        derived_from(*keys.find("zero_optimization.reduce_bucket_size"), "elements of two bytes"));
+  }
+  if (keys.flag("activation_checkpointing.cpu_checkpointing").value_or(false)) {
+    leave_out(import,
+              "activation_checkpointing.cpu_checkpointing",
+              Effect::may_matter,
+              "kept activations wait on the host: state offload.activations");
+  }
+  import.draft.note(
+      "DeepSpeed's file does not say whether activations are recomputed: that is in the model's "
+      "code; state `recompute` where they are");
+  import.draft.set(
+      "software", "generic", assumed_as("no software profile was fitted to plain DeepSpeed"));
+}
+
+}  // namespace orrery::import_config

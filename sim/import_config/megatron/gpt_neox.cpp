@@ -1,0 +1,120 @@
+// GPT-NeoX: YAML with DeepSpeed's keys beside its own, which are Megatron-LM's under other names.
+//
+// Names and defaults: megatron/neox_arguments/neox_args.py and deepspeed_args.py of EleutherAI's
+// gpt-neox (Apache-2.0).
+
+#include <fmt/core.h>
+
+#include "sim/import_config/megatron/megatron_keys.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+void rename_keys(SourceKeys& keys) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"pipe_parallel_size", "pipeline_model_parallel_size"},
+      {"model_parallel_size", "tensor_model_parallel_size"},
+      {"train_micro_batch_size_per_gpu", "micro_batch_size"},
+      {"train_batch_size", "global_batch_size"},
+      {"zero_optimization.stage", "zero_stage"},
+      {"intermediate_size", "ffn_hidden_size"},
+      {"num_kv_heads", "num_query_groups"},
+      {"gas", "gradient_accumulation_steps"},
+      {"optimizer.type", "optimizer"},
+      {"checkpoint_factor", "save_interval"}};
+  for (const auto& [theirs, ours] : kNames) {
+    keys.rename(theirs, ours);
+  }
+}
+
+void read_model_words(Import& import) {
+  SourceKeys& keys = import.keys;
+  const auto norm = keys.text("norm");
+  import.draft.set("model.norm",
+                   norm && norm->find("rms") != std::string::npos ? "rms_norm" : "layer_norm",
+                   norm ? read_from(*keys.find("norm")) : default_of(import, "LayerNorm"));
+  const auto position = keys.text("pos_emb");
+  const std::string kind = position.value_or("learned");
+  if (kind != "rotary" && kind != "alibi" && kind != "none" && kind != "learned") {
+    import.draft.leave_open("model.position",
+                            *keys.find("pos_emb"),
+                            fmt::format("{} is not known to a scenario", yaml::display(kind)));
+  } else {
+    import.draft.set(
+        "model.position",
+        kind,
+        position ? read_from(*keys.find("pos_emb")) : default_of(import, "learned positions"));
+  }
+  const bool untied = keys.flag("no_weight_tying").value_or(false);
+  import.draft.set("model.tie_embeddings",
+                   !untied,
+                   untied ? read_from(*keys.find("no_weight_tying"))
+                          : default_of(import, "embedding and output share a table"));
+  for (const std::string_view key : {"use_bias_in_attn_linear", "use_bias_in_mlp"}) {
+    if (!keys.flag(key).value_or(true) && import.draft.find("model.linear_bias") == nullptr) {
+      import.draft.set("model.linear_bias", false, read_from(*keys.find(key)));
+    }
+  }
+  if (const auto mlp = keys.text("mlp_type"); mlp && *mlp == "llama") {
+    import.draft.set("model.activation", "swiglu", read_from(*keys.find("mlp_type")));
+  }
+  if (const SourceItem* kinds = keys.take("attention_config")) {
+    const std::string text = value_text(kinds->value);
+    if (text.find("global") == std::string::npos && text.find("flash") == std::string::npos) {
+      keys.error(*kinds, "holds layers without attention to all keys");
+    }
+  }
+  if (keys.flag("gpt_j_residual").value_or(false)) {
+    import.draft.note(
+        "gpt_j_residual: attention and MLP work side by side; costed one after the other");
+  }
+}
+
+}  // namespace
+
+void read_gpt_neox(Import& import) {
+  SourceKeys& keys = import.keys;
+  rename_keys(keys);
+  read_model_words(import);
+  const std::int64_t pipeline = keys.count("pipeline_model_parallel_size").value_or(0);
+  if (pipeline == 0) {
+    static_cast<void>(keys.take("pipeline_model_parallel_size"));  // no pipeline engine
+  }
+  const auto precision = keys.text("precision");
+  if (precision && (*precision == "bfloat16" || *precision == "fp16")) {
+    import.draft.set("precision.compute",
+                     *precision == "fp16" ? "fp16" : "bf16",
+                     read_from(*keys.find("precision")));
+  }
+  for (const std::string_view name : {"bf16", "fp16"}) {
+    const std::string enabled = fmt::format("{}.enabled", name);
+    if (keys.flag(enabled).value_or(false) && import.draft.find("precision.compute") == nullptr) {
+      import.draft.set("precision.compute", std::string(name), read_from(*keys.find(enabled)));
+    }
+  }
+  const auto stage = keys.count("zero_stage");
+  if (stage) {
+    import.draft.set("layout.sharding",
+                     *stage == 0 ? std::string("none") : fmt::format("zero{}", *stage),
+                     read_from(*keys.find("zero_stage")));
+  }
+  MegatronKeys megatron{import, {""}};
+  read_megatron_model(megatron);
+  read_megatron_layout(megatron);
+  read_megatron_step(megatron);
+  read_megatron_run(megatron);
+  const auto micro = import.draft.count("batch.micro");
+  const auto repeated = keys.count("gradient_accumulation_steps");
+  if (micro && repeated && import.draft.find("batch.global") == nullptr) {
+    import.pending.local_batch =
+        PendingCount{*micro * *repeated,
+                     derived_from(*keys.find("gradient_accumulation_steps"),
+                                  fmt::format("{} x {}", *micro, *repeated))};
+  }
+  import.draft.set("software",
+                   "megatron-deepspeed",
+                   assumed_as("the profile of Megatron-DeepSpeed; orrery list software"));
+}
+
+}  // namespace orrery::import_config

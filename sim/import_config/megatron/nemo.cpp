@@ -1,0 +1,105 @@
+// NeMo: a file with `trainer` and `model`. Names and defaults are Megatron's but for the few below.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "sim/import_config/megatron/megatron_keys.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+void read_trainer(Import& import) {
+  SourceKeys& keys = import.keys;
+  copy_count(import, "trainer.num_nodes", "cluster.nodes");
+  const SourceItem* devices = keys.take("trainer.devices");
+  if (devices != nullptr && devices->value.text != "-1") {
+    copy_count(import, "trainer.devices", "cluster.gpus_per_node");
+  }
+  const auto steps = keys.find("trainer.max_steps");
+  if (steps != nullptr && steps->value.text == "-1") {
+    static_cast<void>(keys.take("trainer.max_steps"));
+  } else {
+    copy_count(import, "trainer.max_steps", "training.steps");
+  }
+  leave_out(import,
+            "trainer.val_check_interval",
+            Effect::may_matter,
+            "evaluation takes time: state evaluation: {every, duration}");
+}
+
+// The trainer's bf16 stands beside 8-bit formats of the model, which say more.
+void read_trainer_precision(Import& import) {
+  SourceKeys& keys = import.keys;
+  const auto precision = keys.text("trainer.precision");
+  if (precision && import.draft.find("precision.compute") == nullptr) {
+    const SourceItem& item = *keys.find("trainer.precision");
+    if (precision->starts_with("bf16")) {
+      import.draft.set("precision.compute", "bf16", read_from(item));
+    } else if (precision->starts_with("16")) {
+      import.draft.set("precision.compute", "fp16", read_from(item));
+    } else {
+      import.draft.leave_open(
+          "precision.compute",
+          item,
+          fmt::format("a scenario has no training in {}", yaml::display(*precision)));
+    }
+  }
+}
+
+void read_nemo_sharding(Import& import) {
+  SourceKeys& keys = import.keys;
+  if (keys.flag("model.fsdp").value_or(false)) {
+    const auto strategy = keys.text("model.fsdp_sharding_strategy").value_or("full");
+    const SourceItem& item = *keys.find("model.fsdp");
+    import.draft.set("layout.sharding",
+                     strategy == "hybrid" ? "hsdp"
+                     : strategy == "grad" ? "zero2"
+                                          : "zero3",
+                     read_from(item));
+    return;
+  }
+  const auto optimizer = keys.text("model.optim.name");
+  if (optimizer && optimizer->find("distributed") != std::string::npos) {
+    import.draft.set("layout.sharding", "zero1", read_from(*keys.find("model.optim.name")));
+  }
+  const auto bucket = keys.count("model.optim.bucket_cap_mb");
+  if (bucket && *bucket > 0) {
+    import.draft.set("overlap.bucket",
+                     fmt::format("{}MiB", *bucket),
+                     read_from(*keys.find("model.optim.bucket_cap_mb")));
+  }
+}
+
+}  // namespace
+
+void read_nemo(Import& import) {
+  for (const std::string_view name : {"model._target_", "model.config._target_", "_target_"}) {
+    if (import.keys.find(name) != nullptr) {
+      leave_out(import,
+                name,
+                Effect::may_matter,
+                "what this class sets by default is in NeMo's code, not in the file");
+    }
+  }
+  read_trainer(import);
+  read_nemo_sharding(import);
+  const auto every =
+      import.keys.count("exp_manager.checkpoint_callback_params.every_n_train_steps");
+  if (every && *every > 0) {
+    import.draft.set(
+        "checkpoint.interval",
+        fmt::format("{} steps", *every),
+        read_from(*import.keys.find("exp_manager.checkpoint_callback_params.every_n_train_steps")));
+  }
+  MegatronKeys keys{import, {"model.", "model.config.", "trainer.strategy.", "strategy.", "data."}};
+  read_megatron_model(keys);
+  read_megatron_layout(keys);
+  read_megatron_step(keys);
+  read_trainer_precision(import);
+  read_megatron_run(keys);
+  import.draft.set("software", "nemo", assumed_as("the profile of NeMo 25; orrery list software"));
+}
+
+}  // namespace orrery::import_config

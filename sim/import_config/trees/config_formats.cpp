@@ -1,0 +1,236 @@
+// Which program is a file for? The content decides.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "sim/base/error.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/import_config/import_config.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+constexpr std::array<ConfigFormatInfo, 12> kFormats = {
+    {{ConfigFormat::hugging_face, "hugging-face", "config.json of a model (Hugging Face)"},
+     {ConfigFormat::deepspeed, "deepspeed", "DeepSpeed configuration (JSON)"},
+     {ConfigFormat::megatron_args, "megatron-args", "arguments of Megatron-LM (script or command)"},
+     {ConfigFormat::megatron_yaml, "megatron-yaml", "arguments of Megatron-LM (YAML)"},
+     {ConfigFormat::nemo, "nemo", "NeMo configuration (YAML)"},
+     {ConfigFormat::torchtitan, "torchtitan", "torchtitan job configuration (TOML)"},
+     {ConfigFormat::torchtitan_command, "torchtitan-cli", "torchtitan command"},
+     {ConfigFormat::torchtitan_saved, "torchtitan-json", "configuration saved by torchtitan"},
+     {ConfigFormat::gpt_neox, "gpt-neox", "GPT-NeoX configuration (YAML)"},
+     {ConfigFormat::trainer_yaml,
+      "trainer-yaml",
+      "configuration of Accelerate, LLaMA-Factory or Axolotl (YAML)"},
+     {ConfigFormat::megatron_log, "megatron-log", "log of Megatron-LM or Megatron-DeepSpeed"},
+     {ConfigFormat::torchtitan_log, "torchtitan-log", "log of torchtitan"}}};
+
+bool has(std::string_view text, std::string_view piece) {
+  return text.find(piece) != std::string_view::npos;
+}
+
+template <std::size_t N>
+bool has_any(std::string_view text, const std::array<std::string_view, N>& pieces) {
+  return std::any_of(
+      pieces.begin(), pieces.end(), [text](std::string_view piece) { return has(text, piece); });
+}
+
+std::optional<ConfigFormat> recognise_json(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kDeepSpeed = {"\"zero_optimization\"",
+                                                          "\"train_micro_batch_size_per_gpu\"",
+                                                          "\"train_batch_size\"",
+                                                          "\"gradient_accumulation_steps\"",
+                                                          "\"zero_allow_untested_optimizer\""};
+  constexpr std::array<std::string_view, 6> kModel = {"\"model_type\"",
+                                                      "\"architectures\"",
+                                                      "\"hidden_size\"",
+                                                      "\"n_embd\"",
+                                                      "\"num_hidden_layers\"",
+                                                      "\"text_config\""};
+  if (has(text, "\"traceEvents\"")) {
+    return std::nullopt;  // a trace may quote anything
+  }
+  if (has(text, "\"parallelism\"") && has(text, "\"data_parallel_shard_degree\"")) {
+    return ConfigFormat::torchtitan_saved;
+  }
+  if (has_any(text, kDeepSpeed)) {
+    return ConfigFormat::deepspeed;
+  }
+  return has_any(text, kModel) ? std::optional(ConfigFormat::hugging_face) : std::nullopt;
+}
+
+// Whether a line is `word` and a colon, however deep it stands.
+bool has_key(std::string_view text, std::string_view word) {
+  for (std::size_t at = text.find(word); at != std::string_view::npos;
+       at = text.find(word, at + 1)) {
+    std::size_t before = at;
+    while (before > 0 && (text[before - 1] == ' ' || text[before - 1] == '-')) {
+      --before;
+    }
+    const std::string_view rest = text.substr(at + word.size());
+    if ((before == 0 || text[before - 1] == '\n') && rest.starts_with(":")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool has_table(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos;
+       at = text.find(name, at + 1)) {
+    std::size_t before = at;
+    while (before > 0 && (text[before - 1] == ' ' || text[before - 1] == '\t')) {
+      --before;
+    }
+    if (before == 0 || text[before - 1] == '\n') {
+      return true;
+    }
+  }
+  return false;
+}
+
+// A line that begins with `from a.b import c`, `import a.b`.
+bool has_python_import(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (line.starts_with("import ") || (line.starts_with("from ") && has(line, " import "))) {
+      return true;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
+// Settings that a program has printed, or the times of its steps.
+std::optional<ConfigFormat> recognise_log(std::string_view text) {
+  if (has(text, "num_layers ....") || has(text, "elapsed time per iteration (")) {
+    return ConfigFormat::megatron_log;
+  }
+  const bool titan = has(text, "tps: ") && has(text, "mfu: ");
+  return titan ? std::optional(ConfigFormat::torchtitan_log) : std::nullopt;
+}
+
+std::optional<ConfigFormat> recognise_text(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kTables = {"[parallelism]",
+                                                       "[training]",
+                                                       "[job]",
+                                                       "[activation_checkpoint]",
+                                                       "[lr_scheduler]",
+                                                       "[checkpoint]"};
+  constexpr std::array<std::string_view, 6> kMegatron = {"--num-layers",
+                                                         "--tensor-model-parallel-size",
+                                                         "--micro-batch-size",
+                                                         "--global-batch-size",
+                                                         "--pipeline-model-parallel-size",
+                                                         "--hidden-size"};
+  if (const auto log = recognise_log(text)) {
+    return log;
+  }
+  constexpr std::array<std::string_view, 4> kTitan = {
+      "--parallelism.", "--training.", "--activation_checkpoint.", "--job.config_file"};
+  if (is_python(text) && !has_any(text, kMegatron) && !has_any(text, kTitan)) {
+    return std::nullopt;
+  }
+  const bool tables = std::any_of(kTables.begin(), kTables.end(), [text](std::string_view name) {
+    return has_table(text, name);
+  });
+  if (tables) {
+    return ConfigFormat::torchtitan;
+  }
+  const bool scenario = has_key(text, "format") && has(text, "orrery/");
+  if (scenario) {
+    return std::nullopt;
+  }
+  if (has_key(text, "trainer") && (has_key(text, "model") || has_key(text, "exp_manager"))) {
+    return ConfigFormat::nemo;
+  }
+  const bool trainer = has_key(text, "distributed_type") ||
+                       (has_key(text, "model_name_or_path") && has_key(text, "cutoff_len")) ||
+                       (has_key(text, "base_model") && has_key(text, "micro_batch_size"));
+  if (trainer) {
+    return ConfigFormat::trainer_yaml;
+  }
+  const bool yaml = has_key(text, "num_layers") || has_key(text, "num-layers") ||
+                    has_key(text, "tensor_model_parallel_size") ||
+                    has_key(text, "tensor-model-parallel-size") || has_key(text, "MODEL_ARGS");
+  if (yaml) {
+    const bool nested =
+        has_key(text, "model") && (has(text, "\n  optim:") || has(text, "mcore_gpt"));
+    return nested ? ConfigFormat::nemo : ConfigFormat::megatron_yaml;
+  }
+  if (has(text, "--module") && has(text, "--config")) {
+    return ConfigFormat::torchtitan_command;
+  }
+  if (has_any(text, kTitan)) {
+    return ConfigFormat::torchtitan_command;
+  }
+  return has_any(text, kMegatron) ? std::optional(ConfigFormat::megatron_args) : std::nullopt;
+}
+
+}  // namespace
+
+std::span<const ConfigFormatInfo> config_formats() {
+  return kFormats;
+}
+
+std::string_view format_name(ConfigFormat format) {
+  return kFormats[static_cast<std::size_t>(format)].name;
+}
+
+std::string_view format_meaning(ConfigFormat format) {
+  return kFormats[static_cast<std::size_t>(format)].meaning;
+}
+
+std::optional<ConfigFormat> find_format(std::string_view name) {
+  const auto* found = std::find_if(kFormats.begin(),
+                                   kFormats.end(),
+                                   [name](const ConfigFormatInfo& f) { return f.name == name; });
+  return found == kFormats.end() ? std::nullopt : std::optional(found->format);
+}
+
+bool is_python(std::string_view text) {
+  constexpr std::string_view kInterpreter = "#!";
+  const std::string_view first = text.substr(0, text.find('\n'));
+  const bool shell = first.starts_with(kInterpreter) && !has(first, "python");
+  return !shell && has_python_import(text);
+}
+
+std::optional<ConfigFormat> recognise(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (begin == std::string_view::npos) {
+    return std::nullopt;
+  }
+  if (text.size() > kMostBytes) {
+    return recognise_log(text);
+  }
+  if (has(text, "pipe-parallel-size\"") || has(text, "pipe_parallel_size\"") ||
+      has_key(text, "pipe_parallel_size") || has_key(text, "pipe-parallel-size")) {
+    return ConfigFormat::gpt_neox;
+  }
+  return text[begin] == '{' ? recognise_json(text) : recognise_text(text);
+}
+
+std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
+                                           Diagnostics& diagnostics) {
+  std::error_code error;
+  const auto size = std::filesystem::is_regular_file(path, error)
+                        ? std::filesystem::file_size(path, error)
+                        : std::uintmax_t{0};
+  ConfigFile file{path.string(), {}, std::nullopt};
+  if (!error && size > kMostLogBytes) {
+    diagnostics.error({path.string()}, "", "has more than 256 MiB");
+    return std::nullopt;
+  }
+  file.text = read_file(path, kMostLogBytes);
+  if (file.text.size() > kMostBytes && !recognise_log(file.text)) {
+    diagnostics.error({path.string()}, "", "has more than 4 MiB: no configuration is that long");
+    return std::nullopt;
+  }
+  return file;
+}
+
+}  // namespace orrery::import_config

@@ -1,0 +1,87 @@
+// Which reader and which defaults are those of a format?
+
+#include "sim/import_config/trees/readers.hpp"
+
+#include <algorithm>
+
+namespace orrery::import_config {
+
+namespace {
+
+// The sections of a YAML file that hold arguments, and the top level.
+std::vector<std::string> sections_of(SourceKeys& keys) {
+  std::vector<std::string> sections = {""};
+  for (const SourceItem& item : keys.items()) {
+    const std::size_t dot = item.path.find('.');
+    const std::string section =
+        dot == std::string::npos ? std::string() : item.path.substr(0, dot + 1);
+    constexpr std::size_t kMost = 16;
+    if (sections.size() < kMost && section != "ENV_VARS." &&
+        std::find(sections.begin(), sections.end(), section) == sections.end()) {
+      sections.push_back(section);
+    }
+  }
+  return sections;
+}
+
+}  // namespace
+
+std::string program_of(ConfigFormat format) {
+  switch (format) {
+    case ConfigFormat::hugging_face:
+      return "transformers";
+    case ConfigFormat::deepspeed:
+      return "DeepSpeed";
+    case ConfigFormat::nemo:
+      return "NeMo";
+    case ConfigFormat::gpt_neox:
+      return "GPT-NeoX";
+    case ConfigFormat::trainer_yaml:
+      return "transformers";
+    case ConfigFormat::torchtitan:
+    case ConfigFormat::torchtitan_command:
+    case ConfigFormat::torchtitan_saved:
+    case ConfigFormat::torchtitan_log:
+      return "torchtitan";
+    case ConfigFormat::megatron_args:
+    case ConfigFormat::megatron_yaml:
+    case ConfigFormat::megatron_log:
+      break;
+  }
+  return "Megatron-LM";
+}
+
+void read_keys(Import& import, ConfigFormat format) {
+  switch (format) {
+    case ConfigFormat::hugging_face:
+      read_hugging_face(import);
+      return;
+    case ConfigFormat::deepspeed:
+      read_deepspeed(import);
+      return;
+    case ConfigFormat::nemo:
+      read_nemo(import);
+      return;
+    case ConfigFormat::gpt_neox:
+      read_gpt_neox(import);
+      return;
+    case ConfigFormat::trainer_yaml:
+      read_trainer_yaml(import);
+      return;
+    case ConfigFormat::torchtitan:
+    case ConfigFormat::torchtitan_command:
+    case ConfigFormat::torchtitan_saved:
+    case ConfigFormat::torchtitan_log:
+      read_torchtitan(import);
+      return;
+    case ConfigFormat::megatron_args:
+    case ConfigFormat::megatron_log:
+      read_megatron(import, {""});
+      return;
+    case ConfigFormat::megatron_yaml:
+      read_megatron(import, sections_of(import.keys));
+      return;
+  }
+}
+
+}  // namespace orrery::import_config

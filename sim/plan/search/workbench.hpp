@@ -1,0 +1,75 @@
+#pragma once
+
+// What do all layouts of one search share? The scenario, the profiles, the words of the axes.
+//
+// Profiles are read once. A machine is a GPU type with the stack as this scenario runs it; cost
+// models differ by machine and number of nodes.
+//
+//   headroom = PlanSpec::constraints.memory_headroom, or limit error / (1 + error): a peak that is
+//              above its prediction by the error still fits
+//
+// symbol | meaning                                                        | unit | origin
+// -------|----------------------------------------------------------------|------|----------------
+// limit  | memory of the GPU                                              | byte | GPU profile
+// error  | memory_error of the stack                                      | 1    | software profile
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/hardware/cluster_spec.hpp"
+#include "sim/hardware/gpu_profile.hpp"
+#include "sim/hardware/profile_reader.hpp"
+#include "sim/hardware/software_profile.hpp"
+#include "sim/plan/space/plan_spec.hpp"
+#include "sim/plan/space/stack_offers.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/step/offload_spec.hpp"
+#include "sim/step/step_spec.hpp"
+
+namespace orrery::plan {
+
+struct Machine {
+  std::string name;  // as a scenario names it
+  hardware::GpuProfile gpu;
+  hardware::NetworkSpec network;  // with its measured tables
+  Bytes headroom = {};            // stays free on the fullest GPU
+};
+
+struct RecomputeChoice {
+  std::string text;  // as a scenario says it, in flow style
+  std::string tag;
+  step::RecomputeSpec spec;
+};
+
+struct OffloadChoice {
+  std::string text;  // as the axis spells it
+  step::OffloadSpec spec;
+};
+
+struct Workbench {
+  scenario::Scenario base;
+  hardware::SoftwareProfile software;
+  std::vector<Machine> machines;            // the first is that of the scenario
+  std::vector<RecomputeChoice> recomputes;  // in the order of the axis
+  std::vector<OffloadChoice> offloads;
+  const StackOffer* offer = nullptr;   // what a search may try by itself; nullptr: everything
+  std::optional<Bytes> headroom = {};  // as it is asked for; absent: by the stack's error
+};
+
+// What a plan leaves free where nothing is asked: the formula at the top.
+[[nodiscard]] Bytes usual_headroom(const hardware::GpuProfile& gpu,
+                                   const hardware::SoftwareProfile& software);
+
+// Reads the profiles and the axes gpu, recompute and offload. Nothing after an error, among them a
+// scenario whose step time is stated (there is nothing to search).
+[[nodiscard]] std::optional<Workbench> make_workbench(
+    const scenario::Scenario& scenario,
+    const PlanSpec& spec,
+    const std::optional<hardware::ProfileSearch>& search,
+    Diagnostics& diagnostics);
+
+}  // namespace orrery::plan

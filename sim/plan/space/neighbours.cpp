@@ -1,0 +1,134 @@
+#include "sim/plan/space/neighbours.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "sim/base/files/stop_point.hpp"
+#include "sim/plan/search/estimate.hpp"
+
+namespace orrery::plan {
+
+namespace {
+
+// Candidates tried for one neighbour at most: a handful per axis.
+constexpr std::size_t kMostTrials = 256;
+
+std::string trait_text(const std::vector<Trait>& traits, std::string_view name) {
+  for (const Trait& trait : traits) {
+    if (trait.name == name) {
+      return trait.value;
+    }
+  }
+  return {};
+}
+
+double per_sequence(double step_time, const Candidate& candidate) {
+  return step_time / static_cast<double>(candidate.global_batch);
+}
+
+std::optional<Neighbour::Remedy> find_remedy(const Candidate& miss,
+                                             const std::vector<Candidate>& layouts,
+                                             const Workbench& bench,
+                                             Estimator& estimator,
+                                             const Finalist& winner,
+                                             const std::stop_token& stop) {
+  std::optional<Neighbour::Remedy> best;
+  std::size_t tried = 0;
+  for (const Candidate& candidate : layouts) {
+    const auto change = single_difference(miss, candidate, bench);
+    if (!change || ++tried > kMostTrials) {
+      continue;
+    }
+    stop_point(stop);
+    const Estimate estimate = estimator.estimate(candidate);
+    if (estimate.verdict != Verdict::fits) {
+      continue;
+    }
+    const double step_time = in_seconds(to_seconds(estimate.step_time));
+    if (!best || step_time < best->step_time) {
+      best = {
+          *change, propose(candidate, bench), step_time, candidate == winner.proposal.candidate};
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::optional<Trait> single_difference(const Candidate& one,
+                                       const Candidate& other,
+                                       const Workbench& bench) {
+  const bool same_cluster =
+      one.gpu == other.gpu && one.nodes == other.nodes && one.global_batch == other.global_batch;
+  if (!same_cluster) {
+    return std::nullopt;
+  }
+  int differences = 0;
+  std::string_view name;
+  const auto note = [&differences, &name](bool differs, std::string_view trait) {
+    differences += differs ? 1 : 0;
+    name = differs ? trait : name;
+  };
+  const bool depth = one.pipeline != other.pipeline;
+  const bool width = one.tensor != other.tensor;
+  const bool chunks = one.virtual_stages != other.virtual_stages;
+  const bool same_group = one.data == other.data && one.context == other.context;
+  note(depth, "pp");
+  note(width, "tp");
+  note(!width && one.sequence_parallel != other.sequence_parallel, "sp");
+  note(one.context != other.context, "cp");
+  note(one.expert != other.expert || (!width && one.expert_tensor != other.expert_tensor), "ep");
+  const bool exchanges = one.expert > 1 && other.expert > 1;
+  note(exchanges && one.dispatcher != other.dispatcher, "exchange");
+  note(exchanges && one.schedule == other.schedule && one.hides_exchange != other.hides_exchange,
+       "hidden");
+  note(one.micro != other.micro, "micro");
+  note(one.recompute != other.recompute, "recompute");
+  note(one.offload != other.offload, "offload");
+  note(one.sharding != other.sharding, "sharding");
+  note(one.sharding == other.sharding && same_group && one.shard_group != other.shard_group,
+       "group");
+  // Chunks and schedule follow the depth; alone they are an axis of their own.
+  note(!depth && (chunks || one.schedule != other.schedule), chunks ? "vpp" : "schedule");
+  if (differences != 1) {
+    return std::nullopt;
+  }
+  return Trait{std::string(name), trait_text(traits_of(other, bench), name)};
+}
+
+std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
+                                       const Space& space,
+                                       const Workbench& bench,
+                                       const Finalist& winner,
+                                       std::size_t most,
+                                       const std::stop_token& stop) {
+  std::vector<Neighbour> neighbours;
+  if (cluster.found.misses.empty() || most == 0) {
+    return neighbours;
+  }
+  Space one = space;
+  one.values[static_cast<std::size_t>(Axis::gpu)] = {static_cast<std::int64_t>(cluster.gpu)};
+  one.values[static_cast<std::size_t>(Axis::nodes)] = {cluster.nodes};
+  const std::vector<Candidate> all = layouts(one, bench);
+  Estimator estimator(bench);
+  const double best = per_sequence(in_seconds(to_seconds(winner.evaluation.step.step_time)),
+                                   winner.proposal.candidate);
+  for (const Ranked& miss : cluster.found.misses) {
+    if (neighbours.size() == most) {
+      break;
+    }
+    Neighbour neighbour;
+    neighbour.proposal = propose(miss.candidate, bench);
+    neighbour.step_time = in_seconds(to_seconds(miss.estimate.step_time));
+    neighbour.short_by =
+        in_bytes(bench.machines[miss.candidate.gpu].headroom) - in_bytes(miss.estimate.headroom);
+    neighbour.stage = miss.estimate.worst_stage;
+    neighbour.gain = 1.0 - per_sequence(neighbour.step_time, miss.candidate) / best;
+    neighbour.remedy = find_remedy(miss.candidate, all, bench, estimator, winner, stop);
+    neighbours.push_back(std::move(neighbour));
+  }
+  return neighbours;
+}
+
+}  // namespace orrery::plan

@@ -1,0 +1,35 @@
+#pragma once
+
+// Which layouts would win if they fitted, and what would make them fit?
+//
+//   remedy = the fastest layout that fits and differs from the neighbour in one axis only
+//
+// Axes that follow (data, the shard group of a whole group, the schedule of another number of
+// chunks) may differ as well.
+
+#include <cstddef>
+#include <stop_token>
+#include <vector>
+
+#include "sim/plan/result/plan.hpp"
+#include "sim/plan/search/pool.hpp"
+#include "sim/plan/space/space.hpp"
+
+namespace orrery::plan {
+
+// At most `most`, the one that is least short first. `winner` is of the same search. Throws
+// Error(interrupted).
+[[nodiscard]] std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
+                                                     const Space& space,
+                                                     const Workbench& bench,
+                                                     const Finalist& winner,
+                                                     std::size_t most,
+                                                     const std::stop_token& stop);
+
+// The axis in which two candidates of one cluster differ, if it is a single one: its trait of
+// `other`. Nothing for equal candidates and for those that differ in more.
+[[nodiscard]] std::optional<Trait> single_difference(const Candidate& one,
+                                                     const Candidate& other,
+                                                     const Workbench& bench);
+
+}  // namespace orrery::plan

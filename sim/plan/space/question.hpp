@@ -1,0 +1,28 @@
+#pragma once
+
+// Does the question have an answer? Rules between the plan, the scenario and the profiles.
+//
+// Internal to plan/.
+
+#include <optional>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/plan/make_plan.hpp"
+#include "sim/plan/search/workbench.hpp"
+
+namespace orrery::plan {
+
+// What the objective and the constraints need of the scenario; reports what is missing.
+void check_question(const PlanQuestion& question,
+                    const scenario::Scenario& scenario,
+                    Diagnostics& diagnostics);
+
+// Dollars per GPU-hour by machine; empty where all cost the same.
+[[nodiscard]] std::vector<double> gpu_hours_by_machine(const PlanSpec& spec,
+                                                       const Workbench& bench);
+
+// Sequences that the run must see to reach its target; nothing for a window.
+[[nodiscard]] std::optional<double> sequences_of(const scenario::Scenario& scenario);
+
+}  // namespace orrery::plan

@@ -1,0 +1,29 @@
+#pragma once
+
+// What are the activities of a step and of a run called on a time axis? One set of words for traces
+// and the desktop program.
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "sim/run/trial/run_timeline.hpp"
+#include "sim/schedule/step_graph.hpp"
+
+namespace orrery::report {
+
+// "forward 3", "reduce gradients"
+[[nodiscard]] std::string task_name(const schedule::StepTask& task);
+
+[[nodiscard]] bool has_micro_batch(schedule::TaskKind kind);
+
+[[nodiscard]] std::string_view stream_name(schedule::Stream stream);
+
+enum class RunLane { training, planned_stop, recovery, failure };
+
+inline constexpr std::array<std::string_view, 4> kRunLaneNames = {
+    "training", "planned stops", "recovery", "failures"};
+
+[[nodiscard]] RunLane lane_of(run::RunActivity activity);
+
+}  // namespace orrery::report

@@ -1,0 +1,52 @@
+#pragma once
+
+// Is an operation limited by the memory or by the arithmetic of the GPU, and how close does it
+// come?
+//
+//   intensity = FLOP / bytes;   achieved = FLOP / (time + hidden)
+//   roof(x)   = min(x * memory bandwidth, dense peak of the data type);  ridge = peak / bandwidth
+//
+// symbol    | meaning                                                   | unit      | origin
+// ----------|-----------------------------------------------------------|-----------|--------------
+// FLOP      | of the operation in one step, as the kernel computes it   | FLOP      | operations
+// bytes     | that must cross the memory interface once                 | byte      | operations
+// time      | of the operation in one step, its exposed part            | s         | operations
+// peak      | datasheet, without sparsity                               | FLOP/s    | GPU profile
+// bandwidth | datasheet, of the memory                                  | byte/s    | GPU profile
+//
+// Operations without FLOP (by convention those that only move bytes) have no intensity and are no
+// points. Mean of all stages. Needs StepResult::operation_timeline; no points without it.
+
+#include <string>
+#include <vector>
+
+#include "sim/report/evaluation.hpp"
+#include "sim/step/operations/operation_tree.hpp"
+
+namespace orrery::report {
+
+struct RooflinePoint {
+  std::string name;
+  step::OperationKind kind = step::OperationKind::gemm;
+  double intensity = 0.0;  // FLOP per byte
+  FlopPerSecond achieved;
+  SimTime time;
+  double share = 0.0;  // of the step time
+};
+
+struct RooflineRoof {
+  std::string name;    // "bf16 peak 989 TFLOP/s"
+  double ridge = 0.0;  // FLOP per byte, above which arithmetic limits
+  FlopPerSecond peak;
+  std::vector<double> intensity;  // corners of the line over all points
+  std::vector<FlopPerSecond> rate;
+};
+
+struct Roofline {
+  std::vector<RooflinePoint> points;  // most time first
+  std::vector<RooflineRoof> roofs;
+};
+
+[[nodiscard]] Roofline roofline(const Evaluation& evaluation);
+
+}  // namespace orrery::report

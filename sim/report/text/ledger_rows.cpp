@@ -1,0 +1,180 @@
+#include "sim/report/text/ledger_rows.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/base/check.hpp"
+
+namespace orrery::report {
+
+namespace {
+
+using run::RunCategory;
+using step::StepCategory;
+
+constexpr std::array<std::string_view, step::kStepCategories> kStepLabels = {
+    "compute",
+    "recomputed activations",
+    "gaps between kernels",
+    "waiting for data",
+    "offload to the host",
+    "tensor-parallel communication",
+    "context-parallel communication",
+    "expert-parallel communication",
+    "pipeline communication",
+    "data-parallel communication",
+    "bubble: idle by the schedule",
+    "imbalance: stages of unequal work",
+    "optimizer update",
+    "idle: waiting for slower GPUs"};
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(RunCategory::count_)> kRunLabels = {
+    "productive training",
+    "stopped to save checkpoints",
+    "work lost to failures",
+    "work thrown away on purpose",
+    "noticing failures",
+    "finding the cause",
+    "placing and launching again",
+    "building communicators",
+    "loading checkpoints",
+    "warming up again",
+    "waiting for nodes",
+    "running smaller or slower",
+    "evaluation of the model",
+    "planned maintenance",
+    "idle spare nodes",
+    "nodes out for repair",
+    "stops that nobody itemised"};
+
+bool is_in_pool(RunCategory category) {
+  return category == RunCategory::spare_idle || category == RunCategory::repair;
+}
+
+// GPU time that is billed in one category of the run.
+Seconds billed_time(const Evaluation& evaluation, RunCategory category) {
+  return is_in_pool(category) && !evaluation.plan->pricing.bill_spares
+             ? Seconds{}
+             : evaluation.run->mean_gpu_time(category);
+}
+
+}  // namespace
+
+std::string_view label_of(StepCategory category) {
+  return kStepLabels[static_cast<std::size_t>(category)];
+}
+
+std::string_view label_of(RunCategory category) {
+  return kRunLabels[static_cast<std::size_t>(category)];
+}
+
+std::optional<DollarsPerSecond> mean_price(const Evaluation& evaluation) {
+  if (!evaluation.plan || !evaluation.run || !evaluation.plan->pricing.priced) {
+    return std::nullopt;
+  }
+  const run::PricePlan& pricing = evaluation.plan->pricing;
+  if (pricing.is_simple() && !pricing.fixed.empty()) {
+    return pricing.fixed.front().per_node /
+           static_cast<double>(evaluation.plan->step.gpus_per_node);
+  }
+  Seconds billed;
+  for (std::size_t i = 0; i < kRunLabels.size(); ++i) {
+    billed += billed_time(evaluation, static_cast<RunCategory>(i));
+  }
+  return billed > Seconds{} ? std::optional(dollars(evaluation.run->cost.mean()) / billed)
+                            : std::nullopt;
+}
+
+std::vector<CauseRow> cause_rows(const Evaluation& evaluation) {
+  std::vector<CauseRow> rows;
+  if (!evaluation.run) {
+    return rows;
+  }
+  const std::optional<DollarsPerSecond> price = mean_price(evaluation);
+  const auto trials = static_cast<double>(evaluation.run->trials);
+  for (std::size_t i = 0; i < evaluation.plan->causes.size(); ++i) {
+    const Seconds gpu_time =
+        seconds(static_cast<double>(evaluation.run->gpu_time_by_cause[i]) * kNano / trials);
+    if (gpu_time > Seconds{} || evaluation.run->failures_by_cause[i] > 0.0) {
+      rows.push_back({.cause = evaluation.plan->causes[i].name,
+                      .failures = evaluation.run->failures_by_cause[i],
+                      .gpu_time = gpu_time,
+                      .dollars = price ? std::optional(*price * gpu_time) : std::nullopt});
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const CauseRow& a, const CauseRow& b) {
+    return a.gpu_time > b.gpu_time;
+  });
+  return rows;
+}
+
+std::vector<CauseRow> main_cause_rows(const Evaluation& evaluation, std::size_t most) {
+  std::vector<CauseRow> rows = cause_rows(evaluation);
+  if (rows.size() <= most) {
+    return rows;
+  }
+  CauseRow& rest = rows[most - 1];
+  rest.cause = "all others";
+  for (std::size_t i = most; i < rows.size(); ++i) {
+    rest.failures += rows[i].failures;
+    rest.gpu_time += rows[i].gpu_time;
+    if (rest.dollars) {
+      *rest.dollars += rows[i].dollars.value_or(Dollars{});
+    }
+  }
+  rows.resize(most);
+  return rows;
+}
+
+std::vector<LedgerRow> step_ledger_rows(const Evaluation& evaluation) {
+  const std::optional<DollarsPerSecond> price = mean_price(evaluation);
+  const step::StepLedger& ledger = evaluation.step.ledger;
+  std::vector<LedgerRow> rows;
+  for (std::size_t i = 0; i < step::kStepCategories; ++i) {
+    const auto category = static_cast<StepCategory>(i);
+    LedgerRow row = {.category = to_string(category),
+                     .label = evaluation.step.given ? "as the scenario states it" : kStepLabels[i],
+                     .gpu_time = ledger.gpu_time(category),
+                     .share = ledger.share(category),
+                     .dollars = std::nullopt};
+    if (price) {
+      row.dollars = *price * row.gpu_time;
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<LedgerRow> run_ledger_rows(const Evaluation& evaluation) {
+  std::vector<LedgerRow> rows;
+  if (!evaluation.run) {
+    return rows;
+  }
+  ORRERY_CHECK(evaluation.plan.has_value(), "an evaluation holds a run without its plan");
+  const std::optional<DollarsPerSecond> price = mean_price(evaluation);
+  for (std::size_t i = 0; i < kRunLabels.size(); ++i) {
+    const auto category = static_cast<RunCategory>(i);
+    LedgerRow row = {.category = to_string(category),
+                     .label = kRunLabels[i],
+                     .gpu_time = evaluation.run->mean_gpu_time(category),
+                     .share = evaluation.run->ledger_sum.share(category),
+                     .dollars = std::nullopt};
+    if (price) {
+      row.dollars = *price * billed_time(evaluation, category);
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<MemoryTerm> memory_terms(const step::StageMemory& memory) {
+  return {{"parameters", memory.parameters},
+          {"gradients", memory.gradients},
+          {"optimizer", memory.optimizer},
+          {"activations", memory.activations},
+          {"working", memory.working},
+          {"communication", memory.communication},
+          {"overhead", memory.overhead}};
+}
+
+}  // namespace orrery::report

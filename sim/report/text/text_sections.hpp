@@ -1,0 +1,27 @@
+#pragma once
+
+// Which sections does the screen of text_report.hpp have? Each adds itself to the page, or nothing
+// when the evaluation has no content for it. Internal to report/.
+
+#include <functional>
+
+#include "sim/report/evaluation.hpp"
+#include "sim/report/text/ledger_rows.hpp"
+#include "sim/report/text/text_page.hpp"
+
+namespace orrery::report {
+
+// A share for a column of shares: "62.1%", "3.19%", "<0.01%".
+[[nodiscard]] std::string share_text(double share);
+
+// The rows worth a line, largest first, without the empty ones; the last sums up the small ones.
+void show_rows(std::vector<LedgerRow> rows,
+               std::size_t most,
+               const std::function<void(const LedgerRow&)>& show);
+
+void add_heading(TextPage& page, const Evaluation& evaluation);
+void add_memory(TextPage& page, const Evaluation& evaluation);
+void add_step(TextPage& page, const Evaluation& evaluation);
+void add_run(TextPage& page, const Evaluation& evaluation);
+
+}  // namespace orrery::report

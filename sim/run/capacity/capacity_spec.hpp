@@ -1,0 +1,113 @@
+#pragma once
+
+// Which nodes can the job get beside the ones it runs on, how soon, and when do broken ones return?
+//
+//   nodes of the run = cluster.nodes + spares + warm + cold;  every node is in exactly one place:
+//   the job, a level of spares, repair, or retired
+//
+// symbol       | meaning                                                        | unit  | origin
+// -------------|----------------------------------------------------------------|-------|---------
+// spares       | hot spares: held, in the job at once                           | nodes | scenario
+// warm, cold   | spares that need `ready` until they can work                   | nodes | scenario
+// ready        | from asking for a spare until it can be placed                 | s     | scenario
+// held         | allocated (and billed) while it waits; cold ones usually are not | -   | scenario
+// repair_time  | of the first stage: from taking a node out until it is tested  | s     | scenario
+// escalates    | probability that the second, manual stage follows the first    | 1     | scenario
+// fails        | probability that a repair leaves the defect of a bad node      | 1     | scenario
+// crews        | nodes repaired at the same time in the last stage              | -     | scenario
+// retire       | probability that a repair ends with the node taken out for good | 1    | scenario
+// min_nodes    | the job goes on with fewer nodes, but not with fewer than this | nodes | scenario
+// batch        | range of the batch of a shrunk job whose replicas have equal shares | sequences |
+// scenario
+//
+// Which nodes are bad (lemons) and how much more often they fail is stated under `failures.lemons`.
+//
+// What the scenario leaves out about the length of a repair is what its preset of failures says
+// (RepairLaw in failure_spec.hpp).
+//
+// Assumptions: idle spares do not fail. A repair that works makes a bad node good; a repair never
+// makes a good node bad. Repairs are independent of one another but for the crews. A spot node that
+// fails is handed back instead of being repaired.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/run/capacity/spot_trace.hpp"
+#include "sim/run/theory/duration.hpp"
+
+namespace orrery::run {
+
+struct SpareSpec {
+  std::int64_t nodes = 0;
+  Duration ready = fixed(Seconds{});
+  bool held = true;
+};
+
+struct ManualRepairSpec {
+  double escalates = 1.0;
+  Duration time = fixed(Seconds{});
+  double fails = 0.0;
+};
+
+struct RepairSpec {
+  double fails = 0.0;  // of a node that the first stage alone has dealt with
+  std::optional<ManualRepairSpec> manual;
+  std::optional<std::int64_t> crews;  // absent: nobody queues
+  double retire = 0.0;
+  std::optional<Duration> replacement;  // until a new node takes a retired one's place; else never
+};
+
+enum class Growth { at_checkpoint, at_once, never };
+
+// Sequences of one step, when every replica takes as many micro-batches as the others.
+struct BatchRange {
+  std::int64_t min = 1;
+  std::optional<std::int64_t> max;
+
+  [[nodiscard]] bool holds(std::int64_t batch) const {
+    return batch >= min && (!max || batch <= *max);
+  }
+};
+
+// Fewer data-parallel replicas instead of waiting for nodes.
+struct ElasticSpec {
+  std::int64_t min_nodes = 1;
+  Growth grow = Growth::at_checkpoint;
+  std::optional<BatchRange> batch = {};  // absent: shares may be unequal, and the batch stays
+};
+
+// Where spot nodes come from when their supply is recorded.
+struct SpotZoneSpec {
+  std::string name;
+  std::string path;                // of a CSV file
+  std::optional<SpotTrace> trace;  // what it holds
+};
+
+enum class TraceStart { random, beginning };
+
+struct SpotSpec {
+  double share = 1.0;                   // of cluster.nodes, rounded to whole nodes
+  std::optional<PerSecond> rate;        // preemptions of one node
+  std::int64_t burst = 1;               // nodes that go together
+  Duration returns = fixed(Seconds{});  // with a rate: until a preempted node can be had again
+  std::vector<SpotZoneSpec> zones;      // with traces: the job is in one of them at a time
+  TraceStart start = TraceStart::random;
+  Seconds notice;                         // between the warning and the loss of the node
+  Duration migration = fixed(Seconds{});  // from one zone to another, beside the recovery
+  Duration ready = fixed(Seconds{});      // from asking for a spot node until it can be placed
+};
+
+struct CapacitySpec {
+  std::int64_t spares = 0;
+  SpareSpec warm;
+  SpareSpec cold = {.held = false};
+  std::optional<Duration> repair_time;  // absent: that of the failures, with its manual stage
+  RepairSpec repair;
+  std::optional<ElasticSpec> elastic;
+  std::optional<SpotSpec> spot;
+};
+
+}  // namespace orrery::run

@@ -1,0 +1,254 @@
+#include "sim/run/failures/plan_failures.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/run/failures/cause_planner.hpp"
+#include "sim/run/failures/plan_silent.hpp"
+
+namespace orrery::run {
+
+namespace {
+
+using Stages = std::array<Duration, kRecoveryStageCount>;
+
+// Takes what `spec` does not state from `base`.
+template <typename T>
+void fill(std::optional<T>& value, const std::optional<T>& base) {
+  if (!value) {
+    value = base;
+  }
+}
+
+template <typename T>
+void fill(std::vector<T>& value, const std::vector<T>& base) {
+  if (value.empty()) {
+    value = base;
+  }
+}
+
+// Heat, burn-in and episodes as one multiplier, and the nodes that fail more often.
+void plan_modulation(const FailureSpec& spec,
+                     std::optional<std::int64_t> start,
+                     FailurePlan& plan,
+                     Findings& findings) {
+  HazardModulation& modulation = plan.modulation;
+  const auto is_factor = [](double value) { return std::isfinite(value) && value >= 0.0; };
+  findings.require(spec.by_hour.empty() || spec.by_hour.size() == kHoursPerDay,
+                   "failures.diurnal",
+                   "needs a multiplier for each of the 24 hours");
+  findings.require(std::all_of(spec.by_hour.begin(), spec.by_hour.end(), is_factor),
+                   "failures.diurnal",
+                   "a multiplier must not be negative");
+  modulation.by_hour = spec.by_hour;
+  constexpr std::int64_t kDay = 86'400;
+  const std::int64_t of_day = ((start.value_or(0) % kDay) + kDay) % kDay;
+  modulation.day_offset = to_sim_time(seconds(static_cast<double>(of_day)));
+  if (spec.burn_in) {
+    findings.require(is_positive(spec.burn_in->factor) && in_range(spec.burn_in->age),
+                     "failures.burn_in",
+                     "the factor must be positive and the age not negative");
+    findings.require(in_range(spec.burn_in->decay) && spec.burn_in->decay > Seconds{},
+                     "failures.burn_in.decay",
+                     "must be positive and below 73 years");
+    modulation.burn_in = spec.burn_in->factor;
+    modulation.burn_in_decay = bounded_time(spec.burn_in->decay);
+    modulation.burn_in_age = bounded_time(spec.burn_in->age);
+  }
+  SimTime before;
+  for (const EpisodeSpec& episode : spec.episodes) {
+    const HazardEpisode planned{
+        bounded_time(episode.begin), bounded_time(episode.end), episode.factor};
+    findings.require(
+        is_factor(episode.factor) && before <= planned.begin && planned.begin < planned.end,
+        "failures.episodes",
+        "episodes must follow one another in time, each with a multiplier of at "
+        "least 0");
+    before = planned.end;
+    modulation.episodes.push_back(planned);
+  }
+  if (spec.lemons) {
+    const auto is_share = [](double value) { return value >= 0.0 && value <= 1.0; };
+    findings.require(is_share(spec.lemons->fraction) && is_factor(spec.lemons->factor) &&
+                         spec.lemons->remove_after.value_or(1) >= 1,
+                     "failures.lemons",
+                     "needs a share between 0 and 1, a factor of at least 0, and a removal after "
+                     "at least one failure");
+    plan.lemons = {spec.lemons->fraction, spec.lemons->factor, spec.lemons->remove_after};
+  }
+}
+
+void plan_causes(const FailureSpec& spec, CausePlanner& planner, Findings& findings) {
+  const PerSecond node_rate = spec.node_rate.value_or(PerSecond{});
+  const PerSecond job_rate = spec.job_rate.value_or(PerSecond{});
+  findings.require(is_rate(node_rate), "failures.node_rate", "the rate must not be negative");
+  findings.require(is_rate(job_rate), "failures.job_rate", "the rate must not be negative");
+  std::vector<FailureCause> causes = spec.causes;
+  if (causes.empty()) {
+    causes.push_back(failure_cause("node failure", FailureCategory::host));
+  }
+  double weights = 0.0;
+  bool shares = false;
+  for (const FailureCause& cause : causes) {
+    weights += cause.life ? 0.0 : cause.weight;
+    shares = shares || !cause.life;
+  }
+  findings.require(
+      !shares || is_positive(weights), "failures.causes", "no cause has a positive weight");
+  for (const FailureCause& cause : causes) {
+    const double share = weights > 0.0 ? cause.weight / weights : 0.0;
+    planner.add(cause, "failures.causes", share * node_rate);
+  }
+  for (const FailureCause& cause : spec.correlated) {
+    planner.add(cause, "failures.correlated", PerSecond{});
+  }
+}
+
+// The failures of a log, in order of time; what it names and the causes do not is a cause of its
+// own. Their mean distance takes the place of the rates.
+void plan_log(const std::vector<LoggedFailure>& lines,
+              CausePlanner& planner,
+              RunPlan& plan,
+              Findings& findings) {
+  std::vector<LoggedStrike> log;
+  for (const LoggedFailure& line : lines) {
+    const auto known = std::find_if(plan.causes.begin(), plan.causes.end(), [&](const auto& cause) {
+      return cause.name == line.cause;
+    });
+    auto index = static_cast<std::int32_t>(known - plan.causes.begin());
+    if (known == plan.causes.end()) {
+      planner.add(failure_cause(line.cause, FailureCategory::unknown), "failures.log", PerSecond{});
+      index = static_cast<std::int32_t>(plan.causes.size()) - 1;
+    }
+    const std::int64_t nodes =
+        line.nodes.value_or(plan.causes[static_cast<std::size_t>(index)].takes_nodes);
+    findings.require(
+        nodes >= 0 && nodes <= plan.step.nodes,
+        "failures.log",
+        fmt::format("{} takes {} nodes of a job of {}", line.cause, nodes, plan.step.nodes));
+    LoggedStrike strike{.at = bounded_time(line.at), .cause = index, .nodes = nodes};
+    if (line.outage) {
+      strike.outage = bounded_time(*line.outage);
+    }
+    log.push_back(strike);
+  }
+  std::stable_sort(
+      log.begin(), log.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  std::vector<double> counts(plan.causes.size(), 0.0);
+  for (const LoggedStrike& strike : log) {
+    counts[static_cast<std::size_t>(strike.cause)] += 1.0;
+  }
+  double before = 0.0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    before += log.empty() ? 1.0 : counts[i] / static_cast<double>(log.size());
+    plan.causes[i].cumulative = std::min(1.0, before);
+  }
+  if (!log.empty() && log.back().at > SimTime{}) {
+    plan.mtbf = to_seconds(log.back().at) / static_cast<double>(log.size());
+  }
+  plan.failures.log = std::move(log);
+}
+
+// The mean time between failures, and the share of each cause in them.
+void sum_up(RunPlan& plan) {
+  PerSecond total;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < plan.causes.size(); ++i) {
+    if (plan.causes[i].effect == StrikeEffect::failure) {
+      total += long_run_rate(plan.causes[i], plan);
+      last = i;
+    }
+  }
+  if (total > PerSecond{}) {
+    plan.mtbf = 1.0 / total;
+  }
+  PerSecond before;
+  for (std::size_t i = 0; i < plan.causes.size(); ++i) {
+    if (plan.causes[i].effect == StrikeEffect::failure) {
+      before += long_run_rate(plan.causes[i], plan);
+    }
+    plan.causes[i].cumulative = total > PerSecond{} && i < last ? before / total : 1.0;
+  }
+}
+
+}  // namespace
+
+bool feels_lemons(const PlannedCause& cause) {
+  return cause.is_hardware && std::holds_alternative<ExponentialLife>(cause.life) &&
+         (cause.scope == FailureScope::gpu || cause.scope == FailureScope::node);
+}
+
+PerSecond long_run_rate(const PlannedCause& cause, const RunPlan& plan) {
+  const bool by_nodes = cause.units_per_node > 0.0;
+  const double units = by_nodes ? cause.units_per_node * static_cast<double>(plan.step.nodes) : 1.0;
+  double multiplier = cause.is_hardware ? plan.failures.modulation.long_run_mean() : 1.0;
+  if (feels_lemons(cause)) {
+    const LemonPlan& lemons = plan.failures.lemons;
+    multiplier *= 1.0 + lemons.fraction * (lemons.multiplier - 1.0);
+  }
+  return units * multiplier * (1.0 / mean(cause.life));
+}
+
+FailureSpec failures_with_preset(const FailureSpec& spec, Findings& findings) {
+  FailureSpec result = spec;
+  if (spec.preset.empty()) {
+    return result;
+  }
+  const FailurePreset* preset = find_failure_preset(spec.preset);
+  if (!findings.require(preset != nullptr,
+                        "failures.preset",
+                        fmt::format("no preset named {}", spec.preset),
+                        names_of(failure_presets()))) {
+    return result;
+  }
+  const FailureSpec& base = preset->spec;
+  fill(result.node_rate, base.node_rate);
+  fill(result.job_rate, base.job_rate);
+  fill(result.causes, base.causes);
+  fill(result.correlated, base.correlated);
+  fill(result.domains.rack, base.domains.rack);
+  fill(result.domains.network_switch, base.domains.network_switch);
+  fill(result.domains.power_domain, base.domains.power_domain);
+  fill(result.maintenance, base.maintenance);
+  fill(result.repair, base.repair);
+  fill(result.unitemised_per_day, base.unitemised_per_day);
+  fill(result.burn_in, base.burn_in);
+  fill(result.by_hour, base.by_hour);
+  fill(result.episodes, base.episodes);
+  fill(result.lemons, base.lemons);
+  fill(result.stragglers, base.stragglers);
+  fill(result.network, base.network);
+  fill(result.silent, base.silent);
+  fill(result.spikes, base.spikes);
+  return result;
+}
+
+void plan_failures(const FailureSpec& spec,
+                   std::optional<std::int64_t> start,
+                   RunPlan& plan,
+                   Findings& findings) {
+  plan.failures.full_nodes = plan.step.nodes;
+  plan.failures.during_recovery = spec.during_recovery;
+  plan_modulation(spec, start, plan.failures, findings);
+  CausePlanner planner(spec, plan, findings);
+  plan_causes(spec, planner, findings);
+  if (!findings.sound()) {
+    return;
+  }
+  FailureCause software = failure_cause("job-level software", FailureCategory::software);
+  software.scope = FailureScope::job;
+  software.life = at_rate(spec.job_rate.value_or(PerSecond{}));
+  planner.add(software, "failures.job_rate", PerSecond{});
+  plan_false_alarms(spec, planner);
+  if (spec.log_lines) {
+    plan_log(*spec.log_lines, planner, plan, findings);
+  } else {
+    sum_up(plan);
+  }
+  plan_silent(spec, planner, plan, findings);
+}
+
+}  // namespace orrery::run

@@ -1,0 +1,101 @@
+#pragma once
+
+// How does the job come back after a failure? Six stages, one after the other.
+//
+//   failure -> detect -> diagnose -> [wait for a node] -> reschedule -> communicator_init -> load
+//           -> warm_up -> training
+//
+// symbol            | meaning                                                     | unit | origin
+// ------------------|-------------------------------------------------------------|------|---------
+// detect            | until the job is known to be dead (watchdog, heartbeat)     | s    | preset
+// diagnose          | until the cause and the node are known                      | s    | preset
+// reschedule        | stop, clean up, place and launch on the new set of nodes    | s    | preset
+// communicator_init | rendezvous and creation of the communicators                | s    | preset
+// load              | reading the checkpoint; default: its size / read rate       | s    | computed
+// warm_up           | slow first steps, data loader, compilation                  | s    | preset
+// watchdog          | time without progress after which a hang counts as failure  | s    | scenario
+// inspection        | period of checks that find a hang or a crash by themselves  | s    | scenario
+// slow_steps        | steps after a restart, and how many times longer they take  | -, 1 | scenario
+// restart_fails     | a restart fails when its communicators are built            | 1    | scenario
+//
+// A failure that strikes during any stage starts the recovery again from detection. Stages that are
+// neither stated nor in the preset take no time. A stage may follow measured times by number of
+// GPUs: t(g) by straight lines in log g and log t, constant outside the measured range. What a
+// cause states replaces both for its failures.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/run/theory/duration.hpp"
+
+namespace orrery::run {
+
+enum class RecoveryStage { detect, diagnose, reschedule, communicator_init, load, warm_up };
+
+inline constexpr std::size_t kRecoveryStageCount = 6;
+
+inline constexpr std::array<std::string_view, kRecoveryStageCount> kRecoveryStageNames = {
+    "detect", "diagnose", "reschedule", "communicator_init", "load", "warm_up"};
+
+using RecoveryStages = std::array<std::optional<Duration>, kRecoveryStageCount>;  // by stage
+
+[[nodiscard]] constexpr std::size_t index_of(RecoveryStage stage) {
+  return static_cast<std::size_t>(stage);
+}
+
+struct GpuPoint {
+  double gpus = 1.0;
+  Seconds time;
+};
+
+using GpuCurve = std::vector<GpuPoint>;  // gpus rise; times are positive
+
+// Log-log interpolation, constant outside the points. The curve is not empty.
+[[nodiscard]] Seconds value_at(const GpuCurve& curve, double gpus);
+
+// The first steps after a restart last `factor` times as long.
+struct SlowSteps {
+  std::int64_t steps = 1;
+  double factor = 1.0;  // >= 1
+};
+
+struct RecoverySpec {
+  std::string preset;
+  RecoveryStages stages;                // stages stated here replace those of the preset
+  std::string communicators;            // preset of communicator_init by number of GPUs
+  GpuCurve communicator_points;         // own measurements, in place of that preset
+  std::optional<Seconds> watchdog;      // of causes that hang the job
+  std::optional<Seconds> inspection;    // detect: uniform on [0, inspection]
+  std::optional<SlowSteps> slow_steps;  // in place of warm_up
+  double restart_fails = 0.0;
+  Seconds failed_restart;  // from the failed initialisation until it is rescheduled
+  std::optional<std::int64_t> max_restarts;
+};
+
+struct RecoveryPreset {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;
+  RecoveryStages stages;
+  std::array<GpuCurve, kRecoveryStageCount> curves = {};  // of stages that are not in `stages`
+};
+
+struct CommunicatorPreset {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;
+  GpuCurve curve;
+};
+
+[[nodiscard]] std::span<const RecoveryPreset> recovery_presets();
+[[nodiscard]] const RecoveryPreset* find_recovery_preset(std::string_view name);
+[[nodiscard]] std::span<const CommunicatorPreset> communicator_presets();
+[[nodiscard]] const CommunicatorPreset* find_communicator_preset(std::string_view name);
+
+}  // namespace orrery::run

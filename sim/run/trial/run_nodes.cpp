@@ -1,0 +1,180 @@
+// The part of RunSimulator that deals with nodes: those that break leave, spares and spot nodes
+// come and go, the job waits for them, shrinks and grows.
+
+#include <algorithm>
+
+#include "sim/run/trial/run_simulator.hpp"
+
+namespace orrery::run {
+
+// Diagnosis is done: broken nodes leave, spares come in, and the job goes on, shrinks or waits.
+void RunSimulator::replace_nodes() {
+  if (broken_ > 0 || pool_.job_nodes() != wanted_nodes()) {
+    settle();
+    pool_.lose(now_, broken_, broken_bad_);
+    broken_ = broken_bad_ = 0;
+    fit_nodes();
+  }
+  restart_or_wait();
+}
+
+// As many nodes as the phase asks for, or as there are.
+void RunSimulator::fit_nodes() {
+  if (pool_.job_nodes() > wanted_nodes()) {
+    pool_.release(now_, pool_.job_nodes() - wanted_nodes());
+  } else {
+    readiness_ = std::max(readiness_, pool_.fill(now_, wanted_nodes()));
+  }
+  change_nodes();
+}
+
+void RunSimulator::restart_or_wait() {
+  if (can_run_on(pool_.job_nodes())) {
+    if (pool_.job_nodes() < wanted_nodes()) {
+      ++result_.resizes;
+      shrunk_by_ = cause_;
+    }
+    begin_stages(Action::reschedule);
+  } else {
+    wait_for_nodes();
+  }
+}
+
+void RunSimulator::wait_for_nodes() {
+  action_ = Action::wait;
+  action_begin_ = now_;
+  action_end_ = kForever;
+  change_nodes();
+}
+
+std::int64_t RunSimulator::wanted_nodes() const {
+  return plan_.phases[phase_].nodes;
+}
+
+bool RunSimulator::can_run_on(std::int64_t nodes) const {
+  return nodes >= wanted_nodes() ||
+         (plan_.capacity.elastic && plan_.capacity.elastic->size_for(nodes) != nullptr);
+}
+
+// Who can fail from now on; `trains`: the job is not in a recovery. Nodes that wait are idle.
+void RunSimulator::expose(bool trains) {
+  const bool waits = action_ == Action::wait;
+  if (waits && plan_.failures.log) {
+    failures_.set_exposure(now_, pool_.job(), false);
+  } else if (!waits && (trains || plan_.failures.during_recovery)) {
+    failures_.set_exposure(now_, pool_.job(), true);
+  } else {
+    failures_.set_exposure(now_, {}, false);
+  }
+}
+
+// After any change of the nodes of the job: who can fail, and what it takes up.
+void RunSimulator::change_nodes() {
+  const std::int64_t gpus = pool_.job_nodes() * gpus_per_node_;
+  pace_is_stale_ = pace_is_stale_ || gpus != job_gpus_;
+  job_gpus_ = gpus;
+  expect_departure();  // a move to another zone leaves the notices of the old one behind
+  expose(is_running());
+  billing_.hold(now_, pool_.held());
+  find_interrupt();
+}
+
+void RunSimulator::handle_pool() {
+  settle();
+  const PoolEvent event = pool_.take(now_);
+  billing_.hold(now_, pool_.held());
+  switch (event.kind) {
+    case PoolEventKind::nothing:
+      break;
+    case PoolEventKind::returned:
+    case PoolEventKind::available:
+      nodes_return();
+      break;
+    case PoolEventKind::notice:
+      expect_departure();
+      plan_ahead();
+      cut_training(departures_.save_at());
+      break;
+    case PoolEventKind::preempted:
+      nodes_leave(event);
+      break;
+  }
+}
+
+// What is announced, or the time that a save needs, has changed.
+void RunSimulator::expect_departure() {
+  departures_.update(now_, plan_.checkpoint.emergency + step_time_);
+}
+
+// Nodes came back: a waiting job takes them, a shrunk one may grow.
+void RunSimulator::nodes_return() {
+  if (action_ != Action::wait) {
+    consider_growth();
+    return;
+  }
+  const std::int64_t before = pool_.job_nodes();
+  readiness_ = std::max(readiness_, pool_.fill(now_, wanted_nodes()));
+  if (pool_.job_nodes() == before) {
+    return;
+  }
+  change_nodes();
+  if (can_run_on(pool_.job_nodes())) {
+    action_ = Action::reschedule;
+    change_nodes();
+    restart_or_wait();
+  }
+}
+
+// A shrunk job grows when the nodes at hand allow a larger size.
+void RunSimulator::consider_growth() {
+  const std::optional<PlannedElastic>& elastic = plan_.capacity.elastic;
+  if (!elastic || grow_pending_ || elastic->grow == Growth::never ||
+      (!is_running() && action_ != Action::warm_up) || pool_.job_nodes() >= wanted_nodes()) {
+    return;
+  }
+  const std::int64_t possible = std::min(wanted_nodes(), pool_.job_nodes() + pool_.ready_nodes());
+  const ElasticSize* present = elastic->size_for(pool_.job_nodes());
+  const ElasticSize* larger = elastic->size_for(possible);
+  if (larger != nullptr && (present == nullptr || larger->nodes > present->nodes)) {
+    grow_pending_ = true;
+    plan_ahead();
+    cut_training(next_stop_);
+  }
+}
+
+// Spot nodes have left the job.
+void RunSimulator::nodes_leave(const PoolEvent& event) {
+  const std::int32_t cause = plan_.capacity.spot->cause;
+  ++result_.preemptions;
+  departures_.deal_with(now_);
+  expect_departure();
+  if (event.nodes == 0) {
+    plan_ahead();
+    return;
+  }
+  ++result_.failures_by_cause[static_cast<std::size_t>(cause)];
+  book_action();
+  if (options_.timeline != nullptr) {
+    options_.timeline->add({now_, now_, RunActivity::failure, cause});
+  }
+  if (action_ == Action::wait) {
+    action_begin_ = now_;
+    lost_nodes_ += event.nodes;
+    change_nodes();
+    if (++disturbances_ > kMostDisturbances) {
+      stop(StopReason::too_many_disturbances);
+    }
+    return;
+  }
+  ++result_.failures;
+  broken_ = std::min(broken_, pool_.job_nodes());
+  roll_back(cause, event.nodes);
+  change_nodes();
+  outage_.reset();
+  if (gives_up()) {
+    return;
+  }
+  begin_recovery(cause);
+}
+
+}  // namespace orrery::run

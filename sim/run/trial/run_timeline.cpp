@@ -1,0 +1,51 @@
+#include "sim/run/trial/run_timeline.hpp"
+
+#include <array>
+#include <cstddef>
+
+#include "sim/base/check.hpp"
+
+namespace orrery::run {
+
+std::string_view to_string(RunActivity activity) {
+  constexpr std::array<std::string_view, kRunActivityCount> kNames = {"training",
+                                                                      "lost training",
+                                                                      "checkpoint",
+                                                                      "evaluation",
+                                                                      "planned maintenance",
+                                                                      "unitemised",
+                                                                      "detection",
+                                                                      "diagnosis",
+                                                                      "waiting for capacity",
+                                                                      "scheduling",
+                                                                      "communicator init",
+                                                                      "load",
+                                                                      "warm-up",
+                                                                      "failure",
+                                                                      "discarded training",
+                                                                      "rework"};
+  return kNames[static_cast<std::size_t>(activity)];
+}
+
+void RunTimeline::mark_lost(SimTime lost, RunActivity kind) {
+  SimTime left = lost;
+  for (std::size_t i = intervals_.size(); i > 0 && left > SimTime{}; --i) {
+    RunInterval& interval = intervals_[i - 1];
+    if (interval.kind != RunActivity::training) {
+      continue;
+    }
+    const SimTime length = interval.end - interval.begin;
+    if (length > left) {  // its first steps stay
+      const RunInterval kept{interval.begin, interval.end - left, interval.kind, interval.cause};
+      interval.begin = kept.end;
+      interval.kind = kind;
+      intervals_.insert(intervals_.begin() + static_cast<std::ptrdiff_t>(i - 1), kept);
+      return;
+    }
+    interval.kind = kind;
+    left -= length;
+  }
+  ORRERY_CHECK(left == SimTime{}, "{} ns of lost work were never trained", left.ns);
+}
+
+}  // namespace orrery::run

@@ -1,0 +1,112 @@
+// Keys of axes beside the layout: `offload`.
+
+#include "sim/scenario/table/key_makers.hpp"
+#include "sim/scenario/table/key_table.hpp"
+#include "sim/step/step_spec.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using step::OffloadTarget;
+using yaml::between;
+namespace kind = yaml::kind;
+
+constexpr Idle kNothingAway = ORRERY_WHEN(!d.scenario.step.offload.any(), "nothing is offloaded");
+constexpr Idle kNothingOnNvme =
+    ORRERY_WHEN(d.scenario.step.offload.optimizer != OffloadTarget::nvme &&
+                    d.scenario.step.offload.parameters != OffloadTarget::nvme,
+                "nothing lives on nvme");
+
+Key offload_target(KeyText text, Lens<OffloadTarget> lens) {
+  return choice_key<OffloadTarget>(
+      std::move(text),
+      {{"none", OffloadTarget::none}, {"cpu", OffloadTarget::cpu}, {"nvme", OffloadTarget::nvme}},
+      std::move(lens));
+}
+
+Key offload_rate(KeyText text, Lens<BytesPerSecond> lens) {
+  return value_key<kind::Bandwidth>(
+      std::move(text), yaml::above(bytes_per_second(0.0)), std::move(lens));
+}
+
+void add_offload_targets(std::vector<Key>& keys) {
+  keys.push_back(section_key({.path = "offload",
+                              .note = "everything stays on the GPU",
+                              .meaning = "What waits in host memory or on NVMe between its uses.",
+                              .example = "{optimizer: cpu, activations: 0.5}"}));
+  keys.push_back(offload_target(
+      {.path = "offload.optimizer",
+       .fallback = "none",
+       .meaning = "Where the optimizer's state lives; the host then updates the parameters.",
+       .example = "cpu"},
+      ORRERY_AT(scenario.step.offload.optimizer)));
+  keys.push_back(
+      offload_target({.path = "offload.parameters",
+                      .fallback = "none",
+                      .meaning = "Where the 16-bit parameters live; every pass copies its own in.",
+                      .example = "nvme"},
+                     ORRERY_AT(scenario.step.offload.parameters)));
+  keys.push_back(value_key<kind::Number>(
+      {.path = "offload.activations",
+       .fallback = "0",
+       .meaning = "Share of the layers' kept activations that waits in host memory.",
+       .example = "0.5"},
+      between(0.0, 1.0),
+      ORRERY_AT(scenario.step.offload.activations)));
+}
+
+void add_offload_rates(std::vector<Key>& keys) {
+  keys.push_back(offload_rate({.path = "offload.link",
+                               .note = "host_bandwidth of the GPU profile",
+                               .meaning = "Copies between one GPU and its host, each direction.",
+                               .example = "25GB/s",
+                               .idle = {kNothingAway}},
+                              ORRERY_AT(scenario.step.offload.link)));
+  keys.push_back(
+      offload_rate({.path = "offload.host_bandwidth",
+                    .note = "117GB/s, what the CPU Adam of ZeRO-Offload moves",
+                    .meaning = "Memory traffic that the host of one node reaches in the update; "
+                               "its GPUs share it.",
+                    .example = "250GB/s",
+                    .idle = {kNothingAway}},
+                   ORRERY_AT(scenario.step.offload.host_bandwidth)));
+  keys.push_back(offload_rate({.path = "offload.nvme_read",
+                               .note = "required where something lives on nvme",
+                               .meaning = "Reads of all drives of one node.",
+                               .example = "25GB/s",
+                               .idle = {kNothingOnNvme}},
+                              ORRERY_AT(scenario.step.offload.nvme_read)));
+  keys.push_back(offload_rate({.path = "offload.nvme_write",
+                               .note = "required where something lives on nvme",
+                               .meaning = "Writes of all drives of one node.",
+                               .example = "12GB/s",
+                               .idle = {kNothingOnNvme}},
+                              ORRERY_AT(scenario.step.offload.nvme_write)));
+  keys.push_back(value_key<kind::Size>(
+      {.path = "offload.host_memory",
+       .note = "not checked",
+       .meaning = "Memory of one node's host that may be used; beyond it nothing fits.",
+       .example = "1TB",
+       .idle = {kNothingAway}},
+      yaml::above(bytes(0.0)),
+      ORRERY_AT(scenario.step.offload.host_memory)));
+  keys.push_back(
+      flag_key({.path = "offload.overlap",
+                .fallback = "true",
+                .meaning = "Copies run beside the passes, and the update beside its own copies.",
+                .example = "false",
+                .idle = {kNothingAway}},
+               ORRERY_AT(scenario.step.offload.overlap)));
+}
+
+}  // namespace
+
+std::vector<Key> axis_keys() {
+  std::vector<Key> keys;
+  add_offload_targets(keys);
+  add_offload_rates(keys);
+  return keys;
+}
+
+}  // namespace orrery::scenario

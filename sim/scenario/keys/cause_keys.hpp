@@ -1,0 +1,31 @@
+#pragma once
+
+// How are the rows of `failures` written? The rows of one cause, of a life law, of an age, and the
+// two groups that failure_keys() is put together from. Internal to scenario/.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/table/key_makers.hpp"
+
+namespace orrery::scenario {
+
+using CauseOf = std::function<run::FailureCause&(Draft&)>;
+
+// What a cause is called, hits and takes, its law and its recovery, below `path`.
+void add_cause_keys(std::vector<Key>& keys, const std::string& path, const CauseOf& cause);
+
+// A life law: a mean time, or the mapping of a law with one row per parameter.
+void add_life_keys(std::vector<Key>& keys, KeyText text, const Lens<run::LifeLaw>& lens);
+
+// The age of components at the start: stationary, new, or a time.
+[[nodiscard]] Key age_key(KeyText text, const Lens<run::InitialAge>& lens);
+
+// Domains, burn-in, heat, episodes, lemons and the log of failures.
+void add_hazard_keys(std::vector<Key>& keys);
+
+// Stragglers, degraded links, silent corruption and loss spikes.
+void add_silent_keys(std::vector<Key>& keys);
+
+}  // namespace orrery::scenario

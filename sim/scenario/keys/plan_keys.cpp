@@ -1,0 +1,396 @@
+// Keys of `plan`: what `orrery plan` searches, what counts and what must hold. No other command
+// reads them.
+
+#include <fmt/core.h>
+
+#include <array>
+#include <optional>
+
+#include "sim/plan/space/plan_spec.hpp"
+#include "sim/scenario/table/key_makers.hpp"
+#include "sim/scenario/table/key_table.hpp"
+#include "sim/yaml/flow_text.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using plan::AxisChoice;
+using plan::PlanSpec;
+using yaml::Value;
+namespace kind = yaml::kind;
+
+constexpr std::size_t kMostValues = 4096;
+
+PlanSpec& spec_of(Draft& draft) {
+  if (!draft.scenario.plan) {
+    draft.scenario.plan.emplace();
+  }
+  return *draft.scenario.plan;
+}
+
+// auto, or the values: which of them a scenario takes is checked where the search is made.
+void read_axis(const Value& value,
+               const std::string& path,
+               AxisChoice& choice,
+               Diagnostics& diagnostics) {
+  choice.where = value.where;
+  choice.key = path;
+  if (yaml::is_word(value, "auto")) {
+    choice.mode = AxisChoice::Mode::automatic;
+    choice.values.clear();
+    return;
+  }
+  const bool list = value.kind == Value::Kind::sequence;
+  if (!list || value.items.empty() || value.items.size() > kMostValues) {
+    yaml::report(diagnostics,
+                 value.where,
+                 path,
+                 list ? (value.items.empty() ? std::string("has no values")
+                                             : fmt::format("has {} values", value.items.size()))
+                      : fmt::format("is {} where a list is needed",
+                                    value.kind == Value::Kind::scalar ? yaml::display(value.text)
+                                                                      : yaml::describe(value.kind)),
+                 "auto, or a list of values such as [1, 2, 4]");
+    return;
+  }
+  choice.mode = AxisChoice::Mode::listed;
+  choice.values.clear();
+  for (const Value& item : value.items) {
+    choice.values.push_back(item.kind == Value::Kind::scalar ? item.text : yaml::flow_text(item));
+  }
+}
+
+// A word or a mapping.
+Form recompute_form() {
+  Form form;
+  form.kind = FormKind::any;
+  form.name = "a recomputation";
+  form.example = "{layers: 4}";
+  return form;
+}
+
+// Items of the list of an axis, for the schema.
+Form item_form(plan::Axis axis) {
+  switch (axis) {
+    case plan::Axis::gpu:
+    case plan::Axis::schedule:
+    case plan::Axis::expert_dispatcher:
+    case plan::Axis::sharding:
+    case plan::Axis::offload:
+      return text_form();
+    case plan::Axis::recompute:
+      return recompute_form();
+    case plan::Axis::sequence_parallel:
+    case plan::Axis::expert_overlap:
+      return form_of<kind::Boolean>({});
+    default:
+      return form_of<kind::Count>(yaml::at_least<std::int64_t>(1));
+  }
+}
+
+// The same of the run.
+Form item_form(plan::RunAxis axis) {
+  switch (axis) {
+    case plan::RunAxis::spares:
+      return form_of<kind::Count>(yaml::at_least<std::int64_t>(0));
+    case plan::RunAxis::spot_share:
+      return form_of<kind::Fraction>(yaml::between(0.0, 1.0));
+    default:
+      return text_form();
+  }
+}
+
+struct AxisText {
+  plan::Axis axis;
+  std::string_view searches;
+  std::string_view automatic;  // what auto, or nothing, means
+  std::string_view example;
+};
+
+constexpr std::array<AxisText, plan::kAxes> kAxisTexts = {{
+    {plan::Axis::gpu, "cluster.gpu", "as the scenario states it", "[h100-sxm-80gb, h200-sxm]"},
+    {plan::Axis::nodes, "cluster.nodes", "as the scenario states it", "[8, 16, 32]"},
+    {plan::Axis::global_batch, "batch.global", "as the scenario states it", "[1024, 2048]"},
+    {plan::Axis::pipeline,
+     "layout.pipeline",
+     "auto: every depth that the layers fill",
+     "[1, 2, 4, 8]"},
+    {plan::Axis::schedule,
+     "layout.schedule",
+     "auto: none, 1f1b, interleaved and the scenario's own",
+     "[1f1b, interleaved]"},
+    {plan::Axis::virtual_stages,
+     "layout.virtual_stages",
+     "auto: what the schedule takes",
+     "[1, 2, 4]"},
+    {plan::Axis::tensor, "layout.tensor", "auto: the divisors of the heads", "[1, 2, 4, 8]"},
+    {plan::Axis::context, "layout.context", "auto: the divisors of the sequence", "[1, 2]"},
+    {plan::Axis::expert, "layout.expert", "auto: the divisors of the experts", "[8, 16]"},
+    {plan::Axis::expert_tensor, "layout.expert_tensor", "auto: 1 and the tensor degree", "[1]"},
+    {plan::Axis::expert_dispatcher,
+     "software_options.expert_dispatcher",
+     "auto: the scenario's own and what the stack offers",
+     "[alltoall, deepep, hybridep]"},
+    {plan::Axis::expert_overlap,
+     "overlap.expert",
+     "auto: the scenario's own, and on where the stack offers it",
+     "[false, true]"},
+    {plan::Axis::sequence_parallel, "layout.sequence_parallel", "auto: on and off", "[true]"},
+    {plan::Axis::micro, "batch.micro", "auto: every size that divides the batch", "[1, 2, 4]"},
+    {plan::Axis::recompute,
+     "recompute",
+     "auto: none, selective, full and layers in powers of two",
+     "[none, selective, full, {layers: 4}]"},
+    {plan::Axis::sharding, "layout.sharding", "auto: all", "[zero1, zero3]"},
+    {plan::Axis::shard_group,
+     "layout.shard_group",
+     "auto: whole groups, of hsdp every part",
+     "[8]"},
+    {plan::Axis::offload,
+     "what waits in host memory (optimizer, parameters, activations, joined by +)",
+     "auto: none and what the scenario offloads",
+     "[none, optimizer]"},
+}};
+
+void add_axes(std::vector<Key>& keys) {
+  keys.push_back(section_key({.path = "plan.search",
+                              .note = "every axis of the layout is searched",
+                              .meaning = "Which values are searched, by axis: auto or a list.",
+                              .example = "{tensor: [4, 8], micro: [1, 2]}"}));
+  for (const AxisText& text : kAxisTexts) {
+    const plan::Axis axis = text.axis;
+    Key key = key_of({.path = fmt::format("plan.search.{}", plan::to_string(axis)),
+                      .note = std::string(text.automatic),
+                      .meaning = fmt::format("Values of {} that are searched.", text.searches),
+                      .example = std::string(text.example)});
+    key.forms = {words_form({"auto"}), item_form(axis)};
+    key.forms.back().list = true;
+    key.read = [axis](const Value& value, const std::string& path, Reading& reading) {
+      read_axis(value, path, spec_of(reading.draft)[axis], reading.diagnostics);
+    };
+    keys.push_back(std::move(key));
+  }
+  constexpr std::array<std::string_view, plan::kRunAxes> kExamples = {
+      "[30min, 1h, 2h]", "[0, 8, 16]", "[0.5, 1]"};
+  for (std::size_t i = 0; i < plan::kRunAxes; ++i) {
+    Key key = key_of({.path = fmt::format("plan.search.{}", plan::kRunAxisNames[i]),
+                      .note = "as the scenario states it",
+                      .meaning = fmt::format("Values of {} that are searched, each simulated with "
+                                             "failures.",
+                                             plan::kRunAxisKeys[i]),
+                      .example = std::string(kExamples[i])});
+    key.forms = {item_form(static_cast<plan::RunAxis>(i))};
+    key.forms.back().list = true;
+    key.read = [i](const Value& value, const std::string& path, Reading& reading) {
+      read_axis(value, path, spec_of(reading.draft).run[i], reading.diagnostics);
+    };
+    keys.push_back(std::move(key));
+  }
+}
+
+void read_fix(const Value& value, const std::string& path, Reading& reading) {
+  std::vector<std::string_view> words(plan::kAxisNames.begin(), plan::kAxisNames.end());
+  if (value.kind != Value::Kind::sequence) {
+    yaml::report(reading.diagnostics,
+                 value.where,
+                 path,
+                 fmt::format("is {} where a list is needed", yaml::describe(value.kind)),
+                 "a list of axes such as [tensor, context]");
+    return;
+  }
+  PlanSpec& spec = spec_of(reading.draft);
+  for (std::size_t i = 0; i < value.items.size(); ++i) {
+    const std::string item = fmt::format("{}[{}]", path, i);
+    const auto index = yaml::read_word(value.items[i], item, words, reading.diagnostics);
+    if (!index) {
+      continue;
+    }
+    AxisChoice& choice = spec.search[*index];
+    if (choice.mode == AxisChoice::Mode::listed) {
+      yaml::report(reading.diagnostics,
+                   value.items[i].where,
+                   item,
+                   fmt::format("{} is fixed, and {} lists values of it", words[*index], choice.key),
+                   "one of the two");
+      continue;
+    }
+    choice.mode = AxisChoice::Mode::fixed;
+    choice.where = value.items[i].where;
+    choice.key = item;
+  }
+}
+
+void add_goal(std::vector<Key>& keys) {
+  Key fix = key_of({.path = "plan.fix",
+                    .note = "nothing is fixed",
+                    .meaning = "Axes that stay as the scenario states them.",
+                    .example = "[tensor, context]"});
+  fix.forms = {words_form({plan::kAxisNames.begin(), plan::kAxisNames.end()})};
+  fix.forms.front().list = true;
+  fix.read = read_fix;
+  keys.push_back(std::move(fix));
+  std::vector<yaml::Choice<plan::Objective>> objectives;
+  for (std::size_t i = 0; i < plan::kObjectiveNames.size(); ++i) {
+    objectives.push_back({plan::kObjectiveNames[i], static_cast<plan::Objective>(i)});
+  }
+  keys.push_back(choice_key<plan::Objective>({.path = "plan.objective",
+                                              .fallback = "step_time",
+                                              .meaning = "What is to be as low as possible.",
+                                              .example = "cost"},
+                                             std::move(objectives),
+                                             ORRERY_AT(scenario.plan->objective)));
+  keys.push_back(value_key<kind::Time>(
+      {.path = "plan.deadline",
+       .note = "none",
+       .meaning = "Time after the start by which 9 of 10 trials must be done.",
+       .example = "60d"},
+      yaml::above(seconds(0.0)),
+      ORRERY_AT(scenario.plan->deadline)));
+  keys.push_back(
+      count_key({.path = "plan.finalists",
+                 .fallback = "8",
+                 .meaning = "How many of the best estimates are simulated in full and ranked.",
+                 .example = "16"},
+                {1, 1000},
+                ORRERY_AT(scenario.plan->finalists)));
+  keys.push_back(flag_key(
+      {.path = "plan.any_stack",
+       .fallback = "false",
+       .meaning = "Search schedules, sharding and recomputation, too, that the training stack does "
+                  "not offer.",
+       .example = "true"},
+      ORRERY_AT(scenario.plan->any_stack)));
+  constexpr double kLargestTie = 0.5;
+  keys.push_back(value_key<kind::Fraction>(
+      {.path = "plan.tie",
+       .fallback = "0.5%",
+       .meaning = "Relative difference below which two plans are called a tie: the model does not "
+                  "tell them apart.",
+       .example = "1%"},
+      yaml::between(0.0, kLargestTie),
+      ORRERY_AT(scenario.plan->tie)));
+}
+
+void read_batch_range(const Value& value, const std::string& path, Reading& reading) {
+  const bool list = value.kind == Value::Kind::sequence && value.items.size() == 2;
+  if (!list) {
+    yaml::report(reading.diagnostics,
+                 value.where,
+                 path,
+                 "is no list of two numbers",
+                 "the least and the most sequences of a step, such as [1024, 4096]");
+    return;
+  }
+  std::array<std::optional<std::int64_t>, 2> bounds;
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    bounds[i] = yaml::read_value<kind::Count>(value.items[i],
+                                              fmt::format("{}[{}]", path, i),
+                                              reading.diagnostics,
+                                              yaml::at_least<std::int64_t>(1));
+  }
+  if (bounds[0] && bounds[1] && *bounds[0] > *bounds[1]) {
+    yaml::report(reading.diagnostics,
+                 value.where,
+                 path,
+                 fmt::format("{} is above {}", *bounds[0], *bounds[1]),
+                 "the least first");
+    return;
+  }
+  plan::Constraints& constraints = spec_of(reading.draft).constraints;
+  constraints.least_batch = bounds[0];
+  constraints.most_batch = bounds[1];
+}
+
+void add_constraints(std::vector<Key>& keys) {
+  keys.push_back(section_key({.path = "plan.constraints",
+                              .note = "everything that fits in memory",
+                              .meaning = "What every plan must keep.",
+                              .example = "{memory_headroom: 4GiB, budget: $3M}"}));
+  keys.push_back(value_key<kind::Size>({.path = "plan.constraints.memory_headroom",
+                                        .note = "as far as the stack's peaks may be above "
+                                                "the prediction",
+                                        .meaning = "Memory that stays free on the fullest GPU.",
+                                        .example = "4GiB"},
+                                       yaml::at_least(bytes(0.0)),
+                                       ORRERY_AT(scenario.plan->constraints.memory_headroom)));
+  keys.push_back(flag_key({.path = "plan.constraints.tensor_within_nvlink",
+                           .fallback = "false",
+                           .meaning = "Tensor groups stay within one NVLink domain.",
+                           .example = "true"},
+                          ORRERY_AT(scenario.plan->constraints.tensor_within_nvlink)));
+  keys.push_back(value_key<kind::Money>({.path = "plan.constraints.budget",
+                                         .note = "none",
+                                         .meaning = "Cost that 9 of 10 trials must keep.",
+                                         .example = "$3M"},
+                                        yaml::above(dollars(0.0)),
+                                        ORRERY_AT(scenario.plan->constraints.budget)));
+  Key batch = key_of({.path = "plan.constraints.global_batch",
+                      .note = "any that is searched",
+                      .meaning = "The least and the most sequences of one optimizer step.",
+                      .example = "[1024, 4096]"});
+  batch.forms = {form_of<kind::Count>(yaml::at_least<std::int64_t>(1))};
+  batch.forms.front().list = true;
+  batch.read = read_batch_range;
+  keys.push_back(std::move(batch));
+  keys.push_back(count_key({.path = "plan.constraints.gpus_at_most",
+                            .note = "none",
+                            .meaning = "GPUs of the job, spares apart.",
+                            .example = "16384"},
+                           yaml::at_least<std::int64_t>(1),
+                           ORRERY_AT(scenario.plan->constraints.most_gpus)));
+}
+
+void read_gpu_hours(const Value& value, const std::string& path, Reading& reading) {
+  if (value.kind != Value::Kind::sequence) {
+    yaml::report(reading.diagnostics,
+                 value.where,
+                 path,
+                 "is no list",
+                 "a price for each GPU of plan.search.gpu, such as [$2.50/h, $3.20/h]");
+    return;
+  }
+  std::vector<DollarsPerSecond> prices;
+  for (std::size_t i = 0; i < value.items.size(); ++i) {
+    const auto price = yaml::read_value<kind::PriceRate>(value.items[i],
+                                                         fmt::format("{}[{}]", path, i),
+                                                         reading.diagnostics,
+                                                         yaml::at_least(dollars_per_second(0.0)));
+    if (!price) {
+      return;
+    }
+    prices.push_back(*price);
+  }
+  spec_of(reading.draft).gpu_hours = std::move(prices);
+}
+
+void add_prices(std::vector<Key>& keys) {
+  Key prices = key_of({.path = "plan.gpu_hours",
+                       .note = "prices.gpu_hour for all",
+                       .meaning = "Price of a GPU-hour of each type in plan.search.gpu, in its "
+                                  "order.",
+                       .example = "[$2.50/h, $3.20/h]"});
+  prices.forms = {form_of<kind::PriceRate>(yaml::at_least(dollars_per_second(0.0)))};
+  prices.forms.front().list = true;
+  prices.read = read_gpu_hours;
+  keys.push_back(std::move(prices));
+}
+
+}  // namespace
+
+std::vector<Key> plan_keys() {
+  std::vector<Key> keys;
+  keys.push_back(section_at({.path = "plan",
+                             .note = "orrery plan searches every axis for the shortest step",
+                             .meaning = "What `orrery plan` searches and what counts; nothing "
+                                        "else reads it.",
+                             .example = "{objective: cost, finalists: 8}"},
+                            ORRERY_AT(scenario.plan)));
+  add_axes(keys);
+  add_goal(keys);
+  add_constraints(keys);
+  add_prices(keys);
+  return keys;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,131 @@
+// Keys of the training stack: `software`, `software_options`, `compile`, and a step that is given.
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/scenario/table/idle.hpp"
+#include "sim/scenario/table/key_makers.hpp"
+#include "sim/scenario/table/key_table.hpp"
+#include "sim/step/step_spec.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using hardware::ExpertDispatcher;
+using hardware::GraphScope;
+using hardware::GroupedGemm;
+namespace kind = yaml::kind;
+
+constexpr const char* kAsTheStack = "as the software does it";
+
+// [attn, moe_router]
+std::optional<std::string> show_graphs(Draft& draft) {
+  const std::optional<hardware::GraphScopes>& graphs = draft.scenario.step.experts.cuda_graphs;
+  if (!graphs) {
+    return std::nullopt;
+  }
+  std::vector<std::string_view> words;
+  for (std::size_t i = 0; i < hardware::kGraphScopeNames.size(); ++i) {
+    if (graphs->has(static_cast<GraphScope>(i))) {
+      words.push_back(hardware::kGraphScopeNames[i]);
+    }
+  }
+  return fmt::format("[{}]", fmt::join(words, ", "));
+}
+
+Key graphs_key() {
+  Key graphs = words_key(
+      {.path = "software_options.cuda_graphs",
+       .aliases = {"cuda_graph_scope"},
+       .note = kAsTheStack,
+       .meaning = "Parts of a layer that the host launches as one CUDA graph; moe_router holds the "
+                  "shared experts, layer all of a layer, full_iteration the whole step.",
+       .example = "[attn, moe_router, moe_preprocess]"},
+      {hardware::kGraphScopeNames.begin(), hardware::kGraphScopeNames.end()},
+      [](Draft& draft) { draft.scenario.step.experts.cuda_graphs.emplace(); },
+      [](Draft& draft, std::size_t word) {
+        draft.scenario.step.experts.cuda_graphs->add(static_cast<GraphScope>(word));
+      });
+  graphs.print = show_graphs;
+  return graphs;
+}
+
+void add_options(std::vector<Key>& keys) {
+  keys.push_back(section_key({.path = "software_options",
+                              .note = kAsTheStack,
+                              .meaning = "What of the stack is switched on, in the words of "
+                                         "Megatron Core.",
+                              .example = "{expert_dispatcher: hybridep, cuda_graphs: [attn]}"}));
+  keys.push_back(choice_key<ExpertDispatcher>(
+      {.path = "software_options.expert_dispatcher",
+       .aliases = {"moe_token_dispatcher"},
+       .note = kAsTheStack,
+       .meaning = "How tokens reach their experts: a copy per expert by NCCL (alltoall), or one "
+                  "per node and rank, handed on over NVLink (deepep, hybridep).",
+       .example = "deepep",
+       .idle = {kNoExchange}},
+      {{"alltoall", ExpertDispatcher::alltoall},
+       {"deepep", ExpertDispatcher::deepep},
+       {"hybridep", ExpertDispatcher::hybridep}},
+      ORRERY_AT(scenario.step.experts.dispatcher)));
+  keys.push_back(choice_key<GroupedGemm>(
+      {.path = "software_options.grouped_gemm",
+       .note = kAsTheStack,
+       .meaning = "Products of the experts of a rank: a loop of library calls (per_expert), one "
+                  "kernel (grouped), or one with activation and casts inside (fused).",
+       .example = "fused",
+       .idle = {ORRERY_WHEN(!d.scenario.model.moe, "the model has no experts")}},
+      {{"per_expert", GroupedGemm::per_expert},
+       {"grouped", GroupedGemm::grouped},
+       {"fused", GroupedGemm::fused}},
+      ORRERY_AT(scenario.step.experts.grouped_gemm)));
+  keys.push_back(graphs_key());
+  keys.push_back(flag_key({.path = "software_options.attention_fp8",
+                           .note = kAsTheStack,
+                           .meaning = "The attention core multiplies in 8 bits.",
+                           .example = "true"},
+                          ORRERY_AT(scenario.step.experts.attention_fp8)));
+}
+
+}  // namespace
+
+std::vector<Key> software_keys() {
+  std::vector<Key> keys;
+  keys.push_back(text_key(
+      {.path = "software",
+       .aliases = {"stack"},
+       .note = "torchtitan-fsdp2 (with experts: automodel-fsdp2) where gradients or parameters are "
+               "sharded without a pipeline, else megatron-core",
+       .meaning =
+           "Profile of the training stack: a name that `orrery list` shows, or the path of a "
+           "file.",
+       .example = "torchtitan-fsdp2"},
+      ORRERY_AT(scenario.software)));
+  add_options(keys);
+  keys.push_back(flag_key(
+      {.path = "compile",
+       .fallback = "false",
+       .meaning = "Memory-bound kernels are fused by torch.compile, where the software profile "
+                  "states a compile_speedup.",
+       .example = "true"},
+      ORRERY_AT(scenario.step.compile)));
+  keys.push_back(section_key({.path = "step",
+                              .note = "the step is simulated",
+                              .meaning = "A step that is given, not simulated.",
+                              .example = "{time: 105.22s}"}));
+  keys.push_back(value_key<kind::Time>(
+      {.path = "step.time",
+       .meaning = "Time of one optimizer step without failures; replaces the step model.",
+       .example = "105.22s",
+       .required = true},
+      yaml::at_least(nanoseconds(1.0)),
+      ORRERY_AT(scenario.step.given_time)));
+  return keys;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,195 @@
+// From the keys of `model` to dimensions without gaps.
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <vector>
+
+#include "sim/model/presets.hpp"
+#include "sim/scenario/rules/rules.hpp"
+#include "sim/yaml/reader.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using model::Activation;
+using model::ModelSpec;
+
+struct Needed {
+  std::string_view name;
+  std::int64_t value;
+};
+
+// One diagnostic that lists every dimension that neither the file nor a preset gives.
+bool require_all(Reading& reading,
+                 std::string_view key,
+                 std::span<const Needed> needed,
+                 std::string_view allowed) {
+  std::vector<std::string_view> missing;
+  for (const Needed& dimension : needed) {
+    if (dimension.value == 0) {
+      missing.push_back(dimension.name);
+    }
+  }
+  if (!missing.empty()) {
+    error(reading, key, fmt::format("needs {}", fmt::join(missing, ", ")), allowed);
+  }
+  return missing.empty();
+}
+
+bool require_dimensions(Reading& reading) {
+  const ModelSpec& model = reading.draft.scenario.model;
+  const std::array<Needed, 5> dimensions = {{{"num_layers", model.num_layers},
+                                             {"hidden_size", model.hidden_size},
+                                             {"num_attention_heads", model.num_attention_heads},
+                                             {"vocab_size", model.vocab_size},
+                                             {"sequence_length", model.sequence_length}}};
+  bool complete = require_all(
+      reading, "model", dimensions, "the dimensions, or a preset such as preset: llama3-8b");
+  if (model.moe) {
+    const std::array<Needed, 3> moe = {{{"num_experts", model.moe->num_experts},
+                                        {"top_k", model.moe->top_k},
+                                        {"ffn_hidden_size", model.moe->ffn_hidden_size}}};
+    complete = require_all(reading, "model.moe", moe, "for a mixture of experts") && complete;
+  }
+  if (model.mla) {
+    const std::array<Needed, 4> mla = {{{"kv_lora_rank", model.mla->kv_lora_rank},
+                                        {"qk_nope_head_dim", model.mla->qk_nope_head_dim},
+                                        {"qk_rope_head_dim", model.mla->qk_rope_head_dim},
+                                        {"v_head_dim", model.mla->v_head_dim}}};
+    complete = require_all(reading, "model.mla", mla, "for latent attention") && complete;
+  }
+  if (model.attention_window) {
+    const std::array<Needed, 1> window = {{{"size", model.attention_window->size}}};
+    complete =
+        require_all(reading, "model.attention_window", window, "the keys that a query sees") &&
+        complete;
+  }
+  return complete;
+}
+
+void settle_activation(Reading& reading) {
+  Draft& draft = reading.draft;
+  Activation& activation = draft.scenario.model.activation;
+  if (draft.activation) {
+    activation = *draft.activation;
+  }
+  if (!draft.gated_mlp) {
+    return;
+  }
+  const bool gated = activation == Activation::swiglu;
+  if (draft.activation && gated != *draft.gated_mlp) {
+    error(reading,
+          "model.gated_mlp",
+          gated ? "is false, but swiglu has a gate" : "is true, but only swiglu has a gate",
+          "leave it out: it follows from model.activation");
+  } else if (gated != *draft.gated_mlp) {
+    activation = *draft.gated_mlp ? Activation::swiglu : Activation::gelu;
+  }
+}
+
+// Dimensions that a preset derived from one that the file replaces are derived again.
+void follow_replaced_dimensions(Draft& draft) {
+  ModelSpec& model = draft.scenario.model;
+  const ModelSpec& preset = draft.preset;
+  if (draft.scenario.model_preset.empty()) {
+    return;
+  }
+  const bool reshaped =
+      draft.stated("model.hidden_size") || draft.stated("model.num_attention_heads");
+  if (reshaped && !draft.stated("model.head_dim") &&
+      preset.head_dim * preset.num_attention_heads == preset.hidden_size) {
+    model.head_dim = 0;
+  }
+  if (draft.stated("model.num_attention_heads") && !draft.stated("model.num_query_groups") &&
+      preset.num_query_groups == preset.num_attention_heads) {
+    model.num_query_groups = 0;
+  }
+  if (draft.stated("model.position") && !draft.stated("model.max_positions")) {
+    model.max_positions = 0;
+  }
+}
+
+void check_shapes(Reading& reading) {
+  const ModelSpec& model = reading.draft.scenario.model;
+  const auto divides = [](std::int64_t divisor, std::int64_t value) {
+    return value % divisor == 0;
+  };
+  if (!model.mla && model.head_dim == 0 && !divides(model.num_attention_heads, model.hidden_size)) {
+    error(reading,
+          "model.num_attention_heads",
+          fmt::format("{} does not divide hidden_size = {} (remainder {})",
+                      model.num_attention_heads,
+                      model.hidden_size,
+                      model.hidden_size % model.num_attention_heads),
+          "a divisor, or state model.head_dim");
+  }
+  if (model.num_query_groups > 0 && !divides(model.num_query_groups, model.num_attention_heads)) {
+    error(reading,
+          "model.num_query_groups",
+          fmt::format("{} does not divide num_attention_heads = {}",
+                      model.num_query_groups,
+                      model.num_attention_heads));
+  }
+  if (model.moe && model.moe->top_k > model.moe->num_experts) {
+    error(
+        reading,
+        "model.moe.top_k",
+        fmt::format("{} is more than num_experts = {}", model.moe->top_k, model.moe->num_experts));
+  }
+  if (model.moe && model.moe->dense_layers > model.num_layers) {
+    error(
+        reading,
+        "model.moe.dense_layers",
+        fmt::format("{} is more than num_layers = {}", model.moe->dense_layers, model.num_layers));
+  }
+  if (model.attention_window && model.attention_window->full_every > model.num_layers) {
+    error(reading,
+          "model.attention_window.full_every",
+          fmt::format("{} is more than num_layers = {}",
+                      model.attention_window->full_every,
+                      model.num_layers),
+          "0: no layer sees the whole sequence");
+  }
+  if (model.max_positions > 0 && model.max_positions < model.sequence_length &&
+      model.position == model::PositionEmbedding::learned &&
+      reading.draft.stated("model.max_positions")) {
+    error(
+        reading,
+        "model.max_positions",
+        fmt::format(
+            "{} rows do not hold sequence_length = {}", model.max_positions, model.sequence_length),
+        "at least sequence_length");
+  }
+}
+
+}  // namespace
+
+void finish_model(Reading& reading) {
+  Draft& draft = reading.draft;
+  if (!draft.stated("model") || is_broken(reading.diagnostics, "model")) {
+    return;
+  }
+  if (!require_dimensions(reading)) {
+    return;
+  }
+  settle_activation(reading);
+  follow_replaced_dimensions(draft);
+  check_shapes(reading);
+  ModelSpec& model = draft.scenario.model;
+  if (is_broken(reading.diagnostics, "model")) {
+    return;
+  }
+  if (model.name.empty()) {
+    model.name = "custom";
+  }
+  if (model.position == model::PositionEmbedding::learned && model.max_positions > 0 &&
+      model.max_positions < model.sequence_length) {
+    model.max_positions = model.sequence_length;  // the preset's table, longer
+  }
+  model = model::resolve(model);
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,310 @@
+#include "sim/scenario/rules/rules.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/hardware/cluster_spec.hpp"
+#include "sim/scenario/usual_stack.hpp"
+#include "sim/yaml/reader.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using model::Dtype;
+using schedule::Chunks;
+using schedule::ScheduleKind;
+
+void check_schedule(Reading& reading) {
+  const layout::LayoutSpec& layout = reading.draft.scenario.layout;
+  const ScheduleKind kind = reading.draft.scenario.step.schedule;
+  const std::string_view name = schedule::to_string(kind);
+  const std::int64_t chunks = layout.virtual_stages;
+  if (kind == ScheduleKind::none && layout.pipeline > 1) {
+    error(reading,
+          "layout.schedule",
+          fmt::format("a pipeline of {} devices needs a schedule", layout.pipeline),
+          chunks > 1 ? "such as interleaved" : "such as 1f1b");
+    return;
+  }
+  if (schedule::runs_chunks(kind, chunks, layout.pipeline)) {
+    return;
+  }
+  const auto refuse = [&](const char* needs, const char* allowed) {
+    error(reading,
+          "layout.virtual_stages",
+          fmt::format("schedule {} {} per device, not {}", name, needs, chunks),
+          allowed);
+  };
+  switch (schedule::traits_of(kind).chunks) {
+    case Chunks::one:
+      refuse("runs one chunk", "1, or schedule: interleaved");
+      break;
+    case Chunks::two:
+      refuse("runs two chunks", "2");
+      break;
+    case Chunks::two_or_more:
+      refuse("needs at least two chunks", "2 or more, or schedule: 1f1b");
+      break;
+    case Chunks::any:
+      break;
+  }
+}
+
+// The expert groups are cut from tensor x context x data with tensor fastest and data slowest.
+void check_expert_order(Reading& reading) {
+  const Draft& draft = reading.draft;
+  if (draft.expert_in_order && draft.scenario.layout.expert > 1 &&
+      !(draft.expert_after_tensor_and_context && draft.expert_before_data)) {
+    error(reading,
+          "layout.order",
+          "places ep elsewhere than between cp and dp, but expert groups are cut from tensor x "
+          "context x data with tensor fastest and data slowest",
+          "[tp, cp, ep, dp, pp]");
+  }
+}
+
+void check_training_target(Reading& reading) {
+  constexpr std::array<std::string_view, 3> kTargets = {
+      "training.duration", "training.tokens", "training.steps"};
+  std::string_view first;
+  for (const std::string_view target : kTargets) {
+    if (!reading.draft.stated(target)) {
+      continue;
+    }
+    if (!first.empty()) {
+      error(reading,
+            target,
+            fmt::format("is a second target beside {}", first),
+            "one of duration, tokens and steps");
+      return;
+    }
+    first = target;
+  }
+  if (first.empty()) {
+    error(reading, "training", "has no target", "one of duration, tokens and steps");
+  }
+}
+
+void check_checkpoint(Reading& reading) {
+  const run::CheckpointSpec& checkpoint = reading.draft.run.checkpoint;
+  if (!checkpoint.stall || !checkpoint.durable) {
+    return;
+  }
+  if (checkpoint.mode == run::CheckpointMode::sync && *checkpoint.durable != *checkpoint.stall) {
+    error(reading,
+          "checkpoint.durable",
+          "differs from the stall, but a synchronous save protects when its stall is over",
+          "the same as checkpoint.stall, or mode: async");
+  } else if (*checkpoint.durable < *checkpoint.stall) {
+    error(reading,
+          "checkpoint.durable",
+          "is below the stall: a save cannot protect before its stall is over",
+          "at least checkpoint.stall");
+  }
+}
+
+void check_offload(Reading& reading) {
+  using step::OffloadTarget;
+  const step::OffloadSpec& offload = reading.draft.scenario.step.offload;
+  if (is_broken(reading.diagnostics, "offload") ||
+      (offload.optimizer != OffloadTarget::nvme && offload.parameters != OffloadTarget::nvme)) {
+    return;
+  }
+  if (!offload.nvme_read) {
+    error(reading, "offload.nvme_read", "is required where something lives on nvme", "25GB/s");
+  }
+  if (!offload.nvme_write) {
+    error(reading, "offload.nvme_write", "is required where something lives on nvme", "12GB/s");
+  }
+}
+
+void check_documents(Reading& reading) {
+  const step::DataSpec& data = reading.draft.scenario.step.data;
+  if (!is_broken(reading.diagnostics, "data") && data.packing != step::Packing::packed &&
+      !data.document_length) {
+    error(reading,
+          "data.document_length",
+          "is required to know how documents fill the sequences",
+          "a number of tokens, or packing: packed");
+  }
+}
+
+void check_causes(Reading& reading) {
+  const std::vector<run::FailureCause>& causes = reading.draft.run.failures.causes;
+  if (!causes.empty() && std::all_of(causes.begin(), causes.end(), [](const auto& cause) {
+        return !cause.life && cause.weight == 0.0;
+      })) {
+    error(reading, "failures.causes", "no cause has a weight above 0");
+  }
+}
+
+}  // namespace
+
+void error(Reading& reading,
+           std::string_view key,
+           std::string_view message,
+           std::string_view allowed) {
+  yaml::report(reading.diagnostics, reading.draft.scenario.where(key), key, message, allowed);
+}
+
+bool is_broken(const Diagnostics& diagnostics, std::string_view key) {
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    const std::string_view found = diagnostic.key;
+    const bool below =
+        found.starts_with(key) &&
+        (found.size() == key.size() || found[key.size()] == '.' || found[key.size()] == '[');
+    if (diagnostic.severity == Severity::error && below) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void finish_cluster(Reading& reading) {
+  Draft& draft = reading.draft;
+  if (is_broken(reading.diagnostics, "cluster") || !draft.stated("cluster")) {
+    return;
+  }
+  hardware::ClusterSpec& cluster = draft.scenario.cluster;
+  if (draft.nodes.has_value() == draft.gpus.has_value()) {
+    error(reading,
+          draft.nodes ? "cluster.gpus" : "cluster",
+          draft.nodes ? "says again what cluster.nodes says" : "needs its size",
+          "one of nodes and gpus");
+    return;
+  }
+  if (draft.gpus && *draft.gpus % cluster.gpus_per_node != 0) {
+    error(reading,
+          "cluster.gpus",
+          fmt::format("gpus_per_node = {} does not divide {} (remainder {})",
+                      cluster.gpus_per_node,
+                      *draft.gpus,
+                      *draft.gpus % cluster.gpus_per_node));
+    return;
+  }
+  if (draft.gpus) {
+    draft.scenario.locations["cluster.nodes"] = draft.scenario.where("cluster.gpus");
+  }
+  cluster.nodes = draft.nodes ? *draft.nodes : *draft.gpus / cluster.gpus_per_node;
+  if (cluster.nodes * cluster.gpus_per_node > kMostGpus) {
+    error(reading,
+          "cluster.nodes",
+          fmt::format("{} nodes of {} are {} GPUs",
+                      cluster.nodes,
+                      cluster.gpus_per_node,
+                      cluster.nodes * cluster.gpus_per_node),
+          fmt::format("at most {} GPUs", kMostGpus));
+    return;
+  }
+  if (cluster.nodes > 1 && !draft.stated("cluster.network")) {
+    error(reading,
+          "cluster.network",
+          fmt::format("is required for {} nodes", cluster.nodes),
+          "{preset: infiniband-400g}, or {nic_rate: 400Gbps, nics_per_node: 8}");
+    return;
+  }
+  for (const std::string_view key : {"cluster.network.nic_rate", "cluster.network.nics_per_node"}) {
+    if (cluster.nodes > 1 && cluster.network.preset.empty() && !draft.stated(key)) {
+      error(reading,
+            key,
+            fmt::format("is required for {} nodes", cluster.nodes),
+            "a value, or a network preset");
+      return;
+    }
+  }
+  if (const auto problem = hardware::network_problem(cluster)) {
+    error(reading, "cluster.network", *problem);
+  }
+  std::int64_t others = 0;
+  for (const hardware::MixedNodes& block : cluster.mixed) {
+    others += block.nodes;
+  }
+  if (others >= cluster.nodes && !cluster.mixed.empty()) {
+    error(reading,
+          "cluster.mixed",
+          fmt::format(
+              "{} nodes with other GPUs leave none of {} for cluster.gpu", others, cluster.nodes),
+          fmt::format("at most {}", cluster.nodes - 1));
+  }
+}
+
+void finish_layout(Reading& reading) {
+  if (is_broken(reading.diagnostics, "layout")) {
+    return;
+  }
+  check_schedule(reading);
+  check_expert_order(reading);
+  if (!reading.draft.stated("software")) {
+    Scenario& scenario = reading.draft.scenario;
+    scenario.software = usual_stack(scenario.layout).name;
+  }
+}
+
+void finish_step(Reading& reading) {
+  check_offload(reading);
+  check_documents(reading);
+  const step::StepSpec& step = reading.draft.scenario.step;
+  const Dtype activation = step.precision.activation;
+  const Dtype gradient = step.gradient_dtype.value_or(activation);
+  if (!is_broken(reading.diagnostics, "precision") && gradient != Dtype::fp32 &&
+      gradient != activation) {
+    const bool half = activation == Dtype::fp16;
+    error(reading,
+          "precision.gradient_dtype",
+          fmt::format(
+              "is {} where the activations are {}", half ? "bf16" : "fp16", half ? "fp16" : "bf16"),
+          half ? "fp32 or fp16" : "fp32 or bf16");
+  }
+}
+
+// Phases and a batch ramp say the same thing in two ways; a ramp ends at batch.global.
+void check_batch_ramp(Reading& reading) {
+  const Draft& draft = reading.draft;
+  if (!draft.run.training.batch_ramp) {
+    return;
+  }
+  if (!draft.run.training.phases.empty()) {
+    error(reading, "training.batch_ramp", "stands beside training.phases", "one of the two");
+    return;
+  }
+  constexpr std::int64_t kMostRises = 4096;
+  const run::BatchRampSpec& ramp = *draft.run.training.batch_ramp;
+  const std::int64_t rise = draft.scenario.batch.global - ramp.start;
+  if (rise <= 0 || rise % ramp.increment != 0 || rise / ramp.increment > kMostRises) {
+    error(reading,
+          "training.batch_ramp",
+          fmt::format("from {} in steps of {} does not reach batch.global = {}",
+                      ramp.start,
+                      ramp.increment,
+                      draft.scenario.batch.global),
+          fmt::format("a start below it, and at most {} whole increments", kMostRises));
+  }
+}
+
+void finish_run(Reading& reading) {
+  Draft& draft = reading.draft;
+  if (draft.stated("training") && !is_broken(reading.diagnostics, "training")) {
+    check_training_target(reading);
+    check_batch_ramp(reading);
+  }
+  if (!is_broken(reading.diagnostics, "checkpoint")) {
+    check_checkpoint(reading);
+  }
+  if (!is_broken(reading.diagnostics, "failures")) {
+    check_causes(reading);
+  }
+  // A checkpoint holds the 16-bit weights and the state of the optimizer.
+  if (!draft.stated("checkpoint.bytes_per_parameter")) {
+    constexpr double kWeights = 2.0;
+    draft.run.checkpoint.bytes_per_parameter =
+        bytes(kWeights) + draft.scenario.step.precision.optimizer_bytes;
+  }
+  if (draft.stated("training")) {
+    draft.scenario.run = draft.run;
+  }
+}
+
+}  // namespace orrery::scenario

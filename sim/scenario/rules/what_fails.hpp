@@ -1,0 +1,37 @@
+#pragma once
+
+// Can anything fail, and can a node? What the specs of a run say before it is resolved, so that
+// keys without effect can be told.
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/run/failures/failure_spec.hpp"
+#include "sim/run/run_spec.hpp"
+
+namespace orrery::scenario {
+
+// Whether a cause of the scenario, or else of its preset, is like that.
+template <typename Matches>
+bool any_cause(const run::FailureSpec& failures, const Matches& matches) {
+  const run::FailurePreset* preset = run::find_failure_preset(failures.preset);
+  const run::FailureSpec base = preset == nullptr ? run::FailureSpec{} : preset->spec;
+  const auto in = [&](const std::vector<run::FailureCause>& stated,
+                      const std::vector<run::FailureCause>& otherwise) {
+    const std::vector<run::FailureCause>& causes = stated.empty() ? otherwise : stated;
+    return std::any_of(causes.begin(), causes.end(), matches);
+  };
+  return in(failures.causes, base.causes) || in(failures.correlated, base.correlated);
+}
+
+// Failures that come by themselves: at a rate, by the lives of parts, from a log, from the
+// provider.
+[[nodiscard]] bool can_fail(const run::RunSpec& run);
+
+// What ends in a restart although nothing failed.
+[[nodiscard]] bool can_restart(const run::FailureSpec& failures);
+
+// A node can leave the job.
+[[nodiscard]] bool nodes_can_fail(const run::RunSpec& run);
+
+}  // namespace orrery::scenario

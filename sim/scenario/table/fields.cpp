@@ -1,0 +1,148 @@
+#include "sim/scenario/table/fields.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/scenario/edit_text.hpp"
+#include "sim/scenario/table/key_table.hpp"
+#include "sim/yaml/document.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using yaml::Entry;
+using yaml::Value;
+
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += text.empty() ? "" : std::string(separator);
+    text += word;
+  }
+  return text;
+}
+
+// "a time" -> "time"
+std::string without_article(const std::string& name) {
+  for (const std::string_view article : {"a ", "an "}) {
+    if (name.starts_with(article)) {
+      return name.substr(article.size());
+    }
+  }
+  return name;
+}
+
+std::string type_of(const Key& key) {
+  std::vector<std::string> types;
+  for (const Form& form : key.forms) {
+    const std::string name = without_article(form.name);
+    types.push_back(form.list || key.list ? "list of " + name + "s" : name);
+  }
+  const auto below = children_of(key.path);
+  if (key.mapping && !below.empty() && below.front()->folded) {
+    types.emplace_back("law");
+  }
+  return joined(types, " or ");
+}
+
+void describe_values(const Key& key, Field& field) {
+  std::vector<std::string> allowed;
+  bool only_words = !key.list && !key.mapping;
+  for (const Form& form : key.forms) {
+    if (form.kind == FormKind::words) {
+      field.choices.insert(field.choices.end(), form.words.begin(), form.words.end());
+      allowed.push_back(joined(form.words, ", "));
+    } else if (form.kind == FormKind::boolean) {
+      field.choices.insert(field.choices.end(), {"true", "false"});
+      allowed.emplace_back("true, false");
+    } else if (!form.range.empty()) {
+      allowed.push_back(form.range);
+    }
+    only_words = only_words && !form.list &&
+                 (form.kind == FormKind::words || form.kind == FormKind::boolean);
+  }
+  if (!only_words) {
+    field.choices.clear();
+  }
+  field.allowed = joined(allowed, "; or ");
+}
+
+class Walk {
+ public:
+  explicit Walk(std::string_view text) : text_(text) {}
+
+  // `row`: a row of the table, with [] for items; `path`: the key with their numbers.
+  void below(std::string_view row, const std::string& path, const Value* value) {
+    for (const Key* key : children_of(row)) {
+      const Entry* entry = value != nullptr ? entry_of(*value, *key) : nullptr;
+      const std::string here =
+          path.empty() ? std::string(key->name()) : fmt::format("{}.{}", path, key->name());
+      if (key->path == "format" || (key->folded && entry == nullptr)) {
+        continue;
+      }
+      if (!key->forms.empty()) {
+        add(*key, here, entry);
+      }
+      if (key->list) {
+        items(*key, here, entry);
+      } else if (key->mapping) {
+        below(key->path, here, entry != nullptr ? &entry->value : nullptr);
+      }
+    }
+  }
+
+  std::vector<Field> fields;
+
+ private:
+  void items(const Key& key, const std::string& path, const Entry* entry) {
+    const std::size_t count = entry != nullptr ? entry->value.items.size() : 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (entry->value.items[i].kind == Value::Kind::mapping) {
+        below(key.path + "[]", fmt::format("{}[{}]", path, i), &entry->value.items[i]);
+      }
+    }
+  }
+
+  void add(const Key& key, const std::string& path, const Entry* entry) {
+    Field field;
+    field.path = path;
+    field.section = path.substr(0, path.find_first_of(".["));
+    field.type = type_of(key);
+    field.fallback = key.fallback;
+    field.note = key.note;
+    field.meaning = key.meaning;
+    field.example = key.example;
+    field.required = key.required;
+    describe_values(key, field);
+    if (entry != nullptr) {
+      field.where = entry->value.where;
+      if (entry->value.kind == Value::Kind::null) {
+        field.stated.emplace();
+      } else if (const auto span = span_of(text_, entry->value)) {
+        field.stated = std::string(text_.substr(span->begin, span->length));
+        field.one_line = field.stated->find('\n') == std::string::npos;
+      } else {
+        field.stated = std::string(yaml::describe(entry->value.kind));
+        field.one_line = false;
+      }
+    }
+    fields.push_back(std::move(field));
+  }
+
+  std::string_view text_;
+};
+
+}  // namespace
+
+std::vector<Field> fields_of(std::string_view text) {
+  Diagnostics ignored;
+  const auto root = yaml::parse(text, {}, {}, ignored);
+  Walk walk(text);
+  walk.below({}, {}, root ? &*root : nullptr);
+  return std::move(walk.fields);
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,82 @@
+#pragma once
+
+// Which passes were costed before? For many layouts of one scenario on the same hardware.
+//
+// The passes of a layer follow from its shapes on the rank and from where the groups of its
+// collectives lie: layouts that differ in pipeline, schedule, data parallelism or sharding share
+// them. A memo serves one model, one cost model and one step spec but for its recomputation,
+// schedule and offload; what it returns is what would be computed without it, to the bit. One per
+// thread.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/cost/cost_model.hpp"
+#include "sim/model/transformer_ops.hpp"
+#include "sim/step/costs/layer_costs.hpp"
+#include "sim/step/costs/stage_costs.hpp"
+
+namespace orrery::step {
+
+// Bytes of one layer for one micro-batch.
+struct LayerBytes {
+  Bytes kept;
+  Bytes working;
+};
+
+// Passes of one shape, filled as they are asked for.
+struct KnownPasses {
+  // What they depend on.
+  model::OpOptions options;
+  layout::GroupPlacement tensor;
+  layout::GroupPlacement context;
+  layout::GroupPlacement expert;
+  layout::GroupPlacement expert_tensor;
+  bool overlaps_experts = false;
+  bool combines = false;
+  MaskedAttention masked = {};
+
+  CollectiveMemo collectives = {};
+  std::array<std::optional<LayerCosts>, kLayerSorts> layers = {};  // by sort
+  std::optional<LayerCosts> embedding = {};
+  std::array<std::optional<LayerCosts>, model::kRecomputePolicies> head = {};
+  std::array<std::optional<LayerBytes>, kLayerSorts> bytes = {};  // by sort
+  NarrowElements narrow_elements = {};
+  std::array<std::optional<Bytes>, 3> empty_gradients = {};  // dense, mixture, both kinds of layers
+};
+
+// What it costs to keep the replicas of so many parameters in step.
+struct ReplicaParts {
+  double dense = 0.0;
+  double expert = 0.0;
+  layout::Sharding sharding = layout::Sharding::none;
+  Parts gradient_reduce = {};
+  Parts parameter_gather = {};
+  Parts parameter_gather_again = {};
+};
+
+// Where the groups of a layout lie, and the hops of its pipeline: by the degrees.
+struct KnownPlaces {
+  std::array<std::int64_t, 7> degrees{};
+  cost::Placements places;
+  std::vector<layout::HopPlacement> hops;   // from each pipeline device to the next
+  std::vector<ReplicaParts> replicas = {};  // of the buckets seen
+};
+
+class CostMemo {
+ public:
+  // The references hold until the next call.
+  [[nodiscard]] KnownPasses& passes(const Costing& costing);
+  [[nodiscard]] KnownPlaces& places(const StepInput& input);
+
+ private:
+  std::unordered_map<std::uint64_t, std::unique_ptr<KnownPasses>> known_;
+  std::unordered_map<std::uint64_t, KnownPlaces> places_;
+};
+
+}  // namespace orrery::step

@@ -1,0 +1,103 @@
+#pragma once
+
+// What does it cost to keep replicas in step? Gradient reduction, parameter gather and the sums
+// over copies of the same parameters on two pipeline devices. Used inside step/ only.
+//
+//   no sharding: all-reduce of the gradients over data x context
+//   ZeRO, FSDP:  reduce-scatter over the shard group, all-reduce of the shard over the replicas
+//   gather:      all-gather of the parameters over the shard group; for a backward over the reshard
+//                group, when the forward left a second, coarser shard there (ZeRO++ hpZ, FSDP2's
+//                reshard_after_forward: N)
+//   quantised:   (ZeRO++) gathers carry int8 instead of 16 bit, with passes that quantise the shard
+//                and restore the whole; gradients cross as int4 in two all-to-alls, inside the node
+//                and between nodes, where a node's sum leaves it once
+//
+// symbol     | meaning                                         | unit       | origin
+// -----------|-------------------------------------------------|------------|-------------
+// parameters | of one bucket of the rank's shard of the model  | parameters | model, layout
+// whole      | group over which these parameters are replicated | -         | layout
+
+//
+// Source of the quantised forms: Wang et al. 2023, ZeRO++ (arXiv 2306.10209).
+
+#include <string_view>
+#include <vector>
+
+#include "sim/cost/cost_model.hpp"
+#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/operations/documents.hpp"
+
+namespace orrery::step {
+
+// Everything the passes are costed with; one per call of stage_costs.
+struct Costing {
+  const StepInput& input;
+  const cost::CostModel& costs;
+  model::OpOptions options;
+  cost::Placements places;
+  double tensor_exposed = 1.0;
+  bool overlaps_experts = false;  // their all-to-all may run beside compute
+  bool combines = false;          // and forwards run together with backwards
+  MaskedAttention masked = {};
+  NarrowElements* narrow_elements = nullptr;  // known from steps of the same shape
+};
+
+// `places`: those of placements(input) where they are known.
+[[nodiscard]] Costing make_costing(const StepInput& input,
+                                   const cost::CostModel& costs,
+                                   const cost::Placements* places = nullptr);
+
+// The groups of ranks that hold the same parameters.
+struct ReplicaGroups {
+  const layout::GroupPlacement& whole;    // all of them: data x context, or expert data
+  const layout::GroupPlacement& shard;    // those that share one copy of the states
+  const layout::GroupPlacement& replica;  // those that hold the same shard
+};
+
+// A collective of the replicas, or a pass over memory that belongs to one.
+struct ReplicaOperation {
+  std::string_view name;
+  bool is_collective = true;
+  Bytes bytes = {};  // that one rank sends, or that a pass reads and writes
+  std::int64_t ranks = 1;
+  std::int64_t nodes = 1;
+  cost::Cost cost = {};
+};
+
+// Where the operations of the replicas go, in the order in which they run: into the parts of a
+// task, all of it communication of the replicas, or into a list.
+class ReplicaSink {
+ public:
+  explicit ReplicaSink(Parts& parts) : parts_(&parts) {}
+
+  explicit ReplicaSink(std::vector<ReplicaOperation>& list) : list_(&list) {}
+
+  void add(const ReplicaOperation& operation);
+
+ private:
+  Parts* parts_ = nullptr;
+  std::vector<ReplicaOperation>* list_ = nullptr;
+};
+
+void add_reduction(ReplicaSink to,
+                   const Costing& costing,
+                   double parameters,
+                   const ReplicaGroups& groups);
+
+void add_gather(ReplicaSink to,
+                const Costing& costing,
+                double parameters,
+                const ReplicaGroups& groups);
+
+// The gather for a backward.
+void add_gather_again(ReplicaSink to,
+                      const Costing& costing,
+                      double parameters,
+                      const ReplicaGroups& groups);
+
+// Sums over the copies of tables and stages that stand on two pipeline devices.
+[[nodiscard]] Parts cost_copies(const Costing& costing,
+                                const layout::RankMap& map,
+                                std::int64_t device);
+
+}  // namespace orrery::step

@@ -1,0 +1,210 @@
+#include "sim/step/costs/host_launches.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <variant>
+
+#include "sim/cost/attention.hpp"
+
+namespace orrery::step {
+
+namespace {
+
+using hardware::ExpertDispatcher;
+using hardware::GraphScope;
+
+constexpr double kSharpness = 6.0;
+constexpr double kSharpnessAfterCounts = 2.0;
+
+struct BlockLaunches {
+  double forward = 0.0;
+  double backward = 0.0;
+
+  [[nodiscard]] double of(PassKind kind) const {
+    return kind == PassKind::forward ? forward : kind == PassKind::backward_input ? backward : 0.0;
+  }
+};
+
+constexpr BlockLaunches kRouter = {18.0, 13.0};
+constexpr BlockLaunches kFusedRouter = {9.0, 8.0};  // with the preprocessing
+constexpr BlockLaunches kPreprocess = {12.0, 0.0};
+constexpr std::array<BlockLaunches, 3> kDispatch = {{{14.0, 14.0}, {7.0, 7.0}, {3.0, 3.0}}};
+
+// Parts of a layer in the order of its operations.
+enum class Block { attention, dense, router, routed };
+
+bool is_cast(const model::PassOp& entry) {
+  const auto* memory = std::get_if<model::MemoryOp>(&entry.op);
+  return memory != nullptr && memory->name.starts_with("fp8_");
+}
+
+// Where the next block begins or ends; the same names forward and, reversed, backward.
+Block block_at(const model::PassOp& entry, Block now, bool routes) {
+  std::string_view name;
+  bool grouped = false;
+  std::visit(
+      [&](const auto& op) {
+        using Op = std::decay_t<decltype(op)>;
+        if constexpr (std::is_same_v<Op, model::AttentionOp>) {
+          now = Block::attention;
+        } else {
+          name = op.name;
+          if constexpr (std::is_same_v<Op, model::GemmOp>) {
+            grouped = op.grouped;
+          }
+        }
+      },
+      entry.op);
+  if (grouped || name.starts_with("expert_") || name.starts_with("permute") ||
+      name.starts_with("unpermute") || name.starts_with("dispatch_")) {
+    return Block::routed;
+  }
+  if (name.starts_with("router") || name.starts_with("shared_expert")) {
+    return Block::router;
+  }
+  if (name.starts_with("mlp_")) {
+    return routes ? Block::router : Block::dense;
+  }
+  if (name.starts_with("qkv") || name.starts_with("attention") || name.starts_with("rotary")) {
+    return Block::attention;
+  }
+  return now;
+}
+
+double launches_of(const model::PassOp& entry) {
+  if (const auto* memory = std::get_if<model::MemoryOp>(&entry.op)) {
+    return static_cast<double>(memory->kernels);
+  }
+  if (const auto* attention = std::get_if<model::AttentionOp>(&entry.op)) {
+    return cost::attention_kernels(*attention);
+  }
+  return 1.0;
+}
+
+bool is_router(const model::PassOp& entry) {
+  const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
+  return gemm != nullptr && gemm->name == "router";
+}
+
+GraphScope scope_of(Block block) {
+  switch (block) {
+    case Block::attention:
+      return GraphScope::attn;
+    case Block::dense:
+      return GraphScope::mlp;
+    case Block::router:
+      return GraphScope::moe_router;
+    case Block::routed:
+      break;
+  }
+  return GraphScope::layer;
+}
+
+// Beyond the operations of model/: router, counts of the tokens, dispatch and combine.
+double routing_launches(const hardware::ExpertOptions& options, PassKind kind) {
+  const bool fused = options.dispatcher != ExpertDispatcher::alltoall;
+  const bool router = options.cuda_graphs.covers(GraphScope::moe_router);
+  const bool preprocess = options.cuda_graphs.covers(GraphScope::moe_preprocess);
+  const double dispatch = options.cuda_graphs.covers(GraphScope::layer)
+                              ? 0.0
+                              : kDispatch[static_cast<std::size_t>(options.dispatcher)].of(kind);
+  if (fused) {
+    return dispatch + (router ? 0.0 : kFusedRouter.of(kind));
+  }
+  return dispatch + (router ? 0.0 : kRouter.of(kind)) + (preprocess ? 0.0 : kPreprocess.of(kind));
+}
+
+}  // namespace
+
+Launches launches_of(const Costing& costing, const model::Pass& pass, PassKind kind) {
+  const hardware::ExpertOptions options =
+      costing.input.spec.experts.over(costing.costs.software().experts);
+  const bool routes = std::any_of(pass.begin(), pass.end(), is_router);
+  const bool loops = options.grouped_gemm == hardware::GroupedGemm::per_expert &&
+                     costing.input.model.moe && !costing.input.model.moe->drops_tokens() &&
+                     !options.cuda_graphs.covers(GraphScope::layer);
+  const double per_cast =
+      costing.options.precision.fp8_scaling == model::Fp8Scaling::mx ? 2.0 : 1.0;
+  double products = 1.0;
+  for (const model::PassOp& entry : pass) {
+    if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
+        gemm != nullptr && gemm->grouped) {
+      products = static_cast<double>(gemm->batch);
+    }
+  }
+  Launches launches;
+  Block block = kind == PassKind::backward_input ? Block::router : Block::attention;
+  for (const model::PassOp& entry : pass) {
+    block = block_at(entry, block, routes);
+    const double count = launches_of(entry);
+    const bool graph = options.cuda_graphs.covers(scope_of(block));
+    (graph ? launches.inside : launches.outside) += count;
+    if (loops && block == Block::routed) {
+      const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
+      if (gemm != nullptr && gemm->grouped) {
+        launches.experts += products - 1.0;
+      } else if (is_cast(entry)) {
+        launches.experts += products * per_cast - 1.0;
+      }
+    }
+  }
+  if (routes) {
+    launches.experts += routing_launches(options, kind);
+  }
+  return launches;
+}
+
+Seconds host_time(const Costing& costing, const Launches& launches, double relative) {
+  const hardware::SoftwareProfile& software = costing.costs.software();
+  const double all = launches.outside + launches.inside;
+  const double eager = all > 0.0 ? launches.outside / all : 1.0;
+  return (software.host_layer_time.value() * relative + software.host_launch_time.value() * all) *
+             eager +
+         software.host_launch_time.value() * launches.experts;
+}
+
+double host_sharpness(const Costing& costing) {
+  const model::ModelSpec& model = costing.input.model;
+  const hardware::ExpertOptions options =
+      costing.input.spec.experts.over(costing.costs.software().experts);
+  const bool waits = model.moe && !model.moe->drops_tokens() &&
+                     options.grouped_gemm == hardware::GroupedGemm::per_expert &&
+                     !options.cuda_graphs.covers(GraphScope::full_iteration);
+  return waits ? kSharpnessAfterCounts : kSharpness;
+}
+
+Seconds launch_gap(Seconds busy, Seconds host, double sharpness) {
+  if (host <= Seconds{}) {
+    return {};
+  }
+  const Seconds longer = std::max(host, busy);
+  const double both = std::pow(host / longer, sharpness) + std::pow(busy / longer, sharpness);
+  return longer * std::pow(both, 1.0 / sharpness) - busy;
+}
+
+void add_launch_gaps(const Costing& costing,
+                     std::initializer_list<HostedPass> passes,
+                     double sharpness) {
+  const hardware::SoftwareProfile& software = costing.costs.software();
+  Seconds host;
+  Seconds busy;
+  for (const HostedPass& pass : passes) {
+    host += pass.host;
+    busy += pass.parts.total();
+  }
+  const Seconds missing = launch_gap(busy, host, sharpness);
+  if (missing <= Seconds{}) {
+    return;
+  }
+  const SourceKind kind =
+      cost::weaker(software.host_layer_time.kind(), software.host_launch_time.kind());
+  for (const HostedPass& pass : passes) {
+    cost::Cost gap = cost::term(missing * (pass.host / host), kind);
+    gap.gap = gap.time;
+    pass.parts.add(StepCategory::launch_gap, gap);
+  }
+}
+
+}  // namespace orrery::step

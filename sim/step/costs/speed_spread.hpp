@@ -1,0 +1,49 @@
+#pragma once
+
+// How much longer does the compute of each pipeline device take when GPUs are not alike?
+//
+//   time of a GPU    = 1 + gpu_sigma Z_gpu + node_sigma Z_node, x slow_factor for the slow ones
+//   lockstep group   = max over its GPUs: they meet in every layer
+//   step             = max over the lockstep groups of the pipeline's makespan at their speeds
+//
+// symbol  | meaning                                                              | unit | origin
+// --------|----------------------------------------------------------------------|------|---------
+// slowest | of the GPUs that a pipeline device of the group waits for, / nominal | 1    | drawn
+// mean    | of all GPUs of the pipeline device / nominal                         | 1    | drawn
+// group   | replicas in lockstep: all where parameters are gathered or gradients | -    | layout
+//         | reduced in every micro-batch; those that share experts; else one     |      |
+//
+// The stack's jitter is the slowest of N GPUs as well, fitted to whole runs. Both do not add up: of
+// the slowest of a group counts what exceeds 1 + jitter.
+//
+// Draws are one per GPU and per node, keyed by (seed, draw, purpose, rank or node), so that a
+// change of layout keeps every GPU's speed. With gpu_sigma alone the slowest of N has the mean
+// 1 + gpu_sigma E_max(N); E_max is the expected maximum of N standard normals. Only compute,
+// recomputation and the optimizer scale; wires and hosts do not.
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/step/costs/stage_costs.hpp"
+
+namespace orrery::step {
+
+struct SpeedDraw {
+  std::vector<std::vector<double>> groups;  // [lockstep group][pipeline device]: slowest
+  std::vector<double> mean;                 // by pipeline device
+};
+
+// Data-parallel replicas that run in lockstep.
+[[nodiscard]] std::int64_t lockstep_replicas(const StepInput& input, const cost::CostModel& costs);
+
+[[nodiscard]] SpeedDraw draw_speeds(const StepInput& input,
+                                    std::int64_t lockstep,
+                                    std::int64_t draw);
+
+// Groups with the slowest device first: the order in which a bound ends the search soonest.
+[[nodiscard]] std::vector<std::size_t> slowest_first(const SpeedDraw& draw);
+
+// Expected maximum of n independent standard normals; 0 for n = 1.
+[[nodiscard]] double expected_maximum(std::int64_t n);
+
+}  // namespace orrery::step

@@ -1,0 +1,256 @@
+#include "sim/step/costs/task_times.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "sim/base/check.hpp"
+#include "sim/schedule/task_kind.hpp"
+#include "sim/step/replay/combined_step.hpp"
+
+namespace orrery::step {
+
+namespace {
+
+using schedule::OpKind;
+using schedule::StepTask;
+using schedule::Stream;
+using schedule::TaskKind;
+
+const Parts& pass_of(const BucketCosts& bucket, TaskKind kind) {
+  switch (kind) {
+    case TaskKind::forward:
+      return bucket.forward;
+    case TaskKind::backward:
+      return bucket.backward;
+    case TaskKind::backward_input:
+      return bucket.backward_input;
+    case TaskKind::backward_weight:
+      return bucket.backward_weight;
+    case TaskKind::gradient_reduce:
+      return bucket.gradient_reduce;
+    case TaskKind::parameter_gather:
+      return bucket.parameter_gather;
+    case TaskKind::parameter_gather_again:
+      return bucket.parameter_gather_again;
+    default:
+      break;
+  }
+  ORRERY_CHECK(false, "task kind {} has no cost per bucket", static_cast<int>(kind));
+}
+
+// All buckets of the chunk.
+Parts chunk_parts(const StageCosts& costs, const ChunkCosts& chunk, TaskKind kind) {
+  Parts sum;
+  for (const std::uint32_t bucket : chunk.buckets) {
+    sum.add(pass_of(costs.buckets[bucket], kind));
+  }
+  return sum;
+}
+
+// By the wire it takes: in a V, activations too go to the device before.
+const Parts& message_parts(const StageCosts& costs, const schedule::Message& message) {
+  const auto from = static_cast<std::size_t>(message.from);
+  const bool to_next = message.to == (message.from + 1) % static_cast<int>(costs.devices.size());
+  return to_next ? costs.send_forward[from] : costs.send_backward[from];
+}
+
+Parts task_parts(const schedule::StepGraph& graph, const StageCosts& costs, const StepTask& task) {
+  switch (task.kind) {
+    case TaskKind::join:
+      return {};
+    case TaskKind::send_receive:
+      return message_parts(costs, graph.messages[static_cast<std::size_t>(task.message)]);
+    case TaskKind::optimizer:
+      return costs.devices[static_cast<std::size_t>(task.device)].optimizer;
+    default:
+      break;
+  }
+  const DeviceCosts& device = costs.devices[static_cast<std::size_t>(task.device)];
+  const ChunkCosts& chunk = device.chunks[static_cast<std::size_t>(task.chunk)];
+  if (task.kind == TaskKind::overlapped && costs.combined.active) {
+    return combined_step(costs,
+                         device,
+                         static_cast<std::size_t>(task.chunk),
+                         static_cast<std::size_t>(task.backward_chunk),
+                         task.backward_kind == OpKind::backward);
+  }
+  if (task.kind == TaskKind::overlapped) {
+    Parts both = chunk_parts(costs, chunk, TaskKind::forward);
+    both.add(chunk_parts(costs,
+                         device.chunks[static_cast<std::size_t>(task.backward_chunk)],
+                         schedule::task_kind(task.backward_kind)));
+    return both;
+  }
+  return task.bucket == schedule::kWholeChunk
+             ? chunk_parts(costs, chunk, task.kind)
+             : pass_of(costs.bucket(chunk, static_cast<std::size_t>(task.bucket)), task.kind);
+}
+
+// Numbers the compositions that can occur: tasks with the same number are made of the same. Passes
+// of a bucket differ by its index among the distinct ones, wherever it lies.
+class Numbering {
+ public:
+  Numbering(const schedule::StepGraph& graph, const StageCosts& costs)
+      : costs_(costs),
+        chunks_(costs.devices.empty() ? 0 : costs.devices.front().chunks.size()),
+        whole_(kKinds * costs.buckets.size()),
+        overlapped_(whole_ + kKinds * costs.devices.size() * chunks_),
+        optimizer_(overlapped_ + 2 * costs.devices.size() * chunks_ * chunks_),
+        message_(optimizer_ + costs.devices.size()),
+        join_(message_ + graph.messages.size()) {}
+
+  [[nodiscard]] std::size_t count() const {
+    return join_ + 1;
+  }
+
+  [[nodiscard]] std::size_t of(const StepTask& task) const {
+    const auto device = static_cast<std::size_t>(task.device);
+    const auto chunk = static_cast<std::size_t>(task.chunk);
+    const auto kind = static_cast<std::size_t>(task.kind);
+    switch (task.kind) {
+      case TaskKind::join:
+        return join_;
+      case TaskKind::send_receive:
+        return message_ + static_cast<std::size_t>(task.message);
+      case TaskKind::optimizer:
+        return optimizer_ + device;
+      case TaskKind::overlapped: {
+        const std::size_t pair =
+            (device * chunks_ + chunk) * chunks_ + static_cast<std::size_t>(task.backward_chunk);
+        return overlapped_ + 2 * pair + (task.backward_kind == OpKind::backward ? 0 : 1);
+      }
+      default:
+        break;
+    }
+    if (task.bucket == schedule::kWholeChunk) {
+      return whole_ + kKinds * (device * chunks_ + chunk) + kind;
+    }
+    const ChunkCosts& held = costs_.devices[device].chunks[chunk];
+    return kKinds * held.buckets[static_cast<std::size_t>(task.bucket)] + kind;
+  }
+
+ private:
+  static constexpr std::size_t kKinds = static_cast<std::size_t>(TaskKind::join) + 1;
+  const StageCosts& costs_;
+  std::size_t chunks_;
+  std::size_t whole_;
+  std::size_t overlapped_;
+  std::size_t optimizer_;
+  std::size_t message_;
+  std::size_t join_;
+};
+
+struct Span {
+  SimTime start;
+  SimTime end;
+};
+
+// Communication tasks of every device, in the order they run, so sorted and disjoint.
+std::vector<std::vector<Span>> communication_spans(const schedule::StepGraph& graph,
+                                                   const engine::Timing& timing) {
+  std::vector<std::vector<Span>> spans;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    const StepTask& task = graph.tasks[i];
+    if (task.stream == Stream::data_parallel_comm && timing.end[i] > timing.start[i]) {
+      const auto device = static_cast<std::size_t>(task.device);
+      spans.resize(std::max(spans.size(), device + 1));
+      spans[device].push_back({timing.start[i], timing.end[i]});
+    }
+  }
+  return spans;
+}
+
+// Time that [start, end) shares with the spans. Tasks of a device come in the order of time, so
+// `first` moves on with them past the spans that have ended.
+SimTime overlap(const std::vector<Span>& spans, std::size_t& first, SimTime start, SimTime end) {
+  while (first < spans.size() && spans[first].end <= start) {
+    ++first;
+  }
+  SimTime sum;
+  for (std::size_t i = first; i < spans.size() && spans[i].start < end; ++i) {
+    sum += std::min(end, spans[i].end) - std::max(start, spans[i].start);
+  }
+  return sum;
+}
+
+}  // namespace
+
+TaskParts round_parts(const Parts& parts, const DeviceSpeed& speed) {
+  std::array<Seconds, kStepCategories> times = parts.by_category;
+  for (const StepCategory scaled :
+       {StepCategory::compute, StepCategory::recompute, StepCategory::optimizer}) {
+    Seconds& time = times[static_cast<std::size_t>(scaled)];
+    const Seconds whole = time * speed.slowest;
+    time = time * std::min(speed.mean, speed.slowest);
+    times[static_cast<std::size_t>(StepCategory::idle)] += whole - time;
+  }
+  TaskParts rounded;
+  for (std::size_t c = 0; c < kStepCategories; ++c) {
+    rounded.parts[c] = to_sim_time(times[c]);
+    rounded.total += rounded.parts[c];
+  }
+  return rounded;
+}
+
+TaskTimes::TaskTimes(const schedule::StepGraph& graph,
+                     const StageCosts& costs,
+                     std::span<const DeviceSpeed> speeds)
+    : graph_(graph) {
+  const Numbering numbering(graph, costs);
+  constexpr std::uint32_t kUnknown = UINT32_MAX;
+  // At one speed all devices share compositions; else each has its own.
+  std::vector<std::uint32_t> known(numbering.count() * (speeds.size() + 1), kUnknown);
+  std::vector<std::uint32_t> which;
+  which.reserve(graph.tasks.size());
+  for (const StepTask& task : graph.tasks) {
+    const bool own_speed = !speeds.empty() && task.device != schedule::kNone;
+    const std::size_t device = own_speed ? static_cast<std::size_t>(task.device) + 1 : 0;
+    std::uint32_t& index = known[numbering.of(task) + numbering.count() * device];
+    if (index == kUnknown) {
+      index = static_cast<std::uint32_t>(compositions_.size());
+      compositions_.push_back(round_parts(task_parts(graph, costs, task),
+                                          own_speed ? speeds[device - 1] : DeviceSpeed{}));
+    }
+    which.push_back(index);
+  }
+  parts_.reserve(which.size());
+  durations_.reserve(which.size());
+  for (const std::uint32_t index : which) {
+    parts_.push_back(&compositions_[index]);
+    durations_.push_back(compositions_[index].total);
+  }
+  for (const schedule::Message& message : graph.messages) {
+    delays_.push_back(round_parts(message_parts(costs, message)).total);
+  }
+  delays_.resize(std::max(delays_.size(), graph.graph.delay_count()));
+}
+
+bool TaskTimes::stretch_overlapped(const engine::Timing& timing, double slowdown) {
+  if (slowdown <= 0.0) {
+    return false;
+  }
+  const auto spans = communication_spans(graph_, timing);
+  if (spans.empty()) {
+    return false;
+  }
+  stretch_.assign(durations_.size(), SimTime{});
+  std::vector<std::size_t> first(spans.size(), 0);
+  bool changed = false;
+  for (std::size_t i = 0; i < durations_.size(); ++i) {
+    const StepTask& task = graph_.tasks[i];
+    if (task.stream != Stream::compute || task.kind == TaskKind::join ||
+        static_cast<std::size_t>(task.device) >= spans.size()) {
+      continue;
+    }
+    const auto device = static_cast<std::size_t>(task.device);
+    const SimTime shared = overlap(spans[device], first[device], timing.start[i], timing.end[i]);
+    if (shared > SimTime{}) {
+      stretch_[i] = to_sim_time(to_seconds(shared) * slowdown);
+      durations_[i] += stretch_[i];
+      changed = changed || stretch_[i] > SimTime{};
+    }
+  }
+  return changed;
+}
+
+}  // namespace orrery::step

@@ -1,0 +1,66 @@
+#pragma once
+
+// How long does every task of a step graph take? Costs of the stages, rounded once to nanoseconds.
+//
+//   duration(task) = sum of its parts, each rounded to a whole nanosecond; compute x slowest GPU
+//   stretch(task)  = slowdown * (time it shares its GPU with data-parallel communication)
+//
+// symbol    | meaning                                                  | unit | origin
+// ----------|----------------------------------------------------------|------|------------------
+// parts     | composition of a task by ledger category                 | ns   | stage costs
+// delays    | by delay index of the graph: messages between devices    | ns   | stage costs
+// slowdown  | how much communication kernels slow compute on the same SMs and memory | 1 | software
+//
+// Tasks of the same kind, device, chunk and bucket share one composition.
+
+#include <span>
+#include <vector>
+
+#include "sim/engine/replay.hpp"
+#include "sim/schedule/step_graph.hpp"
+#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/replay/attribution.hpp"
+
+namespace orrery::step {
+
+class TaskTimes {
+ public:
+  // `speeds` by device; empty: nominal.
+  TaskTimes(const schedule::StepGraph& graph,
+            const StageCosts& costs,
+            std::span<const DeviceSpeed> speeds = {});
+
+  [[nodiscard]] std::span<const SimTime> durations() const {
+    return durations_;
+  }
+
+  [[nodiscard]] std::span<const SimTime> delays() const {
+    return delays_;
+  }
+
+  [[nodiscard]] std::span<const TaskParts* const> parts() const {
+    return parts_;
+  }
+
+  [[nodiscard]] std::span<const SimTime> stretch() const {
+    return stretch_;
+  }
+
+  // Lengthens compute tasks by what overlapped communication takes from them, judged by one replay.
+  // Returns false when nothing changed.
+  bool stretch_overlapped(const engine::Timing& timing, double slowdown);
+
+ private:
+  const schedule::StepGraph& graph_;
+  std::vector<TaskParts> compositions_;
+  std::vector<const TaskParts*> parts_;
+  std::vector<SimTime> durations_;
+  std::vector<SimTime> delays_;
+  std::vector<SimTime> stretch_;
+};
+
+// Each part rounded half to even; the total is their sum. Compute, recomputation and the optimizer
+// take as long as the slowest GPU; on the mean of all GPUs a part of that is idle.
+[[nodiscard]] TaskParts round_parts(const Parts& parts, const DeviceSpeed& speed = {});
+
+}  // namespace orrery::step

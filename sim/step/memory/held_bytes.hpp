@@ -1,0 +1,46 @@
+#pragma once
+
+// What does a pipeline device hold beside states and activations: for communication, for casts, for
+// the stack's own sake? Part of the account of memory_account.hpp. Used inside step/ only.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "sim/cost/cost_model.hpp"
+#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/step_result.hpp"
+#include "sim/step/step_simulator.hpp"
+
+namespace orrery::step {
+
+struct CommunicationBytes {
+  Bytes layer;  // while a layer runs backward
+  Bytes head;   // while the head does
+};
+
+[[nodiscard]] CommunicationBytes communication_bytes(const StepInput& input,
+                                                     const cost::CostModel& costs,
+                                                     const StageCosts& stages,
+                                                     std::int64_t device);
+
+// Of devices with dense layers, with mixtures, with both.
+using EmptyGradients = std::array<std::optional<Bytes>, 3>;
+
+[[nodiscard]] Bytes empty_gradients(const StepInput& input,
+                                    const cost::CostModel& costs,
+                                    std::int64_t device,
+                                    EmptyGradients& known_sizes);
+
+[[nodiscard]] Bytes cached_weights(const StepInput& input,
+                                   const cost::CostModel& costs,
+                                   std::int64_t device,
+                                   NarrowElements* of_layer);
+
+void move_states(const StepInput& input,
+                 const cost::CostModel& costs,
+                 const StageCosts& stages,
+                 std::int64_t device,
+                 StageMemory& memory);
+
+}  // namespace orrery::step

@@ -1,0 +1,77 @@
+// The account of operations for `explain`: what one GPU of the busiest device computes per step.
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "sim/step/costs/layer_costs.hpp"
+#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/operations/operation_names.hpp"
+#include "sim/step/operations/step_operations.hpp"
+
+namespace orrery::step {
+
+namespace {
+
+std::string describe(const model::PassOp& entry) {
+  model::PassOp plain = entry;
+  plain.recomputed = false;
+  std::string name = operation_name(plain);
+  if (std::holds_alternative<model::GemmOp>(entry.op)) {
+    name += " gemm";
+  } else if (std::holds_alternative<model::CollectiveOp>(entry.op)) {
+    name += " collective";
+  }
+  return entry.recomputed ? name + " (recomputed)" : name;
+}
+
+class Account {
+ public:
+  explicit Account(const Costing& costing) : costing_(costing) {}
+
+  void add(const model::Pass& pass, double count) {
+    for (std::size_t i = 0; i < pass.size(); ++i) {
+      const model::PassOp& entry = pass[i];
+      OperationShare& line = lines_[describe(entry)];
+      Seconds time = costing_.costs.operation(entry.op, costing_.places).time;
+      if (std::holds_alternative<model::CollectiveOp>(entry.op)) {
+        time = time * exposed_share(costing_, pass, i, time);
+      }
+      line.time += time * count;
+      line.flop += in_flop(model::flop_count(entry.op)) * count;
+      line.count += count;
+    }
+  }
+
+  [[nodiscard]] std::vector<OperationShare> lines() const {
+    std::vector<OperationShare> sorted;
+    for (const auto& [name, line] : lines_) {
+      sorted.push_back(line);
+      sorted.back().name = name;
+    }
+    std::stable_sort(
+        sorted.begin(), sorted.end(), [](const OperationShare& a, const OperationShare& b) {
+          return a.time > b.time;
+        });
+    return sorted;
+  }
+
+ private:
+  const Costing& costing_;
+  std::map<std::string, OperationShare> lines_;
+};
+
+}  // namespace
+
+std::vector<OperationShare> operation_account(const StepInput& input,
+                                              const cost::CostModel& costs,
+                                              std::int64_t device) {
+  const Costing costing = make_costing(input, costs);
+  Account account(costing);
+  for (const CountedPass& counted : device_passes(input, costs, device)) {
+    account.add(counted.pass, counted.count);
+  }
+  return account.lines();
+}
+
+}  // namespace orrery::step

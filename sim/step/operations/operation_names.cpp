@@ -1,0 +1,170 @@
+#include "sim/step/operations/operation_names.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "sim/cost/attention.hpp"
+#include "sim/cost/gemm.hpp"
+
+namespace orrery::step {
+
+namespace {
+
+std::string_view role_name(model::GemmRole role) {
+  switch (role) {
+    case model::GemmRole::fprop:
+      return "fprop";
+    case model::GemmRole::dgrad:
+      return "dgrad";
+    case model::GemmRole::wgrad:
+      return "wgrad";
+  }
+  return {};
+}
+
+struct Lane {
+  OperationStream stream = OperationStream::compute;
+  const layout::GroupPlacement* group = nullptr;
+};
+
+Lane lane_of(model::CommAxis axis, const cost::Placements& places) {
+  switch (axis) {
+    case model::CommAxis::tensor:
+      return {OperationStream::tensor, &places.tensor};
+    case model::CommAxis::context:
+      return {OperationStream::context, &places.context};
+    case model::CommAxis::expert:
+      return {OperationStream::expert, &places.expert};
+    case model::CommAxis::expert_tensor:
+      return {OperationStream::expert, &places.expert_tensor};
+    case model::CommAxis::data:
+      return {OperationStream::data, &places.data};
+    case model::CommAxis::pipeline:
+      return {OperationStream::pipeline, &places.pipeline};
+  }
+  return {};
+}
+
+}  // namespace
+
+Bytes sent_by_rank(model::CollectiveKind kind, Bytes in, Bytes total, std::int64_t ranks) {
+  const auto n = static_cast<double>(std::max<std::int64_t>(ranks, 1));
+  const double others = (n - 1.0) / n;
+  switch (kind) {
+    case model::CollectiveKind::all_reduce:
+      return in * (2.0 * others);
+    case model::CollectiveKind::all_gather:
+      return total * others;
+    case model::CollectiveKind::reduce_scatter:
+    case model::CollectiveKind::all_to_all:
+      return in * others;
+    case model::CollectiveKind::broadcast:
+    case model::CollectiveKind::send_receive:
+      break;
+  }
+  return in;
+}
+
+std::string operation_name(const model::PassOp& entry) {
+  std::string name;
+  if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op)) {
+    name = fmt::format("{} {}", gemm->name, role_name(gemm->role));
+  } else if (const auto* attention = std::get_if<model::AttentionOp>(&entry.op)) {
+    name = attention->backward ? "attention backward" : "attention forward";
+  } else if (const auto* memory = std::get_if<model::MemoryOp>(&entry.op)) {
+    name = std::string(memory->name);
+  } else {
+    name = std::string(std::get<model::CollectiveOp>(entry.op).name);
+  }
+  return entry.recomputed ? name + " (recomputed)" : name;
+}
+
+Operation describe_operation(const model::PassOp& entry, const cost::Placements& places) {
+  Operation operation;
+  operation.name = operation_name(entry);
+  operation.flop = in_flop(model::flop_count(entry.op));
+  if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op)) {
+    operation.kind = OperationKind::gemm;
+    operation.bytes = cost::gemm_bytes(*gemm);
+  } else if (const auto* attention = std::get_if<model::AttentionOp>(&entry.op)) {
+    operation.kind = OperationKind::attention;
+    operation.bytes = cost::attention_bytes(*attention);
+  } else if (const auto* memory = std::get_if<model::MemoryOp>(&entry.op)) {
+    operation.bytes = memory->read + memory->written;
+  } else {
+    const auto& collective = std::get<model::CollectiveOp>(entry.op);
+    const Lane lane = lane_of(collective.axis, places);
+    operation.kind = OperationKind::collective;
+    operation.stream = lane.stream;
+    operation.ranks = lane.group->ranks;
+    operation.nodes = lane.group->nodes;
+    operation.bytes = sent_by_rank(
+        collective.kind, collective.bytes_per_rank_in, collective.bytes_total, operation.ranks);
+  }
+  return operation;
+}
+
+StepCategory exposed_category(OperationStream stream) {
+  switch (stream) {
+    case OperationStream::context:
+      return StepCategory::exposed_context;
+    case OperationStream::expert:
+      return StepCategory::exposed_expert;
+    case OperationStream::pipeline:
+      return StepCategory::exposed_pipeline;
+    case OperationStream::data:
+      return StepCategory::exposed_data;
+    default:
+      return StepCategory::exposed_tensor;
+  }
+}
+
+OperationStream stream_of(StepCategory category) {
+  switch (category) {
+    case StepCategory::exposed_tensor:
+      return OperationStream::tensor;
+    case StepCategory::exposed_context:
+      return OperationStream::context;
+    case StepCategory::exposed_expert:
+      return OperationStream::expert;
+    case StepCategory::exposed_pipeline:
+      return OperationStream::pipeline;
+    case StepCategory::exposed_data:
+      return OperationStream::data;
+    case StepCategory::launch_gap:
+    case StepCategory::offload:
+    case StepCategory::data_stall:
+      return OperationStream::host;
+    default:
+      return OperationStream::compute;
+  }
+}
+
+Operation remainder_operation(StepCategory category) {
+  const OperationStream stream = stream_of(category);
+  switch (category) {
+    case StepCategory::launch_gap:
+      return {.name = "waiting for launches", .kind = OperationKind::launch, .stream = stream};
+    case StepCategory::offload:
+      return {.name = "copies to and from the host", .kind = OperationKind::copy, .stream = stream};
+    case StepCategory::idle:
+      return {.name = "waiting for the slowest GPU", .kind = OperationKind::wait, .stream = stream};
+    case StepCategory::bubble:
+    case StepCategory::stage_imbalance:
+    case StepCategory::data_stall:
+      return {
+          .name = std::string(to_string(category)), .kind = OperationKind::wait, .stream = stream};
+    case StepCategory::optimizer:
+      return {.name = "optimizer update", .kind = OperationKind::update, .stream = stream};
+    case StepCategory::compute:
+    case StepCategory::recompute:
+      return {.name = "other compute", .kind = OperationKind::memory, .stream = stream};
+    default:
+      return {.name = fmt::format("{} communication", to_string(stream)),
+              .kind = OperationKind::collective,
+              .stream = stream};
+  }
+}
+
+}  // namespace orrery::step

@@ -1,0 +1,48 @@
+#pragma once
+
+// What is an operation of a pass called, and what work is it? Used inside step/ only.
+//
+//   GEMM: name and role; attention: direction; collectives and memory-bound kernels: their name;
+//   operations of a recomputation say so
+//
+// symbol | meaning                                                       | unit | origin
+// -------|---------------------------------------------------------------|------|-------------
+// bytes  | through the memory interface; of a collective what a rank sends | byte | cost/, op
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "sim/cost/cost_model.hpp"
+#include "sim/model/op.hpp"
+#include "sim/step/operations/operation_timeline.hpp"
+
+namespace orrery::step {
+
+[[nodiscard]] constexpr std::size_t category_index(StepCategory category) {
+  return static_cast<std::size_t>(category);
+}
+
+// What one rank puts on the wires when a ring moves it, as the bus bandwidth of nccl-tests counts:
+//   all-reduce 2 (n - 1) / n in; all-gather (n - 1) / n total; reduce-scatter and all-to-all
+//   (n - 1) / n in; else in
+[[nodiscard]] Bytes sent_by_rank(model::CollectiveKind kind,
+                                 Bytes in,
+                                 Bytes total,
+                                 std::int64_t ranks);
+
+[[nodiscard]] std::string operation_name(const model::PassOp& entry);
+
+[[nodiscard]] Operation describe_operation(const model::PassOp& entry,
+                                           const cost::Placements& places);
+
+// The category of communication on a stream that is waited for.
+[[nodiscard]] StepCategory exposed_category(OperationStream stream);
+
+// Where the communication of a category, or what else is booked to it, runs.
+[[nodiscard]] OperationStream stream_of(StepCategory category);
+
+// What stands for time that no operation of a pass explains.
+[[nodiscard]] Operation remainder_operation(StepCategory category);
+
+}  // namespace orrery::step

@@ -1,0 +1,49 @@
+#pragma once
+
+// When does every task of the step run, and which replica is the slowest? Used inside step/ only.
+//
+//   execution = one replay; where communication shares the GPU, a second one with stretched compute
+//   draw      = max over the lockstep groups of replicas of the makespan at their speeds
+//   answer    = the draw of the median makespan, shown by its slowest group
+//
+// symbol  | meaning                                                          | unit | origin
+// --------|------------------------------------------------------------------|------|------------
+// speeds  | by device: slowest GPU that it waits for, mean of all its GPUs   | 1    | speed_spread
+// draws   | step times of all draws, ascending                               | ns   | computed
+//
+// Groups run in the order of their slowest device. None can exceed the nominal makespan times that
+// speed, since wires do not scale; the search ends where this bound falls below the best so far.
+
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "sim/engine/replay.hpp"
+#include "sim/step/costs/speed_spread.hpp"
+#include "sim/step/costs/task_times.hpp"
+
+namespace orrery::step {
+
+struct Execution {
+  TaskTimes times;
+  engine::Timing timing;
+};
+
+// `speeds` by device; empty: all nominal.
+[[nodiscard]] Execution execute(const schedule::StepGraph& graph,
+                                const StageCosts& stages,
+                                double slowdown,
+                                std::span<const DeviceSpeed> speeds);
+
+struct SlowestReplica {
+  std::vector<DeviceSpeed> speeds;  // empty: all GPUs are alike
+  std::vector<SimTime> draws;       // empty: nothing is drawn
+};
+
+[[nodiscard]] SlowestReplica find_slowest_replica(const StepInput& input,
+                                                  const cost::CostModel& costs,
+                                                  const schedule::StepGraph& graph,
+                                                  const StageCosts& stages,
+                                                  const std::stop_token& stop);
+
+}  // namespace orrery::step

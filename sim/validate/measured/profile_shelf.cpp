@@ -1,0 +1,71 @@
+#include "sim/validate/measured/profile_shelf.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/validate/rows/run_tables.hpp"
+
+namespace orrery::validate {
+
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+template <typename Profile>
+const Profile* pointer_to(const std::optional<Profile>& profile) {
+  return profile ? &*profile : nullptr;
+}
+
+}  // namespace
+
+const hardware::GpuProfile* ProfileShelf::gpu(const std::string& name, Diagnostics& diagnostics) {
+  const auto [it, is_new] = gpus_.try_emplace(name);
+  if (is_new && contains(hardware::list_gpu_profiles(search_), name)) {
+    it->second = hardware::load_gpu_profile(name, search_, {}, "hardware.gpu", diagnostics);
+  }
+  return pointer_to(it->second);
+}
+
+const hardware::GpuProfile* ProfileShelf::gpu_named(std::string_view words,
+                                                    Diagnostics& diagnostics) {
+  if (!gpu_names_) {
+    gpu_names_ = hardware::gpu_names(search_);
+  }
+  const auto profile = hardware::profile_in_text(*gpu_names_, words);
+  return profile ? gpu(*profile, diagnostics) : nullptr;
+}
+
+const hardware::SoftwareProfile* ProfileShelf::software(const std::string& name,
+                                                        Diagnostics& diagnostics) {
+  const auto [it, is_new] = software_.try_emplace(name);
+  if (is_new && contains(hardware::list_software_profiles(search_), name)) {
+    it->second = hardware::load_software_profile(name, search_, {}, "stack", diagnostics);
+  }
+  return pointer_to(it->second);
+}
+
+const hardware::SharedCollectiveTables& ProfileShelf::collectives(Diagnostics& diagnostics) {
+  if (!collectives_) {
+    hardware::NetworkSpec network;
+    // Files with errors are named in the diagnostics; the model then stands alone.
+    static_cast<void>(
+        hardware::load_collective_tables(network, search_, {}, "collectives", diagnostics));
+    collectives_ = network.tables;
+  }
+  return *collectives_;
+}
+
+const hardware::SoftwareProfile* ProfileShelf::software_of_stack(const std::string& stack,
+                                                                 Diagnostics& diagnostics) {
+  if (const hardware::SoftwareProfile* own = software(stack, diagnostics)) {
+    return own;
+  }
+  if (const auto* known = software(std::string(software_of(stack)), diagnostics)) {
+    return known;
+  }
+  return software(std::string(kGenericSoftware), diagnostics);
+}
+
+}  // namespace orrery::validate

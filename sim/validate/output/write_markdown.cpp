@@ -1,0 +1,338 @@
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "sim/base/percent.hpp"
+#include "sim/report/table.hpp"
+#include "sim/validate/output/write_validation.hpp"
+#include "sim/validate/rows/run_tables.hpp"
+
+namespace orrery::validate {
+
+namespace {
+
+constexpr std::size_t kWorstRows = 3;  // listed of each group
+constexpr double kMiss = 0.10;         // below it a row is not listed
+
+using report::Table;
+using report::table_of;
+
+// The table below its introduction; nothing without rows.
+std::string below(const std::string& introduction, const Table& table) {
+  return table.rows.empty() ? std::string() : introduction + to_markdown(table);
+}
+
+std::vector<const ValidationRow*> rows_of(const Validation& validation,
+                                          const GroupStatistics& group) {
+  std::vector<const ValidationRow*> rows;
+  for (const ValidationRow& row : validation.rows) {
+    if (row.group == group.name && row.quantity == group.quantity && row.format == group.format) {
+      rows.push_back(&row);
+    }
+  }
+  return rows;
+}
+
+// One table per format and quantity, closed by the mean over its groups.
+std::string markdown_group_tables(const Validation& validation) {
+  const Table empty = table_of({"group",
+                                "n",
+                                "skipped",
+                                "MAPE",
+                                "median",
+                                "p90",
+                                "worst",
+                                "bias",
+                                "MAPE without suspicious rows"});
+  std::string text;
+  std::string section;
+  Table table = empty;
+  double sum = 0.0;
+  const auto close = [&] {
+    text += below(fmt::format("\n## {}\n\n", section), table);
+    if (table.rows.size() > 1) {
+      text += fmt::format("\nMean of the groups' MAPE: {}.\n",
+                          percent_cell(sum / static_cast<double>(table.rows.size())));
+    }
+    table = empty;
+    sum = 0.0;
+  };
+  for (const GroupStatistics& group : validation.groups) {
+    const std::string title = fmt::format("{}: {}", group.format, group.quantity);
+    if (title != section) {
+      close();
+      section = title;
+    }
+    const Statistics& s = group.all;
+    table.add(group.name,
+              s.n,
+              s.skipped,
+              percent_cell(s.mape),
+              percent_cell(s.median),
+              percent_cell(s.p90),
+              signed_percent_cell(s.worst),
+              signed_percent_cell(s.bias),
+              group.without_suspicious.n > 0 ? percent_cell(group.without_suspicious.mape)
+                                             : std::string("none left"));
+    sum += s.mape;
+  }
+  close();
+  return text;
+}
+
+std::string remark_list(const Validation& validation) {
+  std::string text;
+  for (const GroupRemark& remark : validation.remarks) {
+    text += fmt::format("- **{}**: {}\n", remark.group, remark.remark);
+  }
+  return text.empty() ? text : "\n## Which groups miss, and why\n\n" + text;
+}
+
+// The worst rows of each group of step times.
+std::string miss_table(const Validation& validation) {
+  Table table = table_of({"stack", "rows that miss", "row", "predicted", "measured", "error"});
+  for (const GroupStatistics& group : validation.groups) {
+    if (group.quantity != "step_time") {
+      continue;
+    }
+    std::vector<const ValidationRow*> rows = rows_of(validation, group);
+    std::erase_if(rows, [](const ValidationRow* row) {
+      return !row->skipped.empty() || std::abs(row->relative_error()) < kMiss;
+    });
+    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
+      return std::abs(a->relative_error()) > std::abs(b->relative_error());
+    });
+    for (std::size_t i = 0; i < std::min(rows.size(), kWorstRows); ++i) {
+      const ValidationRow* row = rows[i];
+      table.add(group.name,
+                fmt::format("{} of {}", rows.size(), group.all.n),
+                row->id,
+                fmt::format("{:.4g} s", row->predicted),
+                fmt::format("{:.4g} s", row->measured),
+                signed_percent_cell(row->relative_error()));
+    }
+  }
+  return below(fmt::format("\n## Step times that miss by more than {:.0f} %\n\n"
+                           "The {} worst of each stack; `orrery validate --rows` prints every row "
+                           "and `orrery validate --explain ID`\nwhere its time goes.\n\n",
+                           kPercent * kMiss,
+                           kWorstRows),
+               table);
+}
+
+// Whole runs and scenarios: every figure beside what was published, and what it rests on.
+std::string run_table(const Validation& validation) {
+  Table table = table_of({"figure",
+                          "predicted",
+                          "published",
+                          "error",
+                          "in the band",
+                          "within the stated tolerance",
+                          "rests on"});
+  std::size_t banded = 0;
+  std::size_t inside = 0;
+  for (const ValidationRow& row : validation.rows) {
+    const bool whole = row.format == "whole-runs/1" || row.format == "orrery/1";
+    if (!whole || row.secondary || !row.skipped.empty() || row.match) {
+      continue;
+    }
+    banded += row.band ? 1U : 0U;
+    inside += row.in_band() ? 1U : 0U;
+    table.add(row.id,
+              fmt::format("{:.4g} {}", row.predicted, row.unit),
+              fmt::format("{:.4g} {}", row.measured, row.unit),
+              signed_percent_cell(row.relative_error()),
+              row.band ? (row.in_band() ? "yes" : "no") : "",
+              row.within ? (*row.within ? "yes" : "no") : "",
+              fmt::format("{}", fmt::join(row.notes, "; ")));
+  }
+  const std::string head = fmt::format(
+      "\n## Whole runs: prediction beside publication\n\n"
+      "Calendars come from the run simulator with one rule for every run; what is missing is "
+      "downtime that\nnobody itemised. Units are those of the published figure. Of {} figures of "
+      "scenarios that\nfollow their step {} lie in their band.\n\n",
+      banded,
+      inside);
+  return below(head, table);
+}
+
+// How many rows of each data set are within the tolerance that it states.
+std::string tolerance_list(const Validation& validation) {
+  std::map<std::string, std::vector<ValidationRow>> formats;
+  for (const ValidationRow& row : validation.rows) {
+    if (row.within) {
+      formats[row.format].push_back(row);
+    }
+  }
+  std::string text;
+  for (const auto& [format, rows] : formats) {
+    const ToleranceCount count = tolerance_count(rows);
+    text += fmt::format("- {}: {} of {}\n", format, count.within, count.stated);
+  }
+  return text.empty() ? text
+                      : "\n## Rows within the tolerance that their data set states\n\n" + text;
+}
+
+std::string suspicious_table(const Validation& validation) {
+  Table table = table_of({"row", "error", "reason"});
+  for (const ValidationRow& row : validation.rows) {
+    if (!row.suspicious.empty() && row.format == "measured-runs/1" && !row.secondary) {
+      table.add(row.id,
+                row.skipped.empty() ? signed_percent_cell(row.relative_error()) : "skipped",
+                row.suspicious);
+    }
+  }
+  return below(
+      "\n## Suspicious measured runs\n\nScored like every other row in the tables above, and left "
+      "out of their last column.\n\n",
+      table);
+}
+
+// Steps by what of them is new, and whether the band keeps what it promises at other levels.
+std::string band_tables(const Validation& validation) {
+  constexpr std::array kClasses = {std::pair(report::Novelty::none, "nothing"),
+                                   std::pair(report::Novelty::model, "model"),
+                                   std::pair(report::Novelty::gpu, "GPU or kind of model"),
+                                   std::pair(report::Novelty::stack, "stack")};
+  if (band_count(validation.rows).steps == 0) {
+    return {};
+  }
+  Table table = table_of({"new in the step", "steps", "inside", "mean width, of the prediction"});
+  const auto line = [&table](const std::string& name, const BandCount& count) {
+    const double inside = static_cast<double>(count.within) / static_cast<double>(count.steps);
+    if (count.steps > 0) {
+      table.add(name,
+                count.steps,
+                fmt::format("{:.0f} %", kPercent * inside),
+                fmt::format("{:.0f} %", kPercent * count.width));
+    }
+  };
+  for (const auto& [novelty, name] : kClasses) {
+    std::vector<ValidationRow> rows;
+    std::copy_if(validation.rows.begin(),
+                 validation.rows.end(),
+                 std::back_inserter(rows),
+                 [kind = novelty](const ValidationRow& row) {
+                   return row.band && row.band->novelty == kind;
+                 });
+    line(name, band_count(rows));
+  }
+  line("**all**", band_count(validation.rows));
+  return below(
+      fmt::format(
+          "\n## Bands of step times\n\nThe band of a step rests on the other measured "
+          "steps alone ([formula](../sim/evaluate/doubts/step_evidence.hpp)) and is\nmeant to hold "
+          "{:.0f} % of them.\n\n",
+          kPercent * report::StepBand::kLevel),
+      table);
+}
+
+std::string skipped_table(const Validation& validation) {
+  std::map<std::pair<std::string, std::string>, std::pair<int, std::string>> reasons;
+  for (const ValidationRow& row : validation.rows) {
+    if (!row.skipped.empty()) {
+      auto& [count, example] = reasons[{row.format, row.skipped}];
+      example = count == 0 ? row.id : example;
+      ++count;
+    }
+  }
+  Table table = table_of({"data set", "rows", "such as", "reason"});
+  for (const auto& [key, rows] : reasons) {
+    table.add(key.first, rows.first, rows.second, key.second);
+  }
+  return below("\n## Skipped rows\n\nEach counts as an error of 100 %.\n\n", table);
+}
+
+std::string_view name_of(model::Activation activation) {
+  switch (activation) {
+    case model::Activation::gelu:
+      return "gelu";
+    case model::Activation::swiglu:
+      return "swiglu";
+    case model::Activation::squared_relu:
+      return "squared relu";
+    case model::Activation::relu:
+      return "relu";
+  }
+  return {};
+}
+
+std::string_view name_of(model::PositionEmbedding position) {
+  switch (position) {
+    case model::PositionEmbedding::none:
+      return "none";
+    case model::PositionEmbedding::learned:
+      return "learned";
+    case model::PositionEmbedding::rotary:
+      return "rotary";
+    case model::PositionEmbedding::alibi:
+      return "alibi";
+  }
+  return {};
+}
+
+std::string word_tables() {
+  const std::string text =
+      "\n## What enters a prediction\n\n"
+      "Everything in a row except `measured`, `id` and `confidence`. Text enters only through "
+      "these tables.\n\n";
+  Table words = table_of({"field", "words", "effect"});
+  for (const Keyword& keyword : keywords()) {
+    words.add(keyword.field, keyword.words, keyword.meaning);
+  }
+  Table stacks = table_of({"stack begins with", "software profile"});
+  for (const StackName& stack : stack_names()) {
+    stacks.add(stack.stack, stack.software);
+  }
+  Table families = table_of({"model's name begins with",
+                             "activation, unless `gated` says otherwise",
+                             "positions",
+                             "biases",
+                             "tied embeddings, unless stated"});
+  for (const ModelFamily& family : model_families()) {
+    families.add(family.name,
+                 name_of(family.activation),
+                 name_of(family.position),
+                 family.linear_bias ? "all" : (family.qkv_bias ? "qkv" : ""),
+                 family.tied_embeddings ? "yes" : "");
+  }
+  return text + to_markdown(words) +
+         "\nA stack takes the software profile of its own name, else:\n\n" + to_markdown(stacks) +
+         "\nA GPU is found by the `names` of the profiles.\n\n" + to_markdown(families);
+}
+
+std::string preface(const Validation& validation) {
+  std::string text =
+      "# Accuracy\n\nHow far predictions are from published measurements. Made by\n\n"
+      "    orrery validate --markdown -o docs/accuracy.md scenarios/published/*.yaml \\\n"
+      "      $(grep -l ^measured: scenarios/*.yaml)\n\n"
+      "error = (predicted - measured) / measured; MAPE is the mean of its size, median and p90 are "
+      "of its size, bias\nis its mean. A skipped row counts as 100 %. No value under `measured` "
+      "reaches a prediction, and no row has\nconstants of its own: all runs of one GPU and one "
+      "training stack share their coefficients.\n";
+  for (const std::string& note : validation.notes) {
+    text += "\n" + note + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_markdown(const Validation& given) {
+  // What everybody asks for first.
+  Validation validation = given;
+  std::stable_partition(
+      validation.groups.begin(), validation.groups.end(), [](const GroupStatistics& group) {
+        return group.format == "measured-runs/1";
+      });
+  return preface(validation) + markdown_group_tables(validation) + band_tables(validation) +
+         remark_list(validation) + tolerance_list(validation) + run_table(validation) +
+         miss_table(validation) + suspicious_table(validation) + skipped_table(validation) +
+         word_tables();
+}
+
+}  // namespace orrery::validate
