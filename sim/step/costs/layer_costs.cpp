@@ -73,6 +73,35 @@ double ring_share(const Costing& costing, const model::Pass& pass, std::size_t a
   return remaining_share(costing, time, attention * ((ranks - 1.0) / ranks));
 }
 
+// Share of the collective at place `at` of a pass, which takes `time`, that the compute stream
+// waits for.
+double waited_share(const Costing& costing, const model::Pass& pass, std::size_t at, Seconds time) {
+  const auto& op = std::get<model::CollectiveOp>(pass[at].op);
+  if (time <= Seconds{}) {
+    return 1.0;
+  }
+  if (op.axis == model::CommAxis::context && op.beside != model::Beside::nothing) {
+    return ring_share(costing, pass, at, time);
+  }
+  if (op.axis != model::CommAxis::tensor) {
+    return 1.0;
+  }
+  const hardware::SoftwareProfile& software = costing.costs.software();
+  const OverlapSpec& overlap = costing.input.spec.overlap;
+  if (overlap.tensor && overlap.tensor_chunks) {
+    const bool gathers = op.kind == model::CollectiveKind::all_gather;
+    const Seconds gemm = neighbour_time<model::GemmOp>(costing, pass, at, gathers);
+    const Seconds exposed = decomposed_wait(time, gemm, *overlap.tensor_chunks);
+    return (exposed + (time - exposed) * software.communication_slowdown.value()) / time;
+  }
+  if (op.beside != model::Beside::nothing && software.hides_tensor_backward) {
+    const bool forwards = op.beside == model::Beside::next_gemm;
+    return remaining_share(
+        costing, time, neighbour_time<model::GemmOp>(costing, pass, at, forwards));
+  }
+  return costing.tensor_exposed;
+}
+
 // Attention inside documents: as many pieces more as they are shorter; one kernel all the same. The
 // replica with the longest documents is waited for.
 void add_masked(Parts& parts,
@@ -257,8 +286,7 @@ void add_operation(Parts& parts,
                    CollectiveMemo& memo) {
   if (const auto* collective = std::get_if<model::CollectiveOp>(&pass[at].op)) {
     const cost::Cost& cost = memo.get(costing, *collective);
-    parts.add(
-        exposed_category(collective->axis), cost, exposed_share(costing, pass, at, cost.time));
+    parts.add(exposed_category(collective->axis), cost, waited_share(costing, pass, at, cost.time));
   } else if (const auto* attention = std::get_if<model::AttentionOp>(&pass[at].op);
              attention != nullptr && costing.masked.length_share < 1.0) {
     add_masked(parts, costing, *attention, pass[at].recomputed);
@@ -285,36 +313,6 @@ std::vector<LayerNode> weight_nodes(const model::Pass& pass, std::size_t mlp_ops
 Seconds decomposed_wait(Seconds collective, Seconds gemm, std::int64_t chunks) {
   const double rest = 1.0 - 1.0 / static_cast<double>(chunks);
   return collective / static_cast<double>(chunks) + std::max(Seconds{}, collective - gemm) * rest;
-}
-
-double exposed_share(const Costing& costing,
-                     const model::Pass& pass,
-                     std::size_t at,
-                     Seconds time) {
-  const auto& op = std::get<model::CollectiveOp>(pass[at].op);
-  if (time <= Seconds{}) {
-    return 1.0;
-  }
-  if (op.axis == model::CommAxis::context && op.beside != model::Beside::nothing) {
-    return ring_share(costing, pass, at, time);
-  }
-  if (op.axis != model::CommAxis::tensor) {
-    return 1.0;
-  }
-  const hardware::SoftwareProfile& software = costing.costs.software();
-  const OverlapSpec& overlap = costing.input.spec.overlap;
-  if (overlap.tensor && overlap.tensor_chunks) {
-    const bool gathers = op.kind == model::CollectiveKind::all_gather;
-    const Seconds gemm = neighbour_time<model::GemmOp>(costing, pass, at, gathers);
-    const Seconds exposed = decomposed_wait(time, gemm, *overlap.tensor_chunks);
-    return (exposed + (time - exposed) * software.communication_slowdown.value()) / time;
-  }
-  if (op.beside != model::Beside::nothing && software.hides_tensor_backward) {
-    const bool forwards = op.beside == model::Beside::next_gemm;
-    return remaining_share(
-        costing, time, neighbour_time<model::GemmOp>(costing, pass, at, forwards));
-  }
-  return costing.tensor_exposed;
 }
 
 const cost::Cost& CollectiveMemo::get(const Costing& costing, const model::CollectiveOp& op) {

@@ -61,13 +61,6 @@ void add_operation(Parts& parts,
                    std::size_t at,
                    CollectiveMemo& memo);
 
-// Share of the collective at place `at` of a pass, which takes `time`, that the compute stream
-// waits for.
-[[nodiscard]] double exposed_share(const Costing& costing,
-                                   const model::Pass& pass,
-                                   std::size_t at,
-                                   Seconds time);
-
 // Nodes of a combined step that the operations of a layer belong to, by place in the pass; weight
 // gradients: of `mlp_ops` operations of the MLP block and those behind.
 [[nodiscard]] std::vector<schedule::LayerNode> forward_nodes(const model::Pass& pass);

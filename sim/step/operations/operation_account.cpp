@@ -33,12 +33,13 @@ class Account {
     for (std::size_t i = 0; i < pass.size(); ++i) {
       const model::PassOp& entry = pass[i];
       OperationShare& line = lines_[describe(entry)];
-      Seconds time = costing_.costs.operation(entry.op, costing_.places).time;
-      if (std::holds_alternative<model::CollectiveOp>(entry.op)) {
-        time = time * exposed_share(costing_, pass, i, time);
-      }
-      line.time += time * count;
-      line.flop += in_flop(model::flop_count(entry.op)) * count;
+      Parts parts;
+      add_operation(parts, costing_, pass, i, memo_);
+      line.time += (parts.total() - parts.by_category[category_index(StepCategory::idle)]) * count;
+      // A document's attention is as much less as it is shorter (masked attention).
+      const bool masked = std::holds_alternative<model::AttentionOp>(entry.op);
+      line.flop += in_flop(model::flop_count(entry.op)) * count *
+                   (masked ? costing_.masked.length_share : 1.0);
       line.count += count;
     }
   }
@@ -58,6 +59,7 @@ class Account {
 
  private:
   const Costing& costing_;
+  CollectiveMemo memo_;
   std::map<std::string, OperationShare> lines_;
 };
 
