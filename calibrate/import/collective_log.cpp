@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/text/text.hpp"
+#include "sim/cost/nccl_model.hpp"
 
 namespace orrery::calibration_import {
 
@@ -109,15 +110,11 @@ void apply_setting(std::string_view name, std::string_view value, CollectiveLog&
   } else if (name == "NCCL_COLLNET_ENABLE") {
     log.sharp = value == "1";
   } else if (name == "NCCL_ALGO") {
-    constexpr std::array<std::pair<std::string_view, hardware::CollectiveChoice>, 4> kNames = {
-        {{"ring", hardware::CollectiveChoice::ring},
-         {"tree", hardware::CollectiveChoice::tree},
-         {"nvls", hardware::CollectiveChoice::nvls},
-         {"nvlstree", hardware::CollectiveChoice::nvls_tree}}};
     const std::string wanted = lower_case(value);
-    for (const auto& [text, choice] : kNames) {
-      if (wanted == text) {
-        log.algorithm = choice;
+    for (const auto& [key, algorithm] : hardware::kForcedAlgorithms) {
+      if (algorithm != hardware::CollectiveAlgorithm::automatic &&
+          wanted == lower_case(cost::to_string(algorithm))) {
+        log.algorithm = algorithm;
       }
     }
   }

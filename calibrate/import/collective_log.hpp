@@ -74,7 +74,7 @@ struct CollectiveLog {
   std::string date;  // ISO, when the log has one
   std::optional<hardware::FabricKind> fabric;
   std::optional<std::int64_t> nics;
-  std::optional<hardware::CollectiveChoice> algorithm;  // NCCL_ALGO
+  std::optional<hardware::CollectiveAlgorithm> algorithm;  // NCCL_ALGO
   bool nvls_off = false;
   bool sharp = false;
 };

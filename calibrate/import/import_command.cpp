@@ -90,7 +90,7 @@ void add_rig_options(CLI::App& app, CommandOptions& options) {
       ->check(count)
       ->type_name("N");
   app.add_option("--algorithm", options.algorithm, "NCCL_ALGO, where it was set")
-      ->check(CLI::IsMember(names_of(hardware::kCollectiveChoiceNames)))
+      ->check(CLI::IsMember(names_of(hardware::kForcedAlgorithms)))
       ->type_name("NAME");
   app.add_flag("--sharp", options.sharp, "The switches of the fabric reduced");
 }
@@ -178,7 +178,7 @@ RigOptions rig_options(const CommandOptions& options) {
   }
   rig.network = options.network.empty() ? nullptr : preset_of(options.network);
   if (!options.algorithm.empty()) {
-    rig.algorithm = named(hardware::kCollectiveChoiceNames, options.algorithm);
+    rig.algorithm = named(hardware::kForcedAlgorithms, options.algorithm);
   }
   rig.sharp = options.sharp;
   rig.in_place = options.in_place;

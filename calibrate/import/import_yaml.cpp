@@ -106,9 +106,9 @@ std::string table_yaml(const ImportedTable& imported) {
   text += table.nvls ? "    nvls: true\n" : "";
   text += table.sharp ? "    sharp: true\n" : "";
   text += table.degraded ? "    degraded: true\n" : "";
-  if (table.algorithm != hardware::CollectiveChoice::automatic) {
-    text += fmt::format("    algorithm: {}\n",
-                        name_of(hardware::kCollectiveChoiceNames, table.algorithm));
+  if (table.algorithm != hardware::CollectiveAlgorithm::automatic) {
+    text +=
+        fmt::format("    algorithm: {}\n", name_of(hardware::kForcedAlgorithms, table.algorithm));
   }
   if (table.nics_per_node > 0) {
     text += fmt::format("    fabric: {}\n", name_of(hardware::kFabricNames, table.fabric));

@@ -387,10 +387,10 @@ class Resolver {
     table.algorithm = options_.algorithm.value_or(log_.algorithm.value_or(table.algorithm));
     table.sharp = options_.sharp || log_.sharp;
     table.nvls = result_.gpu->nvlink && result_.gpu->nvlink->nvls && !log_.nvls_off;
-    if (table.algorithm != hardware::CollectiveChoice::automatic) {
+    if (table.algorithm != hardware::CollectiveAlgorithm::automatic) {
       const auto* found =
-          std::find_if(hardware::kCollectiveChoiceNames.begin(),
-                       hardware::kCollectiveChoiceNames.end(),
+          std::find_if(hardware::kForcedAlgorithms.begin(),
+                       hardware::kForcedAlgorithms.end(),
                        [&table](const auto& named) { return named.value == table.algorithm; });
       note("algorithm",
            std::string(found->name),

@@ -43,7 +43,7 @@ struct RigOptions {
   std::optional<BytesPerSecond> nic_rate;
   std::optional<std::int64_t> nics;
   const hardware::NetworkPreset* network = nullptr;
-  std::optional<hardware::CollectiveChoice> algorithm;
+  std::optional<hardware::CollectiveAlgorithm> algorithm;
   bool sharp = false;
   bool in_place = false;
 };

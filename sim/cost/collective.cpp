@@ -8,6 +8,7 @@
 #include "sim/base/check.hpp"
 #include "sim/cost/link_rates.hpp"
 #include "sim/cost/measured_collectives.hpp"
+#include "sim/cost/nccl_algorithms.hpp"
 #include "sim/cost/numbers.hpp"
 
 namespace orrery::cost {
@@ -20,7 +21,6 @@ constexpr double kFillPerLatency = 2.7;
 constexpr double kFillMebibytes = 24.0;
 constexpr double kFillRanks = 8.0;
 constexpr double kFillExponent = 0.75;  // two racks of 72: 0.9 ms, two hosts of 8: 0.18 ms
-constexpr double kTreeCaution = 0.92;   // NCCL's own discount on tree bandwidth, not seen in logs
 constexpr Seconds kDirectBase = microseconds(8.0);        // n-1 messages inside a node
 constexpr Seconds kPxnHop = microseconds(3.4);            // one Simple step over NVLink
 constexpr Seconds kDirectRemoteRank = microseconds(5.0);  // each rank on another node
@@ -63,8 +63,8 @@ double tree_crossing(const NcclGraph& graph) {
 // The algorithm bandwidth that the choice reaches: NCCL's, except where measurements differ.
 Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFabric& fabric) {
   const NcclGraph& graph = fabric.graph;
-  if (choice.algorithm == Algorithm::nvls && kind == CollectiveKind::all_reduce &&
-      graph.nodes == 1) {
+  const NcclAlgorithm& row = nccl_algorithm(choice.algorithm);
+  if (row.in_switches && kind == CollectiveKind::all_reduce && graph.nodes == 1) {
     return {fabric.link * nvls_wire_share(graph.arch), "NVSwitch reduction"};
   }
   Rate rate{choice.bandwidth,
@@ -75,17 +75,16 @@ Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFa
   if (graph.nodes == 1) {
     return rate;
   }
-  if (choice.algorithm == Algorithm::nvls) {  // up and down once: what the table says of the NICs
+  if (row.in_switches && !row.tree) {  // up and down once: what the table says of the NICs
     rate.limit = "SHARP switches";
     return rate;
   }
   // Bytes that leave a node per byte of the buffer: a ring sends its whole path over one boundary.
-  const bool tree = choice.algorithm == Algorithm::nvls_tree || choice.algorithm == Algorithm::tree;
-  const double crossing = tree ? tree_crossing(graph) : bus_factor(kind, graph.ranks);
-  if (choice.algorithm == Algorithm::tree && choice.protocol == Protocol::simple) {
-    rate.bandwidth = rate.bandwidth / kTreeCaution;
+  const double crossing = row.tree ? tree_crossing(graph) : bus_factor(kind, graph.ranks);
+  if (choice.protocol == Protocol::simple) {
+    rate.bandwidth = rate.bandwidth / row.discount;
   }
-  if (tree && spans_racks(graph)) {  // over the links of the switches as over the NICs
+  if (row.tree && spans_racks(graph)) {  // over the links of the switches as over the NICs
     rate.bandwidth =
         std::min(rate.bandwidth, fabric.link * (nvls_wire_share(graph.arch) / crossing));
     rate.limit = "NVSwitch tree";
@@ -93,33 +92,12 @@ Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFa
   const BytesPerSecond network = graph.inter / crossing;
   if (network < rate.bandwidth) {
     rate = {network, "NICs"};
-  } else if (choice.algorithm == Algorithm::nvls_tree || (tree && spans_racks(graph))) {
+  } else if (row.tree && (row.in_switches || spans_racks(graph))) {
     rate.limit = "NVSwitch tree";
   } else if (choice.protocol == Protocol::simple && graph.inter <= graph.intra) {
     rate.limit = "NICs";
   }
   return rate;
-}
-
-std::string_view reason_of(const NcclEstimate& choice, const NcclGraph& graph) {
-  switch (choice.algorithm) {
-    case Algorithm::nvls:
-      return "the NVLink switches reduce, each byte crosses a link once";
-    case Algorithm::nvls_tree:
-      return "the NVLink switches reduce inside a node, a tree joins the nodes";
-    case Algorithm::pat:
-      return "one rank per node: logarithmic steps";
-    case Algorithm::tree:
-      return "few steps beat the ring's bandwidth at this size";
-    case Algorithm::ring:
-      if (choice.protocol == Protocol::simple) {
-        return "bandwidth-optimal at this size";
-      }
-      return graph.nodes == 1 ? "low latency inside a node" : "low latency at this size";
-    case Algorithm::direct:
-      break;
-  }
-  return "each rank sends to each other rank";
 }
 
 CollectiveTime nccl_collective(CollectiveKind kind,
@@ -134,13 +112,14 @@ CollectiveTime nccl_collective(CollectiveKind kind,
   time.call = kCall;
   time.latency = choice.latency;
   const NcclGraph& graph = fabric.graph;
-  const bool pipelined = choice.protocol == Protocol::simple &&
-                         (graph.nodes == 1 || choice.algorithm == Algorithm::nvls_tree ||
-                          (choice.algorithm == Algorithm::tree && spans_racks(graph)));
+  const NcclAlgorithm& row = nccl_algorithm(choice.algorithm);
+  const bool pipelined =
+      choice.protocol == Protocol::simple &&
+      (graph.nodes == 1 || (row.tree && (row.in_switches || spans_racks(graph))));
   if (pipelined) {
     const Bytes half = mebibytes(kFillMebibytes);
     double levels = kFillPerLatency;
-    if (choice.algorithm == Algorithm::nvls_tree) {  // chunks of all ranks of a domain in turn
+    if (row.tree && row.in_switches) {  // chunks of all ranks of a domain in turn
       levels *=
           std::max(std::pow(as_double(graph.ranks_per_node) / kFillRanks, kFillExponent), 1.0);
     }
@@ -149,7 +128,7 @@ CollectiveTime nccl_collective(CollectiveKind kind,
   time.bandwidth = rate.bandwidth;
   time.transfer = size / rate.bandwidth;
   time.limit = rate.limit;
-  time.reason = reason_of(choice, fabric.graph);
+  time.reason = row.reason(choice.protocol, graph);
   time.nccl_time = choice.time;
   return time;
 }

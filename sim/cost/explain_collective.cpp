@@ -2,6 +2,7 @@
 
 #include "sim/cost/collective.hpp"
 #include "sim/cost/cost_model.hpp"
+#include "sim/cost/nccl_algorithms.hpp"
 
 namespace orrery::cost {
 
@@ -30,10 +31,10 @@ std::string table_line(model::CollectiveKind kind,
                        model::Dtype dtype,
                        const NcclGraph& graph) {
   std::string line;
-  for (std::size_t a = 0; a < kNcclAlgorithms; ++a) {
+  for (const NcclAlgorithm& row : nccl_algorithms()) {
     for (std::size_t p = 0; p < kNcclProtocols; ++p) {
-      const auto entry = nccl_estimate(
-          kind, static_cast<Algorithm>(a), static_cast<Protocol>(p), size, dtype, graph);
+      const auto entry =
+          nccl_estimate(kind, row.algorithm, static_cast<Protocol>(p), size, dtype, graph);
       if (entry) {
         line += fmt::format("  {:>8} {:<6} {:10.1f} us  ({:8.1f} us + {:6.1f} GB/s)\n",
                             to_string(entry->algorithm),

@@ -84,22 +84,6 @@ void add_tapers(const layout::GroupPlacement& group,
   }
 }
 
-std::optional<Algorithm> forced_algorithm(hardware::CollectiveChoice choice) {
-  switch (choice) {
-    case hardware::CollectiveChoice::ring:
-      return Algorithm::ring;
-    case hardware::CollectiveChoice::tree:
-      return Algorithm::tree;
-    case hardware::CollectiveChoice::nvls:
-      return Algorithm::nvls;
-    case hardware::CollectiveChoice::nvls_tree:
-      return Algorithm::nvls_tree;
-    case hardware::CollectiveChoice::automatic:
-      break;
-  }
-  return std::nullopt;
-}
-
 // What the GPU's links to its neighbours carry, and what NCCL's ring makes of them.
 void add_links(const hardware::GpuProfile& gpu, GroupFabric& fabric) {
   if (fabric.graph.nvlink && gpu.nvlink) {
@@ -182,7 +166,7 @@ GroupFabric group_fabric(const layout::GroupPlacement& group,
   if (graph.nvls) {
     graph.nvls_speed = nccl_nvls_speed(gpu.arch, fabric.link, heads);
   }
-  graph.forced = forced_algorithm(cluster.network.algorithm);
+  graph.forced = cluster.network.algorithm;
   graph.ring_channels = ring_channels(gpu.arch, graph.nvlink);
   if (graph.nodes > 1) {
     const std::int64_t hosts = std::max<std::int64_t>(group.nodes / graph.nodes, 1);

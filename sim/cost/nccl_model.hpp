@@ -29,15 +29,15 @@
 #include <string_view>
 
 #include "sim/base/units.hpp"
+#include "sim/hardware/cluster_spec.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/model/op.hpp"
 
 namespace orrery::cost {
 
-enum class Algorithm { ring, tree, nvls, nvls_tree, pat, direct };
+using Algorithm = hardware::CollectiveAlgorithm;
 enum class Protocol { ll, ll128, simple };
 
-inline constexpr std::size_t kNcclAlgorithms = 5;  // without `direct`, which has no table entry
 inline constexpr std::size_t kNcclProtocols = 3;
 
 [[nodiscard]] std::string_view to_string(Algorithm algorithm);
@@ -57,7 +57,8 @@ struct NcclGraph {
   double nvls_heads = 0.0;
   BytesPerSecond nvls_speed;
   Seconds inter_latency;
-  std::optional<Algorithm> forced;  // NCCL_ALGO; without effect where it cannot do the collective
+  Algorithm forced =
+      Algorithm::automatic;  // NCCL_ALGO; no effect where it cannot do the collective
 };
 
 struct NcclEstimate {

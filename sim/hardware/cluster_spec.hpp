@@ -47,7 +47,9 @@ struct CollectiveTables;
 enum class FabricKind { infiniband, roce, efa, tcpx, tcp };
 enum class Routing { adaptive, spray, static_ecmp };
 enum class CrossRail { leaf, pxn, spine };
-enum class CollectiveChoice { automatic, ring, tree, nvls, nvls_tree };
+
+// Of NCCL; `automatic` leaves the choice to it, `direct` is one message to each other rank.
+enum class CollectiveAlgorithm { automatic, ring, tree, nvls, nvls_tree, pat, direct };
 
 template <typename E>
 struct NamedValue {
@@ -67,12 +69,13 @@ inline constexpr std::array<NamedValue<Routing>, 3> kRoutingNames = {
      {"static_ecmp", Routing::static_ecmp}}};
 inline constexpr std::array<NamedValue<CrossRail>, 3> kCrossRailNames = {
     {{"leaf", CrossRail::leaf}, {"pxn", CrossRail::pxn}, {"spine", CrossRail::spine}}};
-inline constexpr std::array<NamedValue<CollectiveChoice>, 5> kCollectiveChoiceNames = {
-    {{"automatic", CollectiveChoice::automatic},
-     {"ring", CollectiveChoice::ring},
-     {"tree", CollectiveChoice::tree},
-     {"nvls", CollectiveChoice::nvls},
-     {"nvls_tree", CollectiveChoice::nvls_tree}}};
+// Those that a scenario can force.
+inline constexpr std::array<NamedValue<CollectiveAlgorithm>, 5> kForcedAlgorithms = {
+    {{"automatic", CollectiveAlgorithm::automatic},
+     {"ring", CollectiveAlgorithm::ring},
+     {"tree", CollectiveAlgorithm::tree},
+     {"nvls", CollectiveAlgorithm::nvls},
+     {"nvls_tree", CollectiveAlgorithm::nvls_tree}}};
 
 // NICs of one node that do not work.
 struct DownLinks {
@@ -97,7 +100,7 @@ struct NetworkSpec {
   FabricKind fabric = FabricKind::infiniband;
   Routing routing = Routing::adaptive;
   CrossRail cross_rail = CrossRail::leaf;
-  CollectiveChoice algorithm = CollectiveChoice::automatic;
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
   bool sharp = false;  // the fabric's switches reduce (SHARP), which NVLS and CollNet need
   std::vector<DownLinks> links_down;
   std::string collectives;                         // path of a file, "none", or empty: shipped

@@ -37,7 +37,7 @@ constexpr std::array<Choice<E>, N> choices_of(const std::array<NamedValue<E>, N>
 }
 
 constexpr auto kFabrics = choices_of(kFabricNames);
-constexpr auto kAlgorithms = choices_of(kCollectiveChoiceNames);
+constexpr auto kAlgorithms = choices_of(kForcedAlgorithms);
 
 // What all tables of a file share.
 struct FileHead {
@@ -118,7 +118,7 @@ std::optional<CollectiveTable> read_table(MappingReader& reader, const FileHead&
   table.sharp = reader.optional<kind::Boolean>("sharp").value_or(false);
   table.degraded = reader.optional<kind::Boolean>("degraded").value_or(false);
   table.algorithm =
-      reader.optional_choice("algorithm", kAlgorithms).value_or(CollectiveChoice::automatic);
+      reader.optional_choice("algorithm", kAlgorithms).value_or(CollectiveAlgorithm::automatic);
   table.points = read_points(reader);
   if (ranks && nodes && domain) {
     table.ranks = *ranks;

@@ -56,7 +56,7 @@ struct CollectiveTable {
   FabricKind fabric = FabricKind::infiniband;
   BytesPerSecond nic_rate;
   std::int64_t nics_per_node = 0;
-  CollectiveChoice algorithm = CollectiveChoice::automatic;
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
   std::vector<CollectivePoint> points;
   std::string as_of;  // when the figures were gathered
   Source source{SourceKind::published, ""};

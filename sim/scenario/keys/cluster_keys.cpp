@@ -176,12 +176,12 @@ void add_fabric(std::vector<Key>& keys) {
                             "without tiers there is no switch above the rails")}},
       choices_of(hardware::kCrossRailNames),
       ORRERY_AT(scenario.cluster.network.cross_rail)));
-  keys.push_back(choice_key<hardware::CollectiveChoice>(
+  keys.push_back(choice_key<hardware::CollectiveAlgorithm>(
       {.path = "cluster.network.algorithm",
        .fallback = "automatic",
        .meaning = "NCCL_ALGO: one algorithm for every collective that it can do.",
        .example = "ring"},
-      choices_of(hardware::kCollectiveChoiceNames),
+      choices_of(hardware::kForcedAlgorithms),
       ORRERY_AT(scenario.cluster.network.algorithm)));
   keys.push_back(
       text_key({.path = "cluster.network.collectives",

@@ -114,7 +114,7 @@ hardware::ClusterSpec cluster_of(const DataRow& row, const layout::GroupPlacemen
   cluster.network.rig = row.text("log");
   cluster.network.sharp = row.mentions("nic", "SHARP");
   if (row.mentions("algo", "NVLSTree") && group.nodes > 2) {
-    cluster.network.algorithm = hardware::CollectiveChoice::nvls_tree;
+    cluster.network.algorithm = hardware::CollectiveAlgorithm::nvls_tree;
   }
   return cluster;
 }

@@ -35,7 +35,7 @@ TEST(NcclJson, ReadsResultsDevicesAndSettings) {
   EXPECT_EQ(log.operation_name, "all_reduce_perf");
   EXPECT_EQ(log.nccl_version, "2.28.9");
   EXPECT_EQ(log.date, "2026-03-04");
-  EXPECT_EQ(log.algorithm, hardware::CollectiveChoice::tree);
+  EXPECT_EQ(log.algorithm, hardware::CollectiveAlgorithm::tree);
   EXPECT_TRUE(log.nvls_off);
   ASSERT_EQ(log.ranks.size(), 2U);
   EXPECT_EQ(log.ranks[1].gpu, "NVIDIA H200");

@@ -229,7 +229,7 @@ TEST(NcclText, ReadsTheFabricFromDebugLines) {
   const auto logs = read_cleanly(debug + log_text({}));
   EXPECT_EQ(logs[0].fabric, hardware::FabricKind::roce);
   EXPECT_EQ(logs[0].nics, 2);
-  EXPECT_EQ(logs[0].algorithm, hardware::CollectiveChoice::ring);
+  EXPECT_EQ(logs[0].algorithm, hardware::CollectiveAlgorithm::ring);
   const auto efa =
       read_cleanly("n0:9:9 [0] NCCL INFO Using network AWS Libfabric\n" + log_text({}));
   EXPECT_EQ(efa[0].fabric, hardware::FabricKind::efa);
