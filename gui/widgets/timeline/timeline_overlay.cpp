@@ -20,7 +20,6 @@ using timeline::RowKind;
 using timeline::Slice;
 using timeline::Store;
 
-constexpr double kLegibleHeight = 11.0;
 constexpr double kLegibleWidth = 22.0;
 
 QString text_of(std::string_view text) {

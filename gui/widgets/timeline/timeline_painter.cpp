@@ -22,7 +22,6 @@ using timeline::Row;
 using timeline::RowKind;
 using timeline::Store;
 
-constexpr double kLegibleHeight = 11.0;
 constexpr double kMostLines = 400.0;  // of marks across the rows
 
 Rgb color_of(MarkKind kind, const timeline::Palette& palette) {

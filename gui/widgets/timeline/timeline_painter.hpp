@@ -12,6 +12,9 @@
 
 namespace orrery::gui {
 
+// Pixels of a row from which on its text can be read.
+inline constexpr double kLegibleHeight = 11.0;
+
 class TimelinePainter {
  public:
   static constexpr int kPinWidth = 22;
