@@ -24,8 +24,7 @@
 // not offered                   | not supported, the library's status  | the next case
 // a wrong result                | not supported: "wrong result: ..."   | no other case of its kind
 // a failure of one case         | not supported: "failed: ..."         | the next case
-// the device answers no more    | not supported: "device lost: ..."    | ends; resumed, none of its
-// kind
+// the device answers no more    | not supported: "device lost: ..."    | ends; resumed without it
 
 #include <cstdint>
 #include <functional>

@@ -7,8 +7,7 @@
 // ending | form
 // -------|---------------------------------------------------------------------------------------
 // .html  | one file with all drawings and tables inside, without scripts; light or dark as the
-// browser
-//        | prefers, for wide and narrow windows and for paper
+//        | browser prefers, for wide and narrow windows and for paper
 // .pdf   | one page A4; in full: pages with the other charts follow
 // .svg   | the first page as a drawing
 

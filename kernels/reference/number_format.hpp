@@ -13,8 +13,7 @@
 // e4m3   | 4        | 3  | 7    | 448     | saturates, no inf    | FP8 activations and weights
 // e5m2   | 5        | 2  | 15   | 57344   | saturates when cast  | FP8 gradients
 // e2m1   | 2        | 1  | 1    | 6       | saturates, no NaN    | NVFP4
-// e8m0   | 8        | 0  | 127  | 2^127   | saturates, no sign   | scales of MX blocks, 2^(code -
-// 127)
+// e8m0   | 8        | 0  | 127  | 2^127   | saturates, no sign   | scales of MX blocks: 2^(c-127)
 //
 // encode() rounds to nearest, ties to even, straight from the double; e8m0 rounds up, so that a
 // block scaled by it does not saturate. Codes of e2m1 are 4 bits.

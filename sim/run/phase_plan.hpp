@@ -9,12 +9,11 @@
 // symbol          | meaning                                                     | unit   | origin
 // ----------------|-------------------------------------------------------------|--------|---------
 // until_step      | first step (counted from 0) that is not in the phase        | steps  | computed
-// step_time       | of one step in the phase, without any failure               | ns     | step
-// stage nodes           | that the job trains on in the phase                         | nodes  |
-// scenario change          | planned restart before its first step                       | ns     |
-// scenario at_step         | steps done and kept when a rework event strikes             | steps  |
-// scenario discard_steps   | of them, those that are thrown away and trained again       | steps  |
-// scenario
+// step_time       | of one step in the phase, without any failure               | ns     | step/
+// nodes           | that the job trains on in the phase                         | nodes  | scenario
+// change          | planned restart before its first step                       | ns     | scenario
+// at_step         | steps done and kept when a rework event strikes             | steps  | scenario
+// discard_steps   | of them, those that are thrown away and trained again       | steps  | scenario
 //
 // Steps are steps of progress: work that a failure took is done again in the phase where it
 // belongs, at that phase's pace. A rework event strikes once, when its step is reached for the

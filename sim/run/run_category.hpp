@@ -7,9 +7,10 @@
 // productive           | trained, and was not lost later
 // checkpoint_stall     | stood still for a save, aborted saves included
 // lost_work            | trained, but lay after the last durable checkpoint when a failure struck
-// rework               | trained, but was thrown away on purpose (loss spike, corruption, wrong
-// data) detection            | waited until the failure was noticed diagnosis            | waited
-// until its cause and node were known restart_scheduling   | stopped, was placed and launched again
+// rework               | trained, but was discarded (loss spike, corruption, wrong data)
+// detection            | waited until the failure was noticed
+// diagnosis            | waited until its cause and node were known
+// restart_scheduling   | stopped, was placed and launched again
 // restart_communicator | built communicators
 // restart_load         | read the checkpoint
 // restart_warm_up      | ran the slow first steps

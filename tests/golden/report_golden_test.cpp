@@ -16,6 +16,12 @@ TEST(GoldenReport, Screen) {
                         to_text(testing::sample_evaluation(), {.colour = false, .unicode = true}));
 }
 
+TEST(GoldenReport, ScreenInBrief) {
+  golden::expect_golden(
+      "report_brief.txt",
+      to_text(testing::sample_evaluation(), {.colour = false, .unicode = true}, Detail::brief));
+}
+
 TEST(GoldenReport, ScreenInAscii) {
   golden::expect_golden("report_ascii.txt",
                         to_text(testing::sample_evaluation(), {.colour = false, .unicode = false}));

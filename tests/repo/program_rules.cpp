@@ -62,10 +62,12 @@ std::string folder_above(std::string_view path) {
   return slash == std::string_view::npos ? std::string() : std::string(path.substr(0, slash));
 }
 
-// The folder of `path` that has a row in the table, or the one above it that has; else its own.
+// The folder of `path` that has a row in the table, or the one above it that has; else its own. The
+// folders of gui/ are libraries of their own: each has a row.
 std::string program_folder(std::string_view path) {
   for (std::string folder = folder_above(path); !folder.empty(); folder = folder_above(folder)) {
-    if (program_arrows().contains(folder)) {
+    const bool another = folder == "gui" && folder != folder_above(path);
+    if (!another && program_arrows().contains(folder)) {
       return folder;
     }
   }

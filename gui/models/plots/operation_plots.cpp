@@ -39,10 +39,9 @@ QString words_of(const report::FlameBar& bar) {
   return words;
 }
 
-// "bubble" for "bubble: idle by the schedule", "data-parallel" for "data-parallel
-// communication": a legend leaves room for what it explains.
+// "data-parallel" for "data-parallel communication": a legend leaves room for what it explains.
 QString brief(std::string_view label) {
-  return qt(label).section(':', 0, 0).remove(" communication");
+  return qt(label).remove(" communication");
 }
 
 // A series for each category of the ledger, so that they have its colours.

@@ -20,13 +20,16 @@ struct RunOptions {
   std::optional<std::string> output;
   std::string colour = "auto";
   bool json = false;
+  bool full = false;
 };
 
-std::string text_of(const std::vector<report::Evaluation>& evaluations, report::TextStyle style) {
+std::string text_of(const std::vector<report::Evaluation>& evaluations,
+                    report::TextStyle style,
+                    report::Detail detail) {
   std::string text;
   for (const report::Evaluation& evaluation : evaluations) {
     text += text.empty() ? "" : "\n";
-    text += report::to_text(evaluation, style);
+    text += report::to_text(evaluation, style, detail);
   }
   return text;
 }
@@ -53,8 +56,9 @@ ExitCode run_files(const RunOptions& options, const InterruptWatch& watch) {
   if (options.json) {
     data = files.size() == 1 ? report::to_json(evaluations.front()) : report::to_json(evaluations);
   } else {
-    data =
-        text_of(evaluations, text_style(colour_choice(options.colour), options.output.has_value()));
+    data = text_of(evaluations,
+                   text_style(colour_choice(options.colour), options.output.has_value()),
+                   options.full ? report::Detail::full : report::Detail::brief);
   }
   deliver(data, options.output);
   return code;
@@ -70,12 +74,14 @@ void add_run_command(CLI::App& app, Action& action) {
       ->add_option("SCENARIO", options->files, "Scenarios: files or shipped names; - reads stdin")
       ->required();
   command->add_flag("--json", options->json, "orrery-evaluation/1; an array for several files");
+  command->add_flag("--full", options->full, "Everything, not only what fits on one screen");
   add_output_option(*command, options->output);
   add_evaluation_options(*command, options->evaluation);
   add_colour_option(*command, options->colour);
   command->footer(
       "Examples:\n"
       "  orrery run llama3-405b-16k\n"
+      "  orrery run --full llama3-405b-16k\n"
       "  orrery run --json -o result.json llama3-70b-64h100");
   command->callback([options, &action] {
     action = [options](InterruptWatch& watch) { return run_files(*options, watch); };

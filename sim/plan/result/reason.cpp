@@ -7,6 +7,7 @@
 
 #include "sim/plan/search/objective.hpp"
 #include "sim/report/files/difference.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 
 namespace orrery::plan {
 
@@ -14,44 +15,6 @@ namespace {
 
 using run::RunCategory;
 using step::StepCategory;
-
-constexpr std::array<std::string_view, step::kStepCategories> kStepWords = {
-    "compute",
-    "recomputation",
-    "gaps between kernels",
-    "waiting for data",
-    "offload",
-    "tensor-parallel communication",
-    "context-parallel communication",
-    "expert-parallel communication",
-    "pipeline communication",
-    "data-parallel communication",
-    "bubble",
-    "waiting for heavier stages",
-    "optimizer",
-    "waiting for slower GPUs"};
-
-constexpr std::array<std::string_view, kRunCategories> kRunWords = {"training",
-                                                                    "saving checkpoints",
-                                                                    "work lost to failures",
-                                                                    "work thrown away",
-                                                                    "noticing failures",
-                                                                    "finding causes",
-                                                                    "restarts",
-                                                                    "building communicators",
-                                                                    "loading checkpoints",
-                                                                    "warming up",
-                                                                    "waiting for nodes",
-                                                                    "running smaller or slower",
-                                                                    "evaluation",
-                                                                    "maintenance",
-                                                                    "idle spares",
-                                                                    "nodes in repair",
-                                                                    "unitemised stops"};
-
-std::size_t part_of(StepCategory category) {
-  return static_cast<std::size_t>(category);
-}
 
 std::size_t part_of(RunCategory category) {
   return step::kStepCategories + static_cast<std::size_t>(category);
@@ -249,11 +212,11 @@ std::vector<LedgerChange> ledger_changes(Objective objective,
     one.change = change[i];
     if (i < step::kStepCategories) {
       const auto category = static_cast<StepCategory>(i);
-      one.category = kStepWords[part_of(category)];
+      one.category = report::label_of(category);
       one.because = step_fact(category, winner, other);
     } else {
       const auto category = static_cast<RunCategory>(i - step::kStepCategories);
-      one.category = kRunWords[i - step::kStepCategories];
+      one.category = report::label_of(category);
       one.because = run_fact(category, winner, other);
     }
     changes.push_back(std::move(one));

@@ -14,38 +14,38 @@ using step::StepCategory;
 
 constexpr std::array<std::string_view, step::kStepCategories> kStepLabels = {
     "compute",
-    "recomputed activations",
-    "gaps between kernels",
+    "recomputation",
+    "kernel launch gaps",
     "waiting for data",
-    "offload to the host",
+    "host offload",
     "tensor-parallel communication",
     "context-parallel communication",
     "expert-parallel communication",
     "pipeline communication",
     "data-parallel communication",
-    "bubble: idle by the schedule",
-    "imbalance: stages of unequal work",
-    "optimizer update",
-    "idle: waiting for slower GPUs"};
+    "pipeline bubble",
+    "pipeline imbalance",
+    "optimizer",
+    "waiting for slower GPUs"};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(RunCategory::count_)> kRunLabels = {
     "productive training",
-    "stopped to save checkpoints",
+    "checkpoint stalls",
     "work lost to failures",
-    "work thrown away on purpose",
-    "noticing failures",
-    "finding the cause",
-    "placing and launching again",
-    "building communicators",
-    "loading checkpoints",
-    "warming up again",
+    "discarded work",
+    "failure detection",
+    "failure diagnosis",
+    "rescheduling and launch",
+    "communicator setup",
+    "checkpoint loading",
+    "warm-up after restarts",
     "waiting for nodes",
     "running smaller or slower",
-    "evaluation of the model",
+    "model evaluation",
     "planned maintenance",
     "idle spare nodes",
-    "nodes out for repair",
-    "stops that nobody itemised"};
+    "nodes in repair",
+    "unitemised stops"};
 
 bool is_in_pool(RunCategory category) {
   return category == RunCategory::spare_idle || category == RunCategory::repair;

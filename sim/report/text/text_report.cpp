@@ -46,7 +46,7 @@ std::vector<Lever> biggest_levers(const Evaluation& evaluation, bool priced) {
   return levers;
 }
 
-void add_levers(TextPage& page, const Evaluation& evaluation) {
+void add_levers(TextPage& page, const Evaluation& evaluation, Detail detail) {
   const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
   const std::vector<Lever> levers = biggest_levers(evaluation, priced);
   if (levers.empty()) {
@@ -56,33 +56,47 @@ void add_levers(TextPage& page, const Evaluation& evaluation) {
   for (const Lever& lever : levers) {
     widest = std::max(widest, text_columns(lever.change));
   }
-  page.section("LEVERS", "each alone, for the same work:");
+  bool first = detail == Detail::brief;
+  if (!first) {
+    page.section("LEVERS", "each alone, for the same work:");
+  }
   for (const Lever& lever : levers) {
     constexpr std::size_t kHanging = 4;
-    page.line(fmt::format("{}  {}", pad_right(lever.change, widest), worth(lever, priced)),
-              kHanging);
+    const std::string text =
+        fmt::format("{}  {}", pad_right(lever.change, widest), worth(lever, priced));
+    if (first) {
+      page.section("LEVERS", text, false);
+    } else {
+      page.line(text, kHanging);
+    }
+    first = false;
   }
 }
 
 // "measured steps of this stack and GPU with other models are off by 4.1 % ..."
-std::string band_text(const StepBand& band) {
+std::string band_text(const StepBand& band, Detail detail) {
   std::string_view of;
   switch (band.novelty) {
     case Novelty::none:
-      of = "of this stack, GPU and model";
+      of = "this stack, GPU and model";
       break;
     case Novelty::model:
-      of = "of this stack and GPU, with other models,";
+      of = "this stack and GPU with other models";
       break;
     case Novelty::gpu:
-      of = "of this stack on other GPUs, or with another kind of model,";
+      of = "this stack on other GPUs or with another kind of model";
       break;
     case Novelty::stack:
-      of = "of stacks that nobody measured before";
+      of = "stacks that nobody measured before";
       break;
   }
-  std::string text =
-      fmt::format("predictions {} are off by {:.1f}% on average", of, kPercent * band.error);
+  std::string text = fmt::format("mean error {:.1f}% for {}", kPercent * band.error, of);
+  if (detail == Detail::brief) {
+    if (!band.doubts.empty()) {
+      text += fmt::format("; measure first: {}", band.doubts.front().coefficient);
+    }
+    return text;
+  }
   for (std::size_t i = 0; i < band.nearest.size(); ++i) {
     text += fmt::format("{}{} {:+.1f}%",
                         i == 0 ? "; the nearest measured: " : ", ",
@@ -101,7 +115,7 @@ std::string band_text(const StepBand& band) {
   return text;
 }
 
-void add_trust(TextPage& page, const Evaluation& evaluation) {
+void add_trust(TextPage& page, const Evaluation& evaluation, Detail detail) {
   const Trust trust = trust_of(evaluation.step);
   std::vector<std::pair<double, std::string_view>> parts;
   for (std::size_t i = 0; i < kSourceKindCount; ++i) {
@@ -118,7 +132,7 @@ void add_trust(TextPage& page, const Evaluation& evaluation) {
   if (kinds.empty()) {
     return;
   }
-  std::string text = evaluation.band ? band_text(*evaluation.band)
+  std::string text = evaluation.band ? band_text(*evaluation.band, detail)
                                      : fmt::format("the step time rests on {} coefficients", kinds);
   if (trust.extrapolated > 0.0) {
     text += page.paint(
@@ -132,7 +146,7 @@ void add_trust(TextPage& page, const Evaluation& evaluation) {
                         stamp->measured_at,
                         printable(stamp->id.substr(0, kShortId)));
   }
-  page.section("TRUST", text, evaluation.levers.empty());
+  page.section("TRUST", text, evaluation.levers.empty() && detail == Detail::full);
 }
 
 std::string verdict_word(Verdict verdict, const TextPage& page) {
@@ -147,7 +161,8 @@ std::string verdict_word(Verdict verdict, const TextPage& page) {
   return {};
 }
 
-void add_expectations(TextPage& page, const Evaluation& evaluation) {
+void add_expectations(TextPage& page, const Evaluation& evaluation, Detail detail) {
+  const std::size_t most_passed = detail == Detail::full ? kMostPassed : 0;
   const auto& results = evaluation.expectations;
   if (results.empty()) {
     return;
@@ -157,7 +172,7 @@ void add_expectations(TextPage& page, const Evaluation& evaluation) {
   page.section("EXPECTED", fmt::format("{} of {} met", passed, results.size()), false);
   std::size_t shown = 0;
   for (const ExpectationResult& result : results) {
-    if (result.passed() && shown >= kMostPassed) {
+    if (result.passed() && shown >= most_passed) {
       continue;
     }
     shown += static_cast<std::size_t>(result.passed());
@@ -169,7 +184,7 @@ void add_expectations(TextPage& page, const Evaluation& evaluation) {
     }
     page.line(text, kHanging);
   }
-  if (passed > shown) {
+  if (passed > shown && detail == Detail::full) {
     page.line(fmt::format("and {} more that pass", passed - shown));
   }
 }
@@ -225,15 +240,15 @@ void show_rows(std::vector<LedgerRow> rows,
   std::for_each(rows.begin(), rows.end(), show);
 }
 
-std::string to_text(const Evaluation& evaluation, TextStyle style) {
+std::string to_text(const Evaluation& evaluation, TextStyle style, Detail detail) {
   TextPage page(style);
   add_heading(page, evaluation);
-  add_memory(page, evaluation);
-  add_step(page, evaluation);
-  add_run(page, evaluation);
-  add_levers(page, evaluation);
-  add_trust(page, evaluation);
-  add_expectations(page, evaluation);
+  add_memory(page, evaluation, detail);
+  add_step(page, evaluation, detail);
+  add_run(page, evaluation, detail);
+  add_levers(page, evaluation, detail);
+  add_trust(page, evaluation, detail);
+  add_expectations(page, evaluation, detail);
   add_warnings(page, evaluation);
   return page.text();
 }

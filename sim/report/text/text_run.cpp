@@ -23,20 +23,22 @@ constexpr std::size_t kHoursWidth = 16;
 constexpr std::size_t kDollarsWidth = 9;
 constexpr std::size_t kBarWidth = 24;
 constexpr std::size_t kMostRows = 7;
+constexpr std::size_t kBriefRows = 4;
 
 struct ShownMetric {
   MetricId id;
   std::string_view name;
+  Detail detail;  // from which on it is shown
 };
 
 constexpr ShownMetric kShown[] = {
-    {MetricId::finish_date, "finish date"},
-    {MetricId::finish_time, "time to finish"},
-    {MetricId::tokens_trained, "tokens trained"},
-    {MetricId::goodput, "goodput"},
-    {MetricId::cost, "cost"},
-    {MetricId::cost_per_million_tokens, "cost per million tokens"},
-    {MetricId::failures, "failures"},
+    {MetricId::finish_date, "finish date", Detail::brief},
+    {MetricId::finish_time, "time to finish", Detail::brief},
+    {MetricId::tokens_trained, "tokens trained", Detail::brief},
+    {MetricId::goodput, "goodput", Detail::brief},
+    {MetricId::cost, "cost", Detail::brief},
+    {MetricId::cost_per_million_tokens, "cost per million tokens", Detail::full},
+    {MetricId::failures, "failures", Detail::full},
 };
 
 // Four digits tell the quantiles of a run apart; dates need no seconds.
@@ -68,7 +70,8 @@ std::string run_value(Dimension dimension, double value) {
 void add_distribution(TextPage& page,
                       const Evaluation& evaluation,
                       const ShownMetric& shown,
-                      const MetricValue& metric) {
+                      const MetricValue& metric,
+                      Detail detail) {
   const Dimension dimension = info(shown.id).dimension;
   const auto text = [dimension](double value) { return run_value(dimension, value); };
   std::string line = pad_right(shown.name, kNameWidth);
@@ -76,6 +79,9 @@ void add_distribution(TextPage& page,
   const bool lucky = trials.quantile(0.0) != trials.quantile(1.0);
   const std::optional<MetricBand> band = metric_band(evaluation, shown.id);
   if (!lucky && !band) {
+    if (detail == Detail::brief) {
+      return;  // it follows from the scenario, and the first sentence says it
+    }
     line += pad_left("", kValueWidth) + pad_left(text(metric.value), kValueWidth) +
             (trials.count() > 1 ? page.paint(Ink::faint, "   in every trial") : "");
     page.line(line);
@@ -94,7 +100,7 @@ void add_distribution(TextPage& page,
   page.line(line);
 }
 
-void add_distributions(TextPage& page, const Evaluation& evaluation) {
+void add_distributions(TextPage& page, const Evaluation& evaluation, Detail detail) {
   if (evaluation.run->trials > 1 || evaluation.band) {
     const bool band = evaluation.band.has_value();
     page.line(page.paint(
@@ -108,9 +114,10 @@ void add_distributions(TextPage& page, const Evaluation& evaluation) {
   for (const ShownMetric& shown : kShown) {
     const MetricValue* metric = evaluation.metrics.find(shown.id);
     // The head of the section tells the window already.
-    const bool known = shown.id == MetricId::finish_time && dated && windowed;
-    if (metric != nullptr && metric->trials && !known) {
-      add_distribution(page, evaluation, shown, *metric);
+    const bool brief = detail == Detail::brief;
+    const bool known = shown.id == MetricId::finish_time && dated && (windowed || brief);
+    if (metric != nullptr && metric->trials && !known && detail >= shown.detail) {
+      add_distribution(page, evaluation, shown, *metric, detail);
     }
   }
 }
@@ -168,6 +175,18 @@ std::string failures_text(const Evaluation& evaluation) {
                                  stated,
                                  format_time(*simulated, kTrimmed))
                    : stated;
+}
+
+// "; a checkpoint every 2.5 min stops training for 1 s"
+std::string brief_checkpoints(const run::RunPlan& plan) {
+  if (!plan.checkpoint_steps) {
+    return "; no checkpoints";
+  }
+  const Seconds interval =
+      to_seconds(plan.step.step_time) * static_cast<double>(*plan.checkpoint_steps);
+  return fmt::format("; a checkpoint every {} stops training for {}",
+                     format_time(interval, kTrimmed),
+                     format_time(to_seconds(plan.stall), kTrimmed));
 }
 
 void add_reliability(TextPage& page, const Evaluation& evaluation) {
@@ -233,8 +252,8 @@ std::string ledger_line(const TextPage& page, const LedgerRow& row) {
          pad_left(dollars_text(row.dollars), kDollarsWidth) + "  " + page.bar(row.share, kBarWidth);
 }
 
-void add_run_ledger(TextPage& page, const Evaluation& evaluation) {
-  show_rows(run_ledger_rows(evaluation), kMostRows, [&page](const LedgerRow& row) {
+void add_run_ledger(TextPage& page, const Evaluation& evaluation, std::size_t most) {
+  show_rows(run_ledger_rows(evaluation), most, [&page](const LedgerRow& row) {
     page.line(ledger_line(page, row));
   });
 }
@@ -285,14 +304,19 @@ void add_causes(TextPage& page, const Evaluation& evaluation) {
 
 }  // namespace
 
-void add_run(TextPage& page, const Evaluation& evaluation) {
+void add_run(TextPage& page, const Evaluation& evaluation, Detail detail) {
   if (!evaluation.run) {
     return;
   }
-  page.section("THE RUN", run_head(evaluation));
-  add_distributions(page, evaluation);
+  page.section("THE RUN", run_head(evaluation), detail == Detail::full);
+  add_distributions(page, evaluation, detail);
+  if (detail == Detail::brief) {
+    page.line(failures_text(evaluation) + brief_checkpoints(*evaluation.plan));
+    add_run_ledger(page, evaluation, kBriefRows);
+    return;
+  }
   add_reliability(page, evaluation);
-  add_run_ledger(page, evaluation);
+  add_run_ledger(page, evaluation, kMostRows);
   add_causes(page, evaluation);
   add_bill(page, evaluation);
 }

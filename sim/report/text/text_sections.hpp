@@ -8,6 +8,7 @@
 #include "sim/report/evaluation.hpp"
 #include "sim/report/text/ledger_rows.hpp"
 #include "sim/report/text/text_page.hpp"
+#include "sim/report/text/text_report.hpp"
 
 namespace orrery::report {
 
@@ -20,8 +21,8 @@ void show_rows(std::vector<LedgerRow> rows,
                const std::function<void(const LedgerRow&)>& show);
 
 void add_heading(TextPage& page, const Evaluation& evaluation);
-void add_memory(TextPage& page, const Evaluation& evaluation);
-void add_step(TextPage& page, const Evaluation& evaluation);
-void add_run(TextPage& page, const Evaluation& evaluation);
+void add_memory(TextPage& page, const Evaluation& evaluation, Detail detail);
+void add_step(TextPage& page, const Evaluation& evaluation, Detail detail);
+void add_run(TextPage& page, const Evaluation& evaluation, Detail detail);
 
 }  // namespace orrery::report

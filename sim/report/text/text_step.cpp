@@ -7,6 +7,7 @@
 #include "sim/report/metric_band.hpp"
 #include "sim/report/text/ledger_rows.hpp"
 #include "sim/report/text/text_sections.hpp"
+#include "sim/report/verdict.hpp"
 
 namespace orrery::report {
 
@@ -17,6 +18,7 @@ constexpr std::size_t kStepShareWidth = 7;
 constexpr std::size_t kTimeWidth = 10;
 constexpr std::size_t kStepBarWidth = 34;
 constexpr std::size_t kStepMostRows = 6;
+constexpr std::size_t kStepBriefRows = 5;
 
 // "tp8+sp pp16 vpp4 dp128 zero2": degrees of one are left out, apart from the three that all know.
 std::string layout_tag(const layout::Layout& layout) {
@@ -92,6 +94,27 @@ void add_utilisation(TextPage& page, const Evaluation& evaluation, MetricId id, 
   }
 }
 
+// MFU and HFU in one line.
+void add_brief_utilisation(TextPage& page, const Evaluation& evaluation) {
+  std::string text;
+  for (const auto& [id, name] :
+       {std::pair(MetricId::mfu, "MFU"), std::pair(MetricId::hfu, "HFU")}) {
+    if (!shown_value(evaluation, id)) {
+      continue;
+    }
+    text += fmt::format("{}{} {}",
+                        text.empty() ? "" : ", ",
+                        name,
+                        page.paint(Ink::strong, formatted(evaluation, id)));
+    if (const auto band = metric_band(evaluation, id)) {
+      text += fmt::format(" ({} to {})", format_percent(band->low), format_percent(band->high));
+    }
+  }
+  if (!text.empty()) {
+    page.line(text);
+  }
+}
+
 // Full attention is counted and half of it computed: where that matters, both conventions are
 // shown.
 bool attention_dominates(const Evaluation& evaluation) {
@@ -109,9 +132,9 @@ std::string gibibyte_text(Bytes value) {
   return format_number(gib, {.significant = digits, .trim = true});
 }
 
-void add_step_ledger(TextPage& page, const Evaluation& evaluation) {
+void add_step_ledger(TextPage& page, const Evaluation& evaluation, std::size_t most) {
   const auto gpus = static_cast<double>(evaluation.step.gpus);
-  show_rows(step_ledger_rows(evaluation), kStepMostRows, [&](const LedgerRow& row) {
+  show_rows(step_ledger_rows(evaluation), most, [&](const LedgerRow& row) {
     page.line(pad_right(row.label, kStepLabelWidth) +
               pad_left(share_text(row.share), kStepShareWidth) +
               pad_left(format_time(row.gpu_time / gpus), kTimeWidth) + "  " +
@@ -127,6 +150,21 @@ void add_heading(TextPage& page, const Evaluation& evaluation) {
     page.field(page.paint(Ink::faint, name), text);
   };
   page.title(page.paint(Ink::strong, printable(echo.name)));
+  const Outcome outcome = outcome_of(evaluation);
+  const Ink ink = outcome.standing == Standing::fine    ? Ink::good
+                  : outcome.standing == Standing::tight ? Ink::warning
+                                                        : Ink::bad;
+  if (outcome.standing == Standing::bad || outcome.standing == Standing::impossible) {
+    std::string reason = outcome.reason;
+    if (!reason.empty() && reason.front() >= 'a' && reason.front() <= 'z') {
+      reason.front() = static_cast<char>(reason.front() - 'a' + 'A');
+    }
+    page.title(page.paint(ink, reason));
+    page.title(outcome.sentence);
+  } else {
+    const std::string end = outcome.brief.empty() ? "" : "; " + page.paint(ink, outcome.brief);
+    page.title(outcome.sentence + end);
+  }
   field("model", model_line(echo));
   field("machine",
         fmt::format("{} x {} in {} node{} of {}{}",
@@ -155,7 +193,7 @@ void add_heading(TextPage& page, const Evaluation& evaluation) {
   }
 }
 
-void add_memory(TextPage& page, const Evaluation& evaluation) {
+void add_memory(TextPage& page, const Evaluation& evaluation, Detail detail) {
   const std::vector<step::StageMemory>& memory = evaluation.step.memory;
   if (memory.empty()) {
     return;
@@ -163,8 +201,7 @@ void add_memory(TextPage& page, const Evaluation& evaluation) {
   const step::Feasibility& fit = evaluation.step.feasibility;
   const step::StageMemory& worst = memory[static_cast<std::size_t>(fit.worst_stage)];
   const std::string stage =
-      memory.size() == 1 ? std::string()
-                         : fmt::format(" on the fullest pipeline stage ({})", fit.worst_stage);
+      memory.size() == 1 ? std::string() : fmt::format(" on pipeline stage {}", fit.worst_stage);
   const bool tight = fits_tightly(evaluation);
   page.section("MEMORY",
                fmt::format("{} {} of {} per GPU{}, {} {}{}",
@@ -176,9 +213,14 @@ void add_memory(TextPage& page, const Evaluation& evaluation) {
                            stage,
                            format_bytes_binary(fit.fits ? fit.headroom : -fit.headroom),
                            fit.fits ? "stay free" : "too much",
-                           tight ? fmt::format("; peaks are good to {:.0f}%",
-                                               kPercent * evaluation.echo.memory_error)
-                                 : ""));
+                           tight && detail == Detail::full
+                               ? fmt::format("; peaks are good to {:.0f}%",
+                                             kPercent * evaluation.echo.memory_error)
+                               : ""),
+               detail == Detail::full);
+  if (detail == Detail::brief) {
+    return;
+  }
   std::string terms;
   for (const MemoryTerm& term : memory_terms(worst)) {
     if (term.value > Bytes{}) {
@@ -189,7 +231,7 @@ void add_memory(TextPage& page, const Evaluation& evaluation) {
   page.line(page.paint(Ink::faint, terms + " GiB"));
 }
 
-void add_step(TextPage& page, const Evaluation& evaluation) {
+void add_step(TextPage& page, const Evaluation& evaluation, Detail detail) {
   std::string head = page.paint(Ink::strong, formatted(evaluation, MetricId::step_time));
   if (evaluation.step.given) {
     head += " as the scenario states it (not predicted)";
@@ -202,14 +244,21 @@ void add_step(TextPage& page, const Evaluation& evaluation) {
   head += fmt::format(", {}, {} per GPU",
                       formatted(evaluation, MetricId::tokens_per_second),
                       formatted(evaluation, MetricId::tokens_per_second_per_gpu));
-  page.section("ONE STEP", head);
+  page.section("ONE STEP", head, detail == Detail::full);
+  if (detail == Detail::brief) {
+    add_brief_utilisation(page, evaluation);
+    if (!evaluation.step.given) {
+      add_step_ledger(page, evaluation, kStepBriefRows);
+    }
+    return;
+  }
   add_utilisation(page, evaluation, MetricId::mfu, "MFU");
   add_utilisation(page, evaluation, MetricId::hfu, "HFU");
   if (attention_dominates(evaluation)) {
     add_utilisation(page, evaluation, MetricId::mfu_causal, "causal");
   }
   if (!evaluation.step.given) {
-    add_step_ledger(page, evaluation);
+    add_step_ledger(page, evaluation, kStepMostRows);
   }
 }
 

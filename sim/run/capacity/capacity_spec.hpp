@@ -17,8 +17,7 @@
 // crews        | nodes repaired at the same time in the last stage              | -     | scenario
 // retire       | probability that a repair ends with the node taken out for good | 1    | scenario
 // min_nodes    | the job goes on with fewer nodes, but not with fewer than this | nodes | scenario
-// batch        | range of the batch of a shrunk job whose replicas have equal shares | sequences |
-// scenario
+// batch        | range of the batch of a shrunk job with equal shares, sequences | -    | scenario
 //
 // Which nodes are bad (lemons) and how much more often they fail is stated under `failures.lemons`.
 //

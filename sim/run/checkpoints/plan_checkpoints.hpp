@@ -32,8 +32,8 @@ void plan_tiers(const CheckpointSpec& spec, RunPlan& plan, Findings& findings);
 // S       | size of a checkpoint                                          | GB       | computed
 // W       | training time of the run without losses                      | s        | computed
 // P       | price of the job                                              | $/s      | prices
-// lasting | share of the saves kept for good: 1 with `keep: all`, 1 / n with `keep_every: n`, else
-// 0
+// lasting | share of the saves kept for good: 1 with `keep: all`,         | 1        | scenario
+//         | 1 / n with `keep_every: n`, else 0                            |          |
 //
 // Without prices of storage and of the job nothing is added. The newest checkpoints are as many
 // whatever their distance, so they do not enter.

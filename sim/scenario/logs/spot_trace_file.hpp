@@ -7,8 +7,7 @@
 // -------|-------------|--------------------------------------------------------------------------
 // CSV    | anything    | rows of change, with times and prices (sim/run/capacity/spot_trace.hpp)
 // JSON   | {           | {"metadata": {"gap_seconds": G}, "data": [n0, n1, ...]}: nodes that could
-// be
-//        |             | had, one sample per G seconds, as the traces of skypilot-org/spot-traces
+//        |             | be had, one sample per G seconds, as in skypilot-org/spot-traces
 //
 // Each sample holds until the next one, the last for G too. Other keys of the JSON are not read;
 // `prices` there are dollars per instance, not per GPU, and give a warning.

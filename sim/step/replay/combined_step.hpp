@@ -10,9 +10,8 @@
 //
 // symbol   | meaning                                                            | unit | origin
 // ---------|--------------------------------------------------------------------|------|---------
-// nodes    | a layer cut at its all-to-all: attention, dispatch, mlp, combine   | s    | layer
-// passes slowdown | SMs of the all-to-all kernels / SMs of the GPU where the stack     | 1    |
-// software,
+// nodes    | a layer cut at its all-to-all: attention, dispatch, mlp, combine   | s    | passes
+// slowdown | SMs of the all-to-all kernels / SMs of the GPU where the stack     | 1    | software,
 //          | states them, else communication_slowdown                           |      | GPU
 // floor    | host time to launch both passes of all layers                      | s    | software
 //

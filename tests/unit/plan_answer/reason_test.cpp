@@ -75,7 +75,7 @@ TEST(Reason, SpeaksOfMoneyWhereMoneyCounts) {
   const auto changes =
       ledger_changes(Objective::cost, {best.evaluation, best.facts}, {idle.evaluation, idle.facts});
   ASSERT_FALSE(changes.empty());
-  EXPECT_EQ(changes.front().category, "idle spares");
+  EXPECT_EQ(changes.front().category, "idle spare nodes");
   EXPECT_EQ(changes.front().because, "8 spare nodes");
   EXPECT_GT(changes.front().change, 0.0);
   const std::string text =

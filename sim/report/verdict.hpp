@@ -1,0 +1,43 @@
+#pragma once
+
+// What is the answer in one sentence, and how good is it?
+//
+//   share of a loss of the step in the run = its share of the step * productive share of the run
+//
+// standing   | when
+// -----------|-------------------------------------------------------------------------------------
+// impossible | does not fit in memory, or no trial of the run reached its end
+// bad        | some trials gave up, or less than half of the GPU time trained what was kept
+// tight      | fits, but less memory stays free than a predicted peak may be wrong by
+// fine       | none of these
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/report/evaluation.hpp"
+
+namespace orrery::report {
+
+enum class Standing { fine, tight, bad, impossible };
+
+// Where GPU time goes that trains nothing.
+struct Loss {
+  std::string_view label;
+  double share = 0.0;  // of the GPU time of the run, or of the step where no run was asked for
+  std::optional<Dollars> dollars;
+};
+
+// The category of step and run that takes most; nothing where nothing is lost.
+[[nodiscard]] std::optional<Loss> largest_loss(const Evaluation& evaluation);
+
+struct Outcome {
+  Standing standing = Standing::fine;
+  std::string brief;     // "fits tightly"
+  std::string reason;    // "fits tightly: 1.64 GiB stay free of 79.6 GiB, ..."
+  std::string sentence;  // "10.9T tokens in 54 d for $53.9M at 41.6% MFU; largest loss: ..."
+};
+
+[[nodiscard]] Outcome outcome_of(const Evaluation& evaluation);
+
+}  // namespace orrery::report
