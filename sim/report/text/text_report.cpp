@@ -73,7 +73,7 @@ void add_levers(TextPage& page, const Evaluation& evaluation, Detail detail) {
   }
 }
 
-// "measured steps of this stack and GPU with other models are off by 4.1 % ..."
+// "mean error 4.1% for this stack and GPU with other models ..."
 std::string band_text(const StepBand& band, Detail detail) {
   std::string_view of;
   switch (band.novelty) {
