@@ -84,8 +84,11 @@ std::variant<MappedRun, std::string> map_run(const DataRow& row) {
   map_recompute(row, mapping);
   map_options(row, mapping);
   scenario::Scenario& scenario = mapping.run.scenario;
-  if (row.row("layout").text("fsdp_mixed_precision") == "PURE") {
+  const std::string mixed = row.row("layout").text("fsdp_mixed_precision");  // of Composer
+  if (mixed == "PURE") {
     scenario.step.gradient_dtype = scenario.step.precision.activation;
+  } else if (mixed == "DEFAULT") {
+    scenario.step.gradient_dtype = model::Dtype::fp32;
   }
   scenario.software = row.text("stack");
   apply_keywords(row, mapping);
