@@ -1,14 +1,11 @@
 #include "sim/hardware/profile_reader.hpp"
 
 #include <fmt/core.h>
-#include <link.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <iterator>
 #include <memory>
-#include <set>
 #include <system_error>
 
 #include "sim/base/error.hpp"
@@ -32,101 +29,7 @@ constexpr ProfileKind kGpu = {"gpu", "GPU"};
 constexpr ProfileKind kSoftware = {"software", "software"};
 constexpr std::string_view kCollectives = "collectives";
 constexpr std::string_view kNoTables = "none";
-constexpr std::string_view kExtension = ".yaml";
 constexpr std::size_t kMaxSuggestions = 3;
-
-bool directory_exists(const fs::path& path) {
-  std::error_code error;
-  return fs::is_directory(path, error);
-}
-
-bool file_exists(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error) && !fs::is_directory(path, error);
-}
-
-bool holds_profiles(const fs::path& directory) {
-  return directory_exists(directory / kGpu.folder) ||
-         directory_exists(directory / kSoftware.folder);
-}
-
-void add_directory(ProfileSearch& search, const fs::path& directory) {
-  const fs::path normal = directory.lexically_normal();
-  const auto& known = search.directories;
-  if (holds_profiles(normal) && std::find(known.begin(), known.end(), normal) == known.end()) {
-    search.directories.push_back(normal);
-  }
-}
-
-void add_environment(ProfileSearch& search) {
-  const char* value = std::getenv("ORRERY_PROFILES");
-  std::string_view rest = value == nullptr ? std::string_view() : std::string_view(value);
-  while (!rest.empty()) {
-    const std::size_t colon = std::min(rest.find(':'), rest.size());
-    if (colon > 0) {
-      add_directory(search, fs::path(rest.substr(0, colon)));
-    }
-    rest.remove_prefix(std::min(colon + 1, rest.size()));
-  }
-}
-
-// scenarios/profiles and profiles in the folder of the scenario and in every folder above it.
-void add_ancestors(ProfileSearch& search, const fs::path& scenario_file) {
-  std::error_code error;
-  fs::path folder = scenario_file.empty() ? fs::current_path(error)
-                                          : fs::absolute(scenario_file, error).parent_path();
-  folder = folder.lexically_normal();
-  while (!folder.empty()) {
-    add_directory(search, folder / "profiles");
-    add_directory(search, folder / "scenarios" / "profiles");
-    if (folder == folder.root_path()) {
-      break;
-    }
-    folder = folder.parent_path();
-  }
-}
-
-// The file that holds this code: the program, or the extension of the Python package.
-fs::path this_program() {
-  Dl_info info{};
-  void* map = nullptr;
-  const bool known = ::dladdr1(&kGpu, &info, &map, RTLD_DL_LINKMAP) != 0 && map != nullptr;
-  const fs::path library = known ? static_cast<link_map*>(map)->l_name : "";
-  std::error_code error;  // a program has no name there
-  return library.empty() ? fs::read_symlink("/proc/self/exe", error) : library;
-}
-
-// The source tree above build/<preset>/bin, then the share folder of an installation.
-void add_program(ProfileSearch& search) {
-  const fs::path bin = this_program().parent_path();
-  if (bin.empty()) {
-    return;
-  }
-  add_directory(search, bin / ".." / ".." / ".." / "scenarios" / "profiles");
-  add_directory(search, bin / ".." / "share" / "orrery" / "scenarios" / "profiles");
-}
-
-// How a file is called in messages: below the working directory without the way to it.
-std::string shown_name(const fs::path& path) {
-  std::error_code error;
-  const fs::path here = fs::current_path(error);
-  const fs::path relative = error ? fs::path() : path.lexically_relative(here);
-  return relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();
-}
-
-std::vector<std::string> list_profiles(const ProfileSearch& search, const ProfileKind& kind) {
-  std::set<std::string> names;
-  for (const fs::path& directory : search.directories) {
-    std::error_code error;
-    for (fs::directory_iterator entry(directory / kind.folder, error), end; !error && entry != end;
-         entry.increment(error)) {
-      if (entry->path().extension() == kExtension && file_exists(entry->path())) {
-        names.insert(entry->path().stem().string());
-      }
-    }
-  }
-  return {names.begin(), names.end()};
-}
 
 std::string join(const std::vector<std::string>& names) {
   std::string text;
@@ -161,7 +64,7 @@ void report_unknown(std::string_view name,
                     const SourceLocation& where,
                     std::string_view key,
                     Diagnostics& diagnostics) {
-  const std::vector<std::string> names = list_profiles(search, kind);
+  const std::vector<std::string> names = names_in(search, kind.folder);
   if (names.empty()) {
     diagnostics.error(where,
                       key,
@@ -195,7 +98,7 @@ std::optional<Found> find_path(const fs::path& path, const SourceLocation& where
 }
 
 bool is_path(const fs::path& path) {
-  return path.has_parent_path() || path.extension() == kExtension || path.extension() == ".yml";
+  return path.has_parent_path() || path.extension() == ".yaml" || path.extension() == ".yml";
 }
 
 std::optional<Found> find_profile(std::string_view name,
@@ -215,11 +118,8 @@ std::optional<Found> find_profile(std::string_view name,
     }
     return found;
   }
-  for (const fs::path& directory : search.directories) {
-    const fs::path candidate = directory / kind.folder / (std::string(name) + ".yaml");
-    if (!name.empty() && file_exists(candidate)) {
-      return Found{candidate, true};
-    }
+  if (const auto named = file_named(search, kind.folder, name)) {
+    return Found{*named, true};
   }
   report_unknown(name, kind, search, where, key, diagnostics);
   return std::nullopt;
@@ -352,7 +252,7 @@ std::vector<fs::path> shipped_tables(const ProfileSearch& search) {
     std::error_code error;
     for (fs::directory_iterator entry(directory / kCollectives, error), end; !error && entry != end;
          entry.increment(error)) {
-      if (entry->path().extension() == kExtension && file_exists(entry->path())) {
+      if (entry->path().extension() == ".yaml" && file_exists(entry->path())) {
         files.push_back(entry->path());
       }
     }
@@ -366,20 +266,12 @@ std::vector<fs::path> shipped_tables(const ProfileSearch& search) {
 
 }  // namespace
 
-ProfileSearch default_search(const fs::path& scenario_file) {
-  ProfileSearch search;
-  add_environment(search);
-  add_ancestors(search, scenario_file);
-  add_program(search);
-  return search;
-}
-
 std::vector<std::string> list_gpu_profiles(const ProfileSearch& search) {
-  return list_profiles(search, kGpu);
+  return names_in(search, kGpu.folder);
 }
 
 std::vector<std::string> list_software_profiles(const ProfileSearch& search) {
-  return list_profiles(search, kSoftware);
+  return names_in(search, kSoftware.folder);
 }
 
 std::vector<GpuName> gpu_names(const ProfileSearch& search) {

@@ -2,9 +2,8 @@
 
 // Where do the coefficients come from? Finds and reads profile files into typed profiles.
 //
-// A profile is found by name in the profile directories (`scenarios/profiles/gpu/<name>.yaml`,
-// `.../software/<name>.yaml`, looked for beside the scenario, above the program, in the installed
-// share folder and in $ORRERY_PROFILES), or by the path of a file. Every coefficient must state
+// A profile is found by name in the profile directories (profile_search.hpp; `gpu/<name>.yaml`,
+// `software/<name>.yaml`), or by the path of a file. Every coefficient must state
 // value and source; a missing one is an error with file, line, column and key. A name that is not
 // found is an error that lists the names that are.
 //
@@ -23,17 +22,10 @@
 #include "sim/hardware/collective_tables.hpp"
 #include "sim/hardware/gpu_names.hpp"
 #include "sim/hardware/gpu_profile.hpp"
+#include "sim/hardware/profile_search.hpp"
 #include "sim/hardware/software_profile.hpp"
 
 namespace orrery::hardware {
-
-struct ProfileSearch {
-  std::vector<std::filesystem::path> directories;  // in order of preference
-  bool allow_foreign = false;  // calibration profiles of another GPU than their base
-};
-
-// The standard directories for a scenario file (may be empty) and the running program.
-[[nodiscard]] ProfileSearch default_search(const std::filesystem::path& scenario_file);
 
 [[nodiscard]] std::vector<std::string> list_gpu_profiles(const ProfileSearch& search);
 [[nodiscard]] std::vector<std::string> list_software_profiles(const ProfileSearch& search);

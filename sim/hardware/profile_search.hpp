@@ -1,0 +1,39 @@
+#pragma once
+
+// Where do profiles and presets lie? Directories with a folder for each kind: `gpu/<name>.yaml`,
+// `software/<name>.yaml`, `failures/<name>.yaml`, and so on.
+//
+// They are looked for in $ORRERY_PROFILES, beside and above the scenario, above the program and in
+// the installed share folder. The first directory that holds a name wins.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::hardware {
+
+struct ProfileSearch {
+  std::vector<std::filesystem::path> directories;  // in order of preference
+  bool allow_foreign = false;  // calibration profiles of another GPU than their base
+};
+
+// The standard directories for a scenario file (may be empty) and the running program.
+[[nodiscard]] ProfileSearch default_search(const std::filesystem::path& scenario_file);
+
+// The names of the files of one folder, in the order of the alphabet.
+[[nodiscard]] std::vector<std::string> names_in(const ProfileSearch& search,
+                                                std::string_view folder);
+
+[[nodiscard]] std::optional<std::filesystem::path> file_named(const ProfileSearch& search,
+                                                              std::string_view folder,
+                                                              std::string_view name);
+
+// How a file is called in messages: below the working directory without the way to it.
+[[nodiscard]] std::string shown_name(const std::filesystem::path& path);
+
+// A file, and no directory.
+[[nodiscard]] bool file_exists(const std::filesystem::path& path);
+
+}  // namespace orrery::hardware
