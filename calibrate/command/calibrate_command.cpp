@@ -118,11 +118,11 @@ std::optional<std::vector<SweepCase>> exact_cases(const CommandOptions& options)
   for (const std::string& word : options.scenarios) {
     const std::string file = cli::scenario_file(word, options.quiet);
     Diagnostics diagnostics;
-    const auto scenario = scenario::load_file(file, diagnostics);
+    const hardware::ProfileSearch search =
+        evaluate::profile_search(file, {options.profiles.begin(), options.profiles.end()});
+    const auto scenario = scenario::load_file(file, diagnostics, search);
     std::optional<evaluate::Resolved> resolved;
     if (scenario) {
-      const hardware::ProfileSearch search =
-          evaluate::profile_search(file, {options.profiles.begin(), options.profiles.end()});
       resolved = evaluate::resolve(*scenario, search, diagnostics);
     }
     cli::message_block(to_string(diagnostics));
@@ -180,25 +180,13 @@ cli::ExitCode check_kernels(Bench& bench,
   return report.failed == 0 ? cli::ExitCode::ok : cli::ExitCode::device;
 }
 
-const hardware::NetworkPreset& network_of(const std::string& name) {
-  const hardware::NetworkPreset* preset = hardware::find_network_preset(name);
-  if (preset == nullptr) {
-    std::vector<std::string_view> names;
-    for (const hardware::NetworkPreset& known : hardware::network_presets()) {
-      names.push_back(known.name);
-    }
-    throw cli::UsageError(fmt::format(
-        "calibrate: --network: `{}` is no network preset ({})", name, fmt::join(names, ", ")));
-  }
-  return *preset;
-}
-
 // The wires of the collectives; nothing where nobody says which they were.
 std::optional<CollectiveRig> rig_of(const CommandOptions& options, const Fingerprint& machine) {
   if (options.network.empty()) {
     return std::nullopt;
   }
-  const hardware::NetworkSpec& network = network_of(options.network).spec;
+  const hardware::NetworkSpec network =
+      cli::network_named(options.network, "calibrate", options.profiles);
   const std::string stem = fs::path(options.output.value_or("profile.yaml")).stem().string();
   return CollectiveRig{
       .rig = options.rig.empty() ? stem : options.rig,

@@ -17,6 +17,7 @@
 #include "calibrate/import/import_traces.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/cli/commands/evaluating.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/evaluate/catalog.hpp"
@@ -126,19 +127,6 @@ BytesPerSecond rate_of(const std::string& text) {
       fmt::format("import: --nic-rate: `{}` is no rate, such as 400Gbps or 50GB/s", text));
 }
 
-const hardware::NetworkPreset* preset_of(const std::string& name) {
-  const hardware::NetworkPreset* preset = hardware::find_network_preset(name);
-  if (preset == nullptr) {
-    std::vector<std::string_view> names;
-    for (const hardware::NetworkPreset& known : hardware::network_presets()) {
-      names.push_back(known.name);
-    }
-    throw cli::UsageError(fmt::format(
-        "import: --network: `{}` is no network preset ({})", name, fmt::join(names, ", ")));
-  }
-  return preset;
-}
-
 template <typename E, std::size_t N>
 E named(const std::array<hardware::NamedValue<E>, N>& values, const std::string& name) {
   return std::find_if(values.begin(),
@@ -176,7 +164,9 @@ RigOptions rig_options(const CommandOptions& options) {
   if (!options.nic_rate.empty()) {
     rig.nic_rate = rate_of(options.nic_rate);
   }
-  rig.network = options.network.empty() ? nullptr : preset_of(options.network);
+  if (!options.network.empty()) {
+    rig.network = cli::network_named(options.network, "import", options.profiles);
+  }
   if (!options.algorithm.empty()) {
     rig.algorithm = named(hardware::kForcedAlgorithms, options.algorithm);
   }

@@ -311,7 +311,7 @@ class Resolver {
       note(name,
            text(target),
            FactOrigin::option,
-           fmt::format("--network {}", options_.network->name));
+           fmt::format("--network {}", options_.network->preset));
     } else {
       error(option,
             fmt::format("{} hosts are joined by a network whose {} the log does not say",
@@ -330,8 +330,7 @@ class Resolver {
     if (table.nodes == 1 || table.domains() == 1) {
       return true;
     }
-    const hardware::NetworkSpec* preset =
-        options_.network == nullptr ? nullptr : &options_.network->spec;
+    const hardware::NetworkSpec* preset = options_.network ? &*options_.network : nullptr;
     const bool fabric = choose<hardware::FabricKind>(
         "fabric",
         "--fabric",

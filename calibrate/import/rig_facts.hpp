@@ -42,7 +42,7 @@ struct RigOptions {
   std::optional<hardware::FabricKind> fabric;
   std::optional<BytesPerSecond> nic_rate;
   std::optional<std::int64_t> nics;
-  const hardware::NetworkPreset* network = nullptr;
+  std::optional<hardware::NetworkSpec> network;
   std::optional<hardware::CollectiveAlgorithm> algorithm;
   bool sharp = false;
   bool in_place = false;

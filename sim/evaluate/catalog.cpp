@@ -9,12 +9,9 @@
 #include "sim/base/text/format.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
-#include "sim/hardware/cluster_spec.hpp"
 #include "sim/model/presets.hpp"
 #include "sim/report/metrics.hpp"
-#include "sim/run/checkpoints/checkpoint_spec.hpp"
-#include "sim/run/failures/failure_spec.hpp"
-#include "sim/run/recovery/recovery_spec.hpp"
+#include "sim/scenario/presets/preset_library.hpp"
 #include "sim/schedule/schedule.hpp"
 
 namespace orrery::evaluate {
@@ -50,12 +47,21 @@ constexpr std::array<CatalogKindInfo, 12> kKinds = {{
     {CatalogKind::metrics, "metrics", "metrics, for expect, explain and JSON"},
 }};
 
-template <typename Preset>
-std::vector<CatalogEntry> preset_entries(std::span<const Preset> presets) {
+std::vector<CatalogEntry> model_entries() {
   std::vector<CatalogEntry> entries;
-  for (const Preset& preset : presets) {
+  for (const model::ModelPreset& preset : model::model_presets()) {
     entries.push_back(
         {std::string(preset.name), std::string(preset.summary), std::string(preset.source)});
+  }
+  return entries;
+}
+
+std::vector<CatalogEntry> preset_entries(scenario::PresetKind kind,
+                                         const hardware::ProfileSearch& search,
+                                         Diagnostics& diagnostics) {
+  std::vector<CatalogEntry> entries;
+  for (const auto& preset : scenario::PresetLibrary(search).list(kind, diagnostics)) {
+    entries.push_back({preset->name, preset->summary, preset->source});
   }
   return entries;
 }
@@ -165,25 +171,25 @@ std::vector<CatalogEntry> catalog(CatalogKind kind,
     case CatalogKind::scenarios:
       return scenario_entries();
     case CatalogKind::models:
-      return preset_entries(model::model_presets());
+      return model_entries();
     case CatalogKind::gpus:
       return gpu_entries(search, diagnostics);
     case CatalogKind::software:
       return software_entries(search, diagnostics);
     case CatalogKind::networks:
-      return preset_entries(hardware::network_presets());
+      return preset_entries(scenario::PresetKind::networks, search, diagnostics);
     case CatalogKind::schedules:
       return schedule_entries();
     case CatalogKind::failures:
-      return preset_entries(run::failure_presets());
+      return preset_entries(scenario::PresetKind::failures, search, diagnostics);
     case CatalogKind::recovery:
-      return preset_entries(run::recovery_presets());
+      return preset_entries(scenario::PresetKind::recovery, search, diagnostics);
     case CatalogKind::communicators:
-      return preset_entries(run::communicator_presets());
+      return preset_entries(scenario::PresetKind::communicators, search, diagnostics);
     case CatalogKind::storage:
-      return preset_entries(run::storage_presets());
+      return preset_entries(scenario::PresetKind::storage, search, diagnostics);
     case CatalogKind::prices:
-      return preset_entries(run::price_presets());
+      return preset_entries(scenario::PresetKind::prices, search, diagnostics);
     case CatalogKind::metrics:
       return metric_entries();
   }

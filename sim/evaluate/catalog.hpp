@@ -8,11 +8,11 @@
 // models    | model presets                                                     | model/presets.hpp
 // gpus      | GPU profiles found in the search directories                      | profile files
 // software  | profiles of training stacks found there                           | profile files
-// networks  | network presets                                                   | hardware/
+// networks  | network presets                                                   | preset files
 // schedules | pipeline schedules that can be generated                          | schedule/
-// failures  | failure presets                                                   | run/
-// recovery  | recovery presets                                                  | run/
-// prices    | dated prices                                                      | run/
+// failures  | failure presets                                                   | preset files
+// recovery  | recovery presets; likewise communicators and storage              | preset files
+// prices    | dated prices                                                      | preset files
 // metrics   | metrics of reports and expectations; origin is the key in JSON    | report/
 
 #include <filesystem>
@@ -58,7 +58,7 @@ struct CatalogEntry {
 
 [[nodiscard]] std::span<const CatalogKindInfo> catalog_kinds();
 
-// A profile with errors is listed by its name; what is wrong goes to `diagnostics`.
+// A profile or preset with errors is listed by its name; what is wrong goes to `diagnostics`.
 [[nodiscard]] std::vector<CatalogEntry> catalog(CatalogKind kind,
                                                 const hardware::ProfileSearch& search,
                                                 Diagnostics& diagnostics);

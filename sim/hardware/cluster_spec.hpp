@@ -32,7 +32,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -121,16 +120,6 @@ struct ClusterSpec {
   std::int64_t gpus_per_node = 8;
   NetworkSpec network;
 };
-
-struct NetworkPreset {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view source;
-  NetworkSpec spec;
-};
-
-[[nodiscard]] std::span<const NetworkPreset> network_presets();
-[[nodiscard]] const NetworkPreset* find_network_preset(std::string_view name);
 
 // Why the job cannot run on this network (NICs missing on several nodes, tiers out of order, a
 // negative rate), or nothing. One sentence with its numbers.

@@ -4,7 +4,6 @@
 // under its key of the scenario, and the conditions they share.
 
 #include <cmath>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,17 +43,6 @@ class Findings {
   std::vector<RunProblem>& problems_;
   bool sound_ = true;
 };
-
-// Names of presets for the list of allowed values.
-template <typename Preset>
-std::string names_of(std::span<const Preset> presets) {
-  std::string names;
-  for (const Preset& preset : presets) {
-    names += names.empty() ? "" : ", ";
-    names += preset.name;
-  }
-  return names;
-}
 
 inline bool in_range(Seconds value) {
   return value >= Seconds{} && value <= to_seconds(kLongestTime);

@@ -190,7 +190,7 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
   RunPlan plan;
   plan.step = step;
   check_step(step, findings);
-  const FailureSpec failures = failures_with_preset(spec.failures, findings);
+  const FailureSpec failures = failures_with_preset(spec.failures);
   plan_saves(spec.checkpoint, plan, findings);
   const Seconds load = findings.sound() ? load_time(spec.checkpoint, plan.step, 1.0) : Seconds{};
   const auto stages = job_recovery(spec.recovery, plan.step, load, findings);

@@ -79,8 +79,10 @@ std::optional<yaml::Value> parse_tree(std::string_view text,
 std::optional<Scenario> read_tree(const yaml::Value& root,
                                   const std::string& file_name,
                                   const std::string& sha256,
+                                  std::shared_ptr<const PresetLibrary> presets,
                                   Diagnostics& diagnostics) {
   Draft draft;
+  draft.scenario.presets = std::move(presets);
   draft.scenario.file = file_name;
   draft.scenario.sha256 = sha256;
   draft.scenario.locations.emplace("", root.where);  // of a key that stands nowhere
@@ -103,16 +105,27 @@ std::optional<std::string> read_text_of(const std::string& path, Diagnostics& di
   return read_file(path, limits.max_bytes);
 }
 
-std::optional<Scenario> load_text(std::string_view text,
-                                  const std::string& file_name,
-                                  Diagnostics& diagnostics) {
-  const std::optional<yaml::Value> root = parse_tree(text, file_name, diagnostics);
-  return root ? read_tree(*root, file_name, sha256_hex(text), diagnostics) : std::nullopt;
+std::shared_ptr<const PresetLibrary> presets_for(
+    const std::string& file_name, const std::optional<hardware::ProfileSearch>& search) {
+  return std::make_shared<const PresetLibrary>(search ? *search
+                                                      : hardware::default_search(file_name));
 }
 
-std::optional<Scenario> load_file(const std::filesystem::path& path, Diagnostics& diagnostics) {
+std::optional<Scenario> load_text(std::string_view text,
+                                  const std::string& file_name,
+                                  Diagnostics& diagnostics,
+                                  const std::optional<hardware::ProfileSearch>& search) {
+  const std::optional<yaml::Value> root = parse_tree(text, file_name, diagnostics);
+  return root ? read_tree(
+                    *root, file_name, sha256_hex(text), presets_for(file_name, search), diagnostics)
+              : std::nullopt;
+}
+
+std::optional<Scenario> load_file(const std::filesystem::path& path,
+                                  Diagnostics& diagnostics,
+                                  const std::optional<hardware::ProfileSearch>& search) {
   const std::optional<std::string> text = read_text_of(path.string(), diagnostics);
-  return text ? load_text(*text, path.string(), diagnostics) : std::nullopt;
+  return text ? load_text(*text, path.string(), diagnostics, search) : std::nullopt;
 }
 
 }  // namespace orrery::scenario

@@ -4,7 +4,8 @@
 //
 // All problems are reported at once, with file, line, column, key and allowed values. Returns
 // nothing when there is any error; warnings alone do not stop it. Throws Error(io) when the file
-// cannot be read. No profile is read here and no cross-stage rule is checked: that is evaluate/.
+// cannot be read. Presets are read here, by their names; no profile is, and no cross-stage rule is
+// checked: that is evaluate/.
 
 #include <filesystem>
 #include <optional>
@@ -12,19 +13,27 @@
 #include <string_view>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace orrery::scenario {
 
-[[nodiscard]] std::optional<Scenario> load_file(const std::filesystem::path& path,
-                                                Diagnostics& diagnostics);
+// `search`: where presets are found; default: hardware::default_search of the file.
+[[nodiscard]] std::optional<Scenario> load_file(
+    const std::filesystem::path& path,
+    Diagnostics& diagnostics,
+    const std::optional<hardware::ProfileSearch>& search = {});
 
-[[nodiscard]] std::optional<Scenario> load_text(std::string_view text,
-                                                const std::string& file_name,
-                                                Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Scenario> load_text(
+    std::string_view text,
+    const std::string& file_name,
+    Diagnostics& diagnostics,
+    const std::optional<hardware::ProfileSearch>& search = {});
 
-// JSON Schema (draft 7) of the format, and its reference in Markdown; both from the key table.
-[[nodiscard]] std::string json_schema();
-[[nodiscard]] std::string reference_markdown();
+// JSON Schema (draft 7) of the format, and its reference in Markdown; both from the key table, with
+// the names of the presets.
+[[nodiscard]] std::string json_schema(const PresetLibrary& presets = PresetLibrary::standard());
+[[nodiscard]] std::string reference_markdown(
+    const PresetLibrary& presets = PresetLibrary::standard());
 
 }  // namespace orrery::scenario

@@ -1,5 +1,7 @@
 #include "sim/scenario/scenario.hpp"
 
+#include "sim/scenario/presets/preset_library.hpp"
+
 namespace orrery::scenario {
 
 SourceLocation Scenario::where(std::string_view key) const {
@@ -12,6 +14,10 @@ SourceLocation Scenario::where(std::string_view key) const {
   }
   const auto whole = locations.find(std::string_view());
   return whole != locations.end() ? whole->second : SourceLocation{file, 0, 0};
+}
+
+const PresetLibrary& presets_of(const Scenario& scenario) {
+  return scenario.presets != nullptr ? *scenario.presets : PresetLibrary::standard();
 }
 
 }  // namespace orrery::scenario

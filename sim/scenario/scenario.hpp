@@ -9,6 +9,7 @@
 // Source: the format `orrery/1` of docs/scenario-reference.md, generated from the same key table.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,8 @@
 #include "sim/step/step_spec.hpp"
 
 namespace orrery::scenario {
+
+class PresetLibrary;
 
 // One line of `expect:`, unparsed; report/ gives it its meaning.
 struct ExpectationText {
@@ -57,9 +60,13 @@ struct Scenario {
   std::vector<MeasuredText> measured;
   std::optional<plan::PlanSpec> plan;                            // of `orrery plan` alone
   std::map<std::string, SourceLocation, std::less<>> locations;  // dotted key -> place of the value
+  std::shared_ptr<const PresetLibrary> presets;                  // where their names are looked up
 
   // Place of the key, of the nearest enclosing mapping when the key is absent, or of the file.
   [[nodiscard]] SourceLocation where(std::string_view key) const;
 };
+
+// Those of the scenario, or the standard ones where nobody has said which.
+[[nodiscard]] const PresetLibrary& presets_of(const Scenario& scenario);
 
 }  // namespace orrery::scenario

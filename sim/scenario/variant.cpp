@@ -225,7 +225,7 @@ std::optional<Scenario> with_value(const Scenario& scenario,
   Draft draft = draft_of(scenario);
   Diagnostics found;
   Reading reading{draft, found};
-  read_value(*value, change.key, reading);
+  read_value(*value, change.key, change.key, reading);
   for (const Diagnostic& problem : found.all()) {
     diagnostics.add(problem);
   }
@@ -234,7 +234,8 @@ std::optional<Scenario> with_value(const Scenario& scenario,
 
 std::optional<ScenarioTemplate> ScenarioTemplate::from_text(std::string_view text,
                                                             const std::string& file_name,
-                                                            Diagnostics& diagnostics) {
+                                                            Diagnostics& diagnostics,
+                                                            const Search& search) {
   std::optional<Value> root = parse_tree(text, file_name, diagnostics);
   if (!root) {
     return std::nullopt;
@@ -243,13 +244,15 @@ std::optional<ScenarioTemplate> ScenarioTemplate::from_text(std::string_view tex
   result.file_ = file_name;
   result.sha256_ = sha256_hex(text);
   result.root_ = std::make_shared<const Value>(*std::move(root));
+  result.presets_ = presets_for(file_name, search);
   return result;
 }
 
 std::optional<ScenarioTemplate> ScenarioTemplate::from_file(const std::filesystem::path& path,
-                                                            Diagnostics& diagnostics) {
+                                                            Diagnostics& diagnostics,
+                                                            const Search& search) {
   const std::optional<std::string> text = read_text_of(path.string(), diagnostics);
-  return text ? from_text(*text, path.string(), diagnostics) : std::nullopt;
+  return text ? from_text(*text, path.string(), diagnostics, search) : std::nullopt;
 }
 
 std::optional<Scenario> ScenarioTemplate::with(std::span<const KeyValue> changes,
@@ -260,7 +263,7 @@ std::optional<Scenario> ScenarioTemplate::with(std::span<const KeyValue> changes
       return std::nullopt;
     }
   }
-  return read_tree(root, file_, sha256_, diagnostics);
+  return read_tree(root, file_, sha256_, presets_, diagnostics);
 }
 
 void ScenarioTemplate::check(const KeyValue& change, Diagnostics& diagnostics) const {
@@ -269,6 +272,7 @@ void ScenarioTemplate::check(const KeyValue& change, Diagnostics& diagnostics) c
     return;
   }
   Draft draft;
+  draft.scenario.presets = presets_;
   Diagnostics found;
   Reading reading{draft, found};
   read_keys(root, reading);

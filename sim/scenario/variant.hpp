@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/hardware/profile_search.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace orrery::yaml {
@@ -57,12 +58,16 @@ struct KeyFacts {
 
 class ScenarioTemplate {
  public:
+  using Search = std::optional<hardware::ProfileSearch>;  // of presets; default: that of the file
+
   // Nothing when it is no YAML or of another format. Throws Error(io) when it cannot be read.
   [[nodiscard]] static std::optional<ScenarioTemplate> from_file(const std::filesystem::path& path,
-                                                                 Diagnostics& diagnostics);
+                                                                 Diagnostics& diagnostics,
+                                                                 const Search& search = {});
   [[nodiscard]] static std::optional<ScenarioTemplate> from_text(std::string_view text,
                                                                  const std::string& file_name,
-                                                                 Diagnostics& diagnostics);
+                                                                 Diagnostics& diagnostics,
+                                                                 const Search& search = {});
 
   // The scenario with these keys replaced, in order; nothing when `diagnostics` got an error.
   [[nodiscard]] std::optional<Scenario> with(std::span<const KeyValue> changes,
@@ -84,6 +89,7 @@ class ScenarioTemplate {
   std::string file_;
   std::string sha256_;
   std::shared_ptr<const yaml::Value> root_;
+  std::shared_ptr<const PresetLibrary> presets_;
 };
 
 }  // namespace orrery::scenario

@@ -32,6 +32,7 @@
 #include "sim/step/replay/attribution.hpp"
 #include "sim/step/step_simulator.hpp"
 #include "tests/checkout.hpp"
+#include "tests/shipped_presets.hpp"
 
 namespace orrery::bench {
 namespace {
@@ -60,7 +61,7 @@ LayoutCase llama_70b() {
   what.step.schedule = ScheduleKind::one_f_one_b;
   what.step.recompute.policy = model::Recompute::full;
   what.cluster.nodes = 8;
-  what.cluster.network = hardware::find_network_preset("infiniband-400g")->spec;
+  what.cluster.network = shipped::network("infiniband-400g");
   what.software = "megatron-core";
   what.bar = microseconds(50.0);
   return what;
@@ -78,7 +79,7 @@ LayoutCase llama_405b() {
   what.batch = {.global = 2048, .micro = 1};
   what.step.schedule = ScheduleKind::interleaved;
   what.cluster.nodes = 2048;
-  what.cluster.network = hardware::find_network_preset("clos-400g")->spec;
+  what.cluster.network = shipped::network("clos-400g");
   what.software = "meta-llama3";
   what.bar = milliseconds(5.0);
   return what;

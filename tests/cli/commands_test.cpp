@@ -1,5 +1,6 @@
 // What each command prints, on a small scenario.
 
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -73,6 +74,28 @@ TEST_F(CommandsTest, ListKnowsEveryKind) {
     EXPECT_FALSE(json["entries"].empty()) << kind;
     EXPECT_FALSE(json["entries"][0]["summary"].get<std::string>().empty()) << kind;
   }
+}
+
+TEST_F(CommandsTest, APresetOfAUserIsKnownToEveryCommand) {
+  std::filesystem::create_directories(path("mine/prices"));
+  write("mine/prices/ours.yaml",
+        "format: orrery-preset/1\nname: ours\nsummary: our contract\nsource: the contract\n"
+        "prices: {gpu_hour: $2/h, as_of: 2026-05-04}\n");
+  std::string text = small_scenario();
+  const std::string stated = "{gpu_hour: $2.50/h, as_of: 2026-11-01}";
+  write("small.yaml", text.replace(text.find(stated), stated.size(), "{preset: ours}"));
+  EXPECT_TRUE(has(run("list prices --profiles mine").out, "our contract  [the contract]"));
+  EXPECT_TRUE(has(run("schema --profiles mine").out, "\"ours\""));
+  const Finished known = run("run --profiles mine small.yaml");
+  EXPECT_EQ(known.code, 0) << known.err;
+  EXPECT_TRUE(has(known.out, "2026-05-04"));
+  const Finished varied =
+      run("sweep --profiles mine --vary prices.preset=ours,aws-p4d-a100-2026 small.yaml");
+  EXPECT_EQ(varied.code, 0) << varied.err;
+  const Finished unknown = run("run small.yaml");
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_TRUE(has(unknown.err, "prices.preset: `ours` is not known (allowed: aws-p5-h100-2026, "))
+      << unknown.err;
 }
 
 TEST_F(CommandsTest, SchemaIsJsonAndTheReferenceMarkdown) {

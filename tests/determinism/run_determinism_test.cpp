@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/run/monte_carlo.hpp"
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {
@@ -20,7 +21,7 @@ RunSpec random_spec() {
   spec.checkpoint.mode = CheckpointMode::async;
   spec.checkpoint.durable = seconds(20.0);
   spec.evaluation = EvaluationSpec{100, seconds(30.0)};
-  spec.failures.preset = "llama3-2024";
+  spec.failures.preset = shipped::failures("llama3-2024");
   spec.failures.node_rate = per_day(4.0);
   spec.failures.job_rate = per_day(10.0);
   spec.recovery.stages[index_of(RecoveryStage::detect)] = ExponentialDuration{seconds(60.0)};

@@ -12,6 +12,7 @@
 #include "tests/checkout.hpp"
 #include "tests/fuzz/exercise_files.hpp"
 #include "tests/fuzz/promises.hpp"
+#include "tests/shipped_presets.hpp"
 
 namespace orrery::fuzz {
 
@@ -93,7 +94,7 @@ void exercise_benchmark_log(std::string_view text) {
   RigOptions rig;
   rig.rig = "fuzz";
   rig.gpu = "h100-sxm-80gb";
-  rig.network = hardware::find_network_preset("infiniband-400g");
+  rig.network = shipped::network("infiniband-400g");
   ImportReport report;
   report.files = {{"fuzz.log", std::string(format)}};
   report.rig = rig.rig;

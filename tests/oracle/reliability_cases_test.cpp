@@ -22,6 +22,7 @@
 #include "tests/oracle/reliability/renewal_case.hpp"
 #include "tests/oracle/reliability/segment_case.hpp"
 #include "tests/oracle/run_times.hpp"
+#include "tests/shipped_presets.hpp"
 
 namespace orrery::run::test {
 namespace {
@@ -139,10 +140,9 @@ Values fleet(const Inputs& in) {
 }
 
 Values restart(const Inputs& in) {
-  const RecoveryPreset* preset = find_recovery_preset(in.text("preset"));
+  const auto preset = shipped::recovery(in.text("preset"));
   Seconds sum;
-  for (const GpuCurve& curve :
-       preset == nullptr ? std::array<GpuCurve, kRecoveryStageCount>() : preset->curves) {
+  for (const GpuCurve& curve : preset->curves) {
     sum += curve.empty() ? Seconds{} : value_at(curve, in.number("gpus"));
   }
   return seconds_of(sum);

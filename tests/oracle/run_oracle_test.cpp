@@ -9,6 +9,7 @@
 #include "sim/run/theory/theory.hpp"
 #include "tests/oracle/all_trials.hpp"
 #include "tests/oracle/run_times.hpp"
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {
@@ -89,8 +90,8 @@ RunPlan llama3_plan(std::int64_t spares, std::int64_t trials) {
   RunSpec spec = window_spec(days(54.0), trials);
   spec.checkpoint = CheckpointSpec{};
   spec.checkpoint.mode = CheckpointMode::async;
-  spec.failures.preset = "llama3-2024";
-  spec.recovery.preset = "megascale-2024";
+  spec.failures.preset = shipped::failures("llama3-2024");
+  spec.recovery.preset = shipped::recovery("megascale-2024");
   spec.capacity.spares = spares;
   StepInput step = steps_of(seconds(6.2208), 2048, 8);
   step.parameters = 405e9;
@@ -222,7 +223,7 @@ TEST(RunOracle, MetasEttrFormulaHoldsWithin5Percent) {
   };
 
   for (const Case& c : {Case{1.0, 300.0}, Case{6.5, 10.0}, Case{6.5, 300.0}}) {
-    const PerSecond rate = per_thousand_node_days(c.rate);
+    const PerSecond rate = shipped::per_thousand_node_days(c.rate);
     const Seconds interval = young_interval({seconds(c.write), job_mtbf(1500.0, rate)});
     RunSpec spec = window_spec(days(60.0), 200);
     spec.checkpoint.interval = TimeInterval{interval};

@@ -19,12 +19,12 @@
 #include "sim/validate/rows/data_row.hpp"
 #include "sim/yaml/document.hpp"
 #include "tests/checkout.hpp"
+#include "tests/shipped_presets.hpp"
 
 namespace orrery::validate::test {
 namespace {
 
 using run::job_mtbf;
-using run::per_thousand_node_days;
 
 constexpr double kLlamaGpus = 16'384.0;
 constexpr double kLlamaFailures = 419.0;
@@ -44,8 +44,7 @@ TEST(CirculatingFigures, Llama3FailsEvery51HoursPer1000Gpus) {
 
 // By count: GPU 268 / 419, network 35, host 21 (53 with maintenance), software and dependencies 56.
 TEST(CirculatingFigures, Llama3SharesAreThoseOfTheCounts) {
-  const run::FailurePreset* preset = run::find_failure_preset("llama3-2024");
-  ASSERT_NE(preset, nullptr);
+  const auto preset = shipped::failures("llama3-2024");
   std::map<run::FailureCategory, double> counts;
   double all = 0.0;
   double cpu = 0.0;
@@ -183,10 +182,10 @@ TEST(CirculatingFigures, Fp8GivesLessThan1Point7) {
 // than the best fleet that published a rate.
 TEST(CirculatingFigures, TheGpt4EstimateHasNoFleetBehindIt) {
   const double nodes = 25'000.0 / kGpusPerNode;
-  const double implied = run::in_per_thousand_node_days(1.0 / (nodes * hours(12.0)));
+  const double implied = shipped::in_per_thousand_node_days(1.0 / (nodes * hours(12.0)));
   EXPECT_NEAR(implied, 0.64, 5e-3);
   EXPECT_LT(implied * 3.5, 2.34);  // RSC-2
-  EXPECT_NEAR(in_hours(job_mtbf(nodes, per_thousand_node_days(6.5))), 1.18, 5e-3);
+  EXPECT_NEAR(in_hours(job_mtbf(nodes, shipped::per_thousand_node_days(6.5))), 1.18, 5e-3);
 }
 
 TEST(CirculatingFigures, RentOf16kGpusIsRightAndLeavesOutTheSpares) {

@@ -47,7 +47,7 @@ const Arrows& arrows() {
         "run"}},
       // A measured step is booked in the categories of the predicted one.
       {"trace", {"base", "step/step_result.hpp"}},
-      {"scenario", {"base", "yaml", "*_spec.hpp", "*presets.hpp"}},
+      {"scenario", {"base", "yaml", "hardware/profile_search.hpp", "*_spec.hpp", "*presets.hpp"}},
       // Other stacks' configurations become the text of a scenario; parameters are counted by it.
       {"import_config", {"base", "yaml", "model", "scenario"}},
       {"evaluate",

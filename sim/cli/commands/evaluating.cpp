@@ -1,6 +1,7 @@
 #include "sim/cli/commands/evaluating.hpp"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -33,14 +34,15 @@ std::optional<scenario::Scenario> load(const std::string& name,
                                        Diagnostics& diagnostics) {
   const bool from_input = name == kStandardInput;
   const std::string shown = from_input ? "<stdin>" : name;
+  const hardware::ProfileSearch search = search_for(shown, options);
   if (options.settings.empty()) {
-    return from_input ? scenario::load_text(read_standard_input(), shown, diagnostics)
-                      : scenario::load_file(name, diagnostics);
+    return from_input ? scenario::load_text(read_standard_input(), shown, diagnostics, search)
+                      : scenario::load_file(name, diagnostics, search);
   }
   constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
   const auto text = with_settings(
       from_input ? read_standard_input() : read_file(name, kMostBytes), options, diagnostics);
-  return text ? scenario::load_text(*text, shown, diagnostics) : std::nullopt;
+  return text ? scenario::load_text(*text, shown, diagnostics, search) : std::nullopt;
 }
 
 // The first error in one line, for reports that have no room for all.
@@ -74,13 +76,27 @@ void fail(InputFile& file, const Error& error) {
 
 }  // namespace
 
-hardware::ProfileSearch search_for(const scenario::Scenario& scenario,
-                                   const EvaluationOptions& options) {
+hardware::ProfileSearch search_for(const std::string& file, const EvaluationOptions& options) {
   hardware::ProfileSearch search = evaluate::profile_search(
-      scenario.file,
-      std::vector<std::filesystem::path>(options.profiles.begin(), options.profiles.end()));
+      file, std::vector<std::filesystem::path>(options.profiles.begin(), options.profiles.end()));
   search.allow_foreign = options.allow_foreign;
   return search;
+}
+
+hardware::NetworkSpec network_named(const std::string& name,
+                                    std::string_view command,
+                                    const std::vector<std::string>& profiles) {
+  const scenario::PresetLibrary library(
+      evaluate::profile_search({}, {profiles.begin(), profiles.end()}));
+  Diagnostics diagnostics;
+  if (const auto preset = library.find(scenario::PresetKind::networks, name, diagnostics)) {
+    return preset->network;
+  }
+  message_block(to_string(diagnostics));
+  throw UsageError(fmt::format("{}: --network: `{}` is no network preset ({})",
+                               command,
+                               name,
+                               fmt::join(library.names(scenario::PresetKind::networks), ", ")));
 }
 
 std::string read_standard_input() {
@@ -178,7 +194,7 @@ void evaluate_file(InputFile& file,
     progress.update(done, all);
   };
   try {
-    const hardware::ProfileSearch search = search_for(*file.scenario, options);
+    const hardware::ProfileSearch search = search_for(file.scenario->file, options);
     request.search = search;
     file.evaluation = evaluate::evaluate(*file.scenario, request, file.diagnostics);
     if (!file.evaluation) {

@@ -30,9 +30,15 @@ struct EvaluationOptions {
   bool quiet = false;
 };
 
-// Where the profiles of a scenario are looked for.
-[[nodiscard]] hardware::ProfileSearch search_for(const scenario::Scenario& scenario,
+// Where the profiles and presets of a scenario file are looked for.
+[[nodiscard]] hardware::ProfileSearch search_for(const std::string& file,
                                                  const EvaluationOptions& options);
+
+// The network preset of --network, one of those in the standard directories or `profiles`. Throws a
+// UsageError of the command that lists the names when there is none.
+[[nodiscard]] hardware::NetworkSpec network_named(const std::string& name,
+                                                  std::string_view command,
+                                                  const std::vector<std::string>& profiles);
 
 // One file of the command line on its way.
 struct InputFile {

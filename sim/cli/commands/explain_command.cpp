@@ -74,7 +74,7 @@ ExitCode explain_file(const ExplainOptions& options, const InterruptWatch& watch
                         *file.evaluation,
                         metric.name,
                         problems,
-                        search_for(*file.scenario, options.evaluation));
+                        search_for(file.scenario->file, options.evaluation));
   message_block(to_string(problems));
   if (!text) {
     return ExitCode::invalid;

@@ -89,9 +89,9 @@ std::vector<import_config::ConfigFile> read_files(const ImportCommand& command,
 bool holds_together(const ImportCommand& command, const std::string& text) {
   const std::string name = command.output.value_or("scenario");
   Diagnostics diagnostics;
-  const auto scenario = scenario::load_text(text, name, diagnostics);
   const hardware::ProfileSearch search =
       evaluate::profile_search(name, {command.profiles.begin(), command.profiles.end()});
+  const auto scenario = scenario::load_text(text, name, diagnostics, search);
   const bool sound = scenario && evaluate::resolve(*scenario, search, diagnostics).has_value() &&
                      !diagnostics.has_errors();
   if (!sound) {

@@ -98,7 +98,9 @@ void add_list_command(CLI::App& app, Action& action) {
   }
   command->add_option("WHAT", options->kind, kinds);
   command->add_flag("--json", options->json, "orrery-list/1");
-  command->add_option("--profiles", options->profiles, "Directory with profiles, searched first")
+  command
+      ->add_option(
+          "--profiles", options->profiles, "Directory with profiles and presets, searched first")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR")
       ->allow_extra_args(false);

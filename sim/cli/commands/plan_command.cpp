@@ -15,6 +15,7 @@
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/cli/commands/commands.hpp"
+#include "sim/cli/commands/evaluating.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/build_info.hpp"
 #include "sim/cli/frame/output_files.hpp"
@@ -305,7 +306,8 @@ std::optional<plan::PlanQuestion> make_question(const PlanOptions& options,
                                                 const std::string& text,
                                                 Diagnostics& diagnostics) {
   const std::string name = options.file == "-" ? "<stdin>" : options.file;
-  auto base = scenario::ScenarioTemplate::from_text(text, name, diagnostics);
+  const hardware::ProfileSearch search = search_for(name, options.evaluation);
+  auto base = scenario::ScenarioTemplate::from_text(text, name, diagnostics, search);
   auto question =
       base ? plan::question_of(*std::move(base), amounts(options), diagnostics) : std::nullopt;
   if (!question) {
@@ -315,11 +317,7 @@ std::optional<plan::PlanQuestion> make_question(const PlanOptions& options,
   question->trials = options.evaluation.trials;
   question->seed = options.evaluation.seed;
   question->threads = options.evaluation.threads;
-  question->search = evaluate::profile_search(
-      name,
-      std::vector<std::filesystem::path>(options.evaluation.profiles.begin(),
-                                         options.evaluation.profiles.end()));
-  question->search.allow_foreign = options.evaluation.allow_foreign;
+  question->search = search;
   question->pareto = options.pareto;
   question->version = program_version();
   if (options.journal) {

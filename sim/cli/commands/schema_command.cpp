@@ -6,6 +6,7 @@
 
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
+#include "sim/evaluate/catalog.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace orrery::cli {
@@ -14,11 +15,15 @@ namespace {
 
 struct SchemaOptions {
   bool reference = false;
+  std::vector<std::string> profiles;
   std::optional<std::string> output;
 };
 
 ExitCode print_schema(const SchemaOptions& options) {
-  std::string text = options.reference ? scenario::reference_markdown() : scenario::json_schema();
+  const scenario::PresetLibrary presets(
+      evaluate::profile_search({}, {options.profiles.begin(), options.profiles.end()}));
+  std::string text =
+      options.reference ? scenario::reference_markdown(presets) : scenario::json_schema(presets);
   if (!text.ends_with('\n')) {
     text += '\n';
   }
@@ -33,6 +38,10 @@ void add_schema_command(CLI::App& app, Action& action) {
       app.add_subcommand("schema", "JSON Schema (draft 7) of scenario files, or their reference");
   const auto options = std::make_shared<SchemaOptions>();
   command->add_flag("--reference", options->reference, "The reference page in Markdown instead");
+  command->add_option("--profiles", options->profiles, "Directory with presets, searched first")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIR")
+      ->allow_extra_args(false);
   add_output_option(*command, options->output);
   command->footer(
       "Example:\n"

@@ -31,7 +31,7 @@ void add_evaluation_options(CLI::App& command, EvaluationOptions& options) {
   command
       .add_option("--profiles",
                   options.profiles,
-                  "Directory with gpu/ and software/ profiles, searched first")
+                  "Directory with profiles and presets (gpu/, failures/, ...), searched first")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR")
       ->allow_extra_args(false);

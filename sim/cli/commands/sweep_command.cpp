@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/commands/commands.hpp"
+#include "sim/cli/commands/evaluating.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/build_info.hpp"
 #include "sim/cli/frame/output_files.hpp"
@@ -87,7 +88,9 @@ std::optional<scenario::ScenarioTemplate> load_base(const SweepOptions& options,
                                                     Diagnostics& diagnostics) {
   const auto base_of = [&](const std::string& scenario, const std::string& name) {
     const auto set = with_settings(scenario, options.evaluation, diagnostics);
-    return set ? scenario::ScenarioTemplate::from_text(*set, name, diagnostics) : std::nullopt;
+    return set ? scenario::ScenarioTemplate::from_text(
+                     *set, name, diagnostics, search_for(name, options.evaluation))
+               : std::nullopt;
   };
   const std::string text = read_text(options.file);
   const std::string name = options.file == "-" ? "<stdin>" : options.file;
@@ -129,8 +132,6 @@ std::optional<sweep::Sweep> make_sweep(const SweepOptions& options, Diagnostics&
   if (!points) {
     return std::nullopt;
   }
-  const std::vector<std::filesystem::path> profiles(options.evaluation.profiles.begin(),
-                                                    options.evaluation.profiles.end());
   sweep::Sweep sweep{.base = *base,
                      .axes = std::move(file.axes),
                      .points = *std::move(points),
@@ -138,8 +139,7 @@ std::optional<sweep::Sweep> make_sweep(const SweepOptions& options, Diagnostics&
                      .all_metrics = file.columns.empty(),
                      .trials = file.trials,
                      .seed = file.seed,
-                     .search = evaluate::profile_search(base->file(), profiles)};
-  sweep.search.allow_foreign = options.evaluation.allow_foreign;
+                     .search = search_for(base->file(), options.evaluation)};
   sweep::check_values(sweep, diagnostics);
   return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(sweep));
 }

@@ -9,6 +9,7 @@
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/run/failures/repair_load.hpp"
 #include "sim/run/monte_carlo.hpp"
+#include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/usual_stack.hpp"
 #include "sim/step/step_simulator.hpp"
 
@@ -59,7 +60,13 @@ std::optional<std::string> assumed_failures(const scenario::Scenario& scenario,
     return std::nullopt;
   }
   std::string text = "nothing fails, as no failures are stated";
-  spec.failures.preset = kLikelyFailures;
+  Diagnostics ignored;
+  const scenario::PresetPtr likely =
+      scenario::presets_of(scenario).find(scenario::PresetKind::failures, kLikelyFailures, ignored);
+  if (likely == nullptr) {
+    return text;
+  }
+  spec.failures.preset = part_of(likely, &scenario::Preset::failures);
   spec.simulation.trials = std::min(spec.simulation.trials, options.trials);
   std::vector<run::RunProblem> unused;
   const std::optional<run::RunPlan> plan = run::resolve_run(spec, step, unused);

@@ -38,7 +38,7 @@ bool check(const std::string& text,
            const std::filesystem::path& path,
            const hardware::ProfileSearch& search,
            Diagnostics& diagnostics) {
-  auto scenario = scenario::load_text(text, path.string(), diagnostics);
+  auto scenario = scenario::load_text(text, path.string(), diagnostics, search);
   if (!scenario) {
     return false;
   }

@@ -13,7 +13,7 @@ bool is_priced(const scenario::Scenario& scenario) {
     return false;
   }
   const run::PriceSpec& prices = scenario.run->prices;
-  return !prices.preset.empty() || prices.gpu_hour || prices.owned || prices.reserved ||
+  return prices.preset != nullptr || prices.gpu_hour || prices.owned || prices.reserved ||
          prices.spot_gpu_hour;
 }
 

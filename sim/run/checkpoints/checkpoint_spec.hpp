@@ -34,9 +34,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -72,16 +70,6 @@ struct StorageSpec {
   BytesPerSecond background;        // rate that other users take, from the aggregate
   double mass_restart_share = 1.0;  // of `read` for this job when a failure restarts many jobs
 };
-
-struct StoragePreset {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view source;
-  StorageSpec spec;
-};
-
-[[nodiscard]] std::span<const StoragePreset> storage_presets();
-[[nodiscard]] const StoragePreset* find_storage_preset(std::string_view name);
 
 enum class TierMedium { memory, disk };
 

@@ -27,8 +27,8 @@
 // manual  | until those are back: hours for most, days where parts are sent  | s    | preset
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -129,9 +129,11 @@ struct RepairLaw {
 // Of failures of which nothing else is known: most nodes are back after a reboot.
 [[nodiscard]] RepairLaw field_repair();
 
+struct FailurePreset;
+
 // Every field left out comes from the preset; without a preset it means "none".
 struct FailureSpec {
-  std::string preset;
+  std::shared_ptr<const FailurePreset> preset;
   std::optional<PerSecond> node_rate;
   std::optional<PerSecond> job_rate;
   bool during_recovery = true;           // false: nothing fails until training goes on
@@ -154,17 +156,8 @@ struct FailureSpec {
 };
 
 struct FailurePreset {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view source;
+  std::string name;
   FailureSpec spec;
 };
-
-// Failures per node and second from the usual published unit, and back.
-[[nodiscard]] PerSecond per_thousand_node_days(double failures);
-[[nodiscard]] double in_per_thousand_node_days(PerSecond rate);
-
-[[nodiscard]] std::span<const FailurePreset> failure_presets();
-[[nodiscard]] const FailurePreset* find_failure_preset(std::string_view name);
 
 }  // namespace orrery::run

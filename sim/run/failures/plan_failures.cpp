@@ -192,19 +192,12 @@ PerSecond long_run_rate(const PlannedCause& cause, const RunPlan& plan) {
   return units * multiplier * (1.0 / mean(cause.life));
 }
 
-FailureSpec failures_with_preset(const FailureSpec& spec, Findings& findings) {
+FailureSpec failures_with_preset(const FailureSpec& spec) {
   FailureSpec result = spec;
-  if (spec.preset.empty()) {
+  if (spec.preset == nullptr) {
     return result;
   }
-  const FailurePreset* preset = find_failure_preset(spec.preset);
-  if (!findings.require(preset != nullptr,
-                        "failures.preset",
-                        fmt::format("no preset named {}", spec.preset),
-                        names_of(failure_presets()))) {
-    return result;
-  }
-  const FailureSpec& base = preset->spec;
+  const FailureSpec& base = spec.preset->spec;
   fill(result.node_rate, base.node_rate);
   fill(result.job_rate, base.job_rate);
   fill(result.causes, base.causes);

@@ -12,7 +12,7 @@
 namespace orrery::run {
 
 // What the spec leaves out comes from its preset.
-[[nodiscard]] FailureSpec failures_with_preset(const FailureSpec& spec, Findings& findings);
+[[nodiscard]] FailureSpec failures_with_preset(const FailureSpec& spec);
 
 // Strikes of a cause per time with all nodes present: after burn-in, outside episodes, the mean
 // over a day.

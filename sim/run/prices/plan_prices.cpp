@@ -1,7 +1,5 @@
 #include "sim/run/prices/plan_prices.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -26,26 +24,20 @@ bool is_price(DollarsPerSecond price) {
   return is_amount(in_dollars_per_hour(price));
 }
 
-PriceSpec with_preset(const PriceSpec& spec, Findings& findings) {
+PriceSpec with_preset(const PriceSpec& spec) {
   PriceSpec result = spec;
-  if (spec.preset.empty()) {
+  if (spec.preset == nullptr) {
     return result;
   }
-  const PricePreset* preset = find_price_preset(spec.preset);
-  if (!findings.require(preset != nullptr,
-                        "prices.preset",
-                        fmt::format("no preset named {}", spec.preset),
-                        names_of(price_presets()))) {
-    return result;
-  }
+  const PriceSpec& base = spec.preset->spec;
   if (!spec.owned && !spec.gpu_hour) {
-    result.gpu_hour = preset->gpu_hour;
+    result.gpu_hour = base.gpu_hour;
   }
   if (!spec.spot_gpu_hour) {
-    result.spot_gpu_hour = preset->spot_gpu_hour;
+    result.spot_gpu_hour = base.spot_gpu_hour;
   }
   if (spec.as_of.empty()) {
-    result.as_of = preset->as_of;
+    result.as_of = base.as_of;
   }
   return result;
 }
@@ -201,7 +193,7 @@ void plan_storage(const StoragePriceSpec& spec, RunPlan& plan, Findings& finding
 }  // namespace
 
 void plan_prices(const RunSpec& run, RunPlan& plan, Findings& findings) {
-  const PriceSpec spec = with_preset(run.prices, findings);
+  const PriceSpec spec = with_preset(run.prices);
   plan.pricing = {};
   plan.pricing.bill_spares = spec.bill_spares;
   plan.pricing.as_of = spec.as_of;

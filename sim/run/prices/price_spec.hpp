@@ -23,10 +23,9 @@
 // is part of the cost only with a price of energy; rented nodes usually include it.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -73,8 +72,10 @@ struct OperatorSpec {
   Seconds per_failure;  // work of people on one failure
 };
 
+struct PricePreset;
+
 struct PriceSpec {
-  std::string preset;
+  std::shared_ptr<const PricePreset> preset;
   std::optional<DollarsPerSecond> gpu_hour;  // per GPU
   std::string as_of;                         // date of the price, as printed
   bool bill_spares = true;  // spares and nodes in repair cost as much as the others
@@ -87,16 +88,10 @@ struct PriceSpec {
   std::optional<OperatorSpec> operators;
 };
 
+// Its gpu_hour, spot_gpu_hour and as_of hold where the scenario leaves them out.
 struct PricePreset {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view source;
-  std::string_view as_of;
-  std::optional<DollarsPerSecond> gpu_hour;
-  std::optional<DollarsPerSecond> spot_gpu_hour;
+  std::string name;
+  PriceSpec spec;
 };
-
-[[nodiscard]] std::span<const PricePreset> price_presets();
-[[nodiscard]] const PricePreset* find_price_preset(std::string_view name);
 
 }  // namespace orrery::run

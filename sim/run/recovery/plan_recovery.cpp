@@ -35,32 +35,14 @@ void check_curve(const GpuCurve& curve, Findings& findings) {
   }
 }
 
-const RecoveryPreset* preset_of(const RecoverySpec& spec, Findings& findings) {
-  if (spec.preset.empty()) {
-    return nullptr;
-  }
-  const RecoveryPreset* preset = find_recovery_preset(spec.preset);
-  findings.require(preset != nullptr,
-                   "recovery.preset",
-                   fmt::format("no preset named {}", spec.preset),
-                   names_of(recovery_presets()));
-  return preset;
-}
-
 // Measured times by GPUs of the job's stages: own points, the named communicators, the preset's.
-Curves curves_of(const RecoverySpec& spec, const RecoveryPreset* preset, Findings& findings) {
+Curves curves_of(const RecoverySpec& spec, Findings& findings) {
   Curves curves;
-  if (preset != nullptr) {
-    curves = preset->curves;
+  if (spec.preset != nullptr) {
+    curves = spec.preset->curves;
   }
-  if (!spec.communicators.empty()) {
-    const CommunicatorPreset* named = find_communicator_preset(spec.communicators);
-    if (findings.require(named != nullptr,
-                         "recovery.communicators.preset",
-                         fmt::format("no preset named {}", spec.communicators),
-                         names_of(communicator_presets()))) {
-      curves[kCommunicatorInit] = named->curve;
-    }
+  if (spec.communicators != nullptr) {
+    curves[kCommunicatorInit] = spec.communicators->curve;
   }
   if (!spec.communicator_points.empty()) {
     check_curve(spec.communicator_points, findings);
@@ -118,7 +100,7 @@ bool restarts_many(const PlannedCause& cause) {
 }
 
 bool load_is_computed(const RecoverySpec& spec, const PlannedCause& cause) {
-  const RecoveryPreset* preset = find_recovery_preset(spec.preset);
+  const RecoveryPreset* preset = spec.preset.get();
   return !cause.stated[kLoad] && !spec.stages[kLoad] &&
          (preset == nullptr || (!preset->stages[kLoad] && preset->curves[kLoad].empty()));
 }
@@ -140,8 +122,8 @@ std::array<Duration, kRecoveryStageCount> job_recovery(const RecoverySpec& spec,
                                                        Seconds load,
                                                        Findings& findings) {
   check_recovery(spec, findings);
-  const RecoveryPreset* preset = preset_of(spec, findings);
-  const Curves curves = curves_of(spec, preset, findings);
+  const RecoveryPreset* preset = spec.preset.get();
+  const Curves curves = curves_of(spec, findings);
   Stages stages;
   stages[kLoad] = fixed(load);
   for (std::size_t i = 0; i < kRecoveryStageCount; ++i) {
@@ -168,7 +150,7 @@ void plan_recovery(const RecoverySpec& spec,
   if (!findings.sound()) {
     return;
   }
-  const Curves curves = curves_of(spec, find_recovery_preset(spec.preset), findings);
+  const Curves curves = curves_of(spec, findings);
   RecoveryPlan& recovery = plan.recovery;
   for (const PlannedCause& cause : plan.causes) {
     Stages stages = job;

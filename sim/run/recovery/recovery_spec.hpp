@@ -26,8 +26,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,10 +65,21 @@ struct SlowSteps {
   double factor = 1.0;  // >= 1
 };
 
+struct RecoveryPreset {
+  std::string name;
+  RecoveryStages stages;
+  std::array<GpuCurve, kRecoveryStageCount> curves = {};  // of stages that are not in `stages`
+};
+
+struct CommunicatorPreset {
+  std::string name;
+  GpuCurve curve;
+};
+
 struct RecoverySpec {
-  std::string preset;
-  RecoveryStages stages;                // stages stated here replace those of the preset
-  std::string communicators;            // preset of communicator_init by number of GPUs
+  std::shared_ptr<const RecoveryPreset> preset;
+  RecoveryStages stages;  // stages stated here replace those of the preset
+  std::shared_ptr<const CommunicatorPreset> communicators;  // communicator_init by number of GPUs
   GpuCurve communicator_points;         // own measurements, in place of that preset
   std::optional<Seconds> watchdog;      // of causes that hang the job
   std::optional<Seconds> inspection;    // detect: uniform on [0, inspection]
@@ -77,25 +88,5 @@ struct RecoverySpec {
   Seconds failed_restart;  // from the failed initialisation until it is rescheduled
   std::optional<std::int64_t> max_restarts;
 };
-
-struct RecoveryPreset {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view source;
-  RecoveryStages stages;
-  std::array<GpuCurve, kRecoveryStageCount> curves = {};  // of stages that are not in `stages`
-};
-
-struct CommunicatorPreset {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view source;
-  GpuCurve curve;
-};
-
-[[nodiscard]] std::span<const RecoveryPreset> recovery_presets();
-[[nodiscard]] const RecoveryPreset* find_recovery_preset(std::string_view name);
-[[nodiscard]] std::span<const CommunicatorPreset> communicator_presets();
-[[nodiscard]] const CommunicatorPreset* find_communicator_preset(std::string_view name);
 
 }  // namespace orrery::run

@@ -32,8 +32,7 @@ bool save_is_given(const Draft& draft) {
 bool load_is_given(const Draft& draft) {
   const run::RecoverySpec& recovery = draft.run.recovery;
   const std::size_t load = run::index_of(run::RecoveryStage::load);
-  const run::RecoveryPreset* preset = run::find_recovery_preset(recovery.preset);
-  return recovery.stages[load] || (preset != nullptr && preset->stages[load]);
+  return recovery.stages[load] || (recovery.preset && recovery.preset->stages[load]);
 }
 
 bool all_times_are_given(const Draft& draft) {
@@ -188,14 +187,6 @@ void add_when(std::vector<Key>& keys) {
       ORRERY_AT(run.checkpoint.sharded)));
 }
 
-std::vector<std::string> storage_names() {
-  std::vector<std::string> names;
-  for (const run::StoragePreset& preset : run::storage_presets()) {
-    names.emplace_back(preset.name);
-  }
-  return names;
-}
-
 void add_limits(std::vector<Key>& keys) {
   keys.push_back(rate({.path = "checkpoint.storage.write_per_node",
                        .note = "no limit",
@@ -254,16 +245,17 @@ void add_storage(std::vector<Key>& keys) {
                               .meaning = "Rates of the storage: the narrowest of the whole, of the "
                                          "nodes and of the processes counts.",
                               .example = "{write: 100GB/s, read: 200GB/s}"}));
-  keys.push_back(name_key(
+  keys.push_back(preset_key(
       {.path = "checkpoint.storage.preset",
        .note = "as its keys",
        .meaning = "Published rates of one storage; `orrery list` shows their sources. Keys beside "
                   "it replace its own.",
        .example = "bloom-gpfs-2022"},
-      storage_names(),
-      [](Draft& draft, const std::string& name) {
-        draft.run.checkpoint.storage = run::find_storage_preset(name)->spec;
-      }));
+      PresetKind::storage,
+      {[](Draft& draft, const PresetPtr& preset) {
+         draft.run.checkpoint.storage = preset->storage;
+       },
+       {}}));
   keys.push_back(rate({.path = "checkpoint.storage.write",
                        .fallback = "2TB/s",
                        .meaning = "Rate of writing, the whole storage.",

@@ -21,14 +21,6 @@ bool is_one_switch(const Draft& draft) {
 
 constexpr Idle kOneNode = ORRERY_WHEN(d.scenario.cluster.nodes == 1, "one node needs no network");
 
-std::vector<std::string> network_names() {
-  std::vector<std::string> names;
-  for (const hardware::NetworkPreset& preset : hardware::network_presets()) {
-    names.emplace_back(preset.name);
-  }
-  return names;
-}
-
 void add_machines(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "cluster",
                               .meaning = "Which machines the job runs on; spares come on top "
@@ -90,16 +82,15 @@ void add_network(std::vector<Key>& keys) {
                               .meaning = "A preset, or nic_rate and nics_per_node; keys beside a "
                                          "preset replace its own.",
                               .example = "{nic_rate: 200Gbps, nics_per_node: 8}"}));
-  keys.push_back(name_key({.path = "cluster.network.preset",
-                           .note = "the network is spelled out",
-                           .meaning = "A published network; `orrery list` shows their sources.",
-                           .example = "infiniband-400g"},
-                          network_names(),
-                          {[](Draft& draft, const std::string& name) {
-                             draft.scenario.cluster.network =
-                                 hardware::find_network_preset(name)->spec;
-                           },
-                           ORRERY_AT(scenario.cluster.network.preset)}));
+  keys.push_back(preset_key({.path = "cluster.network.preset",
+                             .note = "the network is spelled out",
+                             .meaning = "A published network; `orrery list` shows their sources.",
+                             .example = "infiniband-400g"},
+                            PresetKind::networks,
+                            {[](Draft& draft, const PresetPtr& preset) {
+                               draft.scenario.cluster.network = preset->network;
+                             },
+                             [](Draft& draft) { return draft.scenario.cluster.network.preset; }}));
   keys.push_back(
       count_key({.path = "cluster.network.nvlink_domain",
                  .note = "the preset's; else gpus_per_node where the GPU has NVLink, else 1",

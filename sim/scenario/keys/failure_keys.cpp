@@ -33,28 +33,20 @@ void check_cause(const yaml::Value& value, const std::string& path, Reading& rea
   }
 }
 
-std::vector<std::string> failure_names() {
-  std::vector<std::string> names;
-  for (const run::FailurePreset& preset : run::failure_presets()) {
-    names.emplace_back(preset.name);
-  }
-  return names;
-}
-
 void add_rates(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "failures",
                               .note = "nothing fails",
                               .meaning = "What breaks, how often, and what is slow or wrong.",
                               .example = "{node_rate: 0.0065/d}",
                               .idle = {kNoRun}}));
-  keys.push_back(
-      name_key({.path = "failures.preset",
-                .note = "none; what is not stated does not happen",
-                .meaning = "Published failures of one cluster; `orrery list` shows their sources. "
-                           "Keys beside it replace its own.",
-                .example = "llama3-2024"},
-               failure_names(),
-               ORRERY_AT(run.failures.preset)));
+  keys.push_back(preset_key(
+      {.path = "failures.preset",
+       .note = "none; what is not stated does not happen",
+       .meaning = "Published failures of one cluster; `orrery list` shows their sources. "
+                  "Keys beside it replace its own.",
+       .example = "llama3-2024"},
+      PresetKind::failures,
+      preset_at(&Preset::failures, ORRERY_AT(run.failures.preset))));
   keys.push_back(value_key<kind::EventRate>(
       {.path = "failures.node_rate",
        .note = "the preset's; else none",

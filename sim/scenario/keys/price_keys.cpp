@@ -15,7 +15,7 @@ namespace kind = yaml::kind;
 
 bool is_priced(const Draft& draft) {
   const PriceSpec& prices = draft.run.prices;
-  return prices.gpu_hour || prices.owned || !prices.preset.empty();
+  return prices.gpu_hour || prices.owned || prices.preset;
 }
 
 bool has_spares(const Draft& draft) {
@@ -28,17 +28,13 @@ PriceSpec& prices(Draft& draft) {
 }
 
 void add_hourly(std::vector<Key>& keys) {
-  std::vector<std::string> presets;
-  for (const run::PricePreset& preset : run::price_presets()) {
-    presets.emplace_back(preset.name);
-  }
   keys.push_back(
-      name_key({.path = "prices.preset",
-                .note = "prices are stated, or there are none",
-                .meaning = "Dated prices of a provider; keys stated here replace its values.",
-                .example = presets.front()},
-               presets,
-               ORRERY_AT(run.prices.preset)));
+      preset_key({.path = "prices.preset",
+                  .note = "prices are stated, or there are none",
+                  .meaning = "Dated prices of a provider; keys stated here replace its values.",
+                  .example = "aws-p5-h100-2026"},
+                 PresetKind::prices,
+                 preset_at(&Preset::prices, ORRERY_AT(run.prices.preset))));
   keys.push_back(value_key<kind::PriceRate>(
       {.path = "prices.gpu_hour",
        .note = "no dollars in the answer",

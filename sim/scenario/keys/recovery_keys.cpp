@@ -18,15 +18,6 @@ bool can_hang(const Draft& draft) {
                    [](const run::FailureCause& c) { return c.symptom == run::Symptom::hang; });
 }
 
-template <typename Preset>
-std::vector<std::string> names_of(std::span<const Preset> presets) {
-  std::vector<std::string> names;
-  for (const Preset& preset : presets) {
-    names.emplace_back(preset.name);
-  }
-  return names;
-}
-
 Key time_key(KeyText text, Lens<Seconds> lens) {
   return value_key<kind::Time>(std::move(text), kRecoverySpan, std::move(lens));
 }
@@ -40,13 +31,13 @@ void add_stages(std::vector<Key>& keys) {
        .example = "{detect: 5min, diagnose: {median: 30min, sigma: 1.5}, reschedule: 2min}",
        .idle = {kNoRun, kNothingFails}}));
   keys.push_back(
-      name_key({.path = "recovery.preset",
-                .note = "none",
-                .meaning = "Published recovery times; `orrery list` shows their sources. Stages "
-                           "beside it replace its own.",
-                .example = "megascale-2024"},
-               names_of(run::recovery_presets()),
-               ORRERY_AT(run.recovery.preset)));
+      preset_key({.path = "recovery.preset",
+                  .note = "none",
+                  .meaning = "Published recovery times; `orrery list` shows their sources. Stages "
+                             "beside it replace its own.",
+                  .example = "megascale-2024"},
+                 PresetKind::recovery,
+                 preset_at(&Preset::recovery, ORRERY_AT(run.recovery.preset))));
   add_recovery_keys(keys, "recovery", {}, ORRERY_AT(run.recovery.stages));
 }
 
@@ -61,19 +52,19 @@ void add_communicators(std::vector<Key>& keys) {
            in_run(d) && d.run.recovery.stages[run::index_of(run::RecoveryStage::communicator_init)]
                             .has_value(),
            "recovery.communicator_init gives its time at any size")}}));
-  keys.push_back(
-      name_key({.path = "recovery.communicators.preset",
-                .note = "none",
-                .meaning = "Published times; `orrery list` shows their sources.",
-                .example = "nccl-2026",
-                .idle = {ORRERY_WHEN(
-                    in_run(d) &&
-                        !d.run.recovery.stages[run::index_of(run::RecoveryStage::communicator_init)]
-                             .has_value() &&
-                        !d.run.recovery.communicator_points.empty(),
-                    "points are stated")}},
-               names_of(run::communicator_presets()),
-               ORRERY_AT(run.recovery.communicators)));
+  keys.push_back(preset_key(
+      {.path = "recovery.communicators.preset",
+       .note = "none",
+       .meaning = "Published times; `orrery list` shows their sources.",
+       .example = "nccl-2026",
+       .idle = {ORRERY_WHEN(
+           in_run(d) &&
+               !d.run.recovery.stages[run::index_of(run::RecoveryStage::communicator_init)]
+                    .has_value() &&
+               !d.run.recovery.communicator_points.empty(),
+           "points are stated")}},
+      PresetKind::communicators,
+      preset_at(&Preset::communicators, ORRERY_AT(run.recovery.communicators))));
   keys.push_back(list_key({.path = "recovery.communicators.points",
                            .note = "the preset's",
                            .meaning = "Own measurements, the GPUs rising.",

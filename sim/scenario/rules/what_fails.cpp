@@ -7,12 +7,11 @@ namespace orrery::scenario {
 namespace {
 
 bool has_rate(const run::FailureSpec& failures, bool of_nodes) {
-  const run::FailurePreset* preset = run::find_failure_preset(failures.preset);
   const auto positive = [](const std::optional<PerSecond>& stated,
                            const std::optional<PerSecond>& otherwise) {
     return stated.value_or(otherwise.value_or(PerSecond{})) > PerSecond{};
   };
-  const run::FailureSpec base = preset == nullptr ? run::FailureSpec{} : preset->spec;
+  const run::FailureSpec base = failures.preset ? failures.preset->spec : run::FailureSpec{};
   return positive(failures.node_rate, base.node_rate) ||
          (!of_nodes && positive(failures.job_rate, base.job_rate));
 }

@@ -14,8 +14,7 @@ namespace orrery::scenario {
 // Whether a cause of the scenario, or else of its preset, is like that.
 template <typename Matches>
 bool any_cause(const run::FailureSpec& failures, const Matches& matches) {
-  const run::FailurePreset* preset = run::find_failure_preset(failures.preset);
-  const run::FailureSpec base = preset == nullptr ? run::FailureSpec{} : preset->spec;
+  const run::FailureSpec base = failures.preset ? failures.preset->spec : run::FailureSpec{};
   const auto in = [&](const std::vector<run::FailureCause>& stated,
                       const std::vector<run::FailureCause>& otherwise) {
     const std::vector<run::FailureCause>& causes = stated.empty() ? otherwise : stated;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/scenario/edit_text.hpp"
+#include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/yaml/document.hpp"
 
@@ -53,8 +54,9 @@ void describe_values(const Key& key, Field& field) {
   bool only_words = !key.list && !key.mapping;
   for (const Form& form : key.forms) {
     if (form.kind == FormKind::words) {
-      field.choices.insert(field.choices.end(), form.words.begin(), form.words.end());
-      allowed.push_back(joined(form.words, ", "));
+      const std::vector<std::string> words = words_of(form, PresetLibrary::standard());
+      field.choices.insert(field.choices.end(), words.begin(), words.end());
+      allowed.push_back(joined(words, ", "));
     } else if (form.kind == FormKind::boolean) {
       field.choices.insert(field.choices.end(), {"true", "false"});
       allowed.emplace_back("true, false");

@@ -4,6 +4,7 @@
 
 #include "sim/base/text/json_text.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/yaml/kinds.hpp"
 
@@ -36,14 +37,14 @@ Json pattern(const Form& form) {
   return {{"anyOf", Json::array({std::move(text), {{"const", 0}}})}};
 }
 
-Json form_schema(const Form& form) {
+Json form_schema(const Form& form, const PresetLibrary& presets) {
   Json schema;
   switch (form.kind) {
     case FormKind::boolean:
       schema = {{"type", "boolean"}};
       break;
     case FormKind::words:
-      schema = {{"enum", form.words}};
+      schema = {{"enum", words_of(form, presets)}};
       break;
     case FormKind::integer:
     case FormKind::number:
@@ -63,16 +64,16 @@ Json form_schema(const Form& form) {
   return form.list ? Json{{"type", "array"}, {"items", std::move(schema)}} : schema;
 }
 
-Json mapping_schema(const std::string& row);
+Json mapping_schema(const std::string& row, const PresetLibrary& presets);
 
 // The value of a key, lists left aside: any of its forms or the mapping.
-Json value_schema(const Key& key, const std::string& row) {
+Json value_schema(const Key& key, const std::string& row, const PresetLibrary& presets) {
   Json any = Json::array();
   for (const Form& form : key.forms) {
-    any.push_back(form_schema(form));
+    any.push_back(form_schema(form, presets));
   }
   if (key.mapping) {
-    any.push_back(mapping_schema(row));
+    any.push_back(mapping_schema(row, presets));
   }
   return any.size() == 1 ? any.front() : Json{{"anyOf", std::move(any)}};
 }
@@ -91,9 +92,10 @@ Json default_of(const Key& key) {
   return key.fallback;
 }
 
-Json key_schema(const Key& key) {
-  Json schema = key.list ? Json{{"type", "array"}, {"items", value_schema(key, key.path + "[]")}}
-                         : value_schema(key, key.path);
+Json key_schema(const Key& key, const PresetLibrary& presets) {
+  Json schema =
+      key.list ? Json{{"type", "array"}, {"items", value_schema(key, key.path + "[]", presets)}}
+               : value_schema(key, key.path, presets);
   Json described = {{"description", key.meaning}};
   if (!key.fallback.empty() && !key.forms.front().list) {
     described["default"] = default_of(key);
@@ -102,13 +104,13 @@ Json key_schema(const Key& key) {
   return described;
 }
 
-Json mapping_schema(const std::string& row) {
+Json mapping_schema(const std::string& row, const PresetLibrary& presets) {
   Json properties = Json::object();
   Json required = Json::array();
   Json all_of = Json::array();
   for (const Key* key : children_of(row)) {
     const std::string name(key->name());
-    const Json schema = key_schema(*key);
+    const Json schema = key_schema(*key, presets);
     properties[name] = schema;
     Json any_name = Json::array({{{"required", {name}}}});
     for (const std::string& alias : key->aliases) {
@@ -135,13 +137,13 @@ Json mapping_schema(const std::string& row) {
 
 }  // namespace
 
-std::string json_schema() {
+std::string json_schema(const PresetLibrary& presets) {
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                  {"title", "Orrery scenario"},
                  {"description",
                   "Format orrery/1. Ranges of quantities with a unit and rules between keys are "
                   "checked by `orrery check`."}};
-  schema.update(mapping_schema(""));
+  schema.update(mapping_schema("", presets));
   return json_text(schema);
 }
 

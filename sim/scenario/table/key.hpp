@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/reader.hpp"
@@ -107,9 +108,10 @@ struct Form {
   std::optional<double> min;  // integer and number: bounds of a bare number
   std::optional<double> max;
   bool min_exclusive = false;
-  std::string range;               // the bounds in words; may be empty
-  std::vector<std::string> words;  // FormKind::words
-  bool list = false;               // a list of such values
+  std::string range;                  // the bounds in words; may be empty
+  std::vector<std::string> words;     // FormKind::words
+  std::optional<PresetKind> presets;  // whose names are the words, then
+  bool list = false;                  // a list of such values
 };
 
 using PrintValue = std::function<std::optional<std::string>(Draft&)>;

@@ -303,6 +303,42 @@ Key name_key(KeyText text, std::vector<std::string> names, Lens<std::string> len
   return key;
 }
 
+Key preset_key(KeyText text, PresetKind kind, PresetLens lens) {
+  Key key = key_of(std::move(text));
+  Form form = words_form({key.example});
+  form.words.clear();
+  form.presets = kind;
+  key.forms = {std::move(form)};
+  if (lens.name) {
+    key.print = printed_text(Lens<std::string>(
+        [](Draft&, const std::string&) {},
+        [name = std::move(lens.name)](Draft& draft) { return std::optional(name(draft)); }));
+  }
+  key.read = [kind, store = std::move(lens.set)](
+                 const yaml::Value& value, const std::string& path, Reading& reading) {
+    const PresetLibrary& library = presets_of(reading.draft.scenario);
+    const std::string name = value.kind == yaml::Value::Kind::scalar ? value.text : std::string();
+    Diagnostics found;
+    if (const PresetPtr preset = library.find(kind, name, found)) {
+      store(reading.draft, preset);
+      return;
+    }
+    for (const Diagnostic& problem : found.all()) {
+      reading.diagnostics.add(problem);
+    }
+    if (!found.has_errors()) {
+      const std::vector<std::string> names = library.names(kind);
+      const std::vector<std::string_view> words(names.begin(), names.end());
+      static_cast<void>(yaml::read_word(value, path, words, reading.diagnostics));
+    }
+  };
+  return key;
+}
+
+std::vector<std::string> words_of(const Form& form, const PresetLibrary& presets) {
+  return form.presets ? presets.names(*form.presets) : form.words;
+}
+
 Key text_key(KeyText text, Lens<std::string> lens) {
   Key key = key_of(std::move(text));
   key.forms = {text_form()};

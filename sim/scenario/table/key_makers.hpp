@@ -180,6 +180,27 @@ template <typename E>
 // One of several names known at run time (presets).
 [[nodiscard]] Key name_key(KeyText text, std::vector<std::string> names, Lens<std::string> lens);
 
+// The preset of a name: what a spec takes of it, and how it is called.
+struct PresetLens {
+  std::function<void(Draft&, const PresetPtr&)> set;
+  std::function<std::string(Draft&)> name;
+};
+
+// Of a spec that points to one part of a preset.
+template <typename Part, typename Place>
+[[nodiscard]] PresetLens preset_at(Part Preset::*part, Place place) {
+  return {[part, place](Draft& draft, const PresetPtr& preset) {
+            place(draft) = part_of(preset, part);
+          },
+          [place](Draft& draft) { return place(draft) ? place(draft)->name : std::string(); }};
+}
+
+// One of the presets that the scenario finds.
+[[nodiscard]] Key preset_key(KeyText text, PresetKind kind, PresetLens lens);
+
+// The names that a form of words takes.
+[[nodiscard]] std::vector<std::string> words_of(const Form& form, const PresetLibrary& presets);
+
 [[nodiscard]] Key text_key(KeyText text, Lens<std::string> lens);
 
 // A mapping whose keys are other rows.

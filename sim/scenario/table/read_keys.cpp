@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "sim/scenario/table/key_table.hpp"
 
 namespace orrery::scenario {
@@ -56,6 +58,14 @@ void read_list(const Value& value, const std::string& path, const Key& key, Read
   }
 }
 
+void read_any(const Value& value, const std::string& path, const Key& key, Reading& reading) {
+  if (key.list) {
+    read_list(value, path, key, reading);
+  } else {
+    read_one(value, path, key.path, key, reading);
+  }
+}
+
 void read_key(yaml::MappingReader& reader, const Key& key, Reading& reading) {
   std::vector<std::string_view> names = {key.name()};
   names.insert(names.end(), key.aliases.begin(), key.aliases.end());
@@ -69,11 +79,7 @@ void read_key(yaml::MappingReader& reader, const Key& key, Reading& reading) {
     return;
   }
   reading.draft.scenario.locations[path] = value->where;
-  if (key.list) {
-    read_list(*value, path, key, reading);
-  } else {
-    read_one(*value, path, key.path, key, reading);
-  }
+  read_any(*value, path, key, reading);
 }
 
 void read_mapping(const Value& value,
@@ -102,16 +108,42 @@ Draft draft_of(const Scenario& scenario) {
   return draft;
 }
 
-void read_value(const Value& value, std::string_view path, Reading& reading) {
+void read_value(const Value& value,
+                const std::string& path,
+                std::string_view row,
+                Reading& reading) {
   for (const Key& key : key_table()) {
-    if (key.path == path) {
-      read_one(value, key.path, key.path, key, reading);
+    if (key.path == row) {
+      read_any(value, path, key, reading);
     }
   }
 }
 
 void read_keys(const Value& root, Reading& reading) {
   read_mapping(root, {}, {}, reading);
+}
+
+void read_keys(yaml::MappingReader& reader,
+               const std::string& row,
+               std::span<const std::string_view> only,
+               Reading& reading) {
+  for (const Key* key : children_of(row)) {
+    if (std::find(only.begin(), only.end(), key->path) != only.end()) {
+      read_key(reader, *key, reading);
+      continue;
+    }
+    const bool above = std::any_of(only.begin(), only.end(), [key](std::string_view path) {
+      return path.starts_with(key->path + ".");
+    });
+    auto below = above ? reader.optional_mapping(key->name()) : std::nullopt;
+    if (below) {
+      if (key->begin) {
+        key->begin(below->value(), reading);
+      }
+      read_keys(*below, key->path, only, reading);
+      below->finish();
+    }
+  }
 }
 
 }  // namespace orrery::scenario

@@ -6,6 +6,10 @@
 // keys become diagnostics. Rules that look at several keys follow in rules.hpp. Internal to
 // scenario/.
 
+#include <span>
+#include <string>
+#include <string_view>
+
 #include "sim/scenario/table/key.hpp"
 #include "sim/yaml/document.hpp"
 
@@ -13,10 +17,20 @@ namespace orrery::scenario {
 
 void read_keys(const yaml::Value& root, Reading& reading);
 
+// Of the mapping at `row` (empty: the root) only the rows of `only` and below; others are left over
+// for whoever owns the reader.
+void read_keys(yaml::MappingReader& reader,
+               const std::string& row,
+               std::span<const std::string_view> only,
+               Reading& reading);
+
 // What the specs of a scenario hold, for rows to print and to change.
 [[nodiscard]] Draft draft_of(const Scenario& scenario);
 
-// One value for the key with this path, which is no item of a list.
-void read_value(const yaml::Value& value, std::string_view path, Reading& reading);
+// One value as the key of this row takes it; `path`: what messages call it.
+void read_value(const yaml::Value& value,
+                const std::string& path,
+                std::string_view row,
+                Reading& reading);
 
 }  // namespace orrery::scenario

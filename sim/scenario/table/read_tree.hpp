@@ -3,11 +3,13 @@
 // From the tree of a file to the scenario: the part of load.hpp behind the YAML parser. Internal to
 // scenario/.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/yaml/document.hpp"
 
@@ -21,7 +23,12 @@ namespace orrery::scenario {
 [[nodiscard]] std::optional<Scenario> read_tree(const yaml::Value& root,
                                                 const std::string& file_name,
                                                 const std::string& sha256,
+                                                std::shared_ptr<const PresetLibrary> presets,
                                                 Diagnostics& diagnostics);
+
+// `search`: default: that of the file.
+[[nodiscard]] std::shared_ptr<const PresetLibrary> presets_for(
+    const std::string& file_name, const std::optional<hardware::ProfileSearch>& search);
 
 // The text of the file, or nothing when it is too large for one (reported).
 [[nodiscard]] std::optional<std::string> read_text_of(const std::string& path,

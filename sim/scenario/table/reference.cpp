@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
 
 namespace orrery::scenario {
@@ -101,12 +102,12 @@ std::string code(std::string_view text) {
   return text.empty() ? std::string() : fmt::format("`{}`", escaped(text));
 }
 
-std::string allowed_of(const Key& key) {
+std::string allowed_of(const Key& key, const PresetLibrary& presets) {
   std::vector<std::string> allowed;
   for (const Form& form : key.forms) {
     if (form.kind == FormKind::words) {
       std::vector<std::string> words;
-      for (const std::string& word : form.words) {
+      for (const std::string& word : words_of(form, presets)) {
         words.push_back(code(word));
       }
       allowed.push_back(join(words, ", "));
@@ -124,7 +125,7 @@ std::string default_column(const Key& key) {
   return key.fallback.empty() ? key.note : code(key.fallback);
 }
 
-std::string row_of(const Key& key) {
+std::string row_of(const Key& key, const PresetLibrary& presets) {
   std::vector<std::string> aliases;
   for (const std::string& alias : key.aliases) {
     aliases.push_back(code(alias));
@@ -137,7 +138,7 @@ std::string row_of(const Key& key) {
                      code(key.path),
                      type_column(key),
                      default_column(key),
-                     allowed_of(key),
+                     allowed_of(key, presets),
                      escaped(meaning),
                      code(key.example));
 }
@@ -149,7 +150,7 @@ std::string_view section_of(const Key& key) {
 
 }  // namespace
 
-std::string reference_markdown() {
+std::string reference_markdown(const PresetLibrary& presets) {
   std::string text(kIntroduction);
   std::string_view section;
   for (const Key& key : key_table()) {
@@ -163,7 +164,7 @@ std::string reference_markdown() {
           "---|\n",
           section);
     }
-    text += row_of(key);
+    text += row_of(key, presets);
   }
   return text;
 }

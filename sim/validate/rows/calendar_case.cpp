@@ -31,12 +31,11 @@ std::string first_word(const std::string& name) {
   return word;
 }
 
-std::string preset_of(const CalendarCase& run) {
+std::string preset_of(const CalendarCase& run, const scenario::PresetLibrary& presets) {
   const std::string word = first_word(run.name);
-  for (const run::FailurePreset& preset : run::failure_presets()) {
-    if (!word.empty() && first_word(std::string(preset.name)) == word &&
-        preset.name.substr(word.size()).starts_with("-")) {
-      return std::string(preset.name);
+  for (const std::string& name : presets.names(scenario::PresetKind::failures)) {
+    if (!word.empty() && first_word(name) == word && name.substr(word.size()).starts_with("-")) {
+      return name;
     }
   }
   const std::string device = lower_case(run.device);
@@ -49,12 +48,17 @@ std::string preset_of(const CalendarCase& run) {
 // The failures of the job: stated, or of a preset. Planned stops of a preset are another cluster's.
 run::FailureSpec failures_of(const CalendarCase& run,
                              Seconds fault_free,
+                             const scenario::PresetLibrary& presets,
                              std::vector<std::string>& notes) {
   run::FailureSpec failures;
   if (!run.machines_a_day && !run.restarts) {
-    failures.preset = preset_of(run);
+    const std::string name = preset_of(run, presets);
+    Diagnostics ignored;
+    if (const auto preset = presets.find(scenario::PresetKind::failures, name, ignored)) {
+      failures.preset = part_of(preset, &scenario::Preset::failures);
+    }
     failures.maintenance = run::MaintenanceSpec{};
-    notes.push_back(fmt::format("failures of preset {}", failures.preset));
+    notes.push_back(fmt::format("failures of preset {}", name));
     return failures;
   }
   const double machines = run.machines_a_day.value_or(0.0);
@@ -69,11 +73,17 @@ run::FailureSpec failures_of(const CalendarCase& run,
   return failures;
 }
 
-run::RunSpec spec_of(const CalendarCase& run, Seconds fault_free, CalendarTimes& times) {
+run::RunSpec spec_of(const CalendarCase& run,
+                     Seconds fault_free,
+                     const scenario::PresetLibrary& presets,
+                     CalendarTimes& times) {
   run::RunSpec spec;
   spec.training.steps = run.steps;
-  spec.failures = failures_of(run, fault_free, times.notes);
-  spec.recovery.preset = "rsc-2024";
+  spec.failures = failures_of(run, fault_free, presets, times.notes);
+  Diagnostics ignored;
+  if (const auto rsc = presets.find(scenario::PresetKind::recovery, "rsc-2024", ignored)) {
+    spec.recovery.preset = part_of(rsc, &scenario::Preset::recovery);
+  }
   times.notes.push_back("recovery of preset rsc-2024");
   if (run.save_every > 0) {
     spec.checkpoint.interval = run::StepsInterval{run.save_every};
@@ -123,7 +133,9 @@ std::optional<run::MonteCarloResult> simulate_case(const CalendarCase& run,
 
 }  // namespace
 
-std::optional<CalendarTimes> simulate_calendar(const CalendarCase& run, int threads) {
+std::optional<CalendarTimes> simulate_calendar(const CalendarCase& run,
+                                               const scenario::PresetLibrary& presets,
+                                               int threads) {
   if (run.steps < 1 || !(run.step > Seconds{}) || run.nodes < 1) {
     return std::nullopt;
   }
@@ -134,7 +146,8 @@ std::optional<CalendarTimes> simulate_calendar(const CalendarCase& run, int thre
                                .nodes = run.nodes,
                                .gpus_per_node = kGpusPerNode,
                                .parameters = run.parameters};
-  run::RunSpec spec = spec_of(run, static_cast<double>(run.steps) * run.step + run.ramp, times);
+  run::RunSpec spec =
+      spec_of(run, static_cast<double>(run.steps) * run.step + run.ramp, presets, times);
   std::vector<run::RunProblem> problems;
   auto plan = run::resolve_run(spec, step, problems);
   if (!plan) {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/scenario/presets/preset_library.hpp"
 
 namespace orrery::validate {
 
@@ -52,6 +53,8 @@ struct CalendarTimes {
 };
 
 // Nothing when the run's rules refuse the case.
-[[nodiscard]] std::optional<CalendarTimes> simulate_calendar(const CalendarCase& run, int threads);
+[[nodiscard]] std::optional<CalendarTimes> simulate_calendar(const CalendarCase& run,
+                                                             const scenario::PresetLibrary& presets,
+                                                             int threads);
 
 }  // namespace orrery::validate

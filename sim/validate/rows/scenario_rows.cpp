@@ -157,7 +157,7 @@ std::vector<ValidationRow> scenario_rows(const DataSet& data) {
     return {};
   }
   const std::string text = read_file(data.path, std::numeric_limits<std::uint32_t>::max());
-  auto scenario = scenario::load_text(text, data.path.string(), data.diagnostics);
+  auto scenario = scenario::load_text(text, data.path.string(), data.diagnostics, data.search);
   if (!scenario) {
     return {};
   }

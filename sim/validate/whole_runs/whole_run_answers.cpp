@@ -141,7 +141,8 @@ CheckAnswer calendar(const RunCheck& asked, const std::string& name) {
   if (!run) {
     return lacks("the time of the steps and the nodes");
   }
-  const auto times = simulate_calendar(*run, asked.data.threads);
+  const auto times =
+      simulate_calendar(*run, scenario::PresetLibrary(asked.data.search), asked.data.threads);
   if (!times) {
     return lacks("a run that the simulator accepts");
   }

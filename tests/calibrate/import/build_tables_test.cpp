@@ -8,6 +8,7 @@
 #include "sim/base/files/file.hpp"
 #include "sim/cost/collective.hpp"
 #include "tests/calibrate/import/sample_log.hpp"
+#include "tests/shipped_presets.hpp"
 
 namespace orrery::calibration_import::testing {
 namespace {
@@ -31,7 +32,7 @@ struct Imported {
 Imported import_logs(const std::vector<std::string>& texts, bool in_place = false) {
   RigOptions options;
   options.rig = "east";
-  options.network = hardware::find_network_preset("infiniband-400g");
+  options.network = shipped::network("infiniband-400g");
   Imported result;
   Diagnostics diagnostics;
   for (const std::string& text : texts) {
@@ -185,7 +186,7 @@ TEST(BuildTables, AScenarioWithTheTablesHasTheMeasuredTimes) {
     ASSERT_EQ(report.tables.size(), 1U);
     const auto file = std::filesystem::temp_directory_path() / "orrery_import_tables_test.yaml";
     write_file_atomically(file, tables_yaml(report));
-    hardware::NetworkSpec network = hardware::find_network_preset("infiniband-400g")->spec;
+    hardware::NetworkSpec network = shipped::network("infiniband-400g");
     network.collectives = file.string();
     Diagnostics diagnostics;
     ASSERT_TRUE(

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/calibrate/import/sample_log.hpp"
+#include "tests/shipped_presets.hpp"
 
 namespace orrery::calibration_import::testing {
 namespace {
@@ -38,7 +39,7 @@ RigOutcome resolve(const std::string& text,
 
 RigOptions infiniband() {
   RigOptions options;
-  options.network = hardware::find_network_preset("infiniband-400g");
+  options.network = shipped::network("infiniband-400g");
   return options;
 }
 

@@ -5,18 +5,20 @@
 #include <set>
 #include <string>
 
+#include "tests/shipped_presets.hpp"
+
 namespace orrery::hardware {
 namespace {
 
 TEST(NetworkPresets, AreCompleteAndNamedOnce) {
-  std::set<std::string_view> names;
-  for (const NetworkPreset& preset : network_presets()) {
-    SCOPED_TRACE(preset.name);
-    EXPECT_TRUE(names.insert(preset.name).second);
-    EXPECT_EQ(preset.spec.preset, preset.name);
-    EXPECT_GT(preset.summary.size(), 20U);
-    EXPECT_GE(preset.source.size(), 10U);
-    EXPECT_EQ(find_network_preset(preset.name), &preset);
+  const std::vector<std::string> listed = shipped::names(scenario::PresetKind::networks);
+  const std::set<std::string, std::less<>> names(listed.begin(), listed.end());
+  for (const std::string& name : listed) {
+    SCOPED_TRACE(name);
+    const auto preset = shipped::preset(scenario::PresetKind::networks, name);
+    EXPECT_EQ(preset->network.preset, name);
+    EXPECT_GT(preset->summary.size(), 20U);
+    EXPECT_GE(preset->source.size(), 10U);
   }
   for (const std::string_view name : {"clos-400g",
                                       "infiniband-400g",
@@ -34,17 +36,16 @@ TEST(NetworkPresets, AreCompleteAndNamedOnce) {
                                       "single-node"}) {
     EXPECT_TRUE(names.count(name) == 1) << name;
   }
-  EXPECT_EQ(find_network_preset("clos-800g"), nullptr);
 }
 
 TEST(NetworkPresets, TiersGrowAndRatesAreThoseOfTheFabric) {
-  for (const NetworkPreset& preset : network_presets()) {
-    SCOPED_TRACE(preset.name);
+  for (const std::string& name : shipped::names(scenario::PresetKind::networks)) {
+    SCOPED_TRACE(name);
     ClusterSpec cluster;
-    cluster.nodes = preset.name == "single-node" ? 1 : 64;
-    cluster.network = preset.spec;
+    cluster.nodes = name == "single-node" ? 1 : 64;
+    cluster.network = shipped::network(name);
     EXPECT_EQ(network_problem(cluster), std::nullopt);
-    for (const NetworkTier& tier : preset.spec.tiers) {
+    for (const NetworkTier& tier : cluster.network.tiers) {
       EXPECT_GE(tier.oversubscription, 1.0);
       EXPECT_LT(in_microseconds(tier.latency), 10.0);
     }
@@ -54,9 +55,8 @@ TEST(NetworkPresets, TiersGrowAndRatesAreThoseOfTheFabric) {
 // Bytes per second of one node: NICs x rate. BLOOM: 4 x 100 Gbit/s; p4d 400 Gbit/s; p5 3,200.
 TEST(NetworkPresets, NodeBandwidthMatchesThePublishedFigure) {
   const auto node_gigabits = [](std::string_view name) {
-    const NetworkPreset* preset = find_network_preset(name);
-    return in_gigabits_per_second(preset->spec.nic_rate) *
-           static_cast<double>(preset->spec.nics_per_node);
+    const NetworkSpec network = shipped::network(name);
+    return in_gigabits_per_second(network.nic_rate) * static_cast<double>(network.nics_per_node);
   };
   EXPECT_DOUBLE_EQ(node_gigabits("clos-400g"), 3200.0);
   EXPECT_DOUBLE_EQ(node_gigabits("infiniband-200g"), 1600.0);
@@ -70,7 +70,7 @@ TEST(NetworkPresets, NodeBandwidthMatchesThePublishedFigure) {
 
 // Llama 3: pods of 3,072 GPUs = 384 nodes of 8 at full bisection, 1:7 towards the core.
 TEST(NetworkPresets, ClosPodHolds3072Gpus) {
-  const NetworkSpec& spec = find_network_preset("clos-400g")->spec;
+  const NetworkSpec spec = shipped::network("clos-400g");
   ASSERT_EQ(spec.tiers.size(), 3U);
   EXPECT_EQ(spec.tiers[0].nodes * 8, 16);
   EXPECT_EQ(spec.tiers[1].nodes * 8, 3072);
@@ -83,7 +83,7 @@ TEST(ClusterShape, TakesTheNvlinkDomainFromTheNodeUnlessStated) {
   ClusterSpec cluster;
   cluster.nodes = 2048;
   cluster.gpus_per_node = 8;
-  cluster.network = find_network_preset("clos-400g")->spec;
+  cluster.network = shipped::network("clos-400g");
   const layout::ClusterShape shape = cluster_shape(cluster, true);
   EXPECT_EQ(shape.gpus, 16384);
   EXPECT_EQ(shape.gpus_per_node, 8);
@@ -98,7 +98,7 @@ TEST(ClusterShape, Nvl72SpansEighteenTrays) {
   ClusterSpec cluster;
   cluster.nodes = 36;
   cluster.gpus_per_node = 4;
-  cluster.network = find_network_preset("nvl72")->spec;
+  cluster.network = shipped::network("nvl72");
   const layout::ClusterShape shape = cluster_shape(cluster, true);
   EXPECT_EQ(shape.gpus, 144);
   EXPECT_EQ(shape.nvlink_domain, 72);
@@ -108,7 +108,7 @@ TEST(ClusterShape, Nvl72SpansEighteenTrays) {
 TEST(NetworkProblem, NamesMissingNicsAndTiersOutOfOrder) {
   ClusterSpec cluster;
   cluster.nodes = 2;
-  cluster.network = find_network_preset("single-node")->spec;
+  cluster.network = shipped::network("single-node");
   EXPECT_EQ(network_problem(cluster),
             "2 nodes need a network, but this one has 0 NICs a node of 0 Gbit/s");
   cluster.nodes = 1;

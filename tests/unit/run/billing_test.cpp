@@ -8,6 +8,7 @@
 
 #include "sim/run/findings.hpp"
 #include "sim/run/prices/plan_prices.hpp"
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/run/capacity_fixture.hpp"
 
 namespace orrery::run {
@@ -219,7 +220,7 @@ TEST(Billing, SpotNodesHaveAPriceOfTheirOwn) {
 
 TEST(Prices, PresetsGiveWhatTheScenarioDoesNotState) {
   PriceSpec prices;
-  prices.preset = "aws-p5-h100-2026";
+  prices.preset = shipped::prices("aws-p5-h100-2026");
   const RunPlan plan = priced(prices);
   EXPECT_NEAR(in_dollars(bill_of(plan, at(1)).total()), 12 * 55.04, 1e-9);
   EXPECT_EQ(plan.pricing.as_of, "2026-11-09");
@@ -230,10 +231,9 @@ TEST(Prices, PresetsGiveWhatTheScenarioDoesNotState) {
 TEST(Prices, ThePublishedSpotDiscountIsTheBreakEvenAtLessThanHalfTheGoodput) {
   // p5en: $3.36 against $7.91, 57 % below: spot pays as long as its goodput is above 42.5 % of
   // that on demand.
-  const PricePreset* preset = find_price_preset("aws-p5en-h200-2026");
-  ASSERT_NE(preset, nullptr);
-  EXPECT_NEAR(in_dollars_per_hour(*preset->gpu_hour * (0.4247 / 1.0)),
-              in_dollars_per_hour(*preset->spot_gpu_hour),
+  const auto preset = shipped::prices("aws-p5en-h200-2026");
+  EXPECT_NEAR(in_dollars_per_hour(*preset->spec.gpu_hour * (0.4247 / 1.0)),
+              in_dollars_per_hour(*preset->spec.spot_gpu_hour),
               0.001);
 }
 
@@ -252,9 +252,6 @@ TEST(Prices, WhatMakesNoSenseIsRefusedAtItsKey) {
   prices.owned->lifetime = Seconds{};
   EXPECT_EQ(refusal(prices), "prices.owned.lifetime: must be positive and below 73 years");
   prices.owned.reset();
-  prices.preset = "cheap";
-  EXPECT_EQ(refusal(prices), "prices.preset: no preset named cheap");
-  prices.preset.clear();
   prices.energy.emplace();
   prices.energy->pue = 0.9;
   EXPECT_EQ(refusal(prices), "prices.energy.pue: must be at least 1");

@@ -9,6 +9,7 @@
 #include "sim/run/theory/theory.hpp"
 #include "sim/run/theory/tiered_theory.hpp"
 #include "tests/oracle/run_times.hpp"
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {
@@ -32,7 +33,7 @@ StepInput saving_llama_step() {
 RunSpec tiered_spec() {
   RunSpec spec;
   spec.training.duration = days(54.0);
-  spec.failures.preset = "llama3-2024";
+  spec.failures.preset = shipped::failures("llama3-2024");
   spec.checkpoint.mode = CheckpointMode::async;
   return spec;
 }
@@ -230,7 +231,7 @@ TEST(CheckpointPlan, MemoryLeavesWithItsNodeUnlessAPartnerHoldsItToo) {
 
 TEST(CheckpointPlan, ARebootEmptiesMemoryButNotTheDisk) {
   RunSpec spec = tiered_spec();
-  spec.failures.preset.clear();
+  spec.failures.preset.reset();
   spec.failures.node_rate = per_day(0.005);
   FailureCause reset;
   reset.name = "GPU reset";
@@ -349,16 +350,14 @@ TEST(CheckpointPlan, BloomReshapesIn47Minutes) {
 }
 
 TEST(CheckpointPlan, StoragePresetsNameTheirSources) {
-  for (const StoragePreset& preset : storage_presets()) {
-    EXPECT_FALSE(preset.source.empty());
-    EXPECT_EQ(find_storage_preset(preset.name), &preset);
+  for (const std::string& name : shipped::names(scenario::PresetKind::storage)) {
+    EXPECT_FALSE(shipped::preset(scenario::PresetKind::storage, name)->source.empty());
     RunSpec spec = tiered_spec();
-    spec.checkpoint.storage = preset.spec;
+    spec.checkpoint.storage = shipped::storage(name);
     (void)plan_of(spec, saving_llama_step());
   }
-  EXPECT_EQ(find_storage_preset("floppy"), nullptr);
   CheckpointSpec bloom;
-  bloom.storage = find_storage_preset("bloom-gpfs-2022")->spec;
+  bloom.storage = shipped::storage("bloom-gpfs-2022");
   StepInput step = steps_of(seconds(105.22), 48, 8);
   step.parameters = 176e9;
   EXPECT_NEAR(in_seconds(write_time(bloom, step, {})), 40.0, 1e-9);

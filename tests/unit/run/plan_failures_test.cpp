@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/run/failures/failure_sources.hpp"
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {
@@ -30,12 +31,6 @@ std::string problems_of(const RunSpec& spec, std::int64_t nodes = 16) {
     text += problem.key + ": " + problem.message + "\n";
   }
   return text;
-}
-
-FailureSpec preset(std::string_view name) {
-  const FailurePreset* found = find_failure_preset(name);
-  EXPECT_NE(found, nullptr) << name;
-  return found != nullptr ? found->spec : FailureSpec{};
 }
 
 SlowdownSpec slow(std::string_view name, double factor) {
@@ -135,20 +130,25 @@ TEST(FailurePlans, ALogTakesThePlaceOfRandomFailures) {
 
 TEST(FailurePlans, PresetsAreWhatTheirSourcesCount) {
   double causes = 0.0;
-  for (const FailureCause& cause : preset("ft-hsdp-2026").causes) {
+  for (const FailureCause& cause : shipped::failures("ft-hsdp-2026")->spec.causes) {
     causes += cause.weight;
   }
   EXPECT_EQ(causes, 678.0);
-  EXPECT_NEAR(in_per_thousand_node_days(*preset("megascale-2024").node_rate), 2.79, 0.005);
-  EXPECT_EQ(in_per_thousand_node_days(*preset("h200-fleet-2025").node_rate), 8.5);
+  EXPECT_NEAR(
+      shipped::in_per_thousand_node_days(*shipped::failures("megascale-2024")->spec.node_rate),
+      2.79,
+      0.005);
+  EXPECT_EQ(
+      shipped::in_per_thousand_node_days(*shipped::failures("h200-fleet-2025")->spec.node_rate),
+      8.5);
   // Excess hazards of a new fleet: node_rate * (factor - 1) * decay, per GPU.
-  const FailureSpec fresh = preset("new-fleet");
+  const FailureSpec fresh = shipped::failures("new-fleet")->spec;
   EXPECT_NEAR(
       *fresh.node_rate * (fresh.burn_in->factor - 1.0) * fresh.burn_in->decay / 8.0, 0.1, 0.001);
   for (const auto& [name, yearly] :
        {std::pair{"titan-worn", 0.066}, std::pair{"titan-reworked", 0.0025}}) {
     RunSpec spec = month();
-    spec.failures = preset(name);
+    spec.failures = shipped::failures(name)->spec;
     const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 1000, 1));
     EXPECT_NEAR(days(365.25) / *plan.mtbf, 1000.0 * yearly, 1e-6) << name;
   }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {
@@ -54,7 +55,7 @@ TEST(RecoveryPlan, MegatronRestartsMeetThePublishedTable) {
       {4, 80.0}, {16, 190.0}, {32, 230.0}, {64, 260.0}, {128, 300.0}};
   for (const auto& [nodes, expected] : table) {
     RunSpec spec = failing_spec();
-    spec.recovery.preset = "megatron-restart-by-gpus";
+    spec.recovery.preset = shipped::recovery("megatron-restart-by-gpus");
     const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), nodes));
     EXPECT_NEAR(in_seconds(mean_recovery_time(plan)), expected, 1e-9) << 8 * nodes << " GPUs";
   }
@@ -62,7 +63,7 @@ TEST(RecoveryPlan, MegatronRestartsMeetThePublishedTable) {
 
 TEST(RecoveryPlan, AShrunkenJobRestartsFaster) {
   RunSpec spec = failing_spec();
-  spec.recovery.preset = "megatron-restart-by-gpus";
+  spec.recovery.preset = shipped::recovery("megatron-restart-by-gpus");
   const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 128));
   EXPECT_EQ(plan.recovery.gpus, 1024);
   EXPECT_DOUBLE_EQ(plan.recovery.scale(0, RecoveryStage::reschedule, 1024), 1.0);
@@ -72,8 +73,8 @@ TEST(RecoveryPlan, AShrunkenJobRestartsFaster) {
 
 TEST(RecoveryPlan, CommunicatorsFollowTheGpus) {
   RunSpec spec = failing_spec();
-  spec.recovery.preset = "megascale-2024";  // 30 s in its own stage
-  spec.recovery.communicators = "nccl-2026";
+  spec.recovery.preset = shipped::recovery("megascale-2024");  // 30 s in its own stage
+  spec.recovery.communicators = shipped::communicators("nccl-2026");
   EXPECT_NEAR(mean_of(plan_of(spec, steps_of(seconds(1.0), 2048)), 0, kCommunicators), 17.0, 1e-9);
   EXPECT_NEAR(
       mean_of(plan_of(spec, steps_of(seconds(1.0), 12'288)), 0, kCommunicators), 200.0, 1e-9);
@@ -88,9 +89,7 @@ TEST(RecoveryPlan, CommunicatorsFollowTheGpus) {
 TEST(RecoveryPlan, TwoThousandGpusAsMegaScaleFoundThem) {
   for (const auto& [name, expected] : std::vector<std::pair<std::string, double>>{
            {"torch-store-2024", 1047.0}, {"redis-store-2024", 361.0}, {"megascale-2024", 5.0}}) {
-    const CommunicatorPreset* preset = find_communicator_preset(name);
-    ASSERT_NE(preset, nullptr) << name;
-    EXPECT_DOUBLE_EQ(in_seconds(value_at(preset->curve, 2048.0)), expected);
+    EXPECT_DOUBLE_EQ(in_seconds(value_at(shipped::communicators(name)->curve, 2048.0)), expected);
   }
 }
 
@@ -121,7 +120,7 @@ TEST(RecoveryPlan, HangsAreFoundByWatchdogOrInspection) {
 
 TEST(RecoveryPlan, SlowStepsTakeThePlaceOfTheWarmUp) {
   RunSpec spec = failing_spec();
-  spec.recovery.preset = "megascale-2024";
+  spec.recovery.preset = shipped::recovery("megascale-2024");
   spec.recovery.slow_steps = SlowSteps{3, 6.0};
   const RunPlan plan = plan_of(spec, steps_of(seconds(10.0), 128));
   EXPECT_NEAR(mean_of(plan, 0, kWarmUp), 3.0 * 5.0 * 10.0, 1e-9);
@@ -155,7 +154,7 @@ TEST(RecoveryPlan, CausesKeepTheStagesTheyState) {
   cause.name = "switch";
   cause.recovery[kReschedule] = fixed(minutes(30.0));
   spec.failures.causes = {cause};
-  spec.recovery.preset = "megatron-restart-by-gpus";
+  spec.recovery.preset = shipped::recovery("megatron-restart-by-gpus");
   const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 128));
   EXPECT_NEAR(mean_of(plan, 0, kReschedule), 1800.0, 1e-9);
   EXPECT_DOUBLE_EQ(plan.recovery.scale(0, RecoveryStage::reschedule, 512), 1.0);
@@ -164,7 +163,7 @@ TEST(RecoveryPlan, CausesKeepTheStagesTheyState) {
 
 TEST(RecoveryPlan, OlmoHybridHasItsMedianAndMean) {
   RunSpec spec = failing_spec();
-  spec.recovery.preset = "olmo-hybrid-2026";
+  spec.recovery.preset = shipped::recovery("olmo-hybrid-2026");
   const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 64));
   EXPECT_NEAR(in_seconds(mean_recovery_time(plan)), 2334.0, 1e-6);
   const auto* law = std::get_if<LognormalDuration>(&plan.recovery.stages[0][kReschedule]);
@@ -192,11 +191,12 @@ TEST(RecoveryPlan, EmpiricalStagesDrawTheirValues) {
 }
 
 TEST(RecoveryPlan, EveryPresetOfCommunicatorsRisesAndNamesItsSource) {
-  for (const CommunicatorPreset& preset : communicator_presets()) {
-    EXPECT_FALSE(preset.source.empty());
-    for (std::size_t i = 1; i < preset.curve.size(); ++i) {
-      EXPECT_GT(preset.curve[i].gpus, preset.curve[i - 1].gpus) << preset.name;
-      EXPECT_GT(preset.curve[i].time, preset.curve[i - 1].time) << preset.name;
+  for (const std::string& name : shipped::names(scenario::PresetKind::communicators)) {
+    EXPECT_FALSE(shipped::preset(scenario::PresetKind::communicators, name)->source.empty());
+    const GpuCurve curve = shipped::communicators(name)->curve;
+    for (std::size_t i = 1; i < curve.size(); ++i) {
+      EXPECT_GT(curve[i].gpus, curve[i - 1].gpus) << name;
+      EXPECT_GT(curve[i].time, curve[i - 1].time) << name;
     }
   }
 }
@@ -217,7 +217,7 @@ TEST(RecoveryPlan, WrongSpecsAreNamed) {
   spec.recovery.restart_fails = 1.0;
   expect_recovery_error(spec, "recovery.restart_fails", "must be at least 0 and below 1");
   spec = failing_spec();
-  spec.recovery.communicators = "carrier-pigeon";
+  spec.recovery.communicators = shipped::communicators("carrier-pigeon");
   expect_recovery_error(spec, "recovery.communicators.preset", "no preset named carrier-pigeon");
   spec = failing_spec();
   spec.recovery.communicator_points = {{8.0, seconds(1.0)}, {8.0, seconds(2.0)}};

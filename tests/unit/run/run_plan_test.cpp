@@ -7,6 +7,7 @@
 
 #include "sim/run/failures/repair_load.hpp"
 #include "sim/run/theory/theory.hpp"
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {
@@ -28,9 +29,9 @@ StepInput llama_step() {
 RunSpec llama_spec() {
   RunSpec spec;
   spec.training.duration = days(54.0);
-  spec.failures.preset = "llama3-2024";
+  spec.failures.preset = shipped::failures("llama3-2024");
   spec.checkpoint.mode = CheckpointMode::async;
-  spec.recovery.preset = "megascale-2024";
+  spec.recovery.preset = shipped::recovery("megascale-2024");
   spec.capacity.spares = 16;
   return spec;
 }
@@ -57,15 +58,14 @@ TEST(RunPlan, Llama3FailuresGiveAnMtbfOf3Hours) {
   // 54 * 24 / 419 = 3.09307875895 (llama3_mtbf).
   EXPECT_NEAR(in_hours(*plan.mtbf), 3.09307875895, 1e-9);
   EXPECT_NEAR(days(54.0) / *plan.mtbf, 419.0, 1e-9);
-  const FailurePreset* preset = find_failure_preset("llama3-2024");
-  ASSERT_NE(preset, nullptr);
+  const auto preset = shipped::failures("llama3-2024");
   // llama3_node_rate, llama3_mtbf_per_1000 (hours), per GPU.
-  EXPECT_NEAR(in_per_thousand_node_days(*preset->spec.node_rate), 3.78870081019, 1e-9);
+  EXPECT_NEAR(shipped::in_per_thousand_node_days(*preset->spec.node_rate), 3.78870081019, 1e-9);
   EXPECT_NEAR(in_hours(job_mtbf(125.0, *preset->spec.node_rate)), 50.6770023866, 1e-7);
 }
 
 TEST(RunPlan, Llama3CausesAddUpToThePublishedCounts) {
-  const FailureSpec& spec = find_failure_preset("llama3-2024")->spec;
+  const FailureSpec spec = shipped::failures("llama3-2024")->spec;
   double all = 0.0;
   double gpu = 0.0;
   for (const FailureCause& cause : spec.causes) {
@@ -165,7 +165,7 @@ TEST(RunPlan, TokensBecomeStepsRoundedUp) {
 
 TEST(RunPlan, StatedFieldsOverrideThePreset) {
   RunSpec spec = llama_spec();
-  spec.failures.node_rate = per_thousand_node_days(6.5);
+  spec.failures.node_rate = shipped::per_thousand_node_days(6.5);
   spec.recovery.stages[index_of(RecoveryStage::detect)] = fixed(seconds(1.0));
   const RunPlan plan = plan_of(spec, llama_step());
   EXPECT_NEAR(in_hours(*plan.mtbf), 1.802885, 1e-6);  // 24 / (2048 * 0.0065)
@@ -181,28 +181,29 @@ TEST(RunPlan, FaultFreeWallCountsSavesEvaluationsAndTheFinalSave) {
 }
 
 TEST(RunPlan, EveryPresetResolvesAndNamesItsSource) {
-  for (const FailurePreset& failures : failure_presets()) {
-    for (const RecoveryPreset& recovery : recovery_presets()) {
+  using enum scenario::PresetKind;
+  for (const std::string& fails : shipped::names(failures)) {
+    for (const std::string& returns : shipped::names(recovery)) {
       RunSpec spec = saving_spec(10, 1, seconds(1.0));
-      spec.failures.preset = failures.name;
-      spec.recovery.preset = recovery.name;
+      spec.failures.preset = shipped::failures(fails);
+      spec.recovery.preset = shipped::recovery(returns);
       EXPECT_TRUE(problems_of(spec, steps_of(seconds(1.0))).empty());
-      EXPECT_FALSE(failures.source.empty());
-      EXPECT_FALSE(recovery.source.empty());
+      EXPECT_FALSE(shipped::preset(failures, fails)->source.empty());
+      EXPECT_FALSE(shipped::preset(recovery, returns)->source.empty());
     }
   }
 }
 
 TEST(RunPlan, PublishedRatesAreThePresets) {
   const auto rate = [](std::string_view name) {
-    return in_per_thousand_node_days(*find_failure_preset(name)->spec.node_rate);
+    return shipped::in_per_thousand_node_days(*shipped::failures(name)->spec.node_rate);
   };
   EXPECT_NEAR(rate("rsc1-2024"), 6.50, 1e-9);
   EXPECT_NEAR(rate("rsc2-2024"), 2.34, 1e-9);
   // The node rate gives the paper's projection for 16,384 GPUs, the other one what was measured for
   // 1,024, and 42 d of the 47.7 d measured for 8.
   const auto mtbf = [](std::string_view name, double nodes) {
-    return job_mtbf(nodes, *find_failure_preset(name)->spec.node_rate);
+    return job_mtbf(nodes, *shipped::failures(name)->spec.node_rate);
   };
   EXPECT_NEAR(in_hours(mtbf("rsc1-2024", 2048.0)), 1.8, 0.05);
   EXPECT_NEAR(in_hours(mtbf("rsc1-2024", 128.0)), 28.8, 0.05);
@@ -211,7 +212,7 @@ TEST(RunPlan, PublishedRatesAreThePresets) {
   EXPECT_NEAR(rate("bloom-2022"), 3.0, 0.03);
   EXPECT_NEAR(rate("opt-2022"), 14.1, 0.02);
   // opt_mtbf_all: 60 * 24 / 105.
-  EXPECT_NEAR(in_hours(job_mtbf(124.0, *find_failure_preset("opt-2022")->spec.node_rate)),
+  EXPECT_NEAR(in_hours(job_mtbf(124.0, *shipped::failures("opt-2022")->spec.node_rate)),
               13.7142857143,
               1e-9);
 }
@@ -223,7 +224,7 @@ TEST(RunPlan, RepairsAreThoseOfTheFailuresUnlessStated) {
   };
   RunSpec spec = llama_spec();
   EXPECT_NEAR(mean_hours(spec), 17.5 / 60.0 + 0.27 * 25.0, 1e-9);
-  spec.failures.preset = "h200-fleet-2025";
+  spec.failures.preset = shipped::failures("h200-fleet-2025");
   EXPECT_NEAR(mean_hours(spec), 17.5 / 60.0 + 0.586 * 25.0, 1e-9);
   spec.capacity.repair_time = fixed(hours(5.0));
   EXPECT_NEAR(mean_hours(spec), 5.0, 1e-12);
@@ -239,7 +240,7 @@ TEST(RunPlan, RepairLoadIsThatOfTheCausesThatTakeNodes) {
   const RepairLoad load = repair_load(plan_of(spec, llama_step()));
   EXPECT_NEAR(load.mean, 356.0 / 54.0 * 2.0, 1e-6);
   EXPECT_EQ(load.p99, poisson_quantile(load.mean, 0.99));
-  spec.failures.preset = "none";
+  spec.failures.preset = shipped::failures("none");
   EXPECT_EQ(repair_load(plan_of(spec, llama_step())).mean, 0.0);
 }
 
@@ -305,12 +306,6 @@ TEST(RunPlan, WrongSpecsAreNamed) {
   spec = good;
   spec.training.steps = 0;
   expect_error(spec, "training.steps", "must be at least one step and at most 2^53 steps");
-  spec = good;
-  spec.failures.preset = "llama4";
-  expect_error(spec, "failures.preset", "no preset named llama4");
-  spec = good;
-  spec.recovery.preset = "fast";
-  expect_error(spec, "recovery.preset", "no preset named fast");
   spec = good;
   spec.failures.node_rate = per_second(-1.0);
   expect_error(spec, "failures.node_rate", "the rate must not be negative");

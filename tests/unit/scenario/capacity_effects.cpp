@@ -47,7 +47,7 @@ void dump_capacity(Lines& lines, const run::CapacitySpec& capacity) {
 }
 
 void dump_prices(Lines& lines, const run::PriceSpec& prices) {
-  lines.add("prices.preset", prices.preset);
+  lines.add("prices.preset", prices.preset ? prices.preset->name : "");
   lines.add("prices.gpu_hour", prices.gpu_hour);
   lines.add("prices.as_of", prices.as_of);
   lines.add("prices.bill_spares", prices.bill_spares);

@@ -157,9 +157,9 @@ void dump_checkpoint(Lines& lines, const run::CheckpointSpec& checkpoint) {
 }
 
 void dump_recovery(Lines& lines, const run::RecoverySpec& recovery) {
-  lines.add("recovery.preset", recovery.preset);
+  lines.add("recovery.preset", recovery.preset ? recovery.preset->name : "");
   lines.stages("recovery", recovery.stages);
-  lines.add("recovery.communicators", recovery.communicators);
+  lines.add("recovery.communicators", recovery.communicators ? recovery.communicators->name : "");
   for (std::size_t i = 0; i < recovery.communicator_points.size(); ++i) {
     const std::string field = fmt::format("recovery.communicators[{}].", i);
     lines.add(field + "gpus", recovery.communicator_points[i].gpus);

@@ -287,7 +287,7 @@ void dump_silent(Lines& lines, const run::FailureSpec& failures) {
 }
 
 void dump_failures(Lines& lines, const run::FailureSpec& failures) {
-  lines.add("failures.preset", failures.preset);
+  lines.add("failures.preset", failures.preset ? failures.preset->name : "");
   lines.add("failures.node_rate", failures.node_rate);
   lines.add("failures.job_rate", failures.job_rate);
   dump_causes(lines, "failures.causes", failures.causes);

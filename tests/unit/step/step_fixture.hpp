@@ -14,6 +14,7 @@
 #include "sim/model/presets.hpp"
 #include "sim/step/step_simulator.hpp"
 #include "tests/checkout.hpp"
+#include "tests/shipped_presets.hpp"
 
 namespace orrery::step::test {
 
@@ -57,7 +58,7 @@ inline cost::CostModel costs_of(const Case& what) {
   cluster.gpu = what.gpu;
   cluster.nodes = what.nodes;
   cluster.gpus_per_node = what.gpus_per_node;
-  cluster.network = hardware::find_network_preset(what.network)->spec;
+  cluster.network = shipped::network(what.network);
   return {*std::move(gpu), *std::move(software), cluster};
 }
 

@@ -1,0 +1,25 @@
+#pragma once
+
+// Which keys may a preset of each kind state, and what does its file say? Internal to scenario/.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/scenario/presets/preset_library.hpp"
+#include "sim/yaml/document.hpp"
+
+namespace orrery::scenario {
+
+inline constexpr std::string_view kPresetFormat = "orrery-preset/1";
+
+// Of its files, below a directory of profiles.
+[[nodiscard]] std::string_view folder_of(PresetKind kind);
+
+// Nothing after an error. `name`: of the file.
+[[nodiscard]] std::optional<Preset> read_preset_document(const yaml::Value& root,
+                                                         PresetKind kind,
+                                                         const std::string& name,
+                                                         Diagnostics& diagnostics);
+
+}  // namespace orrery::scenario

@@ -1,0 +1,80 @@
+#pragma once
+
+// What does a named preset of failures, recovery, prices, storage or networks say? Files beside the
+// profiles, each with a fragment of a scenario in the very keys of the format.
+//
+//   format: orrery-preset/1
+//   name: aws-p4d-a100-2026          # as the file
+//   summary: A100 40 GB on demand    # one line of `orrery list`
+//   source: public price file of AWS
+//   order: 4                         # place in lists; without it after the others, by name
+//   prices: {as_of: 2026-11-09, gpu_hour: $2.74/h}
+//
+// A preset of failures may say under `capacity` how its nodes are repaired, one of recovery under
+// `by_gpus` how long a stage takes by number of GPUs. Other keys than those of its kind are errors.
+// A file is read when it is named or listed, once per library.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/hardware/cluster_spec.hpp"
+#include "sim/hardware/profile_search.hpp"
+#include "sim/run/run_spec.hpp"
+
+namespace orrery::scenario {
+
+enum class PresetKind { networks, failures, recovery, communicators, storage, prices };
+
+// Only the part of its kind is filled.
+struct Preset {
+  std::string name;
+  std::string summary;
+  std::string source;
+  std::int64_t order = 0;
+  hardware::NetworkSpec network;
+  run::FailurePreset failures;
+  run::RecoveryPreset recovery;
+  run::CommunicatorPreset communicators;
+  run::StorageSpec storage;
+  run::PricePreset prices;
+};
+
+using PresetPtr = std::shared_ptr<const Preset>;
+
+// Shares the preset, points to its part.
+template <typename Part>
+[[nodiscard]] std::shared_ptr<const Part> part_of(const PresetPtr& preset, Part Preset::*part) {
+  return {preset, &((*preset).*part)};
+}
+
+// Threads may share it.
+class PresetLibrary {
+ public:
+  explicit PresetLibrary(hardware::ProfileSearch search);
+
+  // That of the standard directories, from the working directory.
+  [[nodiscard]] static const PresetLibrary& standard();
+
+  // nullptr when there is no such preset, and after errors of its file.
+  [[nodiscard]] PresetPtr find(PresetKind kind,
+                               std::string_view name,
+                               Diagnostics& diagnostics) const;
+
+  // In the order of lists. A file with errors is listed by its name.
+  [[nodiscard]] std::vector<PresetPtr> list(PresetKind kind, Diagnostics& diagnostics) const;
+  [[nodiscard]] std::vector<std::string> names(PresetKind kind) const;
+
+ private:
+  hardware::ProfileSearch search_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<PresetKind, std::string>, PresetPtr> read_;
+};
+
+}  // namespace orrery::scenario
