@@ -31,10 +31,10 @@ FailureCause failure_cause(std::string_view name, FailureCategory category, doub
 
 // A reset or reboot and its tests: 5 to 30 min (assumed; Delta, arXiv 2503.11901, reckons with 5
 // min for a fast recovery). Unicron (arXiv 2401.00134) counts 73 % of errors as transient, cured by
-// a restart. Hands: lognormal, as Schroeder and Gibson (DSN 2006) find repairs, with a median of 8 h
-// and a mean of 25 h: one in fourteen takes more than three days, the wait for a part. A technician
-// swaps a part in hours, and an exchange takes 3 to 14 working days by a vendor's note: the two
-// moments are assumed from that.
+// a restart. Hands: lognormal, as Schroeder and Gibson (DSN 2006) find repairs, with a median of 8
+// h and a mean of 25 h: one in fourteen takes more than three days, the wait for a part. A
+// technician swaps a part in hours, and an exchange takes 3 to 14 working days by a vendor's note:
+// the two moments are assumed from that.
 RepairLaw field_repair() {
   constexpr double kTransient = 0.73;
   return {.first = UniformDuration{minutes(5.0), minutes(30.0)},

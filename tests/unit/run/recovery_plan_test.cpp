@@ -217,9 +217,6 @@ TEST(RecoveryPlan, WrongSpecsAreNamed) {
   spec.recovery.restart_fails = 1.0;
   expect_recovery_error(spec, "recovery.restart_fails", "must be at least 0 and below 1");
   spec = failing_spec();
-  spec.recovery.communicators = shipped::communicators("carrier-pigeon");
-  expect_recovery_error(spec, "recovery.communicators.preset", "no preset named carrier-pigeon");
-  spec = failing_spec();
   spec.recovery.communicator_points = {{8.0, seconds(1.0)}, {8.0, seconds(2.0)}};
   expect_recovery_error(
       spec, "recovery.communicators.points", "8 GPUs after 8: the GPUs must rise");
