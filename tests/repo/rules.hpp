@@ -22,7 +22,9 @@ namespace orrery::repo {
 [[nodiscard]] Offences crowded_folders(const Tree& tree);  // of the product: > 40 files
 [[nodiscard]] Offences long_files(const Tree& tree);       // > 500 lines
 [[nodiscard]] Offences long_functions(const Tree& tree);   // > 70 lines, tests > 120
-[[nodiscard]] Offences long_lines(const Tree& tree);       // > 100 columns
+[[nodiscard]] Offences large_classes(
+    const Tree& tree);                                // of the product: > 40 functions, 30 members
+[[nodiscard]] Offences long_lines(const Tree& tree);  // > 100 columns
 [[nodiscard]] Offences headers_without_prologue(const Tree& tree);
 [[nodiscard]] Offences namespaces_off_folder(const Tree& tree);
 

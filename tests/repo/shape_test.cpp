@@ -61,6 +61,29 @@ TEST(Shape, ALongFunctionIsCaught) {
                    "tests/unit/a_test.cpp:74: TEST has 121 lines, at most 120"});
 }
 
+TEST(Shape, ClassesStayWithin40FunctionsAnd30Members) {
+  expect_none(large_classes(repository()));
+}
+
+TEST(Shape, ALargeClassIsCaughtWhateverItsFunctionsLookLike) {
+  const std::string functions =
+      repeated("  void f(int x = g());\n  int h() const { return 1; }\n", 20);
+  const std::string members = repeated("  std::function<int(int)> a_;\n  int b_ = g(1);\n", 15);
+  const std::string rest =
+      " public:\n  using T = int;\n  enum class E { a };\n  struct S { int i; void f(); };\n"
+      "  static constexpr int kOne = 1;\n private:\n";
+  const std::string good = "class Good : Base {\n" + rest + functions + members + "};\n";
+  const std::string many = "class Many {\n" + rest + functions + "  Many();\n" + members + "};\n";
+  const std::string full = "class Full {\n" + functions + members + "  int c_{1};\n};\n";
+  const Tree tree{{{"sim/run/a.hpp", "class Many;\nenum class E { a };\n" + good + many},
+                   {"sim/run/b.cpp", "template <class T> void f();\n" + full},
+                   {"tests/unit/c.cpp", full}}};
+  expect_offences(
+      large_classes(tree),
+      {"sim/run/a.hpp:81: class Many has 41 functions and 30 members, at most 40 and 30",
+       "sim/run/b.cpp:2: class Full has 40 functions and 31 members, at most 40 and 30"});
+}
+
 TEST(Shape, LinesStayWithin100Columns) {
   expect_none(long_lines(repository()));
 }
