@@ -82,7 +82,11 @@ std::optional<std::size_t> read_word(const Value& value,
   if (!guess.empty()) {
     message += fmt::format(", did you mean `{}`?", guess);
   }
-  report(diagnostics, value.where, path, message, "allowed: " + join(words));
+  report(diagnostics,
+         value.where,
+         path,
+         message,
+         words.empty() ? "none was found" : "allowed: " + join(words));
   return std::nullopt;
 }
 

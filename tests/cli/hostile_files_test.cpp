@@ -212,9 +212,9 @@ TEST_F(HostileFilesTest, MessagesHaveAPlace) {
   const std::string place = "batch.yaml:5:36: error: layout.schedule: p v m must not exceed";
   EXPECT_EQ(batch.err.substr(0, place.size()), place);
   write("plain.yaml", small_scenario());
-  fs::create_directories(path("profiles/gpu"));
-  const std::string gpu = "scenarios/profiles/gpu/h100-sxm-80gb.yaml";
-  fs::copy_file(fs::path(kSourceDir) / gpu, path("profiles/gpu/h100-sxm-80gb.yaml"));
+  fs::copy(
+      fs::path(kSourceDir) / "scenarios/profiles", path("profiles"), fs::copy_options::recursive);
+  fs::remove_all(path("profiles/software"));
   fs::create_directories(path("bin"));
   fs::copy_file(program(), path("bin/orrery"));
   const Finished software =
