@@ -212,7 +212,6 @@ bool RunSimulator::change_size() {
 
 // Nodes are ready that make the job larger: it restarts on them.
 void RunSimulator::grow() {
-  grow_pending_ = false;
   settle();
   fit_nodes();
   plan_ahead();

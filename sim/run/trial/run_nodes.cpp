@@ -18,8 +18,9 @@ void RunSimulator::replace_nodes() {
   restart_or_wait();
 }
 
-// As many nodes as the phase asks for, or as there are.
+// As many nodes as the phase asks for, or as there are: none is left to grow by.
 void RunSimulator::fit_nodes() {
+  grow_pending_ = false;
   if (pool_.job_nodes() > wanted_nodes()) {
     pool_.release(now_, pool_.job_nodes() - wanted_nodes());
   } else {

@@ -307,6 +307,7 @@ void RunSimulator::complete_recovery() {
   }
   cause_ = -1;
   lost_nodes_ = 0;
+  grow_pending_ = false;  // asked again below: the recovery may have taken the nodes
   outage_.reset();
   end_corruptions();
   if (!plan_.failures.during_recovery) {

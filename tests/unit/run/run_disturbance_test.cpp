@@ -268,6 +268,23 @@ TEST(Elastic, BecomesSlowAtOnceAlthoughItWaitsForACheckpointToGrow) {
   EXPECT_EQ(result.resizes, 2);
 }
 
+TEST(Elastic, DoesNotRestartForNodesThatARecoveryTook) {
+  // Saves every 6 of 18 steps. The node is back at 1150, to join at the save of step 12; the
+  // software failure at 1200 restarts the job on all 4 nodes, from step 6 at 1230.
+  RunSpec spec = elastic_spec(Growth::at_checkpoint);
+  spec.training.steps = 18;
+  spec.checkpoint.interval = StepsInterval{6};
+  const RunPlan plan = plan_of(spec, elastic_steps());
+  const std::vector<ScriptedFailure> failures = {
+      {to_sim_time(seconds(650.0)), 0},
+      {to_sim_time(seconds(1200.0)), static_cast<std::int32_t>(plan.causes.size()) - 1}};
+  RunSimulator simulator(plan);
+  const RunResult result = simulator.run({.failures = failures});
+  EXPECT_EQ(result, simulator.run({.event_by_event = true, .failures = failures}));
+  EXPECT_EQ(result.wall, to_sim_time(seconds(1230.0 + 12 * 100.0)));
+  EXPECT_EQ(result.resizes, 1);
+}
+
 TEST(Elastic, CanStaySmall) {
   const RunPlan plan = plan_of(elastic_spec(Growth::never), elastic_steps());
   const RunResult result = lose_a_node(plan);
