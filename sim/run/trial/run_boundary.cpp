@@ -217,6 +217,7 @@ void RunSimulator::grow() {
   plan_ahead();
   ++result_.resizes;
   cause_ = shrunk_by_;
+  source_ = plan_.checkpoint.tiers.size() - 1;  // it waited until its state was there
   begin_stages(Action::reschedule);
 }
 
@@ -231,6 +232,7 @@ void RunSimulator::evict() {
   ++result_.evictions;
   broken_ += std::min(plan_.causes[static_cast<std::size_t>(cause)].takes_nodes,
                       pool_.job_nodes() - broken_);
+  source_ = plan_.checkpoint.tiers.size() - 1;  // it waited until its state was there
   plan_ahead();
   begin_recovery(cause);
 }

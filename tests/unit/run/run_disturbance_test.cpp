@@ -100,6 +100,40 @@ TEST(Slowdown, EvictionSavesRestartsAndIsFastAgain) {
   EXPECT_DOUBLE_EQ(restart_seconds(plan, result), 30.0);
 }
 
+// Loads 1 s from memory, which has every second step, and 10 s from storage (every fourth).
+RunPlan two_tier_plan(RunSpec spec, const StepInput& step) {
+  TierSpec memory;
+  memory.interval = StepsInterval{2};
+  memory.stall = memory.durable = memory.load = seconds(0.0);
+  spec.checkpoint.tiers = {memory};
+  spec.checkpoint.interval = StepsInterval{4};
+  RunPlan plan = plan_of(spec, step);
+  plan.checkpoint.tiers.front().load.assign(plan.causes.size(), fixed(seconds(1.0)));
+  plan.checkpoint.tiers.back().load.assign(plan.causes.size(), fixed(seconds(10.0)));
+  return plan;
+}
+
+TEST(Slowdown, AnEvictedJobLoadsWhatItSavedToStorage) {
+  // The failure of software at 650 goes back to step 6 in memory: on at 681. Slow from 700: step 7
+  // ends at 781, after the eviction is due, and is saved to storage: 40 s, then 5 steps.
+  RunSpec spec = calm_spec();
+  SlowdownSpec straggler = slow(2.0, days(1.0));
+  straggler.evict_after = seconds(50.0);
+  spec.failures.stragglers = {straggler};
+  spec.capacity.spares = 1;
+  const RunPlan plan = two_tier_plan(spec, steps_of(seconds(100.0)));
+  const std::int32_t slowdown = cause_with(plan, StrikeEffect::slowdown);
+  const std::vector<ScriptedFailure> strikes = {
+      {to_sim_time(seconds(650.0)), slowdown - 1},  // software, which takes no node
+      {to_sim_time(seconds(700.0)), slowdown}};
+  RunSimulator simulator(plan);
+  const RunResult result = simulator.run({.failures = strikes});
+  EXPECT_EQ(result, simulator.run({.event_by_event = true, .failures = strikes}));
+  EXPECT_EQ(result.evictions, 1);
+  EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::restart_load), 1.0 + 10.0);
+  EXPECT_EQ(result.wall, to_sim_time(seconds(781.0 + 40.0 + 500.0)));
+}
+
 RunSpec silent_spec(Seconds detection) {
   RunSpec spec = calm_spec();
   SilentSpec& silent = spec.failures.silent.emplace();
