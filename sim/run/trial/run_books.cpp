@@ -58,7 +58,7 @@ void RunSimulator::reset(const TrialOptions& options) {
   phase_ = rework_ = scripted_ = sampled_ = 0;
   broken_ = broken_bad_ = lost_nodes_ = restarts_ = fruitless_failures_ = 0;
   held_gpu_ns_ = wanted_gpu_ns_ = 0;
-  cause_ = shrunk_by_ = -1;
+  cause_ = -1;
   source_ = plan_.checkpoint.tiers.size() - 1;
   late_save_ = repace_ = grow_pending_ = over_ = false;
   outage_.reset();
@@ -86,11 +86,11 @@ void RunSimulator::reset(const TrialOptions& options) {
   paces_.reset(pace_now());
   set_pace();
   plan_ahead();
+  missing_by_ = plan_.capacity.spot ? plan_.capacity.spot->cause : -1;
   if (!can_run_on(pool_.job_nodes())) {  // spot nodes that cannot be had at the start
-    cause_ = plan_.capacity.spot ? plan_.capacity.spot->cause : -1;
+    cause_ = missing_by_;
     wait_for_nodes();
   } else {
-    shrunk_by_ = plan_.capacity.spot ? plan_.capacity.spot->cause : -1;
     change_nodes();
   }
   find_interrupt();

@@ -202,6 +202,8 @@ bool RunSimulator::change_size() {
   settle();
   fit_nodes();
   if (!can_run_on(pool_.job_nodes())) {
+    cause_ = missing_by_;
+    source_ = plan_.checkpoint.tiers.size() - 1;
     wait_for_nodes();
     return false;
   }
@@ -216,7 +218,7 @@ void RunSimulator::grow() {
   fit_nodes();
   plan_ahead();
   ++result_.resizes;
-  cause_ = shrunk_by_;
+  cause_ = missing_by_;
   source_ = plan_.checkpoint.tiers.size() - 1;  // it waited until its state was there
   begin_stages(Action::reschedule);
 }

@@ -9,6 +9,9 @@ namespace orrery::run {
 
 // Diagnosis is done: broken nodes leave, spares come in, and the job goes on, shrinks or waits.
 void RunSimulator::replace_nodes() {
+  if (broken_ > 0 || lost_nodes_ > 0) {
+    missing_by_ = cause_;
+  }
   if (broken_ > 0 || pool_.job_nodes() != wanted_nodes()) {
     settle();
     pool_.lose(now_, broken_, broken_bad_);
@@ -33,7 +36,7 @@ void RunSimulator::restart_or_wait() {
   if (can_run_on(pool_.job_nodes())) {
     if (pool_.job_nodes() < wanted_nodes()) {
       ++result_.resizes;
-      shrunk_by_ = cause_;
+      missing_by_ = cause_;
     }
     begin_stages(Action::reschedule);
   } else {

@@ -305,7 +305,7 @@ class RunSimulator {
   Int128 wanted_gpu_ns_ = 0;  // GPUs that the phases ask for, integrated over time
 
   std::int32_t cause_ = -1;        // of the recovery in progress
-  std::int32_t shrunk_by_ = -1;    // cause for which the job runs on fewer nodes
+  std::int32_t missing_by_ = -1;   // cause that took nodes last, or left the job short of them
   std::size_t source_ = 0;         // tier from which it loads
   std::int64_t lost_nodes_ = 0;    // since the job last ran
   std::int64_t gpus_saved_ = 0;    // GPUs of the job at the latest save

@@ -326,6 +326,30 @@ TEST(Elastic, CanStaySmall) {
   EXPECT_EQ(result.resizes, 1);
 }
 
+TEST(Phases, AWaitForNodesIsBlamedAndEndsWithARestart) {
+  // 2 nodes until step 6, then 4. Wrong from 450 on, found at 850 in phase 2: a host leaves for
+  // 500 s, and 2 of the others go on from step 4 at 880. Phase 2 begins at 1080 and waits on 3
+  // nodes until 1350; then a restart of 30 s and 6 steps.
+  RunSpec spec = silent_spec(seconds(400.0));
+  spec.capacity.spares = 0;
+  spec.capacity.repair_time = fixed(seconds(500.0));
+  spec.training.phases.resize(2);
+  spec.training.phases[0].until = std::int64_t{6};
+  spec.training.phases[0].nodes = 2;
+  StepInput step = elastic_steps();
+  step.phases = {{step.step_time, step.tokens_per_step, 2},
+                 {step.step_time, step.tokens_per_step, 4}};
+  const RunPlan plan = plan_of(spec, step);
+  const RunResult result = run_log(plan, StrikeEffect::silent, {450.0});
+  EXPECT_EQ(result.wall, to_sim_time(seconds(1350.0 + 30.0 + 600.0)));
+  EXPECT_DOUBLE_EQ(in_seconds(result.ledger.gpu_time(RunCategory::waiting_for_capacity)),
+                   270.0 * 24);
+  // 200 s of phase 1, 250 s of phase 2 thrown away, two restarts and the wait.
+  const auto cause = static_cast<std::size_t>(cause_with(plan, StrikeEffect::silent));
+  EXPECT_DOUBLE_EQ(static_cast<double>(result.gpu_time_by_cause[cause]) * 1.0e-9,
+                   200.0 * 16 + 250.0 * 32 + 30.0 * 16 + 270.0 * 24 + 30.0 * 32);
+}
+
 TEST(Progress, IsSampledWithoutChangingTheTrial) {
   const RunPlan plan = plan_of(calm_spec(), steps_of(seconds(100.0)));
   const std::vector<SimTime> at = {to_sim_time(seconds(50.0)),
