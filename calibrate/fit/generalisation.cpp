@@ -1,6 +1,7 @@
 #include "calibrate/fit/generalisation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "sim/base/quantile.hpp"
@@ -159,14 +160,33 @@ void add_rows(const ProfileRows& group, Generalisation& result) {
   }
 }
 
+// Releases of a stack that share their rates have one vote.
+std::vector<SoftwareProfile> one_of_each_family(const std::vector<SoftwareProfile>& profiles) {
+  const auto rates = [](const SoftwareProfile& profile) {
+    return std::array{profile.gemm_efficiency.value(),
+                      profile.memory_efficiency.value(),
+                      profile.attention_efficiency.value()};
+  };
+  std::vector<SoftwareProfile> families;
+  for (const SoftwareProfile& profile : profiles) {
+    if (std::none_of(families.begin(), families.end(), [&](const SoftwareProfile& other) {
+          return rates(other) == rates(profile);
+        })) {
+      families.push_back(profile);
+    }
+  }
+  return families;
+}
+
 }  // namespace
 
 SoftwareProfile shared_defaults(const SoftwareProfile& start,
                                 const std::vector<SoftwareProfile>& others) {
   SoftwareProfile result = start;
+  const std::vector<SoftwareProfile> families = one_of_each_family(others);
   for (const FitKey* key : usable_keys(start)) {
     std::vector<double> values;
-    for (const SoftwareProfile& other : others) {
+    for (const SoftwareProfile& other : families) {
       const double value = key->get(other);
       const bool used = !key->neutral || value != *key->neutral;
       if (used && same_attention(*key, start, other)) {
