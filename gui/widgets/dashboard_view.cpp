@@ -167,7 +167,7 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   auto* column = new QVBoxLayout(page_);
   column->setContentsMargins(8, 4, 8, 4);
   column->setSpacing(4);
-  for (QLabel** label : {&title_, &subtitle_, &reasons_, &step_head_, &run_head_}) {
+  for (QLabel** label : {&title_, &verdict_, &subtitle_, &reasons_, &step_head_, &run_head_}) {
     *label = new QLabel(page_);
     (*label)->setWordWrap(true);
   }
@@ -188,6 +188,7 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   head->addWidget(subtitle_, 1);
   head->setSpacing(12);
   column->addWidget(title_);
+  column->addWidget(verdict_);
   column->addWidget(reasons_);
   column->addLayout(head);
   column->addLayout(step_grid_);
@@ -202,6 +203,8 @@ void DashboardView::show_answer(const Dashboard& dashboard) {
   shown_ = dashboard;
   title_->setText(dashboard.title);
   subtitle_->setText(dashboard.subtitle);
+  verdict_->setText(dashboard.verdict);
+  verdict_->setVisible(!dashboard.verdict.isEmpty());
   QString reasons;
   for (const QString& reason : dashboard.reasons) {
     reasons += (reasons.isEmpty() ? "" : "\n") + reason;

@@ -38,6 +38,7 @@ class DashboardView : public QScrollArea {
   Dashboard shown_;
   QWidget* page_;
   QLabel* title_;
+  QLabel* verdict_;
   QLabel* subtitle_;
   QLabel* reasons_ = nullptr;
   QLabel* step_head_;

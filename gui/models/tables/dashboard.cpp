@@ -11,6 +11,7 @@
 #include "sim/report/picture/histogram.hpp"
 #include "sim/report/text/printed_quantiles.hpp"
 #include "sim/report/trust.hpp"
+#include "sim/report/verdict.hpp"
 
 namespace orrery::gui {
 
@@ -174,6 +175,11 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
     }
   };
   result.title = qt(evaluation.echo.name);
+  const report::Outcome outcome = report::outcome_of(evaluation);
+  result.verdict = qt(outcome.sentence);
+  if (outcome.standing != report::Standing::impossible && !outcome.reason.empty()) {
+    result.verdict += "; " + qt(outcome.brief);
+  }
   result.subtitle = QString("%1 on %2 x %3")
                         .arg(qt(evaluation.echo.model_name),
                              qt(format_integer(evaluation.step.gpus)),

@@ -28,6 +28,7 @@ struct Card {
 
 struct Dashboard {
   QString title = {};                 // name of the scenario
+  QString verdict = {};               // the answer in one sentence
   QString subtitle = {};              // model, GPUs
   std::vector<QString> reasons = {};  // why it is not feasible
   std::vector<Card> step = {};
