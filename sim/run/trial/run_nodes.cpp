@@ -9,8 +9,8 @@ namespace orrery::run {
 
 // Diagnosis is done: broken nodes leave, spares come in, and the job goes on, shrinks or waits.
 void RunSimulator::replace_nodes() {
-  if (broken_ > 0 || lost_nodes_ > 0) {
-    missing_by_ = cause_;
+  if (broken_ > 0 || recovery_.lost_nodes() > 0) {
+    recovery_.blame_shortage();
   }
   if (broken_ > 0 || pool_.job_nodes() != wanted_nodes()) {
     settle();
@@ -23,11 +23,11 @@ void RunSimulator::replace_nodes() {
 
 // As many nodes as the phase asks for, or as there are: none is left to grow by.
 void RunSimulator::fit_nodes() {
-  grow_pending_ = false;
+  agenda_.forget_growth();
   if (pool_.job_nodes() > wanted_nodes()) {
     pool_.release(now_, pool_.job_nodes() - wanted_nodes());
   } else {
-    readiness_ = std::max(readiness_, pool_.fill(now_, wanted_nodes()));
+    recovery_.expect_nodes(pool_.fill(now_, wanted_nodes()));
   }
   change_nodes();
 }
@@ -36,9 +36,9 @@ void RunSimulator::restart_or_wait() {
   if (can_run_on(pool_.job_nodes())) {
     if (pool_.job_nodes() < wanted_nodes()) {
       ++result_.resizes;
-      missing_by_ = cause_;
+      recovery_.blame_shortage();
     }
-    begin_stages(Action::reschedule);
+    begin_stages(RecoveryStage::reschedule);
   } else {
     wait_for_nodes();
   }
@@ -49,10 +49,6 @@ void RunSimulator::wait_for_nodes() {
   action_begin_ = now_;
   action_end_ = kForever;
   change_nodes();
-}
-
-std::int64_t RunSimulator::wanted_nodes() const {
-  return plan_.phases[phase_].nodes;
 }
 
 bool RunSimulator::can_run_on(std::int64_t nodes) const {
@@ -74,19 +70,19 @@ void RunSimulator::expose(bool trains) {
 
 // After any change of the nodes of the job: who can fail, and what it takes up.
 void RunSimulator::change_nodes() {
-  const std::int64_t gpus = pool_.job_nodes() * gpus_per_node_;
+  const std::int64_t gpus = pool_.job_nodes() * plan_.step.gpus_per_node;
   pace_is_stale_ = pace_is_stale_ || gpus != job_gpus_;
   job_gpus_ = gpus;
   expect_departure();  // a move to another zone leaves the notices of the old one behind
-  expose(is_running());
-  billing_.hold(now_, pool_.held());
+  expose(runs(action_));
+  books_.hold(now_, pool_.held());
   find_interrupt();
 }
 
 void RunSimulator::handle_pool() {
   settle();
   const PoolEvent event = pool_.take(now_);
-  billing_.hold(now_, pool_.held());
+  books_.hold(now_, pool_.held());
   switch (event.kind) {
     case PoolEventKind::nothing:
       break;
@@ -96,11 +92,11 @@ void RunSimulator::handle_pool() {
       break;
     case PoolEventKind::notice:
       expect_departure();
-      plan_ahead();
+      look_ahead();
       cut_training(departures_.save_at());
       break;
     case PoolEventKind::preempted:
-      nodes_leave(event);
+      nodes_leave(event.nodes);
       break;
   }
 }
@@ -117,7 +113,7 @@ void RunSimulator::nodes_return() {
     return;
   }
   const std::int64_t before = pool_.job_nodes();
-  readiness_ = std::max(readiness_, pool_.fill(now_, wanted_nodes()));
+  recovery_.expect_nodes(pool_.fill(now_, wanted_nodes()));
   if (pool_.job_nodes() == before) {
     return;
   }
@@ -132,53 +128,47 @@ void RunSimulator::nodes_return() {
 // A shrunk job grows when the nodes at hand allow a larger size.
 void RunSimulator::consider_growth() {
   const std::optional<PlannedElastic>& elastic = plan_.capacity.elastic;
-  if (!elastic || grow_pending_ || elastic->grow == Growth::never ||
-      (!is_running() && action_ != Action::warm_up) || pool_.job_nodes() >= wanted_nodes()) {
+  if (!elastic || agenda_.asks_for_growth() || elastic->grow == Growth::never ||
+      (!runs(action_) && action_ != Action::warm_up) || pool_.job_nodes() >= wanted_nodes()) {
     return;
   }
   const std::int64_t possible = std::min(wanted_nodes(), pool_.job_nodes() + pool_.ready_nodes());
   const ElasticSize* present = elastic->size_for(pool_.job_nodes());
   const ElasticSize* larger = elastic->size_for(possible);
   if (larger != nullptr && (present == nullptr || larger->nodes > present->nodes)) {
-    grow_pending_ = true;
-    plan_ahead();
-    cut_training(next_stop_);
+    agenda_.ask_for_growth();
+    look_ahead();
+    cut_training(agenda_.next_stop());
   }
 }
 
 // Spot nodes have left the job.
-void RunSimulator::nodes_leave(const PoolEvent& event) {
+void RunSimulator::nodes_leave(std::int64_t nodes) {
   const std::int32_t cause = plan_.capacity.spot->cause;
   ++result_.preemptions;
   departures_.deal_with(now_);
   expect_departure();
-  if (event.nodes == 0) {
-    plan_ahead();
+  if (nodes == 0) {
+    look_ahead();
     return;
   }
   ++result_.failures_by_cause[static_cast<std::size_t>(cause)];
-  book_action();
-  if (options_.timeline != nullptr) {
-    options_.timeline->add({now_, now_, RunActivity::failure, cause});
-  }
+  note_failure(cause);
   if (action_ == Action::wait) {
-    action_begin_ = now_;
-    lost_nodes_ += event.nodes;
+    recovery_.lose(nodes);
     change_nodes();
-    if (++disturbances_ > kMostDisturbances) {
+    if (disturbances_.is_one_too_many()) {
       stop(StopReason::too_many_disturbances);
     }
     return;
   }
   ++result_.failures;
   broken_ = std::min(broken_, pool_.job_nodes());
-  roll_back(cause, event.nodes);
+  roll_back(cause, nodes);
   change_nodes();
-  outage_.reset();
-  if (gives_up()) {
-    return;
+  if (!gives_up()) {
+    begin_recovery(cause);
   }
-  begin_recovery(cause);
 }
 
 }  // namespace orrery::run

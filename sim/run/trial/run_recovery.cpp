@@ -1,4 +1,5 @@
-// The part of RunSimulator that deals with interrupts: failures and the stages of recovery.
+// The part of RunSimulator that deals with interrupts: failures and the recovery from them, nodes
+// that are slow or compute wrong results, loss spikes.
 
 #include <algorithm>
 
@@ -6,6 +7,14 @@
 #include "sim/run/trial/run_simulator.hpp"
 
 namespace orrery::run {
+
+// Steps done, those of the training in progress included.
+std::int64_t RunSimulator::steps_now() const {
+  if (action_ != Action::train) {
+    return steps_;
+  }
+  return steps_ + std::min(action_steps_, (now_ - action_begin_).ns / step_time_.ns);
+}
 
 // The first of all interrupts; at the same nanosecond nodes first, the end of the run last.
 void RunSimulator::find_interrupt() {
@@ -22,9 +31,10 @@ void RunSimulator::find_interrupt() {
   } else if (scripted_ < options_.failures->size()) {
     consider((*options_.failures)[scripted_].at, Interrupt::failure);
   }
-  if (!queue_.empty()) {
-    consider(queue_.top().time, Interrupt::internal);
+  if (sampled_ < options_.samples.size()) {
+    consider(options_.samples[sampled_], Interrupt::sample);
   }
+  consider(disturbances_.next(), Interrupt::disturbance);
   consider(pool_.next(), Interrupt::pool);
 }
 
@@ -33,39 +43,81 @@ void RunSimulator::handle_interrupt() {
     case Interrupt::pool:
       handle_pool();
       break;
-    case Interrupt::internal:
-      handle_internal();
+    case Interrupt::disturbance:
+      handle_disturbance();
+      break;
+    case Interrupt::sample:
+      options_.progress->push_back(static_cast<double>(steps_now()));
+      ++sampled_;
       break;
     case Interrupt::failure:
       handle_failure();
       break;
     case Interrupt::end:
-      end_of_run();
-      return;
+      cut_off();
+      stop(plan_.target_steps ? StopReason::horizon : StopReason::window_over);
+      break;
   }
   if (!over_) {
     find_interrupt();
   }
 }
 
-void RunSimulator::end_of_run() {
-  cut_off();
-  stop(plan_.target_steps ? StopReason::horizon : StopReason::window_over);
-}
-
 // Books the action in progress, with the part of a step that it ends in.
 void RunSimulator::cut_off() {
   book_action();
   if (action_ == Action::train) {
-    const std::int64_t trained = now_.ns - action_begin_.ns;
-    steps_ += trained / step_time_.ns;
-    const Pace& pace = paces_.current();
-    const Int128 tail = trained % step_time_.ns;
-    const Int128 consumed = tail * pace.gpus;
-    const Int128 productive = std::min(consumed, pace.planned * tail / step_time_.ns);
-    result_.ledger.book(RunCategory::productive, productive);
-    result_.ledger.book(RunCategory::degraded, consumed - productive);
+    const SimTime trained = now_ - action_begin_;
+    steps_ += trained.ns / step_time_.ns;
+    books_.book_tail(paces_.current(), SimTime{trained.ns % step_time_.ns});
   }
+}
+
+// What comes of a slow node, of wrong results.
+void RunSimulator::handle_disturbance() {
+  const Disturbances::Event event = disturbances_.take();
+  switch (event.outcome) {
+    case Disturbances::Outcome::slowdown_ends:
+      agenda_.ask_for_pace();
+      break;
+    case Disturbances::Outcome::eviction:
+      break;
+    case Disturbances::Outcome::detection:
+      detect_corruption(event.index);
+      return;
+    case Disturbances::Outcome::corruption:
+      if (!runs(action_)) {
+        disturbances_.corrupt_after_recovery(event.index);
+      } else if (disturbances_.begin_corruption(now_, event.index, steps_now())) {
+        ++result_.corruptions;
+      }
+      return;
+  }
+  look_ahead();
+  cut_training(now_);
+}
+
+// Back behind the first wrong result; the host leaves, or is not found and stays.
+void RunSimulator::detect_corruption(std::int32_t index) {
+  const std::int32_t cause = plan_.failures.silent[static_cast<std::size_t>(index)].cause;
+  const Disturbances::Detection found = disturbances_.detect(index);
+  const SavedStates::Source clean = saves_.states().newest_until(found.clean_steps);
+  note_failure(cause);
+  if (!found.host_stays) {
+    broken_ += std::min(plan_.causes[static_cast<std::size_t>(cause)].takes_nodes,
+                        pool_.job_nodes() - broken_);
+  }
+  recovery_.load_from(clean.tier);
+  // A failure may have gone back behind it meanwhile.
+  go_back(std::min(clean.steps, steps_now()), RunCategory::rework, cause);
+  if (action_ == Action::wait) {
+    settle();
+    pool_.lose(now_, broken_, 0);
+    broken_ = broken_bad_ = 0;
+    change_nodes();
+    return;
+  }
+  begin_recovery(cause);
 }
 
 void RunSimulator::handle_failure() {
@@ -86,7 +138,7 @@ void RunSimulator::handle_failure() {
 void RunSimulator::strike(const Strike& failure) {
   const PlannedCause& cause = plan_.causes[static_cast<std::size_t>(failure.cause)];
   if (cause.effect != StrikeEffect::failure) {
-    if (is_running()) {
+    if (runs(action_)) {
       ++result_.failures_by_cause[static_cast<std::size_t>(failure.cause)];
       disturb(cause);
     }
@@ -98,24 +150,68 @@ void RunSimulator::strike(const Strike& failure) {
   }
   ++result_.failures;
   ++result_.failures_by_cause[static_cast<std::size_t>(failure.cause)];
-  book_action();
-  if (options_.timeline != nullptr) {
-    options_.timeline->add({now_, now_, RunActivity::failure, failure.cause});
-  }
+  note_failure(failure.cause);
   const std::int64_t taken = std::min(failure.nodes, pool_.job_nodes() - broken_);
   broken_ += taken;
   broken_bad_ += std::min(failure.bad, taken);
   roll_back(failure.cause, taken);
-  outage_ = failure.outage;
-  if (gives_up()) {
+  if (!gives_up()) {
+    begin_recovery(failure.cause, failure.outage);
+  }
+}
+
+void RunSimulator::disturb(const PlannedCause& cause) {
+  if (disturbances_.is_one_too_many()) {
+    cut_off();
+    stop(StopReason::too_many_disturbances);
     return;
   }
-  begin_recovery(failure.cause);
+  switch (cause.effect) {
+    case StrikeEffect::slowdown:
+      disturbances_.begin_slowdown(now_, cause.effect_index);
+      ++result_.slowdowns;
+      agenda_.ask_for_pace();
+      look_ahead();
+      cut_training(now_);
+      break;
+    case StrikeEffect::silent:
+      if (disturbances_.begin_corruption(now_, cause.effect_index, steps_now())) {
+        ++result_.corruptions;
+      }
+      break;
+    case StrikeEffect::spike:
+      begin_spike(plan_.failures.spikes[static_cast<std::size_t>(cause.effect_index)]);
+      break;
+    case StrikeEffect::failure:
+      ORRERY_CHECK(false, "a failure of cause {} is no disturbance", cause.name);
+  }
+}
+
+void RunSimulator::begin_spike(const PlannedSpike& plan) {
+  ++result_.spikes;
+  if (plan.skip_steps) {
+    disturbances_.skip_steps(*plan.skip_steps);
+    look_ahead();
+    cut_training(now_);
+    return;
+  }
+  note_failure(plan.cause);
+  const std::int64_t least = std::max<std::int64_t>(0, steps_now() - plan.rewind_steps.value_or(0));
+  const SavedStates::Source source = saves_.states().newest_until(least);
+  recovery_.load_from(source.tier);
+  go_back(source.steps, RunCategory::rework, plan.cause);
+  begin_recovery(plan.cause);
+}
+
+// Books what was done until now; the failure is a mark in the timeline.
+void RunSimulator::note_failure(std::int32_t cause) {
+  book_action();
+  books_.note_failure(now_, cause);
 }
 
 // After a failure: whether it was one too many.
 bool RunSimulator::gives_up() {
-  if (++fruitless_failures_ >= kHopelessFailures) {
+  if (saves_.fail_hopelessly()) {
     stop(StopReason::no_progress);
     return true;
   }
@@ -123,6 +219,7 @@ bool RunSimulator::gives_up() {
 }
 
 bool RunSimulator::fails_too_often() {
+  constexpr std::int64_t kMostFailures = 1'000'000;
   if (result_.failures >= kMostFailures) {
     stop(StopReason::too_many_failures);
   }
@@ -137,15 +234,10 @@ void RunSimulator::strike_while_waiting(const Strike& failure) {
   }
   ++result_.failures;
   ++result_.failures_by_cause[static_cast<std::size_t>(failure.cause)];
-  book_action();
-  if (options_.timeline != nullptr) {
-    options_.timeline->add({now_, now_, RunActivity::failure, failure.cause});
-  }
-  action_begin_ = now_;
+  note_failure(failure.cause);
   settle();
   pool_.lose(now_, taken, std::min(failure.bad, taken));
-  saved_.strike(failure.cause, lost_nodes_, lost_nodes_ + taken, luck_);
-  lost_nodes_ += taken;
+  recovery_.lose(saves_.states(), failure.cause, taken);
   change_nodes();
   (void)fails_too_often();
 }
@@ -153,23 +245,9 @@ void RunSimulator::strike_while_waiting(const Strike& failure) {
 // Back to the newest state that is left, or to the present one where the surviving replicas can
 // still save it.
 void RunSimulator::roll_back(std::int32_t cause, std::int64_t taken_nodes) {
-  const std::int64_t after = lost_nodes_ + taken_nodes;
-  saved_.abort();
-  saved_.strike(cause, lost_nodes_, after, luck_);
-  late_save_ = false;
-  if (is_running() && plan_.checkpoint.just_in_time) {
-    const double survives = plan_.checkpoint.just_in_time->survival.of(cause, lost_nodes_, after);
-    late_save_ = survives >= 1.0 || (survives > 0.0 && luck_.uniform01() < survives);
-  }
-  lost_nodes_ = after;
-  if (late_save_) {
-    source_ = plan_.checkpoint.tiers.size() - 1;
-    go_back(steps_now(), RunCategory::lost_work, cause);
-  } else {
-    const SavedStates::Source source = saved_.newest();
-    source_ = source.tier;
-    go_back(source.steps, RunCategory::lost_work, cause);
-  }
+  const std::optional<std::int64_t> newest =
+      recovery_.roll_back(saves_.states(), cause, taken_nodes, runs(action_));
+  go_back(newest.value_or(steps_now()), RunCategory::lost_work, cause);
 }
 
 // Training goes on after `to` steps: what was done beyond, and what of the present step was, is
@@ -189,135 +267,76 @@ void RunSimulator::go_back(std::int64_t to, RunCategory category, std::int32_t c
   pace_is_stale_ = pace_is_stale_ || changes != paces_.changes();
   undone.wall += steps.wall;
   undone.gpu_ns += steps.gpu_ns;
-  result_.ledger.book(category, undone.gpu_ns);
-  blame(cause, undone.gpu_ns);
-  if (options_.timeline != nullptr) {
-    options_.timeline->mark_lost(undone.wall,
-                                 category == RunCategory::rework ? RunActivity::discarded_training
-                                                                 : RunActivity::lost_training);
-  }
-  steps_ = saved_steps_ = to;
-  saves_ = checkpoint_ == kNever ? 0 : to / checkpoint_;  // the pattern follows the progress
-  saved_.forget_after(to);
-  blocked_until_ = SimTime{};
-  for (Taint& taint : taints_) {  // the host is still there and goes on corrupting
-    taint.clean_steps = std::min(taint.clean_steps, to);
-  }
-  if (next_evaluation_ > steps_ && evaluation_ != kNever) {
-    next_evaluation_ = (steps_ / evaluation_ + 1) * evaluation_;
-  }
-  if (phase_ > 0 && steps_ < plan_.phases[phase_ - 1].until_step) {
+  books_.undo(undone, category, cause);
+  steps_ = to;
+  saves_.go_back(to);
+  disturbances_.go_back(to);
+  if (agenda_.leaves_phase(to)) {
     settle();
-    phase_ = phase_of_step(plan_.phases, steps_);
     pace_is_stale_ = true;
   }
-  plan_ahead();
+  agenda_.go_back(to);
+  look_ahead();
 }
 
-void RunSimulator::begin_recovery(std::int32_t cause) {
-  cause_ = cause;
-  begin_stages(Action::detect);
+void RunSimulator::begin_recovery(std::int32_t cause, std::optional<SimTime> outage) {
+  recovery_.begin(cause, outage);
+  begin_stages(RecoveryStage::detect);
   if (!plan_.failures.during_recovery) {
     expose(false);
     find_interrupt();
   }
 }
 
-// How long a stage lasts this time.
-SimTime RunSimulator::stage_length(RecoveryStage stage) {
-  if (outage_) {
-    return stage == RecoveryStage::reschedule ? *outage_ : SimTime{};
-  }
-  SimTime length;
-  if (cause_ >= 0) {
-    const auto cause = static_cast<std::size_t>(cause_);
-    const std::size_t index = index_of(stage);
-    const Stage& planned = stages_[source_ * plan_.causes.size() + cause][index];
-    length = planned.length;
-    if (planned.law != nullptr) {
-      length = bounded_time(sample(*planned.law, stage_[index]));
-    }
-    if (job_gpus_ != plan_.recovery.gpus) {
-      length = bounded_time(plan_.recovery.scale(cause, stage, job_gpus_) * to_seconds(length));
-    }
-  }
-  if (stage == RecoveryStage::reschedule) {
-    length += readiness_;
-    readiness_ = SimTime{};
-  } else if (stage == RecoveryStage::load && gpus_saved_ != job_gpus_) {
-    length += plan_.checkpoint.reshard;
-  }
-  return length;
-}
-
-// `first` or the next stage that takes time. Stages from whose end more follows than the next one
-// are begun in any case.
-void RunSimulator::begin_stages(Action first) {
-  int stage = static_cast<int>(first) - static_cast<int>(Action::detect);
-  while (true) {
-    const auto action = static_cast<Action>(static_cast<int>(Action::detect) + stage);
-    if (action == Action::reschedule) {
-      ++restarts_;
-      if (plan_.recovery.max_restarts && restarts_ > *plan_.recovery.max_restarts) {
-        stop(StopReason::restarts_exhausted);
-        return;
-      }
-    }
-    const SimTime length = stage_length(static_cast<RecoveryStage>(stage));
-    const bool passes_by =
-        (action == Action::detect && !late_save_) || action == Action::reschedule;
-    if (length > SimTime{} || !passes_by) {
-      begin(action, length);
-      return;
-    }
-    ++stage;
+void RunSimulator::begin_stages(RecoveryStage first) {
+  const Recovery::NextStage next =
+      recovery_.next_stage(first, job_gpus_, saves_.resharded(job_gpus_));
+  begin(action_of(next.stage), next.length);
+  if (recovery_.is_exhausted()) {
+    stop(StopReason::restarts_exhausted);
   }
 }
 
 // The communicators stand, or the restart has failed.
 void RunSimulator::complete_communicators() {
-  const double fails = plan_.recovery.restart_fails;
-  if (fails > 0.0 && luck_.uniform01() < fails) {
+  if (recovery_.restart_fails()) {
     ++result_.failed_restarts;
     begin(Action::failed_restart, plan_.recovery.failed_restart);
     return;
   }
-  begin_stages(Action::load);
+  begin_stages(RecoveryStage::load);
 }
 
 // The state is loaded, or it turns out to be unreadable and the one before is tried.
 void RunSimulator::complete_load() {
-  const double corrupt = plan_.checkpoint.corrupt;
-  if (corrupt > 0.0 && steps_ > 0 && luck_.uniform01() < corrupt) {
+  if (steps_ > 0 && recovery_.copy_is_unreadable()) {
     ++result_.unreadable_checkpoints;
-    saved_.drop(source_);
-    const SavedStates::Source source = saved_.newest_until(steps_);
-    source_ = source.tier;
-    go_back(source.steps, RunCategory::lost_work, cause_);
-    begin_stages(Action::load);
+    const std::int64_t older = recovery_.drop_copy(saves_.states(), steps_);
+    go_back(older, RunCategory::lost_work, recovery_.cause());
+    begin_stages(RecoveryStage::load);
     return;
   }
-  begin_stages(Action::warm_up);
+  begin_stages(RecoveryStage::warm_up);
 }
 
 // Training can go on. Planned stops due meanwhile were done in the shadow of the recovery.
 void RunSimulator::complete_recovery() {
-  if (next_maintenance_ <= now_) {
-    next_maintenance_ = next_maintenance();
+  if (agenda_.maintenance_is_due(now_)) {
+    agenda_.end_maintenance(now_);
   }
-  cause_ = -1;
-  lost_nodes_ = 0;
-  grow_pending_ = false;  // asked again below: the recovery may have taken the nodes
-  outage_.reset();
-  end_corruptions();
+  recovery_.end();
+  agenda_.forget_growth();  // asked again below: the recovery may have taken the nodes
+  const bool corrupts_again = disturbances_.end_recovery(now_);
   if (!plan_.failures.during_recovery) {
     expose(true);
+  }
+  if (corrupts_again || !plan_.failures.during_recovery) {
     find_interrupt();
   }
-  if (pace_is_stale_ || repace_) {
+  if (pace_is_stale_ || agenda_.asks_for_pace()) {
     set_pace();
   }
-  plan_ahead();
+  look_ahead();
   consider_growth();
 }
 

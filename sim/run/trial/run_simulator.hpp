@@ -41,7 +41,6 @@
 // skipped in one step unless `event_by_event`; the result is the same to the nanosecond. A saver
 // with several tiers is simulated save by save.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -49,18 +48,19 @@
 #include <stop_token>
 #include <vector>
 
-#include "sim/base/random.hpp"
-#include "sim/engine/event_queue.hpp"
 #include "sim/run/capacity/departures.hpp"
 #include "sim/run/capacity/node_pool.hpp"
-#include "sim/run/checkpoints/saved_states.hpp"
-#include "sim/run/failures/active_slowdowns.hpp"
 #include "sim/run/failures/failure_sources.hpp"
-#include "sim/run/prices/billing.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_result.hpp"
+#include "sim/run/trial/action.hpp"
+#include "sim/run/trial/agenda.hpp"
+#include "sim/run/trial/disturbances.hpp"
 #include "sim/run/trial/pace_record.hpp"
+#include "sim/run/trial/recovery.hpp"
+#include "sim/run/trial/run_books.hpp"
 #include "sim/run/trial/run_timeline.hpp"
+#include "sim/run/trial/saves.hpp"
 
 namespace orrery::run {
 
@@ -90,66 +90,18 @@ class RunSimulator {
   [[nodiscard]] RunResult run(const TrialOptions& options);
 
  private:
-  enum class Action : std::uint8_t {
-    train,
-    save,           // blocks for the stall
-    blocking_save,  // blocks until durable
-    evaluate,
-    planned_stop,
-    unitemised_stop,
-    rework_stop,  // stands still, or trains steps in vain
-    wait,         // for nodes; from here on the job does not run
-    phase_change,
-    late_save,  // by the replicas that survived
-    failed_restart,
-    detect,  // from here on in the order of RecoveryStage
-    diagnose,
-    reschedule,
-    communicator_init,
-    load,
-    warm_up,
-  };
-
-  static constexpr std::size_t kActions = 17;
-
   // What can interrupt the job.
-  enum class Interrupt : std::uint8_t { pool, internal, failure, end };
+  enum class Interrupt : std::uint8_t { pool, disturbance, sample, failure, end };
 
-  // Events of the simulator's own queue, in their order at the same nanosecond.
-  enum class Internal : std::uint8_t { slowdown_ends, eviction, detection, corruption, sample };
-
-  // A stage of a recovery: its length at the full size of the job, or the law to draw it from.
-  struct Stage {
-    SimTime length;
-    const Duration* law = nullptr;  // nullptr: always `length`
-  };
-
-  using Stages = std::array<Stage, kRecoveryStageCount>;
-
-  // Results of a host that computes wrong ones, since the step after `clean_steps`.
-  struct Taint {
-    bool active = false;
-    std::int64_t clean_steps = 0;
-    bool repeats = false;  // the host stays: it corrupts again after the recovery in progress
-    bool recovering = false;
-  };
-
-  static constexpr std::int64_t kNever = std::int64_t{1} << 62;
-  static constexpr std::int64_t kHopelessFailures = 10'000;
-  static constexpr std::int64_t kMostFailures = 1'000'000;
-  static constexpr std::int64_t kMostDisturbances = 10'000'000;
-
-  struct BookedAs {
-    RunCategory category;
-    RunActivity activity;
-  };
-
-  [[nodiscard]] static BookedAs booking_of(Action action);
-  [[nodiscard]] static std::array<RandomStream, kRecoveryStageCount> stage_streams(
-      std::uint64_t seed, std::uint32_t trial);
-
-  // The hot path: run_simulator.cpp.
+  // The frequent path, begin and end of a trial: run_simulator.cpp.
+  [[gnu::noinline]] void reset(const TrialOptions& options);
+  [[nodiscard, gnu::noinline]] RunResult result();
   void advance();
+  void next_action();
+  void begin_training();
+  [[nodiscard]] std::int64_t steps_until(SimTime time) const;
+  void book_action();
+  void settle();
 
   void begin(Action action, SimTime length) {
     action_ = action;
@@ -157,56 +109,50 @@ class RunSimulator {
     action_end_ = now_ + length;
   }
 
-  void next_action();
-  void begin_training();
-  void begin_save();
-  void run_cycles();
-  void skip_cycles();
-  [[nodiscard]] bool is_skippable() const;
-  [[nodiscard]] std::int64_t steps_until(SimTime time) const;
-
-  void copies_are_durable(std::int64_t copies) {
-    fruitless_failures_ = 0;
-    checkpoints_ += copies;
+  void stop(StopReason reason) {
+    over_ = true;
+    result_.stop = reason;
   }
 
-  // Step boundaries with more to do: run_boundary.cpp.
-  void special_action();
+  // Step boundaries with more to do: run_boundary.cpp. The frequent path keeps its registers
+  // only when what is rare is not inlined.
+  [[gnu::noinline]] void special_action();
   [[nodiscard]] bool begin_pending_change();
   [[nodiscard]] bool begin_due_stop();
   void begin_blocking_save();
-  [[nodiscard]] SimTime blocking_save_time() const;
   void enter_phase();
-  void begin_rework();
+  void begin_rework(const PlannedRework& rework);
   void grow();
   void evict();
-  void plan_ahead();
+  void look_ahead();
   void set_pace();
   [[nodiscard]] Pace pace_now();
-  [[nodiscard]] bool complete_other_action();
-  void complete_recovery();
+  [[nodiscard, gnu::noinline]] bool complete_other_action();
   void cut_training(SimTime at);
-  [[nodiscard]] bool grows_at_once() const;
   [[nodiscard]] bool change_size();
-  [[nodiscard]] SimTime next_maintenance() const;
 
-  // Failures and recoveries: run_recovery.cpp.
-  void handle_interrupt();
+  // Interrupts, failures and recoveries: run_recovery.cpp.
   void find_interrupt();
-  void end_of_run();
+  void handle_interrupt();
   void cut_off();
+  void handle_disturbance();
+  void detect_corruption(std::int32_t index);
   void handle_failure();
   void strike(const Strike& failure);
   void strike_while_waiting(const Strike& failure);
+  void disturb(const PlannedCause& cause);
+  void begin_spike(const PlannedSpike& plan);
+  void note_failure(std::int32_t cause);
   void roll_back(std::int32_t cause, std::int64_t taken_nodes);
   void go_back(std::int64_t to, RunCategory category, std::int32_t cause);
-  void begin_recovery(std::int32_t cause);
-  void begin_stages(Action first);
-  [[nodiscard]] SimTime stage_length(RecoveryStage stage);
+  void begin_recovery(std::int32_t cause, std::optional<SimTime> outage = {});
+  void begin_stages(RecoveryStage first);
   void complete_communicators();
   void complete_load();
+  void complete_recovery();
   [[nodiscard]] bool gives_up();
   [[nodiscard]] bool fails_too_often();
+  [[nodiscard]] std::int64_t steps_now() const;
 
   // Nodes that leave and come: run_nodes.cpp.
   void handle_pool();
@@ -216,120 +162,44 @@ class RunSimulator {
   void fit_nodes();
   void nodes_return();
   void consider_growth();
-  void nodes_leave(const PoolEvent& event);
+  void nodes_leave(std::int64_t nodes);
   void expect_departure();
   void change_nodes();
   void expose(bool trains);
-  [[nodiscard]] std::int64_t wanted_nodes() const;
   [[nodiscard]] bool can_run_on(std::int64_t nodes) const;
 
-  // What is slow, corrupt or in vain: run_disturbance.cpp.
-  void handle_internal();
-  void disturb(const PlannedCause& cause);
-  void begin_slowdown(std::int32_t index);
-  void end_slowdown(std::uint32_t id);
-  void repace();
-  void begin_corruption(std::int32_t index);
-  void detect_corruption(std::int32_t index);
-  void end_corruptions();
-  void begin_spike(std::int32_t index);
-  [[nodiscard]] std::int64_t steps_now() const;
-
-  // The books: run_books.cpp.
-  void reset(const TrialOptions& options);
-  void book_action();
-  void blame(std::int32_t cause, Int128 gpu_ns);
-  void record_action() const;
-  void settle();
-  void stop(StopReason reason);
-  [[nodiscard]] RunResult result();
-
-  // Notes the action that ends now; one predictable branch without a timeline.
-  void record() const {
-    if (options_.timeline != nullptr) [[unlikely]] {
-      record_action();
-    }
-  }
-
-  [[nodiscard]] bool is_running() const {
-    return action_ < Action::wait;
+  [[nodiscard]] std::int64_t wanted_nodes() const {
+    return agenda_.phase().nodes;
   }
 
   const RunPlan& plan_;
-  const std::int64_t gpus_per_node_;
-  const std::int64_t target_;      // steps, or a number never reached
-  const std::int64_t checkpoint_;  // steps between saves, or a number never reached
-  const std::int64_t evaluation_;  // steps between evaluations, or a number never reached
-  const bool saves_alike_;         // one tier: every save is the first one
-  const bool saves_stall_;         // ... and durable when its stall is over
-  std::vector<Stages> stages_;     // by tier to load from, then by cause
   TrialOptions options_;
   NodePool pool_;
   FailureSources failures_;
-  SavedStates saved_;
+  Departures departures_;
+  Disturbances disturbances_;
+  Recovery recovery_;
+  Agenda agenda_;
+  Saves saves_;
   PaceRecord paces_;
-  Billing billing_;
-  engine::EventQueue queue_;  // of Internal events
-  SimTime interrupt_;         // the first of all interrupts
-  Interrupt interrupt_kind_ = Interrupt::end;
+  RunBooks books_;
 
   SimTime now_;
+  SimTime interrupt_;  // the first of all interrupts
+  Interrupt interrupt_kind_ = Interrupt::end;
   Action action_ = Action::train;
   SimTime action_begin_;
   SimTime action_end_;
   std::int64_t action_steps_ = 0;
-  SimTime step_time_;             // at the present pace
-  std::int64_t longest_ = 0;      // steps of one training action, bounded by the end of the run
-  std::int64_t steps_ = 0;        // done and kept
-  std::int64_t saved_steps_ = 0;  // state of the latest save begun
-  std::int64_t saves_ = 0;        // begun
-  const PlannedSave* save_ = nullptr;  // in progress
-  bool save_stalls_ = false;           // a copy of it is durable when its stall ends
-  SimTime blocked_until_;              // the next save waits for copies in flight until then
-  std::int64_t next_evaluation_ = 0;   // step of the first evaluation not done yet
-  std::int64_t next_special_ = 0;      // the first step at which more is due than a save
-  std::int64_t checkpoints_ = 0;       // durable copies
-  std::array<SimTime, RunLedger::kCategories> spent_{};  // on the present nodes of the job
-  SimTime next_maintenance_;
-  SimTime next_unitemised_;
-  SimTime next_stop_;  // the earliest thing due at a step boundary by time
-
-  std::size_t phase_ = 0;
-  std::size_t rework_ = 0;  // first one still to come
-  SimTime stalled_until_;   // by the last one, whatever else stops the job meanwhile
+  SimTime step_time_;           // at the present pace
+  bool pace_is_stale_ = false;  // nodes or phase are others than when the pace was set
+  std::int64_t longest_ = 0;    // steps of one training action, bounded by the end of the run
+  std::int64_t steps_ = 0;      // done and kept
   std::int64_t job_gpus_ = 0;
   std::int64_t broken_ = 0;  // nodes of the job known or about to be known as broken
   std::int64_t broken_bad_ = 0;
-  SimTime settled_;           // books of nodes are complete up to here
-  Int128 held_gpu_ns_ = 0;    // GPUs held, integrated over time
-  Int128 wanted_gpu_ns_ = 0;  // GPUs that the phases ask for, integrated over time
-
-  std::int32_t cause_ = -1;        // of the recovery in progress
-  std::int32_t missing_by_ = -1;   // cause that took nodes last, or left the job short of them
-  std::size_t source_ = 0;         // tier from which it loads
-  std::int64_t lost_nodes_ = 0;    // since the job last ran
-  std::int64_t gpus_saved_ = 0;    // GPUs of the job at the latest save
-  bool late_save_ = false;         // the surviving replicas will save
-  SimTime readiness_;              // until the nodes that join are ready
-  std::optional<SimTime> outage_;  // replaces the stages
-  std::int64_t restarts_ = 0;
-  std::int64_t fruitless_failures_ = 0;
-  std::int64_t disturbances_ = 0;
-  std::size_t scripted_ = 0;
-
-  bool repace_ = false;         // the pace changes at the next step boundary
-  bool pace_is_stale_ = false;  // nodes or phase are others than when the pace was set
-  bool grow_pending_ = false;   // nodes are ready that would make the job larger
-  std::int64_t steps_in_vain_ = 0;
-  Departures departures_;
-  std::vector<std::uint32_t> evictions_;  // slowdowns that wait for a step boundary
-  ActiveSlowdowns slowdowns_;
-  std::vector<Taint> taints_;  // by FailurePlan::silent
+  std::size_t scripted_ = 0;  // failures of TrialOptions so far
   std::size_t sampled_ = 0;
-
-  RandomStream luck_;         // copies that survive, loads and restarts that fail
-  RandomStream disturbance_;  // factors and durations of slowdowns, delays of detection
-  std::array<RandomStream, kRecoveryStageCount> stage_;
   bool over_ = false;
   RunResult result_;
 };

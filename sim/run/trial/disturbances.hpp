@@ -1,0 +1,123 @@
+#pragma once
+
+// What is slow, computes wrong results or trains in vain right now, and what comes of it when?
+//
+//   factor of a slowdown = 1 + (median - 1) * exp(sigma * z),  z ~ N(0, 1)
+//
+// symbol        | meaning                                                   | unit | origin
+// --------------|-----------------------------------------------------------|------|---------
+// median, sigma | the law of the factor                                     | -    | scenario
+//
+// Of several slowdowns at a time the worst one counts. A host that computes wrong results does so
+// until it is found and has left; one that is looked for and not found does so again, some time
+// after the recovery. O(log n) per event.
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sim/base/random.hpp"
+#include "sim/engine/event_queue.hpp"
+#include "sim/run/failures/active_slowdowns.hpp"
+#include "sim/run/run_plan.hpp"
+
+namespace orrery::run {
+
+class Disturbances {
+ public:
+  // What comes of a disturbance, in the order at the same nanosecond.
+  enum class Outcome : std::uint8_t { slowdown_ends, eviction, detection, corruption };
+
+  struct Event {
+    Outcome outcome;
+    std::int32_t index;  // of detection and corruption: into FailurePlan::silent
+  };
+
+  struct Detection {
+    std::int64_t clean_steps;  // before the first wrong one
+    bool host_stays;           // it was not found
+  };
+
+  explicit Disturbances(const RunPlan& plan);
+
+  void reset(std::uint32_t trial);
+
+  // When the next outcome is due; kForever without one.
+  [[nodiscard]] SimTime next() const {
+    return queue_.empty() ? kForever : queue_.top().time;
+  }
+
+  // The outcome due at next().
+  Event take();
+
+  // Counts one more; true when a trial gives up over so many.
+  [[nodiscard]] bool is_one_too_many();
+
+  // One of FailurePlan::slowdowns begins.
+  void begin_slowdown(SimTime now, std::int32_t index);
+
+  // The largest factor on the step time, at least 1.
+  [[nodiscard]] double slowdown() {
+    return slowdowns_.worst();
+  }
+
+  [[nodiscard]] bool asks_for_eviction() const {
+    return !evictions_.empty();
+  }
+
+  // The slow node that was to be evicted last leaves; returns the cause of its slowdown.
+  std::int32_t evict();
+
+  // A host begins to compute wrong results after `steps` steps; false: one does already.
+  bool begin_corruption(SimTime now, std::int32_t index, std::int64_t steps);
+
+  // Wrong results are noticed; end_recovery() follows when the job has recovered.
+  Detection detect(std::int32_t index);
+
+  // The host computes wrong results as soon as the job runs again.
+  void corrupt_after_recovery(std::int32_t index);
+
+  // The steps after `steps` are undone; the host is still there.
+  void go_back(std::int64_t steps);
+
+  // Hosts that were found have left, the others corrupt again some time later; true if there are
+  // any of those.
+  [[nodiscard]] bool end_recovery(SimTime now);
+
+  // Steps are to be trained in vain, after a loss spike.
+  void skip_steps(std::int64_t steps) {
+    steps_in_vain_ += steps;
+  }
+
+  [[nodiscard]] std::int64_t take_steps_in_vain() {
+    return std::exchange(steps_in_vain_, 0);
+  }
+
+  // Something waits for the next step boundary.
+  [[nodiscard]] bool is_urgent() const {
+    return steps_in_vain_ > 0 || !evictions_.empty();
+  }
+
+ private:
+  // Results of a host that computes wrong ones, since the step after `clean_steps`.
+  struct Taint {
+    bool active = false;
+    std::int64_t clean_steps = 0;
+    bool repeats = false;  // the host stays: it corrupts again after the recovery in progress
+    bool recovering = false;
+  };
+
+  void push(SimTime at, Outcome outcome, std::uint32_t payload);
+  Taint& taint_of(std::int32_t index);
+
+  const RunPlan& plan_;
+  engine::EventQueue queue_;
+  RandomStream stream_;  // factors and durations of slowdowns, delays of detection
+  ActiveSlowdowns slowdowns_;
+  std::vector<std::uint32_t> evictions_;  // slowdowns that wait for a step boundary
+  std::vector<Taint> taints_;             // by FailurePlan::silent
+  std::int64_t steps_in_vain_ = 0;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace orrery::run
