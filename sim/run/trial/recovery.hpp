@@ -57,11 +57,6 @@ class Recovery {
   // `nodes` more are lost by `cause`, and of the copies of the state those that were on them.
   void lose(SavedStates& saved, std::int32_t cause, std::int64_t nodes);
 
-  // The same without a loss of copies.
-  void lose(std::int64_t nodes) {
-    lost_nodes_ += nodes;
-  }
-
   // A failure stops the job, which ran or recovered. Returns the steps of the newest copy that is
   // left; nothing when the surviving replicas can still save the present state.
   [[nodiscard]] std::optional<std::int64_t> roll_back(SavedStates& saved,

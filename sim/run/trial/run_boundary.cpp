@@ -195,8 +195,7 @@ void RunSimulator::evict() {
   const std::int32_t cause = disturbances_.evict();
   pace_is_stale_ = true;
   ++result_.evictions;
-  broken_ += std::min(plan_.causes[static_cast<std::size_t>(cause)].takes_nodes,
-                      pool_.job_nodes() - broken_);
+  remove_nodes(cause);
   recovery_.load_from_storage();  // it waited until its state was there
   look_ahead();
   begin_recovery(cause);

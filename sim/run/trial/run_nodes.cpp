@@ -155,7 +155,7 @@ void RunSimulator::nodes_leave(std::int64_t nodes) {
   ++result_.failures_by_cause[static_cast<std::size_t>(cause)];
   note_failure(cause);
   if (action_ == Action::wait) {
-    recovery_.lose(nodes);
+    roll_back(cause, nodes);
     change_nodes();
     if (disturbances_.is_one_too_many()) {
       stop(StopReason::too_many_disturbances);

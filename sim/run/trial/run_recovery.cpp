@@ -101,12 +101,11 @@ void RunSimulator::handle_disturbance() {
 void RunSimulator::detect_corruption(std::int32_t index) {
   const std::int32_t cause = plan_.failures.silent[static_cast<std::size_t>(index)].cause;
   const Disturbances::Detection found = disturbances_.detect(index);
-  const SavedStates::Source clean = saves_.states().newest_until(found.clean_steps);
   note_failure(cause);
   if (!found.host_stays) {
-    broken_ += std::min(plan_.causes[static_cast<std::size_t>(cause)].takes_nodes,
-                        pool_.job_nodes() - broken_);
+    remove_nodes(cause);
   }
+  const SavedStates::Source clean = saves_.states().newest_until(found.clean_steps);
   recovery_.load_from(clean.tier);
   // A failure may have gone back behind it meanwhile.
   go_back(std::min(clean.steps, steps_now()), RunCategory::rework, cause);
@@ -209,6 +208,14 @@ void RunSimulator::note_failure(std::int32_t cause) {
   books_.note_failure(now_, cause);
 }
 
+// The nodes of a slowdown or corruption leave with the copies that they hold.
+void RunSimulator::remove_nodes(std::int32_t cause) {
+  const std::int64_t nodes = std::min(plan_.causes[static_cast<std::size_t>(cause)].takes_nodes,
+                                      pool_.job_nodes() - broken_);
+  broken_ += nodes;
+  recovery_.lose(saves_.states(), cause, nodes);
+}
+
 // After a failure: whether it was one too many.
 bool RunSimulator::gives_up() {
   if (saves_.fail_hopelessly()) {
@@ -237,7 +244,7 @@ void RunSimulator::strike_while_waiting(const Strike& failure) {
   note_failure(failure.cause);
   settle();
   pool_.lose(now_, taken, std::min(failure.bad, taken));
-  recovery_.lose(saves_.states(), failure.cause, taken);
+  roll_back(failure.cause, taken);
   change_nodes();
   (void)fails_too_often();
 }

@@ -143,6 +143,7 @@ class RunSimulator {
   void disturb(const PlannedCause& cause);
   void begin_spike(const PlannedSpike& plan);
   void note_failure(std::int32_t cause);
+  void remove_nodes(std::int32_t cause);
   void roll_back(std::int32_t cause, std::int64_t taken_nodes);
   void go_back(std::int64_t to, RunCategory category, std::int32_t cause);
   void begin_recovery(std::int32_t cause, std::optional<SimTime> outage = {});

@@ -134,6 +134,24 @@ TEST(Slowdown, AnEvictedJobLoadsWhatItSavedToStorage) {
   EXPECT_EQ(result.wall, to_sim_time(seconds(781.0 + 40.0 + 500.0)));
 }
 
+TEST(WaitingJob, GoesFurtherBackWhenItsCopiesAreLostMeanwhile) {
+  // Copies in memory outlive the loss of one node of two, not of both. The first leaves at 650,
+  // with step 6 in memory; the second at 900, while the job waits: step 4 is on the storage. Both
+  // are there again at 1400; restart, load from the storage and 8 steps.
+  RunSpec spec = calm_spec();
+  spec.capacity.repair_time = fixed(seconds(500.0));
+  RunPlan plan = two_tier_plan(spec, steps_of(seconds(100.0), 2));
+  plan.checkpoint.tiers.front().survival.after_lost = {1.0, 1.0, 0.0};
+  ASSERT_EQ(plan.causes.front().takes_nodes, 1);
+  const std::vector<ScriptedFailure> strikes = {{to_sim_time(seconds(650.0)), 0},
+                                                {to_sim_time(seconds(900.0)), 0}};
+  RunSimulator simulator(plan);
+  const RunResult result = simulator.run({.failures = strikes});
+  EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::restart_load), 10.0);
+  EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::lost_work), 250.0);
+  EXPECT_EQ(result.wall, to_sim_time(seconds(1400.0 + 30.0 + 10.0 + 800.0)));
+}
+
 RunSpec silent_spec(Seconds detection) {
   RunSpec spec = calm_spec();
   SilentSpec& silent = spec.failures.silent.emplace();
