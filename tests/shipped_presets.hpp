@@ -26,6 +26,18 @@ inline std::vector<std::string> names(scenario::PresetKind kind) {
   return scenario::PresetLibrary::standard().names(kind);
 }
 
+inline model::ModelSpec model(std::string_view name) {
+  return preset(scenario::PresetKind::models, name)->model;
+}
+
+inline std::vector<model::ModelSpec> models() {
+  std::vector<model::ModelSpec> specs;
+  for (const std::string& name : names(scenario::PresetKind::models)) {
+    specs.push_back(model(name));
+  }
+  return specs;
+}
+
 inline hardware::NetworkSpec network(std::string_view name) {
   return preset(scenario::PresetKind::networks, name)->network;
 }

@@ -9,7 +9,6 @@
 #include "sim/base/text/format.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
-#include "sim/model/presets.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/schedule/schedule.hpp"
@@ -46,15 +45,6 @@ constexpr std::array<CatalogKindInfo, 12> kKinds = {{
     {CatalogKind::prices, "prices", "dated prices, for prices.preset", "prices.preset"},
     {CatalogKind::metrics, "metrics", "metrics, for expect, explain and JSON"},
 }};
-
-std::vector<CatalogEntry> model_entries() {
-  std::vector<CatalogEntry> entries;
-  for (const model::ModelPreset& preset : model::model_presets()) {
-    entries.push_back(
-        {std::string(preset.name), std::string(preset.summary), std::string(preset.source)});
-  }
-  return entries;
-}
 
 std::vector<CatalogEntry> preset_entries(scenario::PresetKind kind,
                                          const hardware::ProfileSearch& search,
@@ -171,7 +161,7 @@ std::vector<CatalogEntry> catalog(CatalogKind kind,
     case CatalogKind::scenarios:
       return scenario_entries();
     case CatalogKind::models:
-      return model_entries();
+      return preset_entries(scenario::PresetKind::models, search, diagnostics);
     case CatalogKind::gpus:
       return gpu_entries(search, diagnostics);
     case CatalogKind::software:

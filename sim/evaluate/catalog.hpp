@@ -5,7 +5,7 @@
 // kind      | what is listed                                                    | origin
 // ----------|-------------------------------------------------------------------|------------------
 // scenarios | scenarios that come with the program                              | their files
-// models    | model presets                                                     | model/presets.hpp
+// models    | model presets                                                     | preset files
 // gpus      | GPU profiles found in the search directories                      | profile files
 // software  | profiles of training stacks found there                           | profile files
 // networks  | network presets                                                   | preset files

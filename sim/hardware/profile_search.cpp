@@ -3,7 +3,6 @@
 #include <link.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <set>
 #include <system_error>
@@ -17,18 +16,17 @@ namespace fs = std::filesystem;
 constexpr std::string_view kExtension = ".yaml";
 
 // A directory with one of these is one of profiles.
-constexpr std::array<std::string_view, 8> kFolders = {
-    "gpu", "software", "networks", "failures", "recovery", "communicators", "storage", "prices"};
-
 bool directory_exists(const fs::path& path) {
   std::error_code error;
   return fs::is_directory(path, error);
 }
 
 bool holds_profiles(const fs::path& directory) {
-  return std::any_of(kFolders.begin(), kFolders.end(), [&](std::string_view folder) {
+  const auto is_there = [&](std::string_view folder) {
     return directory_exists(directory / folder);
-  });
+  };
+  return is_there("gpu") || is_there("software") ||
+         std::any_of(kPresetFolders.begin(), kPresetFolders.end(), is_there);
 }
 
 void add_directory(ProfileSearch& search, const fs::path& directory) {
@@ -71,7 +69,7 @@ void add_ancestors(ProfileSearch& search, const fs::path& scenario_file) {
 fs::path this_program() {
   Dl_info info{};
   void* map = nullptr;
-  const bool known = ::dladdr1(&kFolders, &info, &map, RTLD_DL_LINKMAP) != 0 && map != nullptr;
+  const bool known = ::dladdr1(&kExtension, &info, &map, RTLD_DL_LINKMAP) != 0 && map != nullptr;
   const fs::path library = known ? static_cast<link_map*>(map)->l_name : "";
   std::error_code error;  // a program has no name there
   return library.empty() ? fs::read_symlink("/proc/self/exe", error) : library;

@@ -6,6 +6,7 @@
 // They are looked for in $ORRERY_PROFILES, beside and above the scenario, above the program and in
 // the installed share folder. The first directory that holds a name wins.
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -13,6 +14,10 @@
 #include <vector>
 
 namespace orrery::hardware {
+
+// Beside gpu, software and collectives: the kinds of scenario/presets/preset_library.hpp.
+inline constexpr std::array<std::string_view, 7> kPresetFolders = {
+    "models", "networks", "failures", "recovery", "communicators", "storage", "prices"};
 
 struct ProfileSearch {
   std::vector<std::filesystem::path> directories;  // in order of preference

@@ -100,4 +100,8 @@ struct ModelSpec {
   }
 };
 
+// Fills the fields that may be left out (0): query groups, head_dim, ffn, positions. With
+// multi-head latent attention head_dim is the width of a query head, qk_nope + qk_rope.
+[[nodiscard]] ModelSpec resolve(ModelSpec spec);
+
 }  // namespace orrery::model

@@ -69,7 +69,7 @@ struct ShardDims {
 
 [[nodiscard]] ShardDims shard_dims(const ModelSpec& model, const OpOptions& options);
 
-// Defaults of fields that a scenario may leave out (0); the same rules as resolve().
+// Defaults of fields that a scenario may leave out (0).
 [[nodiscard]] std::int64_t query_groups(const ModelSpec& model);
 [[nodiscard]] std::int64_t query_head_dim(const ModelSpec& model);
 [[nodiscard]] std::int64_t value_head_dim(const ModelSpec& model);

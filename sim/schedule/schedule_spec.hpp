@@ -55,10 +55,8 @@ struct ScheduleTraits {
   bool fuses = false;     // F and B of one chunk in turn, or no steady state: rendezvous_fused
 };
 
-inline constexpr std::size_t kScheduleKinds = 12;
-
 // By ScheduleKind.
-inline constexpr std::array<ScheduleTraits, kScheduleKinds> kScheduleTraits = {{
+inline constexpr auto kScheduleTraits = std::to_array<ScheduleTraits>({
     {.name = "none",
      .summary = "one device, micro-batch after micro-batch",
      .fills = true,
@@ -119,7 +117,9 @@ inline constexpr std::array<ScheduleTraits, kScheduleKinds> kScheduleTraits = {{
      .fills = true,
      .drains = true,
      .fuses = true},
-}};
+});
+
+inline constexpr std::size_t kScheduleKinds = kScheduleTraits.size();
 
 [[nodiscard]] constexpr const ScheduleTraits& traits_of(ScheduleKind kind) {
   return kScheduleTraits[static_cast<std::size_t>(kind)];

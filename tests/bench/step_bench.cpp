@@ -23,7 +23,6 @@
 #include "sim/base/check.hpp"
 #include "sim/engine/replay.hpp"
 #include "sim/hardware/profile_reader.hpp"
-#include "sim/model/presets.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/schedule/step_graph.hpp"
 #include "sim/step/costs/stage_costs.hpp"
@@ -52,7 +51,7 @@ struct LayoutCase {
 
 LayoutCase llama_70b() {
   LayoutCase what;
-  what.model = *model::find_model_preset("llama3-70b");
+  what.model = shipped::model("llama3-70b");
   what.layout.tensor = 4;
   what.layout.sequence_parallel = true;
   what.layout.pipeline = 2;
@@ -69,7 +68,7 @@ LayoutCase llama_70b() {
 
 LayoutCase llama_405b() {
   LayoutCase what;
-  what.model = *model::find_model_preset("llama3-405b");
+  what.model = shipped::model("llama3-405b");
   what.layout.tensor = 8;
   what.layout.sequence_parallel = true;
   what.layout.pipeline = 16;

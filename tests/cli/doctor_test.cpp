@@ -166,6 +166,14 @@ TEST_F(DoctorTest, ABrokenProfileIsFiveAndSaysWhere) {
   EXPECT_TRUE(has(finished.out, "mine/gpu/h100-sxm-80gb.yaml:2:1: error: nmae")) << finished.out;
 }
 
+TEST_F(DoctorTest, ABrokenPresetIsFiveAndSaysWhere) {
+  std::filesystem::create_directories(path("mine/models"));
+  write("mine/models/ours.yaml", "format: orrery-preset/1\nname: ours\n");
+  const Finished finished = run("doctor", "ORRERY_PROFILES=mine");
+  EXPECT_EQ(finished.code, 5);
+  EXPECT_TRUE(has(finished.out, "mine/models/ours.yaml:")) << finished.out;
+}
+
 TEST_F(DoctorTest, ShowsTheGpusThatTheDriverNames) {
   const std::string build(kBinaryDir);
   if (!std::filesystem::exists(build + "/bin/orrery-calibrate") ||

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {
@@ -25,7 +26,7 @@ struct Topology {
 
 Case bloom(const Topology& topology) {
   Case what;
-  what.model_spec = model::find_model_preset("bloom-176b");
+  what.model_spec = shipped::model("bloom-176b");
   what.model_spec->num_layers = topology.layers;
   what.model_spec->hidden_size = topology.hidden;
   what.model_spec->num_attention_heads = topology.heads;

@@ -11,7 +11,6 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/model/parameters.hpp"
-#include "sim/model/presets.hpp"
 #include "sim/run/failures/failure_spec.hpp"
 #include "sim/run/published_metrics.hpp"
 #include "sim/run/theory/theory.hpp"
@@ -114,9 +113,8 @@ TEST(CirculatingFigures, SpotPreemptionEveryFourHoursIsNotTwiceTheFailures) {
 // 6 x 70.6e9 FLOP a token: at half the dense peak 1,000 H100 train 1.2 million tokens a second; the
 // claimed 40 million are 17 times the peak itself.
 TEST(CirculatingFigures, A70bOn1000H100DoesNotConsume40MillionTokensASecond) {
-  const auto llama = model::find_model_preset("llama3-70b");
-  ASSERT_TRUE(llama.has_value());
-  const auto parameters = static_cast<double>(model::count_parameters(*llama).total);
+  const auto llama = shipped::model("llama3-70b");
+  const auto parameters = static_cast<double>(model::count_parameters(llama).total);
   const FlopPerSecond peak = 1'000.0 * teraflop_per_second(989.5);
   const double at_peak = peak / (run::six_nd(parameters, tokens(1.0)) / seconds(1.0));
   EXPECT_NEAR(0.5 * at_peak / kMega, 1.17, 0.02);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {
@@ -196,7 +197,7 @@ TEST(PublishedEffects, ShardingInsideANodePaysOnASlowNetwork) {
 
 Case bloom(std::int64_t layers, std::int64_t hidden, std::int64_t heads) {
   Case what;
-  what.model_spec = model::find_model_preset("bloom-176b");
+  what.model_spec = shipped::model("bloom-176b");
   what.model_spec->num_layers = layers;
   what.model_spec->hidden_size = hidden;
   what.model_spec->num_attention_heads = heads;

@@ -28,7 +28,7 @@ struct KnownClass {
 
 constexpr std::array<KnownClass, 5> kKnown = {{{"ChartView", {46, 13}},
                                                {"MainWindow", {63, 29}},
-                                               {"RunSimulator", {60, 30}},
+                                               {"RunSimulator", {61, 30}},
                                                {"TimelineView", {61, 24}},
                                                {"View", {47, 10}}}};
 

@@ -80,13 +80,29 @@ std::size_t count_yaml(const fs::path& folder) {
   return count;
 }
 
+std::size_t count_presets(const fs::path& folder) {
+  std::size_t count = 0;
+  for (const std::string_view kind : hardware::kPresetFolders) {
+    count += count_yaml(folder / kind);
+  }
+  return count;
+}
+
+// `orrery list` calls the kinds of presets by their folders.
+bool is_from_profiles(const evaluate::CatalogKindInfo& info) {
+  return info.kind == evaluate::CatalogKind::gpus || info.kind == evaluate::CatalogKind::software ||
+         std::find(hardware::kPresetFolders.begin(), hardware::kPresetFolders.end(), info.name) !=
+             hardware::kPresetFolders.end();
+}
+
 std::vector<ProfileFolder> find_profiles() {
   std::vector<ProfileFolder> folders;
   for (const fs::path& path : evaluate::profile_search({}, {}).directories) {
     folders.push_back({.path = path,
                        .gpus = count_yaml(path / "gpu"),
                        .software = count_yaml(path / "software"),
-                       .collectives = count_yaml(path / "collectives")});
+                       .collectives = count_yaml(path / "collectives"),
+                       .presets = count_presets(path)});
   }
   return folders;
 }
@@ -151,7 +167,7 @@ void judge_environment(std::vector<Finding>& findings) {
   }
 }
 
-// Every profile that a scenario could name must be readable.
+// Every profile and preset that a scenario could name must be readable.
 void judge_profiles(const DoctorReport& report, std::vector<Finding>& findings) {
   std::size_t gpus = 0;
   std::size_t software = 0;
@@ -168,15 +184,17 @@ void judge_profiles(const DoctorReport& report, std::vector<Finding>& findings) 
   }
   Diagnostics diagnostics;
   const hardware::ProfileSearch search = evaluate::profile_search({}, {});
-  for (const auto kind : {evaluate::CatalogKind::gpus, evaluate::CatalogKind::software}) {
-    static_cast<void>(evaluate::catalog(kind, search, diagnostics));
+  for (const evaluate::CatalogKindInfo& info : evaluate::catalog_kinds()) {
+    if (is_from_profiles(info)) {
+      static_cast<void>(evaluate::catalog(info.kind, search, diagnostics));
+    }
   }
   if (diagnostics.has_errors()) {
     std::string text = to_string(diagnostics);
     while (text.ends_with('\n')) {
       text.pop_back();
     }
-    findings.push_back({.problem = true, .text = text, .remedy = "correct or remove the profile"});
+    findings.push_back({.problem = true, .text = text, .remedy = "correct or remove the file"});
   }
 }
 

@@ -35,6 +35,7 @@ struct ProfileFolder {
   std::size_t gpus = 0;
   std::size_t software = 0;
   std::size_t collectives = 0;  // files of measured collectives
+  std::size_t presets = 0;      // of models, networks, failures ...
 };
 
 struct GpuState {

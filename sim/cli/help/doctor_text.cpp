@@ -90,11 +90,13 @@ void add_programs(const DoctorReport& report, TextPage& page) {
 void add_profiles(const DoctorReport& report, TextPage& page) {
   Part part(page, "PROFILES");
   for (const ProfileFolder& folder : report.profiles) {
-    part.line(fmt::format("{}: {} GPUs, {} training stacks, {} files of measured collectives",
-                          folder.path.string(),
-                          folder.gpus,
-                          folder.software,
-                          folder.collectives));
+    part.line(
+        fmt::format("{}: {} GPUs, {} training stacks, {} presets, {} files of measured collectives",
+                    folder.path.string(),
+                    folder.gpus,
+                    folder.software,
+                    folder.presets,
+                    folder.collectives));
   }
   if (report.profiles.empty()) {
     part.line("none");
@@ -216,6 +218,7 @@ Json profiles_json(const ProfileFolder& folder) {
   return {{"path", folder.path.string()},
           {"gpus", folder.gpus},
           {"software", folder.software},
+          {"presets", folder.presets},
           {"collectives", folder.collectives}};
 }
 

@@ -5,7 +5,7 @@
 //
 // Facts of the classes: transformers, src/transformers/models/*/configuration_*.py and
 // modeling_*.py (Apache-2.0); of GPT-2, OPT, BLOOM and Llama also the papers named in
-// model/presets.cpp.
+// the presets of models.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,5 @@
 // Keys of `model`: a preset, dimensions that replace it, mixture of experts, latent attention.
 
-#include "sim/model/presets.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
 
@@ -38,19 +37,10 @@ constexpr std::int64_t kLongest = std::int64_t{1} << 30U;
 
 constexpr std::string_view kOfPreset = "the preset's; required without one";
 
-std::vector<std::string> preset_names() {
-  std::vector<std::string> names;
-  for (const model::ModelPreset& preset : model::model_presets()) {
-    names.emplace_back(preset.name);
-  }
-  return names;
-}
-
-void take_preset(Draft& draft, const std::string& name) {
-  const std::optional<ModelSpec> spec = model::find_model_preset(name);
-  draft.scenario.model_preset = name;
-  draft.preset = *spec;
-  draft.scenario.model = *spec;
+void take_preset(Draft& draft, const PresetPtr& preset) {
+  draft.scenario.model_preset = preset->name;
+  draft.preset = preset->model;
+  draft.scenario.model = preset->model;
 }
 
 void add_names(std::vector<Key>& keys) {
@@ -59,14 +49,13 @@ void add_names(std::vector<Key>& keys) {
                                          "dimensions that replace some of its own.",
                               .example = "{preset: llama3-8b}",
                               .required = true}));
-  keys.push_back(name_key({.path = "model.preset",
-                           .note = "the dimensions are spelled out",
-                           .meaning = "A published model; `orrery list` shows their sources.",
-                           .example = "llama3-405b"},
-                          preset_names(),
-                          {take_preset, [](Draft& draft) -> std::optional<std::string> {
-                             return draft.scenario.model_preset;
-                           }}));
+  keys.push_back(
+      preset_key({.path = "model.preset",
+                  .note = "the dimensions are spelled out",
+                  .meaning = "A published model; `orrery list` shows their sources.",
+                  .example = "llama3-405b"},
+                 PresetKind::models,
+                 {take_preset, [](Draft& draft) { return draft.scenario.model_preset; }}));
   keys.push_back(text_key({.path = "model.name",
                            .note = "the preset's name, else `custom`",
                            .meaning = "What reports call the model.",

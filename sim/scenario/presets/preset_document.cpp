@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/read_keys.hpp"
 #include "sim/yaml/reader.hpp"
 
@@ -17,6 +18,26 @@ using Keys = std::span<const std::string_view>;
 
 // What the stages take from a preset of the kind, as keys of a scenario. The files of `network` and
 // of a failure log stand beside the scenario, so they are no part of a preset.
+constexpr std::array<std::string_view, 20> kModelKeys = {"model.num_layers",
+                                                         "model.hidden_size",
+                                                         "model.num_attention_heads",
+                                                         "model.num_query_groups",
+                                                         "model.head_dim",
+                                                         "model.ffn_hidden_size",
+                                                         "model.vocab_size",
+                                                         "model.sequence_length",
+                                                         "model.activation",
+                                                         "model.norm",
+                                                         "model.position",
+                                                         "model.max_positions",
+                                                         "model.tie_embeddings",
+                                                         "model.linear_bias",
+                                                         "model.qkv_bias",
+                                                         "model.embedding_norm",
+                                                         "model.moe",
+                                                         "model.mla",
+                                                         "model.mtp",
+                                                         "model.attention_window"};
 constexpr std::array<std::string_view, 9> kNetworkKeys = {"cluster.network.nvlink_domain",
                                                           "cluster.network.nic_rate",
                                                           "cluster.network.nics_per_node",
@@ -68,6 +89,8 @@ constexpr std::array<yaml::Choice<bool>, 1> kPresetFormats = {{{kPresetFormat, t
 
 Keys keys_of(PresetKind kind) {
   switch (kind) {
+    case PresetKind::models:
+      return kModelKeys;
     case PresetKind::networks:
       return kNetworkKeys;
     case PresetKind::failures:
@@ -134,6 +157,8 @@ std::optional<run::RepairLaw> repair_of(const run::CapacitySpec& capacity) {
 }
 
 void take_parts(Draft&& draft, Preset& preset) {
+  preset.model = std::move(draft.scenario.model);
+  preset.model.name = preset.name;
   preset.network = std::move(draft.scenario.cluster.network);
   preset.network.preset = preset.name;
   preset.failures.name = preset.name;
@@ -167,6 +192,10 @@ Preset read_keys_of(yaml::MappingReader& root, PresetKind kind, const std::strin
   Reading reading{draft, diagnostics};
   read_keys(root, {}, keys_of(kind), reading);
   root.finish();
+  if (kind == PresetKind::models) {
+    draft.scenario.locations["model"] = root.value().where;
+    finish_model(reading);
+  }
   if (kind == PresetKind::communicators) {
     check_rising(draft.run.recovery.communicator_points, root.value(), kPointsKey, diagnostics);
   }
@@ -180,9 +209,7 @@ Preset read_keys_of(yaml::MappingReader& root, PresetKind kind, const std::strin
 }  // namespace
 
 std::string_view folder_of(PresetKind kind) {
-  constexpr std::array<std::string_view, 6> kFolders = {
-      "networks", "failures", "recovery", "communicators", "storage", "prices"};
-  return kFolders[static_cast<std::size_t>(kind)];
+  return hardware::kPresetFolders[static_cast<std::size_t>(kind)];
 }
 
 std::optional<Preset> read_preset_document(const yaml::Value& root,

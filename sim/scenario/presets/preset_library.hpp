@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a named preset of failures, recovery, prices, storage or networks say? Files beside the
-// profiles, each with a fragment of a scenario in the very keys of the format.
+// What does a named preset of models, networks, failures, recovery, prices or storage say? Files
+// beside the profiles, each with a fragment of a scenario in the very keys of the format.
 //
 //   format: orrery-preset/1
 //   name: aws-p4d-a100-2026          # as the file
@@ -26,11 +26,12 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/hardware/profile_search.hpp"
+#include "sim/model/model_spec.hpp"
 #include "sim/run/run_spec.hpp"
 
 namespace orrery::scenario {
 
-enum class PresetKind { networks, failures, recovery, communicators, storage, prices };
+enum class PresetKind { models, networks, failures, recovery, communicators, storage, prices };
 
 // Only the part of its kind is filled.
 struct Preset {
@@ -38,6 +39,7 @@ struct Preset {
   std::string summary;
   std::string source;
   std::int64_t order = 0;
+  model::ModelSpec model;
   hardware::NetworkSpec network;
   run::FailurePreset failures;
   run::RecoveryPreset recovery;

@@ -6,7 +6,6 @@
 #include <array>
 #include <vector>
 
-#include "sim/model/presets.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/yaml/reader.hpp"
 

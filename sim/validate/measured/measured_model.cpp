@@ -11,7 +11,7 @@
 
 #include "sim/base/text/text.hpp"
 #include "sim/base/units.hpp"
-#include "sim/model/presets.hpp"
+#include "sim/scenario/presets/preset_library.hpp"
 #include "sim/validate/rows/row_mapping.hpp"
 #include "sim/validate/rows/run_tables.hpp"
 
@@ -36,9 +36,11 @@ std::string plain_name(std::string_view name) {
 }
 
 std::optional<ModelSpec> preset_of(std::string_view name) {
-  for (const model::ModelPreset& preset : model::model_presets()) {
-    if (plain_name(preset.name) == plain_name(name)) {
-      return preset.spec;
+  Diagnostics ignored;
+  for (const scenario::PresetPtr& preset :
+       scenario::PresetLibrary::standard().list(scenario::PresetKind::models, ignored)) {
+    if (plain_name(preset->name) == plain_name(name)) {
+      return preset->model;
     }
   }
   return std::nullopt;

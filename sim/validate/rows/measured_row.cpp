@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "sim/model/presets.hpp"
 #include "sim/validate/rows/row_mapping.hpp"
 #include "sim/validate/rows/run_tables.hpp"
 

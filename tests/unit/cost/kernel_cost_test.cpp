@@ -9,8 +9,8 @@
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/memory_bound.hpp"
 #include "sim/cost/transfer.hpp"
-#include "sim/model/presets.hpp"
 #include "sim/model/transformer_ops.hpp"
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 
 namespace orrery::cost {
@@ -293,9 +293,8 @@ TEST(Gemm, MoreWorkNeverTakesLessTimeByMoreThanAWave) {
 TEST(Gemm, EveryBatchedProductOfUnfusedAttentionIsRecognised) {
   model::OpOptions options;
   options.attention = model::AttentionKernel::unfused;
-  const auto gpt3 = model::find_model_preset("gpt3-175b");
-  ASSERT_TRUE(gpt3.has_value());
-  const model::LayerPasses passes = model::layer_passes(*gpt3, options, 0);
+  const auto gpt3 = shipped::model("gpt3-175b");
+  const model::LayerPasses passes = model::layer_passes(gpt3, options, 0);
   int products = 0;
   for (const model::Pass* pass : {&passes.forward, &passes.backward_input}) {
     for (const model::PassOp& entry : *pass) {

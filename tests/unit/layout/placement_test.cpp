@@ -12,7 +12,6 @@
 
 #include "sim/base/random.hpp"
 #include "sim/layout/sharding.hpp"
-#include "sim/model/presets.hpp"
 
 namespace orrery::layout {
 namespace {

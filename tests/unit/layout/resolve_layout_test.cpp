@@ -9,13 +9,13 @@
 #include "sim/base/random.hpp"
 #include "sim/layout/layout_spec.hpp"
 #include "sim/layout/stage_plan.hpp"
-#include "sim/model/presets.hpp"
+#include "tests/shipped_presets.hpp"
 
 namespace orrery::layout {
 namespace {
 
 model::ModelSpec llama405() {
-  return model::resolve(*model::find_model_preset("llama3-405b"));
+  return shipped::model("llama3-405b");
 }
 
 ClusterShape cluster_of(std::int64_t gpus) {
@@ -45,10 +45,8 @@ TEST(ResolveLayout, SixtyFourGpusSplitAsTp4Pp2Dp8) {
   LayoutSpec spec;
   spec.tensor = 4;
   spec.pipeline = 2;
-  const auto result = resolve_layout(spec,
-                                     {.global = 256, .micro = 1},
-                                     model::resolve(*model::find_model_preset("llama3-70b")),
-                                     cluster_of(64));
+  const auto result = resolve_layout(
+      spec, {.global = 256, .micro = 1}, shipped::model("llama3-70b"), cluster_of(64));
   const auto& layout = std::get<Layout>(result);
   EXPECT_EQ(layout.data, 8);
   EXPECT_EQ(layout.micro_batches, 32);  // 256 / (1 x 8)
@@ -135,10 +133,8 @@ TEST(ResolveLayout, MoreStagesThanLayersIsRefused) {
   LayoutSpec spec;
   spec.pipeline = 16;
   spec.virtual_stages = 8;
-  const auto problems = problems_of(spec,
-                                    {.global = 64, .micro = 1},
-                                    model::resolve(*model::find_model_preset("llama3-70b")),
-                                    16);
+  const auto problems =
+      problems_of(spec, {.global = 64, .micro = 1}, shipped::model("llama3-70b"), 16);
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_EQ(problems[0].key, "layout.virtual_stages");
   EXPECT_EQ(problems[0].allowed, "at most 82 stages");

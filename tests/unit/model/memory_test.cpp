@@ -1,5 +1,6 @@
 #include "sim/model/memory.hpp"
 
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/model/model_test_support.hpp"
 
 namespace orrery::model {
@@ -68,14 +69,14 @@ TEST(LayerActivations, ContextParallelismDividesFusedLayers) {
 }
 
 TEST(LayerActivations, RecomputePoliciesAreOrdered) {
-  for (const ModelPreset& preset : model_presets()) {
+  for (const ModelSpec& preset : shipped::models()) {
     ActivationOptions options;
     options.ops.attention = AttentionKernel::unfused;
-    const double none = layer_bytes(preset.spec, options);
+    const double none = layer_bytes(preset, options);
     options.recompute = Recompute::selective;
-    const double selective = layer_bytes(preset.spec, options);
+    const double selective = layer_bytes(preset, options);
     options.recompute = Recompute::full;
-    const double full = layer_bytes(preset.spec, options);
+    const double full = layer_bytes(preset, options);
     EXPECT_GT(none, selective) << preset.name;
     EXPECT_GT(selective, full) << preset.name;
   }

@@ -10,16 +10,14 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "sim/model/presets.hpp"
 #include "sim/model/shard_dims.hpp"
 #include "sim/model/transformer_ops.hpp"
+#include "tests/shipped_presets.hpp"
 
 namespace orrery::model {
 
 [[nodiscard]] inline ModelSpec preset_spec(std::string_view name) {
-  const std::optional<ModelSpec> spec = find_model_preset(name);
-  EXPECT_TRUE(spec.has_value()) << "no preset named " << name;
-  return spec.value_or(ModelSpec{});
+  return shipped::model(name);
 }
 
 [[nodiscard]] inline double gemm_flop(const Pass& pass) {

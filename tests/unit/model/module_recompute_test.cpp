@@ -8,6 +8,7 @@
 #include "sim/model/flops.hpp"
 #include "sim/model/memory.hpp"
 #include "sim/model/parameters.hpp"
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/model/model_test_support.hpp"
 
 namespace orrery::model {
@@ -139,19 +140,19 @@ TEST(ModuleRecompute, SharedExpertsAlone) {
 
 // No module: nothing given up, nothing again. The core alone: `selective`.
 TEST(ModuleRecompute, ItsEndsAreTheOtherPolicies) {
-  for (const ModelPreset& preset : model_presets()) {
+  for (const ModelSpec& preset : shipped::models()) {
     for (const AttentionKernel kernel : {AttentionKernel::fused, AttentionKernel::unfused}) {
-      const std::int64_t layer = preset.spec.num_layers - 1;
+      const std::int64_t layer = preset.num_layers - 1;
       ActivationOptions options = with_modules({});
       options.ops.attention = kernel;
-      EXPECT_EQ(given_up(preset.spec, options, layer), 0.0) << preset.name;
-      EXPECT_TRUE(again(preset.spec, options, layer).empty()) << preset.name;
+      EXPECT_EQ(given_up(preset, options, layer), 0.0) << preset.name;
+      EXPECT_TRUE(again(preset, options, layer).empty()) << preset.name;
       options.ops.recompute_modules.core_attention = true;
       ActivationOptions selective = options;
       selective.recompute = Recompute::selective;
-      EXPECT_EQ(given_up(preset.spec, options, layer), given_up(preset.spec, selective, layer));
-      EXPECT_EQ(all_flop(again(preset.spec, options, layer)),
-                all_flop(recompute_pass(preset.spec, options.ops, layer, Recompute::selective)));
+      EXPECT_EQ(given_up(preset, options, layer), given_up(preset, selective, layer));
+      EXPECT_EQ(all_flop(again(preset, options, layer)),
+                all_flop(recompute_pass(preset, options.ops, layer, Recompute::selective)));
     }
   }
 }

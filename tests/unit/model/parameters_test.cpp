@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/model/model_test_support.hpp"
 
 namespace orrery::model {
@@ -119,8 +120,8 @@ TEST(Precision, MixedPrecisionAdamTakesSixteenBytesPerParameter) {
 }
 
 TEST(ShardParameters, OneRankHoldsTheWholeModel) {
-  for (const ModelPreset& preset : model_presets()) {
-    const ModelSpec& model = preset.spec;
+  for (const ModelSpec& preset : shipped::models()) {
+    const ModelSpec& model = preset;
     const ShardContext alone;
     double total = embedding_shard_parameters(model, alone).dense;
     const ShardParameters head = head_shard_parameters(model, alone);

@@ -10,10 +10,10 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/model/presets.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "tests/checkout.hpp"
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/scenario/scenario_text.hpp"
 
 namespace orrery::scenario {
@@ -96,13 +96,12 @@ TEST(LoadScenario, ANamelessScenarioIsCalledAsItsFile) {
 }
 
 TEST(LoadScenario, EveryModelPresetLoadsResolved) {
-  for (const model::ModelPreset& preset : model::model_presets()) {
-    const Loaded loaded =
-        load(base_text().set("model", "{preset: " + std::string(preset.name) + "}").yaml());
+  for (const model::ModelSpec& preset : shipped::models()) {
+    const Loaded loaded = load(base_text().set("model", "{preset: " + preset.name + "}").yaml());
     ASSERT_TRUE(loaded.scenario.has_value()) << loaded.messages;
     EXPECT_EQ(loaded.messages, "") << preset.name;
     const model::ModelSpec& spec = loaded.scenario->model;
-    const model::ModelSpec expected = model::resolve(preset.spec);
+    const model::ModelSpec expected = model::resolve(preset);
     EXPECT_EQ(spec.name, preset.name);
     EXPECT_EQ(spec.num_query_groups, expected.num_query_groups);
     EXPECT_EQ(spec.head_dim, expected.head_dim);

@@ -21,7 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 using enum PresetKind;
 
-constexpr PresetKind kAllKinds[] = {networks, failures, recovery, communicators, storage, prices};
+constexpr PresetKind kAllKinds[] = {
+    models, networks, failures, recovery, communicators, storage, prices};
 
 // A directory of profiles of its own, before the standard ones.
 class PresetFiles : public testing::Test {
@@ -86,7 +87,7 @@ TEST_F(PresetFiles, EveryShippedPresetReadsAndNamesItsSource) {
     }
     EXPECT_EQ(to_string(diagnostics), "");
   }
-  EXPECT_EQ(count, 55U);
+  EXPECT_EQ(count, 95U);
 }
 
 TEST_F(PresetFiles, AnUnknownNameIsNothingWithoutAWord) {

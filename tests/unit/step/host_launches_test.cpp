@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {
@@ -24,7 +25,7 @@ TEST(HostLaunches, GapJoinsWorkAndLaunches) {
 // Qwen3-30B-like: small experts on eight GPUs of one node, one sequence at a time.
 Case mixture() {
   Case what;
-  model::ModelSpec spec = *model::find_model_preset("mixtral-8x7b");
+  model::ModelSpec spec = shipped::model("mixtral-8x7b");
   spec.num_layers = 8;
   spec.hidden_size = 2048;
   spec.moe->num_experts = 128;

@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "sim/cost/cost_model.hpp"
-#include "sim/model/presets.hpp"
 
 namespace orrery::step::test {
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "sim/hardware/profile_reader.hpp"
-#include "sim/model/presets.hpp"
 #include "sim/step/step_simulator.hpp"
 #include "tests/checkout.hpp"
 #include "tests/shipped_presets.hpp"
@@ -42,8 +41,7 @@ struct Prepared {
 };
 
 inline model::ModelSpec model_of(const Case& what) {
-  model::ModelSpec spec =
-      what.model_spec ? *what.model_spec : *model::find_model_preset(what.model);
+  model::ModelSpec spec = what.model_spec ? *what.model_spec : shipped::model(what.model);
   spec.sequence_length = what.sequence_length.value_or(spec.sequence_length);
   return model::resolve(spec);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/model/flops.hpp"
+#include "tests/shipped_presets.hpp"
 #include "tests/unit/step/ideal_machine.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
@@ -161,7 +162,7 @@ TEST(StepSimulator, OperationsHoldTheFlopOfTheModel) {
   ideal.gpus_per_node = 1;
   const cost::CostModel costs = ideal_costs(ideal);
   Case what;
-  what.model_spec = model::find_model_preset("gpt3-175b");
+  what.model_spec = shipped::model("gpt3-175b");
   what.model_spec->causal = false;
   what.batch = {.global = 3, .micro = 1};
   const StepInput input = input_of(what, costs);
