@@ -29,6 +29,7 @@ struct CommandOptions {
   std::vector<std::string> files;
   std::vector<std::string> stacks;
   std::string profile;
+  std::string gpu;
   std::vector<std::string> free;
   std::vector<std::string> fixed;
   std::string leave_out = "none";
@@ -53,11 +54,19 @@ LeaveOut leave_out_of(const std::string& name) {
 }
 
 void add_options(CLI::App& app, CommandOptions& options) {
-  app.add_option("FILE", options.files, "Data sets of measured runs")->required();
-  app.add_option("--stack", options.stacks, "Training stacks that share the profile")
+  app.add_option("FILE",
+                 options.files,
+                 "Data sets of measured runs, scenarios with `measured: {step_time: ...}`, logs of "
+                 "training")
+      ->required();
+  app.add_option(
+         "--stack",
+         options.stacks,
+         "Training stacks that share the profile; one: also the stack of scenarios and logs")
       ->type_name("NAME");
   app.add_option("--profile", options.profile, "Software profile, else that of the stacks")
       ->type_name("SOFTWARE");
+  app.add_option("--gpu", options.gpu, "GPU of the logs of training")->type_name("PROFILE");
   app.add_option("--free", options.free, "Coefficients to fit, else all that the profile uses")
       ->delimiter(',')
       ->type_name("KEY");
@@ -155,6 +164,8 @@ Selection chosen_rows(const CommandOptions& options, const Observations& observa
         fmt::format("fit: no rows; the files have the stacks {}", fmt::join(known, ", ")));
   }
   chosen.profile = options.profile.empty() ? *profiles.begin() : options.profile;
+  chosen.own = std::all_of(
+      chosen.rows.begin(), chosen.rows.end(), [](const Observation* row) { return row->own; });
   if (options.profile.empty() && profiles.size() > 1) {
     throw cli::UsageError(fmt::format("fit: the stacks have several profiles ({}): say --profile",
                                       fmt::join(profiles, ", ")));
@@ -213,7 +224,11 @@ FitReport fit_rows(const CommandOptions& options, Selection chosen, const Centre
 void write_profile(const FitReport& report, const std::string& source, const fs::path& target) {
   constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
   const std::string file = read_file(source, kMaxBytes);
-  write_file_atomically(target, with_new_values(file, new_values(report, file)));
+  std::string text = with_new_values(file, new_values(report, file));
+  if (report.chosen.own && report.chosen.stacks.size() == 1) {
+    text = with_name(text, report.chosen.stacks.front());
+  }
+  write_file_atomically(target, text);
 }
 
 // A profile by name; nothing after its problems were printed.
@@ -286,7 +301,10 @@ cli::ExitCode fit_files(const CommandOptions& options, const cli::InterruptWatch
   const Observations observations =
       load_observations({options.files.begin(), options.files.end()},
                         {options.profiles.begin(), options.profiles.end()},
-                        diagnostics);
+                        diagnostics,
+                        {.name = options.stacks.size() == 1 ? options.stacks.front() : "",
+                         .gpu = options.gpu,
+                         .software = options.profile});
   cli::message_block(to_string(diagnostics));
   if (diagnostics.has_errors()) {
     return cli::ExitCode::invalid;

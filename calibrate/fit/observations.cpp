@@ -2,8 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <limits>
 #include <utility>
 
+#include "calibrate/fit/own_runs.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/validate/output/remarks.hpp"
 #include "sim/validate/rows/repair_run.hpp"
@@ -13,6 +16,7 @@ namespace orrery::fit {
 namespace {
 
 constexpr std::string_view kFormat = "measured-runs/1";
+constexpr std::string_view kScenario = "orrery/1";
 
 std::string family_of(const std::string& model) {
   return model.substr(0, model.find(" ("));
@@ -61,10 +65,14 @@ void add_row(const validate::DataRow& row,
 
 Observations load_observations(const std::vector<std::filesystem::path>& files,
                                const std::vector<std::filesystem::path>& profiles,
-                               Diagnostics& diagnostics) {
+                               Diagnostics& diagnostics,
+                               const OwnStack& own) {
   Observations observations;
   validate::Remarks remarks;
   for (const std::filesystem::path& file : files) {
+    if (add_logged_run(file, profiles, own, observations, diagnostics)) {
+      continue;
+    }
     const auto document = yaml::parse_file(file, validate::data_limits(), diagnostics);
     if (!document) {
       continue;
@@ -73,11 +81,16 @@ Observations load_observations(const std::vector<std::filesystem::path>& files,
     if (format == validate::kRemarksFormat) {
       continue;
     }
+    if (format == kScenario) {
+      const std::string text = read_file(file, std::numeric_limits<std::uint32_t>::max());
+      add_own_run(file, text, profiles, own, observations, diagnostics);
+      continue;
+    }
     if (format != kFormat) {
       diagnostics.error(document->where,
                         "format",
                         fmt::format("`{}` holds no training steps", format),
-                        std::string(kFormat));
+                        fmt::format("{}, {}, or a log of training", kFormat, kScenario));
       continue;
     }
     validate::read_remarks_beside(file, remarks, diagnostics);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which measured steps may a fit learn from? The rows of measured-runs data sets, ready to be
-// simulated again and again with other coefficients.
+// Which measured steps may a fit learn from? The rows of measured-runs data sets, and runs of one's
+// own (own_runs.hpp), ready to be simulated again and again with other coefficients.
 //
 // Rows are mapped once (sim/validate/rows/measured_row.hpp), so a prediction costs no more than a
 // step. Only the logarithm of predicted / measured ever compares a row with what it measured.
@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/hardware/gpu_profile.hpp"
+#include "sim/hardware/software_profile.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/measured/profile_shelf.hpp"
 #include "sim/validate/validation.hpp"
@@ -27,7 +29,8 @@ struct Observation {
   std::int64_t gpus = 0;
   double measured = 0.0;   // s
   std::string suspicious;  // why the measurement may be wrong; empty: no reason known
-  validate::ReadyRun run;  // points into the shelf
+  bool own = false;        // of a scenario or a log, not of a data set
+  validate::ReadyRun run;  // points into the shelf, or into own_profiles
 };
 
 struct SkippedRow {
@@ -36,17 +39,32 @@ struct SkippedRow {
   std::string reason;
 };
 
+// What a scenario of one's own runs on.
+struct OwnProfiles {
+  hardware::GpuProfile gpu;
+  hardware::SoftwareProfile software;
+};
+
+// What the caller says of scenarios and logs, where there are any; each may be empty.
+struct OwnStack {
+  std::string name;      // of their stack; else that of their software profile
+  std::string gpu;       // of the logs
+  std::string software;  // profile of the logs; else the default of their layout
+};
+
 struct Observations {
   std::vector<Observation> rows;
   std::vector<SkippedRow> skipped;
   std::vector<std::unique_ptr<validate::ProfileShelf>> shelves;
+  std::vector<std::unique_ptr<OwnProfiles>> own_profiles;
 };
 
-// Rows of all files whose format is measured-runs/1; another format is an error in `diagnostics`.
-// Throws Error(io) when a file cannot be read.
+// Rows of measured-runs/1, scenarios with a measured step, logs of training; another file is an
+// error in `diagnostics`. Throws Error(io) when a file cannot be read.
 [[nodiscard]] Observations load_observations(const std::vector<std::filesystem::path>& files,
                                              const std::vector<std::filesystem::path>& profiles,
-                                             Diagnostics& diagnostics);
+                                             Diagnostics& diagnostics,
+                                             const OwnStack& own = {});
 
 // A row with its prediction, as `orrery validate` counts it.
 [[nodiscard]] validate::ValidationRow scored(const Observation& row, double predicted);

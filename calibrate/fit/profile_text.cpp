@@ -68,6 +68,15 @@ std::vector<std::string> citation_lines(std::string_view citation) {
   return lines;
 }
 
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    text += line;
+    text += '\n';
+  }
+  return text;
+}
+
 std::vector<std::string> lines_for(const NewValue& value) {
   std::vector<std::string> lines = {fmt::format("{}:", value.key),
                                     fmt::format("  value: {}", value.value),
@@ -83,6 +92,18 @@ std::vector<std::string> lines_for(const NewValue& value) {
 
 }  // namespace
 
+std::string with_name(std::string_view file, std::string_view name) {
+  std::vector<std::string> lines = lines_of(file);
+  const Block block = block_of(lines, "name");
+  const std::string line = fmt::format("name: \"{}\"", escaped(name));
+  if (block.first < lines.size()) {
+    lines[block.first] = line;
+  } else {
+    lines.push_back(line);
+  }
+  return joined(lines);
+}
+
 std::string with_new_values(std::string_view file, const std::vector<NewValue>& values) {
   std::vector<std::string> lines = lines_of(file);
   for (const NewValue& value : values) {
@@ -92,12 +113,7 @@ std::string with_new_values(std::string_view file, const std::vector<NewValue>& 
                                 lines.begin() + static_cast<std::ptrdiff_t>(block.end));
     lines.insert(at, fresh.begin(), fresh.end());
   }
-  std::string text;
-  for (const std::string& line : lines) {
-    text += line;
-    text += '\n';
-  }
-  return text;
+  return joined(lines);
 }
 
 std::string explanation_in(std::string_view file, std::string_view key) {

@@ -23,6 +23,9 @@ struct NewValue {
 [[nodiscard]] std::string with_new_values(std::string_view file,
                                           const std::vector<NewValue>& values);
 
+// The profile under another name: its line `name:` changed.
+[[nodiscard]] std::string with_name(std::string_view file, std::string_view name);
+
 // What the old citation of `key` explained beside where the number came from: the text after the
 // parenthesis of "fitted to ... (...): why". "" when there is none.
 [[nodiscard]] std::string explanation_in(std::string_view file, std::string_view key);

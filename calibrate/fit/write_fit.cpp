@@ -94,9 +94,10 @@ Json coefficient_json(const FittedCoefficient& coefficient) {
 std::string citation_of(const FitReport& report,
                         const FittedCoefficient& coefficient,
                         const std::string& explanation) {
-  std::string text = fmt::format("fitted to the {} rows of {} (orrery fit, measured-runs data set",
+  std::string text = fmt::format("fitted to the {} rows of {} (orrery fit, {}",
                                  report.chosen.used.size(),
-                                 fmt::join(report.chosen.stacks, ", "));
+                                 fmt::join(report.chosen.stacks, ", "),
+                                 report.chosen.own ? "own runs" : "measured-runs data set");
   const std::string_view remark = remark_of(coefficient);
   if (remark.empty()) {
     text += fmt::format("; standard error {}", error_text(coefficient));
@@ -170,7 +171,9 @@ std::vector<NewValue> new_values(const FitReport& report, std::string_view file)
     }
     values.push_back({.key = std::string(key.key),
                       .value = text,
-                      .source = coefficient.identified ? "published" : "assumed",
+                      .source = !coefficient.identified ? "assumed"
+                                : report.chosen.own     ? "measured"
+                                                        : "published",
                       .citation = citation_of(report, coefficient, explanation_in(file, key.key)),
                       .residual = residual});
   }

@@ -18,6 +18,7 @@ struct Selection {
   Rows rows;  // all rows of the stacks
   Rows used;  // those that the fit saw
   std::vector<SkippedRow> skipped;
+  bool own = false;  // every row is of a scenario or a log
 };
 
 struct FitReport {
