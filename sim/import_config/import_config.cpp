@@ -173,7 +173,7 @@ class Importing {
       case ConfigFormat::megatron_log:
       case ConfigFormat::torchtitan_log:
         take_steps(file, format);
-        return settings_of_log(file.text, file.name, format);
+        return settings_of_log(file.text, file.name, format, diagnostics_);
       case ConfigFormat::megatron_args:
       case ConfigFormat::torchtitan_command:
         break;

@@ -23,10 +23,11 @@
 
 namespace orrery::import_config {
 
-// The settings under the names that the readers of megatron-args and torchtitan know.
-[[nodiscard]] yaml::Value settings_of_log(std::string_view text,
-                                          const std::string& file,
-                                          ConfigFormat format);
+// The settings under the names that the reader of the format knows; nothing after an error.
+[[nodiscard]] std::optional<yaml::Value> settings_of_log(std::string_view text,
+                                                         const std::string& file,
+                                                         ConfigFormat format,
+                                                         Diagnostics& diagnostics);
 
 struct LoggedSteps {
   std::size_t count = 0;  // steps behind the median

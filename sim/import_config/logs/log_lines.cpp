@@ -1,0 +1,118 @@
+#include "sim/import_config/logs/log_lines.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+namespace orrery::import_config {
+
+using yaml::Value;
+
+std::vector<LogLine> log_lines(std::string_view text) {
+  std::vector<LogLine> lines;
+  int number = 1;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back({text.substr(0, end), number++});
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\t')) {
+    text.remove_suffix(1);
+  }
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
+    text.remove_prefix(1);
+  }
+  return text;
+}
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// The number behind the first `words`, with commas between thousands; nothing without one.
+std::optional<double> number_behind(std::string_view line, std::string_view words) {
+  const std::size_t at = line.find(words);
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::string_view rest = trimmed(line.substr(at + words.size()));
+  std::string digits;
+  for (const char c : rest) {
+    if (c != ',' && std::isdigit(static_cast<unsigned char>(c)) == 0 && c != '.' && c != 'E' &&
+        c != 'e' && c != '+' && c != '-') {
+      break;
+    }
+    if (c != ',') {
+      digits += c;
+    }
+  }
+  double value = 0.0;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return error == std::errc{} && stop != digits.data() && value >= 0.0 ? std::optional(value)
+                                                                       : std::nullopt;
+}
+
+LogSettings::LogSettings(const std::string& file) : file_(file) {
+  tree_.kind = Value::Kind::mapping;
+  tree_.where = {file, 1, 1};
+}
+
+void LogSettings::put(std::string key, std::string_view text, int line) {
+  Value value = value_of(text, line);
+  const auto known = places_.find(key);
+  if (known != places_.end()) {
+    tree_.entries[known->second].value = std::move(value);
+    tree_.entries[known->second].key_where = {file_, line, 1};
+    return;
+  }
+  places_.emplace(key, tree_.entries.size());
+  tree_.entries.push_back({std::move(key), {file_, line, 1}, std::move(value)});
+}
+
+Value LogSettings::take() {
+  // Megatron-DeepSpeed prints the experts of each layer as a list of one.
+  const auto experts = places_.find("num_experts");
+  if (experts != places_.end()) {
+    Value& value = tree_.entries[experts->second].value;
+    if (value.items.size() == 1) {
+      value = Value(value.items.front());
+    }
+  }
+  return std::move(tree_);
+}
+
+Value LogSettings::value_of(std::string_view text, int line) const {
+  Value value;
+  value.where = {file_, line, 1};
+  if (text.empty() || text == "None") {
+    return value;
+  }
+  if (text.front() != '[' || text.back() != ']') {
+    value.kind = Value::Kind::scalar;
+    value.text = std::string(text);
+    return value;
+  }
+  value.kind = Value::Kind::sequence;
+  text = text.substr(1, text.size() - 2);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    std::string_view item = trimmed(text.substr(0, end));
+    if (item.size() >= 2 && (item.front() == '\'' || item.front() == '"')) {
+      item = item.substr(1, item.size() - 2);
+    }
+    Value one;
+    one.kind = Value::Kind::scalar;
+    one.where = value.where;
+    one.text = std::string(item);
+    value.items.push_back(std::move(one));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return value;
+}
+
+}  // namespace orrery::import_config

@@ -1,0 +1,163 @@
+// torchtitan: model, device mesh, batch and recomputation in sentences, and `tps:` a step.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "sim/import_config/logs/log_flavours.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+using yaml::Value;
+
+// ['dp_shard', 'tp'], [4, 2] or pp=1, dp_replicate=1, dp_shard=2, cp=1, tp=1, ep=1
+void read_mesh(const LogLine& line, LogSettings& settings) {
+  constexpr std::pair<std::string_view, std::string_view> kAxes[] = {
+      {"pp", "pipeline_parallel_degree"},
+      {"dp_replicate", "data_parallel_replicate_degree"},
+      {"dp_shard", "data_parallel_shard_degree"},
+      {"dp", "data_parallel_shard_degree"},
+      {"cp", "context_parallel_degree"},
+      {"tp", "tensor_parallel_degree"},
+      {"ep", "expert_parallel_degree"}};
+  const auto put = [&](std::string_view axis, std::string_view degree) {
+    for (const auto& [name, key] : kAxes) {
+      if (axis == name) {
+        settings.put(fmt::format("parallelism.{}", key), degree, line.number);
+      }
+    }
+  };
+  for (const auto& [name, key] : kAxes) {
+    static_cast<void>(key);
+    if (const auto degree = number_behind(line.text, fmt::format(" {}=", name))) {
+      put(name, fmt::format("{:.0f}", *degree));
+    }
+  }
+  const std::size_t names = line.text.find("['");
+  const std::size_t degrees = line.text.find("], [");
+  if (names == std::string_view::npos || degrees == std::string_view::npos) {
+    return;
+  }
+  std::string_view axes = line.text.substr(names + 1, degrees - names - 1);
+  std::string_view counts = line.text.substr(degrees + 4);
+  while (!axes.empty() && !counts.empty()) {
+    const std::size_t axis_end = std::min(axes.find(','), axes.size());
+    const std::size_t count_end = std::min(counts.find_first_of(",]"), counts.size());
+    std::string_view axis = trimmed(axes.substr(0, axis_end));
+    if (axis.size() > 2) {
+      put(axis.substr(1, axis.size() - 2), trimmed(counts.substr(0, count_end)));
+    }
+    axes.remove_prefix(std::min(axis_end + 1, axes.size()));
+    counts.remove_prefix(std::min(count_end + 1, counts.size()));
+  }
+}
+
+// Building llama3 8B with ...; Model llama3 8B size: 8,030,261,248 total parameters
+void read_titan_model(const LogLine& line, LogSettings& settings) {
+  for (const std::string_view before : {"- Building ", "- Model "}) {
+    const std::size_t at = line.text.find(before);
+    if (at == std::string_view::npos) {
+      continue;
+    }
+    std::string_view rest = line.text.substr(at + before.size());
+    const std::size_t space = rest.find(' ');
+    if (space == std::string_view::npos) {
+      continue;
+    }
+    const std::string_view name = rest.substr(0, space);
+    rest.remove_prefix(space + 1);
+    const std::string_view flavor = rest.substr(0, std::min(rest.find(' '), rest.size()));
+    const bool plain = std::all_of(name.begin(), name.end(), is_word) && flavor != "device" &&
+                       flavor != "mesh" && name != "device" && flavor != "tokenizer";
+    if (plain && !flavor.empty()) {
+      settings.put("model.name", name, line.number);
+      settings.put("model.flavor", flavor, line.number);
+    }
+  }
+}
+
+Value titan_settings(std::string_view text, const std::string& file) {
+  LogSettings settings(file);
+  constexpr std::pair<std::string_view, std::string_view> kFigures[] = {
+      {"local batch size ", "training.local_batch_size"},
+      {"global batch size ", "training.global_batch_size"},
+      {"sequence length ", "training.seq_len"},
+      {"total steps ", "training.steps"}};
+  for (const LogLine& line : log_lines(text)) {
+    read_titan_model(line, settings);
+    if (line.text.find("Building") != std::string_view::npos &&
+        line.text.find("device mesh") != std::string_view::npos) {
+      read_mesh(line, settings);
+    }
+    if (line.text.find("local batch size") != std::string_view::npos) {
+      for (const auto& [words, key] : kFigures) {
+        if (const auto figure = number_behind(line.text, words)) {
+          settings.put(std::string(key), fmt::format("{:.0f}", *figure), line.number);
+        }
+      }
+    }
+    for (const std::string_view mode : {"full", "selective"}) {
+      if (line.text.find(fmt::format("Applied {} activation checkpointing", mode)) !=
+          std::string_view::npos) {
+        settings.put("activation_checkpoint.mode", mode, line.number);
+      }
+    }
+    if (line.text.find("Compiling each TransformerBlock") != std::string_view::npos) {
+      settings.put("compile.enable", "true", line.number);
+    }
+    if (line.text.find("Swapped to Float8Linear") != std::string_view::npos) {
+      settings.put("model.converters", "float8", line.number);
+    }
+  }
+  if (!settings.has("activation_checkpoint.mode")) {
+    settings.put("activation_checkpoint.mode", "none", 1);
+  }
+  if (!settings.has("compile.enable")) {
+    settings.put("compile.enable", "false", 1);
+  }
+  return settings.take();
+}
+
+double count_at(const Value& tree, std::string_view key) {
+  for (const yaml::Entry& entry : tree.entries) {
+    if (entry.key == key) {
+      return number_behind(entry.value.text, "").value_or(0.0);
+    }
+  }
+  return 0.0;
+}
+
+}  // namespace
+
+std::optional<Value> torchtitan_log_settings(std::string_view text,
+                                             const std::string& file,
+                                             Diagnostics& /*diagnostics*/) {
+  return titan_settings(text, file);
+}
+
+std::vector<LoggedStep> torchtitan_log_steps(std::string_view text, const std::string& file) {
+  const Value tree = titan_settings(text, file);
+  const double tokens =
+      count_at(tree, "training.global_batch_size") * count_at(tree, "training.seq_len");
+  double gpus = 1.0;
+  for (const char* axis : {"pipeline_parallel_degree",
+                           "data_parallel_replicate_degree",
+                           "data_parallel_shard_degree",
+                           "context_parallel_degree",
+                           "tensor_parallel_degree"}) {
+    gpus *= std::max(1.0, count_at(tree, fmt::format("parallelism.{}", axis)));
+  }
+  std::vector<LoggedStep> steps;
+  for (const LogLine& line : log_lines(text)) {
+    const auto rate = number_behind(line.text, "tps:");
+    if (rate && *rate > 0.0 && tokens > 0.0 && number_behind(line.text, "step:")) {
+      steps.push_back(
+          {1.0, tokens / (*rate * gpus), number_behind(line.text, "tflops:"), line.number});
+    }
+  }
+  return steps;
+}
+
+}  // namespace orrery::import_config
