@@ -97,6 +97,7 @@ struct Pending {
   std::optional<PendingCount> accumulation;   // micro-batches per step of one rank
   std::optional<PendingCount> samples;        // sequences of the whole run
   std::optional<PendingCount> instances;      // groups that each hold the optimizer's state
+  std::optional<PendingCount> trainable;      // parameters that are trained
   bool fsdp = false;                          // shard and replicate say the sharding
   bool full_precision = false;                // the program trains in fp32 unless told otherwise
 };

@@ -136,6 +136,19 @@ constexpr std::string_view kNemo =
     "model.seq_len_interpolation* model.rotary_base model.tp_only_amax_red "
     "model.ub_tp_comm_overlap* model.reset_position* log.* resume.* model.precision ";
 
+constexpr std::string_view kNanotron =
+    "general.* logging.* data_stages* tokenizer.* optimizer.* profiler* lighteval* s3_upload* "
+    "metrics_logging* checkpoints.* tokens.val_check_interval tokens.limit_* model.init_method* "
+    "model.ddp_bucket_cap_mb model.model_config.*token_id model.model_config.init* "
+    "model.model_config.is_* model.model_config.rope* model.model_config.*eps "
+    "model.model_config.use_cache model.model_config.pretraining_tp parallelism.pp_engine "
+    "parallelism.tp_mode model.model_config.z_loss* ";
+
+constexpr std::string_view kBridge =
+    "_target_ *._target_ *._call_ *._partial_ *._args_ tokenizer.* checkpoint.* logger.* rng.* "
+    "rerun_state_machine.* scheduler.* profiling* dataset.* dist.* ft* straggler* nvrx* "
+    "model.generation_config* *_init_method* tensor_inspect* inprocess_restart* validation.* ";
+
 constexpr std::string_view kTorchtitan =
     "job.* profiling.* metrics.* optimizer.lr optimizer.eps optimizer.beta* "
     "optimizer.weight_decay optimizer.implementation optimizer.name lr_scheduler.* "
@@ -176,7 +189,15 @@ bool is_known_idle(ConfigFormat format, std::string_view path) {
       }
       return any_matches(kHuggingFace, path);
     case ConfigFormat::deepspeed:
+    case ConfigFormat::deepspeed_log:
       return any_matches(kDeepSpeed, path);
+    case ConfigFormat::nanotron:
+    case ConfigFormat::nanotron_log:
+      return any_matches(kNanotron, path);
+    case ConfigFormat::megatron_bridge:
+    case ConfigFormat::megatron_bridge_log:
+      return any_matches(kBridge, path) || any_matches(kMegatron, path) ||
+             any_matches(kMegatronMore, path);
     case ConfigFormat::megatron_args:
     case ConfigFormat::megatron_yaml:
     case ConfigFormat::megatron_log:
@@ -185,8 +206,10 @@ bool is_known_idle(ConfigFormat format, std::string_view path) {
       return any_matches(kGptNeox, path) || any_matches(kDeepSpeed, path) ||
              any_matches(kMegatron, path) || any_matches(kMegatronMore, path);
     case ConfigFormat::trainer_yaml:
+    case ConfigFormat::trainer_log:
       return any_matches(kTrainer, path);
     case ConfigFormat::nemo:
+    case ConfigFormat::nemo_log:
       return any_matches(kNemo, path) || any_matches(kMegatron, path) ||
              any_matches(kMegatronMore, path);
     case ConfigFormat::torchtitan:

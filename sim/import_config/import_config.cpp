@@ -7,12 +7,10 @@
 #include <tuple>
 
 #include "sim/import_config/effects.hpp"
+#include "sim/import_config/file_settings.hpp"
 #include "sim/import_config/hugging_face/class_keys.hpp"
-#include "sim/import_config/shell/shell_script.hpp"
 #include "sim/import_config/training_log.hpp"
-#include "sim/import_config/trees/interpolation.hpp"
 #include "sim/import_config/trees/readers.hpp"
-#include "sim/import_config/trees/source_tree.hpp"
 #include "sim/import_config/usual_network.hpp"
 #include "sim/import_config/write_scenario.hpp"
 #include "sim/model/parameters.hpp"
@@ -45,6 +43,11 @@ constexpr std::array<Needed, 10> kNeeded = {
      {"batch.global", "sequences of one optimizer step", ""},
      {"precision.compute", "the precision: bf16, fp16, fp8-delayed, ...", ""}}};
 
+// Whether the settings are all that a program has, most of them never stated by anybody.
+bool prints_all(ConfigFormat format) {
+  return is_log(format) || format == ConfigFormat::megatron_bridge;
+}
+
 class Importing {
  public:
   Importing(const ImportOptions& options, Diagnostics& diagnostics)
@@ -53,29 +56,34 @@ class Importing {
   ImportResult run(std::span<const ConfigFile> files) {
     take_given();
     // Models first: what else a file says may depend on the number of layers.
-    std::vector<const ConfigFile*> ordered;
+    std::vector<LogPart> parts;
     for (const ConfigFile& file : files) {
       if (const auto format = format_of(file)) {
         result_.files.push_back({file.name, *format});
-        ordered.push_back(&file);
+        for (LogPart& part : parts_of(file, *format)) {
+          parts.push_back(std::move(part));
+        }
       }
     }
-    constexpr std::array<ConfigFormat, 7> kFirst = {ConfigFormat::hugging_face,
-                                                    ConfigFormat::megatron_yaml,
-                                                    ConfigFormat::nemo,
-                                                    ConfigFormat::megatron_args,
-                                                    ConfigFormat::megatron_log,
-                                                    ConfigFormat::gpt_neox,
-                                                    ConfigFormat::trainer_yaml};
+    constexpr std::array<ConfigFormat, 10> kFirst = {ConfigFormat::hugging_face,
+                                                     ConfigFormat::megatron_yaml,
+                                                     ConfigFormat::nemo,
+                                                     ConfigFormat::megatron_args,
+                                                     ConfigFormat::megatron_log,
+                                                     ConfigFormat::megatron_bridge,
+                                                     ConfigFormat::gpt_neox,
+                                                     ConfigFormat::nanotron,
+                                                     ConfigFormat::trainer_yaml,
+                                                     ConfigFormat::trainer_log};
     for (const ConfigFormat format : kFirst) {
-      read_format(ordered, {format});
+      read_format(parts, {format});
     }
-    read_format(ordered,
+    read_format(parts,
                 {ConfigFormat::torchtitan,
                  ConfigFormat::torchtitan_command,
                  ConfigFormat::torchtitan_saved,
                  ConfigFormat::torchtitan_log});
-    read_format(ordered, {ConfigFormat::deepspeed});
+    read_format(parts, {ConfigFormat::deepspeed});
     if (!diagnostics_.has_errors()) {
       settle(draft_, pending_, diagnostics_);
     }
@@ -108,35 +116,7 @@ class Importing {
           scenario ? "is a file of Orrery already" : "is no configuration that is known",
           scenario ? "" : "--format with one of " + known);
     }
-    return is_decoder(file, *format) ? format : std::nullopt;
-  }
-
-  // Megatron-LM's scripts for other models have the same arguments.
-  bool is_decoder(const ConfigFile& file, ConfigFormat format) {
-    constexpr std::array<std::string_view, 9> kOthers = {"pretrain_bert",
-                                                         "pretrain_t5",
-                                                         "pretrain_ict",
-                                                         "pretrain_vision",
-                                                         "pretrain_vlm",
-                                                         "pretrain_mamba",
-                                                         "pretrain_retro",
-                                                         "building BERT model",
-                                                         "building T5 model"};
-    const bool megatron =
-        format == ConfigFormat::megatron_args || format == ConfigFormat::megatron_log;
-    for (const std::string_view program : kOthers) {
-      const std::size_t at = megatron ? file.text.find(program) : std::string::npos;
-      if (at != std::string::npos && file.text.find("pretrain_gpt") == std::string::npos) {
-        diagnostics_.error(
-            yaml::LineIndex(file.text).location_of(file.name, at),
-            "",
-            fmt::format("{}: another model than a decoder of attention layers, which a scenario "
-                        "cannot express",
-                        program));
-        return false;
-      }
-    }
-    return true;
+    return is_decoder(file, *format, diagnostics_) ? format : std::nullopt;
   }
 
   void take_given() {
@@ -152,39 +132,12 @@ class Importing {
     }
   }
 
-  std::optional<Value> tree_of(const ConfigFile& file, ConfigFormat format) {
-    switch (format) {
-      case ConfigFormat::hugging_face:
-      case ConfigFormat::deepspeed:
-      case ConfigFormat::torchtitan_saved:
-        return parse_json(file.text, file.name, diagnostics_);
-      case ConfigFormat::megatron_yaml:
-      case ConfigFormat::gpt_neox:
-      case ConfigFormat::trainer_yaml:
-      case ConfigFormat::nemo: {
-        std::optional<Value> tree = parse_yaml(file.text, file.name, diagnostics_);
-        if (tree) {
-          follow_references(*tree);
-        }
-        return tree;
-      }
-      case ConfigFormat::torchtitan:
-        return parse_toml(file.text, file.name, diagnostics_);
-      case ConfigFormat::megatron_log:
-      case ConfigFormat::torchtitan_log:
-        take_steps(file, format);
-        return settings_of_log(file.text, file.name, format, diagnostics_);
-      case ConfigFormat::megatron_args:
-      case ConfigFormat::torchtitan_command:
-        break;
+  std::vector<LogPart> parts_of(const ConfigFile& file, ConfigFormat format) {
+    if (is_log(format)) {
+      take_steps(file, format);
+      return settings_of_log(file.text, file.name, format, diagnostics_);
     }
-    std::vector<PassedOver> passed_over;
-    std::optional<Value> tree = parse_arguments(file.text, file.name, passed_over, diagnostics_);
-    for (PassedOver& over : passed_over) {
-      result_.left_out.push_back(
-          {over.where, std::move(over.key), "", Effect::unread, std::move(over.why)});
-    }
-    return tree;
+    return settings_of_file(file, format, result_.left_out, diagnostics_);
   }
 
   // What a run has measured stands beside what it had set.
@@ -194,16 +147,21 @@ class Importing {
       draft_.note(file.name + ": holds no time of a step");
       return;
     }
-    draft_.set("measured.step_time",
-               fmt::format("{:.6g}s", in_seconds(steps->median)),
-               Origin{OriginKind::derived,
-                      steps->first,
-                      "",
-                      fmt::format("median of {} steps, {:.4g} to {:.4g} s from the 10th to the "
-                                  "90th percentile",
-                                  steps->count,
-                                  in_seconds(steps->tenth),
-                                  in_seconds(steps->ninetieth))});
+    draft_.set(
+        "measured.step_time",
+        fmt::format("{:.6g}s", in_seconds(steps->median)),
+        Origin{OriginKind::derived,
+               steps->first,
+               "",
+               steps->whole_run
+                   ? std::string("time of the run / steps: evaluation and saves are in it")
+               : steps->count == 1
+                   ? std::string("the only time that is printed: the first steps are in it")
+                   : fmt::format("median of {} steps, {:.4g} to {:.4g} s from the 10th to the "
+                                 "90th percentile",
+                                 steps->count,
+                                 in_seconds(steps->tenth),
+                                 in_seconds(steps->ninetieth))});
     if (const std::string gpu = gpu_of_log(file.text); !gpu.empty()) {
       SourceItem item;
       item.where = {file.name};
@@ -212,27 +170,16 @@ class Importing {
     }
   }
 
-  void read_format(const std::vector<const ConfigFile*>& files,
-                   std::initializer_list<ConfigFormat> formats) {
+  void read_format(const std::vector<LogPart>& parts, std::initializer_list<ConfigFormat> formats) {
     SourceKeys keys(diagnostics_);
     bool any = false;
     ConfigFormat last = *formats.begin();
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      const ConfigFormat format = result_.files[i].format;
-      if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
-        continue;
+    for (const LogPart& part : parts) {
+      if (std::find(formats.begin(), formats.end(), part.format) != formats.end()) {
+        keys.add(part.tree);
+        last = part.format;
+        any = true;
       }
-      const std::optional<Value> tree = tree_of(*files[i], format);
-      if (!tree) {
-        continue;
-      }
-      if (tree->kind != Value::Kind::mapping) {
-        diagnostics_.error(tree->where, "", "holds no keys");
-        continue;
-      }
-      keys.add(*tree);
-      last = format;
-      any = true;
     }
     if (!any) {
       return;
@@ -272,13 +219,13 @@ class Importing {
       }
       // A log prints every default: most of the hundreds of names say nothing.
       const bool idle = is_known_idle(format, item.path) || is_known_idle(format, path) ||
-                        (is_log(format) && (is_off(item.value) || !sets_size(format, path)));
+                        (prints_all(format) && (is_off(item.value) || !sets_size(format, path)));
       const bool unread = !reason.empty() && (item.used || !idle);
       const Effect effect = unread                              ? Effect::unread
                             : empty || idle || is_ignored(item) ? Effect::none
                                                                 : Effect::may_matter;
       const bool forced = format == ConfigFormat::hugging_face && !options_.model_class.empty();
-      if (sound && effect == Effect::may_matter && !forced && !is_log(format) &&
+      if (sound && effect == Effect::may_matter && !forced && !prints_all(format) &&
           sets_size(format, path) && !is_off(item.value)) {
         keys.error(item,
                    "sets size or layout by its name, and this import does not know it",
@@ -381,6 +328,30 @@ class Importing {
     }
   }
 
+  // All weights are trained, or the log counts those that one rank holds.
+  void check_trainable() {
+    if (!pending_.trainable || !result_.model) {
+      return;
+    }
+    constexpr double kSame = 0.02;
+    const auto trained = static_cast<double>(pending_.trainable->value);
+    const auto all = static_cast<double>(result_.model->parameters);
+    const double held = pending_.ranks ? static_cast<double>(pending_.ranks->value) : 1.0;
+    const auto near = [trained](double count) {
+      return trained > count * (1.0 - kSame) && trained < count * (1.0 + kSame);
+    };
+    if (!near(all) && !near(all / held)) {
+      diagnostics_.error(
+          pending_.trainable->origin.where,
+          pending_.trainable->origin.key,
+          fmt::format(
+              "{} of the model's {} parameters are trained: frozen weights (LoRA, adapters) "
+              "cannot be expressed in a scenario",
+              pending_.trainable->value,
+              result_.model->parameters));
+    }
+  }
+
   // A value that scenarios refuse is reported where it was read.
   void check_text() {
     Diagnostics found;
@@ -433,6 +404,7 @@ class Importing {
                               std::tie(b.where.file, b.where.line);
                      });
     count_model();
+    check_trainable();
     std::string name = options_.name;
     if (name.empty() && !result_.files.empty()) {
       const std::filesystem::path path = result_.files.front().name;

@@ -18,8 +18,9 @@
 // torchtitan-json| JSON with parallelism.data_parallel_shard_degree     | the same, every layer
 // gpt-neox       | YAML with pipe-parallel-size                         | the same
 // trainer-yaml   | YAML of Accelerate, LLaMA-Factory, Axolotl           | sharding, batch
-// megatron-log   | a log with `num_layers ...... 32`                    | the same, the step time
-// torchtitan-log | a log with `Building llama3 8B`, a mesh and tps      | the same, the step time
+// megatron-bridge| YAML with a _target_ of megatron.bridge              | the same
+// nanotron       | YAML with tokens, parallelism and model_config       | the same
+// *-log          | what a run has printed (training_log.hpp)            | the same, the step time
 //
 // Several files may be combined; what two of them state must agree. Nothing is executed: of a shell
 // script, assignments, arrays and simple conditions are read, all else is reported.
@@ -59,8 +60,15 @@ enum class ConfigFormat {
   torchtitan_saved,
   gpt_neox,
   trainer_yaml,
+  megatron_bridge,
+  nanotron,
   megatron_log,
-  torchtitan_log
+  megatron_bridge_log,
+  nemo_log,
+  torchtitan_log,
+  deepspeed_log,
+  trainer_log,
+  nanotron_log
 };
 
 struct ConfigFormatInfo {
@@ -75,7 +83,7 @@ struct ConfigFormatInfo {
 [[nodiscard]] std::optional<ConfigFormat> find_format(std::string_view name);
 
 [[nodiscard]] constexpr bool is_log(ConfigFormat format) {
-  return format == ConfigFormat::megatron_log || format == ConfigFormat::torchtitan_log;
+  return format >= ConfigFormat::megatron_log;
 }
 
 // By what the text says, never by the name of the file; nothing when it is none of them.

@@ -76,6 +76,13 @@ class Settling {
     if (!ranks_ && pending_.ranks) {
       ranks_ = pending_.ranks->value;
       draft_.set("cluster.gpus", pending_.ranks->value, pending_.ranks->origin);
+      if (*ranks_ > 0 && *ranks_ < kUsualGpusPerNode &&
+          draft_.find("cluster.gpus_per_node") == nullptr) {
+        Origin origin = pending_.ranks->origin;
+        origin.kind = OriginKind::assumed;
+        origin.why = "so few GPUs share a host";
+        draft_.set("cluster.gpus_per_node", *ranks_, origin);
+      }
     }
     const auto one = times({degree("tensor"), degree("context"), degree("pipeline")});
     if (ranks_ && one && *ranks_ % *one == 0) {

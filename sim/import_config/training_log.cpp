@@ -12,21 +12,18 @@ namespace orrery::import_config {
 
 namespace {
 
-using yaml::Value;
-
-struct Flavour {
-  ConfigFormat format;
-  LogSettingsReader settings;
-  LogStepsReader steps;
-};
-
-constexpr std::array<Flavour, 2> kFlavours = {
+constexpr std::array<LogFlavour, 7> kFlavours = {
     {{ConfigFormat::megatron_log, megatron_log_settings, megatron_log_steps},
-     {ConfigFormat::torchtitan_log, torchtitan_log_settings, torchtitan_log_steps}}};
+     {ConfigFormat::megatron_bridge_log, bridge_log_settings, megatron_log_steps},
+     {ConfigFormat::nemo_log, nemo_log_settings, nemo_log_steps},
+     {ConfigFormat::torchtitan_log, torchtitan_log_settings, torchtitan_log_steps},
+     {ConfigFormat::deepspeed_log, deepspeed_log_settings, deepspeed_log_steps},
+     {ConfigFormat::trainer_log, trainer_log_settings, trainer_log_steps},
+     {ConfigFormat::nanotron_log, nanotron_log_settings, nanotron_log_steps}}};
 
-const Flavour& flavour_of(ConfigFormat format) {
+const LogFlavour& flavour_of(ConfigFormat format) {
   const auto* found =
-      std::find_if(kFlavours.begin(), kFlavours.end(), [format](const Flavour& flavour) {
+      std::find_if(kFlavours.begin(), kFlavours.end(), [format](const LogFlavour& flavour) {
         return flavour.format == format;
       });
   ORRERY_CHECK(found != kFlavours.end(), "a log that has no reader");
@@ -43,7 +40,7 @@ double quantile(std::vector<double> values, double share) {
 
 }  // namespace
 
-std::optional<Value> settings_of_log(std::string_view text,
+std::vector<LogPart> settings_of_log(std::string_view text,
                                      const std::string& file,
                                      ConfigFormat format,
                                      Diagnostics& diagnostics) {
@@ -82,6 +79,7 @@ std::optional<LoggedSteps> steps_of_log(std::string_view text,
   logged.tenth = seconds(quantile(times, kTenth));
   logged.ninetieth = seconds(quantile(times, 1.0 - kTenth));
   logged.first = {file, steps.front().line, 1};
+  logged.whole_run = steps.front().whole_run;
   if (!rates.empty()) {
     logged.tflops = quantile(rates, 0.5);
   }

@@ -1,12 +1,7 @@
 #pragma once
 
 // What did a training run print of its own settings, and how long did its steps take? Internal to
-// import_config/ but for `orrery compare`, which asks for the steps.
-//
-// program                  | its settings                              | its steps
-// -------------------------|-------------------------------------------|--------------------------
-// Megatron-LM, -DeepSpeed  | the block `name ..... value` of arguments | elapsed time per iteration
-// torchtitan               | model, device mesh, batch, recomputation  | tps: tokens/s of one GPU
+// import_config/ but for `orrery compare`, which asks for the steps. The programs: logs/.
 //
 // Prefixes of srun, torchrun and timestamps do not disturb. Of a run that was begun again the last
 // settings count. The step time is the median over the steps with the commonest batch, less the
@@ -16,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/base/units.hpp"
 #include "sim/import_config/import_config.hpp"
@@ -23,23 +19,32 @@
 
 namespace orrery::import_config {
 
-// The settings under the names that the reader of the format knows; nothing after an error.
-[[nodiscard]] std::optional<yaml::Value> settings_of_log(std::string_view text,
-                                                         const std::string& file,
-                                                         ConfigFormat format,
-                                                         Diagnostics& diagnostics);
-
-struct LoggedSteps {
-  std::size_t count = 0;  // steps behind the median
-  Seconds median;
-  Seconds tenth;                 // percentiles over these steps
-  Seconds ninetieth;             // percentiles over these steps
-  std::optional<double> tflops;  // per GPU as the program counts them, median
-  SourceLocation first;          // of these steps
+// Settings that a file holds, and the format whose reader takes them. A log may hold several: the
+// model as one program has printed it, the batch as another one has.
+struct LogPart {
+  ConfigFormat format;
+  yaml::Value tree;
 };
 
-// Nothing when no step with a time was printed. torchtitan's steps need the tokens of a step and
-// the GPUs, which its own lines state.
+// Nothing after an error, and where a program prints its steps alone: then the settings are in a
+// file beside the log.
+[[nodiscard]] std::vector<LogPart> settings_of_log(std::string_view text,
+                                                   const std::string& file,
+                                                   ConfigFormat format,
+                                                   Diagnostics& diagnostics);
+
+struct LoggedSteps {
+  std::size_t count = 0;  // figures behind the median
+  Seconds median;
+  Seconds tenth;                 // percentiles over these figures
+  Seconds ninetieth;             // percentiles over these figures
+  std::optional<double> tflops;  // per GPU as the program counts them, median
+  SourceLocation first;          // of these steps
+  bool whole_run = false;        // the one figure is the mean of the run, evaluation included
+};
+
+// Nothing when no step with a time was printed. Where a program prints a rate, its own lines must
+// state the tokens or sequences of a step, too.
 [[nodiscard]] std::optional<LoggedSteps> steps_of_log(std::string_view text,
                                                       const std::string& file,
                                                       ConfigFormat format);

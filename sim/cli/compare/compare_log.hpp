@@ -18,7 +18,7 @@ struct LogComparison {
   bool json = false;
 };
 
-// Whether the file is a log of training (orrery import --format megatron-log, torchtitan-log).
+// Whether the file is a log of training, in a format of `orrery import` whose name ends in -log.
 [[nodiscard]] bool is_training_log(const std::string& name);
 
 [[nodiscard]] ExitCode compare_with_log(const LogComparison& comparison,

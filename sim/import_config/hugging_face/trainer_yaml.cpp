@@ -138,4 +138,77 @@ void read_trainer_yaml(Import& import) {
   import.draft.set("software", "generic", assumed_as("PyTorch without a stack of its own"));
 }
 
+// FULL_SHARD and its kin in the printed arguments; DeepSpeed's own lines say its sharding.
+void read_printed_sharding(Import& import) {
+  SourceKeys& keys = import.keys;
+  const auto fsdp = keys.texts("fsdp");
+  const auto deepspeed = keys.text("deepspeed");
+  std::string options;
+  for (const std::string& option : fsdp) {
+    options += option;
+  }
+  const auto has = [&options](std::string_view part) {
+    return options.find(part) != std::string::npos;
+  };
+  if (fsdp.empty() && !deepspeed) {
+    import.draft.leave_open(
+        "layout.sharding",
+        SourceItem{},
+        "the log does not say who holds which parameters: FSDP, DDP, DeepSpeed");
+  } else if (!fsdp.empty() && options != "none") {
+    import.draft.set("layout.sharding",
+                     has("hybrid_shard")    ? "hsdp"
+                     : has("shard_grad_op") ? "zero2"
+                     : has("no_shard")      ? "none"
+                                            : "zero3",
+                     read_from(*keys.find("fsdp")));
+  } else if (!deepspeed) {
+    import.draft.set("layout.sharding",
+                     "none",
+                     derived_from(*keys.find("fsdp"), "neither FSDP nor DeepSpeed: DDP"));
+  }
+}
+
+void read_trainer_log(Import& import) {
+  SourceKeys& keys = import.keys;
+  Pending& pending = import.pending;
+  const auto micro = copy_count(import, "per_device_train_batch_size", "batch.micro");
+  const auto total = copy_count(import, "train_batch_size", "batch.global");
+  keep_count(import, "gradient_accumulation_steps", pending.accumulation, "batch.global");
+  copy_count(import, "max_steps", "training.steps");
+  keep_count(import, "trainable_parameters", pending.trainable, "model");
+  if (micro && total && pending.accumulation) {
+    const std::int64_t one = *micro * pending.accumulation->value;
+    if (one > 0 && *total % one == 0) {
+      pending.ranks = PendingCount{
+          *total / one,
+          derived_from(*keys.find("train_batch_size"),
+                       fmt::format("{} / ({} x {})", *total, *micro, pending.accumulation->value))};
+    }
+  }
+  for (const std::string_view type : {"bf16", "fp16"}) {
+    if (keys.flag(type).value_or(false)) {
+      import.draft.set("precision.compute", std::string(type), read_from(*keys.find(type)));
+    }
+  }
+  if (keys.flag("gradient_checkpointing").value_or(false)) {
+    import.draft.set("recompute", "full", read_from(*keys.find("gradient_checkpointing")));
+  }
+  read_printed_sharding(import);
+  const auto steps = keys.count("max_steps");
+  const auto tokens = keys.count("input_tokens_seen");
+  if (tokens && steps && total && *steps > 0 && *total > 0 && *tokens % (*steps * *total) == 0) {
+    import.draft.set("model.sequence_length",
+                     *tokens / (*steps * *total),
+                     derived_from(*keys.find("input_tokens_seen"),
+                                  fmt::format("{} / ({} x {})", *tokens, *steps, *total)));
+  } else {
+    import.draft.note(
+        "the Trainer does not print how long its sequences are: model.sequence_length is that of a "
+        "sequence with its padding, or of a packed one");
+  }
+  import.draft.set(
+      "software", "generic", assumed_as("no software profile was fitted to transformers' Trainer"));
+}
+
 }  // namespace orrery::import_config

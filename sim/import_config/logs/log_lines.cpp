@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "sim/base/units.hpp"
+
 namespace orrery::import_config {
 
 using yaml::Value;
@@ -14,7 +16,14 @@ std::vector<LogLine> log_lines(std::string_view text) {
   int number = 1;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back({text.substr(0, end), number++});
+    std::string_view line = text.substr(0, end);
+    constexpr std::size_t kNone = std::string_view::npos;
+    std::size_t over = line.find('\r');
+    for (; over != kNone && over + 1 < line.size(); over = line.find('\r')) {
+      lines.push_back({line.substr(0, over), number});
+      line.remove_prefix(over + 1);
+    }
+    lines.push_back({line, number++});
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
@@ -55,6 +64,30 @@ std::optional<double> number_behind(std::string_view line, std::string_view word
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   return error == std::errc{} && stop != digits.data() && value >= 0.0 ? std::optional(value)
                                                                        : std::nullopt;
+}
+
+std::optional<double> short_number_behind(std::string_view line, std::string_view words) {
+  const auto value = number_behind(line, words);
+  if (!value) {
+    return std::nullopt;
+  }
+  std::string_view rest = trimmed(line.substr(line.find(words) + words.size()));
+  rest.remove_prefix(std::min(rest.find_first_not_of("0123456789.,"), rest.size()));
+  if (rest.starts_with("K")) {
+    return *value * kKilo;
+  }
+  return rest.starts_with("M") ? *value * kMega : *value;
+}
+
+std::optional<std::string_view> without_prefix(std::string_view line, std::string_view prefix) {
+  if (!line.starts_with(prefix)) {
+    return std::nullopt;
+  }
+  line.remove_prefix(prefix.size());
+  if (line.ends_with('\r')) {
+    line.remove_suffix(1);
+  }
+  return line;
 }
 
 LogSettings::LogSettings(const std::string& file) : file_(file) {

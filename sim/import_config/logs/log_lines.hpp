@@ -18,6 +18,7 @@ struct LogLine {
   int number = 0;
 };
 
+// Also what a progress bar writes over itself, from one carriage return to the next.
 [[nodiscard]] std::vector<LogLine> log_lines(std::string_view text);
 
 [[nodiscard]] std::string_view trimmed(std::string_view text);
@@ -27,12 +28,39 @@ struct LogLine {
 // The number behind the first `words`, with commas between thousands; nothing without one.
 [[nodiscard]] std::optional<double> number_behind(std::string_view line, std::string_view words);
 
-// Of one step: its batch in sequences, its time, what the program counts.
+// The same where thousands are K, millions M, as in 4.71K.
+[[nodiscard]] std::optional<double> short_number_behind(std::string_view line,
+                                                        std::string_view words);
+
+// The line without `prefix`; nothing when it begins in another way.
+[[nodiscard]] std::optional<std::string_view> without_prefix(std::string_view line,
+                                                             std::string_view prefix);
+
+// Of one step, or the mean of several: batch in sequences, time, what the program counts.
 struct LoggedStep {
   double batch = 0.0;
   double seconds = 0.0;
-  std::optional<double> tflops;
+  std::optional<double> tflops = std::nullopt;
   int line = 0;
+  bool whole_run = false;  // the mean of all steps with what lies between them
+};
+
+// Part of a log as a text of its own, whose lines have the numbers of the log.
+class LogExcerpt {
+ public:
+  explicit LogExcerpt(int first_line) : text_(static_cast<std::size_t>(first_line - 1), '\n') {}
+
+  void add(std::string_view line) {
+    text_ += line;
+    text_ += '\n';
+  }
+
+  [[nodiscard]] const std::string& text() const {
+    return text_;
+  }
+
+ private:
+  std::string text_;
 };
 
 // Settings as a tree, in the order in which the log first has them.

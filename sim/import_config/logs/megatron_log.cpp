@@ -9,8 +9,6 @@ namespace orrery::import_config {
 
 namespace {
 
-using yaml::Value;
-
 // `  num_layers ......... 32`, whatever a launcher puts before it.
 void read_dotted(const LogLine& line, LogSettings& settings) {
   constexpr std::string_view kDots = " ...";
@@ -35,7 +33,7 @@ void read_dotted(const LogLine& line, LogSettings& settings) {
 
 }  // namespace
 
-std::optional<Value> megatron_log_settings(std::string_view text,
+std::vector<LogPart> megatron_log_settings(std::string_view text,
                                            const std::string& file,
                                            Diagnostics& /*diagnostics*/) {
   LogSettings settings(file);
@@ -48,7 +46,7 @@ std::optional<Value> megatron_log_settings(std::string_view text,
       }
     }
   }
-  return settings.take();
+  return {{ConfigFormat::megatron_log, settings.take()}};
 }
 
 std::vector<LoggedStep> megatron_log_steps(std::string_view text, const std::string& /*file*/) {

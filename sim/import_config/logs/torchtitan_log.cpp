@@ -131,10 +131,10 @@ double count_at(const Value& tree, std::string_view key) {
 
 }  // namespace
 
-std::optional<Value> torchtitan_log_settings(std::string_view text,
+std::vector<LogPart> torchtitan_log_settings(std::string_view text,
                                              const std::string& file,
                                              Diagnostics& /*diagnostics*/) {
-  return titan_settings(text, file);
+  return {{ConfigFormat::torchtitan_log, titan_settings(text, file)}};
 }
 
 std::vector<LoggedStep> torchtitan_log_steps(std::string_view text, const std::string& file) {

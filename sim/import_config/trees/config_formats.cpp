@@ -12,7 +12,7 @@ namespace orrery::import_config {
 
 namespace {
 
-constexpr std::array<ConfigFormatInfo, 12> kFormats = {
+constexpr std::array<ConfigFormatInfo, 19> kFormats = {
     {{ConfigFormat::hugging_face, "hugging-face", "config.json of a model (Hugging Face)"},
      {ConfigFormat::deepspeed, "deepspeed", "DeepSpeed configuration (JSON)"},
      {ConfigFormat::megatron_args, "megatron-args", "arguments of Megatron-LM (script or command)"},
@@ -25,8 +25,15 @@ constexpr std::array<ConfigFormatInfo, 12> kFormats = {
      {ConfigFormat::trainer_yaml,
       "trainer-yaml",
       "configuration of Accelerate, LLaMA-Factory or Axolotl (YAML)"},
+     {ConfigFormat::megatron_bridge, "megatron-bridge", "configuration of Megatron-Bridge (YAML)"},
+     {ConfigFormat::nanotron, "nanotron", "configuration of nanotron (YAML)"},
      {ConfigFormat::megatron_log, "megatron-log", "log of Megatron-LM or Megatron-DeepSpeed"},
-     {ConfigFormat::torchtitan_log, "torchtitan-log", "log of torchtitan"}}};
+     {ConfigFormat::megatron_bridge_log, "megatron-bridge-log", "log of Megatron-Bridge"},
+     {ConfigFormat::nemo_log, "nemo-log", "log of NeMo"},
+     {ConfigFormat::torchtitan_log, "torchtitan-log", "log of torchtitan"},
+     {ConfigFormat::deepspeed_log, "deepspeed-log", "log of DeepSpeed"},
+     {ConfigFormat::trainer_log, "trainer-log", "log of transformers' Trainer"},
+     {ConfigFormat::nanotron_log, "nanotron-log", "log of nanotron"}}};
 
 bool has(std::string_view text, std::string_view piece) {
   return text.find(piece) != std::string_view::npos;
@@ -107,11 +114,35 @@ bool has_python_import(std::string_view text) {
 
 // Settings that a program has printed, or the times of its steps.
 std::optional<ConfigFormat> recognise_log(std::string_view text) {
-  if (has(text, "num_layers ....") || has(text, "elapsed time per iteration (")) {
+  const bool times = has(text, "elapsed time per iteration (");
+  if (has(text, "num_layers ....")) {
     return ConfigFormat::megatron_log;
   }
-  const bool titan = has(text, "tps: ") && has(text, "mfu: ");
-  return titan ? std::optional(ConfigFormat::torchtitan_log) : std::nullopt;
+  if (has(text, "Task Configuration -----") || (times && has(text, "megatron.bridge."))) {
+    return ConfigFormat::megatron_bridge_log;
+  }
+  if (times) {
+    return ConfigFormat::megatron_log;
+  }
+  if (has(text, "train_step_timing in s") || has(text, "* Experiment configuration *")) {
+    return ConfigFormat::nemo_log;
+  }
+  if (has(text, "tps: ") && has(text, "mfu: ")) {
+    return ConfigFormat::torchtitan_log;
+  }
+  if (has(text, "time_per_iteration_ms: ") || has(text, "]: Config(general=")) {
+    return ConfigFormat::nanotron_log;
+  }
+  constexpr std::string_view kTrainerSteps = "Total optimization steps = ";
+  const std::size_t said = text.find(kTrainerSteps);
+  const std::size_t digit = said == std::string_view::npos ? said : said + kTrainerSteps.size();
+  if (digit < text.size() && text[digit] >= '0' && text[digit] <= '9') {
+    return ConfigFormat::trainer_log;
+  }
+  if (has(text, "DeepSpeedEngine configuration:") || has(text, "CurrSamplesPerSec=")) {
+    return ConfigFormat::deepspeed_log;
+  }
+  return std::nullopt;
 }
 
 std::optional<ConfigFormat> recognise_text(std::string_view text) {
@@ -144,6 +175,12 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
   const bool scenario = has_key(text, "format") && has(text, "orrery/");
   if (scenario) {
     return std::nullopt;
+  }
+  if (has(text, "_target_: megatron.bridge.")) {
+    return ConfigFormat::megatron_bridge;
+  }
+  if (has_key(text, "model_config") && has_key(text, "tokens") && has_key(text, "parallelism")) {
+    return ConfigFormat::nanotron;
   }
   if (has_key(text, "trainer") && (has_key(text, "model") || has_key(text, "exp_manager"))) {
     return ConfigFormat::nemo;

@@ -31,12 +31,21 @@ std::string program_of(ConfigFormat format) {
     case ConfigFormat::hugging_face:
       return "transformers";
     case ConfigFormat::deepspeed:
+    case ConfigFormat::deepspeed_log:
       return "DeepSpeed";
     case ConfigFormat::nemo:
+    case ConfigFormat::nemo_log:
       return "NeMo";
+    case ConfigFormat::nanotron:
+    case ConfigFormat::nanotron_log:
+      return "nanotron";
+    case ConfigFormat::megatron_bridge:
+    case ConfigFormat::megatron_bridge_log:
+      return "Megatron-Bridge";
     case ConfigFormat::gpt_neox:
       return "GPT-NeoX";
     case ConfigFormat::trainer_yaml:
+    case ConfigFormat::trainer_log:
       return "transformers";
     case ConfigFormat::torchtitan:
     case ConfigFormat::torchtitan_command:
@@ -65,6 +74,15 @@ void read_keys(Import& import, ConfigFormat format) {
     case ConfigFormat::gpt_neox:
       read_gpt_neox(import);
       return;
+    case ConfigFormat::megatron_bridge:
+      read_bridge(import);
+      return;
+    case ConfigFormat::nanotron:
+      read_nanotron(import);
+      return;
+    case ConfigFormat::trainer_log:
+      read_trainer_log(import);
+      return;
     case ConfigFormat::trainer_yaml:
       read_trainer_yaml(import);
       return;
@@ -81,6 +99,11 @@ void read_keys(Import& import, ConfigFormat format) {
     case ConfigFormat::megatron_yaml:
       read_megatron(import, sections_of(import.keys));
       return;
+    case ConfigFormat::megatron_bridge_log:
+    case ConfigFormat::nemo_log:
+    case ConfigFormat::deepspeed_log:
+    case ConfigFormat::nanotron_log:
+      return;  // their parts are of the formats above
   }
 }
 

@@ -23,6 +23,9 @@ void read_megatron(Import& import, const std::vector<std::string>& prefixes);
 void read_nemo(Import& import);
 void read_gpt_neox(Import& import);
 void read_trainer_yaml(Import& import);
+void read_trainer_log(Import& import);
+void read_nanotron(Import& import);
+void read_bridge(Import& import);
 
 // Parts of read_megatron.
 struct MegatronKeys;

@@ -150,8 +150,9 @@ TEST(Files, OfUnknownKindsAreRefusedWithTheKnownOnes) {
   EXPECT_EQ(problems_of("notes.txt", "hello\n", std::nullopt),
             "notes.txt: error: is no configuration that is known (--format with one of "
             "hugging-face, deepspeed, megatron-args, megatron-yaml, nemo, torchtitan, "
-            "torchtitan-cli, torchtitan-json, gpt-neox, trainer-yaml, megatron-log, "
-            "torchtitan-log)\n");
+            "torchtitan-cli, torchtitan-json, gpt-neox, trainer-yaml, megatron-bridge, "
+            "nanotron, megatron-log, megatron-bridge-log, nemo-log, torchtitan-log, deepspeed-log, "
+            "trainer-log, nanotron-log)\n");
   EXPECT_EQ(problems_of("config_registry.py",
                         "from torchtitan.trainer import Trainer\n\n\ndef llama3_8b() -> "
                         "Trainer.Config:\n    num_layers: int = 3\n",

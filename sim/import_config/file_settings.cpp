@@ -1,0 +1,94 @@
+#include "sim/import_config/file_settings.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "sim/import_config/nanotron/nanotron.hpp"
+#include "sim/import_config/shell/shell_script.hpp"
+#include "sim/import_config/trees/interpolation.hpp"
+#include "sim/import_config/trees/source_tree.hpp"
+#include "sim/yaml/text_check.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+using yaml::Value;
+
+std::optional<Value> tree_of(const ConfigFile& file,
+                             ConfigFormat format,
+                             std::vector<LeftOutKey>& left_out,
+                             Diagnostics& diagnostics) {
+  if (format == ConfigFormat::hugging_face || format == ConfigFormat::deepspeed ||
+      format == ConfigFormat::torchtitan_saved) {
+    return parse_json(file.text, file.name, diagnostics);
+  }
+  if (format == ConfigFormat::torchtitan) {
+    return parse_toml(file.text, file.name, diagnostics);
+  }
+  if (format != ConfigFormat::megatron_args && format != ConfigFormat::torchtitan_command) {
+    std::optional<Value> tree = parse_yaml(file.text, file.name, diagnostics);
+    if (tree) {
+      follow_references(*tree);
+    }
+    return tree;
+  }
+  std::vector<PassedOver> passed_over;
+  std::optional<Value> tree = parse_arguments(file.text, file.name, passed_over, diagnostics);
+  for (PassedOver& over : passed_over) {
+    left_out.push_back({over.where, std::move(over.key), "", Effect::unread, std::move(over.why)});
+  }
+  return tree;
+}
+
+}  // namespace
+
+std::vector<LogPart> settings_of_file(const ConfigFile& file,
+                                      ConfigFormat format,
+                                      std::vector<LeftOutKey>& left_out,
+                                      Diagnostics& diagnostics) {
+  std::optional<Value> tree = tree_of(file, format, left_out, diagnostics);
+  if (tree && tree->kind != Value::Kind::mapping) {
+    diagnostics.error(tree->where, "", "holds no keys");
+    tree.reset();
+  }
+  std::vector<LogPart> parts;
+  if (tree && format == ConfigFormat::nanotron) {
+    parts = nanotron_parts(*std::move(tree));
+  } else if (tree) {
+    parts.push_back({format, *std::move(tree)});
+  }
+  return parts;
+}
+
+bool is_decoder(const ConfigFile& file, ConfigFormat format, Diagnostics& diagnostics) {
+  constexpr std::array<std::string_view, 9> kOthers = {"pretrain_bert",
+                                                       "pretrain_t5",
+                                                       "pretrain_ict",
+                                                       "pretrain_vision",
+                                                       "pretrain_vlm",
+                                                       "pretrain_mamba",
+                                                       "pretrain_retro",
+                                                       "building BERT model",
+                                                       "building T5 model"};
+  const bool megatron =
+      format == ConfigFormat::megatron_args || format == ConfigFormat::megatron_log;
+  for (const std::string_view program : kOthers) {
+    const std::size_t at = megatron ? file.text.find(program) : std::string::npos;
+    if (at != std::string::npos && file.text.find("pretrain_gpt") == std::string::npos) {
+      diagnostics.error(
+          yaml::LineIndex(file.text).location_of(file.name, at),
+          "",
+          fmt::format("{}: another model than a decoder of attention layers, which a scenario "
+                      "cannot express",
+                      program));
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace orrery::import_config

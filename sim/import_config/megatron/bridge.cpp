@@ -1,0 +1,157 @@
+// Megatron-Bridge: its ConfigContainer, as it prints it and saves it with a checkpoint. Names and
+// meanings are Megatron's, in sections; the few below are its own.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/import_config/megatron/megatron_keys.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+yaml::Value nested(std::string_view section, std::string_view key, const SourceItem& from) {
+  yaml::Value inner;
+  inner.kind = yaml::Value::Kind::mapping;
+  inner.where = from.where;
+  inner.entries.push_back({std::string(key), from.where, from.value});
+  yaml::Value outer;
+  outer.kind = yaml::Value::Kind::mapping;
+  outer.where = from.where;
+  outer.entries.push_back({std::string(section), from.where, std::move(inner)});
+  return outer;
+}
+
+// The data decide how long a sequence is; the model's own key may be the longest that it can read.
+void take_length(Import& import) {
+  for (const std::string_view name : {"dataset.sequence_length", "dataset.seq_length"}) {
+    const SourceItem* length = import.keys.take(name);
+    if (length == nullptr) {
+      continue;
+    }
+    const SourceItem* longest = import.keys.find("model.seq_length");
+    if (longest != nullptr && longest->value.kind == yaml::Value::Kind::scalar &&
+        longest->value.text != length->value.text) {
+      import.draft.note(fmt::format("{}: the model could read {} tokens, but the data have {}",
+                                    longest->shown,
+                                    longest->value.text,
+                                    length->value.text));
+    }
+    import.keys.add(nested("model", "seq_length", *length));
+    return;
+  }
+}
+
+// What no scenario holds; true when there is none of it.
+bool is_plain_decoder(Import& import) {
+  SourceKeys& keys = import.keys;
+  for (const SourceItem& item : keys.items()) {
+    const bool adapter = item.path.starts_with("peft.");
+    const bool tower = item.path.starts_with("model.vision_config.") ||
+                       item.path.starts_with("model.vision_transformer_config.") ||
+                       item.path.starts_with("model.teacher.");
+    const bool variant = item.path == "model.experimental_attention_variant" &&
+                         item.value.kind == yaml::Value::Kind::scalar;
+    if (adapter || tower || variant) {
+      keys.error(item,
+                 adapter ? "trains adapters beside frozen weights, which a scenario cannot express"
+                 : variant ? "is sparse or linear attention, which a scenario cannot express"
+                           : "belongs to a model beside the decoder, which a scenario cannot "
+                             "express");
+      return false;
+    }
+  }
+  return true;
+}
+
+// The function as Python names it; the gate is a flag of its own.
+bool take_activation(Import& import) {
+  constexpr std::array<std::string_view, 3> kKnown = {"gelu", "relu", "squared_relu"};
+  const auto target = import.keys.text("model.activation_func._target_");
+  if (!target || import.keys.flag("model.gated_linear_unit").value_or(false)) {
+    return true;
+  }
+  SourceItem function = *import.keys.find("model.activation_func._target_");
+  const std::string name = target->substr(target->rfind('.') + 1);
+  const auto* known = std::find_if(kKnown.rbegin(), kKnown.rend(), [&name](std::string_view word) {
+                        return name.find(word) != std::string::npos;
+                      }).base();
+  if (known == kKnown.begin()) {
+    import.keys.error(function, "is an activation that a scenario does not have", "with a gate");
+    return false;
+  }
+  function.value.text = std::string(*(known - 1));
+  import.keys.add(nested("model", "activation", function));
+  return true;
+}
+
+// Before the set-up `mixed_precision` is the name of a recipe: bf16_with_mxfp8_mixed.
+bool take_recipe(Import& import) {
+  const auto name = import.keys.text("mixed_precision");
+  if (!name) {
+    return true;
+  }
+  const auto has = [&name](std::string_view part) { return name->find(part) != std::string::npos; };
+  const char* compute = has("nvfp4")            ? "nvfp4"
+                        : has("mxfp8")          ? "mxfp8"
+                        : has("fp8_delayed")    ? "fp8-delayed"
+                        : has("fp8_current")    ? "fp8-tensorwise"
+                        : has("fp8_subchannel") ? "fp8-block"
+                        : has("fp8")            ? ""
+                        : has("bf16_mixed")     ? "bf16"
+                        : has("16_mixed")       ? "fp16"
+                                                : "";
+  const SourceItem& item = *import.keys.find("mixed_precision");
+  if (*compute == '\0') {
+    import.keys.error(item, fmt::format("{} is no recipe that is known", yaml::display(*name)));
+    return false;
+  }
+  SourceItem unset = item;  // the set-up sets these of the model by the recipe
+  unset.value = yaml::Value();
+  for (const std::string_view type : {"bf16", "fp16", "fp8", "fp4"}) {
+    import.keys.add(nested("model", type, unset));
+  }
+  import.draft.set("precision.compute", compute, read_from(item));
+  return true;
+}
+
+}  // namespace
+
+void read_bridge(Import& import) {
+  if (!is_plain_decoder(import) || !take_activation(import)) {
+    return;
+  }
+  take_length(import);
+  MegatronKeys keys{import,
+                    {"model.",
+                     "train.",
+                     "ddp.",
+                     "mixed_precision.",
+                     "optimizer.",
+                     "comm_overlap.",
+                     "checkpoint.",
+                     "dist."}};
+  read_megatron_model(keys);
+  // Its model provider pads only when it is told to.
+  if (!keys.on("should_pad_vocab")) {
+    import.pending.vocab_divisor.reset();
+  }
+  read_megatron_layout(keys);
+  if (take_recipe(import)) {
+    read_megatron_step(keys);
+  }
+  const auto wide = import.keys.flag(keys.path("grad_reduce_in_fp32"));
+  if (wide) {
+    import.draft.set("precision.gradient_dtype",
+                     *wide ? "fp32" : "bf16",
+                     read_from(*keys.find("grad_reduce_in_fp32")));
+  }
+  read_megatron_run(keys);
+  import.draft.set("software",
+                   "megatron-core",
+                   assumed_as("the profile of a current Megatron-Core; orrery list software"));
+}
+
+}  // namespace orrery::import_config
