@@ -147,6 +147,15 @@ class Importing {
       draft_.note(file.name + ": holds no time of a step");
       return;
     }
+    // Of the logs of a run that was begun again the one with most steps counts.
+    const ImportedSetting* known = draft_.find("measured.step_time");
+    if (known != nullptr && known->origin.kind == OriginKind::derived) {
+      if (steps->count <= most_steps_) {
+        return;
+      }
+      draft_.erase("measured.step_time");
+    }
+    most_steps_ = steps->count;
     draft_.set(
         "measured.step_time",
         fmt::format("{:.6g}s", in_seconds(steps->median)),
@@ -420,6 +429,7 @@ class Importing {
   Draft draft_;
   Pending pending_;
   ImportResult result_;
+  std::size_t most_steps_ = 0;  // of the log whose steps are taken
 };
 
 }  // namespace

@@ -86,6 +86,16 @@ std::optional<LoggedSteps> steps_of_log(std::string_view text,
   return logged;
 }
 
+std::vector<std::pair<int, double>> step_lines(std::string_view text,
+                                               const std::string& file,
+                                               ConfigFormat format) {
+  std::vector<std::pair<int, double>> lines;
+  for (const LoggedStep& step : flavour_of(format).steps(text, file)) {
+    lines.emplace_back(step.line, step.seconds);
+  }
+  return lines;
+}
+
 std::string gpu_of_log(std::string_view text) {
   constexpr std::string_view kWords = "CUDA capacity: ";
   const std::size_t at = text.find(kWords);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -48,6 +49,11 @@ struct LoggedSteps {
 [[nodiscard]] std::optional<LoggedSteps> steps_of_log(std::string_view text,
                                                       const std::string& file,
                                                       ConfigFormat format);
+
+// Line and seconds of every step whose time is printed.
+[[nodiscard]] std::vector<std::pair<int, double>> step_lines(std::string_view text,
+                                                             const std::string& file,
+                                                             ConfigFormat format);
 
 // The name of the GPU, where the program prints it; empty otherwise.
 [[nodiscard]] std::string gpu_of_log(std::string_view text);

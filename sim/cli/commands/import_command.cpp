@@ -9,6 +9,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "sim/cli/commands/evaluating.hpp"
@@ -17,6 +18,7 @@
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/import_config/import_config.hpp"
+#include "sim/import_config/log_outages.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace orrery::cli {
@@ -35,6 +37,7 @@ struct ImportCommand {
   std::string model_class;
   std::vector<std::string> ignored;
   std::optional<std::string> output;
+  std::optional<std::string> failures;
   std::vector<std::string> profiles;
   bool json = false;
   bool quiet = false;
@@ -101,10 +104,45 @@ bool holds_together(const ImportCommand& command, const std::string& text) {
   return sound;
 }
 
+// Restarts in the logs as a failure log, which the scenario names by its path from there. False
+// when no line of a step has a date.
+bool import_failures(const ImportCommand& command,
+                     const std::vector<import_config::ConfigFile>& files,
+                     import_config::ImportOptions& options) {
+  const import_config::LoggedOutages found = import_config::outages_of_logs(files);
+  if (found.dated_steps == 0) {
+    message("import: --failures: no line of a step in these files has a date and a number");
+    return false;
+  }
+  for (const import_config::LoggedOutage& outage : found.outages) {
+    message(fmt::format("{}:{}: restart after {:.2f} h, out for {:.1f} min, {} steps done again",
+                        outage.where.file,
+                        outage.where.line,
+                        in_seconds(outage.after) / kSecondsPerHour,
+                        in_seconds(outage.outage) / kSecondsPerMinute,
+                        outage.lost_steps));
+  }
+  message(fmt::format("import: {} restart{} in {:.2f} h of logs",
+                      found.outages.size(),
+                      found.outages.size() == 1 ? "" : "s",
+                      in_seconds(found.length) / kSecondsPerHour));
+  deliver(import_config::failure_log_text(found), *command.failures);
+  namespace fs = std::filesystem;
+  const fs::path log = fs::absolute(*command.failures);
+  const fs::path folder =
+      command.output ? fs::absolute(*command.output).parent_path() : fs::current_path();
+  options.settings.push_back(
+      {"failures.log", log.lexically_proximate(folder).generic_string(), "--failures"});
+  return true;
+}
+
 ExitCode import_files(const ImportCommand& command, const InterruptWatch& watch) {
-  const import_config::ImportOptions options = options_of(command);
+  import_config::ImportOptions options = options_of(command);
   Diagnostics diagnostics;
   const std::vector<import_config::ConfigFile> files = read_files(command, diagnostics);
+  if (command.failures && !diagnostics.has_errors() && !import_failures(command, files, options)) {
+    return ExitCode::invalid;
+  }
   import_config::ImportResult result;
   if (!diagnostics.has_errors()) {
     result = import_config::import_configs(files, options, diagnostics);
@@ -130,8 +168,9 @@ ExitCode import_files(const ImportCommand& command, const InterruptWatch& watch)
 
 constexpr std::string_view kImportFooter =
     R"(Reads config.json of Hugging Face models, arguments of Megatron-LM (scripts, commands,
-YAML), NeMo YAML, torchtitan TOML, commands and saved JSON, DeepSpeed JSON, and the logs of
-Megatron-LM and torchtitan, which state all settings and the time of a step; the content decides.
+YAML), NeMo, Megatron-Bridge and nanotron YAML, torchtitan TOML, commands and saved JSON, DeepSpeed
+JSON, and the logs of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed, transformers'
+Trainer and nanotron, which state settings and the time of a step; the content decides.
 Several files are combined. What no file says is asked for, what a program does by default and
 what is assumed is listed. Nothing is executed.
 
@@ -207,6 +246,11 @@ void add_import_command(CLI::App& app, Action& action) {
   command->add_option("--name", options->name, "Name of the scenario")->type_name("TEXT");
   command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
       ->type_name("DIR");
+  command
+      ->add_option("--failures",
+                   options->failures,
+                   "Write the restarts in the logs to FILE, and replay them in the scenario")
+      ->type_name("FILE");
   add_output_option(*command, options->output);
   command->add_flag("--json", options->json, "Report as JSON, orrery-config-import/1");
   command->add_flag("-q,--quiet", options->quiet, "No report on stderr");

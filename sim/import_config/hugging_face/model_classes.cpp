@@ -15,7 +15,7 @@ constexpr std::string_view kParallel =
     "with "
     "a norm each";
 
-constexpr std::array<ModelClass, 43> kFamilies = {{
+constexpr std::array<ModelClass, 45> kFamilies = {{
     {.type = "llama", .defaults = {32, 4096, 32, 32, 0, 11'008, 32'000}},
     {.type = "mistral", .defaults = {32, 4096, 32, 8, 0, 14'336, 32'000}},
     {.type = "mixtral"},
@@ -105,6 +105,8 @@ constexpr std::array<ModelClass, 43> kFamilies = {{
     {.type = "phi3"},
     {.type = "olmo", .norm = "layer_norm"},
     {.type = "olmo2", .remark = kHeadNorm},
+    {.type = "olmo3", .full_every = 4, .remark = kHeadNorm},
+    {.type = "apertus", .activation = "gelu", .gated = false, .remark = kHeadNorm},
     {.type = "gpt_oss", .qkv_bias = true, .remark = kSinks},
     {.type = "glm4_moe", .remark = kHeadNorm},
     {.type = "chatglm"},

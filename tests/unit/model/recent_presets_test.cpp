@@ -16,8 +16,8 @@ struct Stated {
   double active_tolerance;  // the same
 };
 
-// Qwen3, OLMo 3, Apertus, Kimi K2, MiniMax: numbers of the released weights. Gemma 3: the two columns
-// of its table 1. Llama 4: its card counts the image encoder of 0.9B, too.
+// Qwen3, OLMo 3, Apertus, Kimi K2: numbers of the released weights. Gemma 3: the two columns of its
+// table 1. Llama 4: its card counts the image encoder of 0.9B, too.
 constexpr std::array kStated = {
     Stated{"qwen3-8b", 8.19, 0.005, 8.19, 0.005},
     Stated{"qwen3-14b", 14.77, 0.005, 14.77, 0.005},
@@ -63,8 +63,8 @@ TEST(RecentPresets, CountActiveParametersWithoutTheEmbedding) {
   }
 }
 
-// The weights of GLM-4.5 hold the layer that predicts a second token, with tables of its own: 358B and
-// 110B. Active are 32B and 12B without any table.
+// The weights of GLM-4.5 hold the layer that predicts a second token, with tables of its own: 358B
+// and 110B. Active are 32B and 12B without any table.
 TEST(RecentPresets, CountGlmAsItsWeights) {
   constexpr std::array kCounted = {Stated{"glm4.5-355b", 358.3, 0.1, 32.0, 0.5},
                                    Stated{"glm4.5-air", 110.47, 0.05, 12.0, 0.5}};

@@ -1,0 +1,42 @@
+#pragma once
+
+// When did a training run stop and begin again? What its logs tell of failures, for the failure log
+// of a scenario (scenario/logs/failure_log.hpp).
+//
+// A log tells it where the lines of its steps are dated. A restart is a step that has been before,
+// settings that are printed again, or the next file. The time between the last step and the first
+// one after it, less the time of the steps that this line stands for, is the outage. What lies
+// between two steps without a restart - evaluation, a save, a hang that ended - is none.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/base/units.hpp"
+#include "sim/import_config/import_config.hpp"
+
+namespace orrery::import_config {
+
+struct LoggedOutage {
+  Seconds after;                // since the first step of the logs
+  Seconds outage;               // until training went on
+  std::int64_t lost_steps = 0;  // done again
+  SourceLocation where;         // of the first step afterwards
+};
+
+struct LoggedOutages {
+  std::size_t dated_steps = 0;  // lines of steps with a date; without them nothing is known
+  Seconds length;               // from the first of them to the last
+  std::vector<LoggedOutage> outages;
+};
+
+// Of all files that are logs, in the order of their dates.
+[[nodiscard]] LoggedOutages outages_of_logs(std::span<const ConfigFile> files);
+
+// The text of a failure log: time_s, cause, outage_s.
+[[nodiscard]] std::string failure_log_text(const LoggedOutages& found);
+
+}  // namespace orrery::import_config
