@@ -164,7 +164,7 @@ class Importing {
                "",
                steps->whole_run
                    ? std::string("time of the run / steps: evaluation and saves are in it")
-               : steps->count == 1
+               : steps->with_first
                    ? std::string("the only time that is printed: the first steps are in it")
                    : fmt::format("median of {} steps, {:.4g} to {:.4g} s from the 10th to the "
                                  "90th percentile",

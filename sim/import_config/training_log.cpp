@@ -51,7 +51,8 @@ std::optional<LoggedSteps> steps_of_log(std::string_view text,
                                         const std::string& file,
                                         ConfigFormat format) {
   std::vector<LoggedStep> steps = flavour_of(format).steps(text, file);
-  if (steps.size() > 1) {
+  const bool with_first = steps.size() < 2;
+  if (!with_first) {
     steps.erase(steps.begin());
   }
   std::map<double, std::size_t> batches;
@@ -79,6 +80,7 @@ std::optional<LoggedSteps> steps_of_log(std::string_view text,
   logged.tenth = seconds(quantile(times, kTenth));
   logged.ninetieth = seconds(quantile(times, 1.0 - kTenth));
   logged.first = {file, steps.front().line, 1};
+  logged.with_first = with_first;
   logged.whole_run = steps.front().whole_run;
   if (!rates.empty()) {
     logged.tflops = quantile(rates, 0.5);

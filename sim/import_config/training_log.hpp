@@ -41,6 +41,7 @@ struct LoggedSteps {
   Seconds ninetieth;             // percentiles over these figures
   std::optional<double> tflops;  // per GPU as the program counts them, median
   SourceLocation first;          // of these steps
+  bool with_first = false;       // only the first was printed, which warms up
   bool whole_run = false;        // the one figure is the mean of the run, evaluation included
 };
 

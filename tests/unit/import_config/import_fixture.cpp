@@ -106,11 +106,11 @@ std::string config_text(const std::string& name) {
   return read_file(folder() / name, kMostBytes);
 }
 
-std::vector<std::string> config_names() {
+std::vector<std::string> config_names(const std::string& below) {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder())) {
-    if (entry.path().extension() != ".md") {
-      names.push_back(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(folder() / below)) {
+    if (entry.is_regular_file() && entry.path().extension() != ".md") {
+      names.push_back((below.empty() ? "" : below + "/") + entry.path().filename().string());
     }
   }
   std::sort(names.begin(), names.end());

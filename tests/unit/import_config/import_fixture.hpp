@@ -43,6 +43,7 @@ using Given = std::vector<GivenKey>;
 [[nodiscard]] Imported import_as(const std::string& model_class, const std::string& text);
 
 [[nodiscard]] std::string config_text(const std::string& name);
-[[nodiscard]] std::vector<std::string> config_names();
+// Files of configs/, or of a folder below it.
+[[nodiscard]] std::vector<std::string> config_names(const std::string& below = "");
 
 }  // namespace orrery::import_config::testing
