@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "sim/import_config/logs/log_flavours.hpp"
 
@@ -12,45 +14,76 @@ namespace {
 
 using yaml::Value;
 
-// ['dp_shard', 'tp'], [4, 2] or pp=1, dp_replicate=1, dp_shard=2, cp=1, tp=1, ep=1
-void read_mesh(const LogLine& line, LogSettings& settings) {
-  constexpr std::pair<std::string_view, std::string_view> kAxes[] = {
-      {"pp", "pipeline_parallel_degree"},
-      {"dp_replicate", "data_parallel_replicate_degree"},
-      {"dp_shard", "data_parallel_shard_degree"},
-      {"dp", "data_parallel_shard_degree"},
-      {"cp", "context_parallel_degree"},
-      {"tp", "tensor_parallel_degree"},
-      {"ep", "expert_parallel_degree"}};
+struct MeshAxis {
+  std::string_view name;
+  std::string_view key;
+};
+
+constexpr std::array<MeshAxis, 8> kAxes = {{{"pp", "pipeline_parallel_degree"},
+                                            {"dp_replicate", "data_parallel_replicate_degree"},
+                                            {"dp_shard", "data_parallel_shard_degree"},
+                                            {"dp", "data_parallel_shard_degree"},
+                                            {"cp", "context_parallel_degree"},
+                                            {"tp", "tensor_parallel_degree"},
+                                            {"ep", "expert_parallel_degree"},
+                                            {"etp", "expert_tensor_parallel_degree"}}};
+
+// ['dp_shard', 'tp'], [4, 2] or pp=1, dp_replicate=1, dp_shard=2, cp=1, tp=1, ep=1. False where an
+// axis is not known: a mesh with experts of 2025 has dp_shard_in_ep, which says no degree.
+bool read_mesh(const LogLine& line, LogSettings& settings) {
   const auto put = [&](std::string_view axis, std::string_view degree) {
-    for (const auto& [name, key] : kAxes) {
-      if (axis == name) {
-        settings.put(fmt::format("parallelism.{}", key), degree, line.number);
-      }
+    const auto* known = std::find_if(
+        kAxes.begin(), kAxes.end(), [axis](const MeshAxis& a) { return a.name == axis; });
+    if (known != kAxes.end()) {
+      settings.put(fmt::format("parallelism.{}", known->key), degree, line.number);
     }
+    return known != kAxes.end();
   };
-  for (const auto& [name, key] : kAxes) {
-    static_cast<void>(key);
-    if (const auto degree = number_behind(line.text, fmt::format(" {}=", name))) {
-      put(name, fmt::format("{:.0f}", *degree));
+  for (const MeshAxis& axis : kAxes) {
+    if (const auto degree = number_behind(line.text, fmt::format(" {}=", axis.name))) {
+      static_cast<void>(put(axis.name, fmt::format("{:.0f}", *degree)));
     }
   }
   const std::size_t names = line.text.find("['");
   const std::size_t degrees = line.text.find("], [");
   if (names == std::string_view::npos || degrees == std::string_view::npos) {
-    return;
+    return true;
   }
   std::string_view axes = line.text.substr(names + 1, degrees - names - 1);
   std::string_view counts = line.text.substr(degrees + 4);
+  bool known = true;
   while (!axes.empty() && !counts.empty()) {
     const std::size_t axis_end = std::min(axes.find(','), axes.size());
     const std::size_t count_end = std::min(counts.find_first_of(",]"), counts.size());
-    std::string_view axis = trimmed(axes.substr(0, axis_end));
+    const std::string_view axis = trimmed(axes.substr(0, axis_end));
     if (axis.size() > 2) {
-      put(axis.substr(1, axis.size() - 2), trimmed(counts.substr(0, count_end)));
+      known = put(axis.substr(1, axis.size() - 2), trimmed(counts.substr(0, count_end))) && known;
     }
     axes.remove_prefix(std::min(axis_end + 1, axes.size()));
     counts.remove_prefix(std::min(count_end + 1, counts.size()));
+  }
+  return known;
+}
+
+// Applied full activation checkpointing, since 2026 Applied FullAC; which layers or operations a
+// selective one recomputes is not printed.
+void read_recompute(const LogLine& line, LogSettings& settings) {
+  constexpr std::string_view kApplied = "Applied ";
+  const std::size_t end = line.text.find(" activation checkpointing to the model");
+  const std::size_t begin = end == std::string_view::npos ? end : line.text.rfind(kApplied, end);
+  if (begin == std::string_view::npos) {
+    return;
+  }
+  const std::size_t name = begin + kApplied.size();
+  const std::string_view mode = line.text.substr(name, end - name);
+  const bool selective = mode == "selective" || mode == "SelectiveAC";
+  settings.put("activation_checkpoint.mode",
+               selective          ? "selective"
+               : mode == "FullAC" ? "full"
+                                  : mode,
+               line.number);
+  if (selective) {
+    settings.put("activation_checkpoint.selective_ac_option", "not printed", line.number);
   }
 }
 
@@ -78,8 +111,38 @@ void read_titan_model(const LogLine& line, LogSettings& settings) {
   }
 }
 
-Value titan_settings(std::string_view text, const std::string& file) {
+double count_at(const Value& tree, std::string_view key) {
+  for (const yaml::Entry& entry : tree.entries) {
+    if (entry.key == key) {
+      return number_behind(entry.value.text, "").value_or(0.0);
+    }
+  }
+  return 0.0;
+}
+
+// All ranks of the job: the product of the mesh.
+double ranks_of(const Value& tree) {
+  double gpus = 1.0;
+  for (const char* axis : {"pipeline_parallel_degree",
+                           "data_parallel_replicate_degree",
+                           "data_parallel_shard_degree",
+                           "context_parallel_degree",
+                           "tensor_parallel_degree"}) {
+    gpus *= std::max(1.0, count_at(tree, fmt::format("parallelism.{}", axis)));
+  }
+  return gpus;
+}
+
+// The tree, and the line of a mesh that is not understood; 0 when there is none.
+struct TitanSettings {
+  Value tree;
+  int strange_mesh = 0;
+};
+
+TitanSettings titan_settings(std::string_view text, const std::string& file) {
   LogSettings settings(file);
+  int strange_mesh = 0;
+  int mesh_line = 0;
   constexpr std::pair<std::string_view, std::string_view> kFigures[] = {
       {"local batch size ", "training.local_batch_size"},
       {"global batch size ", "training.global_batch_size"},
@@ -89,7 +152,8 @@ Value titan_settings(std::string_view text, const std::string& file) {
     read_titan_model(line, settings);
     if (line.text.find("Building") != std::string_view::npos &&
         line.text.find("device mesh") != std::string_view::npos) {
-      read_mesh(line, settings);
+      mesh_line = line.number;
+      strange_mesh = read_mesh(line, settings) ? strange_mesh : line.number;
     }
     if (line.text.find("local batch size") != std::string_view::npos) {
       for (const auto& [words, key] : kFigures) {
@@ -98,14 +162,12 @@ Value titan_settings(std::string_view text, const std::string& file) {
         }
       }
     }
-    for (const std::string_view mode : {"full", "selective"}) {
-      if (line.text.find(fmt::format("Applied {} activation checkpointing", mode)) !=
-          std::string_view::npos) {
-        settings.put("activation_checkpoint.mode", mode, line.number);
-      }
-    }
+    read_recompute(line, settings);
     if (line.text.find("Compiling each TransformerBlock") != std::string_view::npos) {
       settings.put("compile.enable", "true", line.number);
+    }
+    if (line.text.find("Swapped to MXLinear") != std::string_view::npos) {
+      settings.put("model.converters", "mx", line.number);
     }
     if (line.text.find("Swapped to Float8Linear") != std::string_view::npos) {
       settings.put("model.converters", "float8", line.number);
@@ -117,38 +179,39 @@ Value titan_settings(std::string_view text, const std::string& file) {
   if (!settings.has("compile.enable")) {
     settings.put("compile.enable", "false", 1);
   }
-  return settings.take();
-}
-
-double count_at(const Value& tree, std::string_view key) {
-  for (const yaml::Entry& entry : tree.entries) {
-    if (entry.key == key) {
-      return number_behind(entry.value.text, "").value_or(0.0);
-    }
+  TitanSettings found{settings.take(), strange_mesh};
+  if (mesh_line > 0) {
+    LogSettings ranks(file);
+    ranks.put("world_size", fmt::format("{:.0f}", ranks_of(found.tree)), mesh_line);
+    found.tree.entries.push_back(ranks.take().entries.front());
   }
-  return 0.0;
+  return found;
 }
 
 }  // namespace
 
 std::vector<LogPart> torchtitan_log_settings(std::string_view text,
                                              const std::string& file,
-                                             Diagnostics& /*diagnostics*/) {
-  return {{ConfigFormat::torchtitan_log, titan_settings(text, file)}};
+                                             Diagnostics& diagnostics) {
+  TitanSettings found = titan_settings(text, file);
+  if (found.strange_mesh > 0) {
+    diagnostics.error({file, found.strange_mesh, 1},
+                      "",
+                      "this mesh has axes that do not say the degrees",
+                      "what --debug.save_config_file saves");
+    return {};
+  }
+  return {{ConfigFormat::torchtitan_log, std::move(found.tree)}};
 }
 
 std::vector<LoggedStep> torchtitan_log_steps(std::string_view text, const std::string& file) {
-  const Value tree = titan_settings(text, file);
+  const auto [tree, strange_mesh] = titan_settings(text, file);
+  if (strange_mesh > 0) {
+    return {};
+  }
   const double tokens =
       count_at(tree, "training.global_batch_size") * count_at(tree, "training.seq_len");
-  double gpus = 1.0;
-  for (const char* axis : {"pipeline_parallel_degree",
-                           "data_parallel_replicate_degree",
-                           "data_parallel_shard_degree",
-                           "context_parallel_degree",
-                           "tensor_parallel_degree"}) {
-    gpus *= std::max(1.0, count_at(tree, fmt::format("parallelism.{}", axis)));
-  }
+  const double gpus = ranks_of(tree);
   std::vector<LoggedStep> steps;
   for (const LogLine& line : log_lines(text)) {
     const auto rate = number_behind(line.text, "tps:");

@@ -201,6 +201,7 @@ class Torchtitan {
   // -1 takes the ranks that the other degrees leave over: only known with the number of GPUs.
   void read_sharding() {
     import_.pending.fsdp = true;
+    keep_count(import_, "world_size", import_.pending.ranks, "cluster.nodes");  // of a log
     keep_count(import_,
                "parallelism.data_parallel_replicate_degree",
                import_.pending.replicate,
@@ -429,6 +430,13 @@ class Torchtitan {
                               ? read_from(*keys_.find("activation_checkpoint.selective_ac_option"))
                           : mode ? read_from(*item)
                                  : default_of(import_, "every second layer is recomputed");
+    if (option && *option == "not printed") {
+      import_.draft.leave_open("recompute",
+                               *item,
+                               "the log does not say what is recomputed; selective_operations with "
+                               "the option `op`");
+      return;
+    }
     if (option && *option == "op") {
       import_.draft.set("recompute", "selective_operations", origin);
       return;

@@ -93,14 +93,32 @@ TEST(TorchtitanLog, StatesModelMeshAndBatch) {
   EXPECT_EQ(imported.result.model->parameters, 70'553'706'496);
   EXPECT_EQ(imported.value("layout.tensor"), "8");
   EXPECT_EQ(imported.value("layout.sharding"), "zero3");
-  EXPECT_EQ(imported.value("layout.data"), "32");
   EXPECT_EQ(imported.value("batch.global"), "512");
   EXPECT_EQ(imported.value("recompute"), "full");
   EXPECT_EQ(imported.value("compile"), "true");
   // 512 x 8,192 tokens / (810 tokens/s x 256 GPUs) = 20.2272 s
   EXPECT_EQ(imported.value("measured.step_time"), "20.2272s");
+  EXPECT_EQ(imported.value("cluster.gpus"), "256");
   const Imported alone = import_texts({{"titan.log", log}});
   EXPECT_NE(report_text(alone.result).find("the log says `NVIDIA H100`"), std::string::npos);
+}
+
+// Since 2026 recomputation has other names; what a selective one recomputes is never printed.
+TEST(TorchtitanLog, SaysWhatItDoesNotKnow) {
+  const std::string log = config_text("torchtitan-llama3-8b-8gpu.log");
+  const auto with = [&log](const std::string& old, const std::string& now) {
+    std::string text = log;
+    text.replace(text.find(old), old.size(), now);
+    return import_texts({{"a.log", text}}, kMachine);
+  };
+  EXPECT_TRUE(import_texts({{"a.log", log}}, kMachine).asks("recompute"));
+  EXPECT_TRUE(with("Applied selective", "Applied SelectiveAC").asks("recompute"));
+  EXPECT_EQ(with("Applied selective", "Applied FullAC").value("recompute"), "full");
+  EXPECT_TRUE(with("Applied selective", "Applied MemoryBudgetAC").asks("recompute"));
+  EXPECT_NE(with("['dp_shard'], [8]", "['dp_shard_mod_ep', 'dp_shard_in_ep'], [2, 4]")
+                .problems()
+                .find("a.log:2:1: error: this mesh has axes that do not say the degrees"),
+            std::string::npos);
 }
 
 TEST(Logs, OfAnotherModelOrWithoutSettingsAreRefused) {
