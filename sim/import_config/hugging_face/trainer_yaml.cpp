@@ -172,6 +172,10 @@ void read_printed_sharding(Import& import) {
 void read_trainer_log(Import& import) {
   SourceKeys& keys = import.keys;
   Pending& pending = import.pending;
+  if (keys.count("tp_size").value_or(0) > 1) {
+    keys.error(*keys.find("tp_size"), "tensor parallelism of the Trainer is not read");
+    return;
+  }
   const auto micro = copy_count(import, "per_device_train_batch_size", "batch.micro");
   const auto total = copy_count(import, "train_batch_size", "batch.global");
   keep_count(import, "gradient_accumulation_steps", pending.accumulation, "batch.global");

@@ -30,8 +30,8 @@ constexpr std::array<Sentence, 5> kSentences = {
 
 // `  bf16=True,` among the printed TrainingArguments.
 void read_argument(const LogLine& line, LogSettings& settings) {
-  constexpr std::array<std::string_view, 5> kNames = {
-      "bf16", "fp16", "gradient_checkpointing", "fsdp", "deepspeed"};
+  constexpr std::array<std::string_view, 6> kNames = {
+      "bf16", "fp16", "gradient_checkpointing", "fsdp", "deepspeed", "tp_size"};
   std::string_view text = trimmed(line.text);
   const std::size_t sign = text.find('=');
   if (sign == std::string_view::npos || !text.ends_with(',')) {
@@ -46,6 +46,14 @@ void read_argument(const LogLine& line, LogSettings& settings) {
 
 // trainable params: 20,185,088 || all params: 8,312,351,744 || trainable%: 0.2428
 bool trains_all(const LogLine& line, const std::string& file, Diagnostics& diagnostics) {
+  constexpr std::string_view kPaddle = "(per device)";
+  if (line.text.find("trainable parameters =") != std::string_view::npos &&
+      line.text.find(kPaddle) != std::string_view::npos) {
+    diagnostics.error({file, line.number, 1},
+                      "",
+                      "is of PaddleNLP's Trainer, whose layout this import does not know");
+    return false;
+  }
   const auto trained = number_behind(line.text, "trainable params:");
   const auto all = number_behind(line.text, "all params:");
   if (trained && all && *trained < *all) {

@@ -95,6 +95,18 @@ TEST(TrainerLog, OfFrozenWeightsIsRefused) {
             std::string::npos);
 }
 
+TEST(TrainerLog, OfRanksThatShareALayerIsRefused) {
+  const std::string log = config_text("trainer-llama-3.2-1b-fsdp.log");
+  EXPECT_NE(import_log(replaced(log, "fp16=False,\n", "fp16=False,\ntp_size=8,\n"))
+                .problems()
+                .find("tensor parallelism of the Trainer is not read"),
+            std::string::npos);
+  EXPECT_NE(import_log(replaced(log, "51,492,278", "51,492,278 (per device)"))
+                .problems()
+                .find("is of PaddleNLP's Trainer"),
+            std::string::npos);
+}
+
 TEST(TrainerLog, WithoutItsArgumentsAsksForTheSharding) {
   std::string log = config_text("trainer-llama-3.2-1b-fsdp.log");
   log = log.substr(log.find("[INFO|configuration"));
