@@ -87,6 +87,35 @@ bool take_activation(Import& import) {
   return true;
 }
 
+// Stages as lists of what they hold become the letters of Megatron-LM's own text: Ett|tt|ttL.
+bool take_stages(Import& import) {
+  constexpr std::array<std::pair<std::string_view, char>, 4> kParts = {
+      {{"embedding", 'E'}, {"decoder", 't'}, {"mtp", 'm'}, {"loss", 'L'}}};
+  const SourceItem* found = import.keys.find("model.pipeline_model_parallel_layout");
+  if (found == nullptr || found->value.kind != yaml::Value::Kind::sequence) {
+    return true;
+  }
+  SourceItem stages = *found;
+  stages.value = yaml::Value();
+  stages.value.kind = yaml::Value::Kind::scalar;
+  for (const yaml::Value& stage : found->value.items) {
+    stages.value.text += stages.value.text.empty() ? "" : "|";
+    for (const yaml::Value& part : stage.items) {
+      const auto* known = std::find_if(kParts.begin(), kParts.end(), [&part](const auto& entry) {
+        return entry.first == part.text;
+      });
+      if (known == kParts.end()) {
+        import.keys.error(*found,
+                          fmt::format("{} is no part of a stage", yaml::display(part.text)));
+        return false;
+      }
+      stages.value.text += known->second;
+    }
+  }
+  import.keys.add(nested("model", "pipeline_model_parallel_layout", stages));
+  return true;
+}
+
 // Before the set-up `mixed_precision` is the name of a recipe: bf16_with_mxfp8_mixed.
 bool take_recipe(Import& import) {
   const auto name = import.keys.text("mixed_precision");
@@ -120,7 +149,7 @@ bool take_recipe(Import& import) {
 }  // namespace
 
 void read_bridge(Import& import) {
-  if (!is_plain_decoder(import) || !take_activation(import)) {
+  if (!is_plain_decoder(import) || !take_activation(import) || !take_stages(import)) {
     return;
   }
   take_length(import);

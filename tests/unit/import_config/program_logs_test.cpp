@@ -55,6 +55,24 @@ TEST(BridgeLog, IsRefusedWhereItWouldBeWrong) {
             std::string::npos);
 }
 
+TEST(BridgeLog, HasItsStagesAsLists) {
+  std::string log = config_text("megatron-bridge-llama-3.2-1b.log");
+  log = replaced(log, "  pipeline_model_parallel_size: 1\n", "  pipeline_model_parallel_size: 2\n");
+  std::string stages = "pipeline_model_parallel_layout:\n  - - embedding\n";
+  for (int layer = 0; layer < 7; ++layer) {
+    stages += "    - decoder\n";
+  }
+  stages += "  - - decoder\n";
+  for (int layer = 0; layer < 8; ++layer) {
+    stages += "    - decoder\n";
+  }
+  stages += "    - loss";
+  const Imported imported =
+      import_log(replaced(log, "pipeline_model_parallel_layout: null", stages));
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.stage_layers"), "[7, 9]");
+}
+
 TEST(BridgeConfig, NamesRecipesBeforeTheSetUp) {
   const std::string log = config_text("megatron-bridge-llama-3.2-1b.log");
   const std::size_t begin = log.find("_target_");
