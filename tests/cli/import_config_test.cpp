@@ -55,6 +55,36 @@ TEST_F(ImportConfig, WhatIsStillToBeStatedEndsWith3AndIsRefusedByName) {
   EXPECT_TRUE(has(checked.err, "error: cluster.gpu: has no value"));
 }
 
+// A run of eight GPUs that stopped once: its log makes a scenario that stops there, too.
+TEST_F(ImportConfig, RestartsInALogAreReplayed) {
+  std::string log =
+      "  num_layers ..................... 16\n  hidden_size .................... 2048\n"
+      "  num_attention_heads ............ 16\n  padded_vocab_size .............. 50304\n"
+      "  seq_length ..................... 2048\n  global_batch_size .............. 64\n"
+      "  micro_batch_size ............... 1\n  world_size ..................... 8\n"
+      "  train_iters .................... 1000\n  bf16 ........................... True\n";
+  for (const char* step : {"00:10] iteration 10",
+                           "00:20] iteration 20",
+                           "10:30] iteration 20",
+                           "10:40] iteration 30"}) {
+    log += " [2025-10-06 03:" + std::string(step) +
+           "/ 1000 | elapsed time per iteration (ms): 1000.0 | global batch size: 64 |\n";
+  }
+  write("train.log", log);
+  const Finished imported =
+      run("import train.log --gpu h100-sxm-80gb --failures restarts.csv -o run.yaml -q");
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_TRUE(has(imported.err, "train.log:13: restart after 0.01 h, out for 10.0 min"));
+  EXPECT_TRUE(has(imported.err, "1 restart in 0.18 h of logs"));
+  EXPECT_TRUE(has(read("restarts.csv"), "time_s,cause,outage_s\n20,restart,600\n"));
+  EXPECT_TRUE(has(read("run.yaml"), "failures:\n  log: restarts.csv"));
+  EXPECT_EQ(run("check run.yaml").code, 0);
+  write("config.json", kModel);
+  const Finished undated = run("import config.json --failures none.csv");
+  EXPECT_EQ(undated.code, 3);
+  EXPECT_TRUE(has(undated.err, "no line of a step in these files has a date"));
+}
+
 TEST_F(ImportConfig, JsonReportsEveryKeyWithItsOrigin) {
   write("config.json", kModel);
   const Finished imported =
