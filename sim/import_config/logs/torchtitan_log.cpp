@@ -143,11 +143,11 @@ TitanSettings titan_settings(std::string_view text, const std::string& file) {
   LogSettings settings(file);
   int strange_mesh = 0;
   int mesh_line = 0;
-  constexpr std::pair<std::string_view, std::string_view> kFigures[] = {
-      {"local batch size ", "training.local_batch_size"},
-      {"global batch size ", "training.global_batch_size"},
-      {"sequence length ", "training.seq_len"},
-      {"total steps ", "training.steps"}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFigures = {
+      {{"local batch size ", "training.local_batch_size"},
+       {"global batch size ", "training.global_batch_size"},
+       {"sequence length ", "training.seq_len"},
+       {"total steps ", "training.steps"}}};
   for (const LogLine& line : log_lines(text)) {
     read_titan_model(line, settings);
     if (line.text.find("Building") != std::string_view::npos &&

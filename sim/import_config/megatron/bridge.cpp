@@ -116,24 +116,33 @@ bool take_stages(Import& import) {
   return true;
 }
 
+struct RecipeName {
+  std::string_view part;
+  std::string_view compute;
+};
+
+// The first that a name holds; an 8-bit recipe of another kind is none.
+constexpr std::array<RecipeName, 8> kRecipeNames = {{{"nvfp4", "nvfp4"},
+                                                     {"mxfp8", "mxfp8"},
+                                                     {"fp8_delayed", "fp8-delayed"},
+                                                     {"fp8_current", "fp8-tensorwise"},
+                                                     {"fp8_subchannel", "fp8-block"},
+                                                     {"fp8", ""},
+                                                     {"bf16_mixed", "bf16"},
+                                                     {"16_mixed", "fp16"}}};
+
 // Before the set-up `mixed_precision` is the name of a recipe: bf16_with_mxfp8_mixed.
 bool take_recipe(Import& import) {
   const auto name = import.keys.text("mixed_precision");
   if (!name) {
     return true;
   }
-  const auto has = [&name](std::string_view part) { return name->find(part) != std::string::npos; };
-  const char* compute = has("nvfp4")            ? "nvfp4"
-                        : has("mxfp8")          ? "mxfp8"
-                        : has("fp8_delayed")    ? "fp8-delayed"
-                        : has("fp8_current")    ? "fp8-tensorwise"
-                        : has("fp8_subchannel") ? "fp8-block"
-                        : has("fp8")            ? ""
-                        : has("bf16_mixed")     ? "bf16"
-                        : has("16_mixed")       ? "fp16"
-                                                : "";
+  const auto* known =
+      std::find_if(kRecipeNames.begin(), kRecipeNames.end(), [&name](const RecipeName& recipe) {
+        return name->find(recipe.part) != std::string::npos;
+      });
   const SourceItem& item = *import.keys.find("mixed_precision");
-  if (*compute == '\0') {
+  if (known == kRecipeNames.end() || known->compute.empty()) {
     import.keys.error(item, fmt::format("{} is no recipe that is known", yaml::display(*name)));
     return false;
   }
@@ -142,7 +151,7 @@ bool take_recipe(Import& import) {
   for (const std::string_view type : {"bf16", "fp16", "fp8", "fp4"}) {
     import.keys.add(nested("model", type, unset));
   }
-  import.draft.set("precision.compute", compute, read_from(item));
+  import.draft.set("precision.compute", std::string(known->compute), read_from(item));
   return true;
 }
 
