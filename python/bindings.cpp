@@ -15,6 +15,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -27,9 +28,12 @@
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
+#include "sim/import_config/import_config.hpp"
+#include "sim/import_config/training_log.hpp"
 #include "sim/plan/make_plan.hpp"
 #include "sim/plan/result/plan_report.hpp"
 #include "sim/plan/result/winner_file.hpp"
+#include "sim/plan/search/step_estimator.hpp"
 #include "sim/report/files/difference.hpp"
 #include "sim/report/files/json_report.hpp"
 #include "sim/report/text/text_report.hpp"
@@ -164,8 +168,27 @@ class Scenario {
     return base_.file();
   }
 
+  // As a file would state it; nothing of what was set since.
+  [[nodiscard]] const std::string& text() const {
+    return text_;
+  }
+
   [[nodiscard]] hardware::ProfileSearch search() const {
     return evaluate::profile_search(file(), {});
+  }
+
+  // The step alone, as `orrery run` says it; what layouts share is kept for the next one.
+  [[nodiscard]] plan::Estimate estimate() {
+    if (!estimator_) {
+      estimator_ = std::make_shared<plan::StepEstimator>();
+    }
+    Diagnostics diagnostics;
+    const scenario::Scenario scenario = read(diagnostics);
+    const auto estimate = estimator_->estimate(scenario, changes_, search(), diagnostics);
+    if (!estimate) {
+      throw Problems{diagnostics};
+    }
+    return *estimate;
   }
 
   // The text with what was set in it, for what varies more keys.
@@ -190,6 +213,7 @@ class Scenario {
   std::string text_;
   scenario::ScenarioTemplate base_;
   std::vector<scenario::KeyValue> changes_;
+  std::shared_ptr<plan::StepEstimator> estimator_;  // used under the interpreter's lock
 };
 
 report::Evaluation run(const Scenario& asked,
@@ -309,6 +333,48 @@ std::string run_plan(const Scenario& asked,
   });
 }
 
+// Files and logs of other programs as a scenario; what none of them says is an error.
+Scenario imported(const std::vector<std::string>& names,
+                  const std::vector<std::pair<std::string, std::string>>& settings) {
+  Diagnostics diagnostics;
+  std::vector<import_config::ConfigFile> files;
+  for (const std::string& name : names) {
+    if (auto file = import_config::read_config_file(name, diagnostics)) {
+      files.push_back(*std::move(file));
+    }
+  }
+  import_config::ImportOptions options;
+  for (const auto& [key, value] : settings) {
+    options.settings.push_back({key, value, "settings"});
+  }
+  import_config::ImportResult result;
+  if (!diagnostics.has_errors()) {
+    result = import_config::import_configs(files, options, diagnostics);
+  }
+  for (const import_config::AskedKey& asked : result.asked) {
+    diagnostics.error({}, asked.path, "stands in none of the files", asked.what);
+  }
+  if (diagnostics.has_errors()) {
+    throw Problems{diagnostics};
+  }
+  return Scenario::of_text(result.scenario, names.front());
+}
+
+// In the order of orrery.LoggedSteps.
+nb::tuple logged_steps(const std::string& name) {
+  const std::string text = read_file(name, import_config::kMostLogBytes);
+  const auto format = import_config::recognise(text);
+  const auto steps = format ? import_config::steps_of_log(text, name, *format) : std::nullopt;
+  if (!steps) {
+    throw Error(ErrorKind::io, name + ": holds no time of a step");
+  }
+  return nb::make_tuple(steps->count,
+                        in_seconds(steps->median),
+                        in_seconds(steps->tenth),
+                        in_seconds(steps->ninetieth),
+                        steps->tflops);
+}
+
 // Rows as (group, name, first, second, change, relative).
 nb::list compare(const report::Evaluation& a, const report::Evaluation& b) {
   nb::list rows;
@@ -323,6 +389,17 @@ nb::list compare(const report::Evaluation& a, const report::Evaluation& b) {
                                second.relative));
   }
   return rows;
+}
+
+// In the order of orrery.Estimate.
+nb::tuple estimate_of(Scenario& scenario) {
+  const plan::Estimate estimate = scenario.estimate();
+  return nb::make_tuple(in_seconds(to_seconds(estimate.step_time)),
+                        estimate.tokens_per_second,
+                        estimate.mfu,
+                        in_bytes(estimate.peak_memory),
+                        in_bytes(estimate.headroom),
+                        estimate.verdict == plan::Verdict::fits);
 }
 
 nb::list rows_of(const Diagnostics& diagnostics) {
@@ -371,15 +448,18 @@ NB_MODULE(_core, m) {
   nb::class_<Scenario>(m, "Scenario")
       .def_static("named", &Scenario::named)
       .def_static("of_text", &Scenario::of_text)
+      .def_static("imported", &imported)
       .def("copy", [](const Scenario& scenario) { return Scenario(scenario); })
       .def("set", &Scenario::set)
       .def("get", &Scenario::get)
+      .def("estimate", &estimate_of)
       .def("check",
            [](const Scenario& scenario) {
              Diagnostics diagnostics;
              static_cast<void>(scenario.read(diagnostics));
              return rows_of(diagnostics);
            })
+      .def_prop_ro("text", &Scenario::text)
       .def_prop_ro("file", &Scenario::file);
   nb::class_<report::Evaluation>(m, "Evaluation")
       .def("json", [](const report::Evaluation& e) { return report::to_json(e); })
@@ -408,6 +488,7 @@ NB_MODULE(_core, m) {
         nb::arg("trials").none(),
         nb::arg("progress").none());
   m.def("compare", &compare);
+  m.def("logged_steps", &logged_steps);
 }
 
 }  // namespace orrery::python

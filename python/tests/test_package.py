@@ -17,7 +17,33 @@ def test_answers_are_those_of_the_program_to_the_bit(name):
     path = orrery.load(name).file
     printed = subprocess.run([PROGRAM, "run", "--json", "-q", "--trials", "3", path],
                              capture_output=True, text=True, check=True).stdout
-    assert orrery.run(name, trials=3).to_json() == printed
+    answer = orrery.run(name, trials=3)
+    assert answer.to_json() == printed
+    try:
+        estimate = orrery.estimate(name)
+    except orrery.ScenarioError as error:  # no layouts to choose from: a stated step time, several GPU types
+        assert error.key in ("step.time", "cluster.mixed")
+        return
+    metrics = answer.metrics
+    assert estimate.step_time == metrics["step_time_s"]
+    assert estimate.tokens_per_second == metrics["tokens_per_s"]
+    assert estimate.mfu == metrics["mfu"]
+    assert estimate.peak_memory == metrics["peak_memory_bytes"]
+    assert estimate.memory_headroom == metrics["memory_headroom_bytes"]
+
+
+def test_estimates_follow_the_keys_of_a_layout():
+    scenario = orrery.load("llama3-70b-64h100")
+    for tensor, micro in ((8, 1), (4, 2), (8, 2), (4, 1)):
+        scenario.set("layout.data", 1).set("layout.tensor", tensor).set("batch.micro", micro)
+        with pytest.raises(orrery.ScenarioError):
+            orrery.estimate(scenario)  # GPUs are left over
+        gpus = 64 // (tensor * scenario["layout.pipeline"])
+        scenario.set("layout.data", gpus)
+        answer = orrery.run(scenario, trials=1)
+        estimate = orrery.estimate(scenario)
+        assert estimate.step_time == answer.metrics["step_time_s"]
+        assert estimate.fits == answer.feasible
 
 
 def test_version_and_build_are_those_of_the_program():
@@ -101,3 +127,19 @@ def test_progress_counts_up_to_all_trials():
     seen = []
     orrery.run("llama3-70b-64h100", trials=50, progress=lambda done, every: seen.append((done, every)))
     assert seen and seen[-1][0] == seen[-1][1]
+
+
+LOG = os.path.join(os.path.dirname(__file__), "../../tests/unit/import_config/configs/torchtitan-llama3-8b-8gpu.log")
+
+
+def test_a_log_becomes_a_scenario_and_its_steps():
+    with pytest.raises(orrery.ScenarioError) as caught:
+        orrery.import_files(LOG, settings={"cluster.gpu": "h200-sxm"})
+    assert caught.value.key == "recompute"
+    scenario = orrery.import_files(LOG, settings={"cluster.gpu": "h200-sxm", "recompute": "selective"})
+    assert scenario["model.num_layers"] == 32 and scenario["cluster.nodes"] == 1
+    steps = orrery.logged_steps(LOG)
+    assert steps.p10 <= steps.median <= steps.p90
+    assert 0.5 < orrery.estimate(scenario).step_time / steps.median < 2.0
+    with pytest.raises(OSError, match="holds no time of a step"):
+        orrery.logged_steps(orrery.load("llama3-70b-64h100").file)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "sim/base/files/file.hpp"
@@ -267,8 +268,22 @@ std::optional<Scenario> ScenarioTemplate::with(std::span<const KeyValue> changes
 }
 
 void ScenarioTemplate::check(const KeyValue& change, Diagnostics& diagnostics) const {
-  Value root = *root_;
-  if (!find_key(change.key, change.where, diagnostics) || !apply(root, change, diagnostics)) {
+  const std::optional<KeyFacts> facts = find_key(change.key, change.where, diagnostics);
+  if (!facts) {
+    return;
+  }
+  // The section of the key says all that its value can be wrong about.
+  Value root;
+  root.kind = root_->kind;
+  root.where = root_->where;
+  std::copy_if(root_->entries.begin(),
+               root_->entries.end(),
+               std::back_inserter(root.entries),
+               [&facts](const Entry& entry) {
+                 const Key* row = row_below("", entry.key);
+                 return row != nullptr && row->name() == facts->section;
+               });
+  if (!apply(root, change, diagnostics)) {
     return;
   }
   Draft draft;

@@ -1,0 +1,96 @@
+#include "sim/plan/search/step_estimator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace orrery::plan {
+
+namespace {
+
+// What a candidate holds of a scenario, whatever the workbench was made for.
+constexpr std::array<std::string_view, 13> kLayoutKeys = {"cluster.nodes",
+                                                          "batch.global",
+                                                          "batch.micro",
+                                                          "layout.tensor",
+                                                          "layout.sequence_parallel",
+                                                          "layout.context",
+                                                          "layout.pipeline",
+                                                          "layout.virtual_stages",
+                                                          "layout.data",
+                                                          "layout.expert",
+                                                          "layout.expert_tensor",
+                                                          "layout.sharding",
+                                                          "layout.shard_group"};
+
+bool is_layout(std::string_view key) {
+  return std::find(kLayoutKeys.begin(), kLayoutKeys.end(), key) != kLayoutKeys.end();
+}
+
+// The stack is that of the layout where the scenario names none.
+std::string rest_of(const scenario::Scenario& scenario,
+                    std::span<const scenario::KeyValue> changes) {
+  std::string rest = scenario.software;
+  for (const scenario::KeyValue& change : changes) {
+    if (!is_layout(change.key)) {
+      rest += '\n' + change.key + ": " + change.value;
+    }
+  }
+  return rest;
+}
+
+}  // namespace
+
+struct StepEstimator::Known {
+  explicit Known(Workbench made) : bench(std::move(made)), estimator(bench) {}
+
+  Workbench bench;
+  Estimator estimator;
+};
+
+StepEstimator::StepEstimator() = default;
+StepEstimator::~StepEstimator() = default;
+
+std::optional<Estimate> StepEstimator::estimate(
+    const scenario::Scenario& scenario,
+    std::span<const scenario::KeyValue> changes,
+    const std::optional<hardware::ProfileSearch>& search,
+    Diagnostics& diagnostics) {
+  constexpr std::size_t kMostKnown = 64;
+  std::string rest = rest_of(scenario, changes);
+  auto found = known_.find(rest);
+  if (found == known_.end()) {
+    PlanSpec spec;
+    spec.any_stack = true;
+    spec.constraints.memory_headroom = Bytes{};  // fits as `orrery run` says it
+    for (AxisChoice& axis : spec.search) {
+      axis.mode = AxisChoice::Mode::fixed;
+    }
+    auto bench = make_workbench(scenario, spec, search, diagnostics);
+    if (!bench) {
+      return std::nullopt;
+    }
+    if (known_.size() >= kMostKnown) {
+      known_.clear();
+    }
+    auto known = std::make_unique<Known>(*std::move(bench));
+    found = known_.emplace(std::move(rest), std::move(known)).first;
+  }
+  Known& known = *found->second;
+  const std::optional<Candidate> candidate = candidate_of(scenario, known.bench);
+  if (!candidate) {
+    diagnostics.error(scenario.where("layout"),
+                      "layout",
+                      "the GPUs are no multiple of tensor x context x pipeline",
+                      "degrees whose product divides the GPUs");
+    return std::nullopt;
+  }
+  Estimate estimate = known.estimator.estimate(*candidate);
+  if (estimate.verdict == Verdict::breaks_rule) {
+    diagnostics.error(scenario.where(estimate.key), estimate.key, estimate.message);
+    return std::nullopt;
+  }
+  return estimate;
+}
+
+}  // namespace orrery::plan
