@@ -173,8 +173,8 @@ class Scenario {
     return text_;
   }
 
-  [[nodiscard]] hardware::ProfileSearch search() const {
-    return evaluate::profile_search(file(), {});
+  [[nodiscard]] const hardware::ProfileSearch& search() const {
+    return search_;
   }
 
   // The step alone, as `orrery run` says it; what layouts share is kept for the next one.
@@ -208,10 +208,13 @@ class Scenario {
 
  private:
   Scenario(std::string text, scenario::ScenarioTemplate base)
-      : text_(std::move(text)), base_(std::move(base)) {}
+      : text_(std::move(text)),
+        base_(std::move(base)),
+        search_(evaluate::profile_search(base_.file(), {})) {}
 
   std::string text_;
   scenario::ScenarioTemplate base_;
+  hardware::ProfileSearch search_;
   std::vector<scenario::KeyValue> changes_;
   std::shared_ptr<plan::StepEstimator> estimator_;  // used under the interpreter's lock
 };

@@ -91,7 +91,7 @@ std::optional<std::size_t> read_word(const Value& value,
 }
 
 bool is_word(const Value& value, std::string_view word) {
-  return value.kind == Value::Kind::scalar && !value.quoted && value.text == word;
+  return value.kind == Value::Kind::scalar && value.text == word;
 }
 
 MappingReader::MappingReader(const Value& value, Diagnostics& diagnostics, std::string path)

@@ -88,7 +88,7 @@ void report(Diagnostics& diagnostics,
                                                    std::span<const std::string_view> words,
                                                    Diagnostics& diagnostics);
 
-// True for the unquoted scalar `word`, such as auto or none.
+// True for the scalar `word`, such as auto or none; JSON puts it in quotes.
 [[nodiscard]] bool is_word(const Value& value, std::string_view word);
 
 // One scalar of kind K inside the range, or nothing after a diagnostic.
@@ -164,7 +164,7 @@ class MappingReader {
                                            std::string_view what,
                                            std::string_view example);
 
-  // True, and marked as read, when the value is exactly this unquoted word (auto, none).
+  // True, and marked as read, when the value is exactly this word (auto, none).
   [[nodiscard]] bool take_word(const KeyNames& names, std::string_view word);
 
   // Declares a key as known without reading it.
