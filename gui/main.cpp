@@ -12,6 +12,7 @@
 
 #include "gui/report/report_page.hpp"
 #include "gui/widgets/window/main_window.hpp"
+#include "gui/widgets/window/recovery_bar.hpp"
 #include "sim/base/error.hpp"
 #include "sim/cli/commands/evaluating.hpp"
 #include "sim/cli/frame/command_table.hpp"
@@ -72,6 +73,7 @@ int show_window(const QStringList& words) {
   }
   orrery::gui::MainWindow window;
   window.open_paths(files);
+  orrery::gui::offer_lost_texts(window);
   window.show();
   return QApplication::exec();
 }

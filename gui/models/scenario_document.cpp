@@ -84,6 +84,22 @@ void ScenarioDocument::start_new(const QString& text, const QString& title) {
   set_path({});
 }
 
+DocumentState ScenarioDocument::state() const {
+  return {.path = path_, .origin = origin_, .title = title(), .text = text()};
+}
+
+void ScenarioDocument::restore(const DocumentState& state) {
+  if (state.path.isEmpty() || !open(state.path).isEmpty()) {
+    start_new(state.text, state.title);
+    origin_ = state.origin;
+  } else {
+    QTextCursor cursor(&document_);
+    cursor.select(QTextCursor::Document);
+    cursor.insertText(state.text);
+  }
+  document_.setModified(true);
+}
+
 ScenarioDocument* ScenarioDocument::duplicate(QObject* parent) const {
   auto* copy = new ScenarioDocument(parent);
   copy->start_new(text(), "copy of " + title());

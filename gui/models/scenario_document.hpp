@@ -23,6 +23,14 @@
 
 namespace orrery::gui {
 
+// All that makes a document, to be written elsewhere and taken up again.
+struct DocumentState {
+  QString path = {};
+  QString origin = {};
+  QString title = {};
+  QString text = {};
+};
+
 class ScenarioDocument : public QObject {
   Q_OBJECT
 
@@ -37,6 +45,11 @@ class ScenarioDocument : public QObject {
   [[nodiscard]] QString reload();
 
   void start_new(const QString& text, const QString& title);
+
+  [[nodiscard]] DocumentState state() const;
+
+  // Unsaved. Where the file can still be read, undo leads back to what it holds.
+  void restore(const DocumentState& state);
 
   // A copy with the same text and origin, without a path.
   [[nodiscard]] ScenarioDocument* duplicate(QObject* parent) const;

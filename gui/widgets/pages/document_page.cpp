@@ -10,6 +10,7 @@
 #include <QVBoxLayout>
 #include <chrono>
 
+#include "gui/models/recovery.hpp"
 #include "gui/widgets/code_editor.hpp"
 #include "gui/widgets/form_view.hpp"
 #include "gui/widgets/plan_panel.hpp"
@@ -25,6 +26,8 @@ constexpr std::chrono::milliseconds kPause{350};
 DocumentPage::DocumentPage(ScenarioDocument* document, QWidget* parent)
     : QWidget(parent), document_(document) {
   document->setParent(this);
+  const auto* autosave = new Autosave(Recovery::of_program(), document);
+  connect(autosave, &Autosave::failed, this, &DocumentPage::sentence);
   editor_ = new CodeEditor(document->text_document(), this);
   form_ = new FormView(document, this);
   sides_ = new QTabWidget(this);

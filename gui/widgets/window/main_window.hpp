@@ -73,6 +73,7 @@ class MainWindow : public QMainWindow {
 
   // A page for each answer that the file holds; the first one.
   SavedPage* open_saved(const QString& path);
+  DocumentPage* add_page(ScenarioDocument* document);  // takes it
   DocumentPage* new_document();
   DocumentPage* duplicate_document();
   bool save(DocumentPage* page);
@@ -178,7 +179,6 @@ class MainWindow : public QMainWindow {
   void show_docks(bool shown);
   void restore_layout();
 
-  DocumentPage* add_page(ScenarioDocument* document);
   void show_page();
   void show_problems(const DocumentPage* page);
   void update_title();
