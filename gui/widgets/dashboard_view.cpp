@@ -2,7 +2,6 @@
 
 #include <QEvent>
 #include <QFrame>
-#include <QGraphicsOpacityEffect>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -11,11 +10,14 @@
 #include <array>
 #include <utility>
 
+#include "gui/widgets/stale_veil.hpp"
+
 namespace orrery::gui {
 
 namespace {
 
 constexpr int kCardWidth = 175;
+constexpr int kCompactWidth = 115;
 constexpr double kHeadSize = 1.35;
 constexpr double kValueSize = 1.3;
 constexpr double kSmallHead = 0.9;
@@ -42,6 +44,16 @@ const char* tone_color(Tone tone, bool dark) {
 bool is_dark(const QPalette& palette) {
   constexpr int kMiddle = 128;
   return palette.color(QPalette::Base).lightness() < kMiddle;
+}
+
+QPalette in_tone(Tone tone, const QPalette& palette) {
+  QPalette colors = palette;
+  if (tone == Tone::faint) {
+    colors.setColor(QPalette::WindowText, palette.color(QPalette::PlaceholderText));
+  } else if (const char* color = tone_color(tone, is_dark(palette))) {
+    colors.setColor(QPalette::WindowText, QColor(color));
+  }
+  return colors;
 }
 
 }  // namespace
@@ -86,18 +98,19 @@ class CardView : public QFrame {
     detail_->setWordWrap(true);
   }
 
-  void show_card(const Card& card) {
+  void show_card(const Card& card, CardForm form) {
     tone_ = card.tone;
     name_->setText(card.name);
     value_->setText(card.value);
     detail_->setText(card.detail);
-    detail_->setVisible(!card.detail.isEmpty());
+    const bool full = form == CardForm::full;
+    detail_->setVisible(full && !card.detail.isEmpty());
     for (QLabel* label : changes_) {
       label->setText(card.change);
     }
     color();
     place_change();
-    setToolTip(card.tip);
+    setToolTip(full || card.detail.isEmpty() ? card.tip : card.detail + "\n" + card.tip);
     setAccessibleName(card.name + ": " + card.value);
     setAccessibleDescription(card.detail + " " + card.change);
   }
@@ -129,11 +142,7 @@ class CardView : public QFrame {
   // In the tones of a light or a dark ground.
   void color() {
     const bool dark = is_dark(palette());
-    QPalette colors = palette();
-    if (const char* tone = tone_color(tone_, dark)) {
-      colors.setColor(QPalette::WindowText, QColor(tone));
-    }
-    value_->setPalette(colors);
+    value_->setPalette(in_tone(tone_, palette()));
     QPalette moved = palette();
     moved.setColor(QPalette::WindowText, QColor(dark ? "#7cb7ff" : "#00508a"));
     for (QLabel* label : changes_) {
@@ -204,6 +213,7 @@ void DashboardView::show_answer(const Dashboard& dashboard) {
   title_->setText(dashboard.title);
   subtitle_->setText(dashboard.subtitle);
   verdict_->setText(dashboard.verdict);
+  verdict_->setToolTip(dashboard.why);
   verdict_->setVisible(!dashboard.verdict.isEmpty());
   QString reasons;
   for (const QString& reason : dashboard.reasons) {
@@ -211,8 +221,8 @@ void DashboardView::show_answer(const Dashboard& dashboard) {
   }
   reasons_->setText(reasons);
   reasons_->setVisible(!reasons.isEmpty());
-  color_reasons();
-  columns_ = 0;
+  color_texts();
+  placed_in_ = {};
   place_cards();
   set_stale(false);
 }
@@ -222,14 +232,7 @@ void DashboardView::show_sentence(const QString& sentence) {
 }
 
 void DashboardView::set_stale(bool stale) {
-  if (!stale) {
-    page_->setGraphicsEffect(nullptr);
-  } else if (page_->graphicsEffect() == nullptr) {
-    constexpr double kFaint = 0.55;
-    auto* effect = new QGraphicsOpacityEffect(page_);
-    effect->setOpacity(kFaint);
-    page_->setGraphicsEffect(effect);
-  }
+  set_veiled(page_, stale);
 }
 
 QString DashboardView::value_of(const QString& card) const {
@@ -251,22 +254,29 @@ void DashboardView::resizeEvent(QResizeEvent* event) {
 void DashboardView::changeEvent(QEvent* event) {
   QScrollArea::changeEvent(event);
   if (event->type() == QEvent::PaletteChange && reasons_ != nullptr) {
-    color_reasons();
+    color_texts();
   }
 }
 
-void DashboardView::color_reasons() {
-  QPalette colors = palette();
-  colors.setColor(QPalette::WindowText, QColor(tone_color(Tone::bad, is_dark(colors))));
-  reasons_->setPalette(colors);
+void DashboardView::color_texts() {
+  verdict_->setPalette(in_tone(shown_.tone, palette()));
+  reasons_->setPalette(in_tone(Tone::bad, palette()));
 }
 
 void DashboardView::place_cards() {
-  const int columns = std::clamp(viewport()->width() / kCardWidth, 1, 6);
-  if (columns == columns_) {
+  const QSize room = viewport()->size();
+  if (room == placed_in_) {
     return;
   }
-  columns_ = columns;
+  placed_in_ = room;
+  fill_grids(room.width() / kCardWidth, CardForm::full);
+  if (page_->layout()->totalHeightForWidth(room.width()) > room.height()) {
+    fill_grids(room.width() / kCompactWidth, CardForm::compact);
+  }
+}
+
+void DashboardView::fill_grids(int fitting, CardForm form) {
+  const int columns = std::clamp(fitting, 1, 6);
   const auto fill = [&](const std::vector<Card>& cards,
                         std::vector<CardView*>& views,
                         QGridLayout* grid,
@@ -283,7 +293,7 @@ void DashboardView::place_cards() {
       if (i < cards.size()) {
         const int place = static_cast<int>(i);
         grid->addWidget(views[i], place / columns, place % columns);
-        views[i]->show_card(cards[i]);
+        views[i]->show_card(cards[i], form);
       }
     }
     head->setVisible(!cards.empty());

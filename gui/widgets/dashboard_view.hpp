@@ -14,6 +14,9 @@ namespace orrery::gui {
 
 class CardView;
 
+// Where full ones do not fit, cards leave their detail to the tooltip.
+enum class CardForm { full, compact };
+
 class DashboardView : public QScrollArea {
   Q_OBJECT
 
@@ -32,8 +35,9 @@ class DashboardView : public QScrollArea {
   void changeEvent(QEvent* event) override;
 
  private:
-  void color_reasons();
+  void color_texts();
   void place_cards();
+  void fill_grids(int fitting, CardForm form);
 
   Dashboard shown_;
   QWidget* page_;
@@ -47,7 +51,7 @@ class DashboardView : public QScrollArea {
   QGridLayout* run_grid_;
   std::vector<CardView*> step_cards_;
   std::vector<CardView*> run_cards_;
-  int columns_ = 0;
+  QSize placed_in_;
 };
 
 }  // namespace orrery::gui

@@ -19,6 +19,8 @@ namespace {
 
 using report::MetricId;
 
+constexpr auto kMemory = "Memory";
+
 QString percent(double share) {
   constexpr NumberStyle kTwo = {.significant = 2, .trim = false};
   return qt(format_percent(share, kTwo));
@@ -97,7 +99,7 @@ class Cards {
 Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
   const step::Feasibility& fit = evaluation.step.feasibility;
   Card card;
-  card.name = "Memory";
+  card.name = kMemory;
   const bool tight = report::fits_tightly(evaluation);
   card.value = !evaluation.feasible ? "does not fit" : tight ? "fits tightly" : "fits";
   card.tone = !evaluation.feasible ? Tone::bad : tight ? Tone::warning : Tone::good;
@@ -139,9 +141,11 @@ Card trust_card(const report::Evaluation& evaluation) {
   } else {
     const auto most = std::max_element(trust.share.begin(), trust.share.end());
     card.tip = "Share of the step time by the source of the coefficients it rests on";
-    card.value = qt(format_percent(*most)) + " " +
-                 qt(kSourceKindNames[static_cast<std::size_t>(most - trust.share.begin())]);
-    card.detail = "source of the coefficients";
+    const auto kind = static_cast<std::size_t>(most - trust.share.begin());
+    card.value = "mostly " + qt(kSourceKindNames[kind]);
+    card.detail = QString("%1 of the step time rests on %2 coefficients")
+                      .arg(qt(format_percent(*most)), qt(kSourceKindNames[kind]));
+    card.tone = kind == static_cast<std::size_t>(SourceKind::assumed) ? Tone::warning : Tone::plain;
   }
   if (trust.extrapolated > 0.0) {
     card.detail = percent(trust.extrapolated) + " of the time beyond the valid range";
@@ -164,6 +168,32 @@ Card expectation_card(const report::Evaluation& evaluation) {
   return card;
 }
 
+Tone tone_of(report::Standing standing) {
+  switch (standing) {
+    case report::Standing::fine:
+      return Tone::plain;
+    case report::Standing::tight:
+      return Tone::warning;
+    case report::Standing::bad:
+    case report::Standing::impossible:
+      return Tone::bad;
+  }
+  return Tone::plain;
+}
+
+// Figures of what cannot be must not be read as an answer: all but the memory, which says why.
+void discredit(Dashboard& shown) {
+  for (std::vector<Card>* group : {&shown.step, &shown.run}) {
+    for (Card& card : *group) {
+      if (card.name != kMemory) {
+        card.tone = Tone::faint;
+        card.value = "(" + card.value + ")";
+        card.detail = "only if it could run";
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluation* baseline) {
@@ -177,7 +207,11 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
   result.title = qt(evaluation.echo.name);
   const report::Outcome outcome = report::outcome_of(evaluation);
   result.verdict = qt(outcome.sentence);
-  if (outcome.standing != report::Standing::impossible && !outcome.reason.empty()) {
+  result.why = qt(outcome.reason);
+  result.tone = tone_of(outcome.standing);
+  if (outcome.standing == report::Standing::impossible) {
+    result.verdict = qt(outcome.brief);
+  } else if (!outcome.reason.empty()) {
     result.verdict += "; " + qt(outcome.brief);
   }
   result.subtitle = QString("%1 on %2 x %3")
@@ -203,7 +237,15 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
   add(result.run, MetricId::cost_per_million_tokens, "Cost per million tokens");
   add(result.run, MetricId::tokens_trained, "Tokens trained");
   add(result.run, MetricId::goodput, "Goodput");
+  const bool all_done = evaluation.run && evaluation.run->finished == evaluation.run->trials;
+  if (outcome.standing == report::Standing::bad && all_done && !result.run.empty()) {
+    result.run.back().tone = Tone::bad;
+    result.run.back().detail = qt(outcome.brief);
+  }
   add(result.run, MetricId::failures, "Failures");
+  if (!evaluation.feasible) {
+    discredit(result);
+  }
   std::vector<Card>& last = result.run.empty() ? result.step : result.run;
   last.push_back(trust_card(evaluation));
   if (!evaluation.expectations.empty()) {

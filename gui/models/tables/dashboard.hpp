@@ -7,7 +7,7 @@
 // value  | median over the trials where it varies, else the value
 // detail | the band with the error of the step, P10 to P90, or what belongs to it
 // change | against the baseline, with its sign; empty without baseline or change
-// tone   | good, bad or plain
+// tone   | good, warning or bad; faint for figures of what cannot be
 
 #include <QString>
 #include <vector>
@@ -29,6 +29,8 @@ struct Card {
 struct Dashboard {
   QString title = {};                 // name of the scenario
   QString verdict = {};               // the answer in one sentence
+  QString why = {};                   // fine, tight, bad or impossible: the reason
+  Tone tone = Tone::plain;            // of the verdict
   QString subtitle = {};              // model, GPUs
   std::vector<QString> reasons = {};  // why it is not feasible
   std::vector<Card> step = {};

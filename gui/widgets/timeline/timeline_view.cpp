@@ -96,7 +96,7 @@ QSize TimelineView::sizeHint() const {
 }
 
 QSize TimelineView::minimumSizeHint() const {
-  return {kNamesWidth + 120, 200};
+  return {kNamesWidth + 120, 150};
 }
 
 void TimelineView::layout_regions() {

@@ -26,6 +26,7 @@
 #include "gui/widgets/pages/welcome_page.hpp"
 #include "gui/widgets/plan_panel.hpp"
 #include "gui/widgets/problems_view.hpp"
+#include "gui/widgets/stale_veil.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
@@ -37,17 +38,20 @@ namespace {
 
 constexpr auto kScenarioFilter = "Scenarios (*.yaml *.yml);;All files (*)";
 
+// Whole, so that it answers at once: what is to be different is changed, not looked up.
 constexpr auto kNewScenario = R"(format: orrery/1
 name: my run
 model: {preset: llama3-70b}
-cluster: {gpu: h100-sxm-80gb, nodes: 64}
-layout: {tensor: 8, pipeline: 4, data: 16}
-batch: {global: 1024}
+cluster: {gpu: h100-sxm-80gb, nodes: 64, network: {preset: infiniband-400g}}
+layout: {tensor: 8, sequence_parallel: true, pipeline: 4, data: 16, sharding: zero1, schedule: 1f1b}
+batch: {global: 1024, micro: 1}
+recompute: selective
 training: {tokens: 1T, start: 2027-01-01T00:00Z}
 failures: {preset: llama3-2024}
-checkpoint: {interval: auto, mode: async}
+checkpoint: {interval: auto, mode: async, storage: {write: 100GB/s, read: 100GB/s}}
 capacity: {spares: 2}
 prices: {gpu_hour: $2.50/h}
+simulation: {trials: 100}
 )";
 
 UnsavedChoice ask_with_dialog(QWidget* parent, const QString& title) {
@@ -290,7 +294,13 @@ void MainWindow::show_page() {
                                     : "Evaluating...");
     report_->clear();
   }
-  dashboard_->set_stale(answered && page->stale());
+  const bool stale = answered && page->stale();
+  const bool wrong = stale && page->outcome() != nullptr && !page->outcome()->evaluation;
+  dashboard_->set_stale(stale);
+  // While somebody types, all but the figures hold still.
+  for (QWidget* panel : std::initializer_list<QWidget*>{charts_, tables_, report_, timeline_}) {
+    set_veiled(panel, wrong);
+  }
 }
 
 // An error brings the problems to the front, and its end the timeline back.

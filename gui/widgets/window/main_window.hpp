@@ -34,6 +34,7 @@ namespace orrery::gui {
 class ChartsPanel;
 class CompareView;
 class DashboardView;
+class DockLayout;
 class DocumentPage;
 class ImportPage;
 class ProblemsView;
@@ -175,7 +176,6 @@ class MainWindow : public QMainWindow {
   // main_window_layout.cpp
   void build_docks();
   void build_status_bar();
-  void reset_layout();
   void show_docks(bool shown);
   void restore_layout();
 
@@ -211,7 +211,7 @@ class MainWindow : public QMainWindow {
   OutcomePtr shown_;
   OutcomePtr shown_baseline_;
   bool problems_in_front_ = false;  // because of an error, not by the user
-  QByteArray first_layout_;
+  DockLayout* dock_layout_ = nullptr;
   QByteArray layout_;  // of the docks, while they are hidden
   bool docks_shown_ = false;
 };

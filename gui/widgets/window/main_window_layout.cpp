@@ -15,6 +15,7 @@
 #include "gui/widgets/problems_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/dock_layout.hpp"
 #include "gui/widgets/window/main_window.hpp"
 
 namespace orrery::gui {
@@ -49,6 +50,7 @@ void MainWindow::build_docks() {
   tabifyDockWidget(charts, tables);
   tabifyDockWidget(charts, report);
   charts->raise();
+  dock_layout_ = new DockLayout(this);
   connect(problems_, &ProblemsView::line_wanted, this, [this](int line, int column) {
     if (DocumentPage* page = current_page()) {
       page->show_line(line, column);
@@ -74,20 +76,7 @@ void MainWindow::build_status_bar() {
   statusBar()->addPermanentWidget(state_);
 }
 
-void MainWindow::reset_layout() {
-  restoreState(first_layout_);
-  const auto docks = findChildren<QDockWidget*>();
-  const int wide = width() * 11 / 20;
-  // All cards of a run are seen at once; what is left belongs to the charts.
-  const int cards = height() * 2 / 5;
-  const int below = height() / 3;
-  resizeDocks({docks[0], docks[1]}, {wide, wide}, Qt::Horizontal);
-  resizeDocks({docks[0], docks[1]}, {cards, below}, Qt::Vertical);
-  resizeDocks({problems_dock_}, {height() / 5}, Qt::Vertical);
-}
-
 void MainWindow::restore_layout() {
-  first_layout_ = saveState();
   resize(1400, 900);
   restoreGeometry(settings_.value("geometry").toByteArray());
   layout_ = settings_.value("layout").toByteArray();
@@ -108,10 +97,8 @@ void MainWindow::show_docks(bool shown) {
     for (QDockWidget* dock : findChildren<QDockWidget*>()) {
       dock->hide();
     }
-  } else if (!restoreState(layout_)) {
-    reset_layout();
-    // Sizes hold once the window has laid itself out.
-    QMetaObject::invokeMethod(this, &MainWindow::reset_layout, Qt::QueuedConnection);
+  } else {
+    dock_layout_->restore(layout_);
   }
 }
 

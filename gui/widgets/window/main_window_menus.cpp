@@ -19,6 +19,7 @@
 #include "gui/widgets/plan_panel.hpp"
 #include "gui/widgets/plan_result_view.hpp"
 #include "gui/widgets/table_view.hpp"
+#include "gui/widgets/window/dock_layout.hpp"
 #include "gui/widgets/window/main_window.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
@@ -187,7 +188,7 @@ void MainWindow::build_view_menu() {
   for (QDockWidget* dock : findChildren<QDockWidget*>()) {
     menu->addAction(dock->toggleViewAction());
   }
-  menu->addAction("&Reset layout", this, &MainWindow::reset_layout);
+  menu->addAction("&Reset layout", dock_layout_, &DockLayout::reset);
   menu->addSeparator();
   themes_ = new QActionGroup(this);
   for (const auto& [theme, text] : {std::pair{Theme::desktop, "&Colours of the desktop"},

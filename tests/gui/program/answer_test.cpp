@@ -347,6 +347,28 @@ TEST(Dashboard, SaysWhyARunDoesNotFit) {
   EXPECT_EQ(board.step.front().value, "does not fit");
   EXPECT_EQ(board.step.front().tone, Tone::bad);
   EXPECT_FALSE(board.reasons.empty());
+  EXPECT_EQ(board.tone, Tone::bad);
+  EXPECT_EQ(board.verdict, "does not fit");
+  for (const auto& group : {board.step, board.run}) {
+    for (const Card& card : group) {
+      const bool figure =
+          card.name != "Memory" && card.name != "Trust" && card.name != "Expectations";
+      EXPECT_TRUE(!figure || (card.tone == Tone::faint && card.value.startsWith('(')))
+          << card.name.toStdString() << " reads as a valid figure";
+    }
+  }
+}
+
+TEST(Dashboard, TrustIsNoPercentageOfWhatIsAssumed) {
+  report::Evaluation evaluation = *sample()->evaluation;
+  evaluation.band.reset();
+  const Dashboard board = dashboard(evaluation, nullptr);
+  for (const Card& card : board.run) {
+    if (card.name == "Trust") {
+      EXPECT_TRUE(card.value.startsWith("mostly ")) << card.value.toStdString();
+      EXPECT_TRUE(card.detail.contains("% of the step time rests on "));
+    }
+  }
 }
 
 TEST(Comparison, ListsKeysAndFiguresThatDiffer) {

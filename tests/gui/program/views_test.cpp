@@ -60,6 +60,23 @@ TEST(DashboardView, AChangeNeverCoversTheNameOfItsCard) {
   }
 }
 
+TEST(DashboardView, AllCardsAreSeenInASmallWindow) {
+  DashboardView view;
+  view.resize(560, 290);
+  view.show();
+  const Card card{.name = "Cost", .value = "$53.9M", .detail = "$50.1M to $60.0M in 8 of 10"};
+  view.show_answer({.title = "Llama 3 405B",
+                    .verdict = "Done in 54 d for $53.9M at 41.6% MFU; largest loss: bubble, 22%",
+                    .subtitle = "405B",
+                    .step = std::vector<Card>(4, card),
+                    .run = std::vector<Card>(8, card)});
+  QTest::qWait(20);
+  EXPECT_LE(view.widget()->sizeHint().height(), view.viewport()->height());
+  view.resize(560, 800);
+  QTest::qWait(20);
+  EXPECT_GT(view.widget()->sizeHint().height(), 290) << "with room cards have their details";
+}
+
 // Eight accounts with long names: a legend beside a low, wide chart would take a third of it.
 TEST(ChartView, TheLegendOfAFlameGoesWhereItTakesLess) {
   Plot plot{.name = "Flame", .horizontal = true, .named = true};

@@ -160,6 +160,35 @@ TEST_F(Window, MarksProblemsWhereTheyAreAndKeepsTheLastAnswer) {
   EXPECT_EQ(page->editor().textCursor().blockNumber(), 20);
 }
 
+TEST_F(Window, PanelsLookStaleWhileTheTextIsWrong) {
+  DocumentPage* page = opened();
+  const auto stale = [](const QWidget& panel) {
+    const auto* veil = panel.findChild<QWidget*>("stale");
+    return veil != nullptr && veil->isVisible() && veil->size() == veil->parentWidget()->size();
+  };
+  page->editor().setPlainText("format: orrery/1\nmodel: {preset: [\n");
+  ASSERT_TRUE(wait_for([page] { return !page->outcome()->evaluation; }));
+  EXPECT_TRUE(stale(window->dashboard()));
+  EXPECT_TRUE(stale(window->charts()));
+  page->editor().setPlainText(QString::fromStdString(run_scenario()));
+  EXPECT_TRUE(wait_for([&] { return !stale(window->dashboard()) && !stale(window->charts()); }));
+}
+
+TEST_F(Window, ANewScenarioAnswersAtOnce) {
+  DocumentPage* page = window->new_document();
+  ASSERT_TRUE(settled(page));
+  ASSERT_NE(page->outcome()->evaluation, nullptr);
+  EXPECT_TRUE(page->outcome()->evaluation->feasible);
+  EXPECT_EQ(window->problems().count(), 0);
+}
+
+TEST_F(Window, DocksFitInASmallWindow) {
+  opened();
+  window->resize(1024, 700);
+  QTest::qWait(50);
+  EXPECT_LE(window->height(), 700);
+}
+
 TEST_F(Window, ChangesTheTextAsAProblemProposes) {
   DocumentPage* page = opened();
   const std::string wrong = replaced(run_scenario(), "mode: sync", "mode: asink");

@@ -1,0 +1,12 @@
+#pragma once
+
+// How does a panel show that it belongs to an older text?
+
+class QWidget;
+
+namespace orrery::gui {
+
+// Lays a veil over the panel, or takes it away; below it the panel works on.
+void set_veiled(QWidget* panel, bool veiled);
+
+}  // namespace orrery::gui
