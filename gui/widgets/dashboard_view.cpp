@@ -270,7 +270,9 @@ void DashboardView::place_cards() {
   }
   placed_in_ = room;
   fill_grids(room.width() / kCardWidth, CardForm::full);
-  if (page_->layout()->totalHeightForWidth(room.width()) > room.height()) {
+  // A little to scroll is better than to go without the bands.
+  constexpr double kLittle = 1.15;
+  if (page_->layout()->totalHeightForWidth(room.width()) > kLittle * room.height()) {
     fill_grids(room.width() / kCompactWidth, CardForm::compact);
   }
 }
