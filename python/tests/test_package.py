@@ -60,8 +60,6 @@ def test_keys_are_set_and_read_by_path_and_alias():
 
 
 def test_a_mapping_states_what_a_file_does():
-    scenario = orrery.load("llama3-70b-64h100")
-    scenario.set("checkpoint.interval", "auto")
     mapped = orrery.Scenario({"format": "orrery/1", "name": "x", "model": {"preset": "llama3-8b"},
                               "cluster": {"gpu": "h100-sxm-80gb", "nodes": 1},
                               "layout": {"sharding": "zero3"}, "batch": {"global": 64, "micro": 1},
