@@ -355,7 +355,8 @@ Scenario imported(const std::vector<std::string>& names,
     result = import_config::import_configs(files, options, diagnostics);
   }
   for (const import_config::AskedKey& asked : result.asked) {
-    diagnostics.error({}, asked.path, "stands in none of the files", asked.what);
+    diagnostics.error(
+        {}, asked.path, asked.why.empty() ? "stands in none of the files" : asked.why, asked.what);
   }
   if (diagnostics.has_errors()) {
     throw Problems{diagnostics};
