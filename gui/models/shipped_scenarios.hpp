@@ -1,7 +1,7 @@
 #pragma once
 
 // Which scenarios come with the program, in the order in which the window offers them? Those of
-// evaluate/shipped_scenarios.hpp, the main one first.
+// evaluate/shipped_scenarios.hpp, by the question that they answer, the main one first.
 
 #include <QString>
 #include <vector>
@@ -10,8 +10,9 @@ namespace orrery::gui {
 
 struct ShippedScenario {
   QString path;
-  QString name;     // what the file says after `name:`, else the file's name
-  QString summary;  // one line
+  QString name;      // what the file says after `name:`, else the file's name
+  QString summary;   // one line
+  QString question;  // that its sections answer
 };
 
 [[nodiscard]] std::vector<ShippedScenario> shipped_scenarios();

@@ -20,14 +20,19 @@ namespace {
 constexpr int kSummaryRole = Qt::UserRole + 1;
 constexpr int kAir = 6;
 
-// A name with a fainter line below it.
+bool is_heading(const QModelIndex& index) {
+  return !index.data(Qt::UserRole).isValid();
+}
+
+// A name with a fainter line below it; a heading has none.
 class TwoLines : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
 
   [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem& option,
-                               const QModelIndex& /*index*/) const override {
-    return {200, 2 * option.fontMetrics.height() + 2 * kAir};
+                               const QModelIndex& index) const override {
+    const int lines = is_heading(index) ? 1 : 2;
+    return {200, lines * option.fontMetrics.height() + 2 * kAir};
   }
 
   void paint(QPainter* painter,
@@ -38,13 +43,16 @@ class TwoLines : public QStyledItemDelegate {
     empty.text.clear();
     QApplication::style()->drawControl(QStyle::CE_ItemViewItem, &empty, painter, option.widget);
     const bool chosen = (option.state & QStyle::State_Selected) != 0;
-    const QRect inside = option.rect.adjusted(2 * kAir, kAir, -2 * kAir, -kAir);
+    const int indent = is_heading(index) ? kAir : 2 * kAir;
+    const QRect inside = option.rect.adjusted(indent, kAir, -2 * kAir, -kAir);
     const int height = option.fontMetrics.height();
     painter->save();
     QFont font = option.font;
     font.setBold(true);
     painter->setFont(font);
-    painter->setPen(option.palette.color(chosen ? QPalette::HighlightedText : QPalette::Text));
+    painter->setPen(option.palette.color(chosen              ? QPalette::HighlightedText
+                                         : is_heading(index) ? QPalette::PlaceholderText
+                                                             : QPalette::Text));
     const auto line = [&](int top, const QString& text) {
       const QRect place(inside.left(), inside.top() + top, inside.width(), height);
       painter->drawText(place,
@@ -82,7 +90,12 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   examples_ = new QListWidget(this);
   examples_->setAccessibleName("Shipped scenarios");
   examples_->setItemDelegate(new TwoLines(examples_));
+  QString question;
   for (const ShippedScenario& scenario : shipped_scenarios()) {
+    if (scenario.question != question) {
+      question = scenario.question;
+      (new QListWidgetItem(question, examples_))->setFlags(Qt::NoItemFlags);
+    }
     auto* item = new QListWidgetItem(scenario.name, examples_);
     item->setData(Qt::UserRole, scenario.path);
     item->setData(kSummaryRole, scenario.summary);
@@ -90,7 +103,7 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
     item->setToolTip("<p>" + scenario.summary.toHtmlEscaped() + "</p><p>" +
                      scenario.path.toHtmlEscaped() + "</p>");
   }
-  examples_->setCurrentRow(0);
+  examples_->setCurrentRow(1);
   recent_ = new QListWidget(this);
   recent_->setAccessibleName("Recent files");
   recent_->setItemDelegate(new TwoLines(recent_));
@@ -153,16 +166,25 @@ void WelcomePage::set_recent(const QStringList& files) {
 
 void WelcomePage::filter(const QString& words) {
   int first = -1;
+  QListWidgetItem* heading = nullptr;
   for (int row = 0; row < examples_->count(); ++row) {
-    const QListWidgetItem* item = examples_->item(row);
+    QListWidgetItem* item = examples_->item(row);
+    if (is_heading(examples_->indexFromItem(item))) {
+      heading = item;
+      heading->setHidden(true);  // until something below it is found
+      continue;
+    }
     const QString text = item->text() + ' ' + item->data(kSummaryRole).toString() + ' ' +
                          item->data(Qt::UserRole).toString().section('/', -1);
     bool hidden = false;
     for (const QString& word : words.split(' ', Qt::SkipEmptyParts)) {
       hidden = hidden || !text.contains(word, Qt::CaseInsensitive);
     }
-    examples_->setRowHidden(row, hidden);
-    first = first < 0 && !hidden ? row : first;
+    item->setHidden(hidden);
+    if (!hidden) {
+      heading->setHidden(false);
+      first = first < 0 ? row : first;
+    }
   }
   examples_->setCurrentRow(first);
 }

@@ -111,6 +111,29 @@ TEST_F(Window, WelcomesWithTheShippedScenarios) {
   EXPECT_EQ(window->current_page()->document().title(), "llama3-405b-16k.yaml");
 }
 
+TEST_F(Window, WelcomesWithQuestions) {
+  auto& page = const_cast<WelcomePage&>(window->welcome());
+  const QListWidget& list = page.examples();
+  const auto is_question = [&](int row) { return list.item(row)->text().endsWith('?'); };
+  const auto shown = [&](bool questions) {
+    int count = 0;
+    for (int row = 0; row < list.count(); ++row) {
+      count += !list.isRowHidden(row) && is_question(row) == questions ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_TRUE(is_question(0));
+  EXPECT_FALSE(is_question(list.currentRow()));
+  EXPECT_EQ(shown(true), 4);
+  auto* search = page.findChild<QLineEdit*>();
+  search->setText("plan fewest");
+  EXPECT_EQ(shown(true), 1) << "a question without a scenario";
+  EXPECT_EQ(shown(false), 1);
+  EXPECT_FALSE(is_question(list.currentRow()));
+  search->setText("no such words at all");
+  EXPECT_EQ(shown(true) + shown(false), 0);
+}
+
 TEST_F(Window, ShowsTheNumbersThatTheCommandLinePrints) {
   opened();
   expect_printed_numbers(*window, file);
@@ -295,8 +318,8 @@ TEST_F(Window, ComparesADuplicateWithItsOrigin) {
 
 // From the welcome page: what if we used 64 spares and asynchronous checkpoints?
 TEST_F(Window, AnswersTheQuestionOfANewUser) {
-  DocumentPage* page =
-      window->open_example(window->welcome().examples().item(0)->data(Qt::UserRole).toString());
+  DocumentPage* page = window->open_example(
+      window->welcome().examples().currentItem()->data(Qt::UserRole).toString());
   ASSERT_NE(page, nullptr);
   ASSERT_TRUE(settled(page));
   page->show_form(true);
