@@ -79,6 +79,26 @@ QLabel* heading(const QString& text, double size, QWidget* parent) {
   return label;
 }
 
+// The scenarios below their questions; the questions as links to their rows.
+QString fill(QListWidget& list) {
+  QStringList links;
+  QString question;
+  for (const ShippedScenario& scenario : shipped_scenarios()) {
+    if (scenario.question != question) {
+      question = scenario.question;
+      links << QString("<a href=\"%1\">%2</a>").arg(list.count()).arg(question);
+      (new QListWidgetItem(question, &list))->setFlags(Qt::NoItemFlags);
+    }
+    auto* item = new QListWidgetItem(scenario.name, &list);
+    item->setData(Qt::UserRole, scenario.path);
+    item->setData(kSummaryRole, scenario.summary);
+    item->setData(Qt::AccessibleDescriptionRole, scenario.summary);
+    item->setToolTip("<p>" + scenario.summary.toHtmlEscaped() + "</p><p>" +
+                     scenario.path.toHtmlEscaped() + "</p>");
+  }
+  return links.join("<br>");
+}
+
 }  // namespace
 
 WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
@@ -90,19 +110,9 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   examples_ = new QListWidget(this);
   examples_->setAccessibleName("Shipped scenarios");
   examples_->setItemDelegate(new TwoLines(examples_));
-  QString question;
-  for (const ShippedScenario& scenario : shipped_scenarios()) {
-    if (scenario.question != question) {
-      question = scenario.question;
-      (new QListWidgetItem(question, examples_))->setFlags(Qt::NoItemFlags);
-    }
-    auto* item = new QListWidgetItem(scenario.name, examples_);
-    item->setData(Qt::UserRole, scenario.path);
-    item->setData(kSummaryRole, scenario.summary);
-    item->setData(Qt::AccessibleDescriptionRole, scenario.summary);
-    item->setToolTip("<p>" + scenario.summary.toHtmlEscaped() + "</p><p>" +
-                     scenario.path.toHtmlEscaped() + "</p>");
-  }
+  auto* questions = new QLabel(fill(*examples_), this);
+  questions->setAccessibleName("Questions");
+  questions->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   examples_->setCurrentRow(1);
   recent_ = new QListWidget(this);
   recent_->setAccessibleName("Recent files");
@@ -115,6 +125,7 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
 
   auto* left = new QVBoxLayout;
   left->addWidget(heading("Start from a shipped scenario", kHead, this));
+  left->addWidget(questions);
   left->addWidget(search_);
   left->addWidget(examples_, 1);
   auto* right = new QVBoxLayout;
@@ -141,6 +152,12 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   column->addLayout(row, 1);
 
   connect(search_, &QLineEdit::textChanged, this, &WelcomePage::filter);
+  connect(questions, &QLabel::linkActivated, this, [this](const QString& row) {
+    search_->clear();
+    examples_->setCurrentRow(row.toInt() + 1);
+    examples_->scrollToItem(examples_->item(row.toInt()), QAbstractItemView::PositionAtTop);
+    examples_->setFocus();
+  });
   connect(search_, &QLineEdit::returnPressed, examples_, [this] { examples_->setFocus(); });
   connect(examples_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
     emit example_chosen(item->data(Qt::UserRole).toString());

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <QFile>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPushButton>
@@ -132,6 +133,13 @@ TEST_F(Window, WelcomesWithQuestions) {
   EXPECT_FALSE(is_question(list.currentRow()));
   search->setText("no such words at all");
   EXPECT_EQ(shown(true) + shown(false), 0);
+  for (QLabel* links : page.findChildren<QLabel*>()) {
+    if (links->accessibleName() == "Questions") {
+      emit links->linkActivated("0");
+    }
+  }
+  EXPECT_EQ(shown(true), 4);
+  EXPECT_EQ(list.currentRow(), 1);
 }
 
 TEST_F(Window, ShowsTheNumbersThatTheCommandLinePrints) {
