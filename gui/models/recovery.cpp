@@ -120,7 +120,9 @@ std::vector<LostText> Recovery::take_lost() {
 
 void Recovery::drop_lost() {
   for (const auto& lock : taken_) {
-    QDir(folder_of(*lock)).removeRecursively();
+    const QString folder = folder_of(*lock);
+    lock->unlock();
+    QDir(folder).removeRecursively();
   }
   taken_.clear();
 }
