@@ -77,25 +77,17 @@ struct ChunkLayers {
   bool has_head = false;
 };
 
-// A layout whose rules all hold.
-struct Layout {
+// A layout whose rules all hold: what a rank has of a layer (the shard context), and of the model.
+struct Layout : model::ShardContext {
   std::int64_t gpus = 1;
-  std::int64_t tensor = 1;
-  bool sequence_parallel = false;
-  std::int64_t context = 1;
   std::int64_t pipeline = 1;
   std::int64_t virtual_stages = 1;
   std::int64_t data = 1;
-  std::int64_t expert = 1;
-  std::int64_t expert_tensor = 1;
   std::int64_t expert_data = 1;
   std::vector<Axis> order;
   Sharding sharding = Sharding::none;
-  std::int64_t shard_group = 1;  // ranks over which the states are sharded (1: not at all)
-  model::ContextMethod context_method = model::ContextMethod::all_gather;
-  bool context_balanced = true;
-  std::int64_t micro_batch = 1;
-  std::int64_t micro_batches = 1;                // m, per data-parallel rank
+  std::int64_t shard_group = 1;    // ranks over which the states are sharded (1: not at all)
+  std::int64_t micro_batches = 1;  // m, per data-parallel rank
   std::vector<std::vector<ChunkLayers>> stages;  // [pipeline device][chunk]
 };
 

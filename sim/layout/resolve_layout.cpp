@@ -256,19 +256,19 @@ std::variant<Layout, std::vector<LayoutProblem>> resolve_layout(const LayoutSpec
                    multiples_near(batch.micro * data, batch.global));
     }
   }
-  Layout layout{.gpus = cluster.gpus,
-                .tensor = spec.tensor,
-                .sequence_parallel = spec.sequence_parallel && spec.tensor > 1,
-                .context = spec.context,
-                .pipeline = spec.pipeline,
-                .virtual_stages = spec.virtual_stages,
-                .data = std::max<std::int64_t>(data, 1),
-                .expert = spec.expert,
-                .expert_tensor = spec.expert_tensor.value_or(spec.tensor),
-                .order = spec.order,
-                .sharding = spec.sharding,
-                .micro_batch = batch.micro,
-                .stages = {}};
+  Layout layout;
+  layout.gpus = cluster.gpus;
+  layout.tensor = spec.tensor;
+  layout.sequence_parallel = spec.sequence_parallel && spec.tensor > 1;
+  layout.context = spec.context;
+  layout.pipeline = spec.pipeline;
+  layout.virtual_stages = spec.virtual_stages;
+  layout.data = std::max<std::int64_t>(data, 1);
+  layout.expert = spec.expert;
+  layout.expert_tensor = spec.expert_tensor.value_or(spec.tensor);
+  layout.order = spec.order;
+  layout.sharding = spec.sharding;
+  layout.micro_batch = batch.micro;
   layout.shard_group = shard_group_size(spec, layout.data * layout.context, problems);
   StagePlan plan = plan_stages(spec, model, placement);
   if (plan.problem) {

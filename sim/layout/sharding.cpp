@@ -51,18 +51,7 @@ double shared_table_parameters(const model::ModelSpec& model,
       layout.stages[static_cast<std::size_t>(device)][static_cast<std::size_t>(chunk)];
   const bool copies =
       layout.pipeline > 1 && part.has_head && !stage_holds_embedding(layout, device);
-  return copies ? model::shared_table_shard_parameters(model, shard_context(layout)) : 0.0;
-}
-
-model::ShardContext shard_context(const Layout& layout) {
-  return {.micro_batch = layout.micro_batch,
-          .tensor = layout.tensor,
-          .sequence_parallel = layout.sequence_parallel,
-          .context = layout.context,
-          .expert = layout.expert,
-          .expert_tensor = layout.expert_tensor,
-          .context_method = layout.context_method,
-          .context_balanced = layout.context_balanced};
+  return copies ? model::shared_table_shard_parameters(model, layout) : 0.0;
 }
 
 StateBytes state_bytes(const model::ShardParameters& stage,
@@ -83,7 +72,7 @@ model::ShardParameters chunk_shard_parameters(const model::ModelSpec& model,
                                               std::int64_t chunk) {
   const ChunkLayers& part =
       layout.stages[static_cast<std::size_t>(device)][static_cast<std::size_t>(chunk)];
-  const model::ShardContext shard = shard_context(layout);
+  const model::ShardContext& shard = layout;
   model::ShardParameters sum;
   const auto add = [&sum](const model::ShardParameters& more, double count) {
     sum.dense += count * more.dense;

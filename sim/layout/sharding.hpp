@@ -64,6 +64,4 @@ struct StateBytes {
                                              std::int64_t device,
                                              std::int64_t chunk);
 
-[[nodiscard]] model::ShardContext shard_context(const Layout& layout);
-
 }  // namespace orrery::layout

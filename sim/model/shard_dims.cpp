@@ -106,11 +106,7 @@ std::int64_t position_rows(const ModelSpec& model) {
 ShardDims shard_dims(const ModelSpec& model, const OpOptions& options) {
   const ShardContext& shard = options.shard;
   check_context(model, shard);
-  ShardDims dims;
-  dims.tensor = shard.tensor;
-  dims.context = shard.context;
-  dims.expert = shard.expert;
-  dims.expert_tensor = shard.expert_tensor;
+  ShardDims dims{{shard}};
   dims.sequence_parallel = shard.sequence_parallel && shard.tensor > 1;
   dims.keeps_gathered_input = options.keeps_gathered_input;
   dims.hidden = model.hidden_size;

@@ -34,7 +34,8 @@ template <typename... Numbers>
   return (value + divisor - 1) / divisor;
 }
 
-struct ShardDims {
+// sequence_parallel: and the tensor degree is above one.
+struct ShardDims : ShardContext {
   std::int64_t hidden = 0;
   std::int64_t tokens = 0;
   std::int64_t local_tokens = 0;
@@ -58,12 +59,7 @@ struct ShardDims {
   std::int64_t activation_inputs = 1;  // columns of the up projection per inner element: 2 if gated
   double element_bytes = 2.0;          // of the activation type
   double linear_input_bytes = 2.0;     // of the type in which linear layers multiply
-  std::int64_t tensor = 1;
-  std::int64_t context = 1;
-  std::int64_t expert = 1;
-  std::int64_t expert_tensor = 1;
-  bool sequence_parallel = false;     // and the tensor degree is above one
-  bool keeps_gathered_input = false;  // sequence parallelism without a second gather
+  bool keeps_gathered_input = false;   // sequence parallelism without a second gather
   bool low_precision = false;  // linear layers multiply in fewer bytes than the activations have
 };
 

@@ -15,7 +15,7 @@ using layout::Sharding;
 model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs) {
   const hardware::SoftwareProfile& software = costs.software();
   model::OpOptions options;
-  options.shard = layout::shard_context(input.layout);
+  options.shard = input.layout;
   options.precision = input.spec.precision;
   if (input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp) {
     // FSDP keeps no unsharded sum: a layer's gradients leave its products in the activation type.

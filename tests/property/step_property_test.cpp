@@ -70,10 +70,9 @@ TEST(StepProperty, CategoriesAppearOnlyWithTheirCause) {
               step.input.spec.recompute.policy == model::Recompute::none ||
                   step.input.spec.recompute.layers == 0);
     EXPECT_TRUE(layout.pipeline > 1 || empty(StepCategory::exposed_pipeline));
-    const bool copies =
-        layout.pipeline > 1 && (step.input.spec.schedule == schedule::ScheduleKind::dualpipe ||
-                                model::shared_table_shard_parameters(
-                                    step.input.model, layout::shard_context(layout)) > 0.0);
+    const bool copies = layout.pipeline > 1 &&
+                        (step.input.spec.schedule == schedule::ScheduleKind::dualpipe ||
+                         model::shared_table_shard_parameters(step.input.model, layout) > 0.0);
     EXPECT_TRUE(layout.data * layout.context > 1 || copies || empty(StepCategory::exposed_data));
     EXPECT_TRUE(step.input.model.moe || empty(StepCategory::exposed_expert));
     EXPECT_FALSE(empty(StepCategory::compute));

@@ -141,8 +141,8 @@ void warn_of_small_buckets(const scenario::Scenario& scenario,
   if (!scenario.step.bucket) {
     return;
   }
-  const model::ShardParameters layer = model::layer_shard_parameters(
-      scenario.model, layout::shard_context(layout), scenario.model.num_layers - 1);
+  const model::ShardParameters layer =
+      model::layer_shard_parameters(scenario.model, layout, scenario.model.num_layers - 1);
   const Bytes gradients =
       model::bytes_per_element(scenario.step.precision.gradient) * (layer.dense + layer.expert);
   if (*scenario.step.bucket < gradients) {

@@ -40,7 +40,7 @@ HeldParameters held_parameters(const StepInput& input,
     held.chunk = std::max(held.chunk, sum);
     held.all += sum;
   }
-  const model::ShardContext shard = layout::shard_context(input.layout);
+  const model::ShardContext& shard = input.layout;
   const auto all = [](const model::ShardParameters& parameters) {
     return parameters.dense + parameters.expert;
   };
