@@ -32,6 +32,30 @@ def test_answers_are_those_of_the_program_to_the_bit(name):
     assert estimate.memory_headroom == metrics["memory_headroom_bytes"]
 
 
+CHANGES = [{"layout.sharding": "zero3"}, {"layout.sharding": "none"}, {"layout.virtual_stages": 4},
+           {"layout.sequence_parallel": False}, {"batch.micro": 2}, {"layout.expert": 2},
+           {"layout.tensor": 2, "layout.data": 1}, {"layout.pipeline": 2}, {"recompute": "full"}]
+
+
+@pytest.mark.parametrize("name", ["schedule-interleaved", "one-gpu", "qwen-1.5b-2gpu-zero3", "llama3-70b-64h100",
+                                  "mixtral-8x7b-64h100", "bloom-176b-tp8"])
+def test_estimates_do_not_depend_on_those_before(name):
+    warm = orrery.load(name)
+    orrery.estimate(warm)
+    for changes in CHANGES:
+        asked = warm.copy()
+        answers = []
+        for answer in (orrery.run, orrery.estimate):
+            try:
+                for key, value in changes.items():
+                    asked.set(key, value)
+                given = answer(asked, trials=1) if answer is orrery.run else answer(asked)
+                answers.append(given.metrics["step_time_s"] if answer is orrery.run else given.step_time)
+            except orrery.ScenarioError as error:
+                answers.append(error.key)
+        assert answers[0] == answers[1], changes
+
+
 def test_estimates_follow_the_keys_of_a_layout():
     scenario = orrery.load("llama3-70b-64h100")
     for tensor, micro in ((8, 1), (4, 2), (8, 2), (4, 1)):

@@ -48,6 +48,9 @@ struct Estimator::State {
   // Makes `input` the candidate's; a rule that is broken otherwise.
   std::optional<Diagnostic> prepare(const Candidate& candidate);
 
+  // That of `scenario`, which is the candidate's already.
+  std::optional<Diagnostic> resolve(const Candidate& candidate);
+
   [[nodiscard]] Bytes headroom(const Candidate& candidate) const {
     return bench.machines[candidate.gpu].headroom;
   }
@@ -63,6 +66,10 @@ struct Estimator::State {
 
 std::optional<Diagnostic> Estimator::State::prepare(const Candidate& candidate) {
   apply(candidate, bench, scenario);
+  return resolve(candidate);
+}
+
+std::optional<Diagnostic> Estimator::State::resolve(const Candidate& candidate) {
   const Machine& here = bench.machines[candidate.gpu];
   if (machine != candidate.gpu) {
     machine = candidate.gpu;
@@ -114,6 +121,25 @@ Estimate Estimator::estimate(const Candidate& candidate) {
   if (auto broken = state.prepare(candidate)) {
     return refusal(std::move(broken->key), std::move(broken->message));
   }
+  return simulate(candidate);
+}
+
+Estimate Estimator::estimate(const scenario::Scenario& stated) {
+  State& state = *state_;
+  Candidate machine;  // the first one; of a candidate only that and the nodes are asked for
+  machine.nodes = static_cast<std::int32_t>(stated.cluster.nodes);
+  state.scenario.layout = stated.layout;
+  state.scenario.batch = stated.batch;
+  state.scenario.step = stated.step;
+  state.scenario.cluster.nodes = stated.cluster.nodes;
+  if (auto broken = state.resolve(machine)) {
+    return refusal(std::move(broken->key), std::move(broken->message));
+  }
+  return simulate(machine);
+}
+
+Estimate Estimator::simulate(const Candidate& candidate) {
+  State& state = *state_;
   Hardware& hardware = state.hardware(candidate);
   auto outcome = state.simulator.simulate(
       state.input,

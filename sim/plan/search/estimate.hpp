@@ -68,6 +68,10 @@ class Estimator {
 
   [[nodiscard]] Estimate estimate(const Candidate& candidate);
 
+  // Of a scenario as it stands, which differs from the workbench's base in its layout, batch and
+  // number of nodes alone.
+  [[nodiscard]] Estimate estimate(const scenario::Scenario& stated);
+
   [[nodiscard]] Bound bound(const Candidate& candidate);
 
   // The step of no layout of the candidate's family (families.hpp) takes less.
@@ -75,6 +79,8 @@ class Estimator {
 
  private:
   struct State;
+
+  [[nodiscard]] Estimate simulate(const Candidate& candidate);
 
   std::unique_ptr<State> state_;
 };

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 namespace orrery::plan {
 
 namespace {
 
-// What a candidate holds of a scenario, whatever the workbench was made for.
+// What the estimator takes from the scenario itself, whatever the workbench was made for.
 constexpr std::array<std::string_view, 13> kLayoutKeys = {"cluster.nodes",
                                                           "batch.global",
                                                           "batch.micro",
@@ -30,11 +31,16 @@ bool is_layout(std::string_view key) {
 // The stack is that of the layout where the scenario names none.
 std::string rest_of(const scenario::Scenario& scenario,
                     std::span<const scenario::KeyValue> changes) {
-  std::string rest = scenario.software;
+  std::vector<std::string> lines;
   for (const scenario::KeyValue& change : changes) {
     if (!is_layout(change.key)) {
-      rest += '\n' + change.key + ": " + change.value;
+      lines.push_back(change.key + ": " + change.value);
     }
+  }
+  std::sort(lines.begin(), lines.end());
+  std::string rest = scenario.software;
+  for (const std::string& line : lines) {
+    rest += '\n' + line;
   }
   return rest;
 }
@@ -77,15 +83,7 @@ std::optional<Estimate> StepEstimator::estimate(
     found = known_.emplace(std::move(rest), std::move(known)).first;
   }
   Known& known = *found->second;
-  const std::optional<Candidate> candidate = candidate_of(scenario, known.bench);
-  if (!candidate) {
-    diagnostics.error(scenario.where("layout"),
-                      "layout",
-                      "the GPUs are no multiple of tensor x context x pipeline",
-                      "degrees whose product divides the GPUs");
-    return std::nullopt;
-  }
-  Estimate estimate = known.estimator.estimate(*candidate);
+  Estimate estimate = known.estimator.estimate(scenario);
   if (estimate.verdict == Verdict::breaks_rule) {
     diagnostics.error(scenario.where(estimate.key), estimate.key, estimate.message);
     return std::nullopt;

@@ -23,8 +23,9 @@ class StepEstimator {
   StepEstimator();
   ~StepEstimator();
 
-  // Of `scenario`, which `changes` made of one and the same file. Nothing, and an error, where
-  // `orrery run` has one; layouts that do not fit in memory have an estimate.
+  // Of `scenario`, which `changes` made of one and the same file. Nothing, and an error, where the
+  // layout or the step breaks a rule; rules of the run are not asked. Layouts that do not fit in
+  // memory have an estimate.
   [[nodiscard]] std::optional<Estimate> estimate(
       const scenario::Scenario& scenario,
       std::span<const scenario::KeyValue> changes,
