@@ -226,7 +226,8 @@ class Estimate(NamedTuple):
 def estimate(scenario: Asked) -> Estimate:
     """The step alone, to the bit that of run(). Made to be asked thousands of times: keep one Scenario
     and set its keys. Another tensor, context, pipeline, data or expert degree, batch or number of nodes
-    costs about a tenth of a millisecond; another key that is new 10 ms once."""
+    costs about a tenth of a millisecond; another key that is new 10 ms once. Rules of the run, such as
+    those of a batch ramp, are not asked."""
     return Estimate(*_asked(scenario).estimate())
 
 
