@@ -353,4 +353,25 @@ Offences gathered_sources(const Tree& tree) {
   return offences;
 }
 
+Offences tests_enabled_late(const Tree& tree) {
+  Offences offences;
+  for (const SourceFile& file : tree.files) {
+    if (file.path != "CMakeLists.txt") {
+      continue;
+    }
+    std::size_t number = 0;
+    bool enabled = false;
+    const std::string code = cmake_code(file.text);
+    for (const std::string_view line : lines_of(code)) {
+      ++number;
+      enabled = enabled || line.find("enable_testing(") != std::string_view::npos;
+      if (!enabled && line.find("add_subdirectory(") != std::string_view::npos) {
+        offences.push_back(
+            offence(file, number, "tests of this folder are lost: enable_testing() comes later"));
+      }
+    }
+  }
+  return offences;
+}
+
 }  // namespace orrery::repo

@@ -141,5 +141,19 @@ TEST(Targets, AGlobIsCaught) {
                    "sim/b/CMakeLists.txt:1: list the sources one by one, without GLOB"});
 }
 
+TEST(Targets, TestsAreEnabledBeforeTheFirstFolder) {
+  expect_none(tests_enabled_late(repository()));
+}
+
+TEST(Targets, AFolderWhoseTestsAreLostIsCaught) {
+  const Tree tree{{
+      {"CMakeLists.txt", "add_subdirectory(sim)\nenable_testing()\nadd_subdirectory(tests)\n"},
+      {"tests/CMakeLists.txt", "add_subdirectory(unit)\n"},
+  }};
+  expect_offences(
+      tests_enabled_late(tree),
+      {"CMakeLists.txt:1: tests of this folder are lost: enable_testing() comes later"});
+}
+
 }  // namespace
 }  // namespace orrery::repo

@@ -16,7 +16,8 @@ namespace orrery::repo {
 [[nodiscard]] Offences foreign_includes(const Tree& tree);  // CUDA, Qt, Eigen, yaml-cpp in sim/
 [[nodiscard]] Offences includes_not_from_root(const Tree& tree);
 [[nodiscard]] Offences sources_without_target(const Tree& tree);
-[[nodiscard]] Offences gathered_sources(const Tree& tree);  // file(GLOB) in CMake
+[[nodiscard]] Offences gathered_sources(const Tree& tree);    // file(GLOB) in CMake
+[[nodiscard]] Offences tests_enabled_late(const Tree& tree);  // add_test without enable_testing
 
 // Shape: sizes and the head of a file.
 [[nodiscard]] Offences crowded_folders(const Tree& tree);  // of the product: > 40 files
