@@ -1,8 +1,5 @@
 // How does Python reach the simulator? Texts in, evaluations out: the key table reads what is set,
 // the entry points of sim/ answer, and the reports that the commands print carry the figures.
-//
-// Work runs in a thread of its own without the interpreter's lock, while the caller's thread looks
-// for Ctrl-C and calls the progress function a few times a second.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -10,214 +7,33 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <functional>
-#include <future>
-#include <memory>
+#include <cstdint>
+#include <exception>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "python/attended.hpp"
+#include "python/scenario.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/frame/build_info.hpp"
-#include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
-#include "sim/import_config/import_config.hpp"
 #include "sim/import_config/training_log.hpp"
 #include "sim/plan/make_plan.hpp"
 #include "sim/plan/result/plan_report.hpp"
-#include "sim/plan/result/winner_file.hpp"
-#include "sim/plan/search/step_estimator.hpp"
 #include "sim/report/files/difference.hpp"
 #include "sim/report/files/json_report.hpp"
 #include "sim/report/text/text_report.hpp"
-#include "sim/scenario/variant.hpp"
 #include "sim/sweep/run_sweep.hpp"
 #include "sim/sweep/sweep_report.hpp"
-
-namespace nb = nanobind;
 
 namespace orrery::python {
 
 namespace {
-
-constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
-
-// Becomes orrery.ScenarioError.
-struct Problems {
-  Diagnostics diagnostics;
-};
-
-struct Progress {
-  std::atomic<std::int64_t> done{0};
-  std::atomic<std::int64_t> all{0};
-};
-
-// `work` in another thread. After Ctrl-C, or an exception of the progress function, it is asked to
-// stop and waited for; then that exception is raised.
-template <typename Work>
-auto attended(const nb::object& callback, const Work& work) {
-  using Result = decltype(work(std::stop_token(), std::declval<Progress&>()));
-  std::stop_source stop;
-  Progress progress;
-  std::future<Result> result;
-  {
-    const nb::gil_scoped_release release;
-    result = std::async(std::launch::async, [&] { return work(stop.get_token(), progress); });
-  }
-  constexpr std::chrono::milliseconds kLook{50};
-  std::int64_t told = -1;
-  const auto ready = [&result](std::chrono::milliseconds wait) {
-    const nb::gil_scoped_release release;
-    return result.wait_for(wait) == std::future_status::ready;
-  };
-  const auto give_up = [&]() {
-    stop.request_stop();
-    const nb::gil_scoped_release release;
-    result.wait();
-  };
-  while (!ready(kLook)) {
-    if (PyErr_CheckSignals() != 0) {
-      nb::python_error raised;
-      give_up();
-      throw raised;
-    }
-    const std::int64_t done = progress.done;
-    if (!callback.is_none() && done != told) {
-      told = done;
-      try {
-        callback(done, progress.all.load());
-      } catch (nb::python_error&) {
-        give_up();
-        throw;
-      }
-    }
-  }
-  if (!callback.is_none() && progress.all > 0) {
-    callback(progress.done.load(), progress.all.load());
-  }
-  return result.get();
-}
-
-std::function<void(std::int64_t, std::int64_t)> recorder(Progress& progress) {
-  return [&progress](std::int64_t done, std::int64_t all) {
-    progress.done = done;
-    progress.all = all;
-  };
-}
-
-// A scenario file with keys replaced: what --set does.
-class Scenario {
- public:
-  static Scenario named(const std::string& word) {
-    const evaluate::FoundScenario found = evaluate::find_scenario(word);
-    if (!found.problem.empty()) {
-      throw Error(ErrorKind::io, found.problem);
-    }
-    return of_text(read_file(found.path, kMostBytes), found.path.string());
-  }
-
-  static Scenario of_text(const std::string& text, const std::string& file) {
-    Diagnostics diagnostics;
-    auto base = scenario::ScenarioTemplate::from_text(text, file, diagnostics);
-    if (!base) {
-      throw Problems{diagnostics};
-    }
-    return {text, *std::move(base)};
-  }
-
-  void set(const std::string& key, const std::string& value) {
-    Diagnostics diagnostics;
-    const SourceLocation where{"set", 0, 0};
-    const auto facts = scenario::find_key(key, where, diagnostics);
-    scenario::KeyValue change{facts ? facts->path : key, value, where};
-    if (facts) {
-      base_.check(change, diagnostics);
-    }
-    if (diagnostics.has_errors()) {
-      throw Problems{diagnostics};
-    }
-    std::erase_if(changes_, [&change](const auto& old) { return old.key == change.key; });
-    changes_.push_back(std::move(change));
-  }
-
-  [[nodiscard]] std::optional<std::string> get(const std::string& key) const {
-    Diagnostics diagnostics;
-    if (!scenario::find_key(key, {file(), 0, 0}, diagnostics)) {
-      throw Problems{diagnostics};
-    }
-    return scenario::value_of(read(diagnostics), key);
-  }
-
-  // The warnings of the reader stay in `diagnostics`.
-  [[nodiscard]] scenario::Scenario read(Diagnostics& diagnostics) const {
-    auto read = base_.with(changes_, diagnostics);
-    if (!read) {
-      throw Problems{diagnostics};
-    }
-    return *std::move(read);
-  }
-
-  [[nodiscard]] const std::string& file() const {
-    return base_.file();
-  }
-
-  // As a file would state it; nothing of what was set since.
-  [[nodiscard]] const std::string& text() const {
-    return text_;
-  }
-
-  [[nodiscard]] const hardware::ProfileSearch& search() const {
-    return search_;
-  }
-
-  // The step alone, as `orrery run` says it; what layouts share is kept for the next one.
-  [[nodiscard]] plan::Estimate estimate() {
-    if (!estimator_) {
-      estimator_ = std::make_shared<plan::StepEstimator>();
-    }
-    Diagnostics diagnostics;
-    const scenario::Scenario scenario = read(diagnostics);
-    const auto estimate = estimator_->estimate(scenario, changes_, search(), diagnostics);
-    if (!estimate) {
-      throw Problems{diagnostics};
-    }
-    return *estimate;
-  }
-
-  // The text with what was set in it, for what varies more keys.
-  [[nodiscard]] scenario::ScenarioTemplate base_with_changes() const {
-    if (changes_.empty()) {
-      return base_;
-    }
-    Diagnostics diagnostics;
-    const auto text = plan::with_changes(text_, changes_, diagnostics);
-    auto base =
-        text ? scenario::ScenarioTemplate::from_text(*text, file(), diagnostics) : std::nullopt;
-    if (!base) {
-      throw Problems{diagnostics};
-    }
-    return *std::move(base);
-  }
-
- private:
-  Scenario(std::string text, scenario::ScenarioTemplate base)
-      : text_(std::move(text)),
-        base_(std::move(base)),
-        search_(evaluate::profile_search(base_.file(), {})) {}
-
-  std::string text_;
-  scenario::ScenarioTemplate base_;
-  hardware::ProfileSearch search_;
-  std::vector<scenario::KeyValue> changes_;
-  std::shared_ptr<plan::StepEstimator> estimator_;  // used under the interpreter's lock
-};
 
 report::Evaluation run(const Scenario& asked,
                        int threads,
@@ -305,7 +121,7 @@ std::string run_sweep(const Scenario& asked,
 }
 
 std::string run_plan(const Scenario& asked,
-                     const std::vector<std::pair<std::string, std::string>>& settings,
+                     const Settings& settings,
                      int threads,
                      std::optional<std::int64_t> trials,
                      const nb::object& callback) {
@@ -334,34 +150,6 @@ std::string run_plan(const Scenario& asked,
     }
     return plan::to_json(*plan);
   });
-}
-
-// Files and logs of other programs as a scenario; what none of them says is an error.
-Scenario imported(const std::vector<std::string>& names,
-                  const std::vector<std::pair<std::string, std::string>>& settings) {
-  Diagnostics diagnostics;
-  std::vector<import_config::ConfigFile> files;
-  for (const std::string& name : names) {
-    if (auto file = import_config::read_config_file(name, diagnostics)) {
-      files.push_back(*std::move(file));
-    }
-  }
-  import_config::ImportOptions options;
-  for (const auto& [key, value] : settings) {
-    options.settings.push_back({key, value, "settings"});
-  }
-  import_config::ImportResult result;
-  if (!diagnostics.has_errors()) {
-    result = import_config::import_configs(files, options, diagnostics);
-  }
-  for (const import_config::AskedKey& asked : result.asked) {
-    diagnostics.error(
-        {}, asked.path, asked.why.empty() ? "stands in none of the files" : asked.why, asked.what);
-  }
-  if (diagnostics.has_errors()) {
-    throw Problems{diagnostics};
-  }
-  return Scenario::of_text(result.scenario, names.front());
 }
 
 // In the order of orrery.LoggedSteps.
@@ -452,7 +240,7 @@ NB_MODULE(_core, m) {
   nb::class_<Scenario>(m, "Scenario")
       .def_static("named", &Scenario::named)
       .def_static("of_text", &Scenario::of_text)
-      .def_static("imported", &imported)
+      .def_static("imported", &Scenario::imported)
       .def("copy", [](const Scenario& scenario) { return Scenario(scenario); })
       .def("set", &Scenario::set)
       .def("get", &Scenario::get)

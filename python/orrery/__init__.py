@@ -15,15 +15,16 @@ from __future__ import annotations
 import html
 import json
 import os
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from ._native import _core
 
-__all__ = ["Diagnostic", "Difference", "Estimate", "LoggedSteps", "Result", "Scenario", "ScenarioError", "compare",
-           "estimate", "import_files", "load", "logged_steps", "plan", "run", "shipped", "sweep", "validate",
-           "version"]
+__all__ = ["Diagnostic", "Difference", "Estimate", "LogComparison", "LoggedSteps", "Result", "Scenario",
+           "ScenarioError", "compare", "compare_log", "estimate", "import_files", "load", "logged_steps", "plan",
+           "run", "shipped", "sweep", "validate", "version"]
 
-Progress = Callable[[int, int], None]
+Path = Union[str, os.PathLike]
+Progress = Union[bool, Callable[[int, int], None], None]
 
 
 class Diagnostic(NamedTuple):
@@ -59,12 +60,18 @@ def _text_of(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-class Scenario:
-    """A scenario: a mapping, or the text of a file. load() opens files and shipped scenarios."""
+def _names(paths: Iterable[Path]) -> list:
+    return [os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
 
-    def __init__(self, content: Union[str, Mapping[str, Any]], file: str = "<python>"):
+
+class Scenario:
+    """A scenario: a mapping, or the text of a file. load() opens files and shipped scenarios.
+    `profiles` are folders with profiles and presets of your own, searched first, as --profiles says."""
+
+    def __init__(self, content: Union[str, Mapping[str, Any]], file: str = "<python>", *,
+                 profiles: Iterable[Path] = ()):
         text = content if isinstance(content, str) else json.dumps(content)
-        self._core = _core.Scenario.of_text(text, file)
+        self._core = _core.Scenario.of_text(text, file, _names(profiles))
 
     def set(self, key: str, value: Any) -> "Scenario":
         """States one key; a value the key does not take raises ScenarioError. Rules between keys
@@ -109,21 +116,21 @@ def _wrap(core: Any) -> Scenario:
     return scenario
 
 
-Asked = Union[Scenario, str, os.PathLike]
+Asked = Union[Scenario, Path]
 
 
-def load(name: Union[str, os.PathLike]) -> Scenario:
-    """A file, or a shipped scenario by its name."""
-    return _wrap(_core.Scenario.named(os.fspath(name)))
+def load(name: Path, *, profiles: Iterable[Path] = ()) -> Scenario:
+    """A file, or a shipped scenario by its name. `profiles`: as for Scenario."""
+    return _wrap(_core.Scenario.named(os.fspath(name), _names(profiles)))
 
 
-def import_files(*files: Union[str, os.PathLike],
-                 settings: Optional[Mapping[str, Any]] = None) -> Scenario:
+def import_files(*files: Path, settings: Optional[Mapping[str, Any]] = None,
+                 profiles: Iterable[Path] = ()) -> Scenario:
     """Configuration files and logs of other programs as a scenario, as `orrery import` reads them.
     `settings` says what the files do not, such as {"cluster.gpu": "h100-sxm-80gb"}; what is still
     missing raises ScenarioError."""
     stated = [(key, _text_of(value)) for key, value in (settings or {}).items()]
-    return _wrap(_core.Scenario.imported([os.fspath(file) for file in files], stated))
+    return _wrap(_core.Scenario.imported(_names(files), stated, _names(profiles)))
 
 
 class LoggedSteps(NamedTuple):
@@ -137,13 +144,28 @@ class LoggedSteps(NamedTuple):
     tflops_per_gpu: Optional[float]
 
 
-def logged_steps(log: Union[str, os.PathLike]) -> LoggedSteps:
+def logged_steps(log: Path) -> LoggedSteps:
     """The step times in a log of training."""
     return LoggedSteps(*_core.logged_steps(os.fspath(log)))
 
 
 def _asked(scenario: Asked) -> Any:
     return (scenario if isinstance(scenario, Scenario) else load(scenario))._core
+
+
+def _attend(progress: Progress, work: Callable[[Any], Any]) -> Any:
+    """work(callback); True shows a bar where tqdm is there."""
+    if progress is not True:
+        return work(progress or None)
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return work(None)
+    with tqdm() as bar:
+        def show(done: int, every: int) -> None:
+            bar.total = every
+            bar.update(done - bar.n)
+        return work(show)
 
 
 class Result:
@@ -208,8 +230,10 @@ class Result:
 
 def run(scenario: Asked, *, threads: int = 0, trials: Optional[int] = None,
         seed: Optional[int] = None, progress: Optional[Progress] = None) -> Result:
-    """Evaluates a scenario. `progress(done, all)` counts trials; threads 0: all cores."""
-    return Result(_core.run(_asked(scenario), threads, trials, seed, progress))
+    """Evaluates a scenario. `progress(done, all)` counts trials, True shows a bar of tqdm; threads 0: all
+    cores."""
+    asked = _asked(scenario)
+    return Result(_attend(progress, lambda show: _core.run(asked, threads, trials, seed, show)))
 
 
 class Estimate(NamedTuple):
@@ -238,8 +262,9 @@ def sweep(scenario: Asked, vary: Mapping[str, Sequence[Any]], *, metrics: Sequen
     a point: its keys, status, reason and figures. A pandas.DataFrame where pandas is there, else a
     list of mappings; `frame` says which."""
     axes = [(key, [_text_of(value) for value in values]) for key, values in vary.items()]
-    answer = json.loads(_core.sweep(_asked(scenario), axes, list(metrics), zip, threads, trials,
-                                    progress))
+    asked = _asked(scenario)
+    answer = json.loads(_attend(progress, lambda show: _core.sweep(asked, axes, list(metrics), zip, threads,
+                                                                   trials, show)))
     rows = [{**point["values"], "status": point["status"], "reason": point.get("reason"),
              **(point.get("metrics") or {})} for point in answer["points"]]
     if frame is False:
@@ -261,7 +286,8 @@ def plan(scenario: Asked, objective: Optional[str] = None, *,
     stated = [(key, _text_of(value)) for key, value in (settings or {}).items()]
     if objective is not None:
         stated.append(("plan.objective", objective))
-    return json.loads(_core.plan(_asked(scenario), stated, threads, trials, progress))
+    asked = _asked(scenario)
+    return json.loads(_attend(progress, lambda show: _core.plan(asked, stated, threads, trials, show)))
 
 
 def validate(scenario: Asked) -> list:
@@ -287,6 +313,29 @@ def compare(first: Union[Result, Asked], second: Union[Result, Asked], **options
     """How two answers differ, by metric and by row of the ledgers. Scenarios are run first."""
     answers = [a if isinstance(a, Result) else run(a, **options) for a in (first, second)]
     return [Difference(*row) for row in _core.compare(answers[0]._core, answers[1]._core)]
+
+
+class LogComparison(NamedTuple):
+    """A predicted step beside the logged ones, in seconds. `error` is predicted / median - 1; `band` is
+    what eight of ten steps like this one lie in, None where the step time is given, and `inside` says
+    whether it holds the median. `ledger` says where the predicted step goes."""
+
+    predicted: float
+    measured: LoggedSteps
+    error: float
+    band: Optional[tuple]
+    inside: Optional[bool]
+    ledger: list
+
+
+def compare_log(scenario: Union[Result, Asked], log: Path) -> LogComparison:
+    """The prediction beside the log of a training run."""
+    measured = logged_steps(log)
+    answer = scenario if isinstance(scenario, Result) else run(scenario, trials=1)
+    predicted = answer.metrics["step_time_s"]
+    band = (answer.bands["low_s"], answer.bands["high_s"]) if answer.bands else None
+    return LogComparison(predicted, measured, predicted / measured.median - 1.0, band,
+                         band and band[0] <= measured.median <= band[1], answer.ledger["step"])
 
 
 def shipped() -> list:

@@ -1,5 +1,6 @@
 """The package answers as the program does, says what is wrong, and ends when asked to."""
 
+import json
 import os
 import signal
 import subprocess
@@ -175,3 +176,34 @@ def test_a_log_becomes_a_scenario_and_its_steps():
     assert 0.5 < orrery.estimate(scenario).step_time / steps.median < 2.0
     with pytest.raises(OSError, match="holds no time of a step"):
         orrery.logged_steps(orrery.load("llama3-70b-64h100").file)
+
+
+def test_a_log_stands_beside_its_prediction():
+    scenario = orrery.import_files(LOG, settings={"cluster.gpu": "h200-sxm", "recompute": "selective"})
+    row = orrery.compare_log(scenario, LOG)
+    printed = json.loads(subprocess.run(
+        [PROGRAM, "compare", "--json", "-q", "/dev/stdin", LOG], input=scenario.text,
+        capture_output=True, text=True, check=True).stdout)
+    assert row.predicted == printed["predicted_step_time_s"]
+    assert row.measured.median == printed["measured_step_time_s"]
+    assert row.error == pytest.approx(printed["error"])
+    assert row.band == (printed["band"]["low_s"], printed["band"]["high_s"])
+    assert row.inside == printed["band"]["holds_measured"]
+    assert sum(part["share"] for part in row.ledger) == pytest.approx(1.0)
+
+
+def test_folders_of_ones_own_are_searched_first(tmp_path):
+    prices = tmp_path / "prices"
+    prices.mkdir()
+    (prices / "mine.yaml").write_text("format: orrery-preset/1\nname: mine\nsummary: Ours\nsource: contract\nprices:\n  gpu_hour: $1.25/h\n")
+    text = orrery.load("llama3-70b-64h100").text
+    with pytest.raises(orrery.ScenarioError, match="mine"):
+        orrery.Scenario(text).set("prices.preset", "mine")
+    mine = orrery.Scenario(text, profiles=tmp_path).set("prices.preset", "mine")
+    assert mine["prices.preset"] == "mine"
+    assert orrery.load("llama3-70b-64h100", profiles=[tmp_path]).set("prices.preset", "mine")
+
+
+def test_progress_may_be_a_bar():
+    pytest.importorskip("tqdm")
+    assert orrery.run("llama3-70b-64h100", trials=5, progress=True).feasible

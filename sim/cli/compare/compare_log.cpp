@@ -15,6 +15,7 @@
 #include "sim/import_config/training_log.hpp"
 #include "sim/report/files/difference.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/report/step_band.hpp"
 
 namespace orrery::cli {
 
@@ -27,6 +28,7 @@ struct Compared {
   double tokens = 0.0;  // of one step
   LoggedSteps measured;
   std::vector<report::LedgerRow> ledger;
+  std::optional<report::StepBand> band;  // of the prediction
 
   [[nodiscard]] double error() const {
     return predicted / measured.median - 1.0;
@@ -36,7 +38,23 @@ struct Compared {
   [[nodiscard]] bool inside() const {
     return predicted >= measured.tenth && predicted <= measured.ninetieth;
   }
+
+  // Whether the measured step is one that the prediction leaves room for.
+  [[nodiscard]] bool in_band() const {
+    return band && in_seconds(measured.median) >= band->low &&
+           in_seconds(measured.median) <= band->high;
+  }
 };
+
+Json band_json(const Compared& compared) {
+  if (!compared.band) {
+    return nullptr;
+  }
+  return {{"level", report::StepBand::kLevel},
+          {"low_s", compared.band->low},
+          {"high_s", compared.band->high},
+          {"holds_measured", compared.in_band()}};
+}
 
 Json json_of(const LogComparison& asked, const Compared& compared) {
   return {{"schema", "orrery-comparison/1"},
@@ -50,6 +68,7 @@ Json json_of(const LogComparison& asked, const Compared& compared) {
           {"measured_steps", compared.measured.count},
           {"error", compared.error()},
           {"inside", compared.inside()},
+          {"band", band_json(compared)},
           {"tokens_per_step", compared.tokens},
           {"measured_tflops_per_gpu", compared.measured.tflops}};
 }
@@ -79,6 +98,13 @@ std::string text_of(const LogComparison& asked, const Compared& compared) {
                    : std::string());
   text += compared.inside() ? "The prediction lies inside this spread.\n"
                             : "The prediction lies outside this spread.\n";
+  if (compared.band) {
+    text += fmt::format(
+        "Eight of ten steps like this one lie within {} to {}: the measured one is {}.\n",
+        format_time(seconds(compared.band->low)),
+        format_time(seconds(compared.band->high)),
+        compared.in_band() ? "one of them" : "not one of them");
+  }
   text += "Where the predicted step goes\n";
   constexpr double kSmall = 0.005;
   for (const report::LedgerRow& row : compared.ledger) {
@@ -116,7 +142,7 @@ ExitCode compare_with_log(const LogComparison& asked, const InterruptWatch& watc
   if (file.scenario) {
     check_not_read(asked.output, *file.scenario);
   }
-  evaluate_file(file, asked.evaluation, {}, watch);
+  evaluate_file(file, asked.evaluation, {.levers = true}, watch);
   if (!file.evaluation) {
     return file.code;
   }
@@ -130,7 +156,8 @@ ExitCode compare_with_log(const LogComparison& asked, const InterruptWatch& watc
   const Compared compared{seconds(step),
                           step * metric(report::MetricId::tokens_per_second),
                           *steps,
-                          answer.step_ledger};
+                          answer.step_ledger,
+                          file.evaluation->band};
   deliver(asked.json ? json_text(json_of(asked, compared)) : text_of(asked, compared),
           asked.output);
   return ExitCode::ok;

@@ -1,0 +1,132 @@
+#include "python/scenario.hpp"
+
+#include <cstddef>
+
+#include "sim/base/error.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/evaluate/catalog.hpp"
+#include "sim/evaluate/shipped_scenarios.hpp"
+#include "sim/import_config/import_config.hpp"
+#include "sim/plan/result/winner_file.hpp"
+
+namespace orrery::python {
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
+
+scenario::ScenarioTemplate read_base(const std::string& text,
+                                     const std::string& file,
+                                     const hardware::ProfileSearch& search) {
+  Diagnostics diagnostics;
+  auto base = scenario::ScenarioTemplate::from_text(text, file, diagnostics, search);
+  if (!base) {
+    throw Problems{diagnostics};
+  }
+  return *std::move(base);
+}
+
+}  // namespace
+
+Scenario Scenario::named(const std::string& word, const std::vector<std::string>& profiles) {
+  const evaluate::FoundScenario found = evaluate::find_scenario(word);
+  if (!found.problem.empty()) {
+    throw Error(ErrorKind::io, found.problem);
+  }
+  return of_text(read_file(found.path, kMostBytes), found.path.string(), profiles);
+}
+
+Scenario Scenario::of_text(const std::string& text,
+                           const std::string& file,
+                           const std::vector<std::string>& profiles) {
+  hardware::ProfileSearch search =
+      evaluate::profile_search(file, {profiles.begin(), profiles.end()});
+  scenario::ScenarioTemplate base = read_base(text, file, search);
+  return {text, std::move(base), std::move(search)};
+}
+
+Scenario Scenario::imported(const std::vector<std::string>& names,
+                            const Settings& settings,
+                            const std::vector<std::string>& profiles) {
+  Diagnostics diagnostics;
+  std::vector<import_config::ConfigFile> files;
+  for (const std::string& name : names) {
+    if (auto file = import_config::read_config_file(name, diagnostics)) {
+      files.push_back(*std::move(file));
+    }
+  }
+  import_config::ImportOptions options;
+  for (const auto& [key, value] : settings) {
+    options.settings.push_back({key, value, "settings"});
+  }
+  import_config::ImportResult result;
+  if (!diagnostics.has_errors()) {
+    result = import_config::import_configs(files, options, diagnostics);
+  }
+  for (const import_config::AskedKey& asked : result.asked) {
+    diagnostics.error(
+        {}, asked.path, asked.why.empty() ? "stands in none of the files" : asked.why, asked.what);
+  }
+  if (diagnostics.has_errors()) {
+    throw Problems{diagnostics};
+  }
+  return of_text(result.scenario, names.front(), profiles);
+}
+
+void Scenario::set(const std::string& key, const std::string& value) {
+  Diagnostics diagnostics;
+  const SourceLocation where{"set", 0, 0};
+  const auto facts = scenario::find_key(key, where, diagnostics);
+  scenario::KeyValue change{facts ? facts->path : key, value, where};
+  if (facts) {
+    base_.check(change, diagnostics);
+  }
+  if (diagnostics.has_errors()) {
+    throw Problems{diagnostics};
+  }
+  std::erase_if(changes_, [&change](const auto& old) { return old.key == change.key; });
+  changes_.push_back(std::move(change));
+}
+
+std::optional<std::string> Scenario::get(const std::string& key) const {
+  Diagnostics diagnostics;
+  if (!scenario::find_key(key, {file(), 0, 0}, diagnostics)) {
+    throw Problems{diagnostics};
+  }
+  return scenario::value_of(read(diagnostics), key);
+}
+
+scenario::Scenario Scenario::read(Diagnostics& diagnostics) const {
+  auto read = base_.with(changes_, diagnostics);
+  if (!read) {
+    throw Problems{diagnostics};
+  }
+  return *std::move(read);
+}
+
+plan::Estimate Scenario::estimate() {
+  if (!estimator_) {
+    estimator_ = std::make_shared<plan::StepEstimator>();
+  }
+  Diagnostics diagnostics;
+  const scenario::Scenario scenario = read(diagnostics);
+  const auto estimate = estimator_->estimate(scenario, changes_, search(), diagnostics);
+  if (!estimate) {
+    throw Problems{diagnostics};
+  }
+  return *estimate;
+}
+
+scenario::ScenarioTemplate Scenario::base_with_changes() const {
+  if (changes_.empty()) {
+    return base_;
+  }
+  Diagnostics diagnostics;
+  const auto text = plan::with_changes(text_, changes_, diagnostics);
+  if (!text) {
+    throw Problems{diagnostics};
+  }
+  return read_base(*text, file(), search_);
+}
+
+}  // namespace orrery::python

@@ -1,0 +1,74 @@
+#pragma once
+
+// What is a scenario in Python? The text of a file with keys replaced, as --set does, and the
+// folders that profiles and presets are looked for in.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/hardware/profile_search.hpp"
+#include "sim/plan/search/step_estimator.hpp"
+#include "sim/scenario/variant.hpp"
+
+namespace orrery::python {
+
+// Becomes orrery.ScenarioError.
+struct Problems {
+  Diagnostics diagnostics;
+};
+
+using Settings = std::vector<std::pair<std::string, std::string>>;  // key, value
+
+class Scenario {
+ public:
+  // `profiles`: folders that are searched before the usual ones.
+  static Scenario named(const std::string& word, const std::vector<std::string>& profiles);
+  static Scenario of_text(const std::string& text,
+                          const std::string& file,
+                          const std::vector<std::string>& profiles);
+  // Files and logs of other programs; what none of them says is an error.
+  static Scenario imported(const std::vector<std::string>& names,
+                           const Settings& settings,
+                           const std::vector<std::string>& profiles);
+
+  void set(const std::string& key, const std::string& value);
+  [[nodiscard]] std::optional<std::string> get(const std::string& key) const;
+
+  // The warnings of the reader stay in `diagnostics`.
+  [[nodiscard]] scenario::Scenario read(Diagnostics& diagnostics) const;
+
+  // The step alone, as `orrery run` says it; what layouts share is kept for the next one.
+  [[nodiscard]] plan::Estimate estimate();
+
+  // The text with what was set in it, for what varies more keys.
+  [[nodiscard]] scenario::ScenarioTemplate base_with_changes() const;
+
+  [[nodiscard]] const std::string& file() const {
+    return base_.file();
+  }
+
+  // As a file would state it; nothing of what was set since.
+  [[nodiscard]] const std::string& text() const {
+    return text_;
+  }
+
+  [[nodiscard]] const hardware::ProfileSearch& search() const {
+    return search_;
+  }
+
+ private:
+  Scenario(std::string text, scenario::ScenarioTemplate base, hardware::ProfileSearch search)
+      : text_(std::move(text)), base_(std::move(base)), search_(std::move(search)) {}
+
+  std::string text_;
+  scenario::ScenarioTemplate base_;
+  hardware::ProfileSearch search_;
+  std::vector<scenario::KeyValue> changes_;
+  std::shared_ptr<plan::StepEstimator> estimator_;  // used under the interpreter's lock
+};
+
+}  // namespace orrery::python
