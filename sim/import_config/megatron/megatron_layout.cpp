@@ -157,6 +157,10 @@ void read_schedule(MegatronKeys& keys) {
         name,
         default_of(keys.import,
                    chunks > 1 ? "virtual stages run interleaved" : "one stage a device: 1F1B"));
+  } else if (combined) {
+    draft.set("layout.schedule",
+              "interleaved_combined",
+              read_from(*keys.find("overlap_moe_expert_parallel_comm")));
   }
   read_uneven_stages(keys, pipeline * chunks);
 }

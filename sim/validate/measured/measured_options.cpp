@@ -117,7 +117,9 @@ void map_options(const DataRow& row, Mapping& mapping) {
                             .value_or(row.mentions("overlap_as_stated", "MoE all-to-all overlap"));
   if (overlaps) {
     scenario.step.overlap.expert = true;
-    if (scenario.step.schedule == ScheduleKind::interleaved) {
+    // Megatron-Core merges neighbouring micro-batches without a pipeline as well.
+    if (scenario.step.schedule == ScheduleKind::interleaved ||
+        scenario.step.schedule == ScheduleKind::none) {
       scenario.step.schedule = ScheduleKind::interleaved_combined;
     }
   }
