@@ -14,7 +14,7 @@ namespace {
 using layout::Sharding;
 using schedule::ScheduleKind;
 
-constexpr std::array<StackOffer, 15> kOffers = {{
+constexpr std::array<StackOffer, 16> kOffers = {{
     {.stack = "megatron-lm",
      .splits = "tensor sequence",
      .shardings = "none zero1",
@@ -33,6 +33,12 @@ constexpr std::array<StackOffer, 15> kOffers = {{
                "--sequence-parallel, --context-parallel-size; --moe-enable-deepep, "
                "--overlap-moe-expert-parallel-comm with virtual stages"},
     {.stack = "nemo",
+     .splits = "tensor sequence context",
+     .exchange = "deepep hidden",
+     .shardings = "none zero1 zero2 zero3 hsdp",
+     .beside_pipeline = "none zero1",
+     .source = "runs Megatron Core"},
+    {.stack = "megatron-bridge",
      .splits = "tensor sequence context",
      .exchange = "deepep hidden",
      .shardings = "none zero1 zero2 zero3 hsdp",

@@ -75,6 +75,7 @@ TEST(ShippedProfiles, AllPromisedNamesAreThere) {
                                       "hai-llm",
                                       "internevo",
                                       "llm-foundry-fsdp",
+                                      "megatron-bridge",
                                       "megatron-core",
                                       "megatron-core-no-overlap",
                                       "megatron-deepspeed",

@@ -249,7 +249,7 @@ TEST(RunTables, FindTheMostSpecificEntry) {
   EXPECT_EQ(software_of("megatron-deepspeed-vtrain-single"), "megatron-deepspeed-vtrain");
   EXPECT_EQ(software_of("megatron-deepspeed"), "megatron-deepspeed");
   EXPECT_EQ(software_of("megatron-core"), "megatron-core");
-  EXPECT_EQ(software_of("megatron-bridge"), "nemo");
+  EXPECT_EQ(software_of("megatron-bridge"), "megatron-bridge");
   EXPECT_EQ(software_of("maxtext"), kGenericSoftware);
   EXPECT_EQ(model_family("GPT-OSS-120B", true).position, model::PositionEmbedding::rotary);
   EXPECT_EQ(model_family("GPT-175B", false).position, model::PositionEmbedding::learned);
