@@ -18,10 +18,10 @@
 #include "python/attended.hpp"
 #include "python/scenario.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/files/file.hpp"
 #include "sim/cli/frame/build_info.hpp"
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
+#include "sim/import_config/import_config.hpp"
 #include "sim/import_config/training_log.hpp"
 #include "sim/plan/make_plan.hpp"
 #include "sim/plan/result/plan_report.hpp"
@@ -154,7 +154,7 @@ std::string run_plan(const Scenario& asked,
 
 // In the order of orrery.LoggedSteps.
 nb::tuple logged_steps(const std::string& name) {
-  const std::string text = read_file(name, import_config::kMostLogBytes);
+  const std::string text = import_config::read_plain_text(name);
   const auto format = import_config::recognise(text);
   const auto steps = format ? import_config::steps_of_log(text, name, *format) : std::nullopt;
   if (!steps) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/base/files/file.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/import_config/import_config.hpp"
@@ -140,7 +139,7 @@ bool add_logged_run(const fs::path& file,
                     const OwnStack& own,
                     Observations& observations,
                     Diagnostics& diagnostics) {
-  const std::string text = read_file(file, import_config::kMostLogBytes);
+  const std::string text = import_config::read_plain_text(file);
   const auto format = states_a_format(text) ? std::nullopt : import_config::recognise(text);
   if (!format || !import_config::is_log(*format)) {
     return false;

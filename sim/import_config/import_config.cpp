@@ -166,6 +166,8 @@ class Importing {
                    ? std::string("time of the run / steps: evaluation and saves are in it")
                : steps->with_first
                    ? std::string("the only time that is printed: the first steps are in it")
+               : steps->count == 1
+                   ? std::string("one step behind the first, which warms up")
                    : fmt::format("median of {} steps, {:.4g} to {:.4g} s from the 10th to the "
                                  "90th percentile",
                                  steps->count,

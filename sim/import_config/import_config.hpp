@@ -185,6 +185,10 @@ struct ImportResult {
                                           const ImportOptions& options,
                                           Diagnostics& diagnostics);
 
+// The text of a file of another program, at most kMostLogBytes of it, without the colours of a
+// terminal. Throws Error(io) when it cannot be read.
+[[nodiscard]] std::string read_plain_text(const std::filesystem::path& path);
+
 // The file with its text; a file above kMostBytes is a diagnostic. Throws Error(io) when it cannot
 // be read.
 [[nodiscard]] std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "sim/base/check.hpp"
@@ -13,13 +15,16 @@ namespace orrery::import_config {
 namespace {
 
 constexpr std::array<LogFlavour, 7> kFlavours = {
-    {{ConfigFormat::megatron_log, megatron_log_settings, megatron_log_steps},
-     {ConfigFormat::megatron_bridge_log, bridge_log_settings, megatron_log_steps},
-     {ConfigFormat::nemo_log, nemo_log_settings, nemo_log_steps},
-     {ConfigFormat::torchtitan_log, torchtitan_log_settings, torchtitan_log_steps},
-     {ConfigFormat::deepspeed_log, deepspeed_log_settings, deepspeed_log_steps},
-     {ConfigFormat::trainer_log, trainer_log_settings, trainer_log_steps},
-     {ConfigFormat::nanotron_log, nanotron_log_settings, nanotron_log_steps}}};
+    {{ConfigFormat::megatron_log, "- arguments -", megatron_log_settings, megatron_log_steps},
+     {ConfigFormat::megatron_bridge_log,
+      "Task Configuration -----",
+      bridge_log_settings,
+      megatron_log_steps},
+     {ConfigFormat::nemo_log, "* Experiment configuration *", nemo_log_settings, nemo_log_steps},
+     {ConfigFormat::torchtitan_log, "device mesh", torchtitan_log_settings, torchtitan_log_steps},
+     {ConfigFormat::deepspeed_log, "json = {", deepspeed_log_settings, deepspeed_log_steps},
+     {ConfigFormat::trainer_log, "Running training", trainer_log_settings, trainer_log_steps},
+     {ConfigFormat::nanotron_log, "Config(general=", nanotron_log_settings, nanotron_log_steps}}};
 
 const LogFlavour& flavour_of(ConfigFormat format) {
   const auto* found =
@@ -28,6 +33,92 @@ const LogFlavour& flavour_of(ConfigFormat format) {
       });
   ORRERY_CHECK(found != kFlavours.end(), "a log that has no reader");
   return *found;
+}
+
+bool is_same(const yaml::Value& one, const yaml::Value& other) {
+  return one.kind == other.kind && one.text == other.text &&
+         std::equal(
+             one.items.begin(), one.items.end(), other.items.begin(), other.items.end(), is_same) &&
+         std::equal(one.entries.begin(),
+                    one.entries.end(),
+                    other.entries.begin(),
+                    other.entries.end(),
+                    [](const auto& a, const auto& b) {
+                      return a.key == b.key && is_same(a.value, b.value);
+                    });
+}
+
+// From one line to the one before another; the first is 1.
+std::string_view lines_between(std::string_view text, int begin, int end) {
+  std::size_t at = 0;
+  std::size_t first = 0;
+  for (int line = 1; line < end && at != std::string_view::npos; ++line) {
+    first = line == begin ? at : first;
+    at = text.find('\n', at);
+    at = at == std::string_view::npos ? at : at + 1;
+  }
+  return text.substr(first, at == std::string_view::npos ? at : at - first);
+}
+
+// The lines at which runs begin. Settings that several ranks print are those of one run.
+std::vector<int> run_begins(std::string_view text,
+                            std::string_view words,
+                            std::span<const LoggedStep> steps) {
+  std::vector<int> begins = {1};
+  auto next = steps.begin();
+  for (const LogLine& line : log_lines(text)) {
+    if (line.text.find(words) != std::string_view::npos) {
+      const auto here = std::find_if(
+          next, steps.end(), [&line](const LoggedStep& step) { return step.line > line.number; });
+      if (here != next) {
+        begins.push_back(line.number);
+        next = here;
+      }
+    }
+  }
+  return begins;
+}
+
+bool is_same(std::span<const LogPart> one, std::span<const LogPart> other) {
+  return std::equal(
+      one.begin(), one.end(), other.begin(), other.end(), [](const LogPart& a, const LogPart& b) {
+        return a.format == b.format && is_same(a.tree, b.tree);
+      });
+}
+
+// Drops the steps of runs that had other settings than the last one, and the first step of every
+// run, which warms up, where it is not the only one.
+void keep_last_run(std::string_view text,
+                   const std::string& file,
+                   const LogFlavour& flavour,
+                   std::vector<LoggedStep>& steps) {
+  std::vector<int> begins = run_begins(text, flavour.begins, steps);
+  begins.push_back(std::numeric_limits<int>::max());
+  std::vector<LogPart> last;
+  for (std::size_t i = begins.size() - 1; i > 0; --i) {
+    const int begin = begins[i - 1];
+    const int end = begins[i];
+    const auto within = [begin, end](const LoggedStep& step) {
+      return step.line >= begin && step.line < end;
+    };
+    bool other = false;
+    if (begins.size() > 2) {
+      Diagnostics unsaid;
+      std::vector<LogPart> settings =
+          flavour.settings(lines_between(text, begin, end), file, unsaid);
+      if (i == begins.size() - 1) {
+        last = std::move(settings);
+      } else {
+        other = !is_same(settings, last);
+      }
+    }
+    const auto first = std::find_if(steps.begin(), steps.end(), within);
+    if (other) {
+      std::erase_if(steps, within);
+    } else if (first != steps.end() && steps.size() > 1) {
+      steps.erase(first);
+    }
+  }
 }
 
 double quantile(std::vector<double> values, double share) {
@@ -50,11 +141,10 @@ std::vector<LogPart> settings_of_log(std::string_view text,
 std::optional<LoggedSteps> steps_of_log(std::string_view text,
                                         const std::string& file,
                                         ConfigFormat format) {
-  std::vector<LoggedStep> steps = flavour_of(format).steps(text, file);
+  const LogFlavour& flavour = flavour_of(format);
+  std::vector<LoggedStep> steps = flavour.steps(text, file);
   const bool with_first = steps.size() < 2;
-  if (!with_first) {
-    steps.erase(steps.begin());
-  }
+  keep_last_run(text, file, flavour, steps);
   std::map<double, std::size_t> batches;
   double commonest = 0.0;
   for (const LoggedStep& step : steps) {

@@ -363,7 +363,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->add_option("B",
                    options->others,
                    "The other one; beside a scenario also Kineto or Chrome traces of its ranks, "
-                   ".json or .json.gz, or the log of its training (Megatron-LM, torchtitan)")
+                   ".json or .json.gz, or the log of its training")
       ->type_name("SCENARIO")
       ->required();
   command->add_flag("--json", options->json, "orrery-comparison/1");

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 
-#include "sim/base/files/file.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
@@ -90,8 +89,9 @@ std::string text_of(const LogComparison& asked, const Compared& compared) {
   text += fmt::format(
       "  {:<28} {:>12} {:>12}\n", "tokens/s", rate(compared.predicted), rate(steps.median));
   text += fmt::format(
-      "measured: median of {} steps, {} to {} from the 10th to the 90th percentile{}\n",
+      "measured: median of {} step{}, {} to {} from the 10th to the 90th percentile{}\n",
       steps.count,
+      steps.count == 1 ? "" : "s",
       format_time(steps.tenth),
       format_time(steps.ninetieth),
       steps.tflops ? fmt::format("; {:.4g} TFLOP/s per GPU by its own count", *steps.tflops)
@@ -126,12 +126,12 @@ bool is_training_log(const std::string& name) {
       std::filesystem::file_size(name, error) > import_config::kMostLogBytes) {
     return false;
   }
-  const auto format = import_config::recognise(read_file(name, import_config::kMostLogBytes));
+  const auto format = import_config::recognise(import_config::read_plain_text(name));
   return format && import_config::is_log(*format);
 }
 
 ExitCode compare_with_log(const LogComparison& asked, const InterruptWatch& watch) {
-  const std::string text = read_file(asked.log, import_config::kMostLogBytes);
+  const std::string text = import_config::read_plain_text(asked.log);
   const auto format = import_config::recognise(text);
   const auto steps = format ? import_config::steps_of_log(text, asked.log, *format) : std::nullopt;
   if (!steps) {

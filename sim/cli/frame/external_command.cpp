@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/base/files/file.hpp"
 #include "sim/cli/frame/child_process.hpp"
 #include "sim/import_config/import_config.hpp"
 
@@ -63,7 +62,7 @@ bool is_configuration(const std::string& name) {
       std::filesystem::file_size(name, error) > import_config::kMostLogBytes || error) {
     return false;
   }
-  const std::string text = read_file(name, import_config::kMostLogBytes);
+  const std::string text = import_config::read_plain_text(name);
   return import_config::recognise(text) || import_config::is_python(text) ||
          text.find("format: orrery/") != std::string::npos;
 }

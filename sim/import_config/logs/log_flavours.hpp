@@ -33,6 +33,7 @@ using LogStepsReader = std::vector<LoggedStep> (*)(std::string_view text, const 
 
 struct LogFlavour {
   ConfigFormat format;
+  std::string_view begins;  // in the first line of the settings of a run
   LogSettingsReader settings;
   LogStepsReader steps;
 };

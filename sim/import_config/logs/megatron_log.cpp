@@ -2,16 +2,34 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "sim/base/units.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
+#include "sim/yaml/document.hpp"
 
 namespace orrery::import_config {
 
 namespace {
 
+// GPT-NeoX: `44..........................updated`, `gelu...............default`.
+std::string_view without_origin(std::string_view value) {
+  for (const std::string_view origin : {"updated", "default"}) {
+    if (value.size() > origin.size() && value.ends_with(origin)) {
+      value.remove_suffix(origin.size());
+      value.remove_suffix(value.size() - 1 -
+                          std::min(value.find_last_not_of('.'), value.size() - 1));
+      break;
+    }
+  }
+  return value;
+}
+
 // `  num_layers ......... 32`, whatever a launcher puts before it.
 void read_dotted(const LogLine& line, LogSettings& settings) {
-  constexpr std::string_view kDots = " ...";
+  constexpr std::string_view kDots = " ..";  // long names leave no room for more
   const std::size_t dots = line.text.find(kDots);
   if (dots == std::string_view::npos || dots == 0 ||
       line.text.find("[config.py") != std::string_view::npos) {
@@ -27,17 +45,57 @@ void read_dotted(const LogLine& line, LogSettings& settings) {
     return;
   }
   settings.put(std::string(line.text.substr(begin, dots - begin)),
-               trimmed(line.text.substr(end)),
+               without_origin(trimmed(line.text.substr(end))),
                line.number);
+}
+
+void place_at(yaml::Value& value, const SourceLocation& where) {
+  value.where = where;
+  for (yaml::Value& item : value.items) {
+    place_at(item, where);
+  }
+  for (yaml::Entry& entry : value.entries) {
+    entry.key_where = where;
+    place_at(entry.value, where);
+  }
+}
+
+// `{'stage': 1, 'overlap_comm': True}`: Python's dictionaries of plain values are YAML.
+void read_dictionaries(yaml::Value& tree) {
+  for (yaml::Entry& entry : tree.entries) {
+    if (entry.value.kind == yaml::Value::Kind::scalar && entry.value.text.starts_with('{')) {
+      Diagnostics unsaid;
+      const SourceLocation where = entry.value.where;
+      if (auto parsed = yaml::parse(entry.value.text, where.file, {}, unsaid)) {
+        place_at(*parsed, where);
+        entry.value = *std::move(parsed);
+      }
+    }
+  }
 }
 
 }  // namespace
 
 std::vector<LogPart> megatron_log_settings(std::string_view text,
                                            const std::string& file,
-                                           Diagnostics& /*diagnostics*/) {
+                                           Diagnostics& diagnostics) {
+  constexpr std::string_view kEnd = "end of arguments -";
   LogSettings settings(file);
+  int open = 0;  // line of the arguments that are not ended yet
+  int last = 0;
+  std::optional<double> batch;
+  int batch_line = 0;
   for (const LogLine& line : log_lines(text)) {
+    if (line.text.find("- arguments -") != std::string_view::npos) {
+      open = line.number;
+    } else if (line.text.find(kEnd) != std::string_view::npos) {
+      open = 0;
+    }
+    last = line.number;
+    if (const auto printed = number_behind(line.text, "global batch size:")) {
+      batch = printed;
+      batch_line = line.number;
+    }
     read_dotted(line, settings);
     // > padded vocab (size: 50257) with 47 dummy tokens (new size: 50304)
     if (line.text.find("padded vocab (size:") != std::string_view::npos) {
@@ -46,7 +104,23 @@ std::vector<LogPart> megatron_log_settings(std::string_view text,
       }
     }
   }
-  return {{ConfigFormat::megatron_log, settings.take()}};
+  if (open > 0) {
+    diagnostics.error({file, last, 1}, "", "the printed arguments break off here");
+    return {};
+  }
+  const bool neox = settings.has("pipe_parallel_size");
+  if (batch && !settings.has("global_batch_size") && !neox) {
+    settings.put("global_batch_size", fmt::format("{:.0f}", *batch), batch_line);
+  }
+  yaml::Value tree = settings.take();
+  if (neox) {
+    read_dictionaries(tree);
+    // Derived from train_micro_batch_size_per_gpu and world_size.
+    std::erase_if(tree.entries, [](const yaml::Entry& entry) {
+      return entry.key == "batch_size" || entry.key == "global_num_gpus";
+    });
+  }
+  return {{neox ? ConfigFormat::gpt_neox : ConfigFormat::megatron_log, std::move(tree)}};
 }
 
 std::vector<LoggedStep> megatron_log_steps(std::string_view text, const std::string& /*file*/) {

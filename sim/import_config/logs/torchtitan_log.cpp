@@ -173,10 +173,12 @@ TitanSettings titan_settings(std::string_view text, const std::string& file) {
       settings.put("model.converters", "float8", line.number);
     }
   }
-  if (!settings.has("activation_checkpoint.mode")) {
+  // What is off is not printed; a log without the lines of its begin says nothing of it.
+  const bool with_begin = mesh_line > 0 || settings.has("training.local_batch_size");
+  if (with_begin && !settings.has("activation_checkpoint.mode")) {
     settings.put("activation_checkpoint.mode", "none", 1);
   }
-  if (!settings.has("compile.enable")) {
+  if (with_begin && !settings.has("compile.enable")) {
     settings.put("compile.enable", "false", 1);
   }
   TitanSettings found{settings.take(), strange_mesh};

@@ -78,8 +78,9 @@ void read_gpt_neox(Import& import) {
   rename_keys(keys);
   read_model_words(import);
   const std::int64_t pipeline = keys.count("pipeline_model_parallel_size").value_or(0);
-  if (pipeline == 0) {
-    static_cast<void>(keys.take("pipeline_model_parallel_size"));  // no pipeline engine
+  if (pipeline > 0) {  // 0: without the engine for pipelines
+    import.draft.set(
+        "layout.pipeline", pipeline, read_from(*keys.find("pipeline_model_parallel_size")));
   }
   const auto precision = keys.text("precision");
   if (precision && (*precision == "bfloat16" || *precision == "fp16")) {

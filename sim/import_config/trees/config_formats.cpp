@@ -208,6 +208,27 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
   return has_any(text, kMegatron) ? std::optional(ConfigFormat::megatron_args) : std::nullopt;
 }
 
+// ECMA-48: ESC, [, parameters, and a letter that ends the sequence.
+std::string without_colours(std::string_view text) {
+  constexpr std::string_view kBegin = "\x1B[";
+  std::string plain;
+  plain.reserve(text.size());
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t escape = text.find(kBegin, at);
+    plain += text.substr(at, escape - at);
+    if (escape == std::string_view::npos) {
+      break;
+    }
+    at = escape + kBegin.size();
+    while (at < text.size() && (text[at] < '@' || text[at] > '~')) {
+      ++at;
+    }
+    ++at;
+  }
+  return plain;
+}
+
 }  // namespace
 
 std::span<const ConfigFormatInfo> config_formats() {
@@ -251,6 +272,10 @@ std::optional<ConfigFormat> recognise(std::string_view text) {
   return text[begin] == '{' ? recognise_json(text) : recognise_text(text);
 }
 
+std::string read_plain_text(const std::filesystem::path& path) {
+  return without_colours(read_file(path, kMostLogBytes));
+}
+
 std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
                                            Diagnostics& diagnostics) {
   std::error_code error;
@@ -262,7 +287,7 @@ std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
     diagnostics.error({path.string()}, "", "has more than 256 MiB");
     return std::nullopt;
   }
-  file.text = read_file(path, kMostLogBytes);
+  file.text = read_plain_text(path);
   if (file.text.size() > kMostBytes && !recognise_log(file.text)) {
     diagnostics.error({path.string()}, "", "has more than 4 MiB: no configuration is that long");
     return std::nullopt;
