@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 const Given kCluster = {{"cluster.gpu", "h100-sxm-80gb", "--gpu"},
                         {"cluster.network.preset", "infiniband-400g", "--network"}};
 
-// A run of Megatron-LM: its arguments and `steps` steps of `milliseconds`, the first ten times as long.
+// A run of Megatron-LM: arguments, and steps of `milliseconds`, the first ten times as long.
 std::string megatron_run(int layers, int steps, int milliseconds) {
   std::string log =
       "------------------------ arguments ------------------------\n"
