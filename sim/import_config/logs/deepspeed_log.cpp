@@ -134,7 +134,9 @@ std::vector<LoggedStep> deepspeed_log_steps(std::string_view text, const std::st
       batch = number_behind(printed_pair(line.text).value, "").value_or(0.0);
     }
     const auto time = number_behind(line.text, " iter time (s):");
-    const auto rate = number_behind(line.text, "CurrSamplesPerSec=");
+    // Until 2022 only the mean since the second step was printed.
+    const auto current = number_behind(line.text, "CurrSamplesPerSec=");
+    const auto rate = current ? current : number_behind(line.text, " SamplesPerSec=");
     if (time && *time > 0.0) {
       steps.push_back({.batch = batch, .seconds = *time, .line = line.number});
     } else if (rate && *rate > 0.0 && batch > 0.0) {

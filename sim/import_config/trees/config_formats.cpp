@@ -139,7 +139,8 @@ std::optional<ConfigFormat> recognise_log(std::string_view text) {
   if (digit < text.size() && text[digit] >= '0' && text[digit] <= '9') {
     return ConfigFormat::trainer_log;
   }
-  if (has(text, "DeepSpeedEngine configuration:") || has(text, "CurrSamplesPerSec=")) {
+  if (has(text, "DeepSpeedEngine configuration:") || has(text, "CurrSamplesPerSec=") ||
+      has(text, " SamplesPerSec=")) {
     return ConfigFormat::deepspeed_log;
   }
   return std::nullopt;

@@ -220,6 +220,17 @@ TEST(DeepSpeedLog, OfAPipelinePrintsTheTime) {
   EXPECT_DOUBLE_EQ(in_seconds(steps->median), 1.337);
 }
 
+TEST(DeepSpeedLog, OfEarlyReleasesPrintsTheMeanRate) {
+  const std::string log =
+      "[INFO] [config.py:964:print]   train_batch_size ............. 1670\n"
+      "[INFO] [timer.py:189:stop] 0/40, SamplesPerSec=83.5, MemAllocated=0.26GB\n"
+      "[INFO] [timer.py:189:stop] 0/50, SamplesPerSec=83.5, MemAllocated=0.26GB\n";
+  EXPECT_EQ(recognise(log), ConfigFormat::deepspeed_log);
+  const auto steps = steps_of_log(log, "a.log", ConfigFormat::deepspeed_log);
+  ASSERT_TRUE(steps.has_value());
+  EXPECT_DOUBLE_EQ(in_seconds(steps->median), 20.0);
+}
+
 // As NeMo 1 prints it: the YAML is indented, the bar is drawn over itself.
 TEST(NemoLog, HoldsItsConfigurationAndTheBar) {
   std::string log =
