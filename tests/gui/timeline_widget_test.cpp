@@ -242,6 +242,23 @@ TEST_F(TimelineWidget, TwoGrabsOfTheSameStateAreTheSamePicture) {
   EXPECT_TRUE(colors_in(widget_.regions().legend).contains(timeline::dark_palette().panel));
 }
 
+TEST_F(TimelineWidget, MMarksTheTimeOfTheSelectionUntilItIsPressedAgain) {
+  show(plain_store());
+  QTest::keyClick(&widget_, Qt::Key_M);
+  EXPECT_FALSE(widget_.view().ruler());
+  widget_.view().select_slice(1);
+  const timeline::Slice first = widget_.view().store().slices()[1];
+  QTest::keyClick(&widget_, Qt::Key_M);
+  ASSERT_TRUE(widget_.view().ruler());
+  EXPECT_EQ(widget_.view().ruler()->begin, first.begin());
+  EXPECT_EQ(widget_.view().ruler()->end, widget_.view().store().end_of(first));
+  widget_.view().select_slice(0);  // the mark stays
+  EXPECT_EQ(widget_.view().ruler()->begin, first.begin());
+  QTest::keyClick(&widget_, Qt::Key_M);
+  QTest::keyClick(&widget_, Qt::Key_M);
+  EXPECT_FALSE(widget_.view().ruler());
+}
+
 }  // namespace
 }  // namespace orrery::gui
 

@@ -19,6 +19,18 @@ constexpr double kWheelNotch = 120.0;
 constexpr double kWheelZoom = 0.8;  // per notch
 constexpr int kDragDistance = 4;    // pixels before a click becomes a drag
 
+// The time of the selection as the ruler, which stays when something else is selected.
+void mark_selection(timeline::View& view) {
+  std::optional<timeline::TimeRange> marked;
+  if (view.area()) {
+    marked = view.area()->range;
+  } else if (view.selected()) {
+    const timeline::Slice& slice = view.store().slices()[*view.selected()];
+    marked = {slice.begin() + view.origin(), view.store().end_of(slice) + view.origin()};
+  }
+  view.set_ruler(marked == view.ruler() ? std::nullopt : marked);
+}
+
 }  // namespace
 
 bool TimelineView::zoom_key(int key) {
@@ -46,6 +58,9 @@ bool TimelineView::zoom_key(int key) {
       break;
     case Qt::Key_Home:
       view_.frame_all();
+      break;
+    case Qt::Key_M:
+      mark_selection(view_);
       break;
     case Qt::Key_1:
     case Qt::Key_2:

@@ -1,23 +1,7 @@
 #pragma once
 
 // How does a user look at a timeline? The widget: it paints timeline::View and passes input on to
-// it.
-//
-// input                        | does
-// -----------------------------|------------------------------------------------------------------
-// W, S / + , - / Ctrl+wheel    | zoom in and out in time, at the cursor
-// A, D / left, right           | move in time; drag moves in time and over the rows
-// up, down, wheel, Page keys   | move over the rows; Ctrl+Shift+wheel: height of rows
-// Shift+wheel                  | move in time
-// F / Home / Esc               | frame the selection / everything / forget selection, area, ruler
-// , and .                      | previous and next slice of the row
-// Shift+drag                   | select an area: statistics of what lies in it
-// drag on the axis             | measure a time; drag on the overview: move there
-// double click                 | frame the slice under the cursor
-// P, Enter                     | pin the row under the cursor; fold or unfold its group
-// Z                            | all rows on the screen, and back
-// 1, 2, 3                      | go to the run, the step, the operations
-// /                            | find a slice by a part of its name; Enter: the next one
+// it. Its keys are those of gui/widgets/window/keys.cpp.
 //
 // The raster is kept until the view changes: moving the mouse repaints text and lines only.
 // Statistics of an area and searches run on another thread; the widget stays alive meanwhile.

@@ -20,33 +20,13 @@
 #include "gui/widgets/plan_result_view.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/window/dock_layout.hpp"
+#include "gui/widgets/window/keys.hpp"
 #include "gui/widgets/window/main_window.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/report/files/json_report.hpp"
 
 namespace orrery::gui {
-
-namespace {
-
-constexpr auto kShortcuts = R"(<table cellpadding="3">
-<tr><td>Ctrl+O, Ctrl+N</td><td>open, new scenario</td></tr>
-<tr><td>Ctrl+Shift+O</td><td>open the traces of a real step</td></tr>
-<tr><td>Ctrl+I</td><td>import configuration files of other stacks</td></tr>
-<tr><td>Ctrl+S, Ctrl+Shift+S</td><td>save, save as</td></tr>
-<tr><td>Ctrl+D</td><td>duplicate, to compare a variant</td></tr>
-<tr><td>Ctrl+Z, Ctrl+Shift+Z</td><td>undo, redo</td></tr>
-<tr><td>Ctrl+F</td><td>find in the text, or search the keys of the form</td></tr>
-<tr><td>Ctrl+T</td><td>text and form</td></tr>
-<tr><td>F5, Esc</td><td>evaluate, cancel</td></tr>
-<tr><td>Ctrl+L</td><td>plan: search the best layouts</td></tr>
-<tr><td>Ctrl+B</td><td>take the answer as the baseline of changes</td></tr>
-<tr><td>Ctrl+K</td><td>compare the open scenarios</td></tr>
-<tr><td>Ctrl+E, Ctrl+P</td><td>save the chart, save the report</td></tr>
-<tr><td>Ctrl+W, Ctrl+Q</td><td>close the tab, quit</td></tr>
-</table>)";
-
-}  // namespace
 
 void MainWindow::build_menus() {
   build_file_menu();
@@ -204,11 +184,8 @@ void MainWindow::build_view_menu() {
 
 void MainWindow::build_help_menu() {
   QMenu* menu = menuBar()->addMenu("&Help");
-  menu->addAction("&Keyboard shortcuts", QKeySequence(Qt::Key_F1), this, [this] {
-    QMessageBox box(QMessageBox::NoIcon, "Keyboard shortcuts", kShortcuts, QMessageBox::Ok, this);
-    box.setTextFormat(Qt::RichText);
-    box.exec();
-  });
+  QAction* keys = menu->addAction("&Keyboard shortcuts", this, [this] { show_keys(this); });
+  keys->setShortcuts({QKeySequence(Qt::Key_F1), QKeySequence("?")});
   menu->addAction("&About Orrery", this, [this] {
     QMessageBox::about(this,
                        "About Orrery",

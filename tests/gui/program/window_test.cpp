@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QDialog>
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
@@ -26,7 +27,9 @@
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/keys.hpp"
 #include "gui/widgets/window/main_window.hpp"
+#include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"
 
 namespace orrery::gui {
@@ -362,6 +365,26 @@ TEST_F(Window, RemembersItsThemeAndLayout) {
   EXPECT_EQ(window->size(), size);
   EXPECT_LT(window->palette().color(QPalette::Base).lightness(), 128);
   window->set_theme(Theme::desktop);
+}
+
+TEST_F(Window, AQuestionMarkShowsAllKeys) {
+  ASSERT_TRUE(QTest::qWaitForWindowActive(window.get()));
+  QTest::keyClick(&window->timeline(), Qt::Key_Question);
+  auto* keys = window->findChild<QDialog*>("keys");
+  ASSERT_NE(keys, nullptr);
+  EXPECT_LE(keys->sizeHint().width(), 1024);
+  EXPECT_LE(keys->sizeHint().height(), 700);
+  ASSERT_TRUE(QTest::qWaitForWindowActive(keys));
+  QTest::keyClick(keys, Qt::Key_Escape);
+  EXPECT_FALSE(keys->isVisible());
+}
+
+TEST(Keys, TheGuideHasEachOfThem) {
+  const QString guide = QString::fromStdString(read_text(QString(kSourceDir) + "/docs/gui.md"));
+  for (const KeyHelp& key : all_keys()) {
+    const QString row = QString("| %1 | %2 |").arg(key.keys, key.does);
+    EXPECT_TRUE(guide.contains(row)) << row.toStdString();
+  }
 }
 
 }  // namespace
