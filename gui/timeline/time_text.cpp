@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <functional>
 #include <string_view>
+#include <utility>
 
 #include "sim/base/sim_time.hpp"
 #include "sim/base/text/format.hpp"
@@ -61,13 +64,6 @@ std::int64_t round_distance(std::int64_t length, int most) {
   return distance;
 }
 
-// Largest unit of which the distance is a whole number.
-const Unit& unit_of(std::int64_t distance) {
-  return *std::find_if(kUnits.begin(), kUnits.end(), [distance](const Unit& unit) {
-    return distance % unit.ns == 0;
-  });
-}
-
 // "3 d 4 h 5 min", exact down to the unit in which ns is whole.
 std::string exact_text(std::int64_t ns) {
   if (ns == 0) {
@@ -91,6 +87,87 @@ std::int64_t floor_to(std::int64_t time, std::int64_t distance) {
   return time - (rest < 0 ? rest + distance : rest);
 }
 
+// How times between two ticks of a distance are told: by what, to how many decimals.
+struct ShortScale {
+  Unit unit;
+  int decimals = 0;
+  bool legible = true;  // in six digits
+
+  [[nodiscard]] std::string text(std::int64_t time) const {
+    const double value = static_cast<double>(time) / static_cast<double>(unit.ns);
+    return time == 0 ? "0" : fmt::format("{:.{}f} {}", value, decimals, unit.name);
+  }
+};
+
+ShortScale short_scale(std::int64_t distance, std::int64_t greatest) {
+  constexpr int kMostDigits = 6;
+  const auto& unit = *std::find_if(kUnits.begin(), kUnits.end(), [greatest](const Unit& one) {
+    return one.ns <= kSecond && (one.ns <= greatest || one.ns == 1);
+  });
+  ShortScale scale{unit};
+  for (std::int64_t step = unit.ns; step > distance; step /= 10) {
+    ++scale.decimals;
+  }
+  int digits = scale.decimals + 1;
+  for (std::int64_t whole = greatest / unit.ns; whole >= 10; whole /= 10) {
+    ++digits;
+  }
+  scale.legible = digits <= kMostDigits && greatest < 2 * kMinute;
+  return scale;
+}
+
+// The date and the time of day of a moment in nanoseconds since 1970.
+std::string date_of(std::int64_t unix_ns) {
+  return format_date_time(floor_to(unix_ns, kDay) / kSecond).substr(0, 10);
+}
+
+std::string time_of_day(std::int64_t unix_ns, bool seconds) {
+  const std::int64_t time = (unix_ns - floor_to(unix_ns, kDay)) / kSecond;
+  const std::string minutes = fmt::format("{:02}:{:02}", time / 3600, time / 60 % 60);
+  return seconds ? fmt::format("{}:{:02}", minutes, time % 60) : minutes;
+}
+
+// The label of each moment of a window on the clock on which it is counted.
+struct Labels {
+  std::string base;
+  std::function<std::string(std::int64_t)> of;
+};
+
+Labels short_labels(TimeRange window, std::int64_t distance, bool dated) {
+  const std::int64_t greatest = std::max(std::abs(window.begin), std::abs(window.end));
+  const ShortScale whole = short_scale(distance, greatest);
+  if (whole.legible) {
+    return {{}, [whole](std::int64_t time) { return whole.text(time); }};
+  }
+  std::int64_t grid = 1;
+  while (grid < window.length()) {
+    grid *= 10;
+  }
+  const std::int64_t base = floor_to(window.begin, dated ? std::max(grid, kSecond) : grid);
+  const ShortScale scale = short_scale(distance, window.end - base);
+  return {dated ? fmt::format("{} {} UTC", date_of(base), time_of_day(base, true))
+                : fmt::format("from {}", exact_text(base)),
+          [base, scale](std::int64_t time) { return "+" + scale.text(time - base); }};
+}
+
+Labels long_labels(TimeRange window, std::int64_t distance, bool dated) {
+  if (dated && distance >= kDay) {
+    return {"dates in UTC", date_of};
+  }
+  if (dated) {
+    return {date_of(window.begin) + " UTC", [distance](std::int64_t time) {
+              return time == floor_to(time, kDay) ? date_of(time)
+                                                  : time_of_day(time, distance < kMinute);
+            }};
+  }
+  const std::int64_t base = distance < kDay ? floor_to(window.begin, kDay) : 0;
+  if (base <= 0) {
+    return {{}, exact_text};
+  }
+  return {fmt::format("from {}", exact_text(base)),
+          [base](std::int64_t time) { return "+" + exact_text(time - base); }};
+}
+
 }  // namespace
 
 std::string duration_text(std::int64_t ns) {
@@ -108,34 +185,26 @@ std::string duration_text(std::int64_t ns) {
   return "0 ns";
 }
 
-Ticks ticks_of(TimeRange window, std::int64_t zero, int most) {
+std::string moment_text(std::int64_t ns, std::optional<std::int64_t> unix_start) {
+  return unix_start ? format_date_time(*unix_start + floor_to(ns, kSecond) / kSecond)
+                    : duration_text(ns);
+}
+
+Ticks ticks_of(TimeRange window,
+               std::int64_t zero,
+               int most,
+               std::optional<std::int64_t> unix_start) {
   Ticks out;
   out.distance = round_distance(window.length(), most);
-  const std::int64_t begin = window.begin - zero;
-  const std::int64_t end = window.end - zero;
-  const Unit& unit = unit_of(out.distance);
-  // A label of more than five digits in its own unit is an offset from a base.
-  constexpr std::int64_t kReadable = 99'999;
-  std::int64_t base = 0;
-  if (end / unit.ns > kReadable || (unit.ns < kDay && unit.ns >= kMinute && end >= 2 * kDay) ||
-      (unit.ns < kMinute && unit.ns >= kSecond && end >= 2 * kHour)) {
-    base = floor_to(begin, out.distance * 100);
-    for (const Unit& candidate : kUnits) {
-      if (candidate.ns > window.length()) {
-        base = floor_to(begin, candidate.ns);
-      }
-    }
-    out.base = exact_text(base);
-  }
-  for (std::int64_t time = floor_to(begin, out.distance); time < end; time += out.distance) {
-    if (time < begin) {
-      continue;
-    }
-    const std::int64_t shown = time - base;
-    const std::string sign = out.base.empty() ? "" : "+";
-    const std::string label =
-        shown == 0 ? sign + "0" : fmt::format("{}{} {}", sign, shown / unit.ns, unit.name);
-    out.ticks.push_back({time + zero, label});
+  zero -= unix_start.value_or(0) * kSecond;
+  const TimeRange counted{window.begin - zero, window.end - zero};
+  Labels labels = out.distance < kSecond
+                      ? short_labels(counted, out.distance, unix_start.has_value())
+                      : long_labels(counted, out.distance, unix_start.has_value());
+  out.base = std::move(labels.base);
+  std::int64_t time = floor_to(counted.begin, out.distance);
+  for (time += time < counted.begin ? out.distance : 0; time < counted.end; time += out.distance) {
+    out.ticks.push_back({time + zero, labels.of(time)});
   }
   return out;
 }

@@ -10,10 +10,12 @@
 // distance | 1, 2, 5 x 10^k ns up to 1 s; then 1, 2, 5, 10, 15, 30 s and    | ns   | this file
 //          | min; 1, 2, 3, 6, 12 h; 1, 2, 7, 14, 28 d, ...                  |      |
 //
-// When the distance is small against the distance from the origin, labels are offsets ("+120 us")
-// from a round base that is told once.
+// A label tells at most six digits. Where that is not enough for the distance, labels are offsets
+// ("+120 us") from a round base that is told once. Where the calendar time of the origin is known,
+// labels from seconds on are dates and times of day in UTC.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,13 +31,20 @@ struct Tick {
   std::string label;
 };
 
+// When it is: "2024-03-05T14:03Z" where the seconds since 1970 at 0 are known, else how long after.
+[[nodiscard]] std::string moment_text(std::int64_t ns, std::optional<std::int64_t> unix_start);
+
 struct Ticks {
   std::vector<Tick> ticks;
   std::int64_t distance = 1;
-  std::string base;  // "at 3 d 4 h +"; empty: labels are whole times
+  std::string base;  // "from 3 d 4 h", "2024-03-05 UTC"; empty: labels are whole times
 };
 
-// At most `most` labels for a window; times are counted from `zero`.
-[[nodiscard]] Ticks ticks_of(TimeRange window, std::int64_t zero, int most);
+// At most `most` labels for a window; times are counted from `zero`, at which so many seconds have
+// passed since 1970 where that is known.
+[[nodiscard]] Ticks ticks_of(TimeRange window,
+                             std::int64_t zero,
+                             int most,
+                             std::optional<std::int64_t> unix_start = {});
 
 }  // namespace orrery::timeline

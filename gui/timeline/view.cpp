@@ -59,10 +59,11 @@ std::vector<std::string> View::path() const {
     if (i == 0 || levels_[i].unit.empty()) {
       parts.push_back(levels_[i].name);
     } else {
-      parts.push_back(fmt::format("{} {} at {}",
-                                  levels_[i].unit,
-                                  format_integer(shown_[i].number),
-                                  duration_text(shown_[i].range.begin - whole().begin)));
+      parts.push_back(fmt::format(
+          "{} {} at {}",
+          levels_[i].unit,
+          format_integer(shown_[i].number),
+          moment_text(shown_[i].range.begin - whole().begin, levels_.front().unix_start)));
     }
   }
   return parts;

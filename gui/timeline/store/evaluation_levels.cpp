@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -115,6 +116,15 @@ void add_run_counters(const report::Evaluation& evaluation, RowId job, StoreBuil
   builder.counter("productive share so far", "", std::move(productive), job);
 }
 
+std::optional<std::int64_t> unix_start_of(const report::Evaluation& evaluation) {
+  const auto* date = evaluation.metrics.find(report::MetricId::finish_date);
+  const auto* time = evaluation.metrics.find(report::MetricId::finish_time);
+  if (date == nullptr || time == nullptr) {
+    return std::nullopt;
+  }
+  return std::llround(date->value - time->value);
+}
+
 Level run_level(const report::Evaluation& evaluation) {
   StoreBuilder builder;
   const RowId job = builder.group("job");
@@ -143,7 +153,7 @@ Level run_level(const report::Evaluation& evaluation) {
     builder.add(rows[static_cast<std::size_t>(report::lane_of(interval.kind))],
                 {interval.begin.ns, interval.end.ns, name, category_of(interval.kind)});
   }
-  return {"run", "run", builder.build(), {}, "one trial of the run"};
+  return {"run", "run", builder.build(), {}, "one trial of the run", {}, unix_start_of(evaluation)};
 }
 
 // What comes from what: messages, and reductions and gathers of a chunk with the passes around

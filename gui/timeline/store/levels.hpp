@@ -75,6 +75,8 @@ struct Level {
   std::string note;       // what the timeline shows, for people
   // Windows up to this long show it; absent: those up to one repetition.
   std::optional<std::int64_t> longest_window = {};
+  // Seconds since 1970 at the begin of level 0, where the run has a date.
+  std::optional<std::int64_t> unix_start = {};
 };
 
 // How long a window is in which a level comes up.

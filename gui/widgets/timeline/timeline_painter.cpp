@@ -186,9 +186,11 @@ namespace {
 constexpr int kLabelWidth = 110;
 
 timeline::Ticks ticks_for(const timeline::View& view, int width) {
-  const std::int64_t zero =
-      view.level() == 0 ? view.levels().front().store->range().begin : view.origin();
-  return timeline::ticks_of(view.window(), zero, std::max(width / kLabelWidth, 2));
+  const timeline::Level& run = view.levels().front();
+  const int most = std::max(width / kLabelWidth, 2);
+  return view.level() == 0
+             ? timeline::ticks_of(view.window(), run.store->range().begin, most, run.unix_start)
+             : timeline::ticks_of(view.window(), view.origin(), most);
 }
 
 }  // namespace
@@ -218,7 +220,7 @@ void TimelinePainter::paint_axis() {
   const QString base = ticks.base.empty()
                            ? TimelineView::tr("time of the %1")
                                  .arg(QString::fromStdString(view_.levels()[clock].unit))
-                           : TimelineView::tr("from %1").arg(QString::fromStdString(ticks.base));
+                           : QString::fromStdString(ticks.base);
   painter_.setPen(color(palette_.faint_text));
   const QRect left(4, at_.axis.top(), at_.axis.left() - 12, at_.axis.height() - 2);
   painter_.drawText(left,
