@@ -33,7 +33,7 @@ void fit_logarithmic(QCPAxis* axis) {
 
 ChartView::ChartView(QWidget* parent) : QCustomPlot(parent) {
   setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
-  setMinimumSize(240, 180);
+  setMinimumSize(240, 140);
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
   title_ = new ChartTitle(this);
@@ -140,7 +140,8 @@ void ChartView::shape(const QSize& whole) {
   }
 }
 
-// Names of many categories in a low chart: smaller before they cover each other.
+// Names of many categories in a low chart: without the label of the other axis, then smaller, before
+// they cover each other.
 void ChartView::fit_names(const QSize& whole) {
   if (!plot_.horizontal || plot_.x.categories.empty()) {
     return;
@@ -152,8 +153,13 @@ void ChartView::fit_names(const QSize& whole) {
   const int line = QFontMetrics(names, this).height();
   const double legend_below =
       legend_place_ == LegendPlace::below ? legend->minimumOuterSizeHint().height() : 0.0;
-  const double room = (whole.height() - kLinesAround * line - legend_below) /
-                      static_cast<double>(plot_.x.categories.size());
+  const auto room_of = [&](int lines_around) {
+    return (whole.height() - lines_around * line - legend_below) /
+           static_cast<double>(plot_.x.categories.size());
+  };
+  const bool labelled = room_of(kLinesAround) >= kLeast || second_ != nullptr;
+  xAxis->setLabel(labelled ? plot_.y.label : QString());
+  const double room = room_of(labelled ? kLinesAround : kLinesAround - 1);
   if (room < line) {
     names.setPixelSize(static_cast<int>(std::max(room * kOfLine, kLeast)));
   }

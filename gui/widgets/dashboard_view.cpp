@@ -16,7 +16,7 @@ namespace orrery::gui {
 
 namespace {
 
-constexpr int kCardWidth = 175;
+constexpr int kCardWidth = 190;  // a date and a time of day
 constexpr int kCompactWidth = 115;
 constexpr double kHeadSize = 1.35;
 constexpr double kValueSize = 1.3;
@@ -101,7 +101,7 @@ class CardView : public QFrame {
   void show_card(const Card& card, CardForm form) {
     tone_ = card.tone;
     name_->setText(card.name);
-    value_->setText(card.value);
+    whole_value_ = card.value;
     detail_->setText(card.detail);
     const bool full = form == CardForm::full;
     detail_->setVisible(full && !card.detail.isEmpty());
@@ -109,6 +109,7 @@ class CardView : public QFrame {
       label->setText(card.change);
     }
     color();
+    fit_value();
     place_change();
     setToolTip(full || card.detail.isEmpty() ? card.tip : card.detail + "\n" + card.tip);
     setAccessibleName(card.name + ": " + card.value);
@@ -118,6 +119,7 @@ class CardView : public QFrame {
  protected:
   void resizeEvent(QResizeEvent* event) override {
     QFrame::resizeEvent(event);
+    fit_value();
     place_change();
   }
 
@@ -150,6 +152,16 @@ class CardView : public QFrame {
     }
   }
 
+  // In a narrow card a date without its time of day, a figure without its unit.
+  void fit_value() {
+    const int room = width() - 2 * (kSide + frameWidth());
+    const QFontMetrics metrics(value_->font());
+    const bool figure =
+        !whole_value_.isEmpty() && (whole_value_.front().isDigit() || whole_value_.front() == u'$');
+    const bool fits = metrics.horizontalAdvance(whole_value_) <= room;
+    value_->setText(fits || !figure ? whole_value_ : whole_value_.section(u' ', 0, 0));
+  }
+
   void place_change() {
     const int change = width_of(changes_[kAlone]);
     const int room = width() - 2 * (kSide + frameWidth()) - kGap - change;
@@ -162,6 +174,7 @@ class CardView : public QFrame {
   }
 
   Tone tone_ = Tone::plain;
+  QString whole_value_;
   QLabel* name_ = nullptr;
   QLabel* value_ = nullptr;
   QLabel* detail_ = nullptr;

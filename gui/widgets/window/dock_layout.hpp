@@ -30,7 +30,7 @@ class DockLayout : public QObject {
  private:
   struct Shares {
     double column = 0.55;  // of the width
-    double answer = 0.42;  // of the height, all cards of a run; the rest of it are the charts
+    double answer = 0.41;  // of the height, all cards of a run; the rest of it are the charts
     double below = 0.29;
   };
 
