@@ -1,5 +1,6 @@
 #include "gui/timeline/finding.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,13 @@ SliceId next_in_time(const Store& store,
   return next.value_or(first);
 }
 
+std::uint64_t place_in_time(const Store& store, const std::vector<SliceId>& found, SliceId slice) {
+  const std::pair key(store.slices()[slice].begin(), slice);
+  return static_cast<std::uint64_t>(std::count_if(found.begin(), found.end(), [&](SliceId id) {
+    return std::pair(store.slices()[id].begin(), id) <= key;
+  }));
+}
+
 }  // namespace
 
 std::optional<Finding> find_in_levels(const Levels& levels,
@@ -45,7 +53,8 @@ std::optional<Finding> find_in_levels(const Levels& levels,
     }
     if (!result.slices.empty()) {
       const auto after = level == request.level ? request.after : std::nullopt;
-      return Finding{level, next_in_time(store, result.slices, after), result.found};
+      const SliceId next = next_in_time(store, result.slices, after);
+      return Finding{level, next, result.found, place_in_time(store, result.slices, next)};
     }
   }
   return std::nullopt;

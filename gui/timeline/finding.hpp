@@ -29,6 +29,7 @@ struct Finding {
   std::size_t level = 0;
   SliceId slice = 0;
   std::uint64_t found = 0;  // in that level
+  std::uint64_t place = 0;  // of the slice among them, in the order of time, from 1
 };
 
 // Nothing when no level has such a name, or after a stop request.

@@ -28,6 +28,18 @@ std::uint32_t row_depth(const Store& store, const RowPlace& place) {
   return place.part == RowPart::own ? own : place.part == RowPart::ranks ? own + 1 : own + 2;
 }
 
+RowPlace place_of_rank(const Store& store, std::int32_t rank) {
+  for (RowId row = 0; row < store.rows().size(); ++row) {
+    const std::span<const std::int32_t> ranks = store.ranks_of(row);
+    const auto it = std::find(ranks.begin(), ranks.end(), rank);
+    if (it != ranks.end()) {
+      const auto place = static_cast<std::uint32_t>(it - ranks.begin());
+      return ranks.size() == 1 ? RowPlace{row} : RowPlace{row, RowPart::rank, place};
+    }
+  }
+  return {};
+}
+
 RowLayout::RowLayout(std::shared_ptr<const Store> store)
     : store_(std::move(store)), collapsed_(store_->rows().size(), false) {
   rebuild();
@@ -128,20 +140,21 @@ void RowLayout::set_scroll(double pixels) {
   clamp_scroll();
 }
 
-void RowLayout::reveal(RowId row) {
-  if (row >= collapsed_.size() || is_pinned(row)) {
+void RowLayout::reveal(const RowPlace& place) {
+  if (place.row >= collapsed_.size() || (place.part == RowPart::own && is_pinned(place.row))) {
     return;
   }
-  bool changed = false;
-  for (RowId up = store_->rows()[row].parent; up != kNoRow; up = store_->rows()[up].parent) {
-    changed = changed || collapsed_[up];
+  const bool of_group = place.part != RowPart::own;
+  for (RowId up = of_group ? place.row : store_->rows()[place.row].parent; up != kNoRow;
+       up = store_->rows()[up].parent) {
     collapsed_[up] = false;
   }
-  if (changed) {
-    rebuild();
+  if (of_group) {
+    open_ranks_[place.row].insert(place.rank);
   }
-  const auto it = std::find_if(scrolled_.begin(), scrolled_.end(), [row](const LaidRow& laid) {
-    return laid.place() == RowPlace{row};
+  rebuild();
+  const auto it = std::find_if(scrolled_.begin(), scrolled_.end(), [&place](const LaidRow& laid) {
+    return laid.place() == place;
   });
   if (it == scrolled_.end()) {
     return;

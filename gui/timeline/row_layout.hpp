@@ -64,6 +64,9 @@ struct LaidRow {
 // How far it is indented: ranks stand within their group.
 [[nodiscard]] std::uint32_t row_depth(const Store& store, const RowPlace& place);
 
+// Of a rank that a group stands for; its group itself where it stands for no other.
+[[nodiscard]] RowPlace place_of_rank(const Store& store, std::int32_t rank);
+
 class RowLayout {
  public:
   static constexpr double kLeastHeight = 1e-4;
@@ -109,8 +112,8 @@ class RowLayout {
   void scroll_by(double pixels);
   void set_scroll(double pixels);
 
-  // Opens the groups above a row and scrolls until it is visible.
-  void reveal(RowId row);
+  // Opens what is above a row, or a rank, and scrolls until it is visible.
+  void reveal(const RowPlace& place);
 
   [[nodiscard]] double row_height() const {
     return row_height_;

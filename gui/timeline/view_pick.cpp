@@ -107,7 +107,7 @@ void View::select_slice(SliceId slice) {
     window_ = {middle - length / 2, middle - length / 2 + length};
     keep_in_range();
   }
-  rows().reveal(store().tracks()[store().track_of(slice)].row);
+  rows().reveal({store().tracks()[store().track_of(slice)].row});
 }
 
 void View::clear_selection() {

@@ -6,8 +6,10 @@
 #include <QSignalSpy>
 #include <QTest>
 #include <QWheelEvent>
+#include <algorithm>
 #include <set>
 
+#include "gui/widgets/timeline/timeline_search.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "tests/gui/synthetic.hpp"
 
@@ -257,6 +259,41 @@ TEST_F(TimelineWidget, MMarksTheTimeOfTheSelectionUntilItIsPressedAgain) {
   QTest::keyClick(&widget_, Qt::Key_M);
   QTest::keyClick(&widget_, Qt::Key_M);
   EXPECT_FALSE(widget_.view().ruler());
+}
+
+TEST_F(TimelineWidget, TheSearchBoxTellsHowManyThereAreAndOpensRanks) {
+  timeline::StoreBuilder builder;
+  const auto outer = builder.group("stages");
+  const auto stage = builder.group("stage 0", outer);
+  const auto row = builder.row("compute", stage);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    builder.add(row, {i * 1'000, i * 1'000 + 500, builder.name("forward"), Category::forward});
+  }
+  builder.set_ranks(stage, {4, 5, 12});
+  show(builder.build());
+  auto* box = widget_.findChild<TimelineSearch*>();
+  QSignalSpy found(&widget_, &TimelineView::search_finished);
+  const auto search = [&](const QString& text) {
+    const auto before = found.count();
+    box->setText(text);
+    QTest::keyClick(box, Qt::Key_Return);
+    EXPECT_TRUE(found.count() > before || found.wait(5000));
+    return box->accessibleDescription().toStdString();
+  };
+  EXPECT_EQ(search("forward"), "1 of 3");
+  EXPECT_EQ(search("forward"), "2 of 3");
+  EXPECT_EQ(search("backward"), "none");
+  widget_.view().rows().set_collapsed(0, true);
+  QTest::keyClick(&widget_, Qt::Key_G);
+  EXPECT_EQ(box->text(), "rank ");
+  EXPECT_EQ(search("rank 5"), "stage 0");
+  const auto& rows = widget_.view().rows().scrolled();
+  const auto rank = std::find_if(rows.begin(), rows.end(), [](const timeline::LaidRow& laid) {
+    return laid.part == timeline::RowPart::rank && !laid.collapsed;
+  });
+  ASSERT_NE(rank, rows.end());
+  EXPECT_EQ(row_name(widget_.view().store(), rank->place()), "rank 5");
+  EXPECT_EQ(search("rank 6"), "none");
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ TEST(RowLayout, CollapsingPinningAndScrollingKeepTheirPromises) {
   rows.set_scroll(1e9);
   EXPECT_DOUBLE_EQ(rows.scroll(), rows.largest_scroll());
   EXPECT_EQ(rows.at(499.0)->row->row, 1009U);
-  rows.reveal(50);
+  rows.reveal({50});
   EXPECT_FALSE(rows.is_collapsed(0)) << "opened to show the row";
   const auto hit = rows.at(rows.pinned_height() + 1.0);
   EXPECT_EQ(hit->row->row, 50U);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "gui/widgets/timeline/timeline_painter.hpp"
+#include "gui/widgets/timeline/timeline_search.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 
 namespace orrery::gui {
@@ -113,7 +114,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
   constexpr Qt::KeyboardModifiers kForeign =
       Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier;
   if (!view_.empty() && event->key() == Qt::Key_Slash) {
-    start_search();
+    search_->start();
     return;
   }
   if (view_.empty() || (event->modifiers() & kForeign) != Qt::NoModifier) {
@@ -124,6 +125,9 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     return;
   }
   switch (event->key()) {
+    case Qt::Key_G:
+      search_->start(QStringLiteral("rank "));
+      break;
     case Qt::Key_Comma:
       previous_slice();
       break;

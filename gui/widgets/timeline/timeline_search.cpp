@@ -1,35 +1,106 @@
-// The search box of the timeline: slices of all levels by name, found on another thread.
+#include "gui/widgets/timeline/timeline_search.hpp"
 
 #include <QKeyEvent>
-#include <QLineEdit>
+#include <QPainter>
 #include <utility>
 
-#include "gui/timeline/finding.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::gui {
 
-namespace {
-
-constexpr int kWidth = 190;
-
-}  // namespace
-
-void TimelineView::make_search() {
-  search_ = new QLineEdit(this);
-  search_->setPlaceholderText(tr("Find a name  (/)"));
-  search_->setAccessibleName(tr("Find in the timeline"));
-  search_->setToolTip(
-      tr("Part of a name: \"layer 12\", \"wgrad\", \"all_gather\". Enter: the next"));
-  search_->setClearButtonEnabled(true);
-  search_->setFocusPolicy(Qt::ClickFocus);  // the keys of the timeline are the timeline's
-  search_->installEventFilter(this);
-  connect(search_, &QLineEdit::returnPressed, this, [this] { find_next(search_->text()); });
-  connect(search_, &QLineEdit::textEdited, this, [this] { mark_search(true); });
-  connect(this, &TimelineView::search_finished, this, &TimelineView::mark_search);
+TimelineSearch::TimelineSearch(QWidget* parent) : QLineEdit(parent) {
+  setPlaceholderText(tr("Find a name  (/)"));
+  setAccessibleName(tr("Find in the timeline"));
+  setToolTip(
+      tr("Part of a name: \"layer 12\", \"wgrad\", \"all_gather\"; or \"rank 17\". "
+         "Enter: the next"));
+  setFocusPolicy(Qt::ClickFocus);  // the keys of the timeline are the timeline's
+  connect(this, &QLineEdit::textEdited, this, [this] { show_outcome(true, {}); });
 }
 
+void TimelineSearch::start(const QString& words) {
+  setFocus(Qt::ShortcutFocusReason);
+  if (words.isEmpty()) {
+    selectAll();
+  } else {
+    setText(words);
+    show_outcome(true, {});
+  }
+}
+
+void TimelineSearch::cancel() {
+  thread_ = {};
+  ++generation_;
+}
+
+void TimelineSearch::find(const timeline::Levels& levels, timeline::FindRequest request) {
+  cancel();
+  thread_ = std::jthread([this, generation = generation_, request = std::move(request), levels](
+                             const std::stop_token& stop) {
+    const auto finding = timeline::find_in_levels(levels, request, stop);
+    if (stop.stop_requested()) {
+      return;
+    }
+    // The thread is joined before the widget goes, so `this` is alive here.
+    QMetaObject::invokeMethod(
+        this,
+        [this, generation, finding] {
+          if (generation == generation_) {
+            report(finding);
+          }
+        },
+        Qt::QueuedConnection);
+  });
+}
+
+void TimelineSearch::report(const std::optional<timeline::Finding>& finding) {
+  if (finding) {
+    const auto number = [](std::uint64_t count) {
+      return QString::fromStdString(format_integer(static_cast<std::int64_t>(count)));
+    };
+    show_outcome(true, tr("%1 of %2").arg(number(finding->place), number(finding->found)));
+    Q_EMIT found(*finding);
+  } else {
+    show_outcome(false, tr("none"));
+  }
+  Q_EMIT finished(finding.has_value());
+}
+
+void TimelineSearch::show_outcome(bool found, const QString& note) {
+  QPalette colors = parentWidget()->palette();
+  if (!found) {
+    const bool dark = colors.color(QPalette::Window).lightness() < 128;
+    const timeline::Palette used = dark ? timeline::dark_palette() : timeline::light_palette();
+    colors.setColor(QPalette::Text, QColor::fromRgba(used.abnormal));
+  }
+  setPalette(colors);
+  note_ = note;
+  constexpr int kGap = 12;
+  setTextMargins(0, 0, note.isEmpty() ? 0 : fontMetrics().horizontalAdvance(note) + kGap, 0);
+  setAccessibleDescription(note);
+  update();
+}
+
+void TimelineSearch::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Escape) {
+    Q_EMIT left();
+    return;
+  }
+  QLineEdit::keyPressEvent(event);
+}
+
+void TimelineSearch::paintEvent(QPaintEvent* event) {
+  QLineEdit::paintEvent(event);
+  QPainter painter(this);
+  painter.setPen(palette().color(QPalette::PlaceholderText));
+  painter.drawText(rect().adjusted(0, 0, -8, 0), Qt::AlignVCenter | Qt::AlignRight, note_);
+}
+
+// The timeline's part of it.
+
 void TimelineView::place_search() {
+  constexpr int kWidth = 240;
   const QRect header = regions_.header;
   const int width = std::min(kWidth, header.width() / 3);
   regions_.search =
@@ -38,59 +109,37 @@ void TimelineView::place_search() {
   search_->setVisible(!view_.empty());
 }
 
-void TimelineView::mark_search(bool found) {
-  QPalette colors = palette();
-  if (!found) {
-    colors.setColor(QPalette::Text, QColor::fromRgba(palette_.abnormal));
-  }
-  search_->setPalette(colors);
-}
-
-void TimelineView::start_search() {
-  search_->setFocus(Qt::ShortcutFocusReason);
-  search_->selectAll();
-}
-
-bool TimelineView::eventFilter(QObject* object, QEvent* event) {
-  if (object == search_ && event->type() == QEvent::KeyPress &&
-      static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
-    setFocus(Qt::OtherFocusReason);
-    return true;
-  }
-  return QWidget::eventFilter(object, event);
-}
-
 void TimelineView::find_next(const QString& text) {
-  search_thread_ = {};
-  const quint64 generation = ++search_generation_;
+  search_->cancel();
+  const QStringList words = text.simplified().split(QLatin1Char(' '));
+  bool is_number = false;
+  const int rank = words.last().toInt(&is_number);
   if (view_.empty() || text.isEmpty()) {
     Q_EMIT search_finished(text.isEmpty());
-    return;
+  } else if (words.size() == 2 && words.first().toLower() == u"rank" && is_number) {
+    Q_EMIT search_finished(go_to_rank(rank));
+  } else {
+    search_->find(view_.levels(), {text.toStdString(), view_.level(), view_.selected()});
   }
-  timeline::FindRequest request{text.toStdString(), view_.level(), view_.selected()};
-  search_thread_ =
-      std::jthread([this, generation, request = std::move(request), levels = view_.levels()](
-                       const std::stop_token& stop) {
-        const auto finding = timeline::find_in_levels(levels, request, stop);
-        if (stop.stop_requested()) {
-          return;
-        }
-        // The thread is joined before the widget goes, so `this` is alive here.
-        QMetaObject::invokeMethod(
-            this,
-            [this, generation, finding] {
-              if (generation != search_generation_) {
-                return;
-              }
-              if (finding) {
-                view_.go_to_level(finding->level);
-                view_.select_slice(finding->slice);
-                report_selection();
-              }
-              Q_EMIT search_finished(finding.has_value());
-            },
-            Qt::QueuedConnection);
-      });
+}
+
+// Of the level that is shown, else of the next one that has ranks.
+bool TimelineView::go_to_rank(int rank) {
+  const std::size_t count = view_.levels().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t level = (view_.level() + i) % count;
+    const timeline::Store& store = *view_.levels()[level].store;
+    if (const timeline::RowPlace place = place_of_rank(store, rank);
+        place.row != timeline::kNoRow) {
+      view_.go_to_level(level);
+      view_.rows().reveal(place);
+      search_->show_outcome(true, QString::fromStdString(store.rows()[place.row].name));
+      changed();
+      return true;
+    }
+  }
+  search_->show_outcome(false, tr("none"));
+  return false;
 }
 
 }  // namespace orrery::gui

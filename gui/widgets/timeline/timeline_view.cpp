@@ -12,6 +12,7 @@
 #include "gui/timeline/raster.hpp"
 #include "gui/timeline/time_text.hpp"
 #include "gui/widgets/timeline/timeline_painter.hpp"
+#include "gui/widgets/timeline/timeline_search.hpp"
 
 namespace orrery::gui {
 
@@ -33,7 +34,10 @@ bool is_dark(const QPalette& palette) {
 }  // namespace
 
 TimelineView::TimelineView(QWidget* parent)
-    : QWidget(parent), palette_(timeline::light_palette()), scroll_bar_(new QScrollBar(this)) {
+    : QWidget(parent),
+      palette_(timeline::light_palette()),
+      scroll_bar_(new QScrollBar(this)),
+      search_(new TimelineSearch(this)) {
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
   setAttribute(Qt::WA_OpaquePaintEvent);
@@ -47,7 +51,14 @@ TimelineView::TimelineView(QWidget* parent)
       changed();
     }
   });
-  make_search();
+  connect(search_, &QLineEdit::returnPressed, this, [this] { find_next(search_->text()); });
+  connect(search_, &TimelineSearch::finished, this, &TimelineView::search_finished);
+  connect(search_, &TimelineSearch::left, this, [this] { setFocus(Qt::OtherFocusReason); });
+  connect(search_, &TimelineSearch::found, this, [this](const timeline::Finding& finding) {
+    view_.go_to_level(finding.level);
+    view_.select_slice(finding.slice);
+    report_selection();
+  });
   palette_ = is_dark(palette()) ? timeline::dark_palette() : timeline::light_palette();
   layout_regions();
 }
@@ -56,8 +67,7 @@ TimelineView::~TimelineView() = default;
 
 void TimelineView::set_levels(timeline::Levels levels) {
   statistics_thread_ = {};
-  search_thread_ = {};
-  ++search_generation_;
+  search_->cancel();
   ++statistics_generation_;
   statistics_.reset();
   hover_ = {};

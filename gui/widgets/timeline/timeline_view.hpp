@@ -16,10 +16,11 @@
 #include "gui/timeline/palette.hpp"
 #include "gui/timeline/view.hpp"
 
-class QLineEdit;
 class QScrollBar;
 
 namespace orrery::gui {
+
+class TimelineSearch;
 
 // Where the parts of the widget stand.
 struct TimelineRegions {
@@ -87,11 +88,9 @@ class TimelineView : public QWidget {
   void toggle_fit_rows();
 
   // The next slice (in the order of time, from the selected one) whose name contains the text, in
-  // this level or another; found on another thread, reported by search_finished().
+  // this level or another; found on another thread, reported by search_finished(). "rank 17" opens
+  // that rank.
   void find_next(const QString& text);
-
-  // Puts the cursor into the search box.
-  void start_search();
 
  Q_SIGNALS:
   void window_changed();  // time, rows or level
@@ -113,7 +112,6 @@ class TimelineView : public QWidget {
   void leaveEvent(QEvent* event) override;
   void changeEvent(QEvent* event) override;
   bool event(QEvent* event) override;
-  bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
   enum class Drag { none, pan, area, ruler, minimap };
@@ -131,9 +129,8 @@ class TimelineView : public QWidget {
   void drag_area(QPoint position);
   void start_statistics();
   void report_selection();
-  void make_search();
   void place_search();
-  void mark_search(bool found);
+  bool go_to_rank(int rank);
   bool zoom_key(int key);
   bool row_key(int key);
   [[nodiscard]] double column_of(QPoint position) const;
@@ -163,9 +160,7 @@ class TimelineView : public QWidget {
   std::optional<timeline::AreaStatistics> statistics_;
   quint64 statistics_generation_ = 0;
   std::jthread statistics_thread_;
-  QLineEdit* search_ = nullptr;
-  quint64 search_generation_ = 0;
-  std::jthread search_thread_;
+  TimelineSearch* search_;
 };
 
 }  // namespace orrery::gui

@@ -37,6 +37,7 @@ constexpr std::array kKeys = std::to_array<KeyHelp>({
     {kTimeline, "Home", "frame everything"},
     {kTimeline, ", and .", "previous and next slice of the row"},
     {kTimeline, "/", "find slices by name; Return: the next"},
+    {kTimeline, "G", "go to a rank, by its number"},
     {kTimeline, "M", "mark the time of the selection; again: forget it"},
     {kTimeline, "Drag on the axis", "measure a time"},
     {kTimeline, "Shift+drag", "select an area: its statistics"},
