@@ -28,7 +28,7 @@ std::array<Rgb, kCategories> hues() {
   };
   set(Category::forward, kBlue);
   set(Category::backward, kSkyBlue);
-  set(Category::input_gradient, kSkyBlue);
+  set(Category::input_gradient, blend(kSkyBlue, kBlack, 0.3));
   set(Category::weight_gradient, blend(kSkyBlue, kWhite, 0.55));
   set(Category::recompute, blend(kBlue, kBlack, 0.45));
   set(Category::optimizer, kPurple);
@@ -38,9 +38,10 @@ std::array<Rgb, kCategories> hues() {
   set(Category::expert, kYellow);
   set(Category::pipeline, kGreen);
   set(Category::data_reduce, kVermilion);
-  set(Category::data_gather, kOrange);
-  set(Category::collective, kOrange);
+  set(Category::data_gather, blend(kVermilion, kWhite, 0.45));
+  set(Category::collective, blend(kOrange, kWhite, 0.5));
   set(Category::host, kGrey);
+  set(Category::other, blend(kGrey, kWhite, 0.5));
   set(Category::copy, blend(kGreen, kWhite, 0.45));
   set(Category::stall, blend(kVermilion, kBlack, 0.35));
   set(Category::training, kBlue);

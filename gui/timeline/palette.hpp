@@ -11,7 +11,7 @@
 // busy   | share of the pixel's time in slices, 64 levels | 1          | bins
 //
 // Source of the eight hues: M. Okabe, K. Ito, "Color Universal Design", 2008. Related categories
-// share a hue and differ in lightness by at least a fifth.
+// share a hue and differ in lightness; no two of one timeline have the same colour.
 
 #include <array>
 #include <cstdint>

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
+#include "gui/timeline/palette.hpp"
 #include "gui/timeline/time_text.hpp"
 #include "tests/gui/synthetic.hpp"
 
@@ -336,6 +338,19 @@ TEST(TimeText, LabelsTellNoMoreDigitsThanCanBeRead) {
   EXPECT_EQ(first(60'300 * kSecond, 61'200 * kSecond), "|16 h 46 min");
   EXPECT_EQ(first((86'400 * 22 + 60'300) * kSecond, (86'400 * 22 + 61'200) * kSecond),
             "from 22 d|+16 h 46 min");
+}
+
+TEST(Palette, NoTwoActivitiesOfATimelineShareAColour) {
+  for (const Palette& palette : {light_palette(), dark_palette()}) {
+    std::set<Rgb> step;  // with what its operations are
+    std::set<Rgb> run = {palette.of(Category::training)};
+    for (auto kind = static_cast<std::size_t>(Category::kernel); kind < kCategories; ++kind) {
+      const bool of_run = kind >= static_cast<std::size_t>(Category::evaluation) &&
+                          kind != static_cast<std::size_t>(Category::stall);
+      const Rgb color = palette.category[kind];
+      EXPECT_TRUE((of_run ? run : step).insert(color).second) << kCategoryNames[kind];
+    }
+  }
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which place in the colours of charts has a category of the step? The same in every chart: related
-// ones share a hue and differ in lightness.
+// Which place in the colours of charts has a category of the step? The same in every chart, and
+// the hue that the timeline gives to it; related ones share a hue and differ in lightness.
 
 #include <array>
 
@@ -20,18 +20,18 @@ namespace orrery::gui {
   constexpr int kOlive = 6;
   constexpr int kGrey = 7;
   constexpr std::array<int, step::kStepCategories> kHues = {kBlue,
+                                                            kBlue + kLighter,
                                                             kSky,
-                                                            kOlive,
-                                                            kOlive + kLighter,
+                                                            kRed + kLighter,
                                                             kGreen + kLighter,
                                                             kOrange,
                                                             kOrange + kLighter,
-                                                            kRed,
-                                                            kRed + kLighter,
-                                                            kPink,
-                                                            kGrey,
-                                                            kBlue + kLighter,
+                                                            kOlive,
                                                             kGreen,
+                                                            kRed,
+                                                            kGrey,
+                                                            kSky + kLighter,
+                                                            kPink,
                                                             kGrey + kLighter};
   return kHues[static_cast<std::size_t>(category)];
 }

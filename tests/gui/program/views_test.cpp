@@ -5,10 +5,15 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QTest>
+#include <set>
+#include <utility>
 
+#include "gui/charts/chart_colors.hpp"
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/jobs/evaluation_job.hpp"
+#include "gui/models/plots/hues.hpp"
 #include "gui/models/plots/operation_plots.hpp"
+#include "gui/timeline/palette.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/dashboard_view.hpp"
 #include "tests/gui/program/samples.hpp"
@@ -129,6 +134,25 @@ TEST(ChartsPanel, AFlameIsOfTheStageThatIsChosen) {
   EXPECT_EQ(to_csv(panel.chart().plot()), to_csv(operation_flame_plot(*outcome->evaluation, 1)));
   panel.choose("Roofline");
   EXPECT_FALSE(stages.isVisibleTo(&panel));
+}
+
+TEST(StepHues, AreThoseOfTheTimelineAndAllDifferent) {
+  using step::StepCategory;
+  using timeline::Category;
+  const timeline::Palette palette = timeline::light_palette();
+  for (const auto& [ledger, drawn] : {std::pair{StepCategory::compute, Category::forward},
+                                      {StepCategory::exposed_tensor, Category::tensor},
+                                      {StepCategory::exposed_pipeline, Category::pipeline},
+                                      {StepCategory::exposed_data, Category::data_reduce},
+                                      {StepCategory::optimizer, Category::optimizer}}) {
+    const auto i = static_cast<std::size_t>(step_hue(ledger));
+    EXPECT_EQ(hue(i, false).rgba(), palette.of(drawn)) << i;
+  }
+  std::set<int> hues;
+  for (std::size_t i = 0; i < step::kStepCategories; ++i) {
+    hues.insert(step_hue(static_cast<StepCategory>(i)));
+  }
+  EXPECT_EQ(hues.size(), step::kStepCategories);
 }
 
 }  // namespace
