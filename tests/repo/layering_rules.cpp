@@ -23,6 +23,7 @@ const Arrows& arrows() {
   static const Arrows table = {
       {"base", {}},
       {"engine", {"base"}},
+      {"fabric", {"base"}},
       {"yaml", {"base"}},
       {"kernels", {"base"}},
       {"model", {"base"}},
@@ -131,10 +132,10 @@ bool allowed(const std::set<std::string_view>& targets, std::string_view path) {
 }
 
 // The order of the data flow: links go from a later component to an earlier one.
-constexpr std::array<std::string_view, 20> kOrder = {
-    "base",          "engine",   "yaml",  "kernels", "model",    "layout", "hardware",
-    "cost",          "schedule", "step",  "run",     "report",   "trace",  "scenario",
-    "import_config", "evaluate", "sweep", "plan",    "validate", "cli"};
+constexpr std::array<std::string_view, 21> kOrder = {
+    "base",     "engine",        "fabric",   "yaml",  "kernels", "model",    "layout",
+    "hardware", "cost",          "schedule", "step",  "run",     "report",   "trace",
+    "scenario", "import_config", "evaluate", "sweep", "plan",    "validate", "cli"};
 
 bool may_link(std::string_view from, std::string_view to) {
   const auto from_at = std::find(kOrder.begin(), kOrder.end(), from);

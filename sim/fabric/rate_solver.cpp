@@ -1,0 +1,309 @@
+#include "sim/fabric/rate_solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "sim/base/check.hpp"
+#include "sim/fabric/progressive_filling.hpp"
+
+namespace orrery::fabric {
+
+namespace {
+
+constexpr double kRounding = 1e-13;      // of a rate or a load
+constexpr double kMostDifferent = 1e-9;  // from the full solve
+constexpr double kNew = -1.0;            // the rate of a flow that has none yet
+
+bool above(double value, double limit) {
+  return value > limit * (1.0 + kRounding);
+}
+
+}  // namespace
+
+RateSolver::RateSolver(std::span<const BytesPerSecond> capacities, Comparison comparison)
+    : links_(capacities.size()), comparison_(comparison) {
+  for (std::size_t i = 0; i < capacities.size(); ++i) {
+    links_[i].capacity = in_bytes_per_second(capacities[i]);
+  }
+}
+
+FlowId RateSolver::add(std::span<const Hop> hops, BytesPerSecond bound) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(rate_.size()));
+    rate_.push_back(0.0);
+    before_.push_back(0.0);
+    bound_.push_back(0.0);
+    bottleneck_.push_back(kNoLink.value);
+    joined_.push_back(0);
+    open_.push_back(0);
+    hops_.emplace_back();
+    places_.emplace_back();
+  }
+  const std::uint32_t flow = free_.back();
+  free_.pop_back();
+  std::vector<Hop>& own = hops_[flow];
+  own.assign(hops.begin(), hops.end());
+  std::sort(own.begin(), own.end(), [](const Hop& a, const Hop& b) { return a.link < b.link; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    ORRERY_CHECK(own[i].link.index() < links_.size() && own[i].weight > 0.0,
+                 "link {} of {} with weight {}",
+                 own[i].link.value,
+                 links_.size(),
+                 own[i].weight);
+    if (kept > 0 && own[kept - 1].link == own[i].link) {
+      own[kept - 1].weight += own[i].weight;
+    } else {
+      own[kept++] = own[i];
+    }
+  }
+  own.resize(kept);
+  bound_[flow] = in_bytes_per_second(bound);
+  ORRERY_CHECK(kept > 0 || bound < kUnbounded, "a flow needs a link or a bound");
+  rate_[flow] = kNew;
+  bottleneck_[flow] = kNoLink.value;
+  attach(flow);
+  started_.push_back(flow);
+  return {static_cast<std::int32_t>(flow)};
+}
+
+void RateSolver::remove(FlowId flow) {
+  const auto id = static_cast<std::uint32_t>(flow.value);
+  if (rate_[id] == kNew) {
+    started_.erase(std::find(started_.begin(), started_.end(), id));
+  } else {
+    for (const Hop& hop : hops_[id]) {
+      seeds_.push_back(hop.link.value);
+    }
+  }
+  detach(id);
+  hops_[id].clear();
+  free_.push_back(id);
+}
+
+void RateSolver::set_capacity(LinkId link, BytesPerSecond capacity) {
+  ORRERY_CHECK(capacity >= BytesPerSecond{}, "a link carries nothing or more");
+  links_[link.index()].capacity = in_bytes_per_second(capacity);
+  seeds_.push_back(link.value);
+}
+
+void RateSolver::attach(std::uint32_t flow) {
+  places_[flow].clear();
+  for (std::uint32_t i = 0; i < hops_[flow].size(); ++i) {
+    const Hop& hop = hops_[flow][i];
+    std::vector<User>& users = links_[hop.link.index()].users;
+    places_[flow].push_back(static_cast<std::uint32_t>(users.size()));
+    users.push_back({.weight = hop.weight, .flow = flow, .hop = i});
+  }
+}
+
+void RateSolver::detach(std::uint32_t flow) {
+  for (std::size_t i = 0; i < hops_[flow].size(); ++i) {
+    std::vector<User>& users = links_[hops_[flow][i].link.index()].users;
+    const std::uint32_t place = places_[flow][i];
+    users[place] = users.back();
+    places_[users[place].flow][users[place].hop] = place;
+    users.pop_back();
+  }
+}
+
+void RateSolver::touch(std::int32_t link) {
+  Link& touched = links_[static_cast<std::size_t>(link)];
+  if (touched.touched != solve_) {
+    touched.touched = solve_;
+    touched_.push_back(link);
+  }
+}
+
+void RateSolver::join(std::uint32_t flow) {
+  joined_[flow] = solve_;
+  before_[flow] = rate_[flow];
+  region_.push_back(flow);
+  for (const Hop& hop : hops_[flow]) {
+    touch(hop.link.value);
+  }
+}
+
+std::span<const FlowId> RateSolver::solve() {
+  changed_.clear();
+  if (settled()) {
+    return changed_;
+  }
+  ++solve_;
+  ORRERY_CHECK(solve_ > 0, "too many solves");
+  region_.clear();
+  touched_.clear();
+  for (const std::uint32_t flow : started_) {
+    join(flow);
+  }
+  for (const std::int32_t link : seeds_) {
+    touch(link);
+  }
+  do {
+    fill();
+  } while (grow());
+  started_.clear();
+  seeds_.clear();
+  collect_changes();
+  if (comparison_ == Comparison::with_full_solve) {
+    compare_with_full_solve();
+  }
+  return changed_;
+}
+
+// What the links of the region leave to its flows.
+void RateSolver::open_region() {
+  shares_.clear();
+  bounded_.clear();
+  for (const std::uint32_t flow : region_) {
+    open_[flow] = 1;
+    if (std::isfinite(bound_[flow])) {
+      bounded_.emplace_back(bound_[flow], flow);
+    }
+  }
+  std::sort(bounded_.begin(), bounded_.end());
+  for (const std::int32_t id : touched_) {
+    Link& link = links_[static_cast<std::size_t>(id)];
+    double outside = 0.0;
+    link.open_weight = 0.0;
+    link.open = 0;
+    for (const User& user : link.users) {
+      const bool inside = joined_[user.flow] == solve_;
+      outside += inside ? 0.0 : user.weight * rate_[user.flow];
+      link.open_weight += inside ? user.weight : 0.0;
+      link.open += inside ? 1 : 0;
+    }
+    link.left = std::max(link.capacity - outside, 0.0);
+    if (link.open > 0) {
+      shares_.emplace_back(link.left / link.open_weight, id);
+    }
+  }
+  std::make_heap(shares_.begin(), shares_.end(), std::greater<>());
+}
+
+// Shares only rise while flows are frozen, so a link's place in the heap is right or too early, and
+// it is put back when its turn comes.
+void RateSolver::fill() {
+  open_region();
+  std::size_t next_bounded = 0;
+  while (!shares_.empty()) {
+    const auto [stored, id] = shares_.front();
+    std::pop_heap(shares_.begin(), shares_.end(), std::greater<>());
+    shares_.pop_back();
+    Link& link = links_[static_cast<std::size_t>(id)];
+    freeze_bounded(next_bounded, stored);
+    if (link.open == 0) {
+      continue;
+    }
+    const double share = link.left / link.open_weight;
+    if (share > stored) {
+      shares_.emplace_back(share, id);
+      std::push_heap(shares_.begin(), shares_.end(), std::greater<>());
+      continue;
+    }
+    for (const User& user : link.users) {
+      if (joined_[user.flow] == solve_ && open_[user.flow] != 0) {
+        freeze(user.flow, share, id);
+      }
+    }
+  }
+  freeze_bounded(next_bounded, in_bytes_per_second(kUnbounded));
+}
+
+void RateSolver::freeze_bounded(std::size_t& next, double share) {
+  for (; next < bounded_.size() && bounded_[next].first <= share; ++next) {
+    const auto [bound, flow] = bounded_[next];
+    if (open_[flow] != 0) {
+      freeze(flow, bound, kNoLink.value);
+    }
+  }
+}
+
+void RateSolver::freeze(std::uint32_t flow, double rate, std::int32_t bottleneck) {
+  open_[flow] = 0;
+  rate_[flow] = rate;
+  bottleneck_[flow] = bottleneck;
+  for (const Hop& hop : hops_[flow]) {
+    Link& link = links_[hop.link.index()];
+    link.left = std::max(link.left - hop.weight * rate, 0.0);
+    link.open_weight -= hop.weight;
+    --link.open;
+  }
+}
+
+bool RateSolver::grow() {
+  const std::size_t links = touched_.size();
+  bool grew = false;
+  for (std::size_t i = 0; i < links; ++i) {
+    grew = grow_at(touched_[i]) || grew;
+  }
+  return grew;
+}
+
+// The three cases of the header. Flows that join here keep the rate they had until the next
+// filling, so the sums of this round stay those of before.
+bool RateSolver::grow_at(std::int32_t id) {
+  const Link& link = links_[static_cast<std::size_t>(id)];
+  double load = 0.0;
+  double fastest = -1.0;                                  // of the region
+  double held = std::numeric_limits<double>::infinity();  // the least rate bottlenecked here
+  for (const User& user : link.users) {
+    const double rate = rate_[user.flow];
+    load += user.weight * rate;
+    if (joined_[user.flow] == solve_) {
+      fastest = std::max(fastest, rate);
+      held = bottleneck_[user.flow] == id ? std::min(held, rate) : held;
+    }
+  }
+  const bool overloaded = above(load, link.capacity);
+  const bool full = !above(link.capacity, load);
+  bool grew = false;
+  for (const User& user : link.users) {
+    const double rate = rate_[user.flow];
+    const bool lost = bottleneck_[user.flow] == id && (!full || above(fastest, rate));
+    if (joined_[user.flow] != solve_ && (overloaded || lost || above(rate, held))) {
+      join(user.flow);
+      grew = true;
+    }
+  }
+  return grew;
+}
+
+void RateSolver::collect_changes() {
+  for (const std::uint32_t flow : region_) {
+    if (rate_[flow] != before_[flow]) {
+      changed_.push_back({static_cast<std::int32_t>(flow)});
+    }
+  }
+}
+
+void RateSolver::compare_with_full_solve() const {
+  std::vector<bool> living(rate_.size(), true);
+  for (const std::uint32_t flow : free_) {
+    living[flow] = false;
+  }
+  std::vector<BytesPerSecond> capacities;
+  for (const Link& link : links_) {
+    capacities.push_back(bytes_per_second(link.capacity));
+  }
+  std::vector<FlowPath> flows;
+  std::vector<double> rates;
+  for (std::size_t flow = 0; flow < rate_.size(); ++flow) {
+    if (living[flow]) {
+      flows.push_back({.hops = hops_[flow], .bound = bytes_per_second(bound_[flow])});
+      rates.push_back(rate_[flow]);
+    }
+  }
+  const std::vector<BytesPerSecond> full = progressive_filling(capacities, flows);
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const double wanted = in_bytes_per_second(full[i]);
+    ORRERY_CHECK(std::abs(rates[i] - wanted) <= kMostDifferent * wanted,
+                 "the local solve gives {} byte/s where the full one gives {}",
+                 rates[i],
+                 wanted);
+  }
+}
+
+}  // namespace orrery::fabric
