@@ -3,17 +3,17 @@
 // Which flows is a collective? One per channel: its edges push back on one another, so all of them
 // run at the pace of the slowest, and the links are loaded as often as the channel crosses them.
 //
-// pattern              | flows                          | bytes of each     | weight on a link
-// ---------------------|--------------------------------|-------------------|------------------------
-// ring all-reduce      | one per channel C              | 2 S (n-1) / (n C) | edges over it
-// ring gather, reduce  | one per channel C              | S (n-1) / (n C)   | edges over it
-// tree all-reduce      | one per channel C              | S / C             | edges over it, each way
-// NVLS                 | one                            | S                 | 1 up, 1 down per GPU
-// switch reduction     | one per channel C              | S / C             | 1 up, 1 down per port
-// PAT                  | one per round k and rank       | S 2^k / n         | 1
-// message              | one                            | S                 | 1
+// pattern              | flows                      | bytes of each     | weight on a link
+// ---------------------|----------------------------|-------------------|------------------------
+// ring all-reduce      | one per channel C          | 2 S (n-1) / (n C) | edges over it
+// ring gather, reduce  | one per channel C          | S (n-1) / (n C)   | edges over it
+// tree all-reduce      | one per channel C          | S / C             | edges over it, each way
+// NVLS                 | one                        | S                 | 1 up, 1 down per GPU
+// switch reduction     | one per channel C          | S / C             | 1 up, 1 down per port
+// PAT                  | one per round k and rank   | S 2^k / n         | 1
+// message              | one                        | S                 | 1
 // all-to-all           | one per port and block of k    | S k / n           | 1; 1/k per receiver
-// storage              | one per node                   | S                 | 1
+// storage              | one per node               | S                 | 1
 //
 // symbol | meaning                                                       | unit | origin
 // -------|---------------------------------------------------------------|------|-------
