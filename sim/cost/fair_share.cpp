@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <utility>
+#include <vector>
 
 #include "sim/base/check.hpp"
 
@@ -11,100 +10,8 @@ namespace orrery::cost {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kExactFlows = 64;
-constexpr double kNegligible = 1e-9;  // of the bytes of a flow, and tails of distributions
-
-// Progressive filling: the tightest link gives each of its flows the same share, which is final;
-// the other links keep what is left. Bytes per second as plain numbers.
-class Filling {
- public:
-  Filling(std::span<const Flow> flows,
-          const std::vector<bool>& active,
-          std::span<const BytesPerSecond> capacity)
-      : flows_(flows), rates_(flows.size(), 0.0), frozen_(flows.size()) {
-    double most = 0.0;
-    for (const BytesPerSecond link : capacity) {
-      left_.push_back(in_bytes_per_second(link));
-      most = std::max(most, left_.back());
-    }
-    for (std::size_t i = 0; i < flows.size(); ++i) {
-      frozen_[i] = !active[i] || flows[i].links.empty();
-      rates_[i] = active[i] && flows[i].links.empty() ? most : 0.0;
-    }
-  }
-
-  std::vector<double> run() && {
-    while (std::find(frozen_.begin(), frozen_.end(), false) != frozen_.end()) {
-      const Tightest link = tightest(users());
-      for (std::size_t i = 0; i < flows_.size(); ++i) {
-        if (!frozen_[i] && uses(flows_[i], link.index)) {
-          freeze(i, link.share);
-        }
-      }
-    }
-    return std::move(rates_);
-  }
-
- private:
-  struct Tightest {
-    std::size_t index = 0;
-    double share = kNever;
-  };
-
-  static bool uses(const Flow& flow, std::size_t link) {
-    return std::find(flow.links.begin(), flow.links.end(), link) != flow.links.end();
-  }
-
-  // Flows of each link that still wait for their rate.
-  [[nodiscard]] std::vector<double> users() const {
-    std::vector<double> users(left_.size(), 0.0);
-    for (std::size_t i = 0; i < flows_.size(); ++i) {
-      for (const std::size_t link : flows_[i].links) {
-        users[link] += frozen_[i] ? 0.0 : 1.0;
-      }
-    }
-    return users;
-  }
-
-  [[nodiscard]] Tightest tightest(const std::vector<double>& users) const {
-    Tightest found;
-    for (std::size_t link = 0; link < left_.size(); ++link) {
-      if (users[link] > 0.0 && left_[link] / users[link] < found.share) {
-        found = {link, left_[link] / users[link]};
-      }
-    }
-    return found;
-  }
-
-  void freeze(std::size_t flow, double share) {
-    frozen_[flow] = true;
-    rates_[flow] = share;
-    for (const std::size_t link : flows_[flow].links) {
-      left_[link] = std::max(left_[link] - share, 0.0);
-    }
-  }
-
-  std::span<const Flow> flows_;
-  std::vector<double> rates_;
-  std::vector<bool> frozen_;
-  std::vector<double> left_;  // of each link's capacity
-};
-
-// rates[i] of the flows with active[i].
-std::vector<double> fill(std::span<const Flow> flows,
-                         const std::vector<bool>& active,
-                         std::span<const BytesPerSecond> capacity) {
-  return Filling(flows, active, capacity).run();
-}
-
-void check_links(std::span<const Flow> flows, std::span<const BytesPerSecond> capacity) {
-  for (const Flow& flow : flows) {
-    for (const std::size_t link : flow.links) {
-      ORRERY_CHECK(link < capacity.size(), "link {} of {} links", link, capacity.size());
-    }
-  }
-}
+constexpr double kNegligible = 1e-9;  // tail of a distribution
 
 // One link more: of the flows not yet placed each lies on it with probability `here`, and at most
 // `most` may. `ways`: probability weights of k flows on the links before.
@@ -149,87 +56,7 @@ double poisson_no_more_than(std::size_t most, double mean, double links) {
   return std::pow(std::min(below, 1.0), links);
 }
 
-// Flows from event to event: a start or an end, where the rates change.
-class Flowing {
- public:
-  Flowing(std::span<const Flow> flows, std::span<const BytesPerSecond> capacity)
-      : flows_(flows), capacity_(capacity), done_(flows.size(), false), ends_(flows.size()) {
-    for (const Flow& flow : flows) {
-      left_.push_back(in_bytes(flow.bytes));
-    }
-  }
-
-  std::vector<Seconds> run() && {
-    while (finished_ < flows_.size()) {
-      std::vector<bool> active(flows_.size(), false);
-      for (std::size_t i = 0; i < flows_.size(); ++i) {
-        active[i] = !done_[i] && in_seconds(flows_[i].start) <= now_;
-      }
-      const std::vector<double> rates = fill(flows_, active, capacity_);
-      const double next = next_event(active, rates);
-      ORRERY_CHECK(next < kNever, "a flow over a link without capacity never ends");
-      advance(active, rates, next);
-    }
-    return std::move(ends_);
-  }
-
- private:
-  [[nodiscard]] double next_event(const std::vector<bool>& active,
-                                  const std::vector<double>& rates) const {
-    double next = kNever;
-    for (std::size_t i = 0; i < flows_.size(); ++i) {
-      if (active[i] && rates[i] > 0.0) {
-        next = std::min(next, now_ + left_[i] / rates[i]);
-      } else if (active[i] && left_[i] <= 0.0) {
-        next = now_;
-      } else if (!active[i] && !done_[i]) {
-        next = std::min(next, in_seconds(flows_[i].start));
-      }
-    }
-    return next;
-  }
-
-  void advance(const std::vector<bool>& active, const std::vector<double>& rates, double next) {
-    for (std::size_t i = 0; i < flows_.size(); ++i) {
-      if (!active[i]) {
-        continue;
-      }
-      left_[i] -= rates[i] * (next - now_);
-      if (left_[i] <= kNegligible * std::max(in_bytes(flows_[i].bytes), 1.0)) {
-        done_[i] = true;
-        ends_[i] = seconds(next);
-        ++finished_;
-      }
-    }
-    now_ = next;
-  }
-
-  std::span<const Flow> flows_;
-  std::span<const BytesPerSecond> capacity_;
-  std::vector<double> left_;  // bytes
-  std::vector<bool> done_;
-  std::vector<Seconds> ends_;
-  std::size_t finished_ = 0;
-  double now_ = 0.0;
-};
-
 }  // namespace
-
-std::vector<BytesPerSecond> max_min_rates(std::span<const Flow> flows,
-                                          std::span<const BytesPerSecond> capacity) {
-  check_links(flows, capacity);
-  std::vector<BytesPerSecond> rates;
-  for (const double rate : fill(flows, std::vector<bool>(flows.size(), true), capacity)) {
-    rates.push_back(bytes_per_second(rate));
-  }
-  return rates;
-}
-
-std::vector<Seconds> flow_ends(std::span<const Flow> flows,
-                               std::span<const BytesPerSecond> capacity) {
-  check_links(flows, capacity);
-  return Flowing(flows, capacity).run();
-}
 
 double stretch_beside(Seconds own, Seconds others) {
   return own > Seconds{} ? 1.0 + std::min(others, own) / own : 1.0;

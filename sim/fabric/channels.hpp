@@ -12,7 +12,7 @@
 // switch reduction     | one per channel C          | S / C             | 1 up, 1 down per port
 // PAT                  | one per round k and rank   | S 2^k / n         | 1
 // message              | one                        | S                 | 1
-// all-to-all           | one per port and block of k    | S k / n           | 1; 1/k per receiver
+// all-to-all           | one per port, block of k   | S k / n           | 1; 1/k per receiver
 // storage              | one per node               | S                 | 1
 //
 // symbol | meaning                                                       | unit | origin

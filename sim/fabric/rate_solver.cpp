@@ -157,6 +157,7 @@ std::span<const FlowId> RateSolver::solve() {
 void RateSolver::open_region() {
   shares_.clear();
   bounded_.clear();
+  open_flows_ = region_.size();
   for (const std::uint32_t flow : region_) {
     open_[flow] = 1;
     if (std::isfinite(bound_[flow])) {
@@ -188,7 +189,7 @@ void RateSolver::open_region() {
 void RateSolver::fill() {
   open_region();
   std::size_t next_bounded = 0;
-  while (!shares_.empty()) {
+  while (open_flows_ > 0 && !shares_.empty()) {
     const auto [stored, id] = shares_.front();
     std::pop_heap(shares_.begin(), shares_.end(), std::greater<>());
     shares_.pop_back();
@@ -222,6 +223,7 @@ void RateSolver::freeze_bounded(std::size_t& next, double share) {
 }
 
 void RateSolver::freeze(std::uint32_t flow, double rate, std::int32_t bottleneck) {
+  --open_flows_;
   open_[flow] = 0;
   rate_[flow] = rate;
   bottleneck_[flow] = bottleneck;
@@ -246,19 +248,29 @@ bool RateSolver::grow() {
 // filling, so the sums of this round stay those of before.
 bool RateSolver::grow_at(std::int32_t id) {
   const Link& link = links_[static_cast<std::size_t>(id)];
+  constexpr double kNone = std::numeric_limits<double>::infinity();
   double load = 0.0;
-  double fastest = -1.0;                                  // of the region
-  double held = std::numeric_limits<double>::infinity();  // the least rate bottlenecked here
+  double fastest = -1.0;  // of the region
+  double held = kNone;    // the least rate of the region that is bottlenecked here
+  double fastest_outside = -1.0;
+  double held_outside = kNone;
   for (const User& user : link.users) {
     const double rate = rate_[user.flow];
+    const bool inside = joined_[user.flow] == solve_;
     load += user.weight * rate;
-    if (joined_[user.flow] == solve_) {
-      fastest = std::max(fastest, rate);
-      held = bottleneck_[user.flow] == id ? std::min(held, rate) : held;
+    double& most = inside ? fastest : fastest_outside;
+    most = std::max(most, rate);
+    if (bottleneck_[user.flow] == id) {
+      double& least = inside ? held : held_outside;
+      least = std::min(least, rate);
     }
   }
   const bool overloaded = above(load, link.capacity);
   const bool full = !above(link.capacity, load);
+  if (!overloaded && !above(fastest_outside, held) && (full || held_outside == kNone) &&
+      !above(fastest, held_outside)) {
+    return false;
+  }
   bool grew = false;
   for (const User& user : link.users) {
     const double rate = rate_[user.flow];

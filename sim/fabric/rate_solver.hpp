@@ -122,6 +122,7 @@ class RateSolver {
   std::uint32_t solve_ = 0;
   std::vector<std::uint32_t> region_;
   std::vector<std::int32_t> touched_;
+  std::size_t open_flows_ = 0;                             // of the region, while filling
   std::vector<std::pair<double, std::uint32_t>> bounded_;  // (bound, flow) of the region
   std::vector<std::pair<double, std::int32_t>> shares_;    // heap of (share, link)
   std::vector<FlowId> changed_;

@@ -18,14 +18,12 @@ struct Exception {
   std::string_view why;
 };
 
-constexpr std::array<Exception, 9> kExceptions = {
+constexpr std::array<Exception, 7> kExceptions = {
     {{"(unnamed)", "no name that could be called"},
      {"check_failed", "called by ORRERY_CHECK"},
      {"deallocate", "called by the standard library"},
-     {"flow_ends", "the solver of shared links, not yet used by the step"},
      {"group_rules", "tests read the whole table"},
      {"kernel_rules", "tests read the whole table"},
-     {"max_min_rates", "the solver of shared links, not yet used by the step"},
      {"parse_baseline", "read_baseline of a text"},
      {"replay_events", "the replay by events that the linear one is compared with"}}};
 

@@ -115,6 +115,16 @@ TEST(FluidFlows, NothingToSendEndsAtOnce) {
             (Ends{1.0, 0.5}));
 }
 
+// 100 s beside 40 messages of one second that come twice as fast as they can leave: what
+// cost::stretch_beside says, own + min(own, others).
+TEST(FluidFlows, MessagesDelayALongFlowByWhatTheyTakeAlone) {
+  std::vector<Start> starts = {{.links = {0}, .size = 100.0}};
+  for (int i = 0; i < 40; ++i) {
+    starts.push_back({.links = {0}, .time = 0.5 * i});
+  }
+  EXPECT_NEAR(ends_of({1.0}, starts)[0], 140.0, 1e-6);
+}
+
 // Jobs that compute for c, then send what takes m alone over one link; the period of the last.
 double period(double c, double m, const std::vector<double>& offsets) {
   FluidFlows flows(links_of({1.0}), Comparison::with_full_solve);
