@@ -31,12 +31,9 @@ RateSolver::RateSolver(std::span<const BytesPerSecond> capacities, Comparison co
 
 FlowId RateSolver::add(std::span<const Hop> hops, BytesPerSecond bound) {
   if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(rate_.size()));
-    rate_.push_back(0.0);
+    free_.push_back(static_cast<std::uint32_t>(flows_.size()));
+    flows_.emplace_back();
     before_.push_back(0.0);
-    bound_.push_back(0.0);
-    bottleneck_.push_back(kNoLink.value);
-    joined_.push_back(0);
     open_.push_back(0);
     hops_.emplace_back();
     places_.emplace_back();
@@ -60,10 +57,10 @@ FlowId RateSolver::add(std::span<const Hop> hops, BytesPerSecond bound) {
     }
   }
   own.resize(kept);
-  bound_[flow] = in_bytes_per_second(bound);
+  flows_[flow].bound = in_bytes_per_second(bound);
   ORRERY_CHECK(kept > 0 || bound < kUnbounded, "a flow needs a link or a bound");
-  rate_[flow] = kNew;
-  bottleneck_[flow] = kNoLink.value;
+  flows_[flow].rate = kNew;
+  flows_[flow].bottleneck = kNoLink.value;
   attach(flow);
   started_.push_back(flow);
   return {static_cast<std::int32_t>(flow)};
@@ -71,7 +68,7 @@ FlowId RateSolver::add(std::span<const Hop> hops, BytesPerSecond bound) {
 
 void RateSolver::remove(FlowId flow) {
   const auto id = static_cast<std::uint32_t>(flow.value);
-  if (rate_[id] == kNew) {
+  if (flows_[id].rate == kNew) {
     started_.erase(std::find(started_.begin(), started_.end(), id));
   } else {
     for (const Hop& hop : hops_[id]) {
@@ -118,8 +115,8 @@ void RateSolver::touch(std::int32_t link) {
 }
 
 void RateSolver::join(std::uint32_t flow) {
-  joined_[flow] = solve_;
-  before_[flow] = rate_[flow];
+  flows_[flow].joined = solve_;
+  before_[flow] = flows_[flow].rate;
   region_.push_back(flow);
   for (const Hop& hop : hops_[flow]) {
     touch(hop.link.value);
@@ -141,6 +138,7 @@ std::span<const FlowId> RateSolver::solve() {
   for (const std::int32_t link : seeds_) {
     touch(link);
   }
+  join_held();
   do {
     fill();
   } while (grow());
@@ -153,6 +151,21 @@ std::span<const FlowId> RateSolver::solve() {
   return changed_;
 }
 
+// Those whose bottleneck has changed hands join at once: the first filling nearly always moves them,
+// and who joins needlessly gets the rate it had, to rounding.
+void RateSolver::join_held() {
+  const std::size_t links = touched_.size();
+  for (std::size_t i = 0; i < links; ++i) {
+    const std::int32_t id = touched_[i];
+    for (const User& user : links_[static_cast<std::size_t>(id)].users) {
+      const Flow& flow = flows_[user.flow];
+      if (flow.bottleneck == id && flow.joined != solve_) {
+        join(user.flow);
+      }
+    }
+  }
+}
+
 // What the links of the region leave to its flows.
 void RateSolver::open_region() {
   shares_.clear();
@@ -160,8 +173,8 @@ void RateSolver::open_region() {
   open_flows_ = region_.size();
   for (const std::uint32_t flow : region_) {
     open_[flow] = 1;
-    if (std::isfinite(bound_[flow])) {
-      bounded_.emplace_back(bound_[flow], flow);
+    if (std::isfinite(flows_[flow].bound)) {
+      bounded_.emplace_back(flows_[flow].bound, flow);
     }
   }
   std::sort(bounded_.begin(), bounded_.end());
@@ -171,8 +184,8 @@ void RateSolver::open_region() {
     link.open_weight = 0.0;
     link.open = 0;
     for (const User& user : link.users) {
-      const bool inside = joined_[user.flow] == solve_;
-      outside += inside ? 0.0 : user.weight * rate_[user.flow];
+      const bool inside = flows_[user.flow].joined == solve_;
+      outside += inside ? 0.0 : user.weight * flows_[user.flow].rate;
       link.open_weight += inside ? user.weight : 0.0;
       link.open += inside ? 1 : 0;
     }
@@ -205,7 +218,7 @@ void RateSolver::fill() {
       continue;
     }
     for (const User& user : link.users) {
-      if (joined_[user.flow] == solve_ && open_[user.flow] != 0) {
+      if (flows_[user.flow].joined == solve_ && open_[user.flow] != 0) {
         freeze(user.flow, share, id);
       }
     }
@@ -225,8 +238,8 @@ void RateSolver::freeze_bounded(std::size_t& next, double share) {
 void RateSolver::freeze(std::uint32_t flow, double rate, std::int32_t bottleneck) {
   --open_flows_;
   open_[flow] = 0;
-  rate_[flow] = rate;
-  bottleneck_[flow] = bottleneck;
+  flows_[flow].rate = rate;
+  flows_[flow].bottleneck = bottleneck;
   for (const Hop& hop : hops_[flow]) {
     Link& link = links_[hop.link.index()];
     link.left = std::max(link.left - hop.weight * rate, 0.0);
@@ -255,12 +268,12 @@ bool RateSolver::grow_at(std::int32_t id) {
   double fastest_outside = -1.0;
   double held_outside = kNone;
   for (const User& user : link.users) {
-    const double rate = rate_[user.flow];
-    const bool inside = joined_[user.flow] == solve_;
+    const double rate = flows_[user.flow].rate;
+    const bool inside = flows_[user.flow].joined == solve_;
     load += user.weight * rate;
     double& most = inside ? fastest : fastest_outside;
     most = std::max(most, rate);
-    if (bottleneck_[user.flow] == id) {
+    if (flows_[user.flow].bottleneck == id) {
       double& least = inside ? held : held_outside;
       least = std::min(least, rate);
     }
@@ -273,9 +286,9 @@ bool RateSolver::grow_at(std::int32_t id) {
   }
   bool grew = false;
   for (const User& user : link.users) {
-    const double rate = rate_[user.flow];
-    const bool lost = bottleneck_[user.flow] == id && (!full || above(fastest, rate));
-    if (joined_[user.flow] != solve_ && (overloaded || lost || above(rate, held))) {
+    const double rate = flows_[user.flow].rate;
+    const bool lost = flows_[user.flow].bottleneck == id && (!full || above(fastest, rate));
+    if (flows_[user.flow].joined != solve_ && (overloaded || lost || above(rate, held))) {
       join(user.flow);
       grew = true;
     }
@@ -285,14 +298,14 @@ bool RateSolver::grow_at(std::int32_t id) {
 
 void RateSolver::collect_changes() {
   for (const std::uint32_t flow : region_) {
-    if (rate_[flow] != before_[flow]) {
+    if (flows_[flow].rate != before_[flow]) {
       changed_.push_back({static_cast<std::int32_t>(flow)});
     }
   }
 }
 
 void RateSolver::compare_with_full_solve() const {
-  std::vector<bool> living(rate_.size(), true);
+  std::vector<bool> living(flows_.size(), true);
   for (const std::uint32_t flow : free_) {
     living[flow] = false;
   }
@@ -302,10 +315,10 @@ void RateSolver::compare_with_full_solve() const {
   }
   std::vector<FlowPath> flows;
   std::vector<double> rates;
-  for (std::size_t flow = 0; flow < rate_.size(); ++flow) {
+  for (std::size_t flow = 0; flow < flows_.size(); ++flow) {
     if (living[flow]) {
-      flows.push_back({.hops = hops_[flow], .bound = bytes_per_second(bound_[flow])});
-      rates.push_back(rate_[flow]);
+      flows.push_back({.hops = hops_[flow], .bound = bytes_per_second(flows_[flow].bound)});
+      rates.push_back(flows_[flow].rate);
     }
   }
   const std::vector<BytesPerSecond> full = progressive_filling(capacities, flows);

@@ -56,12 +56,12 @@ class RateSolver {
   }
 
   [[nodiscard]] BytesPerSecond rate(FlowId flow) const {
-    return bytes_per_second(rate_[flow.index()]);
+    return bytes_per_second(flows_[flow.index()].rate);
   }
 
   // The full link that holds the flow back; kNoLink at its bound.
   [[nodiscard]] LinkId bottleneck(FlowId flow) const {
-    return {bottleneck_[flow.index()]};
+    return {flows_[flow.index()].bottleneck};
   }
 
   // Hops of a living flow, by link, each link once.
@@ -84,6 +84,14 @@ class RateSolver {
     std::uint32_t hop = 0;  // of that flow
   };
 
+  // What every look at a link reads of each user, side by side.
+  struct Flow {
+    double rate = 0.0;
+    double bound = 0.0;
+    std::int32_t bottleneck = kNoLink.value;
+    std::uint32_t joined = 0;  // the solve that it joined last
+  };
+
   struct Link {
     double capacity = 0.0;
     double left = 0.0;         // while filling: for the open flows of the region
@@ -97,6 +105,7 @@ class RateSolver {
   void detach(std::uint32_t flow);
   void touch(std::int32_t link);
   void join(std::uint32_t flow);
+  void join_held();
   void fill();
   void open_region();
   void freeze(std::uint32_t flow, double rate, std::int32_t bottleneck);
@@ -107,11 +116,8 @@ class RateSolver {
   void compare_with_full_solve() const;
 
   std::vector<Link> links_;
-  std::vector<double> rate_;  // of each flow
-  std::vector<double> before_;
-  std::vector<double> bound_;
-  std::vector<std::int32_t> bottleneck_;
-  std::vector<std::uint32_t> joined_;  // the solve that it joined last
+  std::vector<Flow> flows_;
+  std::vector<double> before_;  // of each flow, its rate when it joined
   std::vector<std::uint8_t> open_;
   std::vector<std::vector<Hop>> hops_;
   std::vector<std::vector<std::uint32_t>> places_;  // among the users of each hop's link
