@@ -151,8 +151,8 @@ std::span<const FlowId> RateSolver::solve() {
   return changed_;
 }
 
-// Those whose bottleneck has changed hands join at once: the first filling nearly always moves them,
-// and who joins needlessly gets the rate it had, to rounding.
+// Those whose bottleneck has changed hands join at once: the first filling nearly always moves
+// them, and who joins needlessly gets the rate it had, to rounding.
 void RateSolver::join_held() {
   const std::size_t links = touched_.size();
   for (std::size_t i = 0; i < links; ++i) {
