@@ -140,8 +140,8 @@ void ChartView::shape(const QSize& whole) {
   }
 }
 
-// Names of many categories in a low chart: smaller before they cover each other, and at last without
-// the label of the other axis.
+// Names of many categories in a low chart: smaller before they cover each other, and at last the
+// other axis goes without its label.
 void ChartView::fit_names(const QSize& whole) {
   if (!plot_.horizontal || plot_.x.categories.empty()) {
     return;
