@@ -29,14 +29,18 @@ std::string_view read_log(const LogFile& file, Findings& findings, Diagnostics& 
     diagnostics.error({file.name}, "", "is empty");
     return {};
   }
+  if (file.text.starts_with("\x1F\x8B")) {
+    diagnostics.error({file.name}, "", "is packed with gzip", "the file behind gunzip -k");
+    return {};
+  }
   diagnostics.error({file.name},
                     "",
                     file.text.size() > kLargestConfiguration
                         ? "holds no results of a known program, and is too large for a training "
                           "configuration (4 MiB)"
                         : "holds no results of a known program",
-                    "text, CSV or JSON of nccl-tests, text or JSON of nvbandwidth, or a training "
-                    "configuration, see orrery import --help");
+                    "text, CSV or JSON of nccl-tests, text or JSON of nvbandwidth, or the "
+                    "configuration or log of a training run, see orrery import --help");
   return {};
 }
 

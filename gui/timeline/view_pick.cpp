@@ -183,8 +183,9 @@ std::vector<std::string> View::describe(const Hit& hit) const {
     lines.push_back(
         fmt::format("{}{}", to_string(slice.category()), slice.is(kAbnormal) ? ", abnormal" : ""));
     lines.push_back(fmt::format("takes {}", duration_text(store().duration_of(slice))));
-    lines.push_back(
-        fmt::format("from {}", duration_text(slice.begin() - (level_ == 0 ? whole().begin : 0))));
+    lines.push_back("from " + (level_ == 0 ? moment_text(slice.begin() - whole().begin,
+                                                         levels_.front().unix_start)
+                                           : duration_text(slice.begin())));
     for (std::string_view note = store().note_of(slice); !note.empty();) {
       const std::size_t end = std::min(note.find('\n'), note.size());
       lines.emplace_back(note.substr(0, end));

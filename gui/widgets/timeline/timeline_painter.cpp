@@ -286,6 +286,7 @@ QStringList TimelinePainter::marks_near(const TimelineView& widget, int column) 
   for (std::size_t level = 0; level <= view.level(); ++level) {
     const Store& store = *view.levels()[level].store;
     const std::int64_t origin = level == 0 ? 0 : view.occurrence(level).range.begin;
+    const std::optional<std::int64_t> start = view.levels()[level].unix_start;
     for (const Mark& mark : marks_within(store, {from, to}, origin)) {
       if (lines.size() == kMost) {
         ++more;
@@ -298,7 +299,7 @@ QStringList TimelinePainter::marks_near(const TimelineView& widget, int column) 
                    .arg(name == what || mark.kind == MarkKind::other
                             ? name
                             : QStringLiteral("%1: %2").arg(what, name),
-                        QString::fromStdString(timeline::duration_text(mark.time)));
+                        QString::fromStdString(timeline::moment_text(mark.time, start)));
     }
   }
   if (more > 0) {

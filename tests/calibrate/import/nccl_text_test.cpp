@@ -304,11 +304,16 @@ TEST(NcclText, RefusesWhatIsNoLog) {
   for (const std::string text : {"hello\n8 processes were started\n", "{\"a\": 1}"}) {
     Diagnostics diagnostics;
     read_text(text, diagnostics, "notes.txt");
-    EXPECT_EQ(to_string(diagnostics),
-              "notes.txt: error: holds no results of a known program (text, CSV or JSON of "
-              "nccl-tests, text or JSON of nvbandwidth, or a training configuration, see orrery "
-              "import --help)\n");
+    EXPECT_EQ(
+        to_string(diagnostics),
+        "notes.txt: error: holds no results of a known program (text, CSV or JSON of "
+        "nccl-tests, text or JSON of nvbandwidth, or the configuration or log of a training run, "
+        "see orrery import --help)\n");
   }
+  Diagnostics packed;
+  read_text("\x1F\x8B\x08", packed, "train.log.gz");
+  EXPECT_EQ(to_string(packed),
+            "train.log.gz: error: is packed with gzip (the file behind gunzip -k)\n");
 }
 
 }  // namespace
