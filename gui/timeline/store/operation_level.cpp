@@ -388,10 +388,10 @@ void add_memory(const report::Evaluation& evaluation,
   std::vector<Sample> samples;
   for (const report::MemorySample& sample :
        report::memory_over_time(evaluation, static_cast<std::int64_t>(device))) {
-    samples.push_back({sample.from.ns, in_gigabytes(sample.memory)});
+    samples.push_back({sample.from.ns, in_gibibytes(sample.memory)});
   }
   if (!samples.empty()) {
-    builder.counter("memory", "GB", std::move(samples), stage);
+    builder.counter("memory", "GiB", std::move(samples), stage);
   }
 }
 
