@@ -40,8 +40,10 @@ RowPlace place_of_rank(const Store& store, std::int32_t rank) {
   return {};
 }
 
-RowLayout::RowLayout(std::shared_ptr<const Store> store)
-    : store_(std::move(store)), collapsed_(store_->rows().size(), false) {
+RowLayout::RowLayout(std::shared_ptr<const Store> store) : store_(std::move(store)) {
+  for (const Row& row : store_->rows()) {
+    collapsed_.push_back(row.closed);
+  }
   rebuild();
 }
 

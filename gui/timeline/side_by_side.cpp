@@ -52,6 +52,7 @@ class StoreCopy {
     if (made == kNoRow) {
       const Row& parent = store_.rows()[row.parent];
       made = builder_.group(parent.name, parent_of(parent));
+      builder_.close(made);  // so that all sides are on the screen
       if (const auto ranks = store_.ranks_of(row.parent); !ranks.empty()) {
         builder_.set_ranks(made, {ranks.begin(), ranks.end()});
       }

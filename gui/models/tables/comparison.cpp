@@ -85,7 +85,7 @@ Table differing_keys_table(std::span<const Candidate> candidates) {
 }
 
 Table differences_table(std::span<const Candidate> candidates) {
-  Table table{"What comes out", {"", "figure"}, {}};
+  Table table{"What comes out", {"figure"}, {}};
   std::vector<report::Figures> answers;
   for (const Candidate& candidate : candidates) {
     if (candidate.answered()) {
@@ -98,8 +98,9 @@ Table differences_table(std::span<const Candidate> candidates) {
     }
   }
   for (const report::DifferenceRow& row : report::differences(answers)) {
-    std::vector<Cell> cells = {{.text = qt(row.group), .tone = Tone::faint},
-                               {.text = row.group == "metric" ? spoken(row.name) : qt(row.name)}};
+    const bool metric = row.group == "metric";  // the others are rows of a ledger
+    std::vector<Cell> cells = {
+        {.text = metric ? spoken(row.name) : qt(row.group) + ": " + qt(row.name)}};
     for (std::size_t i = 0; i < row.values.size(); ++i) {
       const report::Compared& cell = row.values[i];
       cells.push_back(cell.value

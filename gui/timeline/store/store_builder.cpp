@@ -34,6 +34,10 @@ RowId StoreBuilder::group(std::string_view name, RowId parent) {
   return add_row(name, RowKind::group, parent);
 }
 
+void StoreBuilder::close(RowId group) {
+  rows_[group].row.closed = true;
+}
+
 RowId StoreBuilder::row(std::string_view name, RowId parent) {
   return add_row(name, RowKind::slices, parent);
 }

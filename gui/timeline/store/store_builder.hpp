@@ -47,6 +47,9 @@ class StoreBuilder {
  public:
   // `parent` was made by this builder; rows of one parent keep the order in which they are made.
   RowId group(std::string_view name, RowId parent = kNoRow);
+
+  // The group begins on one line.
+  void close(RowId group);
   RowId row(std::string_view name, RowId parent = kNoRow);
   RowId counter(std::string_view name,
                 std::string_view unit,
