@@ -23,6 +23,9 @@ class StoreCopy {
   void run() {
     top_ = builder_.group(side_.name);
     has_flows_ = !store_.flows().empty();
+    groups_ = std::count_if(store_.rows().begin(), store_.rows().end(), [](const Row& row) {
+      return row.kind == RowKind::group && row.parent == kNoRow;
+    });
     for (RowId row = 0; row < store_.rows().size(); ++row) {
       copy_row(row);
     }
@@ -43,6 +46,8 @@ class StoreCopy {
   }
 
  private:
+  static constexpr std::ptrdiff_t kFewGroups = 2;
+
   // Groups come into being with their first row that has something to show.
   RowId parent_of(const Row& row) {
     if (row.parent == kNoRow) {
@@ -52,7 +57,9 @@ class StoreCopy {
     if (made == kNoRow) {
       const Row& parent = store_.rows()[row.parent];
       made = builder_.group(parent.name, parent_of(parent));
-      builder_.close(made);  // so that all sides are on the screen
+      if (groups_ > kFewGroups) {
+        builder_.close(made);  // so that more sides are on the screen
+      }
       if (const auto ranks = store_.ranks_of(row.parent); !ranks.empty()) {
         builder_.set_ranks(made, {ranks.begin(), ranks.end()});
       }
@@ -132,6 +139,7 @@ class StoreCopy {
   std::unordered_map<SliceId, PendingSlice> places_;
   RowId top_ = kNoRow;
   bool has_flows_ = false;
+  std::ptrdiff_t groups_ = 0;  // of the side, at the top
 };
 
 constexpr std::size_t kCopies = trace::kAxes + 1;
