@@ -139,15 +139,26 @@ struct TitanSettings {
   int strange_mesh = 0;
 };
 
-TitanSettings titan_settings(std::string_view text, const std::string& file) {
-  LogSettings settings(file);
-  int strange_mesh = 0;
-  int mesh_line = 0;
+void read_printed_batch(const LogLine& line, LogSettings& settings) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFigures = {
       {{"local batch size ", "training.local_batch_size"},
        {"global batch size ", "training.global_batch_size"},
        {"sequence length ", "training.seq_len"},
        {"total steps ", "training.steps"}}};
+  if (line.text.find("local batch size") == std::string_view::npos) {
+    return;
+  }
+  for (const auto& [words, key] : kFigures) {
+    if (const auto figure = number_behind(line.text, words)) {
+      settings.put(std::string(key), fmt::format("{:.0f}", *figure), line.number);
+    }
+  }
+}
+
+TitanSettings titan_settings(std::string_view text, const std::string& file) {
+  LogSettings settings(file);
+  int strange_mesh = 0;
+  int mesh_line = 0;
   for (const LogLine& line : log_lines(text)) {
     read_titan_model(line, settings);
     if (line.text.find("Building") != std::string_view::npos &&
@@ -155,13 +166,7 @@ TitanSettings titan_settings(std::string_view text, const std::string& file) {
       mesh_line = line.number;
       strange_mesh = read_mesh(line, settings) ? strange_mesh : line.number;
     }
-    if (line.text.find("local batch size") != std::string_view::npos) {
-      for (const auto& [words, key] : kFigures) {
-        if (const auto figure = number_behind(line.text, words)) {
-          settings.put(std::string(key), fmt::format("{:.0f}", *figure), line.number);
-        }
-      }
-    }
+    read_printed_batch(line, settings);
     read_recompute(line, settings);
     if (line.text.find("Compiling each TransformerBlock") != std::string_view::npos) {
       settings.put("compile.enable", "true", line.number);
