@@ -69,7 +69,7 @@ std::unique_ptr<OwnProfiles> find_profiles(scenario::Scenario& scenario,
                                                        scenario.where(kTables),
                                                        kTables,
                                                        diagnostics,
-                                                       gpu ? gpu->collectives.get() : nullptr);
+                                                       gpu ? gpu->collectives : nullptr);
   if (!gpu || !software || !tables || diagnostics.has_errors()) {
     return nullptr;
   }
@@ -112,9 +112,7 @@ void add_own_run(const fs::path& file,
       problems.error({file.string()}, "", *reason);
     }
   }
-  for (const Diagnostic& problem : problems.all()) {
-    diagnostics.add(problem);
-  }
+  diagnostics.add(problems);
   if (!shelf || problems.has_errors()) {
     return;
   }

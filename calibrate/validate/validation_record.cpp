@@ -227,9 +227,7 @@ std::optional<ValidationRecord> read_record(std::string_view yaml,
       .steps = read_list<RecordedStep>(fields.find("steps"), read_step, found),
       .kernels = read_list<RecordedKernel>(fields.find("kernels"), read_kernel, found)};
   const bool sound = !found.has_errors();
-  for (const Diagnostic& problem : found.all()) {
-    diagnostics.add(problem);
-  }
+  diagnostics.add(found);
   return sound ? std::optional(std::move(record)) : std::nullopt;
 }
 

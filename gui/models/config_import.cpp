@@ -178,9 +178,7 @@ bool goes_together(const std::string& text, const std::string& name, Diagnostics
   const bool sound = scenario &&
                      evaluate::resolve(*scenario, evaluate::profile_search({}, {}), found) &&
                      !found.has_errors();
-  for (const Diagnostic& problem : found.all()) {
-    problems.add(problem);
-  }
+  problems.add(found);
   return sound;
 }
 

@@ -70,6 +70,11 @@ void Diagnostics::add(Diagnostic diagnostic) {
   all_.push_back(std::move(diagnostic));
 }
 
+void Diagnostics::add(const Diagnostics& others) {
+  all_.insert(all_.end(), others.all_.begin(), others.all_.end());
+  errors_ += others.errors_;
+}
+
 std::string to_string(const Diagnostic& diagnostic) {
   std::string text = diagnostic.where.file;
   if (diagnostic.where.line > 0) {

@@ -41,6 +41,7 @@ class Diagnostics {
                std::string_view message,
                std::string_view allowed = {});
   void add(Diagnostic diagnostic);
+  void add(const Diagnostics& others);
 
   [[nodiscard]] bool has_errors() const {
     return errors_ > 0;

@@ -21,6 +21,10 @@
 #include "sim/report/evaluation.hpp"
 #include "sim/scenario/scenario.hpp"
 
+namespace orrery::step {
+class StepSimulator;
+}
+
 namespace orrery::evaluate {
 
 struct EvaluateOptions {
@@ -35,6 +39,8 @@ struct EvaluateOptions {
   bool levers = true;               // how sure the step is, and what other choices would give
   std::optional<hardware::ProfileSearch> search = {};  // default: hardware::default_search
   std::stop_token stop = {};
+  // Keeps the structure of steps from one evaluation to the next; of one thread at a time.
+  step::StepSimulator* simulator = nullptr;
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
 };
 

@@ -442,9 +442,7 @@ std::optional<CalibrationProfile> read_calibration_document(const Value& root,
     read_remarks(reader);
     reader.finish();
   }
-  for (const Diagnostic& problem : problems.all()) {
-    diagnostics.add(problem);
-  }
+  diagnostics.add(problems);
   return problems.has_errors() ? std::nullopt : std::optional(std::move(profile));
 }
 

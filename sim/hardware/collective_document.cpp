@@ -173,9 +173,7 @@ std::optional<CollectiveTables> read_collective_document(const Value& root,
   if (reader.require_choice("format", kCollectiveFormats)) {
     tables = read_tables(reader);
   }
-  for (const Diagnostic& problem : problems.all()) {
-    diagnostics.add(problem);
-  }
+  diagnostics.add(problems);
   return problems.has_errors() ? std::nullopt : std::move(tables);
 }
 

@@ -3,13 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
 #include <memory>
 #include <system_error>
 
 #include "sim/base/error.hpp"
 #include "sim/hardware/named_files.hpp"
+#include "sim/hardware/profile_cache.hpp"
 #include "sim/hardware/profile_document.hpp"
 #include "sim/yaml/document.hpp"
 
@@ -125,49 +124,81 @@ std::optional<Found> find_profile(std::string_view name,
   return std::nullopt;
 }
 
+// What a file says.
+struct GpuFile {
+  SourceLocation name_where;
+  std::optional<GpuProfile> profile = std::nullopt;       // one of these two
+  std::optional<yaml::Value> calibration = std::nullopt;  // what it means depends on its base
+};
+
+struct SoftwareFile {
+  SourceLocation name_where;
+  SoftwareProfile profile;
+};
+
+SourceLocation name_where(const yaml::Value& root) {
+  const auto name = std::find_if(root.entries.begin(), root.entries.end(), [](const auto& entry) {
+    return entry.key == "name";
+  });
+  return name == root.entries.end() ? root.where : name->value.where;
+}
+
+std::shared_ptr<const GpuFile> read_gpu_file(const fs::path& path,
+                                             const ProfileSearch& search,
+                                             Diagnostics& diagnostics) {
+  const std::string shown = shown_name(path);
+  return search.cache->read<GpuFile>(
+      path,
+      shown,
+      diagnostics,
+      [&shown](const yaml::Value& root, Diagnostics& problems) -> std::optional<GpuFile> {
+        if (is_calibration(root)) {
+          return GpuFile{.name_where = name_where(root), .calibration = root};
+        }
+        auto profile = read_gpu_document(root, shown, problems);
+        return profile ? std::optional(GpuFile{name_where(root), std::move(profile)})
+                       : std::nullopt;
+      });
+}
+
+std::shared_ptr<const SoftwareFile> read_software_file(const fs::path& path,
+                                                       const ProfileSearch& search,
+                                                       Diagnostics& diagnostics) {
+  const std::string shown = shown_name(path);
+  return search.cache->read<SoftwareFile>(
+      path,
+      shown,
+      diagnostics,
+      [&shown](const yaml::Value& root, Diagnostics& problems) -> std::optional<SoftwareFile> {
+        auto profile = read_software_document(root, shown, problems);
+        return profile ? std::optional(SoftwareFile{name_where(root), *std::move(profile)})
+                       : std::nullopt;
+      });
+}
+
+SharedCollectiveTables read_tables(const fs::path& path,
+                                   const ProfileSearch& search,
+                                   Diagnostics& diagnostics) {
+  return search.cache->read<CollectiveTables>(
+      path, shown_name(path), diagnostics, read_collective_document);
+}
+
 // A profile found by name must carry that name: reports print it, and a copy that kept the old one
 // would be mistaken for its original.
-void report_name(std::string_view wanted,
-                 const std::string& actual,
-                 const yaml::Value& root,
-                 Diagnostics& diagnostics) {
-  SourceLocation where = root.where;
-  for (const yaml::Entry& entry : root.entries) {
-    where = entry.key == "name" ? entry.value.where : where;
+bool has_its_name(const Found& found,
+                  std::string_view wanted,
+                  const std::string& actual,
+                  const SourceLocation& where,
+                  Diagnostics& diagnostics) {
+  if (!found.by_name || actual == wanted) {
+    return true;
   }
   diagnostics.error(
       where,
       "name",
       fmt::format("is {} in the file of {}", yaml::display(actual), yaml::display(wanted)),
       fmt::format("name: {}", wanted));
-}
-
-template <typename Profile>
-std::optional<Profile> load(
-    std::string_view name,
-    const ProfileKind& kind,
-    const ProfileSearch& search,
-    const SourceLocation& where,
-    std::string_view key,
-    Diagnostics& diagnostics,
-    const std::function<std::optional<Profile>(
-        const yaml::Value&, const std::string&, Diagnostics&)>& read_document) {
-  const std::optional<Found> found = find_profile(name, kind, search, where, key, diagnostics);
-  if (!found) {
-    return std::nullopt;
-  }
-  const std::string shown = shown_name(found->path);
-  const std::optional<yaml::Value> root =
-      yaml::parse_file(found->path, yaml::Limits{}, diagnostics, shown);
-  if (!root) {
-    return std::nullopt;
-  }
-  std::optional<Profile> profile = read_document(*root, shown, diagnostics);
-  if (profile && found->by_name && profile->name != name && !is_calibration(*root)) {
-    report_name(name, profile->name, *root, diagnostics);
-    return std::nullopt;
-  }
-  return profile;
+  return false;
 }
 
 // The shipped profile that a calibration profile builds on; never another calibration.
@@ -179,10 +210,9 @@ std::optional<GpuProfile> load_base(std::string_view name,
     if (name.empty() || !file_exists(candidate)) {
       continue;
     }
-    const std::string shown = shown_name(candidate);
-    const auto root = yaml::parse_file(candidate, yaml::Limits{}, diagnostics, shown);
-    if (root && !is_calibration(*root)) {
-      return read_gpu_document(*root, shown, diagnostics);
+    const auto file = read_gpu_file(candidate, search, diagnostics);
+    if (file == nullptr || file->profile) {
+      return file == nullptr ? std::nullopt : file->profile;
     }
   }
   return std::nullopt;
@@ -201,9 +231,7 @@ std::optional<GpuProfile> read_calibrated(const yaml::Value& root,
   if (!base && !problems.has_errors()) {
     report_unknown(profile->base, kGpu, search, profile->base_where, "base", problems);
   }
-  for (const Diagnostic& problem : problems.all()) {
-    diagnostics.add(problem);
-  }
+  diagnostics.add(problems);
   if (!base) {
     return std::nullopt;
   }
@@ -233,16 +261,6 @@ void refuse_other_name(std::string_view name,
                           name,
                           profile.calibration->device,
                           profile.name));
-}
-
-bool add_tables(const fs::path& path, CollectiveTables& tables, Diagnostics& diagnostics) {
-  const auto root = yaml::parse_file(path, yaml::Limits{}, diagnostics, shown_name(path));
-  auto read = root ? read_collective_document(*root, diagnostics) : std::nullopt;
-  if (!read) {
-    return false;
-  }
-  std::move(read->tables.begin(), read->tables.end(), std::back_inserter(tables.tables));
-  return true;
 }
 
 // The files of the first directory that has any, by name.
@@ -292,27 +310,27 @@ std::optional<GpuProfile> load_gpu_profile(std::string_view name_or_path,
                                            const SourceLocation& where,
                                            std::string_view key,
                                            Diagnostics& diagnostics) {
-  const std::vector<std::string> known = list_gpu_profiles(search);
-  if (!is_path(fs::path(name_or_path)) &&
-      std::find(known.begin(), known.end(), name_or_path) == known.end()) {
+  const bool by_name = !is_path(fs::path(name_or_path));
+  if (by_name && !file_named(search, kGpu.folder, name_or_path)) {
     const std::string other = profile_named(gpu_names(search), name_or_path);
     if (!other.empty()) {
       diagnostics.warning(where, key, fmt::format("`{}` is taken as `{}`", name_or_path, other));
       return load_gpu_profile(other, search, where, key, diagnostics);
     }
   }
-  auto profile = load<GpuProfile>(
-      name_or_path,
-      kGpu,
-      search,
-      where,
-      key,
-      diagnostics,
-      [&search](const yaml::Value& root, const std::string& file, Diagnostics& problems) {
-        return is_calibration(root) ? read_calibrated(root, file, search, problems)
-                                    : read_gpu_document(root, file, problems);
-      });
-  if (profile && profile->calibration && !is_path(fs::path(name_or_path))) {
+  const auto found = find_profile(name_or_path, kGpu, search, where, key, diagnostics);
+  const auto file = found ? read_gpu_file(found->path, search, diagnostics) : nullptr;
+  if (file == nullptr) {
+    return std::nullopt;
+  }
+  if (!file->calibration) {
+    const GpuProfile& profile = *file->profile;
+    return has_its_name(*found, name_or_path, profile.name, file->name_where, diagnostics)
+               ? file->profile
+               : std::nullopt;
+  }
+  auto profile = read_calibrated(*file->calibration, shown_name(found->path), search, diagnostics);
+  if (profile && by_name) {
     refuse_other_name(name_or_path, *profile, search);
   }
   return profile;
@@ -323,8 +341,13 @@ std::optional<SoftwareProfile> load_software_profile(std::string_view name_or_pa
                                                      const SourceLocation& where,
                                                      std::string_view key,
                                                      Diagnostics& diagnostics) {
-  return load<SoftwareProfile>(
-      name_or_path, kSoftware, search, where, key, diagnostics, read_software_document);
+  const auto found = find_profile(name_or_path, kSoftware, search, where, key, diagnostics);
+  const auto file = found ? read_software_file(found->path, search, diagnostics) : nullptr;
+  if (file == nullptr ||
+      !has_its_name(*found, name_or_path, file->profile.name, file->name_where, diagnostics)) {
+    return std::nullopt;
+  }
+  return file->profile;
 }
 
 std::optional<fs::path> file_beside(const fs::path& path, const SourceLocation& where) {
@@ -353,12 +376,16 @@ bool load_collective_tables(NetworkSpec& network,
                             const SourceLocation& where,
                             std::string_view key,
                             Diagnostics& diagnostics,
-                            const CollectiveTables* calibrated) {
+                            const SharedCollectiveTables& calibrated) {
   network.tables = nullptr;
   if (network.collectives == kNoTables) {
     return true;
   }
-  CollectiveTables tables;
+  std::vector<SharedCollectiveTables> parts;
+  const auto add = [&](const fs::path& file) {
+    parts.push_back(read_tables(file, search, diagnostics));
+    return parts.back() != nullptr;
+  };
   if (!network.collectives.empty()) {
     const std::optional<fs::path> own = named_tables(network, where);
     if (!own) {
@@ -368,24 +395,25 @@ bool load_collective_tables(NetworkSpec& network,
                         "the path of a file of measured collectives, or none");
       return false;
     }
-    if (!add_tables(*own, tables, diagnostics)) {
+    if (!add(*own)) {
       return false;
     }
   }
   if (calibrated != nullptr) {
-    tables.tables.insert(tables.tables.end(), calibrated->tables.begin(), calibrated->tables.end());
+    parts.push_back(calibrated);
   }
-  if (!tables.tables.empty()) {
-    network.rig = tables.tables.front().rig;
+  const auto measured =
+      std::find_if(parts.begin(), parts.end(), [](const SharedCollectiveTables& part) {
+        return !part->tables.empty();
+      });
+  if (measured != parts.end()) {
+    network.rig = (*measured)->tables.front().rig;
   }
-  for (const fs::path& file : shipped_tables(search)) {
-    if (!add_tables(file, tables, diagnostics)) {
-      return false;
-    }
+  const std::vector<fs::path> shipped = shipped_tables(search);
+  if (!std::all_of(shipped.begin(), shipped.end(), add)) {
+    return false;
   }
-  if (!tables.tables.empty()) {
-    network.tables = std::make_shared<const CollectiveTables>(std::move(tables));
-  }
+  network.tables = search.cache->join(std::move(parts));
   return true;
 }
 

@@ -59,6 +59,6 @@ namespace orrery::hardware {
                                           const SourceLocation& where,
                                           std::string_view key,
                                           Diagnostics& diagnostics,
-                                          const CollectiveTables* calibrated = nullptr);
+                                          const SharedCollectiveTables& calibrated = nullptr);
 
 }  // namespace orrery::hardware

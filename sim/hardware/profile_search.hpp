@@ -8,6 +8,7 @@
 
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,9 +20,14 @@ namespace orrery::hardware {
 inline constexpr std::array<std::string_view, 7> kPresetFolders = {
     "models", "networks", "failures", "recovery", "communicators", "storage", "prices"};
 
+class ProfileCache;
+[[nodiscard]] std::shared_ptr<ProfileCache> make_profile_cache();
+
 struct ProfileSearch {
   std::vector<std::filesystem::path> directories;  // in order of preference
   bool allow_foreign = false;  // calibration profiles of another GPU than their base
+  // What was read before, shared by all copies of a search (profile_cache.hpp).
+  std::shared_ptr<ProfileCache> cache = make_profile_cache();
 };
 
 // The standard directories for a scenario file (may be empty) and the running program.

@@ -364,9 +364,7 @@ std::optional<Plan> make_plan(const PlanQuestion& question,
   ranked.spec.objective = plan.ranked_by;
   finish(ranked, *searched, simulated, points, plan);
   note_interruption(*searched, none, plan);
-  for (const Diagnostic& of_errors : plan.diagnostics.all()) {
-    diagnostics.add(of_errors);
-  }
+  diagnostics.add(plan.diagnostics);
   plan.diagnostics = diagnostics;
   return plan;
 }

@@ -227,9 +227,7 @@ std::optional<Scenario> with_value(const Scenario& scenario,
   Diagnostics found;
   Reading reading{draft, found};
   read_value(*value, change.key, change.key, reading);
-  for (const Diagnostic& problem : found.all()) {
-    diagnostics.add(problem);
-  }
+  diagnostics.add(found);
   return found.has_errors() ? std::nullopt : std::optional(std::move(draft.scenario));
 }
 

@@ -90,9 +90,7 @@ class Runs {
     auto evaluation =
         evaluator_.evaluation(0, asking_.question.threads, asking_.question.stop, problems);
     if (!evaluation) {
-      for (const Diagnostic& problem : problems.all()) {
-        asking_.diagnostics.add(problem);
-      }
+      asking_.diagnostics.add(problems);
     }
     return evaluation;
   }

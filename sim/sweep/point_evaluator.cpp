@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/evaluate/inputs/named_files.hpp"
+#include "sim/step/step_simulator.hpp"
 
 namespace orrery::sweep {
 
@@ -102,6 +103,21 @@ std::shared_ptr<PointEvaluator::KeptStep> PointEvaluator::kept_step(const std::s
   return result;
 }
 
+std::unique_ptr<step::StepSimulator> PointEvaluator::take_simulator() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) {
+    return std::make_unique<step::StepSimulator>();
+  }
+  auto simulator = std::move(idle_.back());
+  idle_.pop_back();
+  return simulator;
+}
+
+void PointEvaluator::give_back(std::unique_ptr<step::StepSimulator> simulator) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(simulator));
+}
+
 std::vector<std::size_t> PointEvaluator::good_order(std::vector<std::size_t> points) const {
   std::map<std::string, std::vector<std::size_t>> by_step;
   std::vector<std::string> steps;
@@ -133,13 +149,16 @@ std::optional<report::Evaluation> PointEvaluator::answer_to(const scenario::Scen
                                                             int threads,
                                                             const std::stop_token& stop,
                                                             Diagnostics& diagnostics) {
-  const evaluate::EvaluateOptions options = options_of(sweep_, threads, stop);
+  evaluate::EvaluateOptions options = options_of(sweep_, threads, stop);
   const std::shared_ptr<KeptStep> kept = kept_step(step_of(point));
-  std::call_once(kept->once,
-                 [&] { kept->step = evaluate::evaluate_step(scenario, options, kept->problems); });
-  for (const Diagnostic& problem : kept->problems.all()) {
-    diagnostics.add(problem);
-  }
+  std::call_once(kept->once, [&] {
+    std::unique_ptr<step::StepSimulator> simulator = take_simulator();
+    options.simulator = simulator.get();
+    kept->step = evaluate::evaluate_step(scenario, options, kept->problems);
+    options.simulator = nullptr;
+    give_back(std::move(simulator));
+  });
+  diagnostics.add(kept->problems);
   return kept->step ? evaluate::evaluate_run(scenario, *kept->step, options, diagnostics)
                     : std::nullopt;
 }

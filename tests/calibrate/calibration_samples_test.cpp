@@ -33,7 +33,7 @@ TEST_F(CalibrationFile, CollectivesOfTheSameMachineComeFirstAndFunctionalOnesNev
   EXPECT_EQ(gpu->collectives->tables[0].ranks, 8);
   hardware::NetworkSpec network;
   ASSERT_TRUE(hardware::load_collective_tables(
-      network, shipped_profiles(), kWhere, "collectives", diagnostics, gpu->collectives.get()));
+      network, shipped_profiles(), kWhere, "collectives", diagnostics, gpu->collectives));
   EXPECT_EQ(network.tables->tables.front().rig, "here");
   EXPECT_EQ(network.rig, "here");
   EXPECT_GT(network.tables->tables.size(), 1U);

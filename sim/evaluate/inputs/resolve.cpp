@@ -224,7 +224,7 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
                                        scenario.where("cluster.network.collectives"),
                                        "cluster.network.collectives",
                                        diagnostics,
-                                       gpu ? gpu->collectives.get() : nullptr);
+                                       gpu ? gpu->collectives : nullptr);
   std::vector<hardware::GpuProfile> others;
   for (const hardware::MixedNodes& block : scenario.cluster.mixed) {
     auto other = hardware::load_gpu_profile(

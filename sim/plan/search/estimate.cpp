@@ -23,8 +23,9 @@ struct Hardware {
 };
 
 struct Estimator::State {
-  explicit State(const Workbench& shared)
+  State(const Workbench& shared, std::shared_ptr<step::StepSimulator> kept)
       : bench(shared),
+        simulator(kept ? std::move(kept) : std::make_shared<step::StepSimulator>()),
         scenario(shared.base),
         flop_per_token(
             model::model_flop_per_token(shared.base.model, model::FlopConvention::palm)) {
@@ -56,12 +57,12 @@ struct Estimator::State {
   }
 
   const Workbench& bench;
+  std::shared_ptr<step::StepSimulator> simulator;
   scenario::Scenario scenario;  // of the latest candidate
   step::StepInput input;        // likewise
   Flop flop_per_token;
   std::map<std::pair<int, std::int32_t>, std::unique_ptr<Hardware>> known_hardware;
   std::optional<std::size_t> machine;  // whose network the scenario has
-  step::StepSimulator simulator;
 };
 
 std::optional<Diagnostic> Estimator::State::prepare(const Candidate& candidate) {
@@ -111,7 +112,8 @@ Verdict judge(const step::Feasibility& fit, Bytes headroom) {
 
 }  // namespace
 
-Estimator::Estimator(const Workbench& bench) : state_(std::make_unique<State>(bench)) {}
+Estimator::Estimator(const Workbench& bench, std::shared_ptr<step::StepSimulator> simulator)
+    : state_(std::make_unique<State>(bench, std::move(simulator))) {}
 
 Estimator::~Estimator() = default;
 Estimator::Estimator(Estimator&&) noexcept = default;
@@ -141,7 +143,7 @@ Estimate Estimator::estimate(const scenario::Scenario& stated) {
 Estimate Estimator::simulate(const Candidate& candidate) {
   State& state = *state_;
   Hardware& hardware = state.hardware(candidate);
-  auto outcome = state.simulator.simulate(
+  auto outcome = state.simulator->simulate(
       state.input,
       hardware.costs,
       {.timeline = false, .operations = false, .ledger = false, .memo = &hardware.memo});
@@ -185,7 +187,7 @@ Bound Estimator::bound(const Candidate& candidate) {
     return bound;
   }
   Hardware& hardware = state.hardware(candidate);
-  const auto found = state.simulator.bound(state.input, hardware.costs, &hardware.memo);
+  const auto found = state.simulator->bound(state.input, hardware.costs, &hardware.memo);
   if (const auto* known = std::get_if<step::StepBound>(&found)) {
     constexpr double kRounding = 1e-9;
     const Bytes limit = hardware.costs.gpu().memory.value();

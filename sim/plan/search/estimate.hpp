@@ -23,6 +23,10 @@
 #include "sim/plan/space/candidate.hpp"
 #include "sim/step/step_result.hpp"
 
+namespace orrery::step {
+class StepSimulator;
+}
+
 namespace orrery::plan {
 
 enum class Verdict : std::uint8_t {
@@ -60,8 +64,10 @@ struct Bound {
 
 class Estimator {
  public:
-  // `fits` leaves the headroom of the machine free. Keeps a reference to the workbench.
-  explicit Estimator(const Workbench& bench);
+  // `fits` leaves the headroom of the machine free. Keeps a reference to the workbench. Estimators
+  // of one thread may share a simulator, and with it the structure of the steps of all of them.
+  explicit Estimator(const Workbench& bench,
+                     std::shared_ptr<step::StepSimulator> simulator = nullptr);
   ~Estimator();
   Estimator(Estimator&&) noexcept;
   Estimator& operator=(Estimator&&) = delete;

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/step/step_simulator.hpp"
+
 namespace orrery::plan {
 
 namespace {
@@ -48,13 +50,15 @@ std::string rest_of(const scenario::Scenario& scenario,
 }  // namespace
 
 struct StepEstimator::Known {
-  explicit Known(Workbench made) : bench(std::move(made)), estimator(bench) {}
+  Known(Workbench made, std::shared_ptr<step::StepSimulator> simulator)
+      : bench(std::move(made)), estimator(bench, std::move(simulator)) {}
 
   Workbench bench;
   Estimator estimator;
 };
 
-StepEstimator::StepEstimator() = default;
+StepEstimator::StepEstimator() : simulator_(std::make_shared<step::StepSimulator>()) {}
+
 StepEstimator::~StepEstimator() = default;
 
 std::optional<Estimate> StepEstimator::estimate(
@@ -79,7 +83,7 @@ std::optional<Estimate> StepEstimator::estimate(
     if (known_.size() >= kMostKnown) {
       known_.clear();
     }
-    auto known = std::make_unique<Known>(*std::move(bench));
+    auto known = std::make_unique<Known>(*std::move(bench), simulator_);
     found = known_.emplace(std::move(rest), std::move(known)).first;
   }
   Known& known = *found->second;

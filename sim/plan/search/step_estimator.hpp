@@ -35,6 +35,7 @@ class StepEstimator {
  private:
   struct Known;
 
+  std::shared_ptr<step::StepSimulator> simulator_;       // of all that is known
   std::map<std::string, std::unique_ptr<Known>> known_;  // by all that is not the layout
 };
 

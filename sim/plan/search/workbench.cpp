@@ -189,7 +189,7 @@ bool add_machine(Workbench& bench,
                                         bench.base.where("cluster.network.collectives"),
                                         "cluster.network.collectives",
                                         diagnostics,
-                                        gpu->collectives.get())) {
+                                        gpu->collectives)) {
     return false;
   }
   const Bytes headroom = bench.headroom.value_or(usual_headroom(*gpu, bench.software));

@@ -222,9 +222,7 @@ std::optional<Preset> read_preset_document(const yaml::Value& root,
   if (reader.require_choice("format", kPresetFormats)) {
     preset = read_keys_of(reader, kind, name);
   }
-  for (const Diagnostic& problem : problems.all()) {
-    diagnostics.add(problem);
-  }
+  diagnostics.add(problems);
   return problems.has_errors() ? std::nullopt : std::move(preset);
 }
 

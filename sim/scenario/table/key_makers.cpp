@@ -323,9 +323,7 @@ Key preset_key(KeyText text, PresetKind kind, PresetLens lens) {
       store(reading.draft, preset);
       return;
     }
-    for (const Diagnostic& problem : found.all()) {
-      reading.diagnostics.add(problem);
-    }
+    reading.diagnostics.add(found);
     if (!found.has_errors()) {
       const std::vector<std::string> names = library.names(kind);
       const std::vector<std::string_view> words(names.begin(), names.end());
