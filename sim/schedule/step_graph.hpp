@@ -112,11 +112,22 @@ struct StepGraphOptions {
   friend bool operator==(const StepGraphOptions& a, const StepGraphOptions& b) = default;
 };
 
+// Tasks that differ in their micro-batches alone.
+struct TaskClass {
+  StepTask task;           // the first of them
+  std::int64_t tasks = 0;  // how many there are
+};
+
 struct StepGraph {
   engine::TaskGraph graph;
   std::vector<StepTask> tasks;     // by TaskId; those of one resource in the order they run
   std::vector<Message> messages;   // by delay index, and of every send_receive task
   std::vector<TaskId> last_tasks;  // by device: its last forward or backward
+
+  // As classify_tasks() fills them.
+  std::vector<TaskClass> classes;
+  std::vector<std::uint32_t> class_of;       // by TaskId
+  std::vector<std::uint32_t> class_of_node;  // by node of `graph`; of hidden ones classes.size()
 };
 
 // A schedule that can never end: every device that has not finished, with what it waits for.

@@ -2,10 +2,9 @@
 
 #include "sim/base/check.hpp"
 #include "sim/schedule/index.hpp"
+#include "sim/schedule/task_classes.hpp"
 
 namespace orrery::schedule {
-
-namespace {}  // namespace
 
 TaskWriter::TaskWriter(int devices)
     : devices_(devices),
@@ -72,6 +71,7 @@ std::variant<StepGraph, engine::DependencyCycle> TaskWriter::finish() && {
   graph.graph = std::get<engine::TaskGraph>(std::move(finished));
   graph.tasks = std::move(tasks_);
   graph.messages = std::move(messages_);
+  classify_tasks(graph);
   return graph;
 }
 

@@ -372,7 +372,8 @@ LayerCosts cost_layer(const Costing& costing,
   const HostedPass input{costs.backward_input, host_time(costing, input_launches, kHalf)};
   const HostedPass weight{costs.backward_weight, host_time(costing, weight_launches, kHalf)};
   if (costing.combines) {
-    costs.nodes = cut_layer(costing, passes, costs.recompute, memo);
+    costs.nodes =
+        std::make_shared<const LayerNodeParts>(cut_layer(costing, passes, costs.recompute, memo));
     costs.host = {forward.host, recompute.host + input.host, weight.host};
   }
   add_launch_gaps(costing, {forward}, host_sharpness(costing));

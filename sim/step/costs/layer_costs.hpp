@@ -17,6 +17,7 @@
 //           | the slow-down of the rest                                       |      |
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct LayerCosts {
   Parts backward_input;
   Parts backward_weight;
   // Cut at the experts' all-to-all, recomputation included; for combined steps only.
-  std::optional<LayerNodeParts> nodes = std::nullopt;
+  std::shared_ptr<const LayerNodeParts> nodes = nullptr;
   HostTimes host = {};
   // All-to-all that a full backward hides behind its weight gradients: negative.
   Parts full_backward_gain = {};

@@ -362,7 +362,7 @@ bool overlaps_experts(const StepInput& input) {
 }
 
 const LayerNodeParts& CombinedLayers::nodes_of(std::uint8_t sort) const {
-  ORRERY_CHECK(nodes[sort].has_value(), "layers of sort {} were not costed", int{sort});
+  ORRERY_CHECK(nodes[sort] != nullptr, "layers of sort {} were not costed", int{sort});
   return *nodes[sort];
 }
 

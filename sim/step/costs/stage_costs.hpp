@@ -21,6 +21,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -101,7 +102,7 @@ struct HostTimes {
 // What steps that combine a forward with a backward are made of (combined_step.hpp).
 struct CombinedLayers {
   bool active = false;
-  std::array<std::optional<LayerNodeParts>, kLayerSorts> nodes;  // by sort
+  std::array<std::shared_ptr<const LayerNodeParts>, kLayerSorts> nodes{};  // by sort
   double slowdown = 0.0;
   double jitter = 0.0;                        // share of the busy time
   double exposed_share = 0.0;                 // of the all-to-all, at least

@@ -145,21 +145,6 @@ struct Span {
   SimTime end;
 };
 
-// Communication tasks of every device, in the order they run, so sorted and disjoint.
-std::vector<std::vector<Span>> communication_spans(const schedule::StepGraph& graph,
-                                                   const engine::Timing& timing) {
-  std::vector<std::vector<Span>> spans;
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-    const StepTask& task = graph.tasks[i];
-    if (task.stream == Stream::data_parallel_comm && timing.end[i] > timing.start[i]) {
-      const auto device = static_cast<std::size_t>(task.device);
-      spans.resize(std::max(spans.size(), device + 1));
-      spans[device].push_back({timing.start[i], timing.end[i]});
-    }
-  }
-  return spans;
-}
-
 // Time that [start, end) shares with the spans. Tasks of a device come in the order of time, so
 // `first` moves on with them past the spans that have ended.
 SimTime overlap(const std::vector<Span>& spans, std::size_t& first, SimTime start, SimTime end) {
@@ -200,54 +185,94 @@ TaskTimes::TaskTimes(const schedule::StepGraph& graph,
   constexpr std::uint32_t kUnknown = UINT32_MAX;
   // At one speed all devices share compositions; else each has its own.
   std::vector<std::uint32_t> known(numbering.count() * (speeds.size() + 1), kUnknown);
-  std::vector<std::uint32_t> which;
-  which.reserve(graph.tasks.size());
-  for (const StepTask& task : graph.tasks) {
+  std::vector<std::uint32_t> composition_of;
+  composition_of.reserve(graph.classes.size());
+  for (const schedule::TaskClass& one : graph.classes) {
+    const StepTask& task = one.task;
     const bool own_speed = !speeds.empty() && task.device != schedule::kNone;
     const std::size_t device = own_speed ? static_cast<std::size_t>(task.device) + 1 : 0;
     std::uint32_t& index = known[numbering.of(task) + numbering.count() * device];
     if (index == kUnknown) {
       index = static_cast<std::uint32_t>(compositions_.size());
-      compositions_.push_back(round_parts(task_parts(graph, costs, task),
-                                          own_speed ? speeds[device - 1] : DeviceSpeed{}));
+      raw_.push_back(
+          {task_parts(graph, costs, task), own_speed ? static_cast<std::int32_t>(device) - 1 : -1});
+      compositions_.push_back(
+          round_parts(raw_.back().parts, own_speed ? speeds[device - 1] : DeviceSpeed{}));
     }
-    which.push_back(index);
+    composition_of.push_back(index);
   }
-  parts_.reserve(which.size());
-  durations_.reserve(which.size());
-  for (const std::uint32_t index : which) {
+  parts_.reserve(composition_of.size());
+  for (const std::uint32_t index : composition_of) {
     parts_.push_back(&compositions_[index]);
-    durations_.push_back(compositions_[index].total);
   }
+  durations_.resize(graph.tasks.size());
+  take_durations();
   for (const schedule::Message& message : graph.messages) {
     delays_.push_back(round_parts(message_parts(costs, message)).total);
   }
   delays_.resize(std::max(delays_.size(), graph.graph.delay_count()));
 }
 
+void TaskTimes::set_speeds(std::span<const DeviceSpeed> speeds) {
+  for (std::size_t i = 0; i < raw_.size(); ++i) {
+    if (raw_[i].device >= 0) {
+      compositions_[i] =
+          round_parts(raw_[i].parts, speeds[static_cast<std::size_t>(raw_[i].device)]);
+    }
+  }
+  take_durations();
+  stretch_.clear();
+}
+
+void TaskTimes::take_durations() {
+  for (std::size_t i = 0; i < durations_.size(); ++i) {
+    durations_[i] = parts_[graph_.class_of[i]]->total;
+  }
+}
+
+void TaskTimes::find_streams() {
+  for (std::size_t i = 0; i < graph_.tasks.size(); ++i) {
+    const StepTask& task = graph_.tasks[i];
+    const TaskOfDevice one{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(task.device)};
+    if (task.stream == Stream::data_parallel_comm) {
+      communicating_.push_back(one);
+    } else if (task.stream == Stream::compute && task.kind != TaskKind::join) {
+      computing_.push_back(one);
+    }
+  }
+}
+
 bool TaskTimes::stretch_overlapped(const engine::Timing& timing, double slowdown) {
   if (slowdown <= 0.0) {
     return false;
   }
-  const auto spans = communication_spans(graph_, timing);
+  if (computing_.empty()) {
+    find_streams();
+  }
+  // Communication tasks of every device, in the order they run, so sorted and disjoint.
+  std::vector<std::vector<Span>> spans;
+  for (const TaskOfDevice& one : communicating_) {
+    if (timing.end[one.task] > timing.start[one.task]) {
+      spans.resize(std::max(spans.size(), std::size_t{one.device} + 1));
+      spans[one.device].push_back({timing.start[one.task], timing.end[one.task]});
+    }
+  }
   if (spans.empty()) {
     return false;
   }
   stretch_.assign(durations_.size(), SimTime{});
   std::vector<std::size_t> first(spans.size(), 0);
   bool changed = false;
-  for (std::size_t i = 0; i < durations_.size(); ++i) {
-    const StepTask& task = graph_.tasks[i];
-    if (task.stream != Stream::compute || task.kind == TaskKind::join ||
-        static_cast<std::size_t>(task.device) >= spans.size()) {
+  for (const TaskOfDevice& one : computing_) {
+    if (one.device >= spans.size()) {
       continue;
     }
-    const auto device = static_cast<std::size_t>(task.device);
-    const SimTime shared = overlap(spans[device], first[device], timing.start[i], timing.end[i]);
+    const SimTime shared =
+        overlap(spans[one.device], first[one.device], timing.start[one.task], timing.end[one.task]);
     if (shared > SimTime{}) {
-      stretch_[i] = to_sim_time(to_seconds(shared) * slowdown);
-      durations_[i] += stretch_[i];
-      changed = changed || stretch_[i] > SimTime{};
+      stretch_[one.task] = to_sim_time(to_seconds(shared) * slowdown);
+      durations_[one.task] += stretch_[one.task];
+      changed = changed || stretch_[one.task] > SimTime{};
     }
   }
   return changed;

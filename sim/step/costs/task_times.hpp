@@ -11,7 +11,7 @@
 // delays    | by delay index of the graph: messages between devices    | ns   | stage costs
 // slowdown  | how much communication kernels slow compute on the same SMs and memory | 1 | software
 //
-// Tasks of the same kind, device, chunk and bucket share one composition.
+// Classes of tasks (step_graph.hpp) that are made of the same share one composition.
 
 #include <span>
 #include <vector>
@@ -38,6 +38,7 @@ class TaskTimes {
     return delays_;
   }
 
+  // By class of tasks.
   [[nodiscard]] std::span<const TaskParts* const> parts() const {
     return parts_;
   }
@@ -46,14 +47,36 @@ class TaskTimes {
     return stretch_;
   }
 
+  // The same steps at other speeds of the devices; made with as many of them. Forgets the stretch.
+  void set_speeds(std::span<const DeviceSpeed> speeds);
+
   // Lengthens compute tasks by what overlapped communication takes from them, judged by one replay.
   // Returns false when nothing changed.
   bool stretch_overlapped(const engine::Timing& timing, double slowdown);
 
  private:
+  // What a composition is made of, before it is rounded.
+  struct Raw {
+    Parts parts;
+    std::int32_t device = -1;  // whose speed it has; -1: none
+  };
+
+  struct TaskOfDevice {
+    std::uint32_t task = 0;
+    std::uint32_t device = 0;
+  };
+
+  void take_durations();
+
+  // The tasks that stretch_overlapped() looks at.
+  void find_streams();
+
   const schedule::StepGraph& graph_;
+  std::vector<Raw> raw_;
   std::vector<TaskParts> compositions_;
-  std::vector<const TaskParts*> parts_;
+  std::vector<const TaskParts*> parts_;  // of compositions_
+  std::vector<TaskOfDevice> communicating_;
+  std::vector<TaskOfDevice> computing_;
   std::vector<SimTime> durations_;
   std::vector<SimTime> delays_;
   std::vector<SimTime> stretch_;

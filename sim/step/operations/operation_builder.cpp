@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -25,27 +24,6 @@ using schedule::TaskKind;
 using PartList = std::vector<TaskPart>;
 
 // Tasks that are made of the same operations.
-struct TaskKey {
-  TaskKind kind;
-  OpKind backward_kind;
-  std::int16_t device;
-  std::int16_t chunk;
-  std::int16_t backward_chunk;
-  std::int32_t bucket;
-  std::int32_t message;
-
-  explicit TaskKey(const StepTask& task)
-      : kind(task.kind),
-        backward_kind(task.kind == TaskKind::overlapped ? task.backward_kind : OpKind::backward),
-        device(task.device),
-        chunk(task.chunk),
-        backward_chunk(task.kind == TaskKind::overlapped ? task.backward_chunk : std::int16_t{0}),
-        bucket(task.bucket),
-        message(task.message) {}
-
-  friend auto operator<=>(const TaskKey&, const TaskKey&) = default;
-};
-
 class Builder {
  public:
   explicit Builder(TimelineInput of) : of_(std::move(of)), table_(timeline_) {
@@ -113,9 +91,9 @@ class Builder {
   TimelineInput of_;
   OperationTimeline timeline_;
   SequenceTable table_;
-  std::vector<SequenceMaker> makers_;  // by type of GPU
-  std::map<TaskKey, std::uint32_t> kinds_;
-  std::vector<std::uint32_t> slice_of_;  // by TaskId
+  std::vector<SequenceMaker> makers_;                // by type of GPU
+  std::vector<std::optional<std::uint32_t>> kinds_;  // by class of tasks
+  std::vector<std::uint32_t> slice_of_;              // by TaskId
   static constexpr std::uint32_t kNoSlice = UINT32_MAX;
 };
 
@@ -123,17 +101,18 @@ void Builder::add_runs() {
   const auto& tasks = of_.graph.tasks;
   const std::span<const SimTime> stretch = of_.run.times.stretch();
   slice_of_.assign(tasks.size(), kNoSlice);
+  kinds_.assign(of_.graph.classes.size(), std::nullopt);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (!is_slice(tasks[i], of_.run.timing, i)) {
       continue;
     }
     slice_of_[i] = static_cast<std::uint32_t>(timeline_.runs.size());
-    const TaskKey key(tasks[i]);
-    auto known = kinds_.find(key);
-    if (known == kinds_.end()) {
-      known = kinds_.emplace(key, add_kind(tasks[i], *of_.run.times.parts()[i])).first;
+    const std::uint32_t of_class = of_.graph.class_of[i];
+    std::optional<std::uint32_t>& kind = kinds_[of_class];
+    if (!kind) {
+      kind = add_kind(tasks[i], *of_.run.times.parts()[of_class]);
     }
-    timeline_.runs.push_back({known->second, stretch.empty() ? SimTime{} : stretch[i], {}});
+    timeline_.runs.push_back({*kind, stretch.empty() ? SimTime{} : stretch[i], {}});
   }
 }
 

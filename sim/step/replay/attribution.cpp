@@ -133,19 +133,21 @@ class WaitList {
 // In ns of one GPU: less than the makespan, so 64 bits hold it.
 std::vector<CategoryTimes> busy_times(const ExecutedStep& step) {
   std::vector<CategoryTimes> cells(static_cast<std::size_t>(step.devices));
-  for (std::size_t i = 0; i < step.graph.tasks.size(); ++i) {
-    const StepTask& task = step.graph.tasks[i];
-    if (!occupies(task)) {
+  const std::vector<schedule::TaskClass>& classes = step.graph.classes;
+  for (std::size_t k = 0; k < classes.size(); ++k) {
+    if (!occupies(classes[k].task)) {
       continue;
     }
-    const TaskParts* parts = step.parts[i];
-    ORRERY_CHECK(parts != nullptr, "compute task {} has no cost", i);
-    CategoryTimes& of_device = cells[static_cast<std::size_t>(task.device)];
+    CategoryTimes& of_device = cells[static_cast<std::size_t>(classes[k].task.device)];
     for (std::size_t c = 0; c < kStepCategories; ++c) {
-      of_device[c] += parts->parts[c];
+      of_device[c] += SimTime{classes[k].tasks * step.parts[k]->parts[c].ns};
     }
-    if (!step.stretch.empty()) {
-      of_device[static_cast<std::size_t>(StepCategory::exposed_data)] += step.stretch[i];
+  }
+  for (std::size_t i = 0; i < step.stretch.size(); ++i) {
+    const StepTask& task = step.graph.tasks[i];
+    if (occupies(task)) {
+      cells[static_cast<std::size_t>(task.device)]
+           [static_cast<std::size_t>(StepCategory::exposed_data)] += step.stretch[i];
     }
   }
   return cells;

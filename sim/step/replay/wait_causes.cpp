@@ -1,8 +1,8 @@
 #include "sim/step/replay/wait_causes.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <cstdint>
+#include <utility>
 
 #include "sim/base/check.hpp"
 
@@ -34,24 +34,61 @@ SimTime work_of(const TaskParts& task) {
 }
 
 // What stages do alike: passes of one kind, whole or in buckets; the optimizer.
-using PassKind = std::pair<TaskKind, schedule::OpKind>;
+struct PassKind {
+  TaskKind kind;
+  schedule::OpKind backward;
+
+  friend bool operator==(const PassKind&, const PassKind&) = default;
+};
+
+// Of one device.
+struct Place {
+  PassKind kind;
+  std::int16_t chunk;
+  std::int16_t backward_chunk;
+
+  friend bool operator==(const Place&, const Place&) = default;
+};
 
 struct PassSum {
   double time = 0.0;
   double passes = 0.0;
+
+  void add(double more, double count) {
+    time += more;
+    passes += count;
+  }
 
   [[nodiscard]] double mean() const {
     return passes > 0.0 ? time / passes : 0.0;
   }
 };
 
+Place place_of(const StepTask& task) {
+  const bool both = task.kind == TaskKind::overlapped;
+  return {{task.kind, both ? task.backward_kind : schedule::OpKind::forward},
+          task.chunk,
+          both ? task.backward_chunk : std::int16_t{0}};
+}
+
+// A pass in buckets counts once.
+std::int64_t passes_of(const schedule::TaskClass& tasks) {
+  return tasks.task.bucket <= 0 ? tasks.tasks : 0;
+}
+
+// Durations are by class of tasks, with a last one, zero, for the nodes that are no tasks.
 class Replays {
  public:
   explicit Replays(const ExecutedStep& step)
       : step_(step),
-        no_delays_(step.delays.size()),
+        classes_(step.graph.classes),
         causes_{std::vector<CategoryTimes>(static_cast<std::size_t>(step.devices)), {}},
-        waits_(static_cast<std::size_t>(step.devices)) {}
+        waits_(static_cast<std::size_t>(step.devices)),
+        packed_(step.graph.graph.nodes().size()),
+        ends_(step.graph.graph.nodes().size()) {
+    engine::pack_delays(step.graph.graph, std::vector<SimTime>(step.delays.size()), no_delays_);
+    engine::pack_delays(step.graph.graph, step.delays, delays_);
+  }
 
   WaitCauses find() {
     const std::vector<SimTime> work = times([](const TaskParts& task) { return work_of(task); });
@@ -68,17 +105,21 @@ class Replays {
     std::vector<SimTime> passes = times([](const TaskParts& task) { return task.total; });
     add_collectives(replay(passes, no_delays_), busy(passes));
 
-    for (std::size_t i = 0; i < passes.size(); ++i) {
-      if (step_.graph.tasks[i].kind == TaskKind::send_receive && step_.parts[i] != nullptr) {
-        passes[i] = step_.parts[i]->total;
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      if (classes_[c].task.kind == TaskKind::send_receive) {
+        passes[c] = step_.parts[c]->total;
       }
     }
-    add(StepCategory::exposed_pipeline, replay(passes, step_.delays), busy(passes));
+    std::vector<SimTime> sums = busy(passes);
+    add(StepCategory::exposed_pipeline, replay(passes, delays_), sums);
 
     for (std::size_t i = 0; i < step_.stretch.size(); ++i) {
-      passes[i] += step_.stretch[i];
+      const StepTask& task = step_.graph.tasks[i];
+      if (occupies(task)) {
+        sums[static_cast<std::size_t>(task.device)] += step_.stretch[i];
+      }
     }
-    add(StepCategory::exposed_data, step_.timing.makespan, busy(passes));
+    add(StepCategory::exposed_data, step_.timing.makespan, sums);
     return std::move(causes_);
   }
 
@@ -86,11 +127,10 @@ class Replays {
   // Passes and the optimizer take what `of` says of them, everything else nothing.
   template <typename Function>
   [[nodiscard]] std::vector<SimTime> times(Function of) const {
-    std::vector<SimTime> durations(step_.graph.tasks.size());
-    for (std::size_t i = 0; i < durations.size(); ++i) {
-      if (is_compute(step_.graph.tasks[i])) {
-        ORRERY_CHECK(step_.parts[i] != nullptr, "compute task {} has no cost", i);
-        durations[i] = of(*step_.parts[i]);
+    std::vector<SimTime> durations(classes_.size() + 1);
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      if (is_compute(classes_[c].task)) {
+        durations[c] = of(*step_.parts[c]);
       }
     }
     return durations;
@@ -98,51 +138,56 @@ class Replays {
 
   // Every pass as long as the mean of its kind over devices and chunks.
   [[nodiscard]] std::vector<SimTime> alike(std::vector<SimTime> work) const {
-    std::map<PassKind, PassSum> all;
-    std::map<std::tuple<PassKind, int, int, int>, PassSum> own;
-    const auto place = [](const StepTask& task) {
-      const bool both = task.kind == TaskKind::overlapped;
-      const PassKind kind(task.kind, both ? task.backward_kind : schedule::OpKind::forward);
-      return std::tuple(
-          kind, int{task.device}, int{task.chunk}, both ? int{task.backward_chunk} : 0);
-    };
-    const auto for_each_pass = [this](auto&& function) {
-      for (std::size_t i = 0; i < step_.graph.tasks.size(); ++i) {
-        if (is_compute(step_.graph.tasks[i])) {
-          function(step_.graph.tasks[i], i);
+    std::vector<std::pair<PassKind, PassSum>> all;  // few
+    std::vector<std::vector<std::pair<Place, PassSum>>> own(waits_.size());
+    const auto sum_of = [](auto& list, const auto& key) -> PassSum& {
+      for (auto& [known, sum] : list) {
+        if (known == key) {
+          return sum;
         }
       }
+      return list.emplace_back(key, PassSum{}).second;
     };
-    for_each_pass([&](const StepTask& task, std::size_t i) {
-      // A pass in buckets counts once.
-      const double passes = task.bucket <= 0 ? 1.0 : 0.0;
-      const auto time = static_cast<double>(work[i].ns);
-      PassSum& here = own[place(task)];
-      here = {here.time + time, here.passes + passes};
-      PassSum& sum = all[std::get<0>(place(task))];
-      sum = {sum.time + time, sum.passes + passes};
-    });
-    for_each_pass([&](const StepTask& task, std::size_t i) {
-      const double here = own[place(task)].mean();
-      const double mean = all[std::get<0>(place(task))].mean();
-      if (here > 0.0) {
-        work[i] = to_sim_time(to_seconds(work[i]) * (mean / here));
+    const auto sum_at = [&](const StepTask& task) -> PassSum& {
+      return sum_of(own[static_cast<std::size_t>(task.device)], place_of(task));
+    };
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      const schedule::TaskClass& here = classes_[c];
+      if (is_compute(here.task)) {
+        const double time = static_cast<double>(work[c].ns) * static_cast<double>(here.tasks);
+        const auto passes = static_cast<double>(passes_of(here));
+        sum_at(here.task).add(time, passes);
+        sum_of(all, place_of(here.task).kind).add(time, passes);
       }
-    });
+    }
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      const StepTask& task = classes_[c].task;
+      const double here = is_compute(task) ? sum_at(task).mean() : 0.0;
+      if (here > 0.0) {
+        const double mean = sum_of(all, place_of(task).kind).mean();
+        work[c] = to_sim_time(to_seconds(work[c]) * (mean / here));
+      }
+    }
     return work;
   }
 
+  // `delays`: packed.
   SimTime replay(std::span<const SimTime> durations, std::span<const SimTime> delays) {
-    engine::replay_linear(step_.graph.graph, durations, delays, timing_);
-    return timing_.makespan;
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      ORRERY_CHECK(durations[c].ns >= 0, "a task takes {} ns", durations[c].ns);
+    }
+    for (std::size_t node = 0; node < packed_.size(); ++node) {
+      packed_[node] = durations[step_.graph.class_of_node[node]];
+    }
+    return engine::replay_packed(step_.graph.graph, packed_, delays, ends_);
   }
 
   [[nodiscard]] std::vector<SimTime> busy(std::span<const SimTime> durations) const {
     std::vector<SimTime> sums(waits_.size());
-    for (std::size_t i = 0; i < durations.size(); ++i) {
-      const StepTask& task = step_.graph.tasks[i];
-      if (occupies(task)) {
-        sums[static_cast<std::size_t>(task.device)] += durations[i];
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      const schedule::TaskClass& here = classes_[c];
+      if (occupies(here.task)) {
+        sums[static_cast<std::size_t>(here.task.device)] += SimTime{here.tasks * durations[c].ns};
       }
     }
     return sums;
@@ -198,9 +243,10 @@ class Replays {
 
   void add_collectives(SimTime end, const std::vector<SimTime>& busy) {
     std::array<SimTime, kOwnCollectives.size()> times{};
-    for (std::size_t i = 0; i < step_.graph.tasks.size(); ++i) {
-      for (std::size_t c = 0; is_compute(step_.graph.tasks[i]) && c < times.size(); ++c) {
-        times[c] += step_.parts[i]->parts[cell_of(kOwnCollectives[c])];
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      for (std::size_t i = 0; is_compute(classes_[c].task) && i < times.size(); ++i) {
+        times[i] +=
+            SimTime{classes_[c].tasks * step_.parts[c]->parts[cell_of(kOwnCollectives[i])].ns};
       }
     }
     const SimTime all = times[0] + times[1] + times[2];
@@ -222,10 +268,13 @@ class Replays {
   }
 
   const ExecutedStep& step_;
-  std::vector<SimTime> no_delays_;
+  std::span<const schedule::TaskClass> classes_;
   WaitCauses causes_;
   std::vector<SimTime> waits_;  // by device, in the latest replay
-  engine::Timing timing_;
+  std::vector<SimTime> no_delays_;
+  std::vector<SimTime> delays_;
+  std::vector<SimTime> packed_;
+  std::vector<SimTime> ends_;
 };
 
 }  // namespace

@@ -55,7 +55,7 @@ struct ExecutedStep {
   const schedule::StepGraph& graph;
   const engine::Timing& timing;
   std::span<const SimTime> delays;
-  std::span<const TaskParts* const> parts;  // by TaskId; joins may be null
+  std::span<const TaskParts* const> parts;  // by class of tasks
   std::span<const SimTime> stretch;         // by TaskId; empty: none
   std::int64_t devices = 1;
 };

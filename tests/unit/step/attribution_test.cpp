@@ -96,6 +96,15 @@ class HandMade {
     schedule::StepGraph graph;
     graph.graph = std::get<engine::TaskGraph>(std::move(builder_).finish());
     graph.tasks = tasks_;
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {  // a class each
+      graph.classes.push_back({tasks_[i], 1});
+      graph.class_of.push_back(static_cast<std::uint32_t>(i));
+    }
+    for (const std::int32_t task : graph.graph.tasks_of_nodes()) {
+      graph.class_of_node.push_back(task == engine::TaskGraph::kHidden
+                                        ? static_cast<std::uint32_t>(tasks_.size())
+                                        : static_cast<std::uint32_t>(task));
+    }
     delays_.resize(graph.graph.delay_count());
     engine::Timing timing;
     engine::replay_linear(graph.graph, durations_, delays_, timing);

@@ -39,7 +39,7 @@ StageCosts one_layer(double dispatch_forward) {
   set(LayerNode::attention_weight, StepCategory::compute, 5.0);
   StageCosts costs;
   costs.combined.active = true;
-  costs.combined.nodes[0] = nodes;
+  costs.combined.nodes[0] = std::make_shared<const LayerNodeParts>(nodes);
   costs.devices = {{.chunks = {{.buckets = {}, .layers = {0}}}, .optimizer = {}}};
   return costs;
 }
