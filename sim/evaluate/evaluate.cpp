@@ -96,14 +96,17 @@ bool run_step(const scenario::Scenario& scenario,
               Evaluation& evaluation,
               Diagnostics& diagnostics) {
   const step::StepInput input = step_input(scenario, resolved);
-  auto outcome = step::simulate_step(
-      input,
-      resolved.costs,
-      {.timeline = options.timelines,
-       .ticks = options.ticks,
-       .operations = options.operations,
-       .operation_timeline = options.operation_timeline && options.timelines && !options.ticks,
-       .stop = options.stop});
+  step::StepSimulator own;
+  auto outcome = (options.simulator != nullptr ? *options.simulator : own)
+                     .simulate(input,
+                               resolved.costs,
+                               {.timeline = options.timelines,
+                                .ticks = options.ticks,
+                                .operations = options.operations,
+                                .operation_timeline = options.operation_timeline &&
+                                                      options.timelines && !options.ticks,
+                                .threads = options.threads,
+                                .stop = options.stop});
   if (const auto* problem = std::get_if<step::StepProblem>(&outcome)) {
     // A schedule that nobody stated is refused for the number of micro-batches.
     const bool stated =
@@ -367,7 +370,7 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
       evaluation.band = step_band(load_evidence(search, diagnostics),
                                   kind_of(scenario, *resolved),
                                   in_seconds(to_seconds(evaluation.step.step_time)));
-      evaluation.band->doubts = step_doubts(scenario, *resolved, options.stop);
+      evaluation.band->doubts = step_doubts(scenario, *resolved, options.threads, options.stop);
     }
     if (auto assumption = assumed_software(scenario, options.search, evaluation)) {
       evaluation.assumed.push_back(*std::move(assumption));

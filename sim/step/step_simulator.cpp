@@ -123,7 +123,12 @@ struct StepSimulator::KnownPeaks {
   std::map<std::tuple<schedule::ScheduleKind, int, int, int>, schedule::LivePeaks> of;
 };
 
-StepSimulator::StepSimulator() : peaks_(std::make_unique<KnownPeaks>()) {}
+struct StepSimulator::KnownDraws {
+  SpeedDraws speeds;
+};
+
+StepSimulator::StepSimulator()
+    : peaks_(std::make_unique<KnownPeaks>()), draws_(std::make_unique<KnownDraws>()) {}
 
 StepSimulator::~StepSimulator() = default;
 StepSimulator::StepSimulator(StepSimulator&&) noexcept = default;
@@ -148,8 +153,14 @@ std::variant<const StepSimulator::Structure*, StepProblem> StepSimulator::struct
   if (auto* deadlock = std::get_if<schedule::Deadlock>(&built)) {
     return StepProblem{"layout.schedule", deadlock->message, {}};
   }
-  constexpr std::size_t kKept = 4;
-  if (kept_.size() == kKept) {
+  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMostTasks = 1'000'000;  // some 150 bytes each
+  std::size_t tasks = std::get<StepGraph>(built).tasks.size();
+  for (const auto& known : kept_) {
+    tasks += known->graph.tasks.size();
+  }
+  while (!kept_.empty() && (kept_.size() >= kMost || tasks > kMostTasks)) {
+    tasks -= kept_.front()->graph.tasks.size();
     kept_.erase(kept_.begin());
   }
   kept_.push_back(std::make_unique<Structure>(
@@ -178,7 +189,12 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate(const StepInput& i
   if (auto problem = step_too_long(stages, shape.graph.tasks.size())) {
     return *std::move(problem);
   }
-  SlowestReplica slowest = find_slowest_replica(input, costs, shape.graph, stages, options.stop);
+  SlowestReplica slowest = find_slowest_replica(input,
+                                                costs,
+                                                shape.graph,
+                                                stages,
+                                                draws_->speeds,
+                                                {.threads = options.threads, .stop = options.stop});
   const Execution run =
       execute(shape.graph, stages, costs.software().communication_slowdown.value(), slowest.speeds);
   stop_point(options.stop);

@@ -10,7 +10,7 @@
 //      causes; sum must equal gpus * step time
 //
 // Input is a resolved layout (all divisibility rules hold). The result is deterministic. A schedule
-// that the layout cannot run is reported as a StepRefusal: an answer for the user, with the rule.
+// that the layout cannot run is a StepProblem: an answer for the user, with the rule.
 
 #include <cstdint>
 #include <memory>
@@ -57,6 +57,7 @@ struct StepOptions {
   bool ledger = true;      // book the step; without it time and memory alone are known
   bool operation_timeline = false;  // keep the operations within the slices: needs `timeline`
   CostMemo* memo = nullptr;         // what was costed before (cost_memo.hpp)
+  int threads = 1;                  // for draws of the speeds of GPUs; 0: all cores
   std::stop_token stop = {};        // throws Error(interrupted) soon after a request
 };
 
@@ -87,6 +88,7 @@ class StepSimulator {
  private:
   struct Structure;
   struct KnownPeaks;
+  struct KnownDraws;
 
   [[nodiscard]] std::variant<const Structure*, StepProblem> structure(
       const schedule::ScheduleRequest& request, const schedule::StepGraphOptions& options);
@@ -98,6 +100,7 @@ class StepSimulator {
 
   std::vector<std::unique_ptr<Structure>> kept_;  // the latest last
   std::unique_ptr<KnownPeaks> peaks_;
+  std::unique_ptr<KnownDraws> draws_;
 };
 
 // One step with a simulator of its own.

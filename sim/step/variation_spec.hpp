@@ -28,6 +28,8 @@ struct VariationSpec {
   [[nodiscard]] bool any() const {
     return gpu_sigma > 0.0 || node_sigma > 0.0 || slow_share > 0.0;
   }
+
+  friend bool operator==(const VariationSpec&, const VariationSpec&) = default;
 };
 
 }  // namespace orrery::step

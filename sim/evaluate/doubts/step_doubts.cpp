@@ -10,6 +10,7 @@ namespace orrery::evaluate {
 
 std::vector<report::StepDoubt> step_doubts(const scenario::Scenario& scenario,
                                            const Resolved& resolved,
+                                           int threads,
                                            const std::stop_token& stop) {
   constexpr std::size_t kMost = 2;
   const step::StepInput input = step_input(scenario, resolved);
@@ -19,7 +20,13 @@ std::vector<report::StepDoubt> step_doubts(const scenario::Scenario& scenario,
     hardware::SoftwareProfile moved = software;
     knob.move(moved, factor);
     const cost::CostModel costs(resolved.costs.gpu(), std::move(moved), scenario.cluster);
-    const auto outcome = simulator.simulate(input, costs, {.stop = stop});
+    const auto outcome = simulator.simulate(input,
+                                            costs,
+                                            {.timeline = false,
+                                             .operations = false,
+                                             .ledger = false,
+                                             .threads = threads,
+                                             .stop = stop});
     const auto* result = std::get_if<step::StepResult>(&outcome);
     return result == nullptr ? 0.0 : std::log(in_seconds(to_seconds(result->step_time)));
   };

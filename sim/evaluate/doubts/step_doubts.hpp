@@ -23,6 +23,7 @@ namespace orrery::evaluate {
 // Throws Error(interrupted).
 [[nodiscard]] std::vector<report::StepDoubt> step_doubts(const scenario::Scenario& scenario,
                                                          const Resolved& resolved,
+                                                         int threads,  // 0: all cores
                                                          const std::stop_token& stop);
 
 }  // namespace orrery::evaluate

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "sim/base/files/stop_point.hpp"
 #include "sim/base/random.hpp"
 #include "sim/layout/placement.hpp"
 
@@ -72,6 +73,39 @@ SpeedDraw draw_speeds(const StepInput& input, std::int64_t lockstep, std::int64_
     mean *= static_cast<double>(layout.pipeline) / static_cast<double>(layout.gpus);
   }
   return result;
+}
+
+std::span<const SpeedDraw> SpeedDraws::of(const StepInput& input,
+                                          std::int64_t lockstep,
+                                          const ParallelOptions& parallel) {
+  const layout::Layout& layout = input.layout;
+  Key key{.spec = input.spec.variation,
+          .degrees = {layout.gpus,
+                      layout.tensor,
+                      layout.context,
+                      layout.pipeline,
+                      layout.data,
+                      layout.expert,
+                      layout.expert_tensor},
+          .order = layout.order,
+          .gpus_per_node = input.cluster.gpus_per_node,
+          .lockstep = lockstep};
+  if (!draws_.empty() && key == key_) {
+    return draws_;
+  }
+  draws_.assign(static_cast<std::size_t>(key.spec.draws), {});
+  const bool complete =
+      parallel_for(key.spec.draws, parallel, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          draws_[static_cast<std::size_t>(i)] = draw_speeds(input, lockstep, i);
+        }
+      });
+  if (!complete) {
+    draws_.clear();
+    stop_point(parallel.stop);
+  }
+  key_ = std::move(key);
+  return draws_;
 }
 
 std::vector<std::size_t> slowest_first(const SpeedDraw& draw) {

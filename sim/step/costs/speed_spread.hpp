@@ -21,9 +21,12 @@
 // 1 + gpu_sigma E_max(N); E_max is the expected maximum of N standard normals. Only compute,
 // recomputation and the optimizer scale; wires and hosts do not.
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "sim/base/parallel.hpp"
 #include "sim/step/costs/stage_costs.hpp"
 
 namespace orrery::step {
@@ -39,6 +42,31 @@ struct SpeedDraw {
 [[nodiscard]] SpeedDraw draw_speeds(const StepInput& input,
                                     std::int64_t lockstep,
                                     std::int64_t draw);
+
+// All draws of a step, kept for the next one with the same ranks: a step is simulated again and again
+// with other costs, and drawing 16,384 speeds takes longer than a replay.
+class SpeedDraws {
+ public:
+  // `input.spec.variation.draws` of them. They hold until the next call. Throws Error(interrupted).
+  [[nodiscard]] std::span<const SpeedDraw> of(const StepInput& input,
+                                              std::int64_t lockstep,
+                                              const ParallelOptions& parallel);
+
+ private:
+  // All that a draw follows from.
+  struct Key {
+    VariationSpec spec;
+    std::array<std::int64_t, 7> degrees{};
+    std::vector<layout::Axis> order;
+    std::int64_t gpus_per_node = 0;
+    std::int64_t lockstep = 0;
+
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+
+  Key key_;
+  std::vector<SpeedDraw> draws_;
+};
 
 // Groups with the slowest device first: the order in which a bound ends the search soonest.
 [[nodiscard]] std::vector<std::size_t> slowest_first(const SpeedDraw& draw);

@@ -33,6 +33,32 @@ std::vector<DeviceSpeed> group_speeds(const SpeedDraw& drawn,
   return speeds;
 }
 
+// Replays of one step at the speeds of one group after another, for their makespans alone.
+class GroupReplays {
+ public:
+  GroupReplays(const schedule::StepGraph& graph, const StageCosts& stages, double slowdown)
+      : graph_(graph),
+        slowdown_(slowdown),
+        times_(graph, stages, std::vector<DeviceSpeed>(stages.devices.size())) {}
+
+  SimTime makespan(std::span<const DeviceSpeed> speeds) {
+    times_.set_speeds(speeds);
+    engine::replay_linear(graph_.graph, times_.durations(), times_.delays(), timing_);
+    if (!times_.stretch_overlapped(timing_, slowdown_)) {
+      return timing_.makespan;
+    }
+    engine::Timing::Packed& packed = timing_.packed;
+    engine::pack_durations(graph_.graph, times_.durations(), packed.durations);
+    return engine::replay_packed(graph_.graph, packed.durations, packed.delays, packed.end);
+  }
+
+ private:
+  const schedule::StepGraph& graph_;
+  double slowdown_;
+  TaskTimes times_;
+  engine::Timing timing_;
+};
+
 }  // namespace
 
 Execution execute(const schedule::StepGraph& graph,
@@ -51,7 +77,8 @@ SlowestReplica find_slowest_replica(const StepInput& input,
                                     const cost::CostModel& costs,
                                     const schedule::StepGraph& graph,
                                     const StageCosts& stages,
-                                    const std::stop_token& stop) {
+                                    SpeedDraws& kept,
+                                    const ParallelOptions& parallel) {
   const VariationSpec& spec = input.spec.variation;
   if (!spec.any()) {
     return {stages.speeds, {}};
@@ -61,24 +88,35 @@ SlowestReplica find_slowest_replica(const StepInput& input,
   const std::int64_t lockstep = lockstep_replicas(input, costs);
   const Seconds nominal =
       to_seconds(execute(graph, stages, slowdown, stages.speeds).timing.makespan);
-  std::vector<Draw> draws;
-  for (std::int64_t i = 0; i < spec.draws; ++i) {
-    const SpeedDraw drawn = draw_speeds(input, lockstep, i);
+  const std::span<const SpeedDraw> speeds = kept.of(input, lockstep, parallel);
+  std::vector<Draw> draws(speeds.size());
+  const auto slowest_of = [&](const SpeedDraw& drawn, GroupReplays& replays) {
     Draw slowest;
     for (const std::size_t group : slowest_first(drawn)) {
-      stop_point(stop);
+      stop_point(parallel.stop);
       const std::vector<double>& devices = drawn.groups[group];
-      const double bound = std::max(1.0, *std::max_element(devices.begin(), devices.end()));
+      const double bound =
+          std::max(1.0, beyond(*std::max_element(devices.begin(), devices.end()), jitter));
       if (nominal * bound < to_seconds(slowest.time)) {
         break;
       }
-      std::vector<DeviceSpeed> speeds = group_speeds(drawn, group, jitter, stages);
-      const SimTime time = execute(graph, stages, slowdown, speeds).timing.makespan;
+      std::vector<DeviceSpeed> of_group = group_speeds(drawn, group, jitter, stages);
+      const SimTime time = replays.makespan(of_group);
       if (time > slowest.time) {
-        slowest = {time, std::move(speeds)};
+        slowest = {time, std::move(of_group)};
       }
     }
-    draws.push_back(std::move(slowest));
+    return slowest;
+  };
+  const bool complete = parallel_for(
+      static_cast<std::int64_t>(draws.size()), parallel, [&](std::int64_t begin, std::int64_t end) {
+        GroupReplays replays(graph, stages, slowdown);
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          draws[i] = slowest_of(speeds[i], replays);
+        }
+      });
+  if (!complete) {
+    stop_point(parallel.stop);
   }
   std::stable_sort(
       draws.begin(), draws.end(), [](const Draw& a, const Draw& b) { return a.time < b.time; });

@@ -15,7 +15,6 @@
 // speed, since wires do not scale; the search ends where this bound falls below the best so far.
 
 #include <span>
-#include <stop_token>
 #include <vector>
 
 #include "sim/engine/replay.hpp"
@@ -44,6 +43,7 @@ struct SlowestReplica {
                                                   const cost::CostModel& costs,
                                                   const schedule::StepGraph& graph,
                                                   const StageCosts& stages,
-                                                  const std::stop_token& stop);
+                                                  SpeedDraws& kept,
+                                                  const ParallelOptions& parallel);
 
 }  // namespace orrery::step
