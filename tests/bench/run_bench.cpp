@@ -182,9 +182,64 @@ void run_4096_servers_256_days(benchmark::State& state) {
   state.counters["hours"] = benchmark::Counter(hours, benchmark::Counter::kAvgIterations);
 }
 
+// The 54 days with copies in memory after every minute, on disks after every five.
+run::RunPlan tiered_plan() {
+  run::RunSpec spec;
+  spec.training.duration = days(54.0);
+  spec.failures.job_rate = 1.0 / hours(3.0);
+  spec.checkpoint.mode = run::CheckpointMode::async;
+  spec.checkpoint.interval = run::TimeInterval{seconds(600.0)};
+  spec.checkpoint.stall = seconds(1.0);
+  spec.checkpoint.durable = seconds(60.0);
+  for (const double interval : {60.0, 300.0}) {
+    run::TierSpec tier;
+    tier.name = interval < 100.0 ? "memory" : "disk";
+    tier.medium = interval < 100.0 ? run::TierMedium::memory : run::TierMedium::disk;
+    tier.mode = run::CheckpointMode::async;
+    tier.interval = run::TimeInterval{seconds(interval)};
+    tier.stall = seconds(0.1);
+    tier.durable = seconds(interval / 10.0);
+    tier.read = gigabytes_per_second(20.0);
+    spec.checkpoint.tiers.push_back(tier);
+  }
+  spec.recovery.stages[index_of(run::RecoveryStage::reschedule)] = run::fixed(seconds(480.0));
+  const run::StepInput step{.step_time = to_sim_time(seconds(6.0)),
+                            .tokens_per_step = tokens(1.0),
+                            .gpus = 16384,
+                            .nodes = 2048,
+                            .gpus_per_node = 8,
+                            .parameters = 4e11};
+  std::vector<run::RunProblem> problems;
+  const std::optional<run::RunPlan> plan = resolve_run(spec, step, problems);
+  ORRERY_CHECK(plan.has_value(),
+               "the plan of the benchmark is wrong: {}",
+               problems.empty() ? "" : problems.front().message);
+  return *plan;
+}
+
+void run_tiers(benchmark::State& state, bool event_by_event) {
+  const run::RunPlan plan = tiered_plan();
+  run::RunSimulator simulator(plan);
+  std::uint32_t trial = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        simulator.run({.trial = trial++, .event_by_event = event_by_event}).goodput);
+  }
+}
+
+void run_three_tiers_event_by_event(benchmark::State& state) {
+  run_tiers(state, true);
+}
+
+void run_three_tiers(benchmark::State& state) {
+  run_tiers(state, false);
+}
+
 BENCHMARK(limit_two_timers)->Unit(benchmark::kMillisecond);
 BENCHMARK(run_54_days_event_by_event)->Unit(benchmark::kMillisecond);
 BENCHMARK(run_54_days_skipping_cycles)->Unit(benchmark::kMillisecond);
+BENCHMARK(run_three_tiers_event_by_event)->Unit(benchmark::kMicrosecond);
+BENCHMARK(run_three_tiers)->Unit(benchmark::kMicrosecond);
 BENCHMARK(run_4096_servers_256_days)->Unit(benchmark::kMillisecond);
 
 }  // namespace

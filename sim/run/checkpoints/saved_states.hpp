@@ -121,6 +121,31 @@ class SavedStates {
     return tiers_[count_ - 1].flight;
   }
 
+  // Of a tier: until when its copy in flight is written, kForever without one.
+  [[nodiscard]] SimTime flight_end(std::size_t tier) const {
+    return tiers_[tier].durable_at;
+  }
+
+  // The copy in flight to a tier is complete; the next durable copy is found by end_skip().
+  void land(std::size_t tier) {
+    hold(tier, tiers_[tier].flight);
+    tiers_[tier].durable_at = kForever;
+  }
+
+  // A copy of the state after `steps` was made on a tier; or is in flight to it until `end`.
+  void keep(std::size_t tier, std::int64_t steps) {
+    hold(tier, steps);
+  }
+
+  void fly(std::size_t tier, std::int64_t steps, SimTime end) {
+    tiers_[tier].flight = steps;
+    tiers_[tier].durable_at = end;
+  }
+
+  void end_skip() {
+    find_next_durable();
+  }
+
   // All copies in flight are lost.
   void abort();
 

@@ -12,6 +12,33 @@ bool asks_for_older_copies(const RunPlan& plan) {
          !plan.failures.spikes.empty();
 }
 
+// The least training between saves with which no copy to a tier outlasts the time to the next one,
+// whatever their stalls; kForever where the turns of the tiers are no multiples of each other.
+SimTime least_training(const CheckpointPlan& plan) {
+  SimTime stall = kForever;
+  for (const PlannedSave& save : plan.saves) {
+    stall = std::min(stall, save.stall);
+  }
+  SimTime least;
+  std::int64_t turn = 1;
+  for (std::size_t tier = 0; tier < plan.tiers.size(); ++tier) {
+    const std::int64_t every = tier == 0 ? 1 : plan.tiers[tier].every_saves;
+    if (every % turn != 0) {
+      return kForever;
+    }
+    turn = every;
+    for (const PlannedSave& save : plan.saves) {
+      for (const SavedCopy& copy : save.copies) {
+        if (static_cast<std::size_t>(copy.tier) == tier) {
+          const SimTime cycle{(copy.durable.ns + every - 1) / every};
+          least = std::max(least, cycle - std::min(cycle, stall));
+        }
+      }
+    }
+  }
+  return least;
+}
+
 }  // namespace
 
 Saves::Saves(const RunPlan& plan)
@@ -20,6 +47,7 @@ Saves::Saves(const RunPlan& plan)
       alike_(plan.checkpoint.tiers.size() == 1),
       alike_stall_(alike_ && plan.checkpoint.saves.front().copies.front().durable <=
                                  plan.checkpoint.saves.front().stall),
+      least_training_(least_training(plan.checkpoint)),
       states_(plan.checkpoint, asks_for_older_copies(plan)) {}
 
 void Saves::reset(std::int64_t gpus) {
@@ -107,7 +135,104 @@ bool Saves::is_skippable(const Stretch& stretch) const {
              times(every_, stretch.step) + plan_.saves.front().stall;
 }
 
+SimTime Saves::stalls_of(std::int64_t cycles) const {
+  SimTime sum = times(cycles, plan_.saves.front().stall);
+  for (std::size_t kind = 1; kind < plan_.saves.size(); ++kind) {
+    const std::int64_t every = plan_.tiers[kind].every_saves;
+    const std::int64_t turns = (saves_ + cycles) / every - saves_ / every;
+    sum += times(turns, plan_.saves[kind].stall);
+    sum -= times(turns, plan_.saves[kind - 1].stall);
+  }
+  return sum;
+}
+
+// Copies of saves other than those of the pattern may be in flight as well.
+bool Saves::tiers_are_skippable(const Stretch& stretch) const {
+  if (!is_periodic() || every_ > stretch.longest || times(every_, stretch.step) < least_training_) {
+    return false;
+  }
+  for (std::size_t tier = 0; tier < plan_.tiers.size(); ++tier) {
+    const std::int64_t every = tier == 0 ? 1 : plan_.tiers[tier].every_saves;
+    const std::int64_t next = every - saves_ % every;  // the save after this many cycles
+    const SimTime least = stretch.begin + times(next, times(every_, stretch.step));
+    const SimTime end = states_.flight_end(tier);
+    if (end != kForever && end > least) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Saves::Cycles Saves::skip_tiers(const Stretch& stretch) {
+  if (!tiers_are_skippable(stretch)) {
+    return {};
+  }
+  const SimTime training = times(every_, stretch.step);
+  const SimTime room = stretch.end - stretch.begin;
+  const auto wall = [&](std::int64_t cycles) {
+    return times(cycles, training) + stalls_of(cycles);
+  };
+  std::int64_t cycles = 0;
+  std::int64_t too_many =
+      std::min(room.ns / training.ns, (stretch.most - stretch.steps) / every_) + 1;
+  while (too_many - cycles > 1) {
+    const std::int64_t middle = cycles + (too_many - cycles) / 2;
+    (wall(middle) < room ? cycles : too_many) = middle;
+  }
+  if (cycles == 0) {
+    return {};
+  }
+  const SimTime whole = wall(cycles);
+  const SimTime end = stretch.begin + whole;
+  const std::int64_t first = saves_;
+  const std::int64_t last = saves_ + cycles;
+  const auto steps_at = [&](std::int64_t save) { return stretch.steps + (save - first) * every_; };
+  std::int64_t copies = 0;
+  for (std::size_t tier = 0; tier < plan_.tiers.size(); ++tier) {
+    const std::int64_t every = tier == 0 ? 1 : plan_.tiers[tier].every_saves;
+    const std::int64_t newest = last / every * every;
+    if (states_.flight_end(tier) <= end) {  // before the next save to this tier
+      states_.land(tier);
+      ++copies;
+    }
+    if (newest <= first) {
+      continue;
+    }
+    const PlannedSave& save = plan_.save(newest);
+    const auto copy =
+        std::find_if(save.copies.begin(), save.copies.end(), [tier](const SavedCopy& one) {
+          return static_cast<std::size_t>(one.tier) == tier;
+        });
+    const SimTime begun = stretch.begin + wall(newest - first) - save.stall;
+    const bool flies = copy->durable > save.stall && begun + copy->durable > end;
+    const std::int64_t complete = flies ? newest - every : newest;
+    const std::int64_t oldest = (first / every + 1) * every;
+    if (complete >= oldest) {
+      copies += (complete - oldest) / every + 1;
+      const bool all = states_.tracks_older() && tier + 1 == plan_.tiers.size();
+      for (std::int64_t i = all ? oldest : complete; i <= complete; i += every) {
+        states_.keep(tier, steps_at(i));
+      }
+    }
+    if (flies) {
+      states_.fly(tier, steps_at(newest), begun + copy->durable);
+    }
+  }
+  states_.end_skip();
+  if (copies > 0) {
+    count(copies);
+  }
+  saves_ = last;
+  saved_steps_ = steps_at(last);
+  gpus_saved_ = stretch.gpus;
+  blocked_until_ = states_.blocked_until(saves_ + 1);
+  return {.steps = cycles * every_, .wall = whole, .stalled = whole - times(cycles, training)};
+}
+
 Saves::Cycles Saves::skip_cycles(const Stretch& stretch) {
+  if (!alike_) {
+    return skip_tiers(stretch);
+  }
   if (!is_skippable(stretch)) {
     return {};
   }

@@ -9,8 +9,9 @@
 // saved  | steps in the latest save begun, or gone back to           | steps | simulated
 // every  | steps between saves                                       | steps | checkpoint plan
 //
-// With a single tier, whole cycles of training and save in which nothing else is due are counted
-// in one go; what that gives is the same to the nanosecond. O(1) per save.
+// Whole cycles of training and save in which nothing else is due are counted in one go, as long as
+// no save has to wait for a copy in flight; what that gives is the same to the nanosecond. O(1) per
+// save, O(tiers log saves) per stretch.
 
 #include <cstdint>
 
@@ -155,10 +156,16 @@ class Saves {
 
   [[nodiscard]] bool is_skippable(const Stretch& stretch) const;
 
+  // With several tiers.
+  [[nodiscard]] Cycles skip_tiers(const Stretch& stretch);
+  [[nodiscard]] bool tiers_are_skippable(const Stretch& stretch) const;
+  [[nodiscard]] SimTime stalls_of(std::int64_t cycles) const;  // of the next ones
+
   const CheckpointPlan& plan_;
   const std::int64_t every_;  // steps between saves, or a number never reached
   const bool alike_;          // one tier: every save is the first one
   const bool alike_stall_;    // ... and durable when its stall is over
+  const SimTime least_training_;  // training between two saves below which copies may block a save
   SavedStates states_;
   const PlannedSave* save_ = nullptr;  // in progress
   bool stalls_ = false;                // a copy of it is durable when its stall ends
