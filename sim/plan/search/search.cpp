@@ -7,9 +7,11 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
 
+#include "sim/plan/search/first_answer.hpp"
 #include "sim/plan/search/scoring.hpp"
 #include "sim/plan/search/shared_work.hpp"
 #include "sim/plan/space/families.hpp"
@@ -54,39 +56,40 @@ class Searcher {
 
   // False after a stop request.
   bool search_families() {
+    std::vector<Estimated> first = first_answer(candidates_, scoring_, work_);
     if (bound_families()) {
       for (auto& [key, members] : groups()) {
         search_group(members);
       }
     }
     result_.complete = !work_.stopped();
-    if (!result_.complete && fitting_.empty()) {
-      wind_up();
+    if (!result_.complete) {
+      add(std::move(first));
     }
     return result_.complete;
   }
 
-  struct Estimated {
-    std::size_t index;
-    Ranked ranked;
-  };
-
-  // In the order of the indices; after a stop request without those that were not begun.
-  std::vector<Estimated> estimate(const Indices& indices) {
-    const auto found = work_.share<EstimateFigures>(
-        indices.size(), {}, [&](Estimator& estimator, std::size_t i, EstimateFigures* result) {
-          *result = estimator.estimate(candidates_[indices[i]]);
-        });
-    std::vector<Estimated> done;
-    for (std::size_t i = 0; i < found.items(); ++i) {
-      if (found.done[i] != 0) {
-        Ranked ranked{candidates_[indices[i]], {}};
-        static_cast<EstimateFigures&>(ranked.estimate) = found.results[i];
-        ranked.score = scoring_.score(ranked);
-        done.push_back({indices[i], std::move(ranked)});
+  // What the search itself has not come to.
+  void add(std::vector<Estimated> first) {
+    std::set<std::size_t> known;
+    for (const auto* list : {&fitting_, &misses_}) {
+      for (const Estimated& one : *list) {
+        known.insert(one.index);
       }
     }
-    return done;
+    std::erase_if(first, [&known](const Estimated& one) { return known.contains(one.index); });
+    const SearchCounts counts = result_.counts;
+    take(std::move(first));
+    // Of layouts that were bounded as well the search has counted the fates.
+    const std::int64_t estimated = result_.counts.estimated;
+    const std::int64_t fits = result_.counts.fits;
+    result_.counts = counts;
+    result_.counts.estimated = estimated;
+    result_.counts.fits = fits;
+  }
+
+  std::vector<Estimated> estimate(const Indices& indices) {
+    return estimate_layouts(indices, candidates_, scoring_, work_);
   }
 
   // Every layout in full.
@@ -153,25 +156,6 @@ class Searcher {
                 from);
     }
     return order;
-  }
-
-  // One block of the layouts that look best, in a fraction of a second. Fates are counted by the
-  // search alone: families may be looked into a second time here.
-  void wind_up() {
-    constexpr std::size_t kMostFamilies = 512;
-    SearchCounts counts = result_.counts;
-    work_.wind_up();
-    std::size_t left = kMostFamilies;
-    for (auto& [key, members] : groups()) {
-      Open open = open_group(members);
-      open.families.resize(std::min(open.families.size(), left));
-      left -= open.families.size();
-      take(estimate(next_block(open)));
-    }
-    counts.estimated = result_.counts.estimated;
-    counts.fits = result_.counts.fits;
-    result_.counts = counts;
-    large_.clear();
   }
 
   // Families that compete in step time alone: same GPUs, same batch.

@@ -39,7 +39,7 @@ void SharedWork::gather(const Task& task) {
     return parallel_for(static_cast<std::int64_t>(items.size()),
                         {.threads = options_.threads,
                          .grain = static_cast<std::int64_t>(grain),
-                         .stop = winds_up_ ? std::stop_token() : options_.stop},
+                         .stop = heeds_stops_ ? options_.stop : std::stop_token()},
                         visit);
   };
   work.tell = task.tell;

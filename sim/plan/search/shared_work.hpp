@@ -46,10 +46,9 @@ class SharedWork {
     return stopped_;
   }
 
-  // What little is left to do after a stop request is done all the same.
-  void wind_up() {
-    winds_up_ = true;
-    stopped_ = false;
+  // What is little work is done all the same after a stop request, and in all processes.
+  void heed_stops(bool heed) {
+    heeds_stops_ = heed;
   }
 
   // `visit(estimator, item, results of the item)`; items have `sizes` results, without sizes one.
@@ -112,7 +111,7 @@ class SharedWork {
   const std::string identity_;
   int gathered_ = 0;
   bool stopped_ = false;
-  bool winds_up_ = false;
+  bool heeds_stops_ = true;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Estimator>> idle_;
 };

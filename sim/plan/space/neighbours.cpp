@@ -54,15 +54,12 @@ std::optional<Neighbour::Remedy> find_remedy(const Candidate& miss,
   return best;
 }
 
-}  // namespace
-
-std::optional<Trait> single_difference(const Candidate& one,
-                                       const Candidate& other,
-                                       const Workbench& bench) {
+// The name of the only axis in which two candidates of one cluster differ; empty without one.
+std::string_view only_difference(const Candidate& one, const Candidate& other) {
   const bool same_cluster =
       one.gpu == other.gpu && one.nodes == other.nodes && one.global_batch == other.global_batch;
   if (!same_cluster) {
-    return std::nullopt;
+    return {};
   }
   int differences = 0;
   std::string_view name;
@@ -91,7 +88,20 @@ std::optional<Trait> single_difference(const Candidate& one,
        "group");
   // Chunks and schedule follow the depth; alone they are an axis of their own.
   note(!depth && (chunks || one.schedule != other.schedule), chunks ? "vpp" : "schedule");
-  if (differences != 1) {
+  return differences == 1 ? name : std::string_view();
+}
+
+}  // namespace
+
+bool differ_in_one_axis(const Candidate& one, const Candidate& other) {
+  return !only_difference(one, other).empty();
+}
+
+std::optional<Trait> single_difference(const Candidate& one,
+                                       const Candidate& other,
+                                       const Workbench& bench) {
+  const std::string_view name = only_difference(one, other);
+  if (name.empty()) {
     return std::nullopt;
   }
   return Trait{std::string(name), trait_text(traits_of(other, bench), name)};

@@ -26,6 +26,8 @@ namespace orrery::plan {
                                                      std::size_t most,
                                                      const std::stop_token& stop);
 
+[[nodiscard]] bool differ_in_one_axis(const Candidate& one, const Candidate& other);
+
 // The axis in which two candidates of one cluster differ, if it is a single one: its trait of
 // `other`. Nothing for equal candidates and for those that differ in more.
 [[nodiscard]] std::optional<Trait> single_difference(const Candidate& one,

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "sim/base/error.hpp"
@@ -99,6 +100,69 @@ TEST(Search, KeepsTheBestOfTheFamiliesSeenWhenItIsStopped) {
   }
   const SearchResult whole = search(bench.bench, bench.space, bench.spec, {.keep = kKept});
   EXPECT_EQ(whole.counts.seen, whole.counts.layouts);
+}
+
+// Stopped after so many reports of progress; 0: before it begins.
+SearchResult stopped_after(const Bench& bench, int reports, SearchOptions options) {
+  std::stop_source source;
+  int seen = 0;
+  options.stop = source.get_token();
+  options.progress = [&](std::int64_t, std::int64_t) {
+    if (++seen == reports) {
+      source.request_stop();
+    }
+  };
+  if (reports == 0) {
+    source.request_stop();
+  }
+  return search(bench.bench, bench.space, bench.spec, options);
+}
+
+double best_score(const SearchResult& result) {
+  return result.best.empty() ? std::numeric_limits<double>::infinity() : result.best.front().score;
+}
+
+TEST(Search, GoesOnOnlyToBetterThanItHad) {
+  for (const std::string& text : {dense_text(), mixture_text()}) {
+    const Bench bench = make_bench(text);
+    const auto own = candidate_of(bench.bench.base, bench.bench);
+    ASSERT_TRUE(own.has_value());
+    const Estimate stated = Estimator(bench.bench).estimate(*own);
+    ASSERT_EQ(stated.verdict, Verdict::fits);
+    double before = static_cast<double>(stated.step_time.ns) * 1e-9 / own->global_batch;
+    const double whole =
+        best_score(search(bench.bench, bench.space, bench.spec, {.threads = 1, .keep = kKept}));
+    for (const int reports : {0, 1, 2, 5, 20, 100, 1'000'000}) {
+      const SearchResult result = stopped_after(bench, reports, {.threads = 1, .keep = kKept});
+      EXPECT_LE(best_score(result), before * (1.0 + 1e-12)) << reports << " reports";
+      EXPECT_LE(best_score(result), whole * 1.1) << reports << " reports";
+      before = best_score(result);
+    }
+    EXPECT_EQ(before, whole);
+  }
+}
+
+TEST(Search, StoppedProcessesAgree) {
+  const Bench bench = make_bench(mixture_text());
+  const SearchResult one = stopped_after(bench, 0, {.threads = 1});
+  ASSERT_FALSE(one.best.empty());
+  sweep::test::Launcher launcher(3, {});
+  std::vector<SearchResult> results(3);
+  {
+    std::vector<std::jthread> threads;
+    for (int number = 0; number < 3; ++number) {
+      threads.emplace_back([&, number] {
+        sweep::Team team(std::make_unique<sweep::test::SimulatedMail>(launcher, number));
+        const int reports = number == 1 ? 0 : 1'000'000;  // one of them is asked to stop
+        results[static_cast<std::size_t>(number)] =
+            stopped_after(bench, reports, {.threads = 1, .team = &team});
+      });
+    }
+  }
+  for (const SearchResult& result : results) {
+    EXPECT_FALSE(result.complete);
+    EXPECT_EQ(names(result.best, bench.bench), names(one.best, bench.bench));
+  }
 }
 
 // Where nothing fits every layout is a miss: those least short of memory are found all the same.
