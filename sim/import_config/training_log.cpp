@@ -48,16 +48,19 @@ bool is_same(const yaml::Value& one, const yaml::Value& other) {
                     });
 }
 
-// From one line to the one before another; the first is 1.
-std::string_view lines_between(std::string_view text, int begin, int end) {
+// Where these lines, ascending, begin; the first is 1. Lines behind the end begin at the end.
+std::vector<std::size_t> offsets_of(std::string_view text, std::span<const int> lines) {
+  std::vector<std::size_t> offsets;
+  offsets.reserve(lines.size());
   std::size_t at = 0;
-  std::size_t first = 0;
-  for (int line = 1; line < end && at != std::string_view::npos; ++line) {
-    first = line == begin ? at : first;
-    at = text.find('\n', at);
-    at = at == std::string_view::npos ? at : at + 1;
+  int line = 1;
+  for (const int wanted : lines) {
+    for (; line < wanted && at < text.size(); ++line) {
+      at = std::min(text.find('\n', at), text.size() - 1) + 1;
+    }
+    offsets.push_back(line < wanted ? text.size() : at);
   }
-  return text.substr(first, at == std::string_view::npos ? at : at - first);
+  return offsets;
 }
 
 // The lines at which runs begin. Settings that several ranks print are those of one run.
@@ -94,31 +97,40 @@ void keep_last_run(std::string_view text,
                    std::vector<LoggedStep>& steps) {
   std::vector<int> begins = run_begins(text, flavour.begins, steps);
   begins.push_back(std::numeric_limits<int>::max());
+  const std::vector<std::size_t> offsets = offsets_of(text, begins);
+  std::vector<char> kept(steps.size(), 1);
+  std::size_t left = steps.size();
+  std::size_t end = steps.size();  // of the steps of the run, which stand in the order of lines
   std::vector<LogPart> last;
   for (std::size_t i = begins.size() - 1; i > 0; --i) {
-    const int begin = begins[i - 1];
-    const int end = begins[i];
-    const auto within = [begin, end](const LoggedStep& step) {
-      return step.line >= begin && step.line < end;
-    };
+    std::size_t first = end;
+    while (first > 0 && steps[first - 1].line >= begins[i - 1]) {
+      --first;
+    }
     bool other = false;
     if (begins.size() > 2) {
       Diagnostics unsaid;
       std::vector<LogPart> settings =
-          flavour.settings(lines_between(text, begin, end), file, unsaid);
+          flavour.settings(text.substr(offsets[i - 1], offsets[i] - offsets[i - 1]), file, unsaid);
       if (i == begins.size() - 1) {
         last = std::move(settings);
       } else {
         other = !is_same(settings, last);
       }
     }
-    const auto first = std::find_if(steps.begin(), steps.end(), within);
     if (other) {
-      std::erase_if(steps, within);
-    } else if (first != steps.end() && steps.size() > 1) {
-      steps.erase(first);
+      std::fill(kept.begin() + static_cast<std::ptrdiff_t>(first),
+                kept.begin() + static_cast<std::ptrdiff_t>(end),
+                char{0});
+      left -= end - first;
+    } else if (first < end && left > 1) {
+      kept[first] = 0;
+      --left;
     }
+    end = first;
   }
+  std::size_t at = 0;
+  std::erase_if(steps, [&](const LoggedStep&) { return kept[at++] == 0; });
 }
 
 double quantile(std::vector<double> values, double share) {
