@@ -96,17 +96,16 @@ bool run_step(const scenario::Scenario& scenario,
               Evaluation& evaluation,
               Diagnostics& diagnostics) {
   const step::StepInput input = step_input(scenario, resolved);
-  step::StepSimulator own;
-  auto outcome = (options.simulator != nullptr ? *options.simulator : own)
-                     .simulate(input,
-                               resolved.costs,
-                               {.timeline = options.timelines,
-                                .ticks = options.ticks,
-                                .operations = options.operations,
-                                .operation_timeline = options.operation_timeline &&
-                                                      options.timelines && !options.ticks,
-                                .threads = options.threads,
-                                .stop = options.stop});
+  const auto simulator = options.simulator ? options.simulator : make_simulator();
+  auto outcome = simulator->simulate(
+      input,
+      resolved.costs,
+      {.timeline = options.timelines,
+       .ticks = options.ticks,
+       .operations = options.operations,
+       .operation_timeline = options.operation_timeline && options.timelines && !options.ticks,
+       .threads = options.threads,
+       .stop = options.stop});
   if (const auto* problem = std::get_if<step::StepProblem>(&outcome)) {
     // A schedule that nobody stated is refused for the number of micro-batches.
     const bool stated =
@@ -342,6 +341,10 @@ bool judge_expectations(const scenario::Scenario& scenario,
 }
 
 }  // namespace
+
+std::shared_ptr<step::StepSimulator> make_simulator() {
+  return std::make_shared<step::StepSimulator>();
+}
 
 std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenario,
                                                 const EvaluateOptions& options,

@@ -27,6 +27,8 @@ class StepSimulator;
 
 namespace orrery::evaluate {
 
+[[nodiscard]] std::shared_ptr<step::StepSimulator> make_simulator();
+
 struct EvaluateOptions {
   int threads = 0;                          // 0: all cores
   std::optional<std::int64_t> trials = {};  // replaces simulation.trials
@@ -39,8 +41,9 @@ struct EvaluateOptions {
   bool levers = true;               // how sure the step is, and what other choices would give
   std::optional<hardware::ProfileSearch> search = {};  // default: hardware::default_search
   std::stop_token stop = {};
-  // Keeps the structure of steps from one evaluation to the next; of one thread at a time.
-  step::StepSimulator* simulator = nullptr;
+  // Keeps the structure of steps from one evaluation to the next; of one thread at a time. None:
+  // the evaluation's own.
+  std::shared_ptr<step::StepSimulator> simulator = nullptr;
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
 };
 

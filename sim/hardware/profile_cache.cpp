@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "sim/base/files/file.hpp"
+#include "sim/hardware/profile_search.hpp"
 
 namespace orrery::hardware {
 
@@ -73,7 +74,7 @@ ProfileCache::Made ProfileCache::read_as(const Key& key,
     return known->made;
   }
   if (stamp.bytes > static_cast<std::int64_t>(limits.max_bytes)) {
-    (void)yaml::parse_file(path, limits, diagnostics, key.shown);  // says so
+    (void)yaml::parse_file(path, limits, diagnostics, shown_name(path));  // says so
     return nullptr;
   }
   std::string text = read_file(path, limits.max_bytes);
@@ -83,8 +84,9 @@ ProfileCache::Made ProfileCache::read_as(const Key& key,
     return known->made;
   }
   Diagnostics problems;
-  const auto tree = yaml::parse(text, key.shown, limits, problems);
-  Made made = tree ? make(*tree, problems) : nullptr;
+  const std::string shown = shown_name(path);
+  const auto tree = yaml::parse(text, shown, limits, problems);
+  Made made = tree ? make(*tree, shown, problems) : nullptr;
   diagnostics.add(problems);
   if (made && !problems.has_errors()) {
     keep(key, {stamp, std::move(text), std::move(problems), made});

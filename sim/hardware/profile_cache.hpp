@@ -8,8 +8,8 @@
 // compared (10 us), but its YAML is not parsed (1-4 ms). Only files without errors are kept; their
 // warnings are told each time.
 //
-// Entries do not change once they are made, and threads may share a cache: two that ask for the same
-// file at once may both read it, with the same result.
+// Entries do not change once they are made, and threads may share a cache: two that ask for the
+// same file at once may both read it, with the same result.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,22 +35,22 @@ class ProfileCache {
   // Files beyond that many push out those that were not asked for the longest.
   explicit ProfileCache(std::size_t most = 256) : most_(most) {}
 
-  // What `make` makes of the tree of a file, which messages call `shown`; nullptr after an error.
-  // Throws Error(ErrorKind::io) when the file cannot be read.
+  // What `make` makes of the tree of a file and its name in messages (shown_name); nullptr after an
+  // error. Throws Error(ErrorKind::io) when the file cannot be read.
   template <typename T>
   [[nodiscard]] std::shared_ptr<const T> read(
       const std::filesystem::path& path,
-      const std::string& shown,
       Diagnostics& diagnostics,
-      const std::function<std::optional<T>(const yaml::Value&, Diagnostics&)>& make) {
-    return std::static_pointer_cast<const T>(
-        read_as({typeid(T), path.string(), shown},
-                path,
-                diagnostics,
-                [&make](const yaml::Value& tree, Diagnostics& problems) -> Made {
-                  auto made = make(tree, problems);
-                  return made ? std::make_shared<const T>(*std::move(made)) : nullptr;
-                }));
+      const std::function<
+          std::optional<T>(const yaml::Value&, const std::string& shown, Diagnostics&)>& make) {
+    return std::static_pointer_cast<const T>(read_as(
+        {typeid(T), path.string()},
+        path,
+        diagnostics,
+        [&make](const yaml::Value& tree, const std::string& shown, Diagnostics& problems) -> Made {
+          auto made = make(tree, shown, problems);
+          return made ? std::make_shared<const T>(*std::move(made)) : nullptr;
+        }));
   }
 
   // The tables of all parts; the same object as before as long as the parts are.
@@ -70,17 +70,16 @@ class ProfileCache {
     friend bool operator==(const Stamp&, const Stamp&) = default;
   };
 
-  // What was made of a file, for readers that make the same type and call it the same.
+  // What was made of a file, for readers that make the same type.
   struct Key {
     std::type_index type;
     std::string path;
-    std::string shown;
 
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
   using Made = std::shared_ptr<const void>;
-  using Make = std::function<Made(const yaml::Value&, Diagnostics&)>;
+  using Make = std::function<Made(const yaml::Value&, const std::string& shown, Diagnostics&)>;
 
   struct Entry {
     Stamp stamp;  // before the file was read

@@ -146,12 +146,12 @@ SourceLocation name_where(const yaml::Value& root) {
 std::shared_ptr<const GpuFile> read_gpu_file(const fs::path& path,
                                              const ProfileSearch& search,
                                              Diagnostics& diagnostics) {
-  const std::string shown = shown_name(path);
   return search.cache->read<GpuFile>(
       path,
-      shown,
       diagnostics,
-      [&shown](const yaml::Value& root, Diagnostics& problems) -> std::optional<GpuFile> {
+      [](const yaml::Value& root,
+         const std::string& shown,
+         Diagnostics& problems) -> std::optional<GpuFile> {
         if (is_calibration(root)) {
           return GpuFile{.name_where = name_where(root), .calibration = root};
         }
@@ -164,12 +164,12 @@ std::shared_ptr<const GpuFile> read_gpu_file(const fs::path& path,
 std::shared_ptr<const SoftwareFile> read_software_file(const fs::path& path,
                                                        const ProfileSearch& search,
                                                        Diagnostics& diagnostics) {
-  const std::string shown = shown_name(path);
   return search.cache->read<SoftwareFile>(
       path,
-      shown,
       diagnostics,
-      [&shown](const yaml::Value& root, Diagnostics& problems) -> std::optional<SoftwareFile> {
+      [](const yaml::Value& root,
+         const std::string& shown,
+         Diagnostics& problems) -> std::optional<SoftwareFile> {
         auto profile = read_software_document(root, shown, problems);
         return profile ? std::optional(SoftwareFile{name_where(root), *std::move(profile)})
                        : std::nullopt;
@@ -180,7 +180,9 @@ SharedCollectiveTables read_tables(const fs::path& path,
                                    const ProfileSearch& search,
                                    Diagnostics& diagnostics) {
   return search.cache->read<CollectiveTables>(
-      path, shown_name(path), diagnostics, read_collective_document);
+      path, diagnostics, [](const yaml::Value& root, const std::string&, Diagnostics& problems) {
+        return read_collective_document(root, problems);
+      });
 }
 
 // A profile found by name must carry that name: reports print it, and a copy that kept the old one

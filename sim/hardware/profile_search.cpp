@@ -89,7 +89,8 @@ void add_program(ProfileSearch& search) {
 
 bool file_exists(const fs::path& path) {
   std::error_code error;
-  return fs::exists(path, error) && !fs::is_directory(path, error);
+  const fs::file_status status = fs::status(path, error);
+  return fs::exists(status) && !fs::is_directory(status);
 }
 
 std::string shown_name(const fs::path& path) {

@@ -7,7 +7,7 @@ namespace orrery::schedule {
 
 namespace {
 
-// Numbers what tells classes apart. Devices, chunks and buckets count from -1, which stands for none.
+// Numbers what tells classes apart. Devices, chunks and buckets count from -1, which means none.
 class Numbering {
  public:
   explicit Numbering(const StepGraph& graph) {

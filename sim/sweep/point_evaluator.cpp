@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "sim/evaluate/inputs/named_files.hpp"
-#include "sim/step/step_simulator.hpp"
 
 namespace orrery::sweep {
 
@@ -103,17 +102,17 @@ std::shared_ptr<PointEvaluator::KeptStep> PointEvaluator::kept_step(const std::s
   return result;
 }
 
-std::unique_ptr<step::StepSimulator> PointEvaluator::take_simulator() {
+std::shared_ptr<step::StepSimulator> PointEvaluator::take_simulator() {
   const std::lock_guard lock(mutex_);
   if (idle_.empty()) {
-    return std::make_unique<step::StepSimulator>();
+    return evaluate::make_simulator();
   }
   auto simulator = std::move(idle_.back());
   idle_.pop_back();
   return simulator;
 }
 
-void PointEvaluator::give_back(std::unique_ptr<step::StepSimulator> simulator) {
+void PointEvaluator::give_back(std::shared_ptr<step::StepSimulator> simulator) {
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(simulator));
 }
@@ -152,11 +151,9 @@ std::optional<report::Evaluation> PointEvaluator::answer_to(const scenario::Scen
   evaluate::EvaluateOptions options = options_of(sweep_, threads, stop);
   const std::shared_ptr<KeptStep> kept = kept_step(step_of(point));
   std::call_once(kept->once, [&] {
-    std::unique_ptr<step::StepSimulator> simulator = take_simulator();
-    options.simulator = simulator.get();
+    options.simulator = take_simulator();
     kept->step = evaluate::evaluate_step(scenario, options, kept->problems);
-    options.simulator = nullptr;
-    give_back(std::move(simulator));
+    give_back(std::move(options.simulator));
   });
   diagnostics.add(kept->problems);
   return kept->step ? evaluate::evaluate_run(scenario, *kept->step, options, diagnostics)

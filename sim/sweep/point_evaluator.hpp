@@ -58,12 +58,12 @@ class PointEvaluator {
   [[nodiscard]] std::shared_ptr<KeptStep> kept_step(const std::string& name);
 
   // Simulators belong to one thread at a time.
-  [[nodiscard]] std::unique_ptr<step::StepSimulator> take_simulator();
-  void give_back(std::unique_ptr<step::StepSimulator> simulator);
+  [[nodiscard]] std::shared_ptr<step::StepSimulator> take_simulator();
+  void give_back(std::shared_ptr<step::StepSimulator> simulator);
 
   const Sweep& sweep_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<step::StepSimulator>> idle_;
+  std::vector<std::shared_ptr<step::StepSimulator>> idle_;
   std::map<std::string, std::shared_ptr<KeptStep>> kept_;
   std::vector<std::string> oldest_;  // names in kept_, the oldest first
 };

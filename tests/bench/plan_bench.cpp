@@ -15,13 +15,16 @@
 // the bar.
 
 #include <benchmark/benchmark.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/base/check.hpp"
 #include "sim/plan/search/search.hpp"
+#include "sim/plan/search/step_estimator.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
 
@@ -120,6 +123,26 @@ void deepseek_2048(benchmark::State& state) {
   run(state, ask_file("deepseek-v3-2048h800.yaml"), 2, true);
 }
 
+// A value of a physical key that was never seen, as from Python: key set, step estimated.
+void new_value(benchmark::State& state) {
+  const std::string file = std::string(kSourceDir) + "/scenarios/llama3-70b-64h100.yaml";
+  Diagnostics diagnostics;
+  const hardware::ProfileSearch search = hardware::default_search(file);
+  const auto base = scenario::ScenarioTemplate::from_file(file, diagnostics, search);
+  plan::StepEstimator estimator;
+  double rate = 100.0;
+  for (auto _ : state) {
+    rate += 1e-3;
+    const std::vector<scenario::KeyValue> changes = {
+        {"cluster.network.nic_rate", fmt::format("{:.3f}Gbps", rate), {"set", 0, 0}}};
+    const auto scenario = base->with(changes, diagnostics);
+    const auto estimate = estimator.estimate(*scenario, changes, search, diagnostics);
+    ORRERY_CHECK(estimate.has_value(), "{}", to_string(diagnostics));
+    benchmark::DoNotOptimize(estimate->step_time);
+  }
+}
+
+BENCHMARK(new_value)->Unit(benchmark::kMicrosecond);
 BENCHMARK(gpt3_64_a100)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(every_gpt3_64_a100)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(1);
 BENCHMARK(llama3_16384)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(1);

@@ -9,8 +9,8 @@
 //   score(fewest_gpus)    = GPUs, then step time / global batch, of those that meet the deadline
 //
 // A search begins with a first answer (first_answer.hpp), found in a fraction of a second whatever
-// happens; one that is stopped gives the best of that and of what it has seen. So it never ends with
-// less than one that was stopped earlier, nor with less than the scenario's own layout.
+// happens; one that is stopped gives the best of that and of what it has seen. So it never ends
+// with less than one that was stopped earlier, nor with less than the scenario's own layout.
 //
 // These rank estimates of a run without failures; those that are close are for a full simulation to
 // tell apart. Ties stand in the order of the space. The result does not depend on the number of

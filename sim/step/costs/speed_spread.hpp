@@ -43,8 +43,8 @@ struct SpeedDraw {
                                     std::int64_t lockstep,
                                     std::int64_t draw);
 
-// All draws of a step, kept for the next one with the same ranks: a step is simulated again and again
-// with other costs, and drawing 16,384 speeds takes longer than a replay.
+// All draws of a step, kept for the next one with the same ranks: a step is simulated again and
+// again with other costs, and drawing 16,384 speeds takes longer than a replay.
 class SpeedDraws {
  public:
   // `input.spec.variation.draws` of them. They hold until the next call. Throws Error(interrupted).
