@@ -1,13 +1,4 @@
-#!/usr/bin/env python3
-"""Measures the rows of docs/performance.md, each beside a limit or a peer in the same run.
-
-    scripts/performance            measure all rows and print them
-    scripts/performance --update   and write them, with today's date, to tests/bench/rows.json and the page
-    scripts/performance --check    measure the quick rows; fail when one takes twice as long, against its
-                                   limit, as the page says, or when the page is not that of rows.json
-
-Needs build/release/bin/orrery_bench and orrery (scripts/build release orrery orrery_bench).
-"""
+"""Measures the rows of docs/performance.md, each beside a limit or a peer in the same run (scripts/performance)."""
 
 import argparse
 import datetime
@@ -19,7 +10,7 @@ import statistics
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROWS = ROOT / "tests" / "bench" / "rows.json"
 PAGE = ROOT / "docs" / "performance.md"
 BEGIN = "<!-- rows: written by scripts/performance --update -->"
@@ -121,7 +112,7 @@ def slower(row, now):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="performance", description=__doc__)
     parser.add_argument("--update", action="store_true", help="write the rows and the page")
     parser.add_argument("--check", action="store_true", help="only the quick rows, against the page")
     parser.add_argument("--binaries", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
