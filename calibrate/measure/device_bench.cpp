@@ -160,7 +160,7 @@ Timing DeviceBench::time(kernels::Runnable& runnable,
   using Kind = Condition::Kind;
   const Condition& condition = options.condition;
   if (condition.kind == Kind::alone) {
-    const TimingRules rules = rules_for(sample.kernel, rules_);
+    const TimingRules rules = options.power ? rules_for(sample.kernel, rules_) : rules_;
     return time_calls(
         runnable,
         {.stream = stream_.get(), .nvml = nvml_, .rules = rules, .filler = filler_.get()},

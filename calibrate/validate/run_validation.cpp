@@ -123,7 +123,7 @@ void Validation::time(const KernelCase& kernel) {
   }
   RecordedKernel entry{.kernel = kernel};
   entry.status = status_of([&] {
-    const Sample sample = bench_.kernels().measure(kernel, {.regime = Regime::sustained});
+    const Sample sample = bench_.kernels().measure(kernel, {.power = false});
     entry.us = summarise(sample.times).median;
     entry.implementation = sample.implementation;
     entry.sm_clock = sample.state.sm_clock;
