@@ -6,17 +6,16 @@
 #       it builds first
 #   DIR/run_on_gpu.sh run OUT [within SECONDS] [quick] [only STAGE...]
 #       there: writes at most eight files into OUT
-# Stages, most valuable first: check, sweep, profile, validate, torch, again, collectives, sanitizer.
+# Stages in their order: smoke, check, sweep, profile, validate, torch, again, collectives, sanitizer.
 # One that fails or runs out of time keeps what it has and does not end the others; a sweep goes on
 # from the samples that are in OUT already. Of a stage's time, what the stages after it need at least
 # is not spent. Exit code 5 without a GPU, 1 where a stage found something wrong.
 #
-# Where a command may run for ten minutes, two of them on one machine, with the same OUT:
-#   DIR/run_on_gpu.sh run OUT within 570 only check sweep profile validate
-#   DIR/run_on_gpu.sh run OUT within 570 only torch again collectives
+# docs/calibration.md, "One visit", says how to divide the time that a machine is lent for.
 set -euo pipefail
 
-readonly stages_known="check sweep profile validate torch again collectives sanitizer"
+readonly stages_known="smoke check sweep profile validate torch again collectives sanitizer"
+readonly scenarios="llama3-70b-64h100 llama3-405b-16k"  # whose shapes a full sweep measures first
 
 die() {
   echo "run_on_gpu.sh: $*" >&2
@@ -58,8 +57,10 @@ pack() {
   done < <(ldd "$build"/bin/orrery{,-calibrate,-calibrate-cuda} |
     awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u)
   cp -r "$here/scenarios/profiles" "$staged/scenarios/"
-  cp "$here"/scenarios/{llama3-70b-64h100,llama3-405b-16k}.yaml "$staged/scenarios/"
-  cp "$here/calibrate/torch_step.py" "$staged/"
+  for name in $scenarios; do
+    cp "$here/scenarios/$name.yaml" "$staged/scenarios/"
+  done
+  cp "$here"/calibrate/{smoke,torch_step}.py "$staged/"
   tar -C "$staged" -czf "$1/programs.tar.gz" .
   cp "$here/calibrate/run_on_gpu.sh" "$1/"
   newest=$(cat "$staged"/bin/* "$staged"/lib/* | grep -aoE 'GLIBC_2[.][0-9]+' | sort -Vu | tail -n 1)
@@ -78,7 +79,7 @@ library_folders() {
     mapfile -t roots < <(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' || true)
   fi
   roots+=(/usr/local/cuda* /opt /usr/local/nvidia /usr/lib /usr/lib64)
-  find "${roots[@]}" '(' -name 'libcublas*.so.13' -o -name libnvrtc.so.13 -o -name libcudnn.so.9 \
+  find -H "${roots[@]}" '(' -name 'libcublas*.so.13' -o -name libnvrtc.so.13 -o -name libcudnn.so.9 \
     -o -name libnccl.so.2 -o -name libcuda.so.1 -o -name libnvidia-ml.so.1 ')' \
     -not -path '*/stubs/*' -not -path '*/compat/*' -printf '%h\n' 2>/dev/null |
     awk '!seen[$0]++' | paste -sd: || true
@@ -105,21 +106,20 @@ choose_libraries() {
 
 # -------------------------------------------------------------------------------------------- stages
 
-# Seconds without which a stage is not worth its start; less where all of them together have less.
+# Seconds without which a stage is not worth its start.
 least_of() {
-  local least all=400
   case $1 in
-    sweep | validate) least=90 ;;
-    torch | again) least=60 ;;
-    check | collectives) least=30 ;;
-    profile) least=15 ;;
-    *) echo 0; return ;;  # what is left over
+    smoke) echo 15 ;;
+    check | collectives) echo 30 ;;
+    sweep) echo $((${#depth[@]} ? 50 : 90)) ;;
+    profile) echo 15 ;;
+    validate) echo $((${#depth[@]} ? 35 : 170)) ;;  # 16 steps of 5.5 s, and 190 kernels; or 2 and 20
+    torch | again) echo 60 ;;
+    *) echo 0 ;;  # what is left over
   esac
-  ((within >= all)) || least=$((least * within / all))
-  echo $((least < 5 ? 5 : least))
 }
 
-# What the wanted stages after this one need; two thirds of what is left at most.
+# What the wanted stages after this one need, as far as this one has what it needs: it is worth more.
 reserve_after() {
   local name sum=0 after=0 most
   ((within > 0)) || { echo 0; return; }
@@ -129,7 +129,8 @@ reserve_after() {
     fi
     [[ $name != "$1" ]] || after=1
   done
-  most=$(($(seconds_left) * 2 / 3))
+  most=$(($(seconds_left) - $(least_of "$1")))
+  most=$((most > 0 ? most : 0))
   echo $((sum < most ? sum : most))
 }
 
@@ -173,23 +174,33 @@ machine() {
   LD_LIBRARY_PATH=$libraries ldd "$here/bin/orrery-calibrate-cuda" || true
 }
 
+# Whether the profile holds all samples. One of an earlier, shorter sweep stays until there is a
+# better one.
+profile_is_current() {
+  [[ -f $out/measured.yaml && ! $out/measured.samples.jsonl -nt $out/measured.yaml ]]
+}
+
 # A process whose GPU was lost cannot go on; another one leaves out what lost it.
 sweep() {
-  local attempt
-  rm -f "$out/measured.yaml"
+  local attempt name shapes=()
+  if ((${#depth[@]} == 0)); then
+    for name in $scenarios; do
+      shapes+=(--scenario "$here/scenarios/$name.yaml")
+    done
+  fi
   for attempt in 1 2 3 4 5 6; do
     ours sweep "$1" "$calibrate" "${depth[@]}" -q -o "$out/measured.yaml" --seed "$attempt" \
-      --scenario "$here/scenarios/llama3-70b-64h100.yaml"
+      "${shapes[@]}"
     # Done, out of time, no GPU or bad input: nothing that another attempt changes.
     # A library that takes the process with it is left out after the second time.
-    if [[ $code =~ ^(0|2|3|124|130|137)$ || -f $out/measured.yaml ]]; then
+    if [[ $code =~ ^(0|2|3|124|130|137)$ ]] || profile_is_current; then
       return
     fi
   done
 }
 
 profile() {
-  if [[ -f $out/measured.samples.jsonl && ! -f $out/measured.yaml ]]; then
+  if [[ -f $out/measured.samples.jsonl ]] && ! profile_is_current; then
     ours profile 30 "$calibrate" --samples "$out/measured.samples.jsonl" -o "$out/measured.yaml"
   fi
 }
@@ -205,6 +216,7 @@ validate() {
   ours validate "$1" "$here/bin/orrery" validate --hardware "$out/measured.yaml" -q --rows \
     "${depth[@]}" "${loop[@]}" -o "$out/validation.yaml" "${torch[@]}"
   if ((code > 1)) && [[ -f $out/validation.yaml ]]; then
+    reserve=0
     ours compare_steps 30 "$here/bin/orrery" validate --hardware "$out/measured.yaml" --rows \
       --record "$out/validation.yaml" "${torch[@]}"
   fi
@@ -287,6 +299,10 @@ run() {
   choose_libraries
   machine >>"$report" 2>&1 || true
 
+  if wanted smoke && command -v python3 >/dev/null; then
+    reserve=$(reserve_after smoke)
+    stage smoke 30 python3 "$here/smoke.py"
+  fi
   if wanted check; then
     reserve=$(reserve_after check)
     ours check 200 "$calibrate" --check -q -o "$out/check.json"
@@ -333,6 +349,7 @@ run() {
 
   cat "$out"/*.running >>"$report" 2>/dev/null && rm "$out"/*.running
   # The end of the screen is what is read: the rates, then the verdict.
+  part smoke 3000
   part sweep 5000
   part profile 3000
   if [[ -n $(part gates 10) ]]; then part gates 5000; else part validate 5000; fi
@@ -347,7 +364,7 @@ case ${1:-} in
   pack) pack "${2:?calibrate/run_on_gpu.sh pack DIR [BUILD]}" "${3:-}" ;;
   run) run "${@:2}" ;;
   *)
-    sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac

@@ -12,6 +12,8 @@ The result names the attention that ran, and sums the profiler's kernels by kind
 --cases FILE also times the calls that PyTorch has for the cases in a text, such as the record of a
 validation: products by mm and _scaled_mm, attention by scaled_dot_product_attention, AdamW fused;
 from a graph, on a warm GPU, with operands that together exceed four times the L2.
+What takes seconds comes first: eager steps, then calls, then the steps that are compiled. The output
+is written after each of them, in one piece.
 Without torch or a GPU: one sentence on standard error and exit code 5.
 
 A shape is the text that the validation prints:
@@ -22,6 +24,7 @@ tokens=3072x1 bf16"
 
 import argparse
 import json
+import os
 import re
 import statistics
 import sys
@@ -189,7 +192,8 @@ def ledger_of(torch, step, repeats=3):
         torch.cuda.synchronize()
     sums = {"products": 0.0, "attention": 0.0, "memory": 0.0, "optimizer": 0.0}
     for event in seen.events():
-        if str(event.device_type).endswith("CUDA"):
+        annotation = getattr(event, "is_user_annotation", False)  # spans kernels, is none
+        if str(event.device_type).endswith("CUDA") and not annotation:
             sums[kind_of(event.name)] += event.time_range.elapsed_us() / repeats
     return sums
 
@@ -376,6 +380,13 @@ def measure(torch, text, mode, arguments):
     }
 
 
+def write_atomically(path, results):
+    part = path + ".part"
+    with open(part, "w", encoding="utf-8") as file:
+        json.dump(results, file, indent=1)
+    os.replace(part, path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--shape", action="append", help="time this one; may be given again")
@@ -408,21 +419,25 @@ def main():
 
     def keep(what, work):
         try:
-            result = work()
+            try:
+                result = work()
+            finally:
+                torch.cuda.empty_cache()
             if result is not None:
                 results.append(result)
         except Exception as problem:  # no compiler, or not enough memory: the rest counts
             print(f"torch_step: {what}: {problem}", file=sys.stderr)
-        torch.cuda.empty_cache()
         if arguments.output:  # after each, so that what is done outlives an interruption
-            with open(arguments.output, "w", encoding="utf-8") as file:
-                json.dump(results, file, indent=1)
+            write_atomically(arguments.output, results)
 
+    def keep_steps(mode):
+        for text in shapes if mode in modes else ():
+            keep(f"{mode} {text}", lambda: measure(torch, text, mode, arguments))
+
+    keep_steps("eager")
     for case, words, extents in cases:
         keep(case, lambda: measure_case(torch, case, words, extents, arguments))
-    for text in shapes:
-        for mode in modes:
-            keep(f"{mode} {text}", lambda: measure(torch, text, mode, arguments))
+    keep_steps("compiled")
     if not arguments.output:
         json.dump(results, sys.stdout, indent=1)
         print()

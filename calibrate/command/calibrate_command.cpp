@@ -245,7 +245,7 @@ cli::ExitCode deliver_profile(const Measurements& measurements,
       write_profile(measurements, request, search, diagnostics);
   cli::message_block(to_string(diagnostics));
   if (!profile) {
-    return cli::ExitCode::device;
+    return cli::ExitCode::invalid;  // of what was asked: measuring again would change nothing
   }
   write_file_atomically(*options.output, *profile);
   cli::message(

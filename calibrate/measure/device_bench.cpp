@@ -159,11 +159,15 @@ Timing DeviceBench::time(kernels::Runnable& runnable,
                          Sample& sample) {
   using Kind = Condition::Kind;
   const Condition& condition = options.condition;
+  if (condition.kind == Kind::alone) {
+    const TimingRules rules = options.power ? rules_for(sample.kernel, rules_) : rules_;
+    return time_calls(
+        runnable,
+        {.stream = stream_.get(), .nvml = nvml_, .rules = rules, .filler = filler_.get()},
+        options.regime);
+  }
   const Timer timer{
       .stream = stream_.get(), .nvml = nvml_, .rules = rules_, .filler = filler_.get()};
-  if (condition.kind == Kind::alone) {
-    return time_calls(runnable, timer, options.regime);
-  }
   if (condition.kind == Kind::enqueued || condition.kind == Kind::graph) {
     if (filler_) {
       filler_->stop();

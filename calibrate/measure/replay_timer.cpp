@@ -149,12 +149,15 @@ class Chain final : public GraphSource {
 
   [[nodiscard]] Replay next(bool read) override {
     const Marks& now = marks();
-    if (now.to.reached()) {
-      replays_.enqueue();  // the host is late, the GPU rests: this one takes the launch
+    const bool late = now.to.reached();
+    if (late) {
+      replays_.enqueue();  // the GPU rests: this one takes the launch
     }
     ++ahead_;
     enqueue();
-    return finished(now, read);
+    Replay replay = finished(now, read);
+    replay.late = late;
+    return replay;
   }
 
   // Waits for the one that was enqueued and not asked for.

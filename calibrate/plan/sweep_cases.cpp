@@ -334,15 +334,19 @@ void add_anchors(Depth depth, std::vector<SweepCase>& all) {
   }
   for (const Shape& shape : shapes) {
     const KernelCase kernel = product(shape, Role::fprop, Precision::bf16);
-    all.push_back({kernel, "anchors", Regime::burst});
-    all.push_back({kernel, "anchors", Regime::sustained});
+    for (const Regime regime : {Regime::burst, Regime::sustained}) {
+      all.push_back({.kernel = kernel, .block = "anchors", .regime = regime, .singly = true});
+    }
   }
 }
 
 void add_conditions(Depth depth, std::vector<SweepCase>& all) {
   using Kind = Condition::Kind;
   const auto add = [&all](const KernelCase& kernel, Condition condition) {
-    all.push_back({kernel, "conditions", Regime::sustained, std::move(condition)});
+    all.push_back({.kernel = kernel,
+                   .block = "conditions",
+                   .condition = std::move(condition),
+                   .singly = true});
   };
   const bool full = depth == Depth::full;
   for (const std::int64_t calls : {1, 64, 1024}) {

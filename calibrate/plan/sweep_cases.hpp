@@ -42,6 +42,7 @@ struct SweepCase {
   std::string_view block;  // "dense", "grouped", ... : as in the table above
   Regime regime = Regime::sustained;
   Condition condition = {};
+  bool singly = false;  // a figure of the profile rests on this case alone
 };
 
 // In the order of the blocks; every case is sound and, in its regime and condition, there once.

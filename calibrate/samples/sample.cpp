@@ -30,6 +30,9 @@ Json state_json(const DeviceState& state) {
   if (state.discarded != 0) {
     json["discarded"] = state.discarded;
   }
+  if (state.late != 0) {
+    json["late"] = state.late;
+  }
   return json;
 }
 
@@ -44,6 +47,7 @@ DeviceState read_state(const Json& json) {
     state.throttled = json.at("throttled").get<std::vector<std::string>>();
   }
   state.discarded = json.contains("discarded") ? whole_number(json.at("discarded")) : 0;
+  state.late = json.contains("late") ? whole_number(json.at("late")) : 0;
   return state;
 }
 

@@ -43,6 +43,7 @@ struct DeviceState {
   std::optional<double> temperature = {};   // deg C
   std::vector<std::string> throttled = {};  // why the clock was lowered, by name; empty: it was not
   std::int64_t discarded = 0;               // replays that are not in the times: throttled
+  std::int64_t late = 0;                    // replays of the times after which the GPU rested
 };
 
 struct Sample {

@@ -22,6 +22,7 @@ struct MeasureOptions {
   Condition condition = {};
   bool verify = false;  // compare the result with the reference
   bool search = false;  // time the library's candidates too
+  bool power = true;    // of the case itself, for which a kernel that moves memory runs longer
 };
 
 class Bench {

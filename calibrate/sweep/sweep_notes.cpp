@@ -88,6 +88,14 @@ void add_unsteady(const std::vector<Sample>& samples, std::vector<std::string>& 
         held,
         points));
   }
+  const auto late = std::count_if(
+      samples.begin(), samples.end(), [](const Sample& sample) { return sample.state.late > 0; });
+  if (late * kSeldom > points) {
+    notes.push_back(fmt::format(
+        "the host was late in {} of {} cases: the GPU rested between some of their replays",
+        late,
+        points));
+  }
 }
 
 }  // namespace

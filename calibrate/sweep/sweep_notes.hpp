@@ -10,6 +10,7 @@
 // attention of our own          | a sample of attention ran without cuDNN: training is faster
 // not settled                   | the time or the clock of a case still moved at the cap
 // held back                     | replays were discarded in more than one case in twenty
+// a late host                   | the GPU rested between replays of more than one case in twenty
 // a better algorithm            | cuBLASLt's first choice is more than 2 % slower than the best
 //                               | that the search found
 

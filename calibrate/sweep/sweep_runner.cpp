@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -29,7 +30,7 @@ bool is_burst(const SweepCase& planned) {
 }
 
 // Fisher-Yates with our own stream: the same order everywhere.
-void shuffle(Cases& cases, std::uint64_t seed) {
+void shuffle(std::span<SweepCase> cases, std::uint64_t seed) {
   RandomStream random(seed, 0, Purpose::calibration_order);
   for (std::size_t left = cases.size(); left > 1; --left) {
     std::swap(cases[left - 1], cases[random.uniform_int(left)]);
@@ -65,9 +66,11 @@ class Runner {
         rest.push_back(planned);
       }
     }
-    Cases order(rest.begin() + static_cast<std::ptrdiff_t>(first), rest.end());
-    shuffle(order, options_.seed);
-    std::copy(order.begin(), order.end(), rest.begin() + static_cast<std::ptrdiff_t>(first));
+    const auto at_random =
+        std::stable_partition(rest.begin() + static_cast<std::ptrdiff_t>(first),
+                              rest.end(),
+                              [](const SweepCase& planned) { return planned.singly; });
+    shuffle({at_random, rest.end()}, options_.seed);
     all_ = static_cast<std::int64_t>(bursts.size() + rest.size());
     for (const SweepCase& planned : bursts) {
       if (!measure(planned)) {

@@ -3,8 +3,10 @@
 // In which order are the cases of a sweep measured, and is the GPU still the same at the end? The
 // protocol around single measurements.
 //
-//   bursts first, from an idle GPU; then soak; then blocks of `block_length` cases in random order,
-//   an anchor before the first and after each
+//   bursts first, from an idle GPU; then soak; then blocks of `block_length` cases, an anchor
+//   before the first and after each: the exact shapes of scenarios, the cases on which a figure of
+//   the profile rests alone, all others in random order, so that a sweep that is cut has some of
+//   each family
 //   drift of a block = |anchor after / anchor before - 1|; above the limit the block is measured
 //   once more after a short soak, and marked when the anchor still moves
 //
@@ -16,8 +18,7 @@
 //
 // Every sample goes to the journal as soon as it is taken: a sweep that is killed resumes with what
 // is missing. The first case of each operation, role and precision (its kind) is verified against
-// the reference. The order is random by `seed`, the exact shapes of scenarios before everything
-// else.
+// the reference. The order is random by `seed`.
 //
 // trouble                       | what is kept                         | and then
 // ------------------------------|--------------------------------------|---------------------------

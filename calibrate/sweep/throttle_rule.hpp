@@ -11,8 +11,9 @@
 // most_clock | the highest that the board offers                          | MHz  | NVML
 // share      | burst 0.75; sustained 0.5: a power limit alone leaves 0.73 | 1    | protocol
 // pause      | 50 ms before a burst is repeated                           | s    | protocol
-// most       | 40 repeats of a case; after that the times are kept, with  | 1    | protocol
-//            | the reasons beside them                                    |      |
+// most       | 40 repeats of a case, 4 of a burst: a board that never     | 1    | protocol
+//            | reaches its share would rest for 10 s. After that the      |      |
+//            | times are kept, with the reasons beside them               |      |
 //
 // The power limit of the board is no brake: under it a training run runs all the time.
 // Source: nvbench discards samples below 75 % of the clock and waits for 50 ms (its options
@@ -33,6 +34,7 @@ struct ThrottleRule {
   double sustained_share = 0.5;
   Seconds pause = milliseconds(50.0);
   std::int64_t most = 40;
+  std::int64_t most_bursts = 4;
 };
 
 // `reasons`: bits of NVML; what is not known is absent and holds nothing against the replay.

@@ -19,6 +19,10 @@ class EnergyMeter {
     ++replays_;
   }
 
+  [[nodiscard]] Seconds spent() const {
+    return spent_;
+  }
+
   [[nodiscard]] std::optional<double> per_call() {
     const std::optional<double> end = source_.energy();
     if (!begin_ || !end || spent_ < kLeastForEnergy || *end <= *begin_) {
@@ -51,6 +55,9 @@ void take_samples(const Next& next,
   std::vector<double> clocks;
   Seconds spent;
   std::int64_t discarded = 0;
+  std::int64_t late = 0;
+  const std::int64_t most_discarded =
+      regime == Regime::burst ? rules.throttle.most_bursts : rules.throttle.most;
   bool read = true;  // also the first after one that was held back
   while (!enough(timing.times, spent, rules.stopping)) {
     const Replay replay = next(read || timing.times.size() % kSamplesPerReading == 0);
@@ -58,12 +65,13 @@ void take_samples(const Next& next,
       readings.take(*replay.reading);
     }
     read = is_held_back(reasons_of(replay), replay.sm_clock, most_clock, regime, rules.throttle);
-    if (read && discarded < rules.throttle.most) {
+    if (read && discarded < most_discarded) {
       ++discarded;
       held_back();
       continue;
     }
     spent += replay.time;
+    late += replay.late ? 1 : 0;
     timing.times.push_back(in_microseconds(replay.time) / calls);
     if (replay.sm_clock) {
       clocks.push_back(*replay.sm_clock);
@@ -71,12 +79,34 @@ void take_samples(const Next& next,
   }
   timing.state = readings.state();
   timing.state.discarded = discarded;
+  timing.state.late = late;
   if (!clocks.empty()) {
     timing.state.sm_clock = summarise(clocks).median;
   }
 }
 
+// What the board draws now: the median of a few readings.
+template <typename Next>
+std::optional<double> power_of(const Next& next) {
+  constexpr int kReadings = 3;
+  DeviceReadings readings;
+  for (int i = 0; i < kReadings; ++i) {
+    if (const Replay replay = next(true); replay.reading) {
+      readings.take(*replay.reading);
+    }
+  }
+  return readings.state().power;
+}
+
 }  // namespace
+
+TimingRules rules_for(const kernels::KernelCase& kernel, TimingRules rules) {
+  constexpr Seconds kPowerAfter = milliseconds(350.0);
+  if (kernels::work_of(kernel).flop <= Flop{}) {
+    rules.power_after = kPowerAfter;
+  }
+  return rules;
+}
 
 Timing time_sustained(ReplaySource& source,
                       const TimingRules& rules,
@@ -100,6 +130,14 @@ Timing time_sustained(ReplaySource& source,
   timing.settled = watch.settled();
   take_samples(
       next, [] {}, Regime::sustained, source.calls(), rules, most_clock, timing);
+  if (rules.power_after > Seconds{}) {
+    while (meter.spent() < rules.power_after) {
+      (void)next(false);
+    }
+    if (const auto power = power_of(next)) {
+      timing.state.power = power;
+    }
+  }
   timing.state.energy = meter.per_call();
   return timing;
 }

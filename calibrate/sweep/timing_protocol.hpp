@@ -9,12 +9,17 @@
 //   a replay during which the GPU was held back (throttle_rule.hpp) is discarded and repeated, in a
 //   burst after a pause
 //
-// symbol   | meaning                                                      | unit | origin
-// ---------|--------------------------------------------------------------|------|----------
-// calls    | of the kernel in one replay                                   | 1    | source
-// energy   | difference of the board's counter from the first to the last  | J    | NVML
-//          | of a row of replays / their calls; absent below 100 ms,       |      |
-//          | because the counter moves in steps of some 20 ms              |      |
+// symbol      | meaning                                                      | unit | origin
+// ------------|--------------------------------------------------------------|------|----------
+// calls       | of the kernel in one replay                                  | 1    | source
+// energy      | difference of the board's counter from the first to the last | J    | NVML
+//             | of a row of replays / their calls; absent below 100 ms,      |      |
+//             | because the counter moves in steps of some 20 ms             |      |
+// power       | median of the readings between the samples; of a kernel that | W    | NVML
+//             | moves memory, of three readings after `power_after`          |      |
+// power_after | 0.35 s of replays: such a kernel draws less than the product | s    | protocol
+//             | that kept the GPU busy before it, which the board's meter    |      |
+//             | still shows until then                                       |      |
 
 #include <functional>
 #include <optional>
@@ -36,7 +41,11 @@ struct TimingRules {
   Seconds replay = milliseconds(2.0);
   Seconds idle = milliseconds(200.0);  // before a burst
   int most_calls = 2000;               // in one graph
+  Seconds power_after = {};            // 0: the power is that of the readings between the samples
 };
+
+// The rules for a case: those given, and power_after where it only moves memory.
+[[nodiscard]] TimingRules rules_for(const kernels::KernelCase& kernel, TimingRules rules);
 
 struct Timing {
   std::vector<double> times;  // us per call
@@ -49,6 +58,7 @@ struct Replay {
   Seconds time;
   std::optional<double> sm_clock = {};              // MHz, mean over the replay
   std::optional<kernels::GpuReading> reading = {};  // taken while it ran, where it was asked for
+  bool late = false;  // it was over before the host had enqueued the next: the GPU rested
 };
 
 class ReplaySource {

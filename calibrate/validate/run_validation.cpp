@@ -49,6 +49,9 @@ class Validation {
 
 void Validation::advance() {
   ++done_;
+  if (options_.keep) {
+    options_.keep(record_);
+  }
   if (options_.progress) {
     options_.progress(done_, static_cast<std::int64_t>(options_.shapes.size()));
   }
@@ -120,7 +123,7 @@ void Validation::time(const KernelCase& kernel) {
   }
   RecordedKernel entry{.kernel = kernel};
   entry.status = status_of([&] {
-    const Sample sample = bench_.kernels().measure(kernel, {.regime = Regime::sustained});
+    const Sample sample = bench_.kernels().measure(kernel, {.power = false});
     entry.us = summarise(sample.times).median;
     entry.implementation = sample.implementation;
     entry.sm_clock = sample.state.sm_clock;
@@ -143,15 +146,15 @@ ValidationRecord Validation::run() {
   if (!ended()) {
     single.soak(options_.soak);
   }
+  if (!ended()) {
+    time(transfer_case());  // before the steps, which may run out of time
+  }
   for (const StepShape& shape : options_.shapes) {
     if (ended()) {
       break;
     }
     time(shape);
     advance();
-  }
-  if (!ended()) {
-    time(transfer_case());
   }
   return record_;
 }

@@ -3,9 +3,10 @@
 // How is a validation measured? Small steps against double precision, then every held-out step as a
 // whole and each of its kernels alone, in the sustained regime.
 //
-//   soak; check the small steps; time every step; time every kernel of theirs once, and a copy to
-//   the host
+//   check the small steps; soak; time a copy to the host; then for every shape its step, and those
+//   of its kernels that no earlier shape has
 //
+// The record is kept after each of these shapes: a validation that is cut has the shapes before.
 // Where the gradients of a small step are wrong, steps of its kind (precision, dense or mixture)
 // are not timed: times of wrong results mean nothing. What the library does not offer and what
 // fails is recorded with its status; a GPU that answers no more ends the validation. A step and its
@@ -25,6 +26,7 @@ struct ValidationOptions {
   Seconds soak = seconds(10.0);
   std::stop_token stop = {};
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
+  std::function<void(const ValidationRecord& so_far)> keep = {};  // after every shape
 };
 
 // After a stop request: what there is.

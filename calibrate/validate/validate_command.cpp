@@ -124,6 +124,9 @@ ValidationRecord measure(const CommandOptions& options,
       how.timing.warm_up = std::min(how.timing.warm_up, how.timing.loop);
     }
     how.stop = watch.token();
+    how.keep = [&](const ValidationRecord& so_far) {
+      write_file_atomically(record_path(options), to_yaml(so_far));
+    };
     how.progress = [&](std::int64_t done, std::int64_t all) { progress.update(done, all); };
     record = run_validation(*bench, how);
   }

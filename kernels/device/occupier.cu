@@ -1,6 +1,8 @@
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "kernels/device/occupier.hpp"
 #include "kernels/device/status.hpp"
@@ -17,14 +19,30 @@ constexpr int kPiecesPerLook = 16;
 constexpr unsigned kNap = 500;  // ns between two looks
 constexpr double kMostSeconds = 30.0;
 constexpr std::int64_t kMemory = std::int64_t{1} << 30;  // far more than any L2
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kPatience{1};
 
-struct Signals {
-  int end;                    // the host to the blocks
-  int begun;                  // blocks that run
-  int expired;                // blocks that ended by themselves
-  unsigned long long pieces;  // copied by all blocks
+// What a block tells the host, in memory of the host and in a place of its own: nothing there is
+// added up by the GPU, whose atomic operations do not work on the host's memory on every machine.
+struct Said {
+  int begun;
+  int expired;                // it ended by itself
+  unsigned long long pieces;  // that it copied
 };
+
+// The buffer of all signals: what each block says, then the word of the host to all of them.
+struct Signals {
+  Said* said;
+  int* end;
+};
+
+Signals signals_in(const PinnedBuffer& buffer, int blocks) {
+  Said* const said = buffer.as<Said>();
+  return {said, reinterpret_cast<int*>(said + blocks)};
+}
+
+std::int64_t bytes_of_signals(int blocks) {
+  return blocks * static_cast<std::int64_t>(sizeof(Said)) + static_cast<std::int64_t>(sizeof(int));
+}
 
 __device__ unsigned long long now() {
   unsigned long long nanoseconds = 0;
@@ -32,7 +50,7 @@ __device__ unsigned long long now() {
   return nanoseconds;
 }
 
-__global__ void __launch_bounds__(kThreads) occupy_kernel(Signals* signals,
+__global__ void __launch_bounds__(kThreads) occupy_kernel(Signals signals,
                                                           float4* memory,
                                                           std::int64_t packs_of_block,
                                                           unsigned long long most) {
@@ -43,15 +61,17 @@ __global__ void __launch_bounds__(kThreads) occupy_kernel(Signals* signals,
   const std::int64_t half = packs_of_block / 2;
   std::int64_t at = 0;
   unsigned long long pieces = 0;
+  volatile Said& mine = signals.said[blockIdx.x];
   if (threadIdx.x == 0) {
-    atomicAdd_system(&signals->begun, 1);
+    mine.begun = 1;
+    __threadfence_system();
   }
   while (true) {
     if (threadIdx.x == 0) {
       const bool expired = now() - begin > most;
-      over = expired || *static_cast<volatile int*>(&signals->end) != 0 ? 1 : 0;
+      over = expired || *static_cast<volatile int*>(signals.end) != 0 ? 1 : 0;
       if (expired) {
-        atomicAdd_system(&signals->expired, 1);
+        mine.expired = 1;
       }
     }
     __syncthreads();
@@ -76,7 +96,7 @@ __global__ void __launch_bounds__(kThreads) occupy_kernel(Signals* signals,
     __syncthreads();
   }
   if (threadIdx.x == 0) {
-    atomicAdd_system(&signals->pieces, pieces);
+    mine.pieces = pieces;
   }
 }
 
@@ -91,7 +111,7 @@ int attribute(cudaDeviceAttr which) {
 }  // namespace
 
 Occupier::Occupier(int multiprocessors, Load load)
-    : blocks_(multiprocessors), load_(load), signals_(sizeof(Signals)) {
+    : blocks_(multiprocessors), load_(load), signals_(bytes_of_signals(multiprocessors)) {
   if (multiprocessors >= attribute(cudaDevAttrMultiProcessorCount)) {
     throw Unsupported("the GPU has no more multiprocessors", "too few multiprocessors");
   }
@@ -107,26 +127,29 @@ Occupier::Occupier(int multiprocessors, Load load)
 
 Occupier::~Occupier() {
   if (running_) {  // left by an error: the device must not wait for it
-    const_cast<volatile int&>(signals_.as<Signals>()->end) = 1;
+    *static_cast<volatile int*>(signals_in(signals_, blocks_).end) = 1;
     static_cast<void>(cudaDeviceSynchronize());
   }
 }
 
 void Occupier::begin(Stream stream) {
-  Signals& signals = *signals_.as<Signals>();
-  signals = Signals{};
+  const Signals signals = signals_in(signals_, blocks_);
+  std::memset(signals_.data(), 0, static_cast<std::size_t>(signals_.bytes()));
   const auto packs = kMemory / static_cast<std::int64_t>(sizeof(float4)) / blocks_;
   occupy_kernel<<<static_cast<unsigned>(blocks_),
                   kThreads,
                   static_cast<std::size_t>(shared_),
-                  stream>>>(signals_.as<Signals>(),
-                            memory_.as<float4>(),
-                            packs,
-                            static_cast<unsigned long long>(kMostSeconds / kNano));
+                  stream>>>(
+      signals, memory_.as<float4>(), packs, static_cast<unsigned long long>(kMostSeconds / kNano));
   check_launch("a kernel that holds multiprocessors");
   running_ = true;
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (const_cast<const volatile int&>(signals.begun) < blocks_) {
+  const volatile Said* const said = signals.said;
+  const auto all_run = [&] {
+    return std::all_of(
+        said, said + blocks_, [](const volatile Said& one) { return one.begun != 0; });
+  };
+  while (!all_run()) {
     if (std::chrono::steady_clock::now() > deadline) {
       throw Error(ErrorKind::device, "multiprocessors that should be held are not free");
     }
@@ -135,17 +158,23 @@ void Occupier::begin(Stream stream) {
 }
 
 void Occupier::end(Stream stream) {
-  Signals& signals = *signals_.as<Signals>();
+  const Signals signals = signals_in(signals_, blocks_);
   const auto held = std::chrono::steady_clock::now() - begun_;
-  const_cast<volatile int&>(signals.end) = 1;
+  *static_cast<volatile int*>(signals.end) = 1;
   check(cudaStreamSynchronize(stream), "end a kernel that holds multiprocessors");
   running_ = false;
-  if (signals.expired > 0) {
-    throw Error(ErrorKind::device, "what should hold multiprocessors ended before the measurement");
+  unsigned long long pieces = 0;
+  for (int block = 0; block < blocks_; ++block) {
+    const Said& said = signals.said[block];
+    if (said.expired != 0) {
+      throw Error(ErrorKind::device,
+                  "what should hold multiprocessors ended before the measurement");
+    }
+    pieces += said.pieces;
   }
   constexpr double kBytesOfPiece = 2.0 * kPacks * kThreads * sizeof(float4);  // read and written
   const double seconds = std::chrono::duration<double>(held).count();
-  moved_ = seconds > 0.0 ? static_cast<double>(signals.pieces) * kBytesOfPiece / seconds : 0.0;
+  moved_ = seconds > 0.0 ? static_cast<double>(pieces) * kBytesOfPiece / seconds : 0.0;
 }
 
 }  // namespace orrery::kernels

@@ -23,6 +23,9 @@ constexpr int kRemoteGpu = 0;  // nvmlIntNvLinkDeviceType_t
 constexpr int kRemoteSwitch = 2;
 constexpr unsigned kMostLinks = 18;  // NVML_NVLINK_MAX_LINKS
 
+constexpr unsigned kPowerInstant = 186;  // NVML_FI_DEV_POWER_INSTANT, mW
+constexpr int kUnsignedInt = 1;          // NVML_VALUE_TYPE_UNSIGNED_INT
+
 // nvmlNvlinkVersion_t, from 1.
 constexpr std::array<std::string_view, 8> kLinkVersions = {
     "1.0", "2.0", "2.2", "3.0", "3.1", "4.0", "5.0", "6.0"};
@@ -93,10 +96,26 @@ struct Nvml::Functions {
     std::array<char, 32> text;
   };
 
+  // As NVIDIA documents nvmlFieldValue_t. Its value is a union of eight bytes.
+  struct FieldValue {
+    unsigned field;
+    unsigned scope;
+    long long timestamp;
+    long long latency;
+    int type;
+    int status;
+
+    union {
+      unsigned as_unsigned;
+      unsigned long long widest;
+    } value;
+  };
+
   int (*device_by_pci)(const char*, void**) = nullptr;
   int (*clock)(void*, int, unsigned*) = nullptr;
   int (*max_clock)(void*, int, unsigned*) = nullptr;
   int (*power)(void*, unsigned*) = nullptr;
+  int (*fields)(void*, int, FieldValue*) = nullptr;
   int (*energy)(void*, unsigned long long*) = nullptr;
   int (*temperature)(void*, int, unsigned*) = nullptr;
   int (*reasons)(void*, unsigned long long*) = nullptr;
@@ -114,6 +133,7 @@ struct Nvml::Functions {
     library.load(clock, {"nvmlDeviceGetClockInfo"});
     library.load(max_clock, {"nvmlDeviceGetMaxClockInfo"});
     library.load(power, {"nvmlDeviceGetPowerUsage"});
+    library.load(fields, {"nvmlDeviceGetFieldValues"});
     library.load(energy, {"nvmlDeviceGetTotalEnergyConsumption"});
     library.load(temperature, {"nvmlDeviceGetTemperature"});
     // The second is its name before driver 535.
@@ -128,6 +148,18 @@ struct Nvml::Functions {
     library.load(link_version, {"nvmlDeviceGetNvLinkVersion"});
     library.load(link_remote, {"nvmlDeviceGetNvLinkRemoteDeviceType"});
     library.load(link_pci, {"nvmlDeviceGetNvLinkRemotePciInfo_v2"});
+  }
+
+  // mW, now. Where a driver or a board does not say that: what nvmlDeviceGetPowerUsage says, which
+  // from Ampere on (GA100 apart) is the mean over the last second, longer than a case.
+  [[nodiscard]] std::optional<unsigned> power_now(void* device) const {
+    FieldValue asked = {};
+    asked.field = kPowerInstant;
+    if (fields != nullptr && fields(device, 1, &asked) == kNvmlSuccess &&
+        asked.status == kNvmlSuccess && asked.type == kUnsignedInt && asked.value.as_unsigned > 0) {
+      return asked.value.as_unsigned;
+    }
+    return ask_nvml(power, device);
   }
 };
 
@@ -172,7 +204,7 @@ GpuReading Nvml::read() const {
   const Functions& f = *functions_;
   reading.sm_clock = scaled(ask_nvml(f.clock, device_, kClockSm), 1.0);
   reading.memory_clock = scaled(ask_nvml(f.clock, device_, kClockMemory), 1.0);
-  reading.power = scaled(ask_nvml(f.power, device_), kMilli);
+  reading.power = scaled(f.power_now(device_), kMilli);
   reading.energy = scaled(ask_nvml<unsigned long long>(f.energy, device_), kMilli);
   reading.temperature = scaled(ask_nvml(f.temperature, device_, kTemperatureGpu), 1.0);
   reading.reasons = ask_nvml<unsigned long long>(f.reasons, device_);

@@ -8,7 +8,8 @@
 // ----------------|-------------------------------------------------|-------|--------------------
 // sm_clock        | current clock of the multiprocessors            | MHz   | NVML
 // memory_clock    | current clock of the memory                     | MHz   | NVML
-// power           | drawn by the board                              | W     | NVML
+// power           | drawn by the board now; where NVML does not say | W     | NVML
+//                 | that, the mean over the last second             |       |
 // energy          | drawn since the driver was loaded               | J     | NVML
 // temperature     | of the GPU                                      | deg C | NVML
 // reasons         | why the clock is below its maximum, a bit set   | -     | NVML

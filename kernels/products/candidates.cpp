@@ -36,23 +36,36 @@ std::size_t first_that_runs(std::size_t candidates,
 }
 
 CandidateTimes time_candidates(std::size_t candidates,
-                               std::size_t rounds,
+                               const SearchRule& rule,
                                const std::function<double(std::size_t)>& seconds_of,
                                const Usable& usable) {
-  ORRERY_CHECK(rounds > 0, "candidates are timed in a round at least");
+  ORRERY_CHECK(rule.rounds > 0, "candidates are timed in a round at least");
   std::vector<std::vector<double>> times(candidates);
   std::vector<bool> failed(candidates, false);
-  for (std::size_t round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < candidates; ++i) {
-      failed[i] =
-          failed[i] || trouble_of([&] { times[i].push_back(seconds_of(i)); }, usable).has_value();
+  Seconds spent;
+  const auto call = [&](std::size_t i) {
+    const double time = seconds_of(i);
+    spent += seconds(time);
+    return time;
+  };
+  for (std::size_t round = 0; round < rule.rounds && spent < rule.most; ++round) {
+    for (std::size_t i = 0; i < candidates && spent < rule.most; ++i) {
+      failed[i] = failed[i] || trouble_of(
+                                   [&] {
+                                     if (round == 0) {
+                                       (void)call(i);
+                                     }
+                                     times[i].push_back(call(i));
+                                   },
+                                   usable)
+                                   .has_value();
     }
   }
   CandidateTimes found;
   for (std::size_t i = 0; i < candidates; ++i) {
     std::vector<double>& own = times[i];
     std::optional<double>& seconds = found.seconds.emplace_back();
-    if (!failed[i]) {
+    if (!failed[i] && !own.empty()) {
       const auto middle = own.begin() + static_cast<std::ptrdiff_t>(own.size() / 2);
       std::nth_element(own.begin(), middle, own.end());
       seconds = *middle;

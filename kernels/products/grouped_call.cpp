@@ -3,14 +3,16 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
 
+#include "kernels/device/device_info.hpp"
 #include "kernels/device/status.hpp"
 #include "kernels/device/stream.hpp"
+#include "kernels/products/candidates.hpp"
 #include "kernels/products/library_call.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
@@ -85,6 +87,54 @@ struct GroupedCall::Plan {
     lanes.prepare();
   }
 
+  // The way is chosen once, on the operands of the first call.
+  void choose(const Operands& operands, Stream stream) {
+    refusal = trial(operands.addresses, stream);
+    const auto prepare_each = [&] {
+      make_calls();
+      // Kernels are loaded at their first launch, which must not happen while a graph is captured.
+      launch_each(operands.parts, stream);
+      check(cudaStreamSynchronize(stream), "run the products of groups");
+    };
+    if (!refusal->empty()) {
+      prepare_each();
+      each = true;
+    } else if (!trouble_of(prepare_each, device_answers)) {
+      each = each_is_faster(operands, stream);
+    }
+  }
+
+  // Replays of both, in turn.
+  bool each_is_faster(const Operands& operands, Stream stream) {
+    constexpr int kCalls = 8;  // in a graph, beside whose launch a call of small groups is short
+    const auto graph_of = [&](const auto& call) {
+      return Graph(stream, [&](Stream capturing) {
+        for (int i = 0; i < kCalls; ++i) {
+          call(capturing);
+        }
+      });
+    };
+    const std::array<Graph, 2> ways = {
+        graph_of([&](Stream on) { launch_grouped(operands.addresses, on); }),
+        graph_of([&](Stream on) { launch_each(operands.parts, on); })};
+    const Event start;
+    const Event stop;
+    const CandidateTimes times = time_candidates(
+        ways.size(),
+        {},
+        [&](std::size_t i) {
+          start.record(stream);
+          ways[i].launch(stream);
+          stop.record(stream);
+          return seconds_between(start, stop);
+        },
+        device_answers);
+    if (times.seconds[0] && times.seconds[1]) {
+      each_over_grouped = *times.seconds[1] / *times.seconds[0];
+    }
+    return times.fastest == 1U;
+  }
+
   // Empty when cuBLAS runs, captures and replays the grouped call; else why it does not.
   std::string trial(const DeviceBuffer& addresses, Stream stream) {
     if (!is_wide(products.front())) {
@@ -92,11 +142,9 @@ struct GroupedCall::Plan {
     }
     try {
       context = start_blas();
-      run_grouped(context, arguments, addresses, lanes.workspace(0), stream);
+      launch_grouped(addresses, stream);
       check(cudaStreamSynchronize(stream), "run a grouped product");
-      const Graph graph(stream, [&](Stream capturing) {
-        run_grouped(context, arguments, addresses, lanes.workspace(0), capturing);
-      });
+      const Graph graph(stream, [&](Stream capturing) { launch_grouped(addresses, capturing); });
       graph.launch(stream);
       check(cudaStreamSynchronize(stream), "replay a grouped product");
       return "";
@@ -121,6 +169,10 @@ struct GroupedCall::Plan {
     }
   }
 
+  void launch_grouped(const DeviceBuffer& addresses, Stream stream) const {
+    run_grouped(context, arguments, addresses, lanes.workspace(0), stream);
+  }
+
   void launch_each(const std::vector<ProductPointers>& parts, Stream stream) const {
     const std::vector<Stream> streams = lanes.fork(stream);
     for (std::size_t g = 0; g < parts.size(); ++g) {
@@ -134,8 +186,10 @@ struct GroupedCall::Plan {
   GroupedArguments arguments;
   BlasContext context;
   std::optional<std::string> refusal;  // absent: not tried yet
+  std::optional<double> each_over_grouped;
+  bool each = false;  // one product per group, not the library's grouped call
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::size_t>, ProductCall> calls;
-  std::vector<const ProductCall*> of_group;  // empty where cuBLAS groups them
+  std::vector<const ProductCall*> of_group;
 };
 
 GroupedCall::GroupedCall(std::vector<Product> products, GroupLanes& lanes)
@@ -161,33 +215,32 @@ GroupedCall::Operands GroupedCall::bind(std::vector<ProductPointers> parts, Stre
   Operands operands{.parts = std::move(parts), .addresses = DeviceBuffer(bytes)};
   copy_to_device(operands.addresses.data(), all.data(), bytes, stream);
   if (!plan_->refusal) {
-    plan_->refusal = plan_->trial(operands.addresses, stream);
-    if (!plan_->refusal->empty()) {
-      plan_->make_calls();
-      // Kernels are loaded at their first launch, which must not happen while a graph is captured.
-      plan_->launch_each(operands.parts, stream);
-      check(cudaStreamSynchronize(stream), "run the products of groups");
-    }
+    plan_->choose(operands, stream);
   }
   return operands;
 }
 
 void GroupedCall::launch(const Operands& operands, Stream stream) const {
-  if (plan_->of_group.empty()) {
-    run_grouped(
-        plan_->context, plan_->arguments, operands.addresses, plan_->lanes.workspace(0), stream);
-  } else {
+  if (plan_->each) {
     plan_->launch_each(operands.parts, stream);
+  } else {
+    plan_->launch_grouped(operands.addresses, stream);
   }
 }
 
 std::string_view GroupedCall::implementation() const {
-  return plan_->of_group.empty() ? "cublas" : "cublaslt_each";
+  return plan_->each ? "cublaslt_each" : "cublas";
 }
 
-const std::string& GroupedCall::refusal() const {
-  static const std::string kNone;
-  return plan_->refusal ? *plan_->refusal : kNone;
+std::vector<Detail> GroupedCall::details() const {
+  std::vector<Detail> details;
+  if (plan_->refusal && !plan_->refusal->empty()) {
+    details.push_back({"not_grouped", *plan_->refusal});
+  }
+  if (plan_->each_over_grouped) {
+    details.push_back({"each_over_grouped", fmt::format("{:.4f}", *plan_->each_over_grouped)});
+  }
+  return details;
 }
 
 }  // namespace orrery::kernels

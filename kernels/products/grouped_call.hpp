@@ -1,8 +1,8 @@
 #pragma once
 
-// How are the products of all experts run as one call? By cuBLAS's grouped product where it offers
-// them; else one cuBLASLt product per group, on several streams that leave the caller's stream and
-// come back to it, as training frameworks do.
+// How are the products of all experts run as one call? By cuBLAS's grouped product, or by one
+// cuBLASLt product per group on several streams that leave the caller's stream and come back to it,
+// as training frameworks do: by what is faster where both are offered.
 //
 // way   | precisions            | results                     | implementation
 // ------|-----------------------|-----------------------------|-----------------
@@ -10,7 +10,8 @@
 // each  | bf16, fp16, fp8_tensor| all that cuBLASLt offers    | cublaslt_each
 //
 // The way is chosen by a trial on the operands, captured and replayed as a measurement does it: a
-// library that takes a call may still refuse to have it captured.
+// library that takes a call may still refuse to have it captured, and on Hopper its grouped product
+// may be the slower one.
 //
 // symbol | meaning                                                | unit | origin
 // -------|--------------------------------------------------------|------|-----------
@@ -66,8 +67,8 @@ class GroupedCall {
   GroupedCall(GroupedCall&& other) noexcept;
   ~GroupedCall();
 
-  // Waits for the stream. The first call chooses the way, which runs the products; throws
-  // Unsupported where neither is offered.
+  // Waits for the stream. The first call chooses the way, which runs and times the products:
+  // nothing else may run. Throws Unsupported where neither is offered.
   [[nodiscard]] Operands bind(std::vector<ProductPointers> parts, Stream stream);
 
   // Enqueues only.
@@ -75,8 +76,9 @@ class GroupedCall {
 
   [[nodiscard]] std::string_view implementation() const;
 
-  // Why cuBLAS does not group them; empty where it does.
-  [[nodiscard]] const std::string& refusal() const;
+  // Why cuBLAS does not group them (not_grouped); where it does, the time of one product per group
+  // over that of the grouped one (each_over_grouped).
+  [[nodiscard]] std::vector<Detail> details() const;
 
  private:
   struct Plan;

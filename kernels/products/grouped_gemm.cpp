@@ -62,8 +62,7 @@ class GroupedProduct final : public Runnable {
   }
 
   [[nodiscard]] std::vector<Detail> details() const override {
-    return call_.refusal().empty() ? std::vector<Detail>{}
-                                   : std::vector<Detail>{{"not_grouped", call_.refusal()}};
+    return call_.details();
   }
 
  private:
@@ -81,6 +80,9 @@ GroupedProduct::GroupedProduct(std::vector<Product> products, const PrepareOptio
   const int sets =
       operand_sets(bytes.a + bytes.b + bytes.d, options.rotated, memory_budget(options));
   const OwnedStream stream;
+  if (options.before_search) {
+    options.before_search();  // two ways of running them are timed
+  }
   for (int i = 0; i < sets; ++i) {
     add_set(options.seed + static_cast<std::uint64_t>(i), stream.get());
   }

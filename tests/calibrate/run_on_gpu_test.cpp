@@ -1,5 +1,6 @@
-// The script that takes a calibration to a GPU machine, with programs that only pretend: stages
-// that fail, hang or lose the GPU must not cost what other stages have.
+// The script that takes a calibration to a GPU machine, with programs that only pretend, in
+// simulated time (simulated_time.bash): stages that fail, hang or lose the GPU must not cost what
+// other stages have.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -27,7 +28,7 @@ constexpr const char* kCalibrate = R"(#!/usr/bin/env bash
 while [[ $1 != -o && $# -gt 1 ]]; do all+=" $1"; shift; done
 all+=" $*" file=${2:-}
 case $all in
-  *--machine*) exit 0 ;;
+  *--machine*) [[ -z ${DRIVER:-} || ":$LD_LIBRARY_PATH:" == *":$DRIVER:"* ]]; exit ;;
   *--check*)
     if [[ $CHECK == absent ]]; then
       echo "orrery: no NVIDIA GPU is visible on this machine"
@@ -38,7 +39,8 @@ case $all in
   *--collectives*) echo "{}" >"${file%.yaml}.samples.jsonl" ;;
   *)
     echo "sample" >>"${file%.yaml}.samples.jsonl"
-    if [[ $SWEEP == hang ]]; then sleep 60; fi
+    if [[ $SWEEP == hang ]]; then sleep 6000; fi
+    if [[ $SWEEP == unknown ]]; then exit 3; fi
     if [[ $SWEEP == lost && $(wc -l <"${file%.yaml}.samples.jsonl") -lt 3 ]]; then exit 5; fi
     echo "700 TFLOP/s"; echo "profile" >"$file" ;;
 esac
@@ -46,12 +48,24 @@ esac
 
 constexpr const char* kOrrery = R"(#!/usr/bin/env bash
 while [[ $1 != -o && $# -gt 1 ]]; do shift; done
-if [[ $1 == -o ]]; then echo "steps" >"$2"; fi
-if [[ $1 == -o && $VALIDATE == hang ]]; then sleep 60; fi
+if [[ $1 == -o ]]; then
+  for shape in 1 2; do
+    if [[ ${VALIDATE:-} == hang && $shape == 2 ]]; then sleep 6000; fi
+    sleep "${STEP:-9}"
+    echo "shape $shape" >>"$2"
+  done
+fi
 echo "gates passed"
 )";
 
-constexpr const char* kTorch = "import sys\nopen(sys.argv[-1], 'w').write('[]')\n";
+// In place of Python: says where its packages lie, and pretends to be the scripts.
+constexpr const char* kPython = R"(#!/usr/bin/env bash
+case $* in
+  -c*) echo "${PACKAGES:-/nowhere}" ;;
+  */smoke.py) sleep 12; echo "bf16 8192^3, TFLOP/s" ;;
+  *) echo '[]' >"${!#}" ;;
+esac
+)";
 
 class RunOnGpu : public testing::Test {
  protected:
@@ -63,8 +77,9 @@ class RunOnGpu : public testing::Test {
     program("orrery-calibrate", kCalibrate);
     program("orrery-calibrate-cuda", kCalibrate);
     program("orrery", kOrrery);
-    write(folder_ / "packed" / "torch_step.py", kTorch);
     ASSERT_EQ(shell("tar -C packed -czf programs.tar.gz ."), 0);
+    program("python3", kPython);
+    write(folder_ / "clock", "0\n");
   }
 
   void TearDown() override {
@@ -88,7 +103,19 @@ class RunOnGpu : public testing::Test {
 
   // Exit code; the screen is in screen().
   [[nodiscard]] int run(const std::string& settings, const std::string& words) const {
-    return shell(settings + " ./run_on_gpu.sh run out " + words + " >screen 2>&1");
+    const std::string time = std::string("BASH_ENV=") + kSourceDir +
+                             "/tests/calibrate/simulated_time.bash CLOCK=$PWD/clock ";
+    return shell(time + "PATH=$PWD/packed/bin:$PATH " + settings + " ./run_on_gpu.sh run out " +
+                 words + " >screen 2>&1");
+  }
+
+  // Seconds that a stage took, -1 where the screen does not say.
+  [[nodiscard]] int seconds_of(const std::string& stage) const {
+    std::smatch found;
+    const std::string text = screen();
+    return std::regex_search(text, found, std::regex("(^|\n)" + stage + " +([0-9]+) s  exit"))
+               ? std::stoi(found[2])
+               : -1;
   }
 
   [[nodiscard]] std::string screen() const {
@@ -108,18 +135,15 @@ class RunOnGpu : public testing::Test {
 
 // A machine may give back few files with plain names: at most eight, nothing in folders.
 TEST_F(RunOnGpu, LeavesEightFilesAtMost) {
-  ASSERT_EQ(run("CHECK=fine SWEEP=fine", "within 500"), 0) << screen();
-  std::set<std::string> expected = {"again.samples.jsonl",
-                                    "check.json",
-                                    "collectives.samples.jsonl",
-                                    "measured.samples.jsonl",
-                                    "measured.yaml",
-                                    "report.txt",
-                                    "torch_step.json",
-                                    "validation.yaml"};
-  if (shell("command -v python3 >/dev/null") != 0) {
-    expected.erase("torch_step.json");
-  }
+  ASSERT_EQ(run("CHECK=fine SWEEP=fine", "within 600"), 0) << screen();
+  const std::set<std::string> expected = {"again.samples.jsonl",
+                                          "check.json",
+                                          "collectives.samples.jsonl",
+                                          "measured.samples.jsonl",
+                                          "measured.yaml",
+                                          "report.txt",
+                                          "torch_step.json",
+                                          "validation.yaml"};
   EXPECT_EQ(files(), expected);
   EXPECT_TRUE(std::regex_search(screen(), std::regex("sweep +[0-9]+ s  exit 0")));
   EXPECT_NE(screen().find("700 TFLOP/s"), std::string::npos) << screen();
@@ -127,25 +151,45 @@ TEST_F(RunOnGpu, LeavesEightFilesAtMost) {
 }
 
 TEST_F(RunOnGpu, ASweepThatRunsOutOfTimeStillBecomesAProfileAndIsJudged) {
-  EXPECT_EQ(run("CHECK=fine SWEEP=hang", "within 18 only check sweep profile validate"), 1);
+  EXPECT_EQ(run("CHECK=fine SWEEP=hang", "within 180 only check sweep profile validate"), 1);
   EXPECT_TRUE(std::regex_search(screen(), std::regex("sweep +[0-9]+ s  exit 124"))) << screen();
   EXPECT_EQ(read_file(folder_ / "out" / "measured.yaml", kMostBytes), "profile of what there is\n");
   EXPECT_TRUE(files().contains("validation.yaml"));
 }
 
-// After the sweep nothing was kept back: validation took what a PyTorch step needs.
-TEST_F(RunOnGpu, AValidationThatRunsOutOfTimeLeavesTorchItsOwn) {
-  if (shell("command -v python3 >/dev/null") != 0) {
-    GTEST_SKIP() << "no Python here";
-  }
+// After the sweep nothing was kept back: validation took what a PyTorch step needs. What it had
+// kept before it was ended is judged.
+TEST_F(RunOnGpu, AValidationThatRunsOutOfTimeIsJudgedAndLeavesTorchItsOwn) {
   EXPECT_EQ(
-      run("CHECK=fine SWEEP=fine VALIDATE=hang", "within 36 only sweep profile validate torch"), 1);
+      run("CHECK=fine SWEEP=fine VALIDATE=hang", "within 360 only sweep profile validate torch"),
+      1);
   EXPECT_TRUE(std::regex_search(screen(), std::regex("validate +[0-9]+ s  exit 124"))) << screen();
   EXPECT_TRUE(std::regex_search(screen(), std::regex("torch +[0-9]+ s  exit 0"))) << screen();
   EXPECT_TRUE(files().contains("torch_step.json"));
+  EXPECT_EQ(read_file(folder_ / "out" / "validation.yaml", kMostBytes), "shape 1\n");
+  EXPECT_TRUE(std::regex_search(screen(), std::regex("compare_steps +[0-9]+ s  exit 0")));
 }
 
-// Two commands of ten minutes on one machine: the second finds what the first left in OUT.
+// A visit's last command has some 200 s: what validation needs is not kept back for what is worth
+// less, and its two and a half minutes are not what ends a sweep.
+TEST_F(RunOnGpu, AStageHasItsOwnBeforeThoseThatAreWorthLess) {
+  EXPECT_EQ(run("CHECK=fine SWEEP=fine STEP=84", "within 195 only sweep validate torch again"), 0)
+      << screen();
+  EXPECT_EQ(seconds_of("validate"), 168);
+  EXPECT_EQ(run("CHECK=fine SWEEP=hang", "within 390 only sweep profile"), 1);
+  EXPECT_EQ(seconds_of("sweep"), 375);
+}
+
+// The profile of a short sweep stays until there is a better one, also where the script is ended.
+TEST_F(RunOnGpu, ALaterSweepReplacesAProfileAndDoesNotRemoveIt) {
+  ASSERT_EQ(run("CHECK=fine SWEEP=fine", "quick only sweep profile"), 0) << screen();
+  EXPECT_EQ(run("CHECK=fine SWEEP=hang", "within 300 only sweep"), 1);
+  EXPECT_EQ(read_file(folder_ / "out" / "measured.yaml", kMostBytes), "profile\n");
+  EXPECT_EQ(run("CHECK=fine SWEEP=fine", "only profile"), 0) << screen();
+  EXPECT_EQ(read_file(folder_ / "out" / "measured.yaml", kMostBytes), "profile of what there is\n");
+}
+
+// Several commands on one machine: the second finds what the first left in OUT.
 TEST_F(RunOnGpu, ASecondCallGoesOnInTheSameFolder) {
   ASSERT_EQ(run("CHECK=fine SWEEP=fine", "within 570 only check sweep profile validate"), 0)
       << screen();
@@ -173,8 +217,23 @@ TEST_F(RunOnGpu, ALostGpuCostsOneProcess) {
             "sample\nsample\nsample\n");
 }
 
+// A GPU of a name that no profile has, for one: measuring again would not give it one.
+TEST_F(RunOnGpu, WrongInputIsNotMeasuredAgain) {
+  EXPECT_EQ(run("CHECK=fine SWEEP=unknown", "only sweep"), 1);
+  EXPECT_EQ(read_file(folder_ / "out" / "measured.samples.jsonl", kMostBytes), "sample\n");
+}
+
+// Every CUDA machine has its libraries elsewhere, behind a link for some of them.
+TEST_F(RunOnGpu, FindsLibrariesBehindALink) {
+  fs::create_directories(folder_ / "driver");
+  write(folder_ / "driver" / "libcuda.so.1", "");
+  fs::create_directory_symlink(folder_ / "driver", folder_ / "link");
+  EXPECT_EQ(run("CHECK=fine SWEEP=fine PACKAGES=$PWD/link DRIVER=$PWD/link", "only check"), 0)
+      << screen();
+}
+
 TEST_F(RunOnGpu, WithoutAGpuEndsWithOneSentence) {
-  EXPECT_EQ(run("CHECK=absent SWEEP=fine", ""), 5);
+  EXPECT_EQ(run("CHECK=absent SWEEP=fine", "only check sweep"), 5);
   EXPECT_TRUE(std::regex_match(screen(),
                                std::regex("check +[0-9]+ s  exit 5\n"
                                           "orrery: no NVIDIA GPU is visible on this machine\n")))
@@ -208,7 +267,7 @@ TEST_F(RunOnGpu, DocumentsNameTheHeadersThatAreFetched) {
 
 TEST_F(RunOnGpu, RefusesStagesThatItDoesNotHave) {
   EXPECT_EQ(run("CHECK=fine SWEEP=fine", "only sweeps"), 2);
-  EXPECT_TRUE(screen().starts_with("run_on_gpu.sh: there is no stage sweeps (check sweep"));
+  EXPECT_TRUE(screen().starts_with("run_on_gpu.sh: there is no stage sweeps (smoke check sweep"));
 }
 
 }  // namespace

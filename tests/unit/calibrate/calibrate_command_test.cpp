@@ -71,6 +71,7 @@ class CalibrateCommand : public ::testing::Test {
       ++benches_;
       auto bench = std::make_unique<FormulaBench>(time_of, 0.002);
       bench->error = error_;
+      bench->machine().gpu = gpu_;
       bench->unsupported = unsupported_;
       return bench;
     };
@@ -80,6 +81,7 @@ class CalibrateCommand : public ::testing::Test {
   CollectiveRunner group_;
   int benches_ = 0;
   double error_ = 0.25;
+  std::string gpu_ = "NVIDIA H200";
   std::set<kernels::Precision> unsupported_ = {kernels::Precision::nvfp4};
 };
 
@@ -127,6 +129,16 @@ TEST_F(CalibrateCommand, ASecondCallMeasuresNothingAgain) {
   const std::string before = read_file(path("a.samples.jsonl"), 1U << 22U);
   (void)run({"--quick", "-q", "-o", path("a.yaml")});
   EXPECT_EQ(read_file(path("a.samples.jsonl"), 1U << 22U), before);
+}
+
+// Not as a GPU that fails, after which scripts measure once more.
+TEST_F(CalibrateCommand, AGpuWithoutAProfileBelowIsWrongInputAndKeepsItsSamples) {
+  gpu_ = "NVIDIA X100";
+  EXPECT_EQ(run({"--quick", "-q", "-o", path("x.yaml")}).code, cli::ExitCode::invalid);
+  EXPECT_FALSE(fs::exists(path("x.yaml")));
+  EXPECT_EQ(
+      run({"--samples", path("x.samples.jsonl"), "--base", "h200-sxm", "-o", path("x.yaml")}).code,
+      cli::ExitCode::ok);
 }
 
 TEST_F(CalibrateCommand, ListsWithoutAGpu) {

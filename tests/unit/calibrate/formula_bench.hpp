@@ -38,6 +38,10 @@ class FormulaBench : public Bench {
     return fingerprint_;
   }
 
+  [[nodiscard]] Fingerprint& machine() {
+    return fingerprint_;
+  }
+
   [[nodiscard]] Sample measure(const kernels::KernelCase& kernel,
                                const MeasureOptions& options) override {
     if (unsupported.contains(kernel.precision)) {

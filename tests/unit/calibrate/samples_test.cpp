@@ -36,7 +36,8 @@ Sample sample_of(std::int64_t m) {
                   .energy = 0.071,
                   .temperature = 61.0,
                   .throttled = {"sw_power_cap"},
-                  .discarded = 3};
+                  .discarded = 3,
+                  .late = 2};
   sample.implementation = "cublaslt";
   sample.details = {{"algorithm", "67"}, {"tile", "256x128"}};
   sample.first_choice = 1.02;
@@ -113,6 +114,7 @@ TEST(Sample, BringsBackWhatWasWritten) {
   EXPECT_EQ(read->state.memory_clock, 3201.0);
   EXPECT_EQ(read->state.energy, 0.071);
   EXPECT_EQ(read->state.discarded, 3);
+  EXPECT_EQ(read->state.late, 2);
   const std::string line = to_line(sample);
   for (const char* key :
        {"\"sm_clock_mhz\"", "\"memory_clock_mhz\"", "\"energy_j_per_call\"", "\"throttled\""}) {

@@ -47,11 +47,14 @@ TEST(SweepNotes, WhatDidNotSettleOrWasHeldBackIsCounted) {
   Sample moving = sample_of(kProduct, 1600.0);
   moving.details = {{"not_settled_after_ms", "1002"}};
   moving.state.discarded = 40;
+  moving.state.late = 1;
   EXPECT_EQ(sweep_notes({moving}),
             (std::vector<std::string>{
                 "the time or the clock of 1 cases still moved when they were timed",
                 "the GPU was held back by heat or hardware in 1 of 1 cases; those replays are "
-                "discarded"}));
+                "discarded",
+                "the host was late in 1 of 1 cases: the GPU rested between some of their "
+                "replays"}));
 }
 
 TEST(SweepNotes, AFirstChoiceThatIsNotTheBestIsSaid) {

@@ -81,6 +81,26 @@ TEST_F(SweepRunner, MeasuresEveryCaseOnceAfterOneSoak) {
   EXPECT_EQ(bench.searched, 18 + 2);  // dense products and the anchors of the plan
 }
 
+// A figure that rests on one case must not hang on the luck of a random order.
+TEST_F(SweepRunner, ASweepThatIsCutHasItsAnchorsAndConditions) {
+  std::set<std::string> single;
+  for (const SweepCase& one : sweep_cases(Depth::quick)) {
+    if (one.singly) {
+      single.insert(key_of(one.kernel, one.regime, one.condition));
+    }
+  }
+  EXPECT_EQ(single.size(), 5U) << "an anchor in both regimes, three conditions";
+  FormulaBench bench(time_of);
+  std::stop_source stop;
+  bench.on_measure = [&] {
+    if (bench.measured.size() == single.size() + 1) {  // and the anchor before the first block
+      stop.request_stop();
+    }
+  };
+  EXPECT_TRUE(run(bench, {.stop = stop.get_token()}).interrupted);
+  EXPECT_EQ(keys(), single);
+}
+
 TEST_F(SweepRunner, TheFirstOfEachKindIsVerified) {
   FormulaBench bench(time_of);
   (void)run(bench);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "sim/base/random.hpp"
 
@@ -31,13 +32,14 @@ class FormulaSource : public ReplaySource {
     const double factor = slowness_(since_load_) * (1.0 + noise_ * (random_.uniform01() - 0.5));
     const Seconds time = milliseconds(2.0) * factor;
     since_load_ += in_seconds(time);
+    own_ += in_seconds(time);
     joules_ += 700.0 * in_seconds(time);
     ++replays;
-    Replay replay{.time = time, .sm_clock = clock};
+    Replay replay{.time = time, .sm_clock = clock, .late = late && late(replays)};
     if (read) {
       replay.reading = kernels::GpuReading{.sm_clock = 1455.0,
                                            .memory_clock = 3201.0,
-                                           .power = 700.0,
+                                           .power = power(own_),
                                            .energy = std::nullopt,
                                            .temperature = 60.0,
                                            .reasons = reasons ? reasons(replays) : kPowerCap};
@@ -60,6 +62,8 @@ class FormulaSource : public ReplaySource {
 
   std::optional<double> clock = std::nullopt;
   std::function<std::uint64_t(int replay)> reasons;
+  std::function<bool(int replay)> late;
+  std::function<double(double own)> power = [](double) { return 700.0; };  // `own`: s of replays
   std::vector<double> rested;
   int replays = 0;
 
@@ -67,6 +71,7 @@ class FormulaSource : public ReplaySource {
   Slowness slowness_;
   double noise_;
   double since_load_;
+  double own_ = 0.0;
   double joules_ = 1e6;
   RandomStream random_{3, 0, Purpose::property_test};
 };
@@ -162,6 +167,15 @@ TEST(Throttling, ABoardThatStaysHeldBackIsMeasuredInTheEndAndSaysWhy) {
   EXPECT_EQ(timing.state.throttled, std::vector<std::string>{"hw_thermal_slowdown"});
 }
 
+// Each repeat of a burst rests for a quarter of a second: forty of them took ten seconds.
+TEST(Throttling, ABurstOfABoardThatNeverReachesItsShareIsRepeatedAFewTimes) {
+  FormulaSource source(fast_until(0.0));
+  source.clock = 1400.0;
+  const Timing timing = time_burst(source, {}, 1980.0);
+  EXPECT_EQ(timing.state.discarded, 4);
+  EXPECT_GE(timing.times.size(), 10U);
+}
+
 TEST(Timing, EachBurstFollowsARestAndOneThatWasHeldBackALongerOne) {
   FormulaSource source(fast_until(0.05));
   source.clock = 1900.0;
@@ -172,6 +186,30 @@ TEST(Timing, EachBurstFollowsARestAndOneThatWasHeldBackALongerOne) {
   EXPECT_EQ(source.rested.size(), timing.times.size() + 2);
   EXPECT_EQ(source.rested[1], 0.05);
   EXPECT_EQ(timing.state.sm_clock, 1900.0);
+}
+
+// The board's meter shows the product that ran before for a third of a second.
+TEST(Timing, ThePowerOfAMemoryKernelIsItsOwn) {
+  const auto timed = [](const char* text) {
+    FormulaSource source(fast_until(0.0), 0.0, 0.3);
+    source.power = [](double own) { return own < 0.34 ? 660.0 : 450.0; };
+    const kernels::KernelCase kernel = kernels::parse_case(text).kernel.value();
+    const TimingRules rules = rules_for(kernel, {});
+    const Timing timing = time_sustained(source, rules, milliseconds(300.0), std::nullopt);
+    return std::pair(timing.state.power, source.replays);
+  };
+  const auto [power, replays] = timed("residual_add bf16 rows=4096 columns=8192");
+  EXPECT_EQ(power, 450.0);
+  EXPECT_NEAR(replays, 179, 2) << "0.35 s of 2 ms each, one before them and three that are read";
+  EXPECT_LT(timed("gemm fprop bf16 m=8192 n=8192 k=8192").second, 60)
+      << "a product draws what the product before it drew";
+}
+
+TEST(Timing, LateReplaysAreCounted) {
+  FormulaSource source(fast_until(0.0));
+  source.late = [](int replay) { return replay % 2 == 0; };
+  const Timing timing = time_sustained(source, {}, seconds(1.0), std::nullopt);
+  EXPECT_EQ(timing.state.late, static_cast<std::int64_t>(timing.times.size()) / 2);
 }
 
 TEST(Timing, ClockPowerAndEnergyStandBesideTheTimes) {

@@ -20,7 +20,7 @@ void fail(std::size_t candidate) {
 TEST(Candidates, OneThatFailsAtRunTimeLosesOnlyItself) {
   const CandidateTimes found = time_candidates(
       4,
-      3,
+      {.rounds = 3},
       [](std::size_t i) {
         if (i == 1) {
           fail(i);
@@ -28,11 +28,11 @@ TEST(Candidates, OneThatFailsAtRunTimeLosesOnlyItself) {
         if (i == 2) {
           throw Unsupported("refused by the call", "15");
         }
-        return i == 0 ? 2.0 : 1.9;
+        return i == 0 ? 2e-3 : 1.9e-3;
       },
       alive);
   EXPECT_EQ(found.fastest, 3U);
-  EXPECT_EQ(found.seconds[0], 2.0);
+  EXPECT_EQ(found.seconds[0], 2e-3);
   EXPECT_FALSE(found.seconds[1]);
   EXPECT_FALSE(found.seconds[2]);
 }
@@ -41,12 +41,12 @@ TEST(Candidates, OneThatFailsInALaterRoundIsOutToo) {
   int calls = 0;
   const CandidateTimes found = time_candidates(
       2,
-      3,
+      {.rounds = 3},
       [&calls](std::size_t i) {
         if (i == 0 && ++calls == 3) {
           fail(i);
         }
-        return i == 0 ? 1.0 : 2.0;
+        return i == 0 ? 1e-3 : 2e-3;
       },
       alive);
   EXPECT_EQ(found.fastest, 1U);
@@ -57,13 +57,37 @@ TEST(Candidates, AClockThatMovesDoesNotChooseTheFirst) {
   double slowness = 1.0;
   const CandidateTimes found = time_candidates(
       8,
-      5,
+      {.rounds = 5},
       [&slowness](std::size_t i) {
         slowness *= 1.002;
-        return slowness * (i == 5 ? 0.97 : 1.0);
+        return slowness * (i == 5 ? 0.97e-3 : 1e-3);
       },
       alive);
   EXPECT_EQ(found.fastest, 5U);
+}
+
+// Sixteen candidates for a product of 50 ms: nine rounds would take 7 s of each search.
+TEST(Candidates, ASearchEndsWithItsTimeAndKnowsThoseThatItReached) {
+  double spent = 0.0;
+  std::vector<int> calls(16);
+  const CandidateTimes found = time_candidates(
+      calls.size(),
+      {},
+      [&](std::size_t i) {
+        ++calls[i];
+        const double time = i == 6 ? 0.045 : 0.05;
+        spent += time;
+        return time;
+      },
+      alive);
+  EXPECT_LE(spent, 1.0 + 2 * 0.05);
+  EXPECT_EQ(found.fastest, 6U);
+  EXPECT_EQ(calls[0], 2) << "the first call loads the kernel and does not count";
+  EXPECT_EQ(found.seconds[0], 0.05);
+  EXPECT_FALSE(found.seconds[15]) << "nobody knows";
+  const CandidateTimes quick = time_candidates(
+      calls.size(), {}, [](std::size_t i) { return 1e-4 * static_cast<double>(16 - i); }, alive);
+  EXPECT_EQ(quick.fastest, 15U);
 }
 
 TEST(Candidates, ALostDeviceEndsTheSearchAndNoneAtAllIsSaid) {
@@ -71,8 +95,8 @@ TEST(Candidates, ALostDeviceEndsTheSearchAndNoneAtAllIsSaid) {
     fail(i);
     return 0.0;
   };
-  EXPECT_THROW((void)time_candidates(2, 1, failing, [] { return false; }), Error);
-  EXPECT_FALSE(time_candidates(2, 1, failing, alive).fastest);
+  EXPECT_THROW((void)time_candidates(2, {.rounds = 1}, failing, [] { return false; }), Error);
+  EXPECT_FALSE(time_candidates(2, {.rounds = 1}, failing, alive).fastest);
 }
 
 TEST(Candidates, TheFirstThatRunsIsChosen) {

@@ -27,7 +27,7 @@ TEST(Nvml, ReadsWhatIsAnsweredAndLeavesTheRestAbsent) {
   const GpuReading reading = nvml.read();
   EXPECT_EQ(reading.sm_clock, 1455.0);
   EXPECT_EQ(reading.memory_clock, 3201.0);
-  EXPECT_DOUBLE_EQ(reading.power.value(), 699.5);
+  EXPECT_DOUBLE_EQ(reading.power.value(), 480.25) << "now, not over the last second";
   EXPECT_EQ(reading.temperature, 61.0);
   EXPECT_EQ(reading.reasons, 0x4U);
   EXPECT_FALSE(reading.energy.has_value()) << "not supported is absent, not 0";
@@ -38,6 +38,10 @@ TEST(Nvml, ReadsWhatIsAnsweredAndLeavesTheRestAbsent) {
   EXPECT_EQ(limits.mig, false);
   EXPECT_EQ(limits.driver, "580.95.05");
   EXPECT_FALSE(limits.pcie_width.has_value()) << "a missing function is absent";
+}
+
+TEST(Nvml, ABoardThatDoesNotSayWhatItDrawsNowSaysItOverTheLastSecond) {
+  EXPECT_DOUBLE_EQ(Nvml("0000:2a:00.0", FAKE_NVML).read().power.value(), 699.5);
 }
 
 TEST(Nvml, CountsTheLinksThatAreUpAndWhereTheyLead) {

@@ -2,6 +2,11 @@
 
 // A GPU of formulas that also runs steps: as long as the sum of their kernels, times a factor.
 
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "calibrate/validate/step_bench.hpp"
 #include "tests/unit/calibrate/formula_bench.hpp"
 
@@ -19,6 +24,9 @@ class FormulaStepBench : public StepBench {
   [[nodiscard]] StepTiming time_step(const StepProgram& program,
                                      const StepTimingRules& rules) override {
     last_rules = rules;
+    if (on_step) {
+      on_step();
+    }
     double sum = 0.0;
     for (const StepOperation& operation : program.operations) {
       if (kernels_.unsupported.contains(operation.kernel.precision)) {
@@ -52,6 +60,7 @@ class FormulaStepBench : public StepBench {
   double worst = 0.01;
   std::vector<std::string> checked;
   StepTimingRules last_rules;
+  std::function<void()> on_step;  // before a step is timed; may throw
 
  private:
   FormulaBench::Times times_;

@@ -7,12 +7,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 
 #include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/profile/build_profile.hpp"
 #include "calibrate/validate/validation_record.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
 #include "tests/unit/calibrate/validate/planted_profile.hpp"
 
@@ -82,15 +84,19 @@ class ValidateCommand : public testing::Test {
     for (const std::string& word : words) {
       arguments.push_back(word.c_str());
     }
-    const StepBenchFactory make = [factor](int) -> std::unique_ptr<StepBench> {
+    const StepBenchFactory make = [factor, this](int) -> std::unique_ptr<StepBench> {
       if (!factor) {
         throw Error(ErrorKind::device, "there is no GPU");
       }
-      return std::make_unique<test::FormulaStepBench>(
+      auto bench = std::make_unique<test::FormulaStepBench>(
           [factor](const kernels::KernelCase& kernel) { return *factor * planted_us(kernel); });
+      bench->on_step = on_step;
+      return bench;
     };
     return validate_command(static_cast<int>(arguments.size()), arguments.data(), make);
   }
+
+  std::function<void()> on_step;
 
  private:
   fs::path folder_;
@@ -110,6 +116,35 @@ TEST_F(ValidateCommand, AcceptsTheMachineThatWasMeasuredAndRefusesASlowerOne) {
                  path("planted.validation.yaml"),
                  "--json"},
                 {}),
+            cli::ExitCode::ok);
+}
+
+// A step takes longer than a process that is told to end has left: what was kept before counts.
+TEST_F(ValidateCommand, KeepsEveryShapeAsSoonAsItIsMeasured) {
+  struct Killed {};
+
+  std::size_t begun = 0;
+  on_step = [&] {
+    Diagnostics diagnostics;
+    ++begun;
+    if (begun == 1) {
+      EXPECT_FALSE(fs::exists(path("kept.yaml"))) << "nothing is measured yet";
+      return;
+    }
+    const auto record =
+        read_record(read_file(path("kept.yaml"), 1U << 20U), "kept.yaml", diagnostics);
+    ASSERT_TRUE(record) << to_string(diagnostics);
+    EXPECT_EQ(record->steps.size(), begun - 1);
+    EXPECT_GT(record->steps.back().us, 0.0);
+    if (begun == 3) {
+      throw Killed();
+    }
+  };
+  EXPECT_THROW((void)run({"--validate", path("planted.yaml"), "-o", path("kept.yaml")}, 1.0),
+               Killed);
+  EXPECT_EQ(begun, 3U);
+  // Two shapes are a validation: steps of both are judged, and the copy that came before them.
+  EXPECT_EQ(run({"--validate", path("planted.yaml"), "--record", path("kept.yaml"), "--json"}, {}),
             cli::ExitCode::ok);
 }
 
