@@ -178,13 +178,14 @@ GPT = {"model.activation": "gelu", "model.norm": "layer_norm", "model.position":
 BIASED = {"model.linear_bias": True}
 
 FAMILIES = {
-    "GPT-OSS": BIASED,
+    "GPT-OSS": BIASED | {"model.attention_window": {"size": 128, "full_every": 2}},
     "GPT": GPT | BIASED,
     "MT-NLG": GPT | BIASED,
     "MPT": GPT,
     "OPT": GPT | BIASED | {"model.activation": "relu"},
     "BLOOM": GPT | BIASED | {"model.position": "alibi", "model.embedding_norm": True},
     "Nemotron": {"model.activation": "squared_relu", "model.norm": "layer_norm"},
+    "Qwen3": {},
     "Qwen": {"model.qkv_bias": True},
     "": {},  # as Llama, the default of a scenario
 }
@@ -203,6 +204,7 @@ ASSUMED = {
     "bridge-25.09-deepseek-v3-gb200-mxfp8-g256-drop": {
         "layout.expert": 32, "layout.expert_tensor": 1},
 }
+PADDED = {"internevo": 256}  # of which the inner width is a multiple
 USUAL_RATE = 400  # Gbit/s of a GPU, where the network is not stated
 
 # Words of the sources that only people read: path in the row -> path in `as_stated`.
@@ -295,7 +297,8 @@ def take_model(row, keys):
     if shared:
         keys["model.moe.shared"] = shared // row["model"]["moe"]["expert_ffn"]
     # Stacks pad the inner width until the tensor ranks divide it.
-    keys["model.ffn_hidden_size"] = round_up(keys["model.ffn_hidden_size"], keys["layout.tensor"])
+    step = PADDED.get(row["stack"], keys["layout.tensor"])
+    keys["model.ffn_hidden_size"] = round_up(keys["model.ffn_hidden_size"], step)
 
 
 def take_cluster(row, keys):
