@@ -9,55 +9,43 @@
 #include "sim/base/files/file.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/validate/output/remarks.hpp"
-#include "sim/validate/rows/repair_run.hpp"
+#include "sim/validate/rows/data_row.hpp"
 
 namespace orrery::fit {
 
 namespace {
 
-constexpr std::string_view kFormat = "measured-runs/1";
 constexpr std::string_view kScenario = "orrery/1";
 
 std::string family_of(const std::string& model) {
   return model.substr(0, model.find(" ("));
 }
 
-void add_row(const validate::DataRow& row,
+void add_row(validate::MeasuredRun row,
              const validate::Remarks& remarks,
-             validate::ProfileShelf& shelf,
-             Observations& observations,
-             Diagnostics& diagnostics) {
-  const std::string id = row.text("id");
-  const std::string stack = row.text("stack");
-  const double measured = row.row("measured").number("step_time_s").value_or(0.0);
-  auto run = validate::prepare_run(row, shelf, diagnostics);
-  if (const auto* reason = std::get_if<std::string>(&run)) {
-    observations.skipped.push_back({id, stack, *reason});
+             Observations& observations) {
+  if (!row.step_time) {
+    observations.skipped.push_back({row.id, row.group, "no step time was measured"});
     return;
   }
-  if (!(measured > 0.0)) {
-    observations.skipped.push_back({id, stack, "no step time was measured"});
-    return;
-  }
-  auto ready = std::get<validate::ReadyRun>(std::move(run));
   const auto outcome =
-      validate::simulate_measured(ready, {.timeline = false, .operations = false, .ledger = false});
+      validate::simulate_run(row.run, {.timeline = false, .operations = false, .ledger = false});
   if (const auto* reason = std::get_if<std::string>(&outcome)) {
-    observations.skipped.push_back({id, stack, *reason});
+    observations.skipped.push_back({row.id, row.group, *reason});
     return;
   }
-  const hardware::ClusterSpec& cluster = ready.mapped.scenario.cluster;
-  const auto remark = remarks.suspicious.find(id);
+  const scenario::Scenario& scenario = row.run.scenario;
+  const auto remark = remarks.suspicious.find(row.id);
   Observation observation{
-      .id = id,
-      .stack = stack,
-      .model = family_of(ready.mapped.scenario.model.name),
-      .gpu = cluster.gpu,
-      .software = ready.software->name,
-      .gpus = cluster.nodes * cluster.gpus_per_node,
-      .measured = measured,
+      .id = row.id,
+      .stack = row.group,
+      .model = family_of(scenario.model.name),
+      .gpu = scenario.cluster.gpu,
+      .software = row.run.software->name,
+      .gpus = scenario.cluster.nodes * scenario.cluster.gpus_per_node,
+      .measured = in_seconds(*row.step_time),
       .suspicious = remark == remarks.suspicious.end() ? std::string() : remark->second,
-      .run = std::move(ready)};
+      .run = std::move(row.run)};
   observations.rows.push_back(std::move(observation));
 }
 
@@ -86,18 +74,23 @@ Observations load_observations(const std::vector<std::filesystem::path>& files,
       add_own_run(file, text, profiles, own, observations, diagnostics);
       continue;
     }
-    if (format != kFormat) {
-      diagnostics.error(document->where,
-                        "format",
-                        fmt::format("`{}` holds no training steps", format),
-                        fmt::format("{}, {}, or a log of training", kFormat, kScenario));
+    if (validate::is_older_form(*document, diagnostics)) {
+      continue;
+    }
+    if (!validate::holds_measured_runs(*document)) {
+      diagnostics.error(
+          document->where,
+          "format",
+          fmt::format("`{}` holds no training steps", format),
+          fmt::format("{}, {}, or a log of training", validate::kMeasuredRuns, kScenario));
       continue;
     }
     validate::read_remarks_beside(file, remarks, diagnostics);
     observations.shelves.push_back(
         std::make_unique<validate::ProfileShelf>(evaluate::profile_search(file, profiles)));
-    for (const validate::DataRow& row : validate::data_rows(*document, "runs")) {
-      add_row(row, remarks, *observations.shelves.back(), observations, diagnostics);
+    for (validate::MeasuredRun& row : validate::read_measured_runs(
+             *document, file, false, *observations.shelves.back(), diagnostics)) {
+      add_row(std::move(row), remarks, observations);
     }
   }
   return observations;

@@ -3,7 +3,7 @@
 // Which measured steps may a fit learn from? The rows of measured-runs data sets, and runs of one's
 // own (own_runs.hpp), ready to be simulated again and again with other coefficients.
 //
-// Rows are mapped once (sim/validate/rows/measured_row.hpp), so a prediction costs no more than a
+// Rows are read once (sim/validate/measured/measured_runs.hpp): a prediction costs no more than a
 // step. Only the logarithm of predicted / measured ever compares a row with what it measured.
 
 #include <filesystem>
@@ -59,7 +59,7 @@ struct Observations {
   std::vector<std::unique_ptr<OwnProfiles>> own_profiles;
 };
 
-// Rows of measured-runs/1, scenarios with a measured step, logs of training; another file is an
+// Rows of measured-runs/2, scenarios with a measured step, logs of training; another file is an
 // error in `diagnostics`. Throws Error(io) when a file cannot be read.
 [[nodiscard]] Observations load_observations(const std::vector<std::filesystem::path>& files,
                                              const std::vector<std::filesystem::path>& profiles,

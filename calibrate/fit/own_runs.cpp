@@ -100,8 +100,8 @@ void add_own_run(const fs::path& file,
   std::unique_ptr<OwnProfiles> shelf;
   validate::ReadyRun run;
   if (measured && can_be_fitted(*scenario, problems)) {
-    run.mapped.scenario = *std::move(scenario);
-    shelf = find_profiles(run.mapped.scenario, search, problems);
+    run.scenario = *std::move(scenario);
+    shelf = find_profiles(run.scenario, search, problems);
   }
   if (shelf) {
     run.gpu = &shelf->gpu;
@@ -116,7 +116,7 @@ void add_own_run(const fs::path& file,
   if (!shelf || problems.has_errors()) {
     return;
   }
-  const scenario::Scenario& mapped = run.mapped.scenario;
+  const scenario::Scenario& mapped = run.scenario;
   Observation row{.id = file.string(),
                   .stack = own.name.empty() ? shelf->software.name : own.name,
                   .model = mapped.model_preset.empty() ? mapped.model.name : mapped.model_preset,

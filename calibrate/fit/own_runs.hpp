@@ -8,7 +8,7 @@
 // scenario (orrery/1)                  | as it stands, against measured.step_time
 // log (orrery import knows which)      | as `orrery import LOG --gpu NAME` makes it a scenario
 //
-// Unlike published rows, nothing is repaired or assumed: what the simulator refuses, and what
+// Nothing is repaired or assumed: what the simulator refuses, and what
 // cannot be compared with a measured step, is an error at its key.
 
 #include <filesystem>

@@ -23,8 +23,8 @@ constexpr double kRefused = 1.0;  // residual of a row without a prediction
 double predict_one(const Observation& row, const SoftwareProfile& profile) {
   validate::ReadyRun run = row.run;
   run.software = &profile;
-  const auto outcome = validate::simulate_run(
-      std::move(run), {.timeline = false, .operations = false, .ledger = false});
+  const auto outcome =
+      validate::simulate_run(run, {.timeline = false, .operations = false, .ledger = false});
   const auto* simulated = std::get_if<validate::SimulatedRun>(&outcome);
   return simulated == nullptr ? 0.0 : in_seconds(to_seconds(simulated->step.step_time));
 }

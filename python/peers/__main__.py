@@ -5,11 +5,9 @@ import json
 import pathlib
 import subprocess
 
-import yaml
-
 from . import ask_calculon, ask_llm_analysis, ask_simumax, page, thumb
 from .compare import ask
-from .rows import DATA, ROOT
+from .rows import DATA, ROOT, rows_of
 
 
 def arguments():
@@ -40,7 +38,7 @@ def orrery_seconds(program):
 
 def main():
     given = arguments()
-    sets = {name: yaml.safe_load(path.read_text())["runs"] for name, path in DATA.items()}
+    sets = {name: rows_of(path) for name, path in DATA.items()}
     rows = [row for of_set in sets.values() for row in of_set]
     forecasts = {
         "Calculon": ask_calculon.asker(given.calculon),

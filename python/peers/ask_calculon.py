@@ -10,7 +10,7 @@ from .rows import Answer, CannotSay, bits_of, gpu_of, micro_batches
 
 def states(row, pattern):
     """Whether the row says that its software overlaps this."""
-    return bool(re.search(rf"(?<!no )({pattern})", row["overlap_as_stated"]))
+    return bool(re.search(rf"(?<!no )({pattern})", row["overlap"]))
 
 
 def calculon_execution(row, stretches):
@@ -31,7 +31,7 @@ def calculon_execution(row, stretches):
         "tensor_par_net": 0 if tp <= 8 else 1,
         "pipeline_par_net": 0 if tp * pp * dp <= 8 else 1,
         "data_par_net": 0 if tp * dp <= 8 else 1,
-        "batch_size": batch["global_sequences"],
+        "batch_size": batch["global"],
         "microbatch_size": batch["micro"],
         "datatype": "float8" if bits_of(row) == 8 else "float16",
         # its validation files of Megatron's runs of 2021 and 2022 say false, its examples true
@@ -65,7 +65,7 @@ def asker(folder):
         return System(text)
 
     a100, h100 = system("a100_80g.json"), system("h100_80g_nvl8.json")
-    systems = {"A100-80GB": a100, "A100-40GB": a100, "H100-80GB": h100}
+    systems = {"a100-sxm-80gb": a100, "a100-sxm-40gb": a100, "h100-sxm-80gb": h100}
 
     def forecast(row):
         m, stretches = row["model"], []
@@ -77,7 +77,7 @@ def asker(folder):
             raise CannotSay("mixtures of experts")
         if row["layout"]["cp"] > 1:
             raise CannotSay("context parallelism")
-        if gpu_of(row) == "A100-40GB":
+        if gpu_of(row) == "a100-sxm-40gb":
             stretches.append("A100 40 GB taken as 80 GB")
         if m["gated"]:
             stretches.append("a gated MLP taken as an ungated one 1.5 times as wide")

@@ -11,19 +11,13 @@ def asker(folder):
     from llm_analysis import analysis, config
 
     analysis.logger.setLevel(logging.CRITICAL)
-    names = {
-        "A100-80GB": "a100-sxm-80gb",
-        "A100-40GB": "a100-sxm-40gb",
-        "A100-80GB PCIe": "a100-pcie-80gb",
-        "H100-80GB": "h100-sxm-80gb",
-        "V100-32GB": "v100-sxm-32gb",
-    }
+    files = {"a100-sxm-80gb", "a100-sxm-40gb", "a100-pcie-80gb", "h100-sxm-80gb", "v100-sxm-32gb"}
     levels = {"none": 0, "full": 4, "selective": 1}
 
     def forecast(row):
         m, lay = row["model"], row["layout"]
         moe = m.get("moe") or {}
-        if gpu_of(row) not in names:
+        if gpu_of(row) not in files:
             raise CannotSay("no file of this GPU")
         if bits_of(row) != 16:
             raise CannotSay("FP8 and FP4")
@@ -59,7 +53,7 @@ def asker(folder):
         )
         peer = analysis.LLMAnalysis(
             model,
-            config.gpu_configs[names[gpu_of(row)]],
+            config.gpu_configs[gpu_of(row)],
             config.dtype_configs["w16a16e16"],
             parallelism,
             flops_efficiency=0.5,  # what its README advises where nothing was measured
@@ -68,7 +62,7 @@ def asker(folder):
         summary = peer.training(
             batch_size_per_gpu=row["batch"]["micro"],
             gradient_accumulation_steps=micro_batches(row),
-            global_batch_size=row["batch"]["global_sequences"],
+            global_batch_size=row["batch"]["global"],
             seq_len=m["seq_len"],
             activation_recomputation=analysis.ActivationRecomputation(levels[row["recompute"]]),
             ds_zero=analysis.DSZeRO(int(lay["sharding"].replace("none", "zero0")[-1])),

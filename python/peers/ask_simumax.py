@@ -42,7 +42,7 @@ def simumax_system(row, template):
         for net in ("low_intra_node", "high_intra_node"):
             system["networks"][net]["bandwidth"]["gbps"] = link
     if hardware["count"] > per_node:
-        gbit = hardware.get("inter_node_gbit_per_s_per_gpu")
+        gbit = hardware["gbit_per_gpu"]
         if not gbit:
             raise CannotSay("the row does not state the network, and no system file is shipped")
         system["networks"]["inter_node"]["bandwidth"]["gbps"] = gbit / 8 * per_node
@@ -73,11 +73,11 @@ def simumax_model(row, stretches):
     if mla := m.get("mla"):
         config |= {
             "attention_type": "mla",
-            "v_head_dim": mla["v_head"],
-            "qk_head_dim": mla["qk_head"],
-            "qk_pos_emb_head_dim": mla["qk_rope"],
-            "q_lora_rank": mla.get("q_lora"),
-            "kv_lora_rank": mla["kv_lora"],
+            "v_head_dim": mla["v_head_dim"],
+            "qk_head_dim": mla["qk_nope_head_dim"],
+            "qk_pos_emb_head_dim": mla["qk_rope_head_dim"],
+            "q_lora_rank": mla.get("q_lora_rank"),
+            "kv_lora_rank": mla["kv_lora_rank"],
         }
     if m.get("mtp_layers"):
         stretches.append("multi-token prediction left out")
@@ -120,7 +120,7 @@ def simumax_strategy(row, stretches):
         "enable_sequence_parallel": lay["sp"],
         "interleaving_size": lay["vpp"],
         "zero_state": 0 if lay["sharding"] == "none" else 1,
-        "cross_entropy_loss_fusion": "fused cross entropy" in row.get("notes", ""),
+        "cross_entropy_loss_fusion": "fused cross entropy" in row["notes"],
         "enable_recompute": recompute != "none",
     }
     if lay["sharding"] in ("zero2", "zero3"):
@@ -151,7 +151,7 @@ def asker(folder):
 
     blocks = re.findall(r"```json\n(.*?)```", (folder / "docs/system.md").read_text(), re.DOTALL)
     template = next(json.loads(b) for b in blocks if '"sys_name"' in b)
-    shipped = {"B200": "b200_bf16_ceperm", "A100-80GB PCIe": "a100_pcie"}
+    shipped = {"b200-sxm": "b200_bf16_ceperm", "a100-pcie-80gb": "a100_pcie"}
 
     def forecast(row):
         stretches, name = [], shipped.get(gpu_of(row))
@@ -170,7 +170,7 @@ def asker(folder):
         )
         peer.run_estimate()
         rate = peer.analysis_cost().data["throughput_per_accelerator"]  # tokens/s
-        tokens = row["batch"]["global_sequences"] * row["model"]["seq_len"]
+        tokens = row["batch"]["global"] * row["model"]["seq_len"]
         return Answer(tokens / (rate * row["hardware"]["count"]), stretches)
 
     return forecast

@@ -48,7 +48,7 @@ def lines_of(answers):
 
 
 def errors(seconds, rows):
-    return [seconds[r["id"]] / r["measured"]["step_time_s"] - 1 for r in rows]
+    return [seconds[r["id"]] / r["seconds"] - 1 for r in rows]
 
 
 def mean_error(seconds, rows):

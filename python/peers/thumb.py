@@ -10,13 +10,13 @@ def model_flops(row):
     m = row["model"]
     hidden, heads, seq = m["hidden"], m["heads"], m["seq_len"]
     if mla := m.get("mla"):
-        key = mla["qk_head"] + mla["qk_rope"]
-        query = mla.get("q_lora")
+        key = mla["qk_nope_head_dim"] + mla["qk_rope_head_dim"]
+        query = mla.get("q_lora_rank")
         attention = query * (hidden + heads * key) if query else hidden * heads * key
-        attention += hidden * (mla["kv_lora"] + mla["qk_rope"])
-        attention += mla["kv_lora"] * heads * (mla["qk_head"] + mla["v_head"])
-        attention += heads * mla["v_head"] * hidden
-        scores = heads * (key + mla["v_head"]) * seq
+        attention += hidden * (mla["kv_lora_rank"] + mla["qk_rope_head_dim"])
+        attention += mla["kv_lora_rank"] * heads * (mla["qk_nope_head_dim"] + mla["v_head_dim"])
+        attention += heads * mla["v_head_dim"] * hidden
+        scores = heads * (key + mla["v_head_dim"]) * seq
     else:
         head = m.get("head_dim") or hidden // heads
         attention = 2 * hidden * head * (heads + m["kv_heads"])
@@ -32,7 +32,7 @@ def model_flops(row):
             products * chosen + hidden * moe["experts"]
         )
     weights += (1 + mtp) * hidden * m["vocab"] + mtp * 2 * hidden * hidden
-    tokens = row["batch"]["global_sequences"] * seq
+    tokens = row["batch"]["global"] * seq
     return tokens * (6 * weights + 3 * (m["layers"] + mtp) * scores)
 
 
@@ -58,7 +58,7 @@ def fitted_mfu(rows):
 
     def forecast(row):
         like = [
-            time_at_peak(other) / other["measured"]["step_time_s"]
+            time_at_peak(other) / other["seconds"]
             for other in rows
             if likeness(other) == likeness(row) and source_of(other) != source_of(row)
         ]

@@ -116,11 +116,16 @@ void add_linear_backward(LayerPasses& passes,
   gemm.n = linear.inputs;
   gemm.k = linear.tokens;
   gemm.row_spread = 0.0;
-  gemm.accumulates = precision.gradient == Dtype::fp32;
+  const bool sums = precision.gradient == Dtype::fp32;
+  gemm.accumulates = sums && precision.fuses_gradients;
   add_gemm(passes.backward_weight, gemm);
+  const double wide = in_bytes(bytes_per_element(precision.activation));
+  const double sum = in_bytes(bytes_per_element(precision.gradient));
+  if (sums && !precision.fuses_gradients) {
+    const double weights = product(linear.outputs, linear.inputs, linear.batch);
+    add_memory(passes.backward_weight, "gradient_add", weights * (wide + sum), weights * sum);
+  }
   if (linear.bias) {
-    const double wide = in_bytes(bytes_per_element(precision.activation));
-    const double sum = in_bytes(bytes_per_element(precision.gradient));
     add_memory(passes.backward_weight,
                "bias_gradient",
                gradient_elements * wide,

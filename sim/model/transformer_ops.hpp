@@ -78,10 +78,11 @@ struct PrecisionSpec {
   // type of the activations.
   std::optional<Dtype> dispatch = {};
   Fp8Scaling fp8_scaling = Fp8Scaling::delayed;  // without effect unless compute is fp8 or fp4
-  double cast_share = 1.0;     // traffic of casts / that of separate kernels: less where fused
-  bool gathers_low = false;    // tensor-parallel gathers move what the linear layers multiply
-  bool casts_weights = false;  // in every forward pass; else once per step, the copies are kept
-  bool deterministic = false;  // bitwise the same result in every run: no atomic additions
+  double cast_share = 1.0;      // traffic of casts / that of separate kernels: less where fused
+  bool gathers_low = false;     // tensor-parallel gathers move what the linear layers multiply
+  bool casts_weights = false;   // in every forward pass; else once per step, the copies are kept
+  bool fuses_gradients = true;  // added up inside the GEMM; else by a kernel behind it
+  bool deterministic = false;   // bitwise the same result in every run: no atomic additions
   // Bytes per element, scales included, of tensors that wait for the backward in a narrower type.
   // Absent: the attention output in 16 bits, and once more where its projection multiplies in FP8;
   // what the experts' activation starts from in the type of the activations.

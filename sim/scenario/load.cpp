@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <system_error>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/base/files/file.hpp"
@@ -126,6 +127,19 @@ std::optional<Scenario> load_file(const std::filesystem::path& path,
                                   const std::optional<hardware::ProfileSearch>& search) {
   const std::optional<std::string> text = read_text_of(path.string(), diagnostics);
   return text ? load_text(*text, path.string(), diagnostics, search) : std::nullopt;
+}
+
+std::optional<Scenario> load_fragment(const yaml::Value& fragment,
+                                      const std::string& file_name,
+                                      std::shared_ptr<const PresetLibrary> presets,
+                                      Diagnostics& diagnostics) {
+  yaml::Value root = fragment;
+  yaml::Value format;
+  format.kind = yaml::Value::Kind::scalar;
+  format.text = kFormat;
+  format.where = fragment.where;
+  root.entries.push_back({"format", fragment.where, std::move(format)});
+  return read_tree(root, file_name, {}, std::move(presets), diagnostics);
 }
 
 }  // namespace orrery::scenario

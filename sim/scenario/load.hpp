@@ -8,6 +8,7 @@
 // checked: that is evaluate/.
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {
 
@@ -29,6 +31,13 @@ namespace orrery::scenario {
     const std::string& file_name,
     Diagnostics& diagnostics,
     const std::optional<hardware::ProfileSearch>& search = {});
+
+// A scenario inside another document: a mapping with the keys of the format, without `format`.
+// `file_name`: of that document, as search paths and messages take it.
+[[nodiscard]] std::optional<Scenario> load_fragment(const yaml::Value& fragment,
+                                                    const std::string& file_name,
+                                                    std::shared_ptr<const PresetLibrary> presets,
+                                                    Diagnostics& diagnostics);
 
 // JSON Schema (draft 7) of the format, and its reference in Markdown; both from the key table, with
 // the names of the presets.

@@ -4,11 +4,11 @@
 //
 // format                    | group            | quantity
 // --------------------------|------------------|--------------------------------------------------
-// measured-runs/1           | stack            | step_time in s; peak_memory in bytes, secondary
+// measured-runs/2           | stack            | step_time in s; peak_memory in bytes, secondary
 // collective-measurements/1 | log              | time in s
 // kernel-measurements/1     | GPU, operation   | rate in flop_per_s or bytes_per_s
 // schedule-cases/1          | schedule         | match or mismatches
-// whole-runs/1              | kind of figure   | value, in the unit of the check; derived figures
+// whole-runs/2              | kind of figure   | value, in the unit of the check; derived figures
 //                           |                  | secondary
 // orrery/1                  | scenario         | metrics under `measured:`
 
@@ -35,6 +35,7 @@ struct DataSet {
   const hardware::ProfileSearch& search;
   Diagnostics& diagnostics;  // problems of profiles; those of rows are reasons to skip them
   int threads = 0;           // 0: all cores
+  bool unstated = false;     // measured runs as a person would state them
 };
 
 struct DataFormat {

@@ -71,10 +71,9 @@ ToleranceCount tolerance_count(const std::vector<ValidationRow>& rows) {
   ToleranceCount count;
   for (const ValidationRow& row : rows) {
     if (row.within) {
-      ++count.stated;
-    }
-    if (row.within.value_or(false)) {
-      ++count.within;
+      const bool derived = row.quantity == kDerivedFigure;
+      ++(derived ? count.derived : count.stated);
+      (derived ? count.derived_within : count.within) += *row.within ? 1U : 0U;
     }
   }
   return count;

@@ -12,7 +12,7 @@
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/output/remarks.hpp"
-#include "sim/validate/rows/repair_run.hpp"
+#include "sim/validate/rows/data_row.hpp"
 
 namespace orrery::validate {
 
@@ -21,11 +21,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<DataFormat, 6> kFormats = {{
-    {"measured-runs/1", "step times and peak memory of training runs", measured_run_rows},
+    {kMeasuredRuns, "step times and peak memory of training runs", measured_run_rows},
     {"collective-measurements/1", "times of collectives", collective_rows},
     {"kernel-measurements/1", "rates of GEMM, attention and memory-bound kernels", kernel_rows},
     {"schedule-cases/1", "exact times and memory of pipeline schedules", schedule_case_rows},
-    {"whole-runs/1", "whole runs: wall time, goodput", whole_run_rows},
+    {"whole-runs/2", "whole runs: wall time, goodput", whole_run_rows},
     {"orrery/1", "a scenario with a `measured:` block of metrics", scenario_rows},
 }};
 
@@ -70,7 +70,9 @@ void add_rows(const fs::path& file,
     return;
   }
   if (format == nullptr) {
-    refuse_format(document, name, diagnostics);
+    if (!is_older_form(document, diagnostics)) {
+      refuse_format(document, name, diagnostics);
+    }
     return;
   }
   const hardware::ProfileSearch search = evaluate::profile_search(file, options.profiles);
@@ -80,7 +82,8 @@ void add_rows(const fs::path& file,
                             .profiles = profiles,
                             .search = search,
                             .diagnostics = diagnostics,
-                            .threads = options.threads})) {
+                            .threads = options.threads,
+                            .unstated = options.unstated})) {
     row.format = name;
     validation.rows.push_back(std::move(row));
   }
@@ -123,25 +126,24 @@ std::optional<Validation> validate_files(const std::vector<fs::path>& files,
 
 namespace {
 
-std::optional<std::string> explain_run(const ReadyRun& run,
+std::optional<std::string> explain_run(const MeasuredRun& run,
                                        std::string_view metric,
                                        const hardware::ProfileSearch& search,
                                        Diagnostics& diagnostics) {
-  scenario::Scenario scenario = run.mapped.scenario;
-  scenario.software = run.software->name;
   evaluate::EvaluateOptions options;
   options.operations = true;
   options.levers = false;
   options.search = search;
-  const auto evaluation = evaluate::evaluate(scenario, options, diagnostics);
+  const auto evaluation = evaluate::evaluate(run.run.scenario, options, diagnostics);
   if (!evaluation) {
     return std::nullopt;
   }
   std::string text;
-  for (const std::string& note : run.mapped.notes) {
-    text += fmt::format("assumed: {}\n", note);
+  if (!run.assumed.empty()) {
+    text = fmt::format("assumed: {}\n", fmt::join(run.assumed, ", "));
   }
-  const auto explanation = evaluate::explain(scenario, *evaluation, metric, diagnostics);
+  const auto explanation =
+      evaluate::explain(run.run.scenario, *evaluation, metric, diagnostics, search);
   return explanation ? std::optional(text + *explanation) : std::nullopt;
 }
 
@@ -157,19 +159,19 @@ std::optional<std::string> explain_row(const std::vector<fs::path>& files,
     if (!document) {
       return std::nullopt;
     }
-    for (const DataRow& row : data_rows(*document, "runs")) {
-      if (row.text("id") != id) {
-        continue;
+    if (is_older_form(*document, diagnostics)) {
+      return std::nullopt;
+    }
+    if (!holds_measured_runs(*document)) {
+      continue;
+    }
+    const hardware::ProfileSearch search = evaluate::profile_search(file, options.profiles);
+    ProfileShelf profiles(search);
+    for (const MeasuredRun& run :
+         read_measured_runs(*document, file, options.unstated, profiles, diagnostics)) {
+      if (run.id == id) {
+        return explain_run(run, metric, search, diagnostics);
       }
-      const hardware::ProfileSearch search = evaluate::profile_search(file, options.profiles);
-      ProfileShelf profiles(search);
-      auto run = prepare_run(row, profiles, diagnostics);
-      if (const auto* reason = std::get_if<std::string>(&run)) {
-        diagnostics.error(row.value().where, "", *reason);
-        return std::nullopt;
-      }
-      static_cast<void>(simulate_measured(std::get<ReadyRun>(run), {}));  // settles what is open
-      return explain_run(std::get<ReadyRun>(run), metric, search, diagnostics);
     }
   }
   diagnostics.error({files.empty() ? "" : files.front().string()},

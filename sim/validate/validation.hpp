@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/evaluate/doubts/step_evidence.hpp"
@@ -108,10 +109,16 @@ struct BandCount {
 // The steps with their errors, as a profile folder holds them.
 [[nodiscard]] std::vector<evaluate::MeasuredStep> evidence_of(const Validation& validation);
 
-// Rows whose data set states a tolerance, and those of them that are within it.
+// Of rows that repeat arithmetic from printed figures: no model stands behind them.
+inline constexpr std::string_view kDerivedFigure = "derived figure";
+
+// Rows whose data set states a tolerance, and those of them that are within it; derived figures
+// apart.
 struct ToleranceCount {
   std::size_t stated = 0;
   std::size_t within = 0;
+  std::size_t derived = 0;
+  std::size_t derived_within = 0;
 };
 
 [[nodiscard]] ToleranceCount tolerance_count(const std::vector<ValidationRow>& rows);

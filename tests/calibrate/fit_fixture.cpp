@@ -22,21 +22,24 @@ const fs::path& profiles() {
 
 std::string run_text(int index, int hidden, int layers, int tp, int pp, int dp, int micro) {
   return fmt::format(
-      "- id: {4}-{0}\n  stack: megatron-core\n"
-      "  model: {{name: Llama-{1} ({2} layers), layers: {2}, hidden: {1}, heads: {3}, kv_heads: "
-      "{3}, ffn_hidden: {5}, gated: true, vocab: 64000, seq_len: 4096, tied_embeddings: false}}\n"
-      "  hardware: {{gpu: A100-80GB, count: {6}, gpus_per_node: 8, inter_node_gbit_per_s_per_gpu: "
-      "200}}\n"
-      "  layout: {{tp: {7}, sp: true, pp: {8}, vpp: 1, dp: {9}, schedule: {10}, sharding: zero1}}\n"
-      "  batch: {{global_sequences: {11}, micro: {12}}}\n  precision: bf16\n  recompute: full\n"
-      "  measured: {{step_time_s: 1.0}}\n",
+      "- id: {4}-{0}\n  group: megatron-core\n  scenario:\n"
+      "    model: {{name: Llama-{1} ({2} layers), num_layers: {2}, hidden_size: {1}, "
+      "num_attention_heads: {3}, num_query_groups: {3}, ffn_hidden_size: {5}, vocab_size: 64000, "
+      "sequence_length: 4096}}\n"
+      "    cluster: {{gpu: a100-sxm-80gb, nodes: {6}, network: {{nic_rate: 200Gbps, nics_per_node: "
+      "8}}}}\n"
+      "    layout: {{tensor: {7}, sequence_parallel: true, pipeline: {8}, schedule: {10}, "
+      "sharding: "
+      "zero1}}\n"
+      "    batch: {{global: {11}, micro: {12}}}\n    recompute: full\n    software: megatron-core\n"
+      "  measured: {{step_time: 1s}}\n",
       index,
       hidden,
       layers,
       hidden / 128,
       hidden == 2048 ? "small" : "large",
       hidden * 3,
-      tp * pp * dp,
+      tp * pp * dp / 8,
       tp,
       pp,
       dp,
@@ -46,7 +49,7 @@ std::string run_text(int index, int hidden, int layers, int tp, int pp, int dp, 
 }
 
 std::string data_set() {
-  std::string text = "format: measured-runs/1\nruns:\n";
+  std::string text = "format: measured-runs/2\nruns:\n";
   int index = 0;
   for (const int hidden : {2048, 4096, 8192}) {
     text += run_text(index++, hidden, 16, 1, 1, 8, 1);

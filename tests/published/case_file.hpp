@@ -1,6 +1,6 @@
 #pragma once
 
-// Checks of whole-runs/1 as texts, and what `orrery validate` makes of them.
+// Checks of whole-runs/2 as texts, and what `orrery validate` makes of them.
 
 #include <gtest/gtest.h>
 

@@ -17,6 +17,7 @@
 #include "sim/validate/output/remarks.hpp"
 #include "sim/validate/rows/data_row.hpp"
 #include "sim/yaml/document.hpp"
+#include "sim/yaml/scalar.hpp"
 #include "tests/checkout.hpp"
 #include "tests/shipped_presets.hpp"
 
@@ -149,16 +150,17 @@ TEST(CirculatingFigures, Fp8GivesLessThan1Point7) {
   ASSERT_TRUE(document.has_value()) << to_string(diagnostics);
   std::map<std::string, std::map<std::string, double>> pairs;
   for (const DataRow& row : data_rows(*document, "runs")) {
-    const auto time = row.row("measured").number("step_time_s");
+    const auto time = yaml::parse_time(row.row("measured").text("step_time")).value;
     const std::string id = row.text("id");
-    const std::string precision = row.text("precision");
+    const std::string precision = row.row("scenario").text("precision");
     const std::size_t at = id.find(precision == "bf16" ? "-bf16-" : "-fp8-");
     if (!time || !id.starts_with("dgxc-") || at == std::string::npos ||
         id.find("grok") != std::string::npos) {
       continue;
     }
     const std::size_t end = id.find('-', at + 1);
-    pairs[id.substr(0, at) + id.substr(end)][precision == "bf16" ? "bf16" : "fp8"] = *time;
+    pairs[id.substr(0, at) + id.substr(end)][precision == "bf16" ? "bf16" : "fp8"] =
+        in_seconds(*time);
   }
   double least = 10.0;
   double most = 0.0;

@@ -100,47 +100,100 @@ TEST_F(WholeRuns, HoursWithoutLossesAreRefusedAsASourceOfGoodput) {
   }
 }
 
-// Other runs of the same kinds, by other names and numbers.
-TEST(WholeRunChecks, OtherRunsAreUnderstood) {
-  const Validation validation = validation_of_text(R"(format: whole-runs/1
-meta: {conventions: {peaks_tflops_dense_16bit: {H100: 989.5}}}
+// Names decide nothing: a check says which formula it is.
+TEST(WholeRunChecks, NameTheirFormula) {
+  const Validation validation = validation_of_text(R"(format: whole-runs/2
+meta: {conventions: {peaks_tflops_dense_16bit: {H100-80GB: 989.5}}}
 runs:
 - id: ours
-  device_hours_kind: computed_from_throughput
-  model: {params: {value: 1.0e10, source: x}, tokens: {value: 1.0e12, source: x}, steps: 1000}
-  hardware: {device: H100-80GB, count: {value: 64, source: x}, per_node: 8}
-  wall_s: {value: 36000, source: x}
-  steady: {tokens_per_s_per_device: {value: 4000}}
+  model: {params: {value: 1.0e10, source: x}, tokens: {value: 1.0e12, source: x}}
+  hardware: {device: {value: H100-80GB}}
   device_hours: {value: 69444.4, source: x}
-  device_hours_by_phase: {pretraining: {value: 69444.4}}
-  cost: {usd_per_node_hour: {value: 20}}
   derived: {flops_6ND: 6.0e+22, avg_tflops_per_device_6ND: 240.0}
 simulator_checks:
 - id: a
-  run: ours
-  expect: {usd: 1600, pretraining_days_on_64: 45.2, step_s: 36, mfu: 0.2425}
-  tolerance: 0.1 %
+  group: cost
+  formula: cost
+  inputs: {time: 36000s, count: 8, price: $20/h}
+  expect: $1600
+  tolerance: 0.1%
+- id: days_of_usd
+  group: run time
+  formula: days_on
+  inputs: {time: 69444.4h, count: 64}
+  expect: 45.2d
+  tolerance: 0.1%
 - id: b
-  inputs: {steps: 8640, step_s: 10, save_every: 864, save_s: 100}
-  expect: {days: 1.0116}
-  tolerance: 0.1 %
+  group: step time
+  formula: step_time
+  inputs: {wall: 10h, steps: 1000}
+  expect: 36s
+  tolerance: 0%
 - id: c
-  inputs: {active: 0.9, mean_recovery_min: 72, median_recovery_min: 72, days: 5}
-  expect: {events: 10, lognormal_sigma: 0}
+  group: run time
+  formula: fault_free_days
+  inputs: {steps: 8640, step_time: 10s, save_every: 864, save: 100s}
+  expect: 1.0116d
+  tolerance: 0.1%
 - id: d
-  expect:
-  - {nodes: 100, r: 10, w_s: 43.2, u0_s: 0, ettr: 0.9686}
-  tolerance: 0.001 closed form
+  group: recovery
+  formula: recovery_events
+  inputs: {active: 90%, window: 5d, mean_recovery: 72min}
+  expect: 10
+  tolerance: 0.1%
 - id: e
-  runs: [ours]
-  expect: 'hours = tokens / steady rate within 0.5 %'
+  group: recovery
+  formula: lognormal_sigma
+  inputs: {mean: 72min, median: 72min}
+  expect: 0
+  tolerance: 0%
+- id: f
+  group: ETTR
+  formula: ettr
+  inputs: {nodes: 100, node_failures: 0.01/d, save: 43.2s, restart: 0s}
+  expect: 0.9686
+  tolerance: 0.1%
+- id: g
+  group: hours
+  formula: gpu_hours
+  inputs: {tokens: 1.0e12, rate: 4000}
+  expect: 69444.4h
+  tolerance: 0.5%
+- id: h
+  group: goodput
+  formula: goodput_refused
+  inputs: {hours: throughput_derived}
 )");
   for (const ValidationRow& row : validation.rows) {
     EXPECT_EQ(row.skipped, "") << row.id;
     EXPECT_TRUE(row.within.value_or(false))
         << row.id << ": " << row.predicted << " for " << row.measured;
   }
-  EXPECT_EQ(validation.rows.size(), 12U);
+  EXPECT_EQ(validation.rows.size(), 11U);
+  const ToleranceCount count = tolerance_count(validation.rows);
+  EXPECT_EQ(count.stated, 9U);
+  EXPECT_EQ(count.derived, 2U);
+}
+
+TEST(WholeRunChecks, ReportTheirProblemsWithALine) {
+  const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "checks.yaml";
+  write_file_atomically(file,
+                        "format: whole-runs/2\nsimulator_checks:\n"
+                        "- id: a\n  group: x\n  formula: young\n  inputs: {}\n  expect: 1s\n"
+                        "- id: b\n  group: x\n  formula: step_time\n  inputs: {wall: 10}\n"
+                        "  expect: 1s\n  tolerance: 1%\n");
+  Diagnostics diagnostics;
+  EXPECT_FALSE(validate_files({file}, {}, diagnostics).has_value());
+  const std::string text = to_string(diagnostics);
+  EXPECT_NE(text.find(":5:12: error: simulator_checks[0].formula: `young` is not known"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(":11:18: error: simulator_checks[1].inputs.wall: "), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("simulator_checks[1].inputs.steps: is required but missing"),
+            std::string::npos)
+      << text;
+  std::filesystem::remove(file);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct CommandOptions {
   bool yaml = false;
   bool evidence = false;
   bool tuned = false;
+  bool unstated = false;
 };
 
 std::vector<std::filesystem::path> paths_of(const std::vector<std::string>& names) {
@@ -44,7 +45,8 @@ std::vector<std::filesystem::path> paths_of(const std::vector<std::string>& name
 std::optional<std::string> answer(const CommandOptions& options, Diagnostics& diagnostics) {
   const std::vector<std::filesystem::path> files = paths_of(options.files);
   const validate::ValidateOptions settings{.profiles = paths_of(options.profiles),
-                                           .threads = options.threads};
+                                           .threads = options.threads,
+                                           .unstated = options.unstated};
   if (options.explain) {
     const auto text =
         validate::explain_row(files, *options.explain, options.metric, settings, diagnostics);
@@ -112,6 +114,10 @@ void add_validate_command(CLI::App& app, Action& action) {
   command->add_flag("--rows", options->rows, "Every row, not only the statistics")
       ->excludes(json)
       ->excludes(markdown);
+  command->add_flag("--unstated",
+                    options->unstated,
+                    "Measured runs as a person would state them: model, machine, layout, batch, "
+                    "precision, recomputation and the stack's name, none of its switches");
   command->add_option("--explain", options->explain, "Explain the prediction of one measured run")
       ->type_name("ID")
       ->excludes(json)

@@ -250,6 +250,7 @@ hardware::SoftwareProfile stack_of(const scenario::Scenario& scenario,
   if (scenario.step.precision.fp8_scaling == model::Fp8Scaling::rowwise) {
     software = hardware::with_rowwise_scales(std::move(software));
   }
+  software.dropout = scenario.step.dropout.value_or(software.dropout);
   if (scenario.step.compile) {
     software = compiled_if_it_matters(scenario, std::move(software), diagnostics);
   }

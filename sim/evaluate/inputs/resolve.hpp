@@ -51,7 +51,8 @@ struct ResolvedLayout {
   model::Recompute recompute = model::Recompute::none;
 };
 
-// The stack as the scenario runs it: compiled, with the scales of its precision.
+// The stack as the scenario runs it: compiled, with or without dropout, with the scales of its
+// precision.
 [[nodiscard]] hardware::SoftwareProfile stack_of(const scenario::Scenario& scenario,
                                                  hardware::SoftwareProfile software,
                                                  Diagnostics& diagnostics);

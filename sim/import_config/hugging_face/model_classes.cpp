@@ -107,7 +107,7 @@ constexpr std::array<ModelClass, 45> kFamilies = {{
     {.type = "olmo2", .remark = kHeadNorm},
     {.type = "olmo3", .full_every = 4, .remark = kHeadNorm},
     {.type = "apertus", .activation = "gelu", .gated = false, .remark = kHeadNorm},
-    {.type = "gpt_oss", .qkv_bias = true, .remark = kSinks},
+    {.type = "gpt_oss", .linear_bias = true, .remark = kSinks},
     {.type = "glm4_moe", .remark = kHeadNorm},
     {.type = "chatglm"},
     {.type = "glm"},

@@ -264,14 +264,10 @@ void add_moe_load(std::vector<Key>& keys) {
       {.path = "model.moe.capacity",
        .aliases = {"capacity_factor"},
        .note = "the preset's; else 0",
-       .meaning = "Rows per expert are at most this times the average, the rest are dropped; 0 "
-                  "drops none.",
-       .example = "1.25",
-       .idle = {kOneExpertRank,
-                ORRERY_WHEN(
-                    d.scenario.model.moe && d.scenario.layout.expert > 1 &&
-                        d.scenario.model.moe->capacity_factor >= d.scenario.model.moe->imbalance,
-                    "no rank gets that many rows (model.moe.imbalance)")}},
+       .meaning =
+           "Rows per expert are at most this times the average, the rest are dropped; 0 "
+           "drops none. Experts with a fixed number of rows also spare the host their counts.",
+       .example = "1.25"},
       between(0.0, 100.0),
       ORRERY_AT(scenario.model.moe->capacity_factor)));
   keys.push_back(

@@ -90,6 +90,20 @@ void add_options(std::vector<Key>& keys) {
                            .meaning = "The attention core multiplies in 8 bits.",
                            .example = "true"},
                           ORRERY_AT(scenario.step.experts.attention_fp8)));
+  keys.push_back(flag_key({.path = "software_options.dropout",
+                           .note = kAsTheStack,
+                           .meaning = "Dropout after attention and MLP: its kernels run and its "
+                                      "masks wait for the backward.",
+                           .example = "true"},
+                          ORRERY_AT(scenario.step.dropout)));
+  keys.push_back(flag_key(
+      {.path = "software_options.gradient_fusion",
+       .aliases = {"gradient_accumulation_fusion"},
+       .fallback = "true",
+       .meaning = "Products add fp32 gradients up themselves; false: a kernel behind each does, "
+                  "which reads both and writes the sum.",
+       .example = "false"},
+      ORRERY_AT(scenario.step.precision.fuses_gradients)));
 }
 
 }  // namespace

@@ -346,9 +346,9 @@ model::PrecisionSpec resolve_precision(const StepSpec& spec,
   } else if (software.gradient_dtype == hardware::GradientType::activation) {
     precision.gradient = precision.activation;
   }
-  if (software.fp8_parameters && precision.compute == model::Dtype::fp8) {
-    precision.parameter = model::Dtype::fp8;
-  }
+  const bool narrow = spec.fp8_parameters.value_or(software.fp8_parameters);
+  precision.parameter =
+      narrow && precision.compute == model::Dtype::fp8 ? model::Dtype::fp8 : precision.parameter;
   precision.cast_share = software.cast_share.value();
   precision.gathers_low = software.fp8_tensor_gather;
   precision.casts_weights =

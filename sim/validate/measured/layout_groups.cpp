@@ -16,8 +16,6 @@
 #include "sim/plan/search/workbench.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/output/remarks.hpp"
-#include "sim/validate/rows/repair_run.hpp"
-#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::validate {
 
@@ -25,35 +23,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMeasuredRuns = "measured-runs/1";
-
-// What all layouts of a group share, as the row says it.
-std::string question_of(const DataRow& row) {
-  std::string question;
-  for (const std::string_view key :
-       {"stack", "model", "hardware", "precision", "software_options", "overlap_as_stated"}) {
-    const yaml::Value* value = row.find(key);
-    question += value != nullptr ? yaml::flow_text(*value) + "; " : "; ";
-  }
-  return question + row.row("batch").text("global_sequences");
-}
-
 struct LayoutWork {
   std::string question;
   std::string stack;
   MeasuredLayout layout;
-  std::variant<ReadyRun, std::string> run;
+  ReadyRun run;
 };
 
 void predict(LayoutWork& work) {
-  ReadyRun* ready = std::get_if<ReadyRun>(&work.run);
-  if (ready == nullptr) {
-    return;
-  }
-  const auto outcome = simulate_measured(*ready, {.timeline = false, .operations = false});
+  const auto outcome = simulate_run(work.run, {.timeline = false, .operations = false});
   if (const auto* run = std::get_if<SimulatedRun>(&outcome)) {
     work.layout.predicted = in_seconds(to_seconds(run->step.step_time));
-    work.layout.scenario = ready->mapped.scenario;
     const step::Feasibility& fit = run->step.feasibility;
     const cost::CostModel& costs = run->resolved.costs;
     work.layout.roomy =
@@ -61,28 +41,23 @@ void predict(LayoutWork& work) {
   }
 }
 
+// Rows that were measured alone have no layout beside theirs.
 std::vector<LayoutWork> work_of(const fs::path& file,
-                                const yaml::Value& document,
-                                const Remarks& remarks,
-                                ProfileShelf& profiles,
-                                Diagnostics& diagnostics) {
+                                std::vector<MeasuredRun> runs,
+                                const Remarks& remarks) {
   std::vector<LayoutWork> work;
-  if (DataRow(document).text("format") != kMeasuredRuns) {
-    return work;
-  }
-  for (const DataRow& row : data_rows(document, "runs")) {
-    const auto measured = row.row("measured").number("step_time_s");
-    if (!measured || !(*measured > 0.0) || remarks.suspicious.contains(row.text("id"))) {
+  for (MeasuredRun& run : runs) {
+    if (!run.step_time || run.side_by_side.empty() || remarks.suspicious.contains(run.id)) {
       continue;
     }
-    work.push_back({file.string() + question_of(row),
-                    row.text("stack"),
-                    {.id = row.text("id"),
-                     .scenario = {},
+    work.push_back({file.string() + ": " + run.side_by_side,
+                    run.group,
+                    {.id = run.id,
+                     .scenario = run.run.scenario,
                      .predicted = 0.0,
-                     .readings = {*measured},
+                     .readings = {in_seconds(*run.step_time)},
                      .roomy = true},
-                    prepare_run(row, profiles, diagnostics)});
+                    std::move(run.run)});
   }
   return work;
 }
@@ -187,8 +162,14 @@ std::optional<std::vector<LayoutGroup>> layout_groups(const std::vector<fs::path
     }
     Remarks remarks;
     read_remarks_beside(file, remarks, diagnostics);
+    if (is_older_form(*document, diagnostics) || !holds_measured_runs(*document)) {
+      continue;
+    }
     ProfileShelf profiles(evaluate::profile_search(file, options.profiles));
-    std::vector<LayoutWork> work = work_of(file, *document, remarks, profiles, diagnostics);
+    std::vector<LayoutWork> work =
+        work_of(file,
+                read_measured_runs(*document, file, options.unstated, profiles, diagnostics),
+                remarks);
     parallel_for(static_cast<std::int64_t>(work.size()),
                  {.threads = options.threads},
                  [&work](std::int64_t begin, std::int64_t end) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Would predictions have chosen the layout that was measured to be the fastest? Groups of measured
-// layouts of one question: same stack, model, cluster, batch, precision and software.
+// layouts of one question (`side_by_side`): same stack, model, cluster, batch, precision, software.
 //
 //   regret      = measured(chosen) / measured(fastest) - 1; chosen: least predicted time of those
 //                 whose predicted peak leaves what the plan leaves free (workbench.hpp), of all

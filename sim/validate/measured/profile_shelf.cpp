@@ -1,17 +1,10 @@
 #include "sim/validate/measured/profile_shelf.hpp"
 
-#include <algorithm>
 #include <vector>
-
-#include "sim/validate/rows/run_tables.hpp"
 
 namespace orrery::validate {
 
 namespace {
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 template <typename Profile>
 const Profile* pointer_to(const std::optional<Profile>& profile) {
@@ -20,10 +13,12 @@ const Profile* pointer_to(const std::optional<Profile>& profile) {
 
 }  // namespace
 
-const hardware::GpuProfile* ProfileShelf::gpu(const std::string& name, Diagnostics& diagnostics) {
+const hardware::GpuProfile* ProfileShelf::gpu(const std::string& name,
+                                              Diagnostics& diagnostics,
+                                              const SourceLocation& where) {
   const auto [it, is_new] = gpus_.try_emplace(name);
-  if (is_new && contains(hardware::list_gpu_profiles(search_), name)) {
-    it->second = hardware::load_gpu_profile(name, search_, {}, "hardware.gpu", diagnostics);
+  if (is_new) {
+    it->second = hardware::load_gpu_profile(name, search_, where, "cluster.gpu", diagnostics);
   }
   return pointer_to(it->second);
 }
@@ -38,10 +33,11 @@ const hardware::GpuProfile* ProfileShelf::gpu_named(std::string_view words,
 }
 
 const hardware::SoftwareProfile* ProfileShelf::software(const std::string& name,
-                                                        Diagnostics& diagnostics) {
+                                                        Diagnostics& diagnostics,
+                                                        const SourceLocation& where) {
   const auto [it, is_new] = software_.try_emplace(name);
-  if (is_new && contains(hardware::list_software_profiles(search_), name)) {
-    it->second = hardware::load_software_profile(name, search_, {}, "stack", diagnostics);
+  if (is_new) {
+    it->second = hardware::load_software_profile(name, search_, where, "software", diagnostics);
   }
   return pointer_to(it->second);
 }
@@ -55,17 +51,6 @@ const hardware::SharedCollectiveTables& ProfileShelf::collectives(Diagnostics& d
     collectives_ = network.tables;
   }
   return *collectives_;
-}
-
-const hardware::SoftwareProfile* ProfileShelf::software_of_stack(const std::string& stack,
-                                                                 Diagnostics& diagnostics) {
-  if (const hardware::SoftwareProfile* own = software(stack, diagnostics)) {
-    return own;
-  }
-  if (const auto* known = software(std::string(software_of(stack)), diagnostics)) {
-    return known;
-  }
-  return software(std::string(kGenericSoftware), diagnostics);
 }
 
 }  // namespace orrery::validate

@@ -3,6 +3,7 @@
 // Which profiles do the rows of a data set need? Each read once, for hundreds of rows.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,29 +11,41 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/hardware/profile_reader.hpp"
+#include "sim/scenario/presets/preset_library.hpp"
 
 namespace orrery::validate {
 
+// Stands in for a GPU that no profile names (hardware/gpu_names.hpp).
+inline constexpr std::string_view kUnknownGpu = "h100-sxm-80gb";
+
 class ProfileShelf {
  public:
-  explicit ProfileShelf(hardware::ProfileSearch search) : search_(std::move(search)) {}
+  explicit ProfileShelf(hardware::ProfileSearch search)
+      : search_(std::move(search)),
+        presets_(std::make_shared<const scenario::PresetLibrary>(search_)) {}
 
-  // nullptr when there is no such profile, or when it has errors (then in `diagnostics`).
-  const hardware::GpuProfile* gpu(const std::string& name, Diagnostics& diagnostics);
+  // nullptr when there is no such profile or it has errors: then in `diagnostics`, once.
+  // `where`: what names it.
+  const hardware::GpuProfile* gpu(const std::string& name,
+                                  Diagnostics& diagnostics,
+                                  const SourceLocation& where = {});
   // The profile that a data set names in words; nullptr when no profile has that name.
   const hardware::GpuProfile* gpu_named(std::string_view words, Diagnostics& diagnostics);
 
-  const hardware::SoftwareProfile* software(const std::string& name, Diagnostics& diagnostics);
+  const hardware::SoftwareProfile* software(const std::string& name,
+                                            Diagnostics& diagnostics,
+                                            const SourceLocation& where = {});
 
   // The shipped tables of measured collectives; nullptr when there are none or one has errors.
   const hardware::SharedCollectiveTables& collectives(Diagnostics& diagnostics);
 
-  // The profile of a training stack: of its own name, else by the table of stacks.
-  const hardware::SoftwareProfile* software_of_stack(const std::string& stack,
-                                                     Diagnostics& diagnostics);
+  [[nodiscard]] const std::shared_ptr<const scenario::PresetLibrary>& presets() const {
+    return presets_;
+  }
 
  private:
   hardware::ProfileSearch search_;
+  std::shared_ptr<const scenario::PresetLibrary> presets_;
   std::optional<std::vector<hardware::GpuName>> gpu_names_;
   std::map<std::string, std::optional<hardware::GpuProfile>> gpus_;
   std::map<std::string, std::optional<hardware::SoftwareProfile>> software_;

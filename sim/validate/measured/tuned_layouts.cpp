@@ -12,7 +12,6 @@
 #include "sim/report/table.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/output/remarks.hpp"
-#include "sim/validate/rows/repair_run.hpp"
 
 namespace orrery::validate {
 
@@ -25,22 +24,12 @@ double seconds_of(const plan::Estimate& estimate) {
 }
 
 // The row as the scenario of a plan; its candidate may be none of those that a plan can say.
-std::optional<TunedLayout> search_row(const DataRow& row,
-                                      ProfileShelf& profiles,
+std::optional<TunedLayout> search_row(const MeasuredRun& run,
                                       const hardware::ProfileSearch& search,
                                       int threads,
                                       Diagnostics& diagnostics) {
-  auto prepared = prepare_run(row, profiles, diagnostics);
-  auto* run = std::get_if<ReadyRun>(&prepared);
-  const auto measured = row.row("measured").number("step_time_s");
-  if (run == nullptr || !measured) {
-    return std::nullopt;
-  }
-  static_cast<void>(simulate_measured(*run, {}));  // settles what is open
-  scenario::Scenario scenario = run->mapped.scenario;
-  scenario.software = run->software->name;
   const plan::PlanSpec spec;
-  const auto bench = plan::make_workbench(scenario, spec, search, diagnostics);
+  const auto bench = plan::make_workbench(run.run.scenario, spec, search, diagnostics);
   const auto space = bench ? plan::make_space(*bench, spec, diagnostics) : std::nullopt;
   const auto own = bench ? plan::candidate_of(bench->base, *bench) : std::nullopt;
   if (!space || !own) {
@@ -55,8 +44,8 @@ std::optional<TunedLayout> search_row(const DataRow& row,
   const plan::Ranked& best = found.best.front();
   scenario::Scenario chosen = bench->base;
   plan::apply(best.candidate, *bench, chosen);
-  return TunedLayout{.id = row.text("id"),
-                     .measured = *measured,
+  return TunedLayout{.id = run.id,
+                     .measured = in_seconds(*run.step_time),
                      .published = seconds_of(published),
                      .best = seconds_of(best.estimate),
                      .roomy = published.verdict == plan::Verdict::fits,
@@ -76,15 +65,19 @@ std::optional<std::vector<TunedLayout>> tuned_layouts(const std::vector<fs::path
     if (!document) {
       return std::nullopt;
     }
+    if (is_older_form(*document, diagnostics) || !holds_measured_runs(*document)) {
+      continue;
+    }
     read_remarks_beside(file, remarks, diagnostics);
     const hardware::ProfileSearch search = evaluate::profile_search(file, options.profiles);
     ProfileShelf profiles(search);
-    for (const DataRow& row : data_rows(*document, "runs")) {
-      const std::string id = row.text("id");
-      if (std::find(remarks.tuned.begin(), remarks.tuned.end(), id) == remarks.tuned.end()) {
-        continue;
-      }
-      if (auto one = search_row(row, profiles, search, options.threads, diagnostics)) {
+    for (const MeasuredRun& run :
+         read_measured_runs(*document, file, options.unstated, profiles, diagnostics)) {
+      const bool tuned =
+          std::find(remarks.tuned.begin(), remarks.tuned.end(), run.id) != remarks.tuned.end();
+      auto one = tuned && run.step_time ? search_row(run, search, options.threads, diagnostics)
+                                        : std::nullopt;
+      if (one) {
         layouts.push_back(*std::move(one));
       }
     }

@@ -8,8 +8,8 @@
 
 #include "sim/base/percent.hpp"
 #include "sim/report/table.hpp"
+#include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/output/write_validation.hpp"
-#include "sim/validate/rows/run_tables.hpp"
 
 namespace orrery::validate {
 
@@ -136,7 +136,7 @@ std::string run_table(const Validation& validation) {
   std::size_t banded = 0;
   std::size_t inside = 0;
   for (const ValidationRow& row : validation.rows) {
-    const bool whole = row.format == "whole-runs/1" || row.format == "orrery/1";
+    const bool whole = row.format == "whole-runs/2" || row.format == "orrery/1";
     if (!whole || row.secondary || !row.skipped.empty() || row.match) {
       continue;
     }
@@ -171,7 +171,13 @@ std::string tolerance_list(const Validation& validation) {
   std::string text;
   for (const auto& [format, rows] : formats) {
     const ToleranceCount count = tolerance_count(rows);
-    text += fmt::format("- {}: {} of {}\n", format, count.within, count.stated);
+    text += fmt::format("- {}: {} of {}", format, count.within, count.stated);
+    text += count.derived == 0 ? "\n"
+                               : fmt::format(
+                                     "; and {} of {} figures that only repeat 6 N D "
+                                     "arithmetic\n",
+                                     count.derived_within,
+                                     count.derived);
   }
   return text.empty() ? text
                       : "\n## Rows within the tolerance that their data set states\n\n" + text;
@@ -180,7 +186,7 @@ std::string tolerance_list(const Validation& validation) {
 std::string suspicious_table(const Validation& validation) {
   Table table = table_of({"row", "error", "reason"});
   for (const ValidationRow& row : validation.rows) {
-    if (!row.suspicious.empty() && row.format == "measured-runs/1" && !row.secondary) {
+    if (!row.suspicious.empty() && row.format == kMeasuredRuns && !row.secondary) {
       table.add(row.id,
                 row.skipped.empty() ? signed_percent_cell(row.relative_error()) : "skipped",
                 row.suspicious);
@@ -247,73 +253,19 @@ std::string skipped_table(const Validation& validation) {
   return below("\n## Skipped rows\n\nEach counts as an error of 100 %.\n\n", table);
 }
 
-std::string_view name_of(model::Activation activation) {
-  switch (activation) {
-    case model::Activation::gelu:
-      return "gelu";
-    case model::Activation::swiglu:
-      return "swiglu";
-    case model::Activation::squared_relu:
-      return "squared relu";
-    case model::Activation::relu:
-      return "relu";
-  }
-  return {};
-}
-
-std::string_view name_of(model::PositionEmbedding position) {
-  switch (position) {
-    case model::PositionEmbedding::none:
-      return "none";
-    case model::PositionEmbedding::learned:
-      return "learned";
-    case model::PositionEmbedding::rotary:
-      return "rotary";
-    case model::PositionEmbedding::alibi:
-      return "alibi";
-  }
-  return {};
-}
-
-std::string word_tables() {
-  const std::string text =
-      "\n## What enters a prediction\n\n"
-      "Everything in a row except `measured`, `id` and `confidence`. Text enters only through "
-      "these tables.\n\n";
-  Table words = table_of({"field", "words", "effect"});
-  for (const Keyword& keyword : keywords()) {
-    words.add(keyword.field, keyword.words, keyword.meaning);
-  }
-  Table stacks = table_of({"stack begins with", "software profile"});
-  for (const StackName& stack : stack_names()) {
-    stacks.add(stack.stack, stack.software);
-  }
-  Table families = table_of({"model's name begins with",
-                             "activation, unless `gated` says otherwise",
-                             "positions",
-                             "biases",
-                             "tied embeddings, unless stated"});
-  for (const ModelFamily& family : model_families()) {
-    families.add(family.name,
-                 name_of(family.activation),
-                 name_of(family.position),
-                 family.linear_bias ? "all" : (family.qkv_bias ? "qkv" : ""),
-                 family.tied_embeddings ? "yes" : "");
-  }
-  return text + to_markdown(words) +
-         "\nA stack takes the software profile of its own name, else:\n\n" + to_markdown(stacks) +
-         "\nA GPU is found by the `names` of the profiles.\n\n" + to_markdown(families);
-}
-
 std::string preface(const Validation& validation) {
   std::string text =
       "# Accuracy\n\nHow far predictions are from published measurements. Made by\n\n"
       "    orrery validate --markdown -o docs/accuracy.md scenarios/published/*.yaml \\\n"
       "      $(grep -l ^measured: scenarios/*.yaml)\n\n"
       "error = (predicted - measured) / measured; MAPE is the mean of its size, median and p90 are "
-      "of its size, bias\nis its mean. A skipped row counts as 100 %. No value under `measured` "
-      "reaches a prediction, and no row has\nconstants of its own: all runs of one GPU and one "
-      "training stack share their coefficients.\n";
+      "of its size, bias\nis its mean. A skipped row counts as 100 %. A measured run is a "
+      "scenario, "
+      "read and evaluated as those of\n`orrery run` ([the form]"
+      "(../sim/validate/measured/measured_runs.hpp)): no value under `measured` and no word\nof "
+      "its "
+      "source reaches a prediction, and no row has constants of its own. All runs of one GPU and "
+      "one\ntraining stack share their coefficients.\n";
   for (const std::string& note : validation.notes) {
     text += "\n" + note + "\n";
   }
@@ -325,14 +277,12 @@ std::string preface(const Validation& validation) {
 std::string to_markdown(const Validation& given) {
   // What everybody asks for first.
   Validation validation = given;
-  std::stable_partition(
-      validation.groups.begin(), validation.groups.end(), [](const GroupStatistics& group) {
-        return group.format == "measured-runs/1";
-      });
+  std::stable_partition(validation.groups.begin(),
+                        validation.groups.end(),
+                        [](const GroupStatistics& group) { return group.format == kMeasuredRuns; });
   return preface(validation) + markdown_group_tables(validation) + band_tables(validation) +
          remark_list(validation) + tolerance_list(validation) + run_table(validation) +
-         miss_table(validation) + suspicious_table(validation) + skipped_table(validation) +
-         word_tables();
+         miss_table(validation) + suspicious_table(validation) + skipped_table(validation);
 }
 
 }  // namespace orrery::validate

@@ -56,11 +56,17 @@ std::string overall_table(const Validation& validation) {
 // Rows whose data set states how far they may be off.
 std::string tolerance_line(const Validation& validation) {
   const ToleranceCount count = tolerance_count(validation.rows);
-  return count.stated == 0
-             ? std::string()
-             : fmt::format("within the tolerance that the data set states: {} of {}\n",
-                           count.within,
-                           count.stated);
+  std::string text;
+  if (count.stated > 0) {
+    text += fmt::format(
+        "within the tolerance that the data set states: {} of {}\n", count.within, count.stated);
+  }
+  if (count.derived > 0) {
+    text += fmt::format("figures that only repeat 6 N D arithmetic: {} of {} as printed\n",
+                        count.derived_within,
+                        count.derived);
+  }
+  return text;
 }
 
 std::string band_line(const Validation& validation) {

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/text/text.hpp"
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/theory/theory.hpp"
-#include "sim/validate/rows/case_inputs.hpp"
 
 namespace orrery::validate {
 
@@ -19,32 +17,6 @@ constexpr std::int64_t kCalendarTrials = 200;
 constexpr std::int64_t kGpusPerNode = 8;
 const Seconds kCalendarRepair = days(2.0);
 
-// Up to the first character that is no letter: `bloom` of bloom-176b.
-std::string first_word(const std::string& name) {
-  std::string word;
-  for (const char c : lower_case(name)) {
-    if (c < 'a' || c > 'z') {
-      break;
-    }
-    word += c;
-  }
-  return word;
-}
-
-std::string preset_of(const CalendarCase& run, const scenario::PresetLibrary& presets) {
-  const std::string word = first_word(run.name);
-  for (const std::string& name : presets.names(scenario::PresetKind::failures)) {
-    if (!word.empty() && first_word(name) == word && name.substr(word.size()).starts_with("-")) {
-      return name;
-    }
-  }
-  const std::string device = lower_case(run.device);
-  const bool older = device.find("a100") != std::string::npos ||
-                     device.find("v100") != std::string::npos ||
-                     device.find("tpu") != std::string::npos;
-  return older ? "rsc1-2024" : "llama3-2024";
-}
-
 // The failures of the job: stated, or of a preset. Planned stops of a preset are another cluster's.
 run::FailureSpec failures_of(const CalendarCase& run,
                              Seconds fault_free,
@@ -52,13 +24,12 @@ run::FailureSpec failures_of(const CalendarCase& run,
                              std::vector<std::string>& notes) {
   run::FailureSpec failures;
   if (!run.machines_a_day && !run.restarts) {
-    const std::string name = preset_of(run, presets);
     Diagnostics ignored;
-    if (const auto preset = presets.find(scenario::PresetKind::failures, name, ignored)) {
+    if (const auto preset = presets.find(scenario::PresetKind::failures, run.failures, ignored)) {
       failures.preset = part_of(preset, &scenario::Preset::failures);
     }
     failures.maintenance = run::MaintenanceSpec{};
-    notes.push_back(fmt::format("failures of preset {}", name));
+    notes.push_back(fmt::format("failures of preset {}", run.failures));
     return failures;
   }
   const double machines = run.machines_a_day.value_or(0.0);

@@ -6,8 +6,8 @@
 // -----------|--------------------------------------------------------------|-------|-------------
 // steps,step | training without losses                                      | -, s  | publication
 // saves      | as stated; else at the best interval, 14 B per parameter     | -, s  | publication
-// failures   | stated rates; else the preset of the run's name; else that   | 1/s   | publication,
-//            | of a fleet with such GPUs                                    |       | preset
+// failures   | stated rates; else those of a preset: of that run, or of a    | 1/s   | publication,
+//            | fleet with such GPUs                                         |       | preset
 // machines   | that break per day of the calendar: while the job waits none | 1/d   | publication
 //            | does, so they break more often while it runs                 |       |
 // recovery   | preset rsc-2024: detected within 5 min, 5 to 20 min restart  | s     | preset
@@ -28,8 +28,7 @@
 namespace orrery::validate {
 
 struct CalendarCase {
-  std::string name;    // of the run
-  std::string device;  // words that name its GPU
+  std::string failures;  // a preset, where no rate is stated
   std::int64_t steps = 1;
   Seconds step;
   double parameters = 0.0;

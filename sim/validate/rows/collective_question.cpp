@@ -11,7 +11,6 @@
 #include "sim/cost/collective.hpp"
 #include "sim/cost/transfer.hpp"
 #include "sim/hardware/neutral_stack.hpp"
-#include "sim/validate/rows/run_tables.hpp"
 
 namespace orrery::validate {
 

@@ -22,7 +22,6 @@
 #include "sim/model/precision.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/validate/rows/run_tables.hpp"
 
 namespace orrery::validate {
 

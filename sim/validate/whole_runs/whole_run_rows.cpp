@@ -1,28 +1,139 @@
-// Rows of whole-runs/1: its checks (whole_run_checks.cpp), the figures that follow from what each
-// run states, and printed hours against tokens and steady rate.
+// Rows of whole-runs/2: its checks, each by its formula, and 6 N D arithmetic: the figures that
+// follow from the parameters, tokens, hours and device of a run, beside those that the file prints.
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "sim/run/published_hours.hpp"
-#include "sim/run/theory/theory.hpp"
-#include "sim/validate/rows/case_tolerance.hpp"
-#include "sim/validate/whole_runs/whole_run_check.hpp"
-#include "sim/validate/whole_runs/whole_runs.hpp"
+#include "sim/run/published_metrics.hpp"
+#include "sim/validate/rows/data_row.hpp"
+#include "sim/validate/whole_runs/formulas.hpp"
+#include "sim/yaml/scalar.hpp"
 
 namespace orrery::validate {
 
 namespace {
 
-constexpr double kDerivedTolerance = 1e-3;     // derived figures are printed to about four digits
-constexpr double kThroughputTolerance = 5e-3;  // of hours that are tokens / rate
+using yaml::Value;
+namespace kind = yaml::kind;
+
+// --- checks ------------------------------------------------------------------------------------
+
+const Formula* formula_of(yaml::MappingReader& check) {
+  std::vector<std::string_view> names;
+  for (const Formula& formula : formulas()) {
+    names.push_back(formula.name);
+  }
+  const Value* word = check.take_required("formula", "a name", names.front());
+  const auto index =
+      word == nullptr
+          ? std::nullopt
+          : yaml::read_word(*word, check.path_of("formula"), names, check.diagnostics());
+  return index ? &formulas()[*index] : nullptr;
+}
+
+// What is expected, in the unit of the formula.
+std::optional<double> read_expected(yaml::MappingReader& check, std::string_view unit) {
+  if (unit == "1") {
+    return check.require<kind::Number>("expect");
+  }
+  if (unit == "USD") {
+    const auto money = check.require<kind::Money>("expect");
+    return money ? std::optional(in_dollars(*money)) : std::nullopt;
+  }
+  const auto time = check.require<kind::Time>("expect");
+  if (!time) {
+    return std::nullopt;
+  }
+  return unit == "d" ? in_days(*time) : unit == "h" ? in_hours(*time) : in_seconds(*time);
+}
+
+ValidationRow compared(ValidationRow row, FormulaAnswer answer, double expected, double tolerance) {
+  row.predicted = answer.value;
+  row.measured = expected;
+  row.notes = std::move(answer.notes);
+  row.within = std::abs(row.predicted - expected) <= tolerance * std::abs(expected);
+  return row;
+}
+
+ValidationRow matched(ValidationRow row, FormulaAnswer answer) {
+  row.quantity = "match";
+  row.unit = "1";
+  row.match = answer.value > 0.0;
+  row.within = row.match;
+  if (*row.match) {
+    row.notes = std::move(answer.notes);
+  } else {
+    row.mismatches = {"the hours are taken for billed ones"};
+  }
+  return row;
+}
+
+std::optional<ValidationRow> check_row(const Value& value,
+                                       const std::string& path,
+                                       const DataSet& data) {
+  yaml::MappingReader check(value, data.diagnostics, path);
+  ValidationRow row{.id = check.require_text("id").value_or(""),
+                    .group = check.require_text("group").value_or(""),
+                    .quantity = "value"};
+  for (const char* words : {"run", "note", "source"}) {
+    check.allow(words);
+  }
+  const Formula* formula = formula_of(check);
+  auto inputs = check.require_mapping("inputs");
+  if (formula == nullptr || !inputs) {
+    return std::nullopt;
+  }
+  row.unit = formula->unit;
+  const bool matches = formula->unit == "match";
+  const auto expected = matches ? std::optional(1.0) : read_expected(check, formula->unit);
+  const auto tolerance = matches ? std::optional(0.0) : check.require<kind::Fraction>("tolerance");
+  auto answer = formula->answer(*inputs, data);
+  inputs->finish();
+  check.finish();
+  if (!answer) {
+    row.skipped = "the inputs make no run that the simulator accepts";
+    return row;
+  }
+  if (!expected || !tolerance) {
+    return std::nullopt;
+  }
+  return matches ? matched(row, *std::move(answer))
+                 : compared(row, *std::move(answer), *expected, *tolerance);
+}
+
+// --- 6 N D -------------------------------------------------------------------------------------
+
+// The value under a dotted path; {value: ...} is opened on the way.
+std::optional<double> number_at(const Value& run, std::string_view path) {
+  const Value* value = &run;
+  while (!path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    value = DataRow(*value).find(path.substr(0, dot));
+    if (value == nullptr) {
+      return std::nullopt;
+    }
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  const Value* inner = DataRow(*value).find("value");
+  value = inner != nullptr ? inner : value;
+  return value->kind == Value::Kind::scalar ? yaml::parse_number(value->text).value : std::nullopt;
+}
+
+// Dense 16-bit peak by the name of the device.
+std::optional<FlopPerSecond> peak_of(const Value& run, const Value& document) {
+  const std::string device = DataRow(run).row("hardware").row("device").text("value");
+  const auto peak = DataRow(document)
+                        .row("meta")
+                        .row("conventions")
+                        .row("peaks_tflops_dense_16bit")
+                        .number(device);
+  return peak ? std::optional(teraflop_per_second(*peak)) : std::nullopt;
+}
 
 struct Derived {
   std::string_view name;
@@ -30,177 +141,84 @@ struct Derived {
   double value;
 };
 
-// What follows from parameters, tokens, hours and device of one run.
-std::vector<Derived> figures_of(const PublishedRun& run, const yaml::Value& document) {
+std::vector<Derived> figures_of(const Value& run, const Value& document) {
   std::vector<Derived> figures;
-  const auto flops = run.flops();
-  const auto trained = run.number("model.tokens");
-  // The tokens are those of pre-training.
-  const auto part = run.number("device_hours_by_phase.pretraining");
-  const auto printed = part ? part : run.number("device_hours");
-  if (!flops) {
+  const auto active = number_at(run, "model.params_active");
+  const auto parameters = active ? active : number_at(run, "model.params");
+  const auto trained = number_at(run, "model.tokens");
+  if (!parameters || !trained) {
     return figures;
   }
-  figures.push_back({"flops_6ND", "FLOP", in_flop(*flops)});
+  const Flop flops = run::six_nd(*parameters, tokens(*trained));
+  figures.push_back({"flops_6ND", "FLOP", in_flop(flops)});
+  // The tokens are those of pre-training.
+  const auto part = number_at(run, "device_hours_by_phase.pretraining");
+  const auto printed = part ? part : number_at(run, "device_hours");
   if (!printed || *printed <= 0.0) {
     return figures;
   }
-  const FlopPerSecond rate = *flops / hours(*printed);
+  const FlopPerSecond rate = flops / hours(*printed);
+  const TokensPerSecond pace = tokens(*trained) / hours(*printed);
   figures.push_back({"avg_tflops_per_device_6ND", "TFLOP/s", in_teraflop_per_second(rate)});
-  figures.push_back({"avg_tokens_per_s_per_device",
-                     "token/s",
-                     in_tokens_per_second(tokens(*trained) / hours(*printed))});
-  if (const auto peak = published_peak(document, run.text("hardware.device"))) {
+  figures.push_back({"avg_tokens_per_s_per_device", "token/s", in_tokens_per_second(pace)});
+  if (const auto peak = peak_of(run, document)) {
     figures.push_back({"whole_run_mfu_6ND_vs_16bit_peak", "1", rate / *peak});
-    if (const auto steady = run.number("steady.mfu")) {
+    if (const auto steady = number_at(run, "steady.mfu")) {
       figures.push_back({"whole_run_over_steady_mfu", "1", rate / *peak / *steady});
     }
   }
-  if (const auto steady = run.number("steady.tokens_per_s_per_device")) {
-    figures.push_back({"whole_run_over_steady_throughput",
-                       "1",
-                       tokens(*trained) / hours(*printed) / tokens_per_second(*steady)});
+  if (const auto steady = number_at(run, "steady.tokens_per_s_per_device")) {
+    figures.push_back({"whole_run_over_steady_throughput", "1", pace / tokens_per_second(*steady)});
   }
   return figures;
 }
 
-// The derived figures that the file prints, beside ours.
-std::vector<ValidationRow> derived_rows(const PublishedRun& run, const yaml::Value& document) {
-  std::vector<ValidationRow> rows;
-  const DataRow derived = run.row().row("derived");
-  for (const Derived& figure : figures_of(run, document)) {
+// Half a unit of the last digit of a number as it is printed.
+double rounding_of(const std::string& printed) {
+  const std::size_t mantissa = std::min(printed.find_first_of("eE"), printed.size());
+  const std::size_t dot = printed.find('.');
+  const double digits = dot < mantissa ? static_cast<double>(mantissa - dot - 1) : 0.0;
+  const std::string power = mantissa < printed.size() ? printed.substr(mantissa + 1) : "0";
+  const std::size_t sign = power.starts_with('+') ? 1 : 0;
+  const double exponent = yaml::parse_number(power.substr(sign)).value.value_or(0.0);
+  constexpr double kHalf = 0.5;
+  return kHalf * std::pow(10.0, exponent - digits);
+}
+
+void add_derived_rows(const DataRow& run, const Value& document, std::vector<ValidationRow>& rows) {
+  constexpr double kTolerance = 1e-3;  // derived figures are printed to about four digits
+  const DataRow derived = run.row("derived");
+  for (const Derived& figure : figures_of(run.value(), document)) {
     const auto printed = derived.number(figure.name);
     if (!printed) {
       continue;
     }
-    ValidationRow row{.id = fmt::format("{}/{}", run.id(), figure.name),
+    ValidationRow row{.id = fmt::format("{}/{}", run.text("id"), figure.name),
                       .group = std::string(figure.name),
-                      .quantity = "derived figure",
+                      .quantity = std::string(kDerivedFigure),
                       .unit = std::string(figure.unit),
                       .predicted = figure.value,
                       .measured = *printed,
                       .secondary = true};
-    row.within = std::abs(row.relative_error()) <= kDerivedTolerance ||
+    row.within = std::abs(row.relative_error()) <= kTolerance ||
                  std::abs(row.predicted - row.measured) <= rounding_of(derived.text(figure.name));
     rows.push_back(std::move(row));
   }
-  return rows;
-}
-
-// A printed range such as "600-750 (figure)".
-std::optional<std::pair<double, double>> range_of(const std::string& text) {
-  const std::size_t dash = text.find('-');
-  if (dash == std::string::npos) {
-    return std::nullopt;
-  }
-  const std::size_t end = std::min(text.find_first_not_of("0123456789.", dash + 1), text.size());
-  const auto low = yaml_number(text.substr(0, dash));
-  const auto high = yaml_number(text.substr(dash + 1, end - dash - 1));
-  return low && high && *low > 0.0 ? std::optional(std::pair(*low, *high)) : std::nullopt;
-}
-
-bool agrees(const ValidationRow& row) {
-  return std::abs(row.relative_error()) <= kThroughputTolerance;
 }
 
 }  // namespace
 
-std::vector<ValidationRow> throughput_rows(const PublishedRun& run) {
-  ValidationRow hours_row{.id = run.id() + "/hours",
-                          .group = "hours = tokens / rate",
-                          .quantity = "value",
-                          .unit = "h",
-                          .measured = run.number("device_hours").value_or(0.0)};
-  // Hours by phase: the rate is that of pre-training.
-  if (const auto part = run.number("device_hours_by_phase.pretraining")) {
-    hours_row.measured = *part;
-  }
-  const auto trained = run.number("model.tokens");
-  if (const auto rate = run.steady_rate(); rate && trained) {
-    hours_row.predicted = in_hours(tokens(*trained) / *rate);
-    hours_row.within = agrees(hours_row);
-  } else if (const auto band = range_of(run.text("steady.tokens_per_s_per_device"));
-             band && trained) {
-    const auto at = [&](double tokens_each) {
-      return in_hours(tokens(*trained) / tokens_per_second(tokens_each));
-    };
-    hours_row.predicted = at(0.5 * (band->first + band->second));
-    hours_row.within =
-        hours_row.measured >= at(band->second) && hours_row.measured <= at(band->first);
-    hours_row.notes = {
-        fmt::format("the printed band of {} to {} tokens/s per device; the middle "
-                    "of it",
-                    band->first,
-                    band->second)};
-  } else {
-    hours_row.skipped = "the run states no steady rate";
-  }
-  // The negative test: none of these hours tells a goodput.
-  const run::HoursKind kind = hours_kind(run.row().text("device_hours_kind"));
-  const auto goodput = run::goodput_from_hours(kind, hours(1.0), hours(1.0));
-  ValidationRow refusal{.id = run.id() + "/goodput refused",
-                        .group = "goodput from derived hours",
-                        .quantity = "match",
-                        .unit = "1",
-                        .match = std::holds_alternative<std::string>(goodput),
-                        .within = std::holds_alternative<std::string>(goodput)};
-  if (*refusal.match) {
-    refusal.notes = {std::get<std::string>(goodput)};
-  } else {
-    refusal.mismatches = {"the hours are taken for billed ones"};
-  }
-  return {hours_row, refusal};
-}
-
-std::vector<ValidationRow> run_rows(const DataSet& data) {
-  std::vector<ValidationRow> rows;
-  for (const DataRow& entry : data_rows(data.document, "runs")) {
-    std::vector<ValidationRow> derived = derived_rows(PublishedRun(entry), data.document);
-    std::move(derived.begin(), derived.end(), std::back_inserter(rows));
-  }
-  return rows;
-}
-
-std::vector<ValidationRow> fact_rows(const DataSet& data) {
-  std::vector<ValidationRow> rows;
-  for (const DataRow& fact : data_rows(data.document, "reliability_facts")) {
-    const DataRow check = fact.row("check");
-    const auto nodes = check.number("nodes");
-    if (!nodes) {
-      continue;
-    }
-    for (const DataRow& result : data_rows(check.value(), "results")) {
-      const auto printed = result.number("ettr");
-      const auto rate = result.number("r_f_per_1000");
-      const auto write = result.number("w_s");
-      if (!printed || !rate || !write || *rate <= 0.0 || *write <= 0.0) {
-        continue;
-      }
-      const PerSecond node_rate = per_day(*rate / kKilo);
-      const Seconds save = seconds(*write);
-      const Seconds interval = run::young_interval({save, run::job_mtbf(*nodes, node_rate)});
-      ValidationRow row{.id = fmt::format("{}/{}", fact.text("id"), rows.size()),
-                        .group = "ETTR",
-                        .quantity = "value",
-                        .unit = "1",
-                        .measured = *printed};
-      row.predicted = run::expected_ettr({.nodes = *nodes,
-                                          .node_rate = node_rate,
-                                          .restart = seconds(result.number("u0_s").value_or(0.0)),
-                                          .interval = interval,
-                                          .write = save});
-      row.within = std::abs(row.predicted - row.measured) <= rounding_of(result.text("ettr"));
-      rows.push_back(std::move(row));
-    }
-  }
-  return rows;
-}
-
 std::vector<ValidationRow> whole_run_rows(const DataSet& data) {
-  std::vector<ValidationRow> rows = check_rows(data);
-  for (auto* more : {&fact_rows, &run_rows}) {
-    std::vector<ValidationRow> part = (*more)(data);
-    std::move(part.begin(), part.end(), std::back_inserter(rows));
+  std::vector<ValidationRow> rows;
+  std::size_t index = 0;
+  for (const DataRow& check : data_rows(data.document, "simulator_checks")) {
+    const std::string path = fmt::format("simulator_checks[{}]", index++);
+    if (auto row = check_row(check.value(), path, data)) {
+      rows.push_back(*std::move(row));
+    }
+  }
+  for (const DataRow& run : data_rows(data.document, "runs")) {
+    add_derived_rows(run, data.document, rows);
   }
   return rows;
 }

@@ -60,6 +60,14 @@ const std::vector<Change> kChanges = {
      "precision: {compute: bf16, gradient_dtype: bf16}",
      "peak_memory",
      Moves::down},
+    {"recompute: none",
+     "recompute: none\nsoftware_options: {dropout: true}",
+     "peak_memory",
+     Moves::up},
+    {"recompute: none",
+     "recompute: none\nsoftware_options: {gradient_fusion: false}",
+     "step_time",
+     Moves::up},
     {"recompute: none", "recompute: full", "step_time", Moves::up},
     {"recompute: none", "recompute: selective", "step_time", Moves::up},
     {"recompute: none", "recompute: {layers: 2}", "peak_memory", Moves::down},
@@ -318,6 +326,15 @@ TEST(Keys, CombinedStepsNeedNoPipeline) {
                "expert: false",
                "expert: true");
   EXPECT_LT(value(must_evaluate(combined), "step_time"), value(must_evaluate(plain), "step_time"));
+}
+
+TEST(Keys, ParametersInEightBitsAreSmaller) {
+  const auto peak = [](const std::string& type) {
+    const std::string text = replaced(
+        kBase, "precision: bf16", "precision: {compute: fp8-tensorwise, parameters: " + type + "}");
+    return value(must_evaluate(text), "peak_memory");
+  };
+  EXPECT_LT(peak("fp8"), peak("bf16"));
 }
 
 // Where the GPU has a rate for it.

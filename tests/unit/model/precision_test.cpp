@@ -87,6 +87,28 @@ TEST(Precision, AStackMayCastItsWeightsInEveryForward) {
   EXPECT_DOUBLE_EQ(reads() - before, 2.0 * 4096.0 * (6144.0 + 4096.0 + 28672.0 + 14336.0));
 }
 
+// A gradient of 2 bytes is added to the sum of 4: per weight 6 are read and 4 written, in as many
+// kernels as there are products.
+TEST(Precision, GradientsThatAreNotFusedAreAddedByAKernelEach) {
+  OpOptions options;
+  options.precision.fuses_gradients = false;
+  double read = 0.0;
+  double written = 0.0;
+  for (const PassOp& entry : layer_passes(preset_spec("llama3-8b"), options, 0).backward_weight) {
+    const auto* memory = std::get_if<MemoryOp>(&entry.op);
+    if (memory != nullptr && memory->name == "gradient_add") {
+      read += in_bytes(memory->read);
+      written += in_bytes(memory->written);
+    }
+    if (const auto* gemm = std::get_if<GemmOp>(&entry.op)) {
+      EXPECT_FALSE(gemm->accumulates) << gemm->name;
+    }
+  }
+  const double weights = 4096.0 * (6144.0 + 4096.0 + 28672.0 + 14336.0);
+  EXPECT_DOUBLE_EQ(read, 6.0 * weights);
+  EXPECT_DOUBLE_EQ(written, 4.0 * weights);
+}
+
 TEST(Precision, DeterminismMarksAttentionAndSortsTheEmbeddingsGradient) {
   OpOptions options;
   options.precision.deterministic = true;

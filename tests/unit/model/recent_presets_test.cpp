@@ -47,12 +47,11 @@ TEST(RecentPresets, HaveTheirStatedParameters) {
   }
 }
 
-// gpt-oss and MiniMax count the output table as active, the embedding not. The biases of gpt-oss's
-// experts (0.02 and 0.06B) and its sinks are not in a scenario.
+// gpt-oss and MiniMax count the output table as active, the embedding not.
 TEST(RecentPresets, CountActiveParametersWithoutTheEmbedding) {
   constexpr std::array kCounted = {
-      Stated{"gpt-oss-20b", 20.91, 0.03, 3.61, 0.01},
-      Stated{"gpt-oss-120b", 116.83, 0.07, 5.13, 0.01},
+      Stated{"gpt-oss-20b", 20.91, 0.005, 3.61, 0.005},
+      Stated{"gpt-oss-120b", 116.83, 0.005, 5.13, 0.005},
       Stated{"minimax-m2", 228.7, 0.05, 10.0, 0.5},
   };
   for (const Stated& stated : kCounted) {

@@ -151,6 +151,9 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.activation", step.precision.activation);
   lines.add("step.parameter", step.precision.parameter);
   lines.add("step.gradient_dtype", step.gradient_dtype);
+  lines.add("step.fp8_parameters", step.fp8_parameters);
+  lines.add("step.dropout", step.dropout);
+  lines.add("step.fuses_gradients", step.precision.fuses_gradients);
   lines.add("step.optimizer_bytes", step.precision.optimizer_bytes);
   lines.add("step.fp8_scaling", step.precision.fp8_scaling);
   lines.add("step.deterministic", step.precision.deterministic);

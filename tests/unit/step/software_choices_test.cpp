@@ -43,6 +43,11 @@ TEST(SoftwareChoices, ParametersStayInFp8OnlyWhereLayersMultiplyInIt) {
   EXPECT_EQ(resolve_precision(spec, software).parameter, Dtype::bf16);
   spec.precision.compute = Dtype::fp8;
   EXPECT_EQ(resolve_precision(spec, software).parameter, Dtype::fp8);
+  spec.fp8_parameters = false;
+  EXPECT_EQ(resolve_precision(spec, software).parameter, Dtype::bf16);
+  software.fp8_parameters = false;
+  spec.fp8_parameters = true;
+  EXPECT_EQ(resolve_precision(spec, software).parameter, Dtype::fp8);
 }
 
 // The copies are kept, cast once per step; or cast in every forward and kept by nobody.

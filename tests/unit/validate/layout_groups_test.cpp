@@ -63,32 +63,31 @@ TEST(LayoutGroups, WeighTheErrorsOfPairs) {
   EXPECT_EQ(errors.of[static_cast<std::size_t>(plan::Feature::pipeline)].pairs, 0);
 }
 
-std::string row(const std::string& id, int tensor, int batch, double seconds) {
+std::string row(const std::string& id, int tensor, const std::string& beside, double seconds) {
   return fmt::format(R"(- id: {}
-  stack: nemo
-  model: {{name: Llama-3-8B, layers: 32, hidden: 4096, heads: 32, kv_heads: 8,
-          ffn_hidden: 14336, gated: true, vocab: 128256, seq_len: 8192, tied_embeddings: false}}
-  hardware: {{gpu: H100-80GB, count: 8, gpus_per_node: 8}}
-  layout: {{tp: {}, pp: 1, dp: {}, schedule: none, sharding: zero1}}
-  batch: {{global_sequences: {}, micro: 1}}
-  precision: bf16
-  recompute: none
-  measured: {{step_time_s: {}}}
-)",
+  group: nemo
+  scenario:
+    model: {{preset: llama3-8b, sequence_length: 8192}}
+    cluster: {{gpu: h100-sxm-80gb, nodes: 1}}
+    layout: {{tensor: {}, sharding: zero1}}
+    batch: {{global: 128, micro: 1}}
+    software: nemo
+  measured: {{step_time: {}s}}
+{})",
                      id,
                      tensor,
-                     8 / tensor,
-                     batch,
-                     seconds);
+                     seconds,
+                     beside.empty() ? "" : "  side_by_side: " + beside + "\n");
 }
 
-// Rows of one question with two layouts; readings of one layout are one, another batch is another
-// question.
-TEST(LayoutGroups, HoldRowsThatDifferInTheirLayoutAlone) {
+// Two layouts of one question; readings of one layout are one, a row alone and a question with a
+// single layout have none to choose from.
+TEST(LayoutGroups, HoldRowsThatWereMeasuredSideBySide) {
   const fs::path file = fs::path(::testing::TempDir()) / "layout_groups.yaml";
   write_file_atomically(file,
-                        "format: measured-runs/1\nruns:\n" + row("a", 1, 128, 12.0) +
-                            row("b", 2, 128, 13.0) + row("c", 1, 128, 12.4) + row("d", 1, 64, 6.0));
+                        "format: measured-runs/2\nruns:\n" + row("a", 1, "a", 12.0) +
+                            row("b", 2, "a", 13.0) + row("c", 1, "a", 12.4) + row("d", 4, "", 6.0) +
+                            row("e", 2, "e", 13.0) + row("f", 2, "e", 13.1));
   ValidateOptions options;
   options.profiles = {fs::path(kSourceDir) / "scenarios" / "profiles"};
   Diagnostics diagnostics;

@@ -17,25 +17,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kRun = R"(format: measured-runs/1
+constexpr const char* kRun = R"(format: measured-runs/2
 runs:
 - id: one
-  stack: nemo
-  model: {name: Llama-3-8B, layers: 32, hidden: 4096, heads: 32, kv_heads: 8,
-          ffn_hidden: 14336, gated: true, vocab: 128256, seq_len: 8192, tied_embeddings: false}
-  hardware: {gpu: H100-80GB, count: 8, gpus_per_node: 8}
-  layout: {tp: 1, pp: 1, dp: 8, schedule: none, sharding: zero1}
-  batch: {global_sequences: 128, micro: 1}
-  precision: bf16
-  recompute: none
-  measured: {step_time_s: 12.0, peak_memory_gib: 70.0}
+  group: nemo
+  source: somewhere
+  confidence: partial
+  scenario:
+    model: {preset: llama3-8b, sequence_length: 8192}
+    cluster: {gpu: h100-sxm-80gb, nodes: 1}
+    layout: {sharding: zero1}
+    batch: {global: 128, micro: 1}
+    software: nemo
+  measured: {step_time: 12s, peak_memory: {value: 70GiB, kind: reserved}}
+  assumed: [batch.micro]
+  as_stated: {notes: whatever the source says}
 - id: two
-  stack: maxtext
-  model: {name: Llama-3-8B, layers: 32, hidden: 4096, heads: 32, vocab: 128256, seq_len: 8192}
-  hardware: {gpu: H100-80GB, count: 8, gpus_per_node: 8}
-  layout: {tp: 1, pp: 1, dp: 8}
-  batch: {global_sequences: 128, micro: 1}
-  measured: {tokens_per_s: 80000}
+  group: maxtext
+  scenario:
+    model: {preset: llama3-8b, sequence_length: 8192}
+    cluster: {gpu: h100-sxm-80gb, nodes: 1}
+    layout: {sharding: zero3}
+    batch: {global: 128}
+    software: generic
+  measured: {}
 )";
 
 class ValidateFiles : public ::testing::Test {
@@ -78,15 +83,21 @@ class ValidateFiles : public ::testing::Test {
 };
 
 constexpr const char* kFormats =
-    "(measured-runs/1, collective-measurements/1, kernel-measurements/1, schedule-cases/1, "
-    "whole-runs/1, orrery/1)\n";
+    "(measured-runs/2, collective-measurements/1, kernel-measurements/1, schedule-cases/1, "
+    "whole-runs/2, orrery/1)\n";
 
 TEST_F(ValidateFiles, RefusesUnknownFormats) {
-  EXPECT_EQ(errors_of("format: measured-runs/2\n"),
-            std::string("data.yaml:1:9: error: format: `measured-runs/2` cannot be validated ") +
+  EXPECT_EQ(errors_of("format: measured-runs/3\n"),
+            std::string("data.yaml:1:9: error: format: `measured-runs/3` cannot be validated ") +
                 kFormats);
   EXPECT_EQ(errors_of("runs: []\n"),
             std::string("data.yaml:1:1: error: format: is missing ") + kFormats);
+}
+
+TEST_F(ValidateFiles, SayWhatConvertsTheOlderForm) {
+  EXPECT_EQ(errors_of("format: measured-runs/1\nruns: []\n"),
+            "data.yaml:1:9: error: format: `measured-runs/1` is the older form of measured-runs/2 "
+            "(`scripts/convert-rows FILE -o OUT` converts it)\n");
 }
 
 TEST_F(ValidateFiles, RefusesScenariosWithoutMeasurements) {
@@ -101,6 +112,7 @@ TEST_F(ValidateFiles, PredictsRowsAndSaysWhyOthersAreSkipped) {
   ASSERT_TRUE(validation.has_value()) << to_string(diagnostics);
   ASSERT_EQ(validation->rows.size(), 3U);
   EXPECT_NEAR(validation->rows[0].predicted, 12.0, 4.0);
+  EXPECT_EQ(validation->rows[0].notes, std::vector<std::string>{"assumed: batch.micro"});
   EXPECT_EQ(validation->rows[1].skipped, "no step time was measured");
   EXPECT_EQ(validation->rows[2].quantity, "peak_memory");
   EXPECT_NEAR(validation->rows[2].measured, 70.0 * 1024.0 * 1024.0 * 1024.0, 1.0);
@@ -161,7 +173,7 @@ TEST_F(ValidateFiles, ExplainsARow) {
   const fs::path path = write("data.yaml", kRun);
   const auto text = explain_row({path}, "one", "step_time", options(), diagnostics);
   ASSERT_TRUE(text.has_value()) << to_string(diagnostics);
-  EXPECT_EQ(text->rfind("step_time = ", 0), 0U) << text->substr(0, 80);
+  EXPECT_EQ(text->rfind("assumed: batch.micro\nstep_time = ", 0), 0U) << text->substr(0, 80);
   EXPECT_FALSE(explain_row({path}, "three", "step_time", options(), diagnostics).has_value());
   EXPECT_TRUE(diagnostics.has_errors());
 }
