@@ -6,6 +6,7 @@
 // -----------|---------------------------------------------------------------|------|---------
 // precision  | data types of compute, parameters, gradients, optimizer       | -    | scenario
 // gradient_dtype | what the scenario states; absent: as the stack does          | -    | scenario
+// fp8_parameters | the same, of parameters between their uses                   | -    | scenario
 // recompute  | what is computed twice to save memory                         | -    | scenario
 // overlap    | which communication may hide behind compute                   | -    | scenario
 // fsdp       | order, extent and data types of FSDP's communication          | -    | scenario
@@ -69,6 +70,7 @@ struct FsdpSpec {
 struct StepSpec {
   model::PrecisionSpec precision;
   std::optional<model::Dtype> gradient_dtype;  // absent: as the software profile says
+  std::optional<bool> fp8_parameters;          // the same; where layers multiply in FP8
   RecomputeSpec recompute;
   OverlapSpec overlap;
   FsdpSpec fsdp;

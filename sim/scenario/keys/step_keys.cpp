@@ -138,6 +138,16 @@ void add_precision(std::vector<Key>& keys) {
        .example = "bf16"},
       {{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}},
       ORRERY_AT(scenario.step.gradient_dtype)));
+  keys.push_back(choice_key<bool>(
+      {.path = "precision.parameters",
+       .note = "as the software profile says",
+       .meaning = "Type in which parameters are kept and gathered: that of the activations, from "
+                  "which FP8 products cast their own copy, or the FP8 of those products.",
+       .example = "fp8",
+       .idle = {ORRERY_WHEN(d.scenario.step.precision.compute != Dtype::fp8,
+                            "no layer multiplies in FP8")}},
+      {{"bf16", false}, {"fp8", true}},
+      ORRERY_AT(scenario.step.fp8_parameters)));
   keys.push_back(choice_key<Dtype>(
       {.path = "precision.expert_dispatch",
        .note = "that of the activations",
@@ -289,6 +299,9 @@ void add_recompute(std::vector<Key>& keys) {
        {"full", Recompute::full}},
       ORRERY_AT(scenario.step.recompute.policy));
   recompute.mapping = true;
+  recompute.begin = [](const yaml::Value&, Reading& reading) {
+    reading.draft.scenario.step.recompute = {};
+  };
   recompute.print = [word = recompute.print](Draft& draft) {
     const step::RecomputeSpec& spec = draft.scenario.step.recompute;
     return spec.policy == Recompute::modules || spec.layers ? show_parts(spec) : word(draft);

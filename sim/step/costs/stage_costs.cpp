@@ -346,7 +346,8 @@ model::PrecisionSpec resolve_precision(const StepSpec& spec,
   } else if (software.gradient_dtype == hardware::GradientType::activation) {
     precision.gradient = precision.activation;
   }
-  if (software.fp8_parameters && precision.compute == model::Dtype::fp8) {
+  if (spec.fp8_parameters.value_or(software.fp8_parameters) &&
+      precision.compute == model::Dtype::fp8) {
     precision.parameter = model::Dtype::fp8;
   }
   precision.cast_share = software.cast_share.value();

@@ -151,6 +151,7 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.activation", step.precision.activation);
   lines.add("step.parameter", step.precision.parameter);
   lines.add("step.gradient_dtype", step.gradient_dtype);
+  lines.add("step.fp8_parameters", step.fp8_parameters);
   lines.add("step.optimizer_bytes", step.precision.optimizer_bytes);
   lines.add("step.fp8_scaling", step.precision.fp8_scaling);
   lines.add("step.deterministic", step.precision.deterministic);
@@ -325,6 +326,9 @@ std::vector<std::string> dump(const Scenario& scenario) {
   dump_layout(lines, scenario);
   dump_step(lines, scenario.step);
   lines.add("software", scenario.software);
+  lines.add("recipe.release", scenario.recipe.release);
+  lines.add("recipe.context", scenario.recipe.context);
+  lines.add("recipe.plain", scenario.recipe.plain);
   if (scenario.run) {
     dump_run(lines, *scenario.run);
   }
