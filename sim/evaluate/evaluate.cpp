@@ -10,6 +10,7 @@
 #include "sim/base/text/format.hpp"
 #include "sim/cost/cost_model.hpp"
 #include "sim/evaluate/doubts/assumptions.hpp"
+#include "sim/evaluate/doubts/recipe_effects.hpp"
 #include "sim/evaluate/doubts/step_doubts.hpp"
 #include "sim/evaluate/doubts/step_evidence.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
@@ -377,6 +378,13 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
     }
     if (auto assumption = assumed_software(scenario, options.search, evaluation)) {
       evaluation.assumed.push_back(*std::move(assumption));
+    }
+    evaluation.recipe = recipe_effects(scenario, options.search, evaluation);
+    for (auto line : {switched_on(scenario, evaluation),
+                      undecided_context(scenario, options.search, evaluation)}) {
+      if (line) {
+        evaluation.assumed.push_back(*std::move(line));
+      }
     }
   }
   if (scenario.run) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 
 #include "sim/hardware/coefficient_reader.hpp"
@@ -322,6 +323,7 @@ SoftwareProfile make_profile(Rates rates) {
   return SoftwareProfile{.name = {},
                          .version = {},
                          .file = {},
+                         .newest = {},
                          .gemm_efficiency = std::move(*rates.gemm),
                          .memory_efficiency = std::move(*rates.memory),
                          .attention_efficiency = std::move(*rates.attention),
@@ -349,6 +351,8 @@ std::optional<SoftwareProfile> read_software_keys(MappingReader& reader) {
   Rates rates = read_rates(reader, attention);
   const OptionalRates optional_rates = read_optional_rates(reader);
   const Switches switches = read_switches(reader, attention);
+  const yaml::Value* recipes = reader.take("recipes");
+  const std::optional<std::string> newest = reader.optional_text("newest");
   reader.finish();
   if (!name || !version || !attention || !rates.complete()) {
     return std::nullopt;
@@ -368,6 +372,10 @@ std::optional<SoftwareProfile> read_software_keys(MappingReader& reader) {
   profile.name = std::move(*name);
   profile.version = std::move(*version);
   profile.attention = *attention;
+  profile.newest = newest.value_or("");
+  if (recipes != nullptr) {
+    profile.recipes = std::make_shared<const yaml::Value>(*recipes);
+  }
   apply(optional_rates, profile);
   apply(switches, profile);
   return profile;

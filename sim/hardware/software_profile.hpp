@@ -78,6 +78,7 @@
 // Every coefficient carries its source; `assumed` needs a reason. Shared by all runs of one stack.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -86,6 +87,10 @@
 #include "sim/hardware/expert_options.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/model/op.hpp"
+
+namespace orrery::yaml {
+struct Value;
+}
 
 namespace orrery::hardware {
 
@@ -101,6 +106,8 @@ struct SoftwareProfile {
   std::string name;
   std::string version;
   std::string file;
+  std::string newest = {};                                    // release, of those that `recipes` name
+  std::shared_ptr<const yaml::Value> recipes = nullptr;  // unread: scenario/recipes/
   Coefficient<double> gemm_efficiency;
   Coefficient<double> memory_efficiency;
   Coefficient<double> attention_efficiency;

@@ -62,6 +62,11 @@ void Draft::set(std::string_view path, std::string value, Origin origin) {
   }
 }
 
+void Draft::set_stack(const char* name, std::string why) {
+  set("software.name", name, assumed_as(std::move(why)));
+  set("software.recipe", "plain", assumed_as("what is switched on stands in the files"));
+}
+
 void Draft::erase(std::string_view path) {
   const auto found = settings_.find(path);
   if (found != settings_.end()) {

@@ -46,6 +46,9 @@ class Draft {
     set(path, std::string(value), std::move(origin));
   }
 
+  // The stack that is configured; its files say themselves what is switched on.
+  void set_stack(const char* name, std::string why);
+
   void erase(std::string_view path);
 
   // A file has the key, but its value cannot be read.

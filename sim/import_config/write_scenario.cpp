@@ -13,7 +13,7 @@ namespace orrery::import_config {
 namespace {
 
 // Sections and the keys in them, in the order in which people write them; others follow.
-constexpr std::array<std::string_view, 82> kOrder = {"model.preset",
+constexpr std::array<std::string_view, 84> kOrder = {"model.preset",
                                                      "model.name",
                                                      "model.num_layers",
                                                      "model.hidden_size",
@@ -88,6 +88,8 @@ constexpr std::array<std::string_view, 82> kOrder = {"model.preset",
                                                      "offload.nvme_read",
                                                      "offload.nvme_write",
                                                      "software",
+                                                     "software.name",
+                                                     "software.recipe",
                                                      "compile",
                                                      "training.steps",
                                                      "training.tokens",

@@ -77,6 +77,17 @@ struct Lever {
   Dollars cost_delta;    // negative: cheaper for the same work
 };
 
+// One key that a recipe of the stack set where the scenario is silent, and the step without it;
+// nothing where that cannot run.
+struct RecipeEffect {
+  std::string key;
+  std::string value;
+  std::string source;
+  bool certain = true;
+  std::optional<Seconds> time_without;
+  std::optional<Bytes> memory_without;  // of the fullest GPU
+};
+
 struct Evaluation {
   ScenarioEcho echo;
   bool feasible = true;
@@ -89,6 +100,7 @@ struct Evaluation {
   MetricSet metrics;
   std::vector<std::string> caveats;
   std::vector<std::string> assumed;
+  std::vector<RecipeEffect> recipe;
   std::vector<Lever> levers;
   std::vector<ExpectationResult> expectations;
   Diagnostics diagnostics;  // warnings

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/files/file.hpp"
+#include "sim/scenario/recipes/follow_recipe.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/scenario/table/read_keys.hpp"
@@ -63,6 +64,7 @@ void finish(Reading& reading) {
   finish_model(reading);
   finish_cluster(reading);
   finish_layout(reading);
+  follow_recipe(reading);
   finish_step(reading);
   finish_run(reading);
   warn_about_idle_keys(reading);

@@ -1,5 +1,7 @@
 #include "sim/scenario/scenario.hpp"
 
+#include <algorithm>
+
 #include "sim/scenario/presets/preset_library.hpp"
 
 namespace orrery::scenario {
@@ -14,6 +16,12 @@ SourceLocation Scenario::where(std::string_view key) const {
   }
   const auto whole = locations.find(std::string_view());
   return whole != locations.end() ? whole->second : SourceLocation{file, 0, 0};
+}
+
+bool Scenario::is_set_by_recipe(std::string_view key) const {
+  return std::any_of(recipe.settings.begin(),
+                     recipe.settings.end(),
+                     [key](const RecipeSetting& setting) { return setting.key == key; });
 }
 
 const PresetLibrary& presets_of(const Scenario& scenario) {

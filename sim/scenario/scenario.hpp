@@ -44,6 +44,32 @@ struct MeasuredText {
   SourceLocation where;
 };
 
+// One key on which the scenario is silent and that a recipe of its stack sets.
+struct RecipeSetting {
+  std::string key;
+  std::string value;   // on one line, as a scenario states it
+  std::string source;  // repository, commit and file
+  bool certain = true;
+
+  friend bool operator==(const RecipeSetting&, const RecipeSetting&) = default;
+};
+
+// What the specs held where no recipe was followed.
+struct SilentSpecs {
+  model::ModelSpec model;
+  step::StepSpec step;
+};
+
+// How the stack is run, and what its recipes set (recipes/follow_recipe.hpp).
+struct RecipeUse {
+  std::string release;   // of the stack; empty: the newest that its profile knows
+  std::string context;   // who runs it; empty: its released recipes
+  bool plain = false;    // follows none
+  std::string followed;  // the release whose recipes hold
+  std::vector<RecipeSetting> settings;
+  std::shared_ptr<const SilentSpecs> silent;  // nullptr: none was followed
+};
+
 struct Scenario {
   std::string file;
   std::string sha256;  // of the file's bytes
@@ -55,7 +81,8 @@ struct Scenario {
   layout::BatchSpec batch;
   step::StepSpec step;
   std::string software = "megatron-core";  // profile name or path
-  std::optional<run::RunSpec> run;         // absent: only the step is asked for (no `training:`)
+  RecipeUse recipe;
+  std::optional<run::RunSpec> run;  // absent: only the step is asked for (no `training:`)
   std::vector<ExpectationText> expect;
   std::vector<MeasuredText> measured;
   std::optional<plan::PlanSpec> plan;                            // of `orrery plan` alone
@@ -64,6 +91,9 @@ struct Scenario {
 
   // Place of the key, of the nearest enclosing mapping when the key is absent, or of the file.
   [[nodiscard]] SourceLocation where(std::string_view key) const;
+
+  // So that nobody is warned of a key that is nowhere in the file.
+  [[nodiscard]] bool is_set_by_recipe(std::string_view key) const;
 };
 
 // Those of the scenario, or the standard ones where nobody has said which.

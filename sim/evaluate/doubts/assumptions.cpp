@@ -10,6 +10,7 @@
 #include "sim/run/failures/repair_load.hpp"
 #include "sim/run/monte_carlo.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
+#include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/usual_stack.hpp"
 #include "sim/step/step_simulator.hpp"
 
@@ -18,16 +19,16 @@ namespace orrery::evaluate {
 namespace {
 
 // One step of the scenario with another stack; nothing where that cannot run it.
-std::optional<Seconds> step_with(scenario::Scenario scenario,
+std::optional<Seconds> step_with(const scenario::Scenario& scenario,
                                  std::string_view stack,
                                  const std::optional<hardware::ProfileSearch>& search) {
-  scenario.software = stack;
+  const std::optional<scenario::Scenario> other = scenario::with_stack(scenario, stack);
   Diagnostics unused;
-  const std::optional<Resolved> resolved = resolve(scenario, search, unused);
+  const auto resolved = other ? resolve(*other, search, unused) : std::nullopt;
   if (!resolved || unused.has_errors()) {
     return std::nullopt;
   }
-  const auto outcome = step::simulate_step(step_input(scenario, *resolved), resolved->costs, {});
+  const auto outcome = step::simulate_step(step_input(*other, *resolved), resolved->costs, {});
   const auto* result = std::get_if<step::StepResult>(&outcome);
   return result == nullptr ? std::nullopt : std::optional(to_seconds(result->step_time));
 }
@@ -37,7 +38,7 @@ std::optional<Seconds> step_with(scenario::Scenario scenario,
 std::optional<std::string> assumed_software(const scenario::Scenario& scenario,
                                             const std::optional<hardware::ProfileSearch>& search,
                                             const report::Evaluation& evaluation) {
-  if (scenario.locations.contains("software") || evaluation.step.given) {
+  if (scenario.locations.contains("software.name") || evaluation.step.given) {
     return std::nullopt;
   }
   std::string text = fmt::format("software {}, the usual one for this layout, as none is stated",

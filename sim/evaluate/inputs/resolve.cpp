@@ -126,6 +126,9 @@ hardware::SoftwareProfile compiled_if_it_matters(const scenario::Scenario& scena
                                                  hardware::SoftwareProfile software,
                                                  Diagnostics& diagnostics) {
   if (software.compile_speedup.value() <= 1.0) {
+    if (scenario.is_set_by_recipe("compile")) {
+      return software;
+    }
     diagnostics.warning(scenario.where("compile"),
                         "compile",
                         fmt::format("has no effect: {} states no compile_speedup", software.name));
@@ -138,7 +141,7 @@ hardware::SoftwareProfile compiled_if_it_matters(const scenario::Scenario& scena
 void warn_of_small_buckets(const scenario::Scenario& scenario,
                            const layout::Layout& layout,
                            Diagnostics& diagnostics) {
-  if (!scenario.step.bucket) {
+  if (!scenario.step.bucket || scenario.is_set_by_recipe("overlap.bucket")) {
     return;
   }
   const model::ShardParameters layer =

@@ -113,9 +113,8 @@ void read_gpt_neox(Import& import) {
                      derived_from(*keys.find("gradient_accumulation_steps"),
                                   fmt::format("{} x {}", *micro, *repeated))};
   }
-  import.draft.set("software",
-                   "megatron-deepspeed",
-                   assumed_as("the profile of Megatron-DeepSpeed; orrery list software"));
+  import.draft.set_stack("megatron-deepspeed",
+                         "the profile of Megatron-DeepSpeed; orrery list software");
 }
 
 }  // namespace orrery::import_config

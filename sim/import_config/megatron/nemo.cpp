@@ -99,7 +99,7 @@ void read_nemo(Import& import) {
   read_megatron_step(keys);
   read_trainer_precision(import);
   read_megatron_run(keys);
-  import.draft.set("software", "nemo", assumed_as("the profile of NeMo 25; orrery list software"));
+  import.draft.set_stack("nemo", "the profile of NeMo 25; orrery list software");
 }
 
 }  // namespace orrery::import_config

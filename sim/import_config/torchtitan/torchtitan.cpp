@@ -68,9 +68,8 @@ class Torchtitan {
       read_saved_remarks(import_);
     }
     read_run();
-    import_.draft.set("software",
-                      "torchtitan-fsdp2",
-                      assumed_as("the profile fitted to torchtitan's benchmarks of December 2024"));
+    import_.draft.set_stack("torchtitan-fsdp2",
+                            "the profile fitted to torchtitan's benchmarks of December 2024");
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/layout/sharding_names.hpp"
+#include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/usual_stack.hpp"
 #include "sim/schedule/schedule.hpp"
 
@@ -71,6 +72,32 @@ Scenario stated(const Candidate& candidate, const Workbench& bench) {
   return scenario;
 }
 
+// The plan was made with what the recipes set for the layout of the scenario: where they would set
+// something else for the planned one, the file says it.
+void add_recipe_values(const Scenario& planned, std::vector<scenario::KeyValue>& changes) {
+  if (planned.recipe.silent == nullptr) {
+    return;
+  }
+  Scenario written = planned;
+  for (const scenario::KeyValue& change : changes) {
+    written.locations.emplace(change.key, SourceLocation{});
+  }
+  const std::optional<Scenario> read = scenario::with_recipes(written);
+  if (!read) {
+    return;
+  }
+  std::vector<scenario::RecipeSetting> settings = planned.recipe.settings;
+  settings.insert(settings.end(), read->recipe.settings.begin(), read->recipe.settings.end());
+  for (const scenario::RecipeSetting& setting : settings) {
+    const bool said = written.locations.contains(setting.key);
+    const auto value = said ? std::nullopt : scenario::value_of(planned, setting.key);
+    if (value && value != scenario::value_of(*read, setting.key)) {
+      changes.push_back({setting.key, *value, {}});
+      written.locations.emplace(setting.key, SourceLocation{});
+    }
+  }
+}
+
 }  // namespace
 
 hardware::ExpertDispatcher stated_dispatcher(const Workbench& bench) {
@@ -131,10 +158,12 @@ std::vector<scenario::KeyValue> key_values(const Candidate& candidate, const Wor
     }
   }
   // A layout that another stack usually runs must name the one that the plan was made for.
-  if (!planned.locations.contains("software") &&
+  if (!planned.locations.contains("software.name") &&
       scenario::usual_stack(planned.layout).name != planned.software) {
-    changes.push_back({"software", planned.software, {}});
+    const bool says_more = planned.locations.contains("software");
+    changes.push_back({says_more ? "software.name" : "software", planned.software, {}});
   }
+  add_recipe_values(planned, changes);
   return changes;
 }
 

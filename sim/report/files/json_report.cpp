@@ -171,6 +171,18 @@ Json json_of(const Trust& trust) {
   return out;
 }
 
+Json recipe_json(const RecipeEffect& effect) {
+  const auto number = [](const auto& value, auto in_unit) {
+    return value ? Json(in_unit(*value)) : Json(nullptr);
+  };
+  return {{"key", effect.key},
+          {"value", effect.value},
+          {"source", effect.source},
+          {"certain", effect.certain},
+          {"step_time_without", number(effect.time_without, in_seconds)},
+          {"peak_memory_without", number(effect.memory_without, in_bytes)}};
+}
+
 Json json_of(const Evaluation& evaluation) {
   const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
   return {{"schema", kEvaluationSchema},
@@ -182,6 +194,7 @@ Json json_of(const Evaluation& evaluation) {
           {"reasons", evaluation.reasons},
           {"caveats", evaluation.caveats},
           {"assumed", evaluation.assumed},
+          {"recipe", json_list(evaluation.recipe, recipe_json)},
           {"metrics", metrics_json(evaluation)},
           {"step_ledger", ledger_json(step_ledger_rows(evaluation))},
           {"run_ledger", ledger_json(run_ledger_rows(evaluation))},

@@ -106,20 +106,58 @@ void add_options(std::vector<Key>& keys) {
       ORRERY_AT(scenario.step.precision.fuses_gradients)));
 }
 
+constexpr const char* kUsualStack =
+    "torchtitan-fsdp2 (with experts: automodel-fsdp2) where gradients or parameters are sharded "
+    "without a pipeline, else megatron-core";
+
+// A name as text is software.name.
+void add_stack(std::vector<Key>& keys) {
+  Key software = text_key({.path = "software",
+                           .aliases = {"stack"},
+                           .note = kUsualStack,
+                           .meaning = "Training stack: the name of its profile, which `orrery "
+                                      "list` shows, or the path of a file.",
+                           .example = "torchtitan-fsdp2"},
+                          ORRERY_AT(scenario.software));
+  software.mapping = true;
+  software.read = [read = software.read](
+                      const yaml::Value& value, const std::string& path, Reading& reading) {
+    read(value, path, reading);
+    reading.draft.scenario.locations["software.name"] = value.where;
+  };
+  keys.push_back(std::move(software));
+  keys.push_back(text_key({.path = "software.name",
+                           .note = kUsualStack,
+                           .meaning = "The same, when other keys stand beside it.",
+                           .example = "megatron-bridge"},
+                          ORRERY_AT(scenario.software)));
+  keys.push_back(text_key({.path = "software.release",
+                           .note = "the newest that the profile knows",
+                           .meaning = "Release of the stack, whose recipes are followed.",
+                           .example = "\"26.04\""},
+                          ORRERY_AT(scenario.recipe.release)));
+  keys.push_back(text_key(
+      {.path = "software.context",
+       .note = "as its released recipes do",
+       .meaning = "Who runs the stack, in the words of its profile: benchmark (the project's own "
+                  "measurements), library, defaults (a plain script).",
+       .example = "benchmark"},
+      ORRERY_AT(scenario.recipe.context)));
+  keys.push_back(choice_key<bool>(
+      {.path = "software.recipe",
+       .fallback = "released",
+       .meaning = "Whether keys on which the scenario is silent hold what the released "
+                  "configurations of the stack set (released), or their own defaults (plain).",
+       .example = "plain"},
+      {{"released", false}, {"plain", true}},
+      ORRERY_AT(scenario.recipe.plain)));
+}
+
 }  // namespace
 
 std::vector<Key> software_keys() {
   std::vector<Key> keys;
-  keys.push_back(text_key(
-      {.path = "software",
-       .aliases = {"stack"},
-       .note = "torchtitan-fsdp2 (with experts: automodel-fsdp2) where gradients or parameters are "
-               "sharded without a pipeline, else megatron-core",
-       .meaning =
-           "Profile of the training stack: a name that `orrery list` shows, or the path of a "
-           "file.",
-       .example = "torchtitan-fsdp2"},
-      ORRERY_AT(scenario.software)));
+  add_stack(keys);
   add_options(keys);
   keys.push_back(flag_key(
       {.path = "compile",

@@ -303,6 +303,9 @@ void add_recompute(std::vector<Key>& keys) {
        {"full", Recompute::full}},
       ORRERY_AT(scenario.step.recompute.policy));
   recompute.mapping = true;
+  recompute.begin = [](const yaml::Value&, Reading& reading) {
+    reading.draft.scenario.step.recompute = {};
+  };
   recompute.print = [word = recompute.print](Draft& draft) {
     const step::RecomputeSpec& spec = draft.scenario.step.recompute;
     return spec.policy == Recompute::modules || spec.layers ? show_parts(spec) : word(draft);

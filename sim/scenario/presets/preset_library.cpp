@@ -4,7 +4,9 @@
 #include <limits>
 #include <tuple>
 
+#include "sim/hardware/profile_reader.hpp"
 #include "sim/scenario/presets/preset_document.hpp"
+#include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {
@@ -61,6 +63,35 @@ std::vector<std::string> PresetLibrary::names(PresetKind kind) const {
     names.push_back(preset->name);
   }
   return names;
+}
+
+std::shared_ptr<const StackRecipes> PresetLibrary::recipes(std::string_view software,
+                                                           const SourceLocation& where,
+                                                           Diagnostics& diagnostics) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = recipes_.find(software); known != recipes_.end()) {
+    return known->second;
+  }
+  Diagnostics unused;
+  const auto profile =
+      hardware::load_software_profile(software, search_, where, "software", unused);
+  auto recipes = profile ? read_recipes(*profile, diagnostics) : nullptr;
+  return diagnostics.has_errors() ? recipes
+                                  : recipes_.emplace(software, std::move(recipes)).first->second;
+}
+
+std::optional<GpuKind> PresetLibrary::gpu(std::string_view name,
+                                          const SourceLocation& where) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = gpus_.find(name); known != gpus_.end()) {
+    return known->second;
+  }
+  Diagnostics unused;
+  std::optional<GpuKind> kind;
+  if (const auto gpu = hardware::load_gpu_profile(name, search_, where, "cluster.gpu", unused)) {
+    kind = GpuKind{gpu->name, gpu->arch};
+  }
+  return gpus_.emplace(name, std::move(kind)).first->second;
 }
 
 }  // namespace orrery::scenario

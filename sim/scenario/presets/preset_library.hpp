@@ -25,6 +25,7 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/hardware/cluster_spec.hpp"
+#include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/profile_search.hpp"
 #include "sim/model/model_spec.hpp"
 #include "sim/run/run_spec.hpp"
@@ -50,6 +51,14 @@ struct Preset {
 
 using PresetPtr = std::shared_ptr<const Preset>;
 
+struct StackRecipes;  // recipes/recipe_document.hpp
+
+// What a recipe asks of a GPU.
+struct GpuKind {
+  std::string name;  // of its profile
+  hardware::GpuArch arch;
+};
+
 // Shares the preset, points to its part.
 template <typename Part>
 [[nodiscard]] std::shared_ptr<const Part> part_of(const PresetPtr& preset, Part Preset::*part) {
@@ -73,10 +82,22 @@ class PresetLibrary {
   [[nodiscard]] std::vector<PresetPtr> list(PresetKind kind, Diagnostics& diagnostics) const;
   [[nodiscard]] std::vector<std::string> names(PresetKind kind) const;
 
+  // Of the stack with this profile; nullptr where that cannot be read, or its recipes are wrong
+  // (reported). `where`: of the key that names it.
+  [[nodiscard]] std::shared_ptr<const StackRecipes> recipes(std::string_view software,
+                                                            const SourceLocation& where,
+                                                            Diagnostics& diagnostics) const;
+
+  // Nothing where its profile cannot be read.
+  [[nodiscard]] std::optional<GpuKind> gpu(std::string_view name,
+                                           const SourceLocation& where) const;
+
  private:
   hardware::ProfileSearch search_;
   mutable std::mutex mutex_;
   mutable std::map<std::pair<PresetKind, std::string>, PresetPtr> read_;
+  mutable std::map<std::string, std::shared_ptr<const StackRecipes>, std::less<>> recipes_;
+  mutable std::map<std::string, std::optional<GpuKind>, std::less<>> gpus_;
 };
 
 }  // namespace orrery::scenario

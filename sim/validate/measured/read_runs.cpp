@@ -65,6 +65,37 @@ Value without_switches(Value scenario) {
   return scenario;
 }
 
+// --- With all its switches -----------------------------------------------------------------------
+
+Value text_value(const Value& beside, std::string text) {
+  Value value;
+  value.kind = Value::Kind::scalar;
+  value.where = beside.where;
+  value.text = std::move(text);
+  return value;
+}
+
+// Every switch that a source states stands in its entry: what it does not state was not switched on
+// by a recipe either.
+Value without_recipe(Value scenario) {
+  for (yaml::Entry& entry : scenario.entries) {
+    if (entry.key != "software") {
+      continue;
+    }
+    Value& software = entry.value;
+    if (software.kind == Value::Kind::scalar) {
+      Value spelled_out;
+      spelled_out.kind = Value::Kind::mapping;
+      spelled_out.where = software.where;
+      spelled_out.entries.push_back({"name", software.where, software});
+      software = std::move(spelled_out);
+    }
+    drop(software, "recipe");
+    software.entries.push_back({"recipe", software.where, text_value(software, "plain")});
+  }
+  return scenario;
+}
+
 // --- The entry ---------------------------------------------------------------------------------
 
 std::optional<MeasuredMemory> read_memory(yaml::MappingReader& measured) {
@@ -94,14 +125,16 @@ void find_profiles(ReadyRun& run, ProfileShelf& profiles, Diagnostics& diagnosti
   scenario.cluster.network.tables = profiles.collectives(diagnostics);
 }
 
-// Every switch that a source states stands in its entry, so nothing is filled in here.
 std::optional<scenario::Scenario> read_scenario(const Value& stated,
                                                 const std::string& file,
                                                 bool unstated,
                                                 const ProfileShelf& profiles,
                                                 Diagnostics& diagnostics) {
-  auto scenario = scenario::load_fragment(
-      unstated ? without_switches(stated) : stated, file, profiles.presets(), diagnostics);
+  auto scenario =
+      scenario::load_fragment(unstated ? without_switches(stated) : without_recipe(stated),
+                              file,
+                              profiles.presets(),
+                              diagnostics);
   if (scenario && (scenario->step.given_time || !scenario->cluster.mixed.empty())) {
     diagnostics.error(stated.where,
                       "scenario",

@@ -32,6 +32,7 @@ const Pairs kMla = {{"model.mla.kv_lora_rank", "512"},
 const Pairs kWindow = {{"model.attention_window.size", "512"}};
 const Pairs kPreset = {{"cluster.network", "{preset: infiniband-400g}"}};
 const Pairs kPipeline = {{"layout.pipeline", "2"}, {"layout.schedule", "gpipe"}};
+const Pairs kGeneric = {{"software.name", "generic"}};  // without recipes
 const Pairs kFsdp = {{"layout.sharding", "zero3"}};
 const Pairs kMaintenance = {{"failures.maintenance.rate", "1/d"},
                             {"failures.maintenance.stall", "1min"}};
@@ -201,6 +202,10 @@ const std::vector<Effect>& step_effects() {
       {"precision.deterministic", "true", "step.deterministic = true"},
       {"precision.compute", "fp8-block", "step.compute = #4; step.fp8_scaling = #2"},
       {"precision.gradient_dtype", "bf16", "step.gradient_dtype = #2"},
+      {"precision.parameters",
+       "fp8",
+       "step.fp8_parameters = true",
+       {{"precision.compute", "fp8-delayed"}}},
       {"precision.optimizer.name",
        "lion",
        "step.optimizer_bytes = 8 B; checkpoint.bytes_per_parameter = 10 B"},
@@ -237,7 +242,11 @@ const std::vector<Effect>& step_effects() {
       {"overlap.fsdp.reshard_group", "8", "step.fsdp.reshard_group = 8", kFsdp},
       {"overlap.fsdp.quantized_weights", "true", "step.fsdp.quantized_weights = true", kFsdp},
       {"overlap.fsdp.quantized_gradients", "true", "step.fsdp.quantized_gradients = true", kFsdp},
-      {"software", "nemo", "software = nemo"},
+      {"software.name", "nemo", "software = nemo"},
+      {"software", "generic", "software = generic; recipe.plain = false"},
+      {"software.release", "main", "recipe.release = main"},
+      {"software.context", "benchmark", "recipe.context = benchmark"},
+      {"software.recipe", "released", "recipe.plain = false", kGeneric},
       {"step.time", "105.22s", "step.given_time = 105.22 s"},
       {"expect", "[fits_memory]", "expect = fits_memory; expect.decide_point = false"},
       {"expect[].text",

@@ -328,6 +328,9 @@ std::vector<std::string> dump(const Scenario& scenario) {
   dump_layout(lines, scenario);
   dump_step(lines, scenario.step);
   lines.add("software", scenario.software);
+  lines.add("recipe.release", scenario.recipe.release);
+  lines.add("recipe.context", scenario.recipe.context);
+  lines.add("recipe.plain", scenario.recipe.plain);
   if (scenario.run) {
     dump_run(lines, *scenario.run);
   }

@@ -76,6 +76,7 @@ ScenarioText base_text() {
                        {"cluster.network.nic_rate", "400Gbps"},
                        {"cluster.network.nics_per_node", "8"},
                        {"batch.global", "64"},
+                       {"software.recipe", "plain"},
                        {"training.steps", "1000"},
                        {"failures.node_rate", "0.01/d"}});
 }

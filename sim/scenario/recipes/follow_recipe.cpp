@@ -1,0 +1,257 @@
+#include "sim/scenario/recipes/follow_recipe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "sim/hardware/gpu_profile.hpp"
+#include "sim/scenario/recipes/recipe.hpp"
+#include "sim/scenario/recipes/recipe_document.hpp"
+#include "sim/scenario/rules/rules.hpp"
+#include "sim/scenario/table/key_table.hpp"
+#include "sim/scenario/table/read_keys.hpp"
+#include "sim/scenario/variant.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using Subject = RecipeCondition::Subject;
+
+// Letters and digits alone, in lower case: Qwen3-30B is qwen330b.
+std::string plain(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) {
+      text += static_cast<char>(std::tolower(byte));
+    }
+  }
+  return text;
+}
+
+std::optional<double> number(std::string_view text) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
+                                                                  : std::nullopt;
+}
+
+// A word, or a bound such as ">=2".
+bool is_met(std::string_view word, std::string_view value) {
+  const bool least = word.starts_with(">=");
+  if (!least && !word.starts_with("<=")) {
+    return word == value;
+  }
+  const std::optional<double> bound = number(word.substr(2));
+  const std::optional<double> found = number(value);
+  return bound && found && (least ? *found >= *bound : *found <= *bound);
+}
+
+// The row of the key where all sections above it are there; nullptr otherwise.
+const Key* entered_row(std::string_view path, Draft& draft) {
+  const Key* row = nullptr;
+  std::string above;
+  while (!path.empty()) {
+    if (row != nullptr && row->enter && !row->enter(draft, 0)) {
+      return nullptr;
+    }
+    const std::size_t dot = path.find('.');
+    row = row_below(above, path.substr(0, dot));
+    if (row == nullptr) {
+      return nullptr;
+    }
+    above = row->path;
+    path.remove_prefix(dot == std::string_view::npos ? path.size() : dot + 1);
+  }
+  return row;
+}
+
+class Follower {
+ public:
+  Follower(Draft& draft, const StackRecipes& recipes, Diagnostics& diagnostics)
+      : draft_(draft),
+        recipes_(recipes),
+        diagnostics_(diagnostics),
+        gpu_(presets_of(draft.scenario)
+                 .gpu(draft.scenario.cluster.gpu, draft.scenario.where("cluster.gpu"))) {
+    const RecipeUse& use = draft.scenario.recipe;
+    release_ = use.release.empty() ? recipes.newest : use.release;
+  }
+
+  [[nodiscard]] const std::string& release() const {
+    return release_;
+  }
+
+  void follow() {
+    for (const RecipeEntry& entry : recipes_.entries) {
+      const bool holds = std::all_of(entry.conditions.begin(),
+                                     entry.conditions.end(),
+                                     [this](const auto& condition) { return meets(condition); });
+      for (const RecipeValue& set : entry.sets) {
+        if (holds && !draft_.stated(set.key)) {
+          apply(set, entry);
+        }
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] bool meets(const RecipeCondition& condition) const {
+    return std::any_of(condition.words.begin(), condition.words.end(), [&](const auto& word) {
+      return meets(condition, word);
+    });
+  }
+
+  [[nodiscard]] bool meets(const RecipeCondition& condition, const std::string& word) const {
+    const Scenario& scenario = draft_.scenario;
+    switch (condition.subject) {
+      case Subject::model:
+        return word == "moe"     ? scenario.model.moe.has_value()
+               : word == "dense" ? !scenario.model.moe.has_value()
+                                 : is_model(plain(word));
+      case Subject::gpu:
+        return gpu_ && (word == hardware::to_string(gpu_->arch) ||
+                        word == plain(hardware::vendor_of(gpu_->arch)) ||
+                        plain(gpu_->name).starts_with(plain(word)));
+      case Subject::release:
+        return word == release_;
+      case Subject::context:
+        return word == scenario.recipe.context;
+      case Subject::key:
+        return is_value(condition.path, word);
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool is_model(const std::string& name) const {
+    return plain(draft_.scenario.model_preset).starts_with(name) ||
+           plain(draft_.scenario.model.name).starts_with(name);
+  }
+
+  [[nodiscard]] bool is_value(const std::string& path, const std::string& word) const {
+    if (path == "cluster.gpus") {
+      const hardware::ClusterSpec& cluster = draft_.scenario.cluster;
+      return is_met(word, fmt::format("{}", cluster.nodes * cluster.gpus_per_node));
+    }
+    const Key* row = entered_row(path, draft_);
+    const std::optional<std::string> value =
+        row != nullptr && row->print ? row->print(draft_) : std::nullopt;
+    return value && is_met(word, *value);
+  }
+
+  // Where it stands is the profile, not the scenario: its place is not kept.
+  void apply(const RecipeValue& set, const RecipeEntry& entry) {
+    if (entered_row(set.key, draft_) == nullptr) {
+      return;
+    }
+    auto locations = std::exchange(draft_.scenario.locations, {});
+    Reading reading{draft_, diagnostics_};
+    read_value(set.value, set.key, set.key, reading);
+    draft_.scenario.locations = std::move(locations);
+    std::vector<RecipeSetting>& settings = draft_.scenario.recipe.settings;
+    std::erase_if(settings, [&set](const RecipeSetting& old) { return old.key == set.key; });
+    settings.push_back({set.key, set.text, entry.source, entry.certain});
+  }
+
+  Draft& draft_;
+  const StackRecipes& recipes_;
+  Diagnostics& diagnostics_;
+  std::optional<GpuKind> gpu_;
+  std::string release_;
+};
+
+void check_word(Reading& reading,
+                std::string_view key,
+                const std::string& word,
+                const std::vector<std::string>& known,
+                const std::string& stack) {
+  if (word.empty() || std::find(known.begin(), known.end(), word) != known.end()) {
+    return;
+  }
+  error(reading,
+        key,
+        fmt::format("{} is not known of {}", yaml::display(word), stack),
+        known.empty() ? std::string("nothing: its profile tells none apart")
+                      : fmt::format("{}", fmt::join(known, ", ")));
+}
+
+// Restores what the recipes of another stack or context have set.
+void forget(Scenario& scenario) {
+  if (scenario.recipe.silent) {
+    scenario.step = scenario.recipe.silent->step;
+    scenario.model = scenario.recipe.silent->model;
+  }
+  scenario.recipe.silent = nullptr;
+  scenario.recipe.settings.clear();
+}
+
+std::optional<Scenario> followed(Scenario scenario) {
+  forget(scenario);
+  Draft draft = draft_of(scenario);
+  Diagnostics found;
+  Reading reading{draft, found};
+  follow_recipe(reading);
+  return found.has_errors() ? std::nullopt : std::optional(std::move(draft.scenario));
+}
+
+}  // namespace
+
+void follow_recipe(Reading& reading) {
+  Draft& draft = reading.draft;
+  Scenario& scenario = draft.scenario;
+  if (reading.diagnostics.has_errors()) {
+    return;
+  }
+  const auto recipes = presets_of(scenario).recipes(
+      scenario.software, scenario.where("software"), reading.diagnostics);
+  if (recipes == nullptr) {
+    return;
+  }
+  RecipeUse& use = scenario.recipe;
+  check_word(reading, "software.release", use.release, recipes->releases, recipes->stack);
+  check_word(reading, "software.context", use.context, recipes->contexts, recipes->stack);
+  if (use.plain || recipes->entries.empty()) {
+    return;
+  }
+  use.silent = std::make_shared<const SilentSpecs>(SilentSpecs{scenario.model, scenario.step});
+  Follower follower(draft, *recipes, reading.diagnostics);
+  follower.follow();
+  use.followed = follower.release();
+}
+
+std::optional<Scenario> with_stack(const Scenario& scenario, std::string_view stack) {
+  Scenario other = scenario;
+  other.software = stack;
+  other.recipe.release.clear();
+  other.recipe.context.clear();
+  return followed(std::move(other));
+}
+
+std::optional<Scenario> with_context(const Scenario& scenario, std::string_view context) {
+  Scenario other = scenario;
+  other.recipe.context = context;
+  return followed(std::move(other));
+}
+
+std::optional<Scenario> without_setting(const Scenario& scenario, std::string_view key) {
+  std::optional<Scenario> other = scenario;
+  forget(*other);
+  Diagnostics found;
+  for (const RecipeSetting& setting : scenario.recipe.settings) {
+    if (other && setting.key != key) {
+      other = with_value(*other, {setting.key, setting.value, {}}, found);
+    }
+  }
+  return other;
+}
+
+std::optional<Scenario> with_recipes(const Scenario& scenario) {
+  return followed(scenario);
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,27 @@
+#pragma once
+
+// What would the scenario be with another stack or another choice of its recipes' keys? For
+// scenarios that were changed after they were read.
+
+#include <optional>
+#include <string_view>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::scenario {
+
+// With the recipes of this stack in place of its own; nothing where they cannot be read.
+[[nodiscard]] std::optional<Scenario> with_stack(const Scenario& scenario, std::string_view stack);
+
+// With the recipes that hold where somebody runs the stack in this context.
+[[nodiscard]] std::optional<Scenario> with_context(const Scenario& scenario,
+                                                   std::string_view context);
+
+// With the value that the key had without its recipe.
+[[nodiscard]] std::optional<Scenario> without_setting(const Scenario& scenario,
+                                                      std::string_view key);
+
+// With what its recipes set as its layout and machine stand now, after they were changed.
+[[nodiscard]] std::optional<Scenario> with_recipes(const Scenario& scenario);
+
+}  // namespace orrery::scenario

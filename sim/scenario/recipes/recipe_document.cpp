@@ -1,0 +1,130 @@
+#include "sim/scenario/recipes/recipe_document.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "sim/scenario/variant.hpp"
+#include "sim/yaml/flow_text.hpp"
+#include "sim/yaml/reader.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using yaml::MappingReader;
+using yaml::Value;
+using Subject = RecipeCondition::Subject;
+
+constexpr std::array<yaml::Choice<bool>, 2> kCertainty = {{{"certain", true}, {"inferred", false}}};
+constexpr std::array<yaml::Choice<Subject>, 4> kSubjects = {{{"model", Subject::model},
+                                                             {"gpu", Subject::gpu},
+                                                             {"release", Subject::release},
+                                                             {"context", Subject::context}}};
+
+std::vector<std::string> words_of(const Value& value) {
+  std::vector<std::string> words;
+  if (value.kind == Value::Kind::sequence) {
+    for (const Value& item : value.items) {
+      words.push_back(yaml::flow_text(item));
+    }
+  } else {
+    words.push_back(value.kind == Value::Kind::scalar ? value.text : yaml::flow_text(value));
+  }
+  for (std::string& word : words) {
+    std::erase_if(word, [](char c) { return c == '"' || c == '\''; });
+  }
+  return words;
+}
+
+void note(std::vector<std::string>& all, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (std::find(all.begin(), all.end(), word) == all.end()) {
+      all.push_back(word);
+    }
+  }
+}
+
+RecipeCondition read_condition(const yaml::Entry& entry,
+                               StackRecipes& recipes,
+                               Diagnostics& diagnostics) {
+  RecipeCondition condition{Subject::key, entry.key, words_of(entry.value)};
+  const auto subject = std::find_if(kSubjects.begin(), kSubjects.end(), [&](const auto& known) {
+    return known.name == entry.key;
+  });
+  if (subject == kSubjects.end()) {
+    (void)find_key(entry.key, entry.key_where, diagnostics);
+    return condition;
+  }
+  condition.subject = subject->value;
+  if (condition.subject == Subject::release) {
+    note(recipes.releases, condition.words);
+  } else if (condition.subject == Subject::context) {
+    note(recipes.contexts, condition.words);
+  }
+  return condition;
+}
+
+RecipeEntry read_entry(const Value& item,
+                       const std::string& path,
+                       StackRecipes& recipes,
+                       Diagnostics& diagnostics) {
+  RecipeEntry entry;
+  MappingReader reader(item, diagnostics, path);
+  if (auto when = reader.require_mapping("when")) {
+    for (const yaml::Entry& condition : when->value().entries) {
+      entry.conditions.push_back(read_condition(condition, recipes, diagnostics));
+    }
+  }
+  if (auto sets = reader.require_mapping("sets")) {
+    for (const yaml::Entry& set : sets->value().entries) {
+      if (set.key.starts_with("layout")) {
+        yaml::report(diagnostics,
+                     set.key_where,
+                     set.key,
+                     "the layout is the scenario's own",
+                     "a key of another section");
+      } else if (find_key(set.key, set.key_where, diagnostics)) {
+        entry.sets.push_back({set.key, yaml::flow_text(set.value), set.value});
+      }
+    }
+  }
+  entry.certain = reader.require_choice("certainty", kCertainty).value_or(true);
+  entry.source = reader.require_text("source", "the repository, its commit and the file")
+                     .value_or(std::string());
+  reader.finish();
+  return entry;
+}
+
+}  // namespace
+
+std::shared_ptr<const StackRecipes> read_recipes(const hardware::SoftwareProfile& profile,
+                                                 Diagnostics& diagnostics) {
+  StackRecipes recipes;
+  recipes.stack = profile.name;
+  recipes.newest = profile.newest;
+  if (profile.recipes != nullptr) {
+    Diagnostics found;
+    if (profile.recipes->kind != Value::Kind::sequence) {
+      yaml::report(found, profile.recipes->where, "recipes", "is no list", "- when: {model: moe}");
+    }
+    for (std::size_t i = 0; i < profile.recipes->items.size(); ++i) {
+      recipes.entries.push_back(
+          read_entry(profile.recipes->items[i], fmt::format("recipes[{}]", i), recipes, found));
+    }
+    for (const Diagnostic& problem : found.all()) {
+      diagnostics.add(problem);
+    }
+    if (found.has_errors()) {
+      return nullptr;
+    }
+  }
+  if (!recipes.newest.empty()) {
+    note(recipes.releases, {recipes.newest});
+  }
+  return std::make_shared<const StackRecipes>(std::move(recipes));
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,220 @@
+// Recipes of a stack: what they set where a scenario is silent, and files that are wrong.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "sim/hardware/profile_reader.hpp"
+#include "sim/scenario/load.hpp"
+#include "sim/scenario/recipes/recipe.hpp"
+#include "sim/scenario/recipes/recipe_document.hpp"
+#include "sim/scenario/variant.hpp"
+
+namespace orrery::scenario {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string scenario_text(const std::string& model, const std::string& more) {
+  return "format: orrery/1\nmodel: {preset: " + model +
+         "}\ncluster: {gpu: gb200, nodes: 16, gpus_per_node: 4, network: {preset: nvl72}}\n"
+         "batch: {global: 512}\n" +
+         more;
+}
+
+constexpr const char* kMoe = "qwen3-30b-a3b";
+
+// A directory of profiles of its own, before the standard ones.
+class Recipes : public testing::Test {
+ protected:
+  Recipes()
+      : folder_(fs::temp_directory_path() /
+                (std::string("orrery-recipes-") +
+                 testing::UnitTest::GetInstance()->current_test_info()->name() + "-" +
+                 std::to_string(getpid()))) {}
+
+  ~Recipes() override {
+    std::error_code error;
+    fs::remove_all(folder_, error);
+  }
+
+  Scenario read(const std::string& text) {
+    diagnostics_ = {};
+    hardware::ProfileSearch search = hardware::default_search({});
+    search.directories.insert(search.directories.begin(), folder_);
+    auto scenario = load_text(text, "test.yaml", diagnostics_, search);
+    EXPECT_TRUE(scenario) << to_string(diagnostics_);
+    return scenario ? *std::move(scenario) : Scenario();
+  }
+
+  std::string problem(const std::string& text) {
+    diagnostics_ = {};
+    hardware::ProfileSearch search = hardware::default_search({});
+    search.directories.insert(search.directories.begin(), folder_);
+    EXPECT_FALSE(load_text(text, "test.yaml", diagnostics_, search));
+    return to_string(diagnostics_);
+  }
+
+  // The stack `mine`: generic with these recipes.
+  void write_stack(const std::string& recipes) {
+    const auto path =
+        hardware::file_named(hardware::default_search({}), "software", "generic").value();
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    std::string mine = text.str();
+    mine.replace(mine.find("name: generic"), 13, "name: mine");
+    fs::create_directories(folder_ / "software");
+    std::ofstream(folder_ / "software" / "mine.yaml") << mine << "newest: \"2\"\n" << recipes;
+  }
+
+  static std::string entry(const std::string& when, const std::string& sets) {
+    return "  - {when: {" + when + "}, sets: {" + sets +
+           "}, certainty: certain, source: \"a file\"}\n";
+  }
+
+  Diagnostics diagnostics_;
+
+ private:
+  fs::path folder_;
+};
+
+TEST_F(Recipes, EveryShippedRecipeReads) {
+  const hardware::ProfileSearch search = hardware::default_search({});
+  std::size_t count = 0;
+  for (const std::string& name : hardware::list_software_profiles(search)) {
+    Diagnostics diagnostics;
+    const auto recipes = PresetLibrary::standard().recipes(name, {}, diagnostics);
+    ASSERT_NE(recipes, nullptr) << to_string(diagnostics);
+    for (const RecipeEntry& entry : recipes->entries) {
+      EXPECT_GE(entry.source.size(), 20U) << name;
+      EXPECT_FALSE(entry.sets.empty()) << name << ": " << entry.source;
+    }
+    EXPECT_EQ(recipes->newest.empty(), recipes->entries.empty()) << name;
+    count += recipes->entries.size();
+  }
+  EXPECT_GT(count, 200U);
+}
+
+// Each value of each entry is one that its key takes, for a mixture and for a dense model.
+TEST_F(Recipes, EveryShippedValueIsTakenByItsKey) {
+  Scenario dense = read(scenario_text("llama3-8b", "software: generic\n"));
+  Scenario mixture = read(scenario_text(kMoe, "software: generic\n"));
+  const hardware::ProfileSearch search = hardware::default_search({});
+  for (const std::string& name : hardware::list_software_profiles(search)) {
+    Diagnostics diagnostics;
+    const auto recipes = PresetLibrary::standard().recipes(name, {}, diagnostics);
+    for (const RecipeEntry& entry : recipes->entries) {
+      for (const RecipeValue& set : entry.sets) {
+        const Scenario& base = set.key.starts_with("model.moe") ? mixture : dense;
+        const auto changed = with_value(base, {set.key, set.text, {}}, diagnostics);
+        ASSERT_TRUE(changed) << name << ": " << to_string(diagnostics);
+        EXPECT_TRUE(value_of(*changed, set.key)) << name << ": " << set.key;
+      }
+    }
+  }
+}
+
+TEST_F(Recipes, SilentKeysHoldWhatTheReleasedConfigurationsSet) {
+  const Scenario scenario = read(scenario_text(
+      kMoe, "precision: mxfp8\nsoftware: {name: megatron-bridge, release: \"26.04\"}\n"));
+  EXPECT_EQ(value_of(scenario, "software_options.expert_dispatcher"), "hybridep");
+  EXPECT_EQ(value_of(scenario, "precision.parameters"), "fp8");
+  EXPECT_EQ(scenario.recipe.followed, "26.04");
+  EXPECT_FALSE(scenario.locations.contains("software_options.expert_dispatcher"));
+  for (const RecipeSetting& setting : scenario.recipe.settings) {
+    EXPECT_FALSE(setting.source.empty()) << setting.key;
+  }
+}
+
+TEST_F(Recipes, WhatTheScenarioStatesHoldsOverAll) {
+  const Scenario scenario = read(
+      scenario_text(kMoe,
+                    "software: megatron-bridge\nsoftware_options: {expert_dispatcher: deepep}\n"
+                    "overlap: {bucket: 25MiB}\n"));
+  EXPECT_EQ(value_of(scenario, "software_options.expert_dispatcher"), "deepep");
+  EXPECT_EQ(value_of(scenario, "overlap.bucket"), "25MiB");
+  EXPECT_EQ(value_of(scenario, "precision.gradient_dtype"), "bf16");  // not stated
+}
+
+TEST_F(Recipes, PlainFollowsNone) {
+  const Scenario scenario =
+      read(scenario_text(kMoe, "software: {name: megatron-bridge, recipe: plain}\n"));
+  EXPECT_TRUE(scenario.recipe.settings.empty());
+  EXPECT_EQ(value_of(scenario, "software_options.expert_dispatcher"), std::nullopt);
+  EXPECT_EQ(value_of(scenario, "overlap.bucket"), std::nullopt);
+}
+
+TEST_F(Recipes, WhoRunsTheStackDecides) {
+  const std::string stack = "software: {name: megatron-core, context: ";
+  const Scenario silent = read(scenario_text(kMoe, "software: megatron-core\n"));
+  const Scenario benchmark = read(scenario_text(kMoe, stack + "benchmark}\n"));
+  EXPECT_EQ(value_of(silent, "software_options.expert_dispatcher"), "alltoall");
+  EXPECT_EQ(value_of(benchmark, "software_options.expert_dispatcher"), "hybridep");
+  EXPECT_EQ(with_context(silent, "benchmark")->recipe.settings, benchmark.recipe.settings);
+}
+
+TEST_F(Recipes, AStackThatNobodyNamesHasItsRecipesToo) {
+  const Scenario scenario = read(scenario_text(kMoe, "software: {context: benchmark}\n"));
+  EXPECT_EQ(scenario.software, "megatron-core");
+  EXPECT_EQ(value_of(scenario, "software_options.expert_dispatcher"), "hybridep");
+}
+
+TEST_F(Recipes, AKeyThatARecipeSetsDoesNotWarnThatItHasNoEffect) {
+  read(scenario_text("llama3-8b", "software: megatron-bridge\n"));  // overlap.tensor, tensor is 1
+  EXPECT_EQ(to_string(diagnostics_), "");
+}
+
+TEST_F(Recipes, UnknownReleasesAndContextsAreErrorsThatNameTheKnownOnes) {
+  EXPECT_EQ(problem(scenario_text(kMoe, "software: {name: megatron-core, release: \"9\"}\n")),
+            "test.yaml:5:43: error: software.release: `9` is not known of megatron-core (main)\n");
+  EXPECT_EQ(problem(scenario_text(kMoe, "software: {name: generic, context: benchmark}\n")),
+            "test.yaml:5:36: error: software.context: `benchmark` is not known of generic "
+            "(nothing: its profile tells none apart)\n");
+}
+
+TEST_F(Recipes, LaterEntriesHoldOverEarlierOnesWhereTheirConditionsDo) {
+  write_stack("recipes:\n" + entry("", "overlap.bucket: 1MiB, recompute: {modules: [mlp]}") +
+              entry("gpu: blackwell, release: [\"1\", \"2\"]", "overlap.bucket: 2MiB") +
+              entry("gpu: [hopper, amd]", "overlap.bucket: 3MiB") +
+              entry("layout.tensor: \">=2\"", "overlap.bucket: 4MiB, recompute: none") +
+              entry("model: qwen3, cluster.gpus: \"<=64\"", "compile: true") +
+              entry("model: dense", "compile: false"));
+  const Scenario one = read(scenario_text(kMoe, "software: mine\n"));
+  EXPECT_EQ(value_of(one, "overlap.bucket"), "2MiB");
+  EXPECT_EQ(value_of(one, "recompute"), "{modules: [mlp]}");
+  EXPECT_TRUE(one.step.compile);
+  EXPECT_EQ(one.recipe.settings.size(), 3U);
+  const Scenario two = read(scenario_text(kMoe, "software: mine\nlayout: {tensor: 2}\n"));
+  EXPECT_EQ(value_of(two, "overlap.bucket"), "4MiB");
+  EXPECT_EQ(value_of(two, "recompute"), "none");
+}
+
+TEST_F(Recipes, OneKeyOrTheWholeStackCanBeTakenBack) {
+  write_stack("recipes:\n" + entry("", "overlap.bucket: 1MiB, compile: true"));
+  const Scenario scenario = read(scenario_text(kMoe, "software: mine\n"));
+  const auto without = without_setting(scenario, "compile");
+  ASSERT_TRUE(without);
+  EXPECT_FALSE(without->step.compile);
+  EXPECT_EQ(value_of(*without, "overlap.bucket"), "1MiB");
+  const auto other = with_stack(scenario, "generic");
+  ASSERT_TRUE(other);
+  EXPECT_EQ(value_of(*other, "overlap.bucket"), std::nullopt);
+  EXPECT_TRUE(other->recipe.settings.empty());
+}
+
+TEST_F(Recipes, WrongEntriesAreErrorsOfTheProfile) {
+  write_stack("recipes:\n" + entry("tensr: 2", "overlap.bukket: 1MiB, layout.tensor: 2"));
+  const std::string told = problem(scenario_text(kMoe, "software: mine\n"));
+  EXPECT_NE(told.find("tensr: unknown key"), std::string::npos) << told;
+  EXPECT_NE(told.find("did you mean `overlap.bucket`?"), std::string::npos) << told;
+  EXPECT_NE(told.find("layout.tensor: the layout is the scenario's own"), std::string::npos)
+      << told;
+}
+
+}  // namespace
+}  // namespace orrery::scenario
