@@ -46,7 +46,7 @@ SavedFile read_saved_file(const QString& path) {
 
 QString saved_sentence(const report::Figures& saved) {
   QStringList parts;
-  parts << (saved.feasible ? "It fits" : "It does not fit");
+  parts << (saved.feasible ? "It can be done" : "It cannot be done");
   for (const report::MetricId id : {report::MetricId::step_time,
                                     report::MetricId::mfu,
                                     report::MetricId::finish_date,

@@ -10,6 +10,7 @@
 #include "sim/base/text/format.hpp"
 #include "sim/cost/cost_model.hpp"
 #include "sim/evaluate/doubts/assumptions.hpp"
+#include "sim/evaluate/doubts/fitting_changes.hpp"
 #include "sim/evaluate/doubts/recipe_effects.hpp"
 #include "sim/evaluate/doubts/step_doubts.hpp"
 #include "sim/evaluate/doubts/step_evidence.hpp"
@@ -63,6 +64,7 @@ report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolve
   echo.software = resolved.costs.software().name;
   echo.software_version = resolved.costs.software().version;
   echo.memory_error = resolved.costs.software().memory_error.value();
+  echo.host_step_assumed = resolved.costs.software().fixed_step_time.kind() == SourceKind::assumed;
   echo.nodes = scenario.cluster.nodes;
   echo.gpus_per_node = scenario.cluster.gpus_per_node;
   const layout::ClusterShape whole =
@@ -148,12 +150,20 @@ std::string checkpoint_choice(const run::CheckpointSpec& spec, const run::RunPla
   }
   const bool priced =
       (spec.keep_all || spec.keep_every) && plan.pricing.per_stored_gigabyte > DollarsPerSecond{};
+  const bool chosen = std::holds_alternative<run::AutoInterval>(spec.interval);
+  const Seconds least = spec.least_interval.value_or(Seconds{});
+  const Seconds step = to_seconds(plan.step.step_time);
+  const bool limited = chosen && least > Seconds{} &&
+                       step * static_cast<double>(*plan.checkpoint_steps) < least + step;
   std::string text =
-      !std::holds_alternative<run::AutoInterval>(spec.interval)
-          ? "at the distance that the scenario states"
-          : fmt::format("the best distance for this stall{} failure rate{}, in whole steps",
-                        priced ? "," : " and",
-                        priced ? " and price of storage" : "");
+      !chosen   ? "at the distance that the scenario states"
+      : limited ? fmt::format(
+                      "the least distance that checkpoint.least_interval allows, {}; losses alone "
+                      "would ask for less",
+                      format_time(least))
+                : fmt::format("the best distance for this stall{} failure rate{}, in whole steps",
+                              priced ? "," : " and",
+                              priced ? " and price of storage" : "");
   const run::CheckpointPlan& checkpoint = plan.checkpoint;
   if (!checkpoint.kept) {
     return text + "; none is ever deleted";
@@ -250,6 +260,13 @@ bool run_whole(const scenario::Scenario& scenario,
   if (!scenario.locations.contains("checkpoint.device_to_host")) {
     spec.checkpoint.device_to_host = resolved.costs.gpu().host_bandwidth.value();
   }
+  // Nobody saves to a storage every few seconds, however little a save seems to cost. Published
+  // asynchronous saves block for 0.2 s (ByteCheckpoint, NSDI 2025) to several seconds (MegaScale, NSDI
+  // 2024; PyTorch's distributed checkpoint 6.3 s), not for the copy at the peak of the host's link.
+  if (!spec.checkpoint.least_interval) {
+    spec.checkpoint.least_interval = minutes(5.0);
+  }
+  spec.checkpoint.least_stall = seconds(1.0);
   spec.simulation.trials = options.trials.value_or(spec.simulation.trials);
   spec.simulation.seed = options.seed.value_or(spec.simulation.seed);
   run::StepInput step = {.step_time = evaluation.step.step_time,
@@ -375,6 +392,9 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
                                   kind_of(scenario, *resolved),
                                   in_seconds(to_seconds(evaluation.step.step_time)));
       evaluation.band->doubts = step_doubts(scenario, *resolved, options.threads, options.stop);
+    }
+    if (!evaluation.feasible && scenario.cluster.mixed.empty()) {
+      evaluation.advice = fitting_changes(scenario, options.search);
     }
     if (auto assumption = assumed_software(scenario, options.search, evaluation)) {
       evaluation.assumed.push_back(*std::move(assumption));

@@ -16,7 +16,7 @@
 // assumed      | what the scenario leaves open, and what the other choice gives   | evaluate/
 // levers       | what a better something would be worth                           | evaluate/
 // expectations | verdicts of `expect:`                                            | report/
-// feasible     | fits in memory; `reasons` says why not                           | step/
+// feasible     | fits in memory; `reasons` says why not, `advice` what would      | step/
 
 #include <optional>
 #include <string>
@@ -60,7 +60,8 @@ struct ScenarioEcho {
   BytesPerSecond memory_bandwidth;                        // of the GPU
   std::string software;                                   // profile name
   std::string software_version;
-  double memory_error = 0.0;  // how far a peak may lie above the predicted one, as a share
+  bool host_step_assumed = false;  // its constant of the stack is nobody's measurement
+  double memory_error = 0.0;       // how far a peak may lie above the predicted one, as a share
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;
   std::int64_t nvlink_domain = 1;  // GPUs of one
@@ -92,6 +93,7 @@ struct Evaluation {
   ScenarioEcho echo;
   bool feasible = true;
   std::vector<std::string> reasons;
+  std::vector<std::string> advice;  // what would make it fit
   step::StepResult step;
   std::optional<StepBand> band;
   std::optional<run::RunPlan> plan;

@@ -38,7 +38,7 @@ std::vector<Loss> losses_of(const Evaluation& evaluation) {
       productive = run[i].share;
       paid = run[i].dollars;
     } else {
-      losses.push_back({run[i].label, run[i].share, run[i].dollars});
+      losses.push_back({.label = run[i].label, .share = run[i].share, .dollars = run[i].dollars});
     }
   }
   if (evaluation.step.given) {
@@ -46,10 +46,13 @@ std::vector<Loss> losses_of(const Evaluation& evaluation) {
   }
   const std::vector<LedgerRow> step = step_ledger_rows(evaluation);
   for (std::size_t i = 0; i < step.size(); ++i) {
-    if (!trains(static_cast<step::StepCategory>(i))) {
-      losses.push_back({step[i].label,
-                        step[i].share * productive,
-                        paid ? std::optional(*paid * step[i].share) : std::nullopt});
+    const auto category = static_cast<step::StepCategory>(i);
+    if (!trains(category)) {
+      losses.push_back({.label = step[i].label,
+                        .share = step[i].share * productive,
+                        .assumed = category == step::StepCategory::host_step &&
+                                   evaluation.echo.host_step_assumed,
+                        .dollars = paid ? std::optional(*paid * step[i].share) : std::nullopt});
     }
   }
   return losses;
@@ -60,6 +63,8 @@ std::string achievement(const Evaluation& evaluation) {
   std::string text;
   if (!evaluation.run) {
     text = fmt::format("{} a step", shown(evaluation, MetricId::step_time));
+  } else if (mostly_gave_up(evaluation)) {
+    return "No time or cost to plan with: those below are of runs that were given up";
   } else if (evaluation.plan->target_steps) {
     text = fmt::format("Done in {}", shown(evaluation, MetricId::finish_time));
   } else {
@@ -71,7 +76,8 @@ std::string achievement(const Evaluation& evaluation) {
     text += fmt::format(" for {}", shown(evaluation, MetricId::cost));
   }
   if (metric_of(evaluation, MetricId::mfu)) {
-    text += fmt::format(" at {} MFU", shown(evaluation, MetricId::mfu));
+    const Utilisation used = headline_utilisation(evaluation);
+    text += fmt::format(" at {} {}", shown(evaluation, used.id), used.name);
   }
   return text;
 }
@@ -81,8 +87,9 @@ std::string loss_text(const Evaluation& evaluation) {
   if (!loss) {
     return "";
   }
-  return fmt::format("; largest loss: {}, {} of the {}{}",
+  return fmt::format("; largest loss: {}{}, {} of the {}{}",
                      loss->label,
+                     loss->assumed ? " (an assumed constant of the stack)" : "",
                      format_percent(loss->share),
                      evaluation.run ? "GPU time" : "step",
                      loss->dollars ? ", " + format_money(*loss->dollars) : "");
@@ -97,10 +104,43 @@ std::optional<Loss> largest_loss(const Evaluation& evaluation) {
   return largest == losses.end() || largest->share <= 0.0 ? std::nullopt : std::optional(*largest);
 }
 
+Utilisation headline_utilisation(const Evaluation& evaluation) {
+  constexpr double kNoticeable = 0.87;
+  const std::optional<double> full = metric_of(evaluation, MetricId::mfu);
+  const std::optional<double> causal = metric_of(evaluation, MetricId::mfu_causal);
+  return full && causal && *causal < kNoticeable * *full
+             ? Utilisation{MetricId::mfu_causal, "causal MFU"}
+             : Utilisation{MetricId::mfu, "MFU"};
+}
+
+std::string_view to_string(Standing standing) {
+  switch (standing) {
+    case Standing::fine:
+      return "fine";
+    case Standing::tight:
+      return "tight";
+    case Standing::bad:
+      return "bad";
+    case Standing::impossible:
+      return "impossible";
+  }
+  return "impossible";
+}
+
+bool mostly_gave_up(const Evaluation& evaluation) {
+  return evaluation.run && 2 * evaluation.run->finished < evaluation.run->trials;
+}
+
+std::string gave_up_text(const Evaluation& evaluation) {
+  const run::MonteCarloResult& run = *evaluation.run;
+  return fmt::format("{} of {} trials gave up ({})",
+                     format_integer(run.trials - run.finished),
+                     format_integer(run.trials),
+                     run.gave_up ? to_string(*run.gave_up) : "");
+}
+
 Outcome outcome_of(const Evaluation& evaluation) {
   const step::Feasibility& fit = evaluation.step.feasibility;
-  const std::int64_t trials = evaluation.run ? evaluation.run->trials : 0;
-  const std::int64_t gave_up = evaluation.run ? trials - evaluation.run->finished : 0;
   Outcome outcome;
   outcome.sentence = achievement(evaluation) + loss_text(evaluation);
   const auto stands = [&outcome](Standing standing, std::string reason) {
@@ -120,12 +160,9 @@ Outcome outcome_of(const Evaluation& evaluation) {
     return stands(Standing::impossible,
                   evaluation.reasons.empty() ? "cannot run" : evaluation.reasons.front());
   }
-  if (gave_up > 0) {
-    return stands(gave_up == trials ? Standing::impossible : Standing::bad,
-                  fmt::format("{} of {} trials gave up ({}): their times are lower bounds",
-                              format_integer(gave_up),
-                              format_integer(trials),
-                              evaluation.run->gave_up ? to_string(*evaluation.run->gave_up) : ""));
+  if (evaluation.run && evaluation.run->finished < evaluation.run->trials) {
+    return stands(mostly_gave_up(evaluation) ? Standing::impossible : Standing::bad,
+                  gave_up_text(evaluation) + ": their times are lower bounds");
   }
   if (const auto goodput = metric_of(evaluation, MetricId::goodput); goodput && *goodput < kHalf) {
     return stands(

@@ -6,7 +6,7 @@
 //
 // standing   | when
 // -----------|-------------------------------------------------------------------------------------
-// impossible | does not fit in memory, or no trial of the run reached its end
+// impossible | does not fit in memory, or most trials of the run gave up before its end
 // bad        | some trials gave up, or less than half of the GPU time trained what was kept
 // tight      | fits, but less memory stays free than a predicted peak may be wrong by
 // fine       | none of these
@@ -24,12 +24,22 @@ enum class Standing { fine, tight, bad, impossible };
 // Where GPU time goes that trains nothing.
 struct Loss {
   std::string_view label;
-  double share = 0.0;  // of the GPU time of the run, or of the step where no run was asked for
+  double share = 0.0;    // of the GPU time of the run, or of the step where no run was asked for
+  bool assumed = false;  // a constant that nobody has measured for this stack
   std::optional<Dollars> dollars;
 };
 
 // The category of step and run that takes most; nothing where nothing is lost.
 [[nodiscard]] std::optional<Loss> largest_loss(const Evaluation& evaluation);
+
+// MFU by the convention that tells most: where attention dominates, the causal one, since the other
+// counts a half of it that nobody computes.
+struct Utilisation {
+  MetricId id = MetricId::mfu;
+  std::string_view name;  // "MFU", "causal MFU"
+};
+
+[[nodiscard]] Utilisation headline_utilisation(const Evaluation& evaluation);
 
 struct Outcome {
   Standing standing = Standing::fine;
@@ -39,5 +49,13 @@ struct Outcome {
 };
 
 [[nodiscard]] Outcome outcome_of(const Evaluation& evaluation);
+
+[[nodiscard]] std::string_view to_string(Standing standing);
+
+// What the run takes and costs is then that of a run that does not end.
+[[nodiscard]] bool mostly_gave_up(const Evaluation& evaluation);
+
+// "199 of 200 trials gave up (horizon)"
+[[nodiscard]] std::string gave_up_text(const Evaluation& evaluation);
 
 }  // namespace orrery::report

@@ -127,6 +127,19 @@ Value& value_at(Value& mapping, const Key& row, const SourceLocation& where) {
   return mapping.entries.back().value;
 }
 
+// `failures: llama3-2024` is `failures: {preset: llama3-2024}`, to which keys can be added.
+void spell_out_preset(Value& value, const std::string& row) {
+  const Key* preset = row_below(row, "preset");
+  if (value.kind != Value::Kind::scalar || preset == nullptr) {
+    return;
+  }
+  Value section;
+  section.kind = Value::Kind::mapping;
+  section.where = value.where;
+  section.entries.push_back({std::string(preset->name()), value.where, std::move(value)});
+  value = std::move(section);
+}
+
 // False after a diagnostic. Every part of the key is known to have its row.
 bool apply(Value& root, const KeyValue& change, Diagnostics& diagnostics) {
   std::optional<Value> value = parse_value(change, diagnostics);
@@ -136,6 +149,7 @@ bool apply(Value& root, const KeyValue& change, Diagnostics& diagnostics) {
   Value* at = &root;
   std::string row;
   for (const PathPart& part : path_parts(change.key)) {
+    spell_out_preset(*at, row);
     if (at->kind != Value::Kind::mapping) {
       diagnostics.error(change.where,
                         change.key,

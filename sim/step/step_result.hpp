@@ -36,6 +36,7 @@ enum class StepCategory : std::uint8_t {
   compute,
   recompute,
   launch_gap,
+  host_step,  // what the host does once a step while the GPUs wait
   data_stall,
   offload,
   exposed_tensor,
@@ -56,6 +57,7 @@ inline constexpr std::array<std::string_view, kStepCategories> kStepCategoryName
     "compute",
     "recompute",
     "launch_gap",
+    "host_between_steps",
     "data_stall",
     "offload",
     "exposed_tensor",

@@ -175,6 +175,12 @@ void add_extent_columns(const Rows& rows, Answer& answer) {
   }
 }
 
+bool states(const Asking& asking, std::string_view key) {
+  Diagnostics told_elsewhere;
+  const auto scenario = asking.question.sweep.base.with({}, told_elsewhere);
+  return scenario && scenario->locations.contains(key);
+}
+
 void no_answer(const Asking& asking, std::string_view key, std::string_view why) {
   asking.diagnostics.error({asking.question.sweep.base.file(), 0, 0},
                            key,

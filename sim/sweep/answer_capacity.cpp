@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/text/format.hpp"
+#include "sim/run/failures/repair_load.hpp"
 #include "sim/sweep/answer_rows.hpp"
 #include "sim/yaml/scalar.hpp"
 
@@ -182,6 +184,16 @@ std::optional<Answer> enough_spares(const Asking& asking) {
   const Bracket bracket = bracket_of(*rows, longest);
   Answer answer = begin_answer(asking);
   say(*rows, bracket, longest, stated, answer);
+  const Seconds repair = run::mean_repair(*base->plan);
+  answer.facts.push_back({"mean_repair_s", in_seconds(repair)});
+  answer.sentences.push_back(fmt::format(
+      "A node that failed is used again after {} on average ({}): the number of spares follows "
+      "from "
+      "that.",
+      format_time(repair),
+      states(asking, "capacity.repair_time") ? "capacity.repair_time"
+                                             : "the failures' own repair; capacity.repair_time "
+                                               "states another"));
   answer.columns = {{"spares", "spares", std::nullopt},
                     {"waiting_s_p50", "p50(wait)", Dimension::time},
                     {"waiting_s_p90", "p90(wait)", Dimension::time},

@@ -166,6 +166,15 @@ std::optional<Answer> best_checkpoint_interval(const Asking& asking) {
 }
 
 std::optional<Answer> sync_against_async(const Asking& asking) {
+  for (const std::string_view key : {"checkpoint.stall", "checkpoint.durable"}) {
+    if (states(asking, key)) {
+      no_answer(asking,
+                key,
+                "is stated, so that a save costs the same in both modes; without it both are "
+                "computed from the size of a checkpoint and the rates");
+      return std::nullopt;
+    }
+  }
   auto axis = axis_of("checkpoint.mode", {"sync", "async"}, {"--answer", 0, 0}, asking.diagnostics);
   const auto rows = evaluate_rows(asking,
                                   {*std::move(axis)},

@@ -49,6 +49,9 @@ void add_extent_columns(const Rows& rows, Answer& answer);
 // An error at the key of the scenario: why the question has no answer.
 void no_answer(const Asking& asking, std::string_view key, std::string_view why);
 
+// Whether the scenario itself states the key.
+[[nodiscard]] bool states(const Asking& asking, std::string_view key);
+
 // The one point of the scenario as it is, whole; nothing after an error.
 [[nodiscard]] std::optional<report::Evaluation> evaluate_base(const Asking& asking);
 

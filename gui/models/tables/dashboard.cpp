@@ -224,7 +224,8 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
   result.step.push_back(memory_card(evaluation, cards));
   add(result.step, MetricId::step_time, "Step time");
   add(result.step, MetricId::tokens_per_second, "Tokens per second");
-  if (auto mfu = cards.of(MetricId::mfu, "MFU")) {
+  const report::Utilisation used = report::headline_utilisation(evaluation);
+  if (auto mfu = cards.of(used.id, used.id == MetricId::mfu ? "MFU" : "Causal MFU")) {
     const QString hfu = "HFU " + cards.value_of(MetricId::hfu);
     mfu->detail = mfu->detail.isEmpty() ? hfu : mfu->detail + ", " + hfu;
     result.step.push_back(*std::move(mfu));

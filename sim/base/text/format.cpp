@@ -181,11 +181,13 @@ std::string format_flop_rate(FlopPerSecond value, NumberStyle style) {
 }
 
 std::string format_money(Dollars value, NumberStyle style) {
-  const double magnitude = std::abs(in_dollars(value));
+  constexpr double kNothing = 1e-6;  // what sums are wrong by, not money
+  const double stated = std::abs(in_dollars(value));
+  const double magnitude = stated < kNothing ? 0.0 : stated;
   const Unit& unit = kCountUnits[choose_unit(magnitude, kCountUnits, style)];
   constexpr int kCents = 2;
   return fmt::format("{}${}{}",
-                     sign_of(in_dollars(value)),
+                     sign_of(magnitude == 0.0 ? 0.0 : in_dollars(value)),
                      magnitude_text(magnitude / unit.scale, style, unit.name.empty() ? kCents : 0),
                      unit.name);
 }

@@ -23,6 +23,7 @@
 #include "sim/cli/frame/program.hpp"
 #include "sim/evaluate/compare/baseline_file.hpp"
 #include "sim/report/text/text_report.hpp"
+#include "sim/report/verdict.hpp"
 
 namespace orrery::cli {
 
@@ -63,6 +64,13 @@ CheckedFile checked(InputFile file) {
                         .code = file.code};
   result.does_not_fit =
       result.evaluation && !result.evaluation->feasible && !speaks_of_memory(*result.evaluation);
+  if (result.evaluation && report::mostly_gave_up(*result.evaluation)) {  // nobody needs to ask
+    result.evaluation->expectations.push_back({.text = "most trials reach the end",
+                                               .verdict = report::Verdict::fail,
+                                               .detail = report::gave_up_text(*result.evaluation),
+                                               .value = {},
+                                               .where = {.file = result.file}});
+  }
   return result;
 }
 

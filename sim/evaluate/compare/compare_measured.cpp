@@ -41,7 +41,9 @@ constexpr std::array<RowRule, 11> kRows = {{
     {"exposed_data", "data-parallel communication", {StepCategory::exposed_data, kNone, kNone}},
     {"offload", "copies to and from the host", {StepCategory::offload, kNone, kNone}},
     {"data_stall", "waiting for data", {StepCategory::data_stall, kNone, kNone}},
-    {"launch_gap", "gaps between kernels", {StepCategory::launch_gap, kNone, kNone}},
+    {"launch_gap",
+     "gaps between kernels, host between steps",
+     {StepCategory::launch_gap, StepCategory::host_step, kNone}},
     {"idle", "idle: waiting", {StepCategory::idle, kNone, kNone}},
 }};
 

@@ -191,9 +191,13 @@ std::string current_words(const Plan& plan) {
   const double gain = -current.behind.mean;
   const std::string figure =
       same ? figure_words(plan, of) : report::format_value(dimension_of(current.behind_in), of);
+  const double plan_value = of + gain;
   const std::string share = of != 0.0 ? percent_text(gain / of) : std::string("0%");
   if (gain > 0.0) {
-    return fmt::format("the scenario as it stands is better: {}{}, {} less", figure, tight, share);
+    return fmt::format("the scenario as it stands is better: {}{}, {} less",
+                       figure,
+                       tight,
+                       plan_value > 0.0 ? percent_text(gain / plan_value) : std::string("0%"));
   }
   return fmt::format("the scenario as it stands: {}{}; this plan {}{} (-{})",
                      figure,

@@ -97,6 +97,7 @@ std::string step_fact(StepCategory category, const Contestant& winner, const Con
       return other.facts.recompute.empty() ? std::string()
                                            : fmt::format("recompute {}", other.facts.recompute);
     case StepCategory::launch_gap:
+    case StepCategory::host_step:
       return fmt::format("{} micro-batches of {}", layout.micro_batches, layout.micro_batch);
     case StepCategory::exposed_tensor:
       return tensor_text(other);

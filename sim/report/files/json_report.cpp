@@ -5,6 +5,7 @@
 #include "sim/report/text/ledger_rows.hpp"
 #include "sim/report/text/printed_quantiles.hpp"
 #include "sim/report/trust.hpp"
+#include "sim/report/verdict.hpp"
 
 namespace orrery::report {
 
@@ -185,13 +186,20 @@ Json recipe_json(const RecipeEffect& effect) {
 
 Json json_of(const Evaluation& evaluation) {
   const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
+  const Outcome outcome = outcome_of(evaluation);
+  std::vector<std::string> reasons = evaluation.reasons;
+  if (mostly_gave_up(evaluation)) {
+    reasons.push_back(gave_up_text(evaluation));
+  }
   return {{"schema", kEvaluationSchema},
           {"scenario",
            {{"name", evaluation.echo.name},
             {"file", evaluation.echo.file},
             {"sha256", evaluation.echo.sha256}}},
-          {"feasible", evaluation.feasible},
-          {"reasons", evaluation.reasons},
+          {"outcome", {{"standing", to_string(outcome.standing)}, {"reason", outcome.reason}}},
+          {"feasible", outcome.standing != Standing::impossible},
+          {"reasons", reasons},
+          {"advice", evaluation.advice},
           {"caveats", evaluation.caveats},
           {"assumed", evaluation.assumed},
           {"recipe", json_list(evaluation.recipe, recipe_json)},

@@ -5,7 +5,9 @@
 // key          | meaning
 // -------------|-------------------------------------------------------------------------------
 // scenario     | name, file and SHA-256 of what was asked
-// feasible     | whether it fits in memory; `reasons` says why not
+// outcome      | how good the answer is, and why (verdict.hpp)
+// feasible     | fits in memory, and most trials reach the end; `reasons` says why not
+// advice       | changes with which it would fit, where it does not
 // metrics      | by JSON key (unit in the key): value, and over trials p10, p50, p90 and ci95,
 //              | the 95 % confidence interval of the median
 // step_ledger  | GPU-seconds of one step by category, share, dollars

@@ -16,6 +16,7 @@ constexpr std::array<std::string_view, step::kStepCategories> kStepLabels = {
     "compute",
     "recomputation",
     "kernel launch gaps",
+    "host between steps",
     "waiting for data",
     "host offload",
     "tensor-parallel communication",

@@ -97,8 +97,8 @@ void add_utilisation(TextPage& page, const Evaluation& evaluation, MetricId id, 
 // MFU and HFU in one line.
 void add_brief_utilisation(TextPage& page, const Evaluation& evaluation) {
   std::string text;
-  for (const auto& [id, name] :
-       {std::pair(MetricId::mfu, "MFU"), std::pair(MetricId::hfu, "HFU")}) {
+  const Utilisation used = headline_utilisation(evaluation);
+  for (const auto& [id, name] : {used, Utilisation{MetricId::hfu, "HFU"}}) {
     if (!shown_value(evaluation, id)) {
       continue;
     }
@@ -110,18 +110,17 @@ void add_brief_utilisation(TextPage& page, const Evaluation& evaluation) {
       text += fmt::format(" ({} to {})", format_percent(band->low), format_percent(band->high));
     }
   }
-  if (!text.empty()) {
-    page.line(text);
+  if (text.empty()) {
+    return;
   }
-}
-
-// Full attention is counted and half of it computed: where that matters, both conventions are
-// shown.
-bool attention_dominates(const Evaluation& evaluation) {
-  constexpr double kNoticeable = 0.87;
-  const auto full = shown_value(evaluation, MetricId::mfu);
-  const auto causal = shown_value(evaluation, MetricId::mfu_causal);
-  return full && causal && *causal < kNoticeable * *full;
+  page.line(text);
+  if (used.id == MetricId::mfu_causal) {
+    page.line(
+        page.paint(Ink::faint,
+                   fmt::format("MFU by PaLM's convention: {}, with a half of the attention that "
+                               "is masked and not computed",
+                               formatted(evaluation, MetricId::mfu))));
+  }
 }
 
 // One decimal from 1 GiB on, one digit below.
@@ -218,6 +217,9 @@ void add_memory(TextPage& page, const Evaluation& evaluation, Detail detail) {
                                              kPercent * evaluation.echo.memory_error)
                                : ""),
                detail == Detail::full);
+  for (const std::string& advice : evaluation.advice) {
+    page.line(advice);
+  }
   if (detail == Detail::brief) {
     return;
   }
@@ -254,7 +256,7 @@ void add_step(TextPage& page, const Evaluation& evaluation, Detail detail) {
   }
   add_utilisation(page, evaluation, MetricId::mfu, "MFU");
   add_utilisation(page, evaluation, MetricId::hfu, "HFU");
-  if (attention_dominates(evaluation)) {
+  if (headline_utilisation(evaluation).id == MetricId::mfu_causal) {
     add_utilisation(page, evaluation, MetricId::mfu_causal, "causal");
   }
   if (!evaluation.step.given) {

@@ -103,6 +103,7 @@ inline constexpr std::int64_t kDefaultKept = 10;
 
 struct CheckpointSpec {
   CheckpointInterval interval = AutoInterval{};
+  std::optional<Seconds> least_interval;  // of an automatic one to the storage; absent: none
   CheckpointMode mode = CheckpointMode::sync;
   Bytes bytes_per_parameter = bytes(kDefaultBytesPerParameter);
   Bytes data_state;     // of one data-parallel rank
@@ -111,6 +112,7 @@ struct CheckpointSpec {
   BytesPerSecond device_to_host = gigabytes_per_second(kDefaultDeviceToHostGigabytesPerSecond);
   BytesPerSecond data_reads;       // of the input pipeline while it trains, from the same storage
   std::optional<Seconds> stall;    // replaces the computed stall
+  Seconds least_stall;             // of an asynchronous save whose stall is computed
   std::optional<Seconds> durable;  // replaces the computed durable time; sync: must equal the stall
   bool final_save = true;          // save once more when the target is reached, and wait for it
   std::vector<TierSpec> tiers;     // in front of the storage, fastest first

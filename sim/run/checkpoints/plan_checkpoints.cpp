@@ -66,7 +66,7 @@ SaveTimes storage_times(const CheckpointSpec& spec, const StepInput& step, Findi
   const Seconds copy = copy_time(spec, step);
   if (spec.mode == CheckpointMode::async) {
     SaveTimes times;
-    times.stall = spec.stall.value_or(copy);
+    times.stall = spec.stall.value_or(std::max(copy, spec.least_stall));
     times.durable = spec.durable.value_or(times.stall + write_time(spec, step, spec.data_reads));
     findings.require(times.durable >= times.stall,
                      "checkpoint.durable",

@@ -25,10 +25,12 @@ std::int64_t to_steps(Seconds interval, SimTime step_time, std::int64_t least) {
   return std::max(least, static_cast<std::int64_t>(steps));
 }
 
-// What one tier asks for. A free one is at least as long as its copy takes to become durable.
+// What one tier asks for. A free one is at least as long as its copy takes to become durable, where
+// training goes on meanwhile, and as `least`.
 TierChoice choice_of(const CheckpointInterval& interval,
                      CheckpointMode mode,
                      SimTime durable,
+                     SimTime least,
                      const RunPlan& plan,
                      const std::string& key,
                      Findings& findings) {
@@ -44,8 +46,9 @@ TierChoice choice_of(const CheckpointInterval& interval,
                          "must be positive and below 73 years")) {
       choice.steps = to_steps(time->value, step_time, 1);
     }
-  } else if (mode == CheckpointMode::async) {
-    choice.least = std::max<std::int64_t>(1, (durable.ns + step_time.ns - 1) / step_time.ns);
+  } else {
+    const SimTime longest = std::max(mode == CheckpointMode::async ? durable : SimTime{}, least);
+    choice.least = std::max<std::int64_t>(1, (longest.ns + step_time.ns - 1) / step_time.ns);
   }
   return choice;
 }
@@ -215,7 +218,7 @@ std::vector<std::int64_t> steps_of(const std::vector<TierChoice>& choices,
         to_steps(optimal_interval({run->tiers.front().stall, run->mtbf}), step_time, choice.least)};
   }
   // Assumed: a durable copy a day, even when no failure of the scenario would need it.
-  const std::int64_t most = to_steps(days(1.0), step_time, 1);
+  const std::int64_t most = to_steps(days(1.0), step_time, choices.back().least);
   TieredRun process;
   if (run) {
     process = *run;
@@ -238,12 +241,21 @@ void plan_interval(const CheckpointSpec& spec,
                    RunPlan& plan,
                    Findings& findings) {
   CheckpointPlan& checkpoint = plan.checkpoint;
+  const Seconds stated = spec.least_interval.value_or(Seconds{});
+  findings.require(in_range(stated) && stated >= Seconds{},
+                   "checkpoint.least_interval",
+                   "must not be negative, and below 73 years");
+  if (!findings.sound()) {
+    return;
+  }
+  const SimTime least = to_sim_time(stated);
   std::vector<TierChoice> choices;
   for (std::size_t i = 0; i < checkpoint.tiers.size(); ++i) {
     const bool is_storage = i == spec.tiers.size();
     choices.push_back(choice_of(is_storage ? spec.interval : spec.tiers[i].interval,
                                 is_storage ? spec.mode : spec.tiers[i].mode,
                                 checkpoint.saves[i].copies.back().durable,
+                                is_storage ? least : SimTime{},
                                 plan,
                                 key_of_tier(spec, i),
                                 findings));

@@ -16,9 +16,12 @@ RepairLoad repair_load(const RunPlan& plan) {
     taken *=
         1.0 - static_cast<double>(plan.capacity.spot->nodes) / static_cast<double>(plan.step.nodes);
   }
+  return nodes_in_repair(taken / *plan.mtbf, mean_repair(plan));
+}
+
+Seconds mean_repair(const RunPlan& plan) {
   const PlannedRepair& repair = plan.capacity.repair;
-  return nodes_in_repair(taken / *plan.mtbf,
-                         mean(repair.first) + repair.escalates * mean(repair.manual));
+  return mean(repair.first) + repair.escalates * mean(repair.manual);
 }
 
 }  // namespace orrery::run

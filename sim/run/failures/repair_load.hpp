@@ -21,4 +21,7 @@ namespace orrery::run {
 
 [[nodiscard]] RepairLoad repair_load(const RunPlan& plan);
 
+// From taking a node out until it can be used again, on average.
+[[nodiscard]] Seconds mean_repair(const RunPlan& plan);
+
 }  // namespace orrery::run

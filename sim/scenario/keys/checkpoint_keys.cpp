@@ -147,15 +147,28 @@ void add_when(std::vector<Key>& keys) {
   keys.push_back(interval_key(
       {.path = "checkpoint.interval",
        .fallback = "auto",
-       .meaning = "Training time between two saves to the storage. auto: the exact optimum for the "
-                  "stall and the failure rate, a whole number of steps; with mode async at least "
-                  "the time until a save is durable; with tiers the best of all tiers together.",
+       .meaning =
+           "Training time between two saves to the storage. auto: the exact optimum for the "
+           "stall and the failure rate, a whole number of steps, at least least_interval; with "
+           "mode async at least the time until a save is durable; with tiers the best of "
+           "all tiers together.",
        .example = "30min",
        .idle = {ORRERY_WHEN(
            in_run(d) && !can_fail(d.run) &&
                std::holds_alternative<run::AutoInterval>(d.run.checkpoint.interval),
            "auto follows the failures, and nothing fails")}},
       ORRERY_AT(run.checkpoint.interval)));
+  keys.push_back(time_key(
+      {.path = "checkpoint.least_interval",
+       .note = "5min",
+       .meaning =
+           "Least training time between two saves to the storage that `interval: auto` chooses; "
+           "the optimum of losses alone is often shorter than anybody saves.",
+       .example = "10min",
+       .idle = {ORRERY_WHEN(
+           in_run(d) && !std::holds_alternative<run::AutoInterval>(d.run.checkpoint.interval),
+           "checkpoint.interval is stated")}},
+      ORRERY_AT(run.checkpoint.least_interval)));
   keys.push_back(mode_key(
       {.path = "checkpoint.mode",
        .fallback = "sync",
@@ -296,7 +309,7 @@ void add_storage(std::vector<Key>& keys) {
 
 void add_saves(std::vector<Key>& keys) {
   keys.push_back(time_key({.path = "checkpoint.stall",
-                           .note = "computed from size and rates",
+                           .note = "computed from size and rates; async: at least 1s",
                            .meaning = "Training blocked by one save.",
                            .example = "40s"},
                           ORRERY_AT(run.checkpoint.stall)));

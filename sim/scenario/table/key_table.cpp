@@ -1,5 +1,6 @@
 #include "sim/scenario/table/key_table.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -65,6 +66,28 @@ std::vector<Key> expect_keys() {
   return keys;
 }
 
+// A section that has presets takes the name of one in place of a mapping: `failures: llama3-2024`.
+void take_names_of_presets(std::vector<Key>& keys) {
+  for (Key& section : keys) {
+    const auto preset = std::find_if(keys.begin(), keys.end(), [&section](const Key& key) {
+      return key.path == section.path + ".preset";
+    });
+    if (preset == keys.end() || section.read) {
+      continue;
+    }
+    section.forms = preset->forms;
+    section.read = [read = preset->read, path_of_preset = preset->path](
+                       const yaml::Value& value, const std::string& path, Reading& reading) {
+      if (value.kind != yaml::Value::Kind::scalar) {
+        const yaml::MappingReader says_so(value, reading.diagnostics, path);
+        return;
+      }
+      reading.draft.scenario.locations[path_of_preset] = value.where;
+      read(value, path_of_preset, reading);
+    };
+  }
+}
+
 }  // namespace
 
 const std::vector<Key>& key_table() {
@@ -88,6 +111,7 @@ const std::vector<Key>& key_table() {
     append(keys, expect_keys());
     append(keys, measured_keys());
     append(keys, plan_keys());
+    take_names_of_presets(keys);
     return keys;
   }();
   return table;

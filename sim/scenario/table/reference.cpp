@@ -30,8 +30,12 @@ The smallest scenario asks for one step:
 format: orrery/1
 model: {preset: llama3-8b}
 cluster: {gpu: h100-sxm-80gb, nodes: 1}
+layout: {sharding: zero3}
 batch: {global: 64}
+recompute: selective
 ```
+
+A section that has presets takes the name of one in place of its keys: `failures: llama3-2024`.
 
 With `training:` it describes a run, and failures, checkpoints, recovery, spares and prices count.
 

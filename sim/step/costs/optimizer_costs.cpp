@@ -78,7 +78,7 @@ Bytes add_optimizer(const Costing& costing,
   }
   const auto& fixed = software.fixed_step_time;
   parts_of(OptimizerStep::fixed)
-      .add(StepCategory::launch_gap, cost::term(fixed.value(), fixed.kind()));
+      .add(StepCategory::host_step, cost::term(fixed.value(), fixed.kind()));
   add_broadcasts(parts_of(OptimizerStep::broadcasts), costing);
   return moved;
 }

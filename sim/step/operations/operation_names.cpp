@@ -133,6 +133,7 @@ OperationStream stream_of(StepCategory category) {
     case StepCategory::exposed_data:
       return OperationStream::data;
     case StepCategory::launch_gap:
+    case StepCategory::host_step:
     case StepCategory::offload:
     case StepCategory::data_stall:
       return OperationStream::host;
@@ -146,6 +147,8 @@ Operation remainder_operation(StepCategory category) {
   switch (category) {
     case StepCategory::launch_gap:
       return {.name = "waiting for launches", .kind = OperationKind::launch, .stream = stream};
+    case StepCategory::host_step:
+      return {.name = "host between steps", .kind = OperationKind::launch, .stream = stream};
     case StepCategory::offload:
       return {.name = "copies to and from the host", .kind = OperationKind::copy, .stream = stream};
     case StepCategory::idle:

@@ -35,8 +35,8 @@ std::array<Seconds, kStepCategories> booked(const Sequence& sequence) {
 // What is left when all operations are known: host, slowest GPU, copies. Communication and compute
 // that differ were hidden or slowed, and are scaled.
 constexpr bool is_appended(StepCategory category) {
-  return category == StepCategory::launch_gap || category == StepCategory::idle ||
-         category == StepCategory::offload;
+  return category == StepCategory::launch_gap || category == StepCategory::host_step ||
+         category == StepCategory::idle || category == StepCategory::offload;
 }
 
 template <typename Steps>

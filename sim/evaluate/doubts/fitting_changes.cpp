@@ -1,0 +1,132 @@
+#include "sim/evaluate/doubts/fitting_changes.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "sim/base/text/format.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/scenario/variant.hpp"
+#include "sim/step/step_simulator.hpp"
+
+namespace orrery::evaluate {
+
+namespace {
+
+using Changes = std::vector<std::pair<std::string, std::string>>;
+
+struct Fitting {
+  Changes changes;
+  step::StepInput input;
+  cost::CostModel costs;
+  SimTime least;  // the step takes no less
+  Bytes headroom;
+};
+
+// Nothing where a rule forbids them or the step does not fit all the same. No graph is built.
+std::optional<Fitting> tried(const scenario::Scenario& scenario,
+                             const Changes& changes,
+                             const std::optional<hardware::ProfileSearch>& search,
+                             step::StepSimulator& simulator) {
+  Diagnostics unused;
+  std::optional<scenario::Scenario> changed = scenario;
+  for (const auto& [key, value] : changes) {
+    changed = scenario::with_value(*changed, {key, value, {}}, unused);
+    if (!changed) {
+      return std::nullopt;
+    }
+  }
+  changed->layout.data = {};  // follows from the other degrees
+  const std::optional<Resolved> resolved = resolve(*changed, search, unused);
+  if (!resolved || unused.has_errors()) {
+    return std::nullopt;
+  }
+  step::StepInput input = step_input(*changed, *resolved);
+  const auto bound = simulator.bound(input, resolved->costs);
+  const auto* found = std::get_if<step::StepBound>(&bound);
+  if (found == nullptr || !found->feasibility.fits || !found->feasibility.fits_host) {
+    return std::nullopt;
+  }
+  return Fitting{
+      changes, std::move(input), resolved->costs, found->least, found->feasibility.headroom};
+}
+
+// One key each; what is as it is already changes nothing and is found not to fit.
+std::vector<Changes> single_changes(const scenario::Scenario& scenario) {
+  std::vector<Changes> all;
+  for (const char* sharding : {"zero1", "zero2", "zero3"}) {
+    all.push_back({{"layout.sharding", sharding}});
+  }
+  for (const char* recompute : {"selective", "full"}) {
+    all.push_back({{"recompute", recompute}});
+  }
+  for (const int factor : {2, 4, 8}) {
+    const std::int64_t tensor = scenario.layout.tensor * factor;
+    if (tensor <= scenario.cluster.gpus_per_node) {
+      all.push_back(
+          {{"layout.tensor", fmt::format("{}", tensor)}, {"layout.sequence_parallel", "true"}});
+    }
+    all.push_back({{"layout.pipeline", fmt::format("{}", scenario.layout.pipeline * factor)}});
+  }
+  if (scenario.batch.micro > 1) {
+    all.push_back({{"batch.micro", "1"}});
+  }
+  return all;
+}
+
+std::string sentence(const Fitting& fitting, step::StepSimulator& simulator) {
+  std::string keys;
+  for (const auto& [key, value] : fitting.changes) {
+    keys += fmt::format("{}`{}: {}`", keys.empty() ? "" : " and ", key, value);
+  }
+  const auto outcome = simulator.simulate(
+      fitting.input, fitting.costs, {.timeline = false, .operations = false, .ledger = false});
+  const auto* step = std::get_if<step::StepResult>(&outcome);
+  return fmt::format("fits with {}: {}{} stay free",
+                     keys,
+                     step == nullptr ? "" : format_time(to_seconds(step->step_time)) + " a step, ",
+                     format_bytes_binary(fitting.headroom));
+}
+
+}  // namespace
+
+std::vector<std::string> fitting_changes(const scenario::Scenario& scenario,
+                                         const std::optional<hardware::ProfileSearch>& search) {
+  constexpr std::size_t kMost = 3;
+  const std::vector<Changes> singles = single_changes(scenario);
+  step::StepSimulator simulator;
+  std::vector<Fitting> found;
+  const auto try_all = [&](const std::vector<Changes>& all) {
+    for (const Changes& changes : all) {
+      if (auto fitting = tried(scenario, changes, search, simulator)) {
+        found.push_back(*std::move(fitting));
+      }
+    }
+  };
+  try_all(singles);
+  if (found.empty()) {
+    std::vector<Changes> pairs;
+    for (std::size_t i = 0; i < singles.size(); ++i) {
+      for (std::size_t j = i + 1; j < singles.size(); ++j) {
+        if (singles[i].front().first != singles[j].front().first) {
+          pairs.push_back(singles[i]);
+          pairs.back().insert(pairs.back().end(), singles[j].begin(), singles[j].end());
+        }
+      }
+    }
+    try_all(pairs);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Fitting& a, const Fitting& b) {
+    return a.least < b.least;
+  });
+  found.resize(std::min(found.size(), kMost));
+  std::vector<std::string> sentences;
+  for (const Fitting& fitting : found) {
+    sentences.push_back(sentence(fitting, simulator));
+  }
+  return sentences;
+}
+
+}  // namespace orrery::evaluate
