@@ -10,6 +10,7 @@ What a word means stands in the tables below; the functions only apply them.
 
 import argparse
 import pathlib
+import re
 import sys
 
 import yaml
@@ -132,6 +133,13 @@ STACKS = {
 # Words in the source of a row that name the stack's release of 2025, where it has a profile.
 RELEASES = ("2025-06", "202506")
 
+# Where a source names the release that it measured, of stacks whose recipes tell releases apart.
+NAMED_RELEASES = {
+    "megatron-bridge": r"NeMo container (\d\d\.\d\d(?:\.\d\d)?)",
+    "nemo": r"NeMo Framework (\d\d\.\d\d)|tag v(\d\d\.\d\d(?:\.\d\d)?)",
+    "nemo-mlperf": r"training_results_(v\d\.\d)",
+}
+
 # --- A phrase in a text -> keys; what an earlier line has set stays ---------------------------------
 
 NO_OVERLAP = {"overlap.data": False, "overlap.tensor": False, "overlap.pipeline": False}
@@ -216,7 +224,6 @@ PROSE = {
     "layout_note": "layout",
     "model.params": "parameters",
     "model.position": "position",
-    "software_options.release": "release",
     "software_options.delayed_wgrad": "delayed_wgrad",
     "software_options.routing": "routing",
     "missing": "missing",
@@ -327,8 +334,22 @@ def take_software(row, keys):
     known = stack if has_profile(stack) else STACKS.get(stack, "generic")
     newer = f"{known}-2025"
     released = any(words in row["source"] for words in RELEASES)
-    keys["software"] = newer if released and has_profile(newer) else known
+    name = newer if released and has_profile(newer) else known
+    release = release_of(row, name)
+    if release is None:
+        keys["software"] = name
+    else:
+        keys["software.name"], keys["software.release"] = name, release
     return known == "generic" != stack
+
+
+def release_of(row, software):
+    """As text, or None where the source does not name it or no recipe depends on it."""
+    if software not in NAMED_RELEASES:
+        return None
+    stated = row.get("software_options", {}).get("release")
+    named = re.search(NAMED_RELEASES[software], row["source"])
+    return str(stated) if stated else next(filter(None, named.groups())) if named else None
 
 
 def take_layout(row, keys):

@@ -165,6 +165,71 @@ class Follower {
   std::string release_;
 };
 
+// 26.04.01 and v5.1 as numbers; nothing for a branch such as `main`.
+std::optional<std::vector<int>> release_numbers(std::string_view release) {
+  std::vector<int> numbers;
+  if (release.starts_with("v")) {
+    release.remove_prefix(1);
+  }
+  while (!release.empty()) {
+    int number = 0;
+    const auto [end, error] =
+        std::from_chars(release.data(), release.data() + release.size(), number);
+    const auto read = static_cast<std::size_t>(end - release.data());
+    const bool goes_on = read < release.size() && (*end == '.' || *end == '-');
+    if (error != std::errc{} || (read < release.size() && !goes_on)) {
+      return std::nullopt;
+    }
+    numbers.push_back(number);
+    release.remove_prefix(goes_on ? read + 1 : read);
+  }
+  return numbers.empty() ? std::nullopt : std::optional(numbers);
+}
+
+// The latest release with recipes that is not newer than this one, else the oldest; nothing where
+// releases have no order.
+std::optional<std::string> nearest_release(const std::string& release,
+                                           const std::vector<std::string>& known) {
+  const auto wanted = release_numbers(release);
+  std::optional<std::string> nearest;
+  std::vector<int> numbers;
+  for (const std::string& one : known) {
+    const auto found = release_numbers(one);
+    if (!wanted || !found) {
+      return std::nullopt;
+    }
+    const bool older = *found <= *wanted;
+    const bool nearest_is_older = nearest && numbers <= *wanted;
+    const bool better = !nearest || (older && (!nearest_is_older || *found > numbers)) ||
+                        (!older && !nearest_is_older && *found < numbers);
+    if (better) {
+      nearest = one;
+      numbers = *found;
+    }
+  }
+  return nearest;
+}
+
+// A release without recipes of its own follows those of the nearest one.
+void settle_release(Reading& reading, const StackRecipes& recipes, RecipeUse& use) {
+  const auto& known = recipes.releases;
+  if (use.release.empty() || std::find(known.begin(), known.end(), use.release) != known.end()) {
+    return;
+  }
+  const auto nearest = nearest_release(use.release, known);
+  if (!nearest) {
+    return;
+  }
+  reading.diagnostics.warning(reading.draft.scenario.where("software.release"),
+                              "software.release",
+                              fmt::format("{} has no recipes for {}: those of {} are followed",
+                                          recipes.stack,
+                                          use.release,
+                                          *nearest),
+                              fmt::format("{}", fmt::join(known, ", ")));
+  use.release = *nearest;
+}
+
 void check_word(Reading& reading,
                 std::string_view key,
                 const std::string& word,
@@ -213,6 +278,7 @@ void follow_recipe(Reading& reading) {
     return;
   }
   RecipeUse& use = scenario.recipe;
+  settle_release(reading, *recipes, use);
   check_word(reading, "software.release", use.release, recipes->releases, recipes->stack);
   check_word(reading, "software.context", use.context, recipes->contexts, recipes->stack);
   if (use.plain || recipes->entries.empty()) {

@@ -169,6 +169,25 @@ TEST_F(Recipes, AKeyThatARecipeSetsDoesNotWarnThatItHasNoEffect) {
   EXPECT_EQ(to_string(diagnostics_), "");
 }
 
+TEST_F(Recipes, AReleaseWithoutRecipesFollowsTheNearestOne) {
+  write_stack("recipes:\n" + entry("release: [\"1.2\"]", "overlap.bucket: 1MiB") +
+              entry("release: [\"1.10\"]", "overlap.bucket: 10MiB"));
+  const auto bucket = [this](const std::string& release) {
+    return value_of(
+        read(scenario_text(kMoe, "software: {name: mine, release: \"" + release + "\"}\n")),
+        "overlap.bucket");
+  };
+  EXPECT_EQ(bucket("1.10"), "10MiB");
+  EXPECT_EQ(to_string(diagnostics_), "");
+  EXPECT_EQ(bucket("1.9"), "1MiB");
+  EXPECT_EQ(to_string(diagnostics_),
+            "test.yaml:5:35: warning: software.release: mine has no recipes for 1.9: those of 1.2 "
+            "are followed (1.2, 1.10, 2)\n");
+  EXPECT_EQ(bucket("0.1"), "1MiB");
+  EXPECT_EQ(bucket("v1.11.3"), "10MiB");
+  EXPECT_EQ(bucket("3"), std::nullopt);  // the newest, 2, sets none
+}
+
 TEST_F(Recipes, UnknownReleasesAndContextsAreErrorsThatNameTheKnownOnes) {
   EXPECT_EQ(problem(scenario_text(kMoe, "software: {name: megatron-core, release: \"9\"}\n")),
             "test.yaml:5:43: error: software.release: `9` is not known of megatron-core (main)\n");
