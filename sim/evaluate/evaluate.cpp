@@ -14,6 +14,7 @@
 #include "sim/evaluate/doubts/recipe_effects.hpp"
 #include "sim/evaluate/doubts/step_doubts.hpp"
 #include "sim/evaluate/doubts/step_evidence.hpp"
+#include "sim/evaluate/doubts/switch_levers.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/inputs/checkpoint_input.hpp"
 #include "sim/evaluate/inputs/elastic_steps.hpp"
@@ -386,12 +387,20 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
     evaluation.caveats.push_back(*std::move(caveat));
   }
   if (options.levers) {
+    const Seconds now = to_seconds(evaluation.step.step_time);
+    const auto other =
+        evaluation.step.given ? std::nullopt : other_context(scenario, now, options.search);
     if (!evaluation.step.given) {
       const auto search = options.search.value_or(hardware::default_search(scenario.file));
-      evaluation.band = step_band(load_evidence(search, diagnostics),
-                                  kind_of(scenario, *resolved),
-                                  in_seconds(to_seconds(evaluation.step.step_time)));
+      PredictedStep predicted = predicted_step(scenario, *resolved, evaluation.step);
+      if (other) {
+        predicted.open = open_choice(other->step.time, now);
+      }
+      evaluation.band = step_band(load_evidence(search, diagnostics), predicted);
       evaluation.band->doubts = step_doubts(scenario, *resolved, options.threads, options.stop);
+    }
+    if (!evaluation.step.given && scenario.cluster.mixed.empty()) {
+      evaluation.switches = switch_levers(scenario, options.search, evaluation);
     }
     if (!evaluation.feasible && scenario.cluster.mixed.empty()) {
       evaluation.advice = fitting_changes(scenario, options.search);
@@ -400,8 +409,7 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
       evaluation.assumed.push_back(*std::move(assumption));
     }
     evaluation.recipe = recipe_effects(scenario, options.search, evaluation);
-    for (auto line : {switched_on(scenario, evaluation),
-                      undecided_context(scenario, options.search, evaluation)}) {
+    for (auto line : {switched_on(scenario, evaluation), undecided_context(evaluation, other)}) {
       if (line) {
         evaluation.assumed.push_back(*std::move(line));
       }

@@ -66,11 +66,7 @@ void fill_utilisation(const scenario::Scenario& scenario,
   set(evaluation, MetricId::mfu_6nd, share(model_flop(model::FlopConvention::six_nd)));
   set(evaluation,
       MetricId::hfu,
-      share(model::hardware_flop_per_token(scenario.model,
-                                           executed(scenario, passes.attention),
-                                           passes.recompute,
-                                           recomputed_layers(scenario, evaluation.echo.layout),
-                                           scenario.step.recompute.modules)));
+      share(executed_flop_per_token(scenario, passes, evaluation.echo.layout)));
   set(evaluation, MetricId::model_flops_per_gpu, in_flop_per_second(peak * (mfu / gpus)));
 }
 
@@ -107,6 +103,16 @@ void fill_money(report::Evaluation& evaluation) {
 }
 
 }  // namespace
+
+Flop executed_flop_per_token(const scenario::Scenario& scenario,
+                             const ExecutedPasses& passes,
+                             const layout::Layout& layout) {
+  return model::hardware_flop_per_token(scenario.model,
+                                        executed(scenario, passes.attention),
+                                        passes.recompute,
+                                        recomputed_layers(scenario, layout),
+                                        scenario.step.recompute.modules);
+}
 
 Tokens tokens_per_step(const scenario::Scenario& scenario) {
   return tokens(static_cast<double>(scenario.batch.global) *

@@ -32,6 +32,11 @@ struct ExecutedPasses {
   hardware::AttentionImplementation attention = hardware::AttentionImplementation::fused;
 };
 
+// The FLOP of a token as the kernels execute them, in a step with this layout.
+[[nodiscard]] Flop executed_flop_per_token(const scenario::Scenario& scenario,
+                                           const ExecutedPasses& passes,
+                                           const layout::Layout& layout);
+
 // `peak`: dense, of one GPU; the mean over types where the cluster is mixed.
 void fill_step_metrics(const scenario::Scenario& scenario,
                        FlopPerSecond peak,

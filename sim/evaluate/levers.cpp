@@ -1,5 +1,7 @@
 #include "sim/evaluate/levers.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -92,6 +94,12 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
                        [mfu](RunPlan& plan) { scale_step_time(plan, mfu / (mfu + kOnePoint)); }});
   }
   add_step_changes(evaluation.step, changes);
+  const Seconds now = to_seconds(evaluation.step.step_time);
+  for (const report::SwitchLever& lever : evaluation.switches) {
+    changes.push_back(
+        {fmt::format("`{}: {}`", lever.key, lever.value),
+         [factor = lever.step_time / now](RunPlan& plan) { scale_step_time(plan, factor); }});
+  }
   const RunPlan& plan = *evaluation.plan;
   if (plan.mtbf) {
     changes.push_back({"one minute less recovery per failure",

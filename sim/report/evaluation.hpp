@@ -78,6 +78,13 @@ struct Lever {
   Dollars cost_delta;    // negative: cheaper for the same work
 };
 
+// One key of the stack that would make the step shorter.
+struct SwitchLever {
+  std::string key;
+  std::string value;
+  Seconds step_time;  // with that value
+};
+
 // One key that a recipe of the stack set where the scenario is silent, and the step without it;
 // nothing where that cannot run.
 struct RecipeEffect {
@@ -103,6 +110,7 @@ struct Evaluation {
   std::vector<std::string> caveats;
   std::vector<std::string> assumed;
   std::vector<RecipeEffect> recipe;
+  std::vector<SwitchLever> switches;
   std::vector<Lever> levers;
   std::vector<ExpectationResult> expectations;
   Diagnostics diagnostics;  // warnings

@@ -3,37 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <variant>
 
 #include "sim/base/text/format.hpp"
-#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/evaluate/doubts/what_if_step.hpp"
 #include "sim/run/failures/repair_load.hpp"
 #include "sim/run/monte_carlo.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/usual_stack.hpp"
-#include "sim/step/step_simulator.hpp"
 
 namespace orrery::evaluate {
-
-namespace {
-
-// One step of the scenario with another stack; nothing where that cannot run it.
-std::optional<Seconds> step_with(const scenario::Scenario& scenario,
-                                 std::string_view stack,
-                                 const std::optional<hardware::ProfileSearch>& search) {
-  const std::optional<scenario::Scenario> other = scenario::with_stack(scenario, stack);
-  Diagnostics unused;
-  const auto resolved = other ? resolve(*other, search, unused) : std::nullopt;
-  if (!resolved || unused.has_errors()) {
-    return std::nullopt;
-  }
-  const auto outcome = step::simulate_step(step_input(*other, *resolved), resolved->costs, {});
-  const auto* result = std::get_if<step::StepResult>(&outcome);
-  return result == nullptr ? std::nullopt : std::optional(to_seconds(result->step_time));
-}
-
-}  // namespace
 
 std::optional<std::string> assumed_software(const scenario::Scenario& scenario,
                                             const std::optional<hardware::ProfileSearch>& search,
@@ -44,10 +23,11 @@ std::optional<std::string> assumed_software(const scenario::Scenario& scenario,
   std::string text = fmt::format("software {}, the usual one for this layout, as none is stated",
                                  scenario.software);
   const std::string_view other = scenario::usual_stack(scenario.layout).other;
-  if (const std::optional<Seconds> time = step_with(scenario, other, search)) {
+  const auto with_other = scenario::with_stack(scenario, other);
+  if (const auto step = with_other ? what_if_step(*with_other, search) : std::nullopt) {
     text += fmt::format("; with {} a step takes {} instead of {}",
                         other,
-                        format_time(*time),
+                        format_time(step->time),
                         format_time(to_seconds(evaluation.step.step_time)));
   }
   return text;

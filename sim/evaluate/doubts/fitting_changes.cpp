@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "sim/base/text/format.hpp"
+#include "sim/evaluate/doubts/what_if_step.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/scenario/variant.hpp"
 #include "sim/step/step_simulator.hpp"
@@ -19,8 +20,7 @@ using Changes = std::vector<std::pair<std::string, std::string>>;
 
 struct Fitting {
   Changes changes;
-  step::StepInput input;
-  cost::CostModel costs;
+  scenario::Scenario scenario;
   SimTime least;  // the step takes no less
   Bytes headroom;
 };
@@ -43,14 +43,12 @@ std::optional<Fitting> tried(const scenario::Scenario& scenario,
   if (!resolved || unused.has_errors()) {
     return std::nullopt;
   }
-  step::StepInput input = step_input(*changed, *resolved);
-  const auto bound = simulator.bound(input, resolved->costs);
+  const auto bound = simulator.bound(step_input(*changed, *resolved), resolved->costs);
   const auto* found = std::get_if<step::StepBound>(&bound);
   if (found == nullptr || !found->feasibility.fits || !found->feasibility.fits_host) {
     return std::nullopt;
   }
-  return Fitting{
-      changes, std::move(input), resolved->costs, found->least, found->feasibility.headroom};
+  return Fitting{changes, *std::move(changed), found->least, found->feasibility.headroom};
 }
 
 // One key each; what is as it is already changes nothing and is found not to fit.
@@ -76,17 +74,15 @@ std::vector<Changes> single_changes(const scenario::Scenario& scenario) {
   return all;
 }
 
-std::string sentence(const Fitting& fitting, step::StepSimulator& simulator) {
+std::string sentence(const Fitting& fitting, const std::optional<hardware::ProfileSearch>& search) {
   std::string keys;
   for (const auto& [key, value] : fitting.changes) {
     keys += fmt::format("{}`{}: {}`", keys.empty() ? "" : " and ", key, value);
   }
-  const auto outcome = simulator.simulate(
-      fitting.input, fitting.costs, {.timeline = false, .operations = false, .ledger = false});
-  const auto* step = std::get_if<step::StepResult>(&outcome);
+  const auto step = what_if_step(fitting.scenario, search);
   return fmt::format("fits with {}: {}{} stay free",
                      keys,
-                     step == nullptr ? "" : format_time(to_seconds(step->step_time)) + " a step, ",
+                     step ? format_time(step->time) + " a step, " : "",
                      format_bytes_binary(fitting.headroom));
 }
 
@@ -121,10 +117,9 @@ std::vector<std::string> fitting_changes(const scenario::Scenario& scenario,
   std::stable_sort(found.begin(), found.end(), [](const Fitting& a, const Fitting& b) {
     return a.least < b.least;
   });
-  found.resize(std::min(found.size(), kMost));
   std::vector<std::string> sentences;
-  for (const Fitting& fitting : found) {
-    sentences.push_back(sentence(fitting, simulator));
+  for (std::size_t i = 0; i < std::min(found.size(), kMost); ++i) {
+    sentences.push_back(sentence(found[i], search));
   }
   return sentences;
 }

@@ -3,48 +3,24 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <variant>
 
 #include "sim/base/text/format.hpp"
-#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/evaluate/doubts/step_evidence.hpp"
+#include "sim/evaluate/doubts/what_if_step.hpp"
+#include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
+#include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/variant.hpp"
-#include "sim/step/step_simulator.hpp"
 
 namespace orrery::evaluate {
 
 namespace {
 
-struct Estimate {
-  Seconds time;
-  Bytes peak;
-};
-
-Estimate estimate_of(const step::StepResult& step) {
-  return {to_seconds(step.step_time), worst_peak(step)};
-}
-
-// Nothing where the stack cannot run it.
-std::optional<Estimate> estimate(const scenario::Scenario& scenario,
-                                 const std::optional<hardware::ProfileSearch>& search) {
-  Diagnostics unused;
-  const std::optional<Resolved> resolved = resolve(scenario, search, unused);
-  if (!resolved || unused.has_errors()) {
-    return std::nullopt;
-  }
-  const auto outcome =
-      step::simulate_step(step_input(scenario, *resolved),
-                          resolved->costs,
-                          {.timeline = false, .operations = false, .ledger = false});
-  const auto* result = std::get_if<step::StepResult>(&outcome);
-  return result == nullptr ? std::nullopt : std::optional(estimate_of(*result));
-}
-
 constexpr double kWorthSaying = 0.005;  // of the time of a step
 const Bytes kMemoryWorthSaying = gibibytes(1.0);
 
 // "(-11 %)", or where the time stays "(-66 GiB)"; empty for what changes neither.
-std::string effect_words(const report::RecipeEffect& effect, const Estimate& now) {
+std::string effect_words(const report::RecipeEffect& effect, const WhatIfStep& now) {
   if (!effect.time_without) {
     return effect.memory_without ? " (does not fit without)" : "";
   }
@@ -69,7 +45,7 @@ std::vector<report::RecipeEffect> recipe_effects(
   if (evaluation.step.given) {
     return effects;
   }
-  const Estimate now = estimate_of(evaluation.step);
+  const WhatIfStep now = what_if_of(evaluation.step);
   for (const scenario::RecipeSetting& setting : scenario.recipe.settings) {
     report::RecipeEffect effect{.key = setting.key,
                                 .value = setting.value,
@@ -81,7 +57,7 @@ std::vector<report::RecipeEffect> recipe_effects(
     const bool changes = other && scenario::value_of(*other, setting.key) !=
                                       scenario::value_of(scenario, setting.key);
     if (changes) {
-      const auto without = estimate(*other, search);
+      const auto without = what_if_step(*other, search);
       effect.time_without = without ? std::optional(without->time) : std::nullopt;
       effect.memory_without = without ? std::optional(without->peak) : std::nullopt;
     }
@@ -94,7 +70,7 @@ std::optional<std::string> switched_on(const scenario::Scenario& scenario,
                                        const report::Evaluation& evaluation) {
   std::vector<std::string> keys;
   for (const report::RecipeEffect& effect : evaluation.recipe) {
-    const std::string words = effect_words(effect, estimate_of(evaluation.step));
+    const std::string words = effect_words(effect, what_if_of(evaluation.step));
     if (!words.empty()) {
       keys.push_back(fmt::format("{}: {}{}", effect.key, effect.value, words));
     }
@@ -109,29 +85,41 @@ std::optional<std::string> switched_on(const scenario::Scenario& scenario,
       fmt::join(keys, ", "));
 }
 
-std::optional<std::string> undecided_context(const scenario::Scenario& scenario,
-                                             const std::optional<hardware::ProfileSearch>& search,
-                                             const report::Evaluation& evaluation) {
-  constexpr std::string_view kBenchmark = "benchmark";
-  if (!scenario.recipe.context.empty() || scenario.recipe.silent == nullptr ||
-      evaluation.step.given) {
+std::optional<OtherContext> other_context(const scenario::Scenario& scenario,
+                                          Seconds now,
+                                          const std::optional<hardware::ProfileSearch>& search) {
+  if (!scenario.recipe.context.empty() || scenario.recipe.silent == nullptr) {
     return std::nullopt;
   }
-  const auto other = scenario::with_context(scenario, kBenchmark);
-  if (!other || other->recipe.settings == scenario.recipe.settings) {
-    return std::nullopt;
+  Diagnostics unused;
+  const auto recipes = scenario::presets_of(scenario).recipes(scenario.software, {}, unused);
+  std::optional<OtherContext> furthest;
+  const auto distance = [now](const WhatIfStep& step) { return open_choice(step.time, now); };
+  for (const std::string& context : recipes ? recipes->contexts : std::vector<std::string>()) {
+    const auto other = scenario::with_context(scenario, context);
+    const auto step = other && other->recipe.settings != scenario.recipe.settings
+                          ? what_if_step(*other, search)
+                          : std::nullopt;
+    if (step && (!furthest || distance(*step) > distance(furthest->step))) {
+      furthest = {context, *step};
+    }
   }
-  const auto step = estimate(*other, search);
-  if (!step || std::abs(step->time / to_seconds(evaluation.step.step_time) - 1.0) < kWorthSaying) {
+  return furthest;
+}
+
+std::optional<std::string> undecided_context(const report::Evaluation& evaluation,
+                                             const std::optional<OtherContext>& other) {
+  const Seconds now = to_seconds(evaluation.step.step_time);
+  if (!other || std::abs(other->step.time / now - 1.0) < kWorthSaying) {
     return std::nullopt;
   }
   return fmt::format(
-      "as the project's benchmarks run {} (software.context: {}) a step takes {} "
+      "who runs {} is not stated; with software.context: {} a step takes {} "
       "instead of {}",
       evaluation.echo.software,
-      kBenchmark,
-      format_time(step->time),
-      format_time(to_seconds(evaluation.step.step_time)));
+      other->context,
+      format_time(other->step.time),
+      format_time(now));
 }
 
 }  // namespace orrery::evaluate

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/evaluate/doubts/what_if_step.hpp"
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/report/evaluation.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -24,11 +25,20 @@ namespace orrery::evaluate {
 [[nodiscard]] std::optional<std::string> switched_on(const scenario::Scenario& scenario,
                                                      const report::Evaluation& evaluation);
 
-// The step as the stack's own benchmarks run it, where its profile tells them apart and the scenario
-// does not say who runs it.
-[[nodiscard]] std::optional<std::string> undecided_context(
+// The step as somebody else runs the stack, where its recipes tell that apart and the scenario does
+// not say who runs it: of all contexts that whose step is furthest from `now`.
+struct OtherContext {
+  std::string context;
+  WhatIfStep step;
+};
+
+[[nodiscard]] std::optional<OtherContext> other_context(
     const scenario::Scenario& scenario,
-    const std::optional<hardware::ProfileSearch>& search,
-    const report::Evaluation& evaluation);
+    Seconds now,
+    const std::optional<hardware::ProfileSearch>& search);
+
+// A sentence of it; nothing where it takes as long.
+[[nodiscard]] std::optional<std::string> undecided_context(
+    const report::Evaluation& evaluation, const std::optional<OtherContext>& other);
 
 }  // namespace orrery::evaluate

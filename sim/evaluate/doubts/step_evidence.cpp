@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "sim/evaluate/fill_metrics.hpp"
 #include "sim/yaml/reader.hpp"
 
 namespace orrery::evaluate {
@@ -153,10 +154,35 @@ std::string to_yaml(const std::vector<MeasuredStep>& steps) {
   return text;
 }
 
+PredictedStep predicted_step(const scenario::Scenario& scenario,
+                             const Resolved& resolved,
+                             const step::StepResult& step) {
+  PredictedStep predicted{.kind = kind_of(scenario, resolved),
+                          .time = in_seconds(to_seconds(step.step_time))};
+  const hardware::GemmRate* rate = resolved.costs.gpu().find_gemm(scenario.step.precision.compute);
+  if (rate != nullptr) {
+    const Flop flop = executed_flop_per_token(
+        scenario, {resolved.recompute, resolved.costs.software().attention}, resolved.layout);
+    const FlopPerSecond reached = rate->burst
+                                      ? std::max(rate->burst->value(), rate->sustained.value())
+                                      : rate->sustained.value();
+    predicted.fastest = in_seconds(flop / reached) * in_tokens(tokens_per_step(scenario)) /
+                        static_cast<double>(step.gpus);
+  }
+  return predicted;
+}
+
+double open_choice(Seconds one, Seconds other) {
+  constexpr double kShare = 1.0 / 7.0;
+  return 2.0 * kShare * (1.0 - kShare) * std::abs(std::log(one / other));
+}
+
 report::StepBand step_band(const std::vector<MeasuredStep>& evidence,
-                           const StepKind& kind,
-                           double predicted,
+                           const PredictedStep& predicted,
                            std::string_view own) {
+  constexpr double kDenseDrift = 0.03;
+  constexpr double kMixtureDrift = 0.06;
+  const StepKind& kind = predicted.kind;
   constexpr double kNothingAlike = 0.16;
   constexpr double kArchWeight = 3.0;
   constexpr double kGpuWeight = 4.0;
@@ -185,14 +211,16 @@ report::StepBand step_band(const std::vector<MeasuredStep>& evidence,
   const double of_arch = other_gpus.pulled(kNothingAlike, kArchWeight);
   const double of_gpu = other_models.pulled(of_arch, kGpuWeight);
   report::StepBand band;
-  band.error = (of_gpu + sum) / (1.0 + same);
+  band.error = std::hypot(
+      (of_gpu + sum) / (1.0 + same), kind.experts ? kMixtureDrift : kDenseDrift, predicted.open);
   band.novelty = same > 0.0                 ? report::Novelty::none
                  : !other_models.of.empty() ? report::Novelty::model
                  : known_stack              ? report::Novelty::gpu
                                             : report::Novelty::stack;
   constexpr double kFactor = 1.6;
-  band.low = predicted * std::exp(-kFactor * band.error);
-  band.high = predicted * std::exp(kFactor * band.error);
+  band.low = std::max(predicted.time * std::exp(-kFactor * band.error),
+                      std::min(predicted.fastest, predicted.time));
+  band.high = predicted.time * std::exp(kFactor * band.error);
   band.nearest = nearest_steps(evidence, kind, own);
   return band;
 }

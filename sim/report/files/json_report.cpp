@@ -120,6 +120,12 @@ Json levers_json(const std::vector<Lever>& levers, bool priced) {
   });
 }
 
+Json switches_json(const std::vector<SwitchLever>& switches) {
+  return json_list(switches, [](const SwitchLever& lever) {
+    return Json{{"key", lever.key}, {"value", lever.value}, {"step_time_s", lever.step_time}};
+  });
+}
+
 Json expectation_json(const ExpectationResult& result) {
   return {{"text", result.text},
           {"pass", result.passed()},
@@ -212,6 +218,7 @@ Json json_of(const Evaluation& evaluation) {
           {"calibration", calibration_json(evaluation.echo.calibration)},
           {"bill", bill_json(evaluation)},
           {"causes", causes_json(evaluation)},
+          {"switches", switches_json(evaluation.switches)},
           {"levers", levers_json(evaluation.levers, priced)},
           {"expectations", json_list(evaluation.expectations, expectation_json)},
           {"diagnostics", json_of(evaluation.diagnostics)}};

@@ -15,6 +15,7 @@
 // memory       | peak of one GPU by pipeline stage, with its terms
 // step_band    | how sure the step time is; null where it is given or nobody asked
 // trust        | shares of the step time by kind of source, and the extrapolated share
+// switches     | keys of the stack that would shorten the step, with the step time
 // levers       | what a change is worth: seconds and dollars for the same work, negative is better
 // expectations | text, pass, verdict (pass, fail, undecided), value of the first comparison, detail
 // diagnostics  | warnings with file, line, column, key

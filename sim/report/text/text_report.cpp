@@ -14,6 +14,7 @@ namespace orrery::report {
 
 namespace {
 
+constexpr std::size_t kMostSwitches = 2;
 constexpr std::size_t kMostLevers = 3;
 constexpr std::size_t kMostPassed = 8;
 constexpr std::size_t kMostWarnings = 4;
@@ -36,34 +37,60 @@ std::string worth(const Lever& lever, bool priced) {
   return text.empty() ? "changes nothing" : text;
 }
 
-// The levers worth most, in dollars where there is a price, else in time.
-std::vector<Lever> biggest_levers(const Evaluation& evaluation, bool priced) {
-  std::vector<Lever> levers = evaluation.levers;
-  std::stable_sort(levers.begin(), levers.end(), [priced](const Lever& a, const Lever& b) {
+struct LeverLine {
+  std::string change;
+  std::string worth;
+};
+
+std::string switch_text(const SwitchLever& lever) {
+  return fmt::format("`{}: {}`", lever.key, lever.value);
+}
+
+// Keys that somebody can set first, then limits of what any change could bring: those worth most, in
+// dollars where there is a price, else in time.
+std::vector<LeverLine> lever_lines(const Evaluation& evaluation) {
+  const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
+  std::vector<LeverLine> lines;
+  std::vector<Lever> limits = evaluation.levers;
+  const Seconds now = to_seconds(evaluation.step.step_time);
+  for (const SwitchLever& lever : evaluation.switches) {
+    const std::string text = switch_text(lever);
+    std::string saved = fmt::format("saves {} a step ({})",
+                                    format_time(now - lever.step_time),
+                                    format_percent(lever.step_time / now - 1.0));
+    const auto of_run = std::find_if(
+        limits.begin(), limits.end(), [&text](const Lever& known) { return known.change == text; });
+    if (of_run != limits.end()) {
+      saved += ", " + worth(*of_run, priced);
+      limits.erase(of_run);
+    }
+    if (lines.size() < kMostSwitches) {
+      lines.push_back({text, std::move(saved)});
+    }
+  }
+  std::stable_sort(limits.begin(), limits.end(), [priced](const Lever& a, const Lever& b) {
     return priced ? a.cost_delta < b.cost_delta : a.finish_delta < b.finish_delta;
   });
-  levers.resize(std::min(levers.size(), kMostLevers));
-  return levers;
+  limits.resize(std::min(limits.size(), kMostLevers));
+  for (const Lever& lever : limits) {
+    lines.push_back({lever.change, worth(lever, priced)});
+  }
+  return lines;
 }
 
 void add_levers(TextPage& page, const Evaluation& evaluation, Detail detail) {
-  const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
-  const std::vector<Lever> levers = biggest_levers(evaluation, priced);
-  if (levers.empty()) {
-    return;
-  }
+  const std::vector<LeverLine> lines = lever_lines(evaluation);
   std::size_t widest = 0;
-  for (const Lever& lever : levers) {
-    widest = std::max(widest, text_columns(lever.change));
+  for (const LeverLine& line : lines) {
+    widest = std::max(widest, text_columns(line.change));
   }
   bool first = detail == Detail::brief;
-  if (!first) {
+  if (!first && !lines.empty()) {
     page.section("LEVERS", "each alone, for the same work:");
   }
-  for (const Lever& lever : levers) {
+  for (const LeverLine& line : lines) {
     constexpr std::size_t kHanging = 4;
-    const std::string text =
-        fmt::format("{}  {}", pad_right(lever.change, widest), worth(lever, priced));
+    const std::string text = fmt::format("{}  {}", pad_right(line.change, widest), line.worth);
     if (first) {
       page.section("LEVERS", text, false);
     } else {

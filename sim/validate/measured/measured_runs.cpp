@@ -88,9 +88,9 @@ void run_work(Work& work, const std::vector<evaluate::MeasuredStep>& evidence) {
   const SimulatedRun& run = std::get<SimulatedRun>(outcome);
   work.time.predicted = in_seconds(to_seconds(run.step.step_time));
   work.time.trust = report::trust_of(run.step);
-  work.time.kind = evaluate::kind_of(ready.scenario, run.resolved);
-  work.time.band =
-      evaluate::step_band(evidence, *work.time.kind, work.time.predicted, work.time.id);
+  const auto predicted = evaluate::predicted_step(ready.scenario, run.resolved, run.step);
+  work.time.kind = predicted.kind;
+  work.time.band = evaluate::step_band(evidence, predicted, work.time.id);
   if (work.memory) {
     work.memory->predicted = predicted_memory(work.measured.memory->reading, run);
   }

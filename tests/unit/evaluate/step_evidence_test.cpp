@@ -16,6 +16,20 @@ MeasuredStep measured(const char* id, double error, const StepKind& kind) {
   return {id, kind, error};
 }
 
+constexpr double kDenseDrift = 0.03;
+
+// Of measured steps, with what releases and sites move by.
+double drifting(double error) {
+  return std::hypot(error, kDenseDrift);
+}
+
+report::StepBand band_of(const std::vector<MeasuredStep>& steps,
+                         const StepKind& kind,
+                         double time = 1.0,
+                         std::string_view own = {}) {
+  return step_band(steps, {.kind = kind, .time = time}, own);
+}
+
 StepKind with(const char* gpu, const char* arch, const char* model) {
   StepKind kind = kAsked;
   kind.gpu = gpu;
@@ -25,11 +39,11 @@ StepKind with(const char* gpu, const char* arch, const char* model) {
 }
 
 TEST(StepBand, WhereNothingIsAlikeTheErrorIsThatOfNewStacks) {
-  const report::StepBand band = step_band({}, kAsked, 10.0);
-  EXPECT_DOUBLE_EQ(band.error, 0.16);
+  const report::StepBand band = band_of({}, kAsked, 10.0);
+  EXPECT_DOUBLE_EQ(band.error, drifting(0.16));
   EXPECT_EQ(band.novelty, Novelty::stack);
-  EXPECT_DOUBLE_EQ(band.low, 10.0 * std::exp(-1.6 * 0.16));
-  EXPECT_DOUBLE_EQ(band.high, 10.0 * std::exp(1.6 * 0.16));
+  EXPECT_DOUBLE_EQ(band.low, 10.0 * std::exp(-1.6 * drifting(0.16)));
+  EXPECT_DOUBLE_EQ(band.high, 10.0 * std::exp(1.6 * drifting(0.16)));
   EXPECT_TRUE(band.nearest.empty());
 }
 
@@ -37,23 +51,23 @@ TEST(StepBand, EachLevelIsPulledToTheWiderOne) {
   std::vector<MeasuredStep> steps = {
       measured("other-gpu", -0.04, with("h200-sxm", "hopper", "32x4096"))};
   const double of_arch = (3.0 * 0.16 + 0.04) / 4.0;
-  EXPECT_DOUBLE_EQ(step_band(steps, kAsked, 1.0).error, of_arch);
-  EXPECT_EQ(step_band(steps, kAsked, 1.0).novelty, Novelty::gpu);
+  EXPECT_DOUBLE_EQ(band_of(steps, kAsked).error, drifting(of_arch));
+  EXPECT_EQ(band_of(steps, kAsked).novelty, Novelty::gpu);
   steps.push_back(measured("other-model", 0.03, with("h100-sxm-80gb", "hopper", "80x8192")));
   const double of_gpu = (4.0 * of_arch + 0.03) / 5.0;
-  EXPECT_DOUBLE_EQ(step_band(steps, kAsked, 1.0).error, of_gpu);
-  EXPECT_EQ(step_band(steps, kAsked, 1.0).novelty, Novelty::model);
+  EXPECT_DOUBLE_EQ(band_of(steps, kAsked).error, drifting(of_gpu));
+  EXPECT_EQ(band_of(steps, kAsked).novelty, Novelty::model);
   steps.push_back(measured("same", -0.01, kAsked));
-  EXPECT_DOUBLE_EQ(step_band(steps, kAsked, 1.0).error, (of_gpu + 0.01) / 2.0);
-  EXPECT_EQ(step_band(steps, kAsked, 1.0).novelty, Novelty::none);
+  EXPECT_DOUBLE_EQ(band_of(steps, kAsked).error, drifting((of_gpu + 0.01) / 2.0));
+  EXPECT_EQ(band_of(steps, kAsked).novelty, Novelty::none);
 }
 
 TEST(StepBand, AModelMeasuredOftenWeighsAsOneMeasuredOnce) {
   std::vector<MeasuredStep> once = {
       measured("a", 0.03, with("h100-sxm-80gb", "hopper", "80x8192"))};
-  const double error = step_band(once, kAsked, 1.0).error;
+  const double error = band_of(once, kAsked).error;
   once.insert(once.end(), 20, once.front());
-  EXPECT_NEAR(step_band(once, kAsked, 1.0).error, error, 1e-15);
+  EXPECT_NEAR(band_of(once, kAsked).error, error, 1e-15);
 }
 
 TEST(StepBand, OtherArchitecturesAndKindsOfModelsSayNothing) {
@@ -62,13 +76,25 @@ TEST(StepBand, OtherArchitecturesAndKindsOfModelsSayNothing) {
   const std::vector<MeasuredStep> steps = {
       measured("ampere", 0.01, with("a100-sxm-80gb", "ampere", "32x4096")),
       measured("mixture", 0.01, mixture)};
-  EXPECT_DOUBLE_EQ(step_band(steps, kAsked, 1.0).error, 0.16);
+  EXPECT_DOUBLE_EQ(band_of(steps, kAsked).error, drifting(0.16));
 }
 
 TEST(StepBand, NoStepVouchesForItself) {
   const std::vector<MeasuredStep> steps = {measured("own", 0.0, kAsked)};
-  EXPECT_DOUBLE_EQ(step_band(steps, kAsked, 1.0, "own").error, 0.16);
-  EXPECT_TRUE(step_band(steps, kAsked, 1.0, "own").nearest.empty());
+  EXPECT_DOUBLE_EQ(band_of(steps, kAsked, 1.0, "own").error, drifting(0.16));
+  EXPECT_TRUE(band_of(steps, kAsked, 1.0, "own").nearest.empty());
+}
+
+TEST(StepBand, SwitchesThatNobodyStatesWidenIt) {
+  const PredictedStep step = {
+      .kind = kAsked, .time = 1.0, .open = open_choice(seconds(1.0), seconds(2.0))};
+  EXPECT_NEAR(
+      step_band({}, step).error, std::hypot(drifting(0.16), 12.0 / 49.0 * std::log(2.0)), 1e-12);
+}
+
+TEST(StepBand, NoBandEndsBelowWhatTheHardwareCanDo) {
+  EXPECT_DOUBLE_EQ(step_band({}, {.kind = kAsked, .time = 1.0, .fastest = 0.9}).low, 0.9);
+  EXPECT_DOUBLE_EQ(step_band({}, {.kind = kAsked, .time = 1.0, .fastest = 1.1}).low, 1.0);
 }
 
 TEST(StepBand, TheNearestStepsComeFirst) {
@@ -79,7 +105,7 @@ TEST(StepBand, TheNearestStepsComeFirst) {
       measured("larger", 0.2, larger),
       measured("other-model", 0.3, with("h100-sxm-80gb", "hopper", "80x8192")),
       measured("same", std::log(1.05), kAsked)};
-  const report::StepBand band = step_band(steps, kAsked, 1.0);
+  const report::StepBand band = band_of(steps, kAsked);
   ASSERT_EQ(band.nearest.size(), 3U);
   EXPECT_EQ(band.nearest[0].id, "same");
   EXPECT_NEAR(band.nearest[0].error, 0.05, 1e-12);

@@ -152,10 +152,10 @@ TEST_F(Recipes, PlainFollowsNone) {
 TEST_F(Recipes, WhoRunsTheStackDecides) {
   const std::string stack = "software: {name: megatron-core, context: ";
   const Scenario silent = read(scenario_text(kMoe, "software: megatron-core\n"));
-  const Scenario benchmark = read(scenario_text(kMoe, stack + "benchmark}\n"));
-  EXPECT_EQ(value_of(silent, "software_options.expert_dispatcher"), "alltoall");
-  EXPECT_EQ(value_of(benchmark, "software_options.expert_dispatcher"), "hybridep");
-  EXPECT_EQ(with_context(silent, "benchmark")->recipe.settings, benchmark.recipe.settings);
+  const Scenario scripts = read(scenario_text(kMoe, stack + "scripts}\n"));
+  EXPECT_EQ(value_of(silent, "software_options.expert_dispatcher"), "hybridep");
+  EXPECT_EQ(value_of(scripts, "software_options.expert_dispatcher"), "alltoall");
+  EXPECT_EQ(with_context(silent, "scripts")->recipe.settings, scripts.recipe.settings);
 }
 
 TEST_F(Recipes, AStackThatNobodyNamesHasItsRecipesToo) {

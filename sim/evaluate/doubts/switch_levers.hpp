@@ -1,0 +1,22 @@
+#pragma once
+
+// Which one key of the stack would make the step shorter? Every value that a recipe of the stack sets
+// for some model or machine, and the switches that all stacks have, tried one by one.
+
+#include <optional>
+#include <vector>
+
+#include "sim/hardware/profile_search.hpp"
+#include "sim/report/evaluation.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace orrery::evaluate {
+
+// The best value of each key that saves at least a hundredth of the step and fits where the scenario
+// does; the largest saving first. The step of `evaluation` is known.
+[[nodiscard]] std::vector<report::SwitchLever> switch_levers(
+    const scenario::Scenario& scenario,
+    const std::optional<hardware::ProfileSearch>& search,
+    const report::Evaluation& evaluation);
+
+}  // namespace orrery::evaluate
