@@ -121,7 +121,9 @@ std::vector<std::string> fitting_changes(const scenario::Scenario& scenario,
   std::stable_sort(found.begin(), found.end(), [](const Fitting& a, const Fitting& b) {
     return a.least < b.least;
   });
-  found.resize(std::min(found.size(), kMost));
+  if (found.size() > kMost) {
+    found.erase(found.begin() + static_cast<std::ptrdiff_t>(kMost), found.end());
+  }
   std::vector<std::string> sentences;
   for (const Fitting& fitting : found) {
     sentences.push_back(sentence(fitting, simulator));
