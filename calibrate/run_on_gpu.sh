@@ -261,9 +261,11 @@ collectives() {
   cp "$work/two.samples.jsonl" "$out/collectives.samples.jsonl" 2>/dev/null || true
 }
 
-# The part of the report between one heading and the next, cut to so many bytes.
+# The part of the report between one heading and the next, cut to so many bytes: head may leave
+# before awk has written all.
 part() {
-  awk -v name="== $1" '$0 == name {on = 1; next} /^== / {on = 0} on' "$report" | head -c "$2"
+  { awk -v name="== $1" '$0 == name {on = 1; next} /^== / {on = 0} on' "$report" || true; } |
+    head -c "$2"
 }
 
 run() {

@@ -40,6 +40,7 @@ case $all in
   *)
     echo "sample" >>"${file%.yaml}.samples.jsonl"
     if [[ $SWEEP == hang ]]; then sleep 6000; fi
+    if [[ $SWEEP == talks ]]; then printf '%0200000d\n' 0; fi
     if [[ $SWEEP == unknown ]]; then exit 3; fi
     if [[ $SWEEP == lost && $(wc -l <"${file%.yaml}.samples.jsonl") -lt 3 ]]; then exit 5; fi
     echo "700 TFLOP/s"; echo "profile" >"$file" ;;
@@ -208,6 +209,13 @@ TEST_F(RunOnGpu, ASecondCallGoesOnInTheSameFolder) {
     EXPECT_TRUE(std::regex_search(screen(), std::regex("gates +[0-9]+ s  exit 0"))) << screen();
   }
   EXPECT_LE(files().size(), 8U);
+}
+
+// More than a pipe holds: what cuts it for the screen leaves before all is written.
+TEST_F(RunOnGpu, ALongReportIsCutForTheScreenAndTheVerdictFollows) {
+  EXPECT_EQ(run("CHECK=fine SWEEP=talks", "only sweep validate"), 0);
+  EXPECT_LT(screen().size(), 10'000U);
+  EXPECT_NE(screen().find("gates passed\n"), std::string::npos) << screen();
 }
 
 TEST_F(RunOnGpu, ALostGpuCostsOneProcess) {

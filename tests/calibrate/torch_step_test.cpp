@@ -1,6 +1,7 @@
-// The script that times PyTorch, where PyTorch only pretends: each attempt fails and says so.
+// The scripts that need PyTorch, where it only pretends: each attempt fails and says so.
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -44,10 +45,12 @@ class TorchStep : public testing::Test {
     fs::remove_all(folder_);
   }
 
-  void run(const std::string& words) const {
+  // The exit code of a script of calibrate/; the screen is in `out`.
+  [[nodiscard]] int run(const std::string& words) const {
     const std::string command = "cd '" + folder_.string() + "' && PYTHONPATH=$PWD python3 -B " +
-                                kSourceDir + "/calibrate/torch_step.py " + words + " >out 2>&1";
-    (void)std::system(command.c_str());
+                                kSourceDir + "/calibrate/" + words + " >out 2>&1";
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
   [[nodiscard]] std::string text(const char* name) const {
@@ -61,7 +64,7 @@ class TorchStep : public testing::Test {
 // is lost does not end it either.
 TEST_F(TorchStep, BeginsWithWhatTakesSecondsAndOutlivesEveryFailure) {
   std::ofstream(folder_ / "cases") << "\"gemm fprop bf16 m=8 n=8 k=8\"\n";
-  run("--cases cases -o steps.json");
+  EXPECT_EQ(run("torch_step.py --cases cases -o steps.json"), 5) << "nothing was timed";
   const std::string screen = text("out");
   std::vector<std::string> begun;
   const std::regex line("torch_step: (eager|compiled|gemm)");
@@ -72,11 +75,19 @@ TEST_F(TorchStep, BeginsWithWhatTakesSecondsAndOutlivesEveryFailure) {
       << screen;
 }
 
+TEST_F(TorchStep, WithoutPyTorchEveryScriptEndsWithOneSentence) {
+  std::ofstream(folder_ / "torch.py") << "raise ImportError()\n";
+  for (const std::string name : {"torch_step", "smoke"}) {
+    EXPECT_EQ(run(name + ".py"), 5);
+    EXPECT_EQ(text("out"), name + ": PyTorch is not installed\n");
+  }
+}
+
 // A file that is written in place is empty for a moment, in which a machine may be taken away.
 TEST_F(TorchStep, ReplacesItsOutputInOnePiece) {
   std::ofstream(folder_ / "steps.json") << "before";
   fs::create_hard_link(folder_ / "steps.json", folder_ / "old");
-  run("--mode eager -o steps.json");
+  EXPECT_EQ(run("torch_step.py --mode eager -o steps.json"), 5);
   EXPECT_EQ(text("steps.json"), "[]");
   EXPECT_EQ(text("old"), "before");
   EXPECT_FALSE(fs::exists(folder_ / "steps.json.part"));
