@@ -77,15 +77,24 @@ void add_rows(const fs::path& file,
   }
   const hardware::ProfileSearch search = evaluate::profile_search(file, options.profiles);
   ProfileShelf profiles(search);
-  for (ValidationRow& row : format->rows({.path = file,
-                            .document = document,
-                            .profiles = profiles,
-                            .search = search,
-                            .diagnostics = diagnostics,
-                            .threads = options.threads,
-                            .unstated = options.unstated})) {
+  DataSet data{.path = file,
+               .document = document,
+               .profiles = profiles,
+               .search = search,
+               .diagnostics = diagnostics,
+               .threads = options.threads,
+               .unstated = options.unstated};
+  for (ValidationRow& row : format->rows(data)) {
     row.format = name;
     validation.rows.push_back(std::move(row));
+  }
+  if (options.both && name == kMeasuredRuns) {
+    data.unstated = true;
+    for (ValidationRow& row : format->rows(data)) {
+      if (!row.secondary) {
+        validation.unstated.push_back(std::move(row));
+      }
+    }
   }
 }
 

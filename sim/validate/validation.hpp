@@ -91,6 +91,7 @@ struct GroupRemark {
 struct Validation {
   std::vector<std::string> files;
   std::vector<ValidationRow> rows;      // in the order of the files
+  std::vector<ValidationRow> unstated;  // measured steps once more, as a person would state them
   std::vector<GroupStatistics> groups;  // by format; of each, the main quantity first
   Overall overall;
   std::vector<GroupRemark> remarks;

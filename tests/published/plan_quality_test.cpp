@@ -184,7 +184,7 @@ std::string internevo_text(int gpus) {
   return fmt::format(R"(format: orrery/1
 name: InternEvo 7B
 model: {{num_layers: 32, hidden_size: 4096, num_attention_heads: 32, num_query_groups: 32,
-        ffn_hidden_size: 10924, gated_mlp: true, vocab_size: 103168, sequence_length: 2048}}
+        ffn_hidden_size: 11008, gated_mlp: true, vocab_size: 103168, sequence_length: 2048}}
 cluster: {{gpu: a100-sxm-80gb, nodes: {}, gpus_per_node: 8,
           network: {{nic_rate: 100Gbps, nics_per_node: 4, fabric: roce}}}}
 layout: {{sharding: zero1}}

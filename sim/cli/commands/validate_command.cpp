@@ -44,9 +44,11 @@ std::vector<std::filesystem::path> paths_of(const std::vector<std::string>& name
 // The text to deliver, or nothing after problems in the data.
 std::optional<std::string> answer(const CommandOptions& options, Diagnostics& diagnostics) {
   const std::vector<std::filesystem::path> files = paths_of(options.files);
-  const validate::ValidateOptions settings{.profiles = paths_of(options.profiles),
-                                           .threads = options.threads,
-                                           .unstated = options.unstated};
+  const validate::ValidateOptions settings{
+      .profiles = paths_of(options.profiles),
+      .threads = options.threads,
+      .unstated = options.unstated,
+      .both = !options.json && !options.evidence && !options.unstated};
   if (options.explain) {
     const auto text =
         validate::explain_row(files, *options.explain, options.metric, settings, diagnostics);

@@ -84,6 +84,51 @@ std::string markdown_group_tables(const Validation& validation) {
   return text;
 }
 
+// The same steps with the switches of their stack and without.
+std::string unstated_table(const Validation& validation) {
+  Table table =
+      table_of({"stack", "n", "MAPE", "as a person states it", "in the band", "in the band"});
+  const auto add = [&table](const std::string& name,
+                            const std::vector<ValidationRow>& stated,
+                            const std::vector<ValidationRow>& unstated) {
+    const auto mape = [](const std::vector<ValidationRow>& rows) {
+      std::vector<const ValidationRow*> pointers;
+      for (const ValidationRow& row : rows) {
+        pointers.push_back(&row);
+      }
+      return percent_cell(statistics_of(pointers).mape);
+    };
+    const auto inside = [](const std::vector<ValidationRow>& rows) {
+      const BandCount count = band_count(rows);
+      return fmt::format("{} of {}", count.within, count.steps);
+    };
+    table.add(name, stated.size(), mape(stated), mape(unstated), inside(stated), inside(unstated));
+  };
+  const auto steps_of = [](const std::vector<ValidationRow>& rows, const std::string& group) {
+    std::vector<ValidationRow> steps;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(steps), [&group](const auto& row) {
+      return row.kind && (group.empty() || row.group == group);
+    });
+    return steps;
+  };
+  if (validation.unstated.empty()) {
+    return {};
+  }
+  for (const GroupStatistics& group : validation.groups) {
+    if (group.format == kMeasuredRuns && !group.secondary) {
+      add(group.name,
+          steps_of(validation.rows, group.name),
+          steps_of(validation.unstated, group.name));
+    }
+  }
+  add("**all**", steps_of(validation.rows, {}), steps_of(validation.unstated, {}));
+  return below(
+      "\n## As a person states them\n\nThe measured steps once more without the switches of their "
+      "stack (`orrery validate --unstated`): kept are model,\nmachine, layout, batch, precision, "
+      "recomputation and the stack's name. The last column belongs to these.\n\n",
+      table);
+}
+
 std::string remark_list(const Validation& validation) {
   std::string text;
   for (const GroupRemark& remark : validation.remarks) {
@@ -280,9 +325,10 @@ std::string to_markdown(const Validation& given) {
   std::stable_partition(validation.groups.begin(),
                         validation.groups.end(),
                         [](const GroupStatistics& group) { return group.format == kMeasuredRuns; });
-  return preface(validation) + markdown_group_tables(validation) + band_tables(validation) +
-         remark_list(validation) + tolerance_list(validation) + run_table(validation) +
-         miss_table(validation) + suspicious_table(validation) + skipped_table(validation);
+  return preface(validation) + markdown_group_tables(validation) + unstated_table(validation) +
+         band_tables(validation) + remark_list(validation) + tolerance_list(validation) +
+         run_table(validation) + miss_table(validation) + suspicious_table(validation) +
+         skipped_table(validation);
 }
 
 }  // namespace orrery::validate

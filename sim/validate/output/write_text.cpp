@@ -53,6 +53,20 @@ std::string overall_table(const Validation& validation) {
   return text;
 }
 
+// How the same steps fare that a person states who does not know the stack's switches.
+std::string unstated_line(const Validation& validation) {
+  if (validation.unstated.empty()) {
+    return {};
+  }
+  std::vector<const ValidationRow*> rows;
+  for (const ValidationRow& row : validation.unstated) {
+    rows.push_back(&row);
+  }
+  const BandCount count = band_count(validation.unstated);
+  return statistics_line("as a person states them (--unstated)", statistics_of(rows)) +
+         fmt::format("{} of {} in the band\n", count.within, count.steps);
+}
+
 // Rows whose data set states how far they may be off.
 std::string tolerance_line(const Validation& validation) {
   const ToleranceCount count = tolerance_count(validation.rows);
@@ -172,7 +186,8 @@ std::string to_text(const Validation& validation, const TextOptions& options) {
     text += row_table(validation);
   }
   text += group_tables(validation);
-  text += overall_table(validation) + tolerance_line(validation) + band_line(validation);
+  text += overall_table(validation) + tolerance_line(validation) + band_line(validation) +
+          unstated_line(validation);
   return text + skipped_list(validation);
 }
 

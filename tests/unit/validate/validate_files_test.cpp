@@ -118,6 +118,31 @@ TEST_F(ValidateFiles, PredictsRowsAndSaysWhyOthersAreSkipped) {
   EXPECT_NEAR(validation->rows[2].measured, 70.0 * 1024.0 * 1024.0 * 1024.0, 1.0);
 }
 
+// The same steps without the switches of their stack stand beside them.
+TEST_F(ValidateFiles, TellsHowARunFaresAsAPersonStatesIt) {
+  Diagnostics diagnostics;
+  ValidateOptions both = options();
+  both.both = true;
+  const std::string text = std::string(kRun) + R"(- id: three
+  group: nemo
+  scenario:
+    model: {preset: llama3-8b, sequence_length: 8192}
+    cluster: {gpu: h100-sxm-80gb, nodes: 1}
+    layout: {tensor: 2, sharding: zero1}
+    batch: {global: 128}
+    overlap: {tensor: true}
+    software: nemo
+  measured: {step_time: 13s}
+)";
+  const auto validation = validate_files({write("data.yaml", text)}, both, diagnostics);
+  ASSERT_TRUE(validation.has_value()) << to_string(diagnostics);
+  ASSERT_EQ(validation->unstated.size(), 3U);
+  EXPECT_EQ(validation->unstated[0].predicted, validation->rows[0].predicted);
+  EXPECT_GT(validation->unstated[2].predicted, validation->rows[2].predicted);
+  EXPECT_NE(to_text(*validation).find("as a person states them (--unstated)"), std::string::npos);
+  EXPECT_NE(to_markdown(*validation).find("| as a person states it |"), std::string::npos);
+}
+
 TEST_F(ValidateFiles, GivesTheSameForAnyNumberOfThreads) {
   Diagnostics diagnostics;
   const fs::path path = write("data.yaml", kRun);
