@@ -11,7 +11,7 @@
 # from the samples that are in OUT already. Of a stage's time, what the stages after it need at least
 # is not spent. Exit code 5 without a GPU, 1 where a stage found something wrong.
 #
-# docs/calibration.md, "One visit", says how to divide the time that a machine is lent for.
+# docs/calibration.md, "One visit", says how to divide the time on a node.
 set -euo pipefail
 
 readonly stages_known="smoke check sweep profile validate torch again collectives sanitizer"

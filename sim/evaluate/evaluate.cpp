@@ -262,8 +262,9 @@ bool run_whole(const scenario::Scenario& scenario,
     spec.checkpoint.device_to_host = resolved.costs.gpu().host_bandwidth.value();
   }
   // Nobody saves to a storage every few seconds, however little a save seems to cost. Published
-  // asynchronous saves block for 0.2 s (ByteCheckpoint, NSDI 2025) to several seconds (MegaScale, NSDI
-  // 2024; PyTorch's distributed checkpoint 6.3 s), not for the copy at the peak of the host's link.
+  // asynchronous saves block for 0.2 s (ByteCheckpoint, NSDI 2025) to several seconds (MegaScale,
+  // NSDI 2024; PyTorch's distributed checkpoint 6.3 s), not for the copy at the peak of the host's
+  // link.
   if (!spec.checkpoint.least_interval) {
     spec.checkpoint.least_interval = minutes(5.0);
   }

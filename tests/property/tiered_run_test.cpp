@@ -1,5 +1,5 @@
-// Runs with several tiers of checkpoints: counting whole cycles of training and save in one go gives
-// what counting them event by event gives, to the nanosecond.
+// Runs with several tiers of checkpoints: counting whole cycles of training and save in one go
+// gives what counting them event by event gives, to the nanosecond.
 
 #include <gtest/gtest.h>
 

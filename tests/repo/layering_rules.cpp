@@ -48,7 +48,16 @@ const Arrows& arrows() {
         "run"}},
       // A measured step is booked in the categories of the predicted one.
       {"trace", {"base", "step/step_result.hpp"}},
-      {"scenario", {"base", "yaml", "hardware/profile_search.hpp", "*_spec.hpp", "*presets.hpp"}},
+      // What the recipes of a stack's profile set, by the architecture of a GPU's.
+      {"scenario",
+       {"base",
+        "yaml",
+        "hardware/gpu_profile.hpp",
+        "hardware/profile_reader.hpp",
+        "hardware/profile_search.hpp",
+        "hardware/software_profile.hpp",
+        "*_spec.hpp",
+        "*presets.hpp"}},
       // Other stacks' configurations become the text of a scenario; parameters are counted by it.
       {"import_config", {"base", "yaml", "model", "scenario"}},
       {"evaluate",

@@ -69,7 +69,7 @@ CheckedFile checked(InputFile file) {
                                                .verdict = report::Verdict::fail,
                                                .detail = report::gave_up_text(*result.evaluation),
                                                .value = {},
-                                               .where = {.file = result.file}});
+                                               .where = {result.file, 1, 1}});
   }
   return result;
 }

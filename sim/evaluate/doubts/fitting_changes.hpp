@@ -1,7 +1,8 @@
 #pragma once
 
-// What would make a step fit in memory that does not: the smallest changes of one or two keys, tried
-// one by one, that a person would try first (sharding, recomputation, degrees of parallelism).
+// What would make a step fit in memory that does not: the smallest changes of one or two keys,
+// tried one by one, that a person would try first (sharding, recomputation, degrees of
+// parallelism).
 
 #include <optional>
 #include <string>
@@ -12,9 +13,8 @@
 
 namespace orrery::evaluate {
 
-// Sentences with the keys, the step time and what stays free, those first that may be the fastest; at
-// most three.
-// Empty where none of the changes fits.
+// Sentences with the keys, the step time and what stays free, those first that may be the fastest;
+// at most three. Empty where none of the changes fits.
 [[nodiscard]] std::vector<std::string> fitting_changes(
     const scenario::Scenario& scenario, const std::optional<hardware::ProfileSearch>& search);
 

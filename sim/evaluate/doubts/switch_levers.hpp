@@ -1,7 +1,7 @@
 #pragma once
 
-// Which one key of the stack would make the step shorter? Every value that a recipe of the stack sets
-// for some model or machine, and the switches that all stacks have, tried one by one.
+// Which one key of the stack would make the step shorter? Every value that a recipe of the stack
+// sets for some model or machine, and the switches that all stacks have, tried one by one.
 
 #include <optional>
 #include <vector>
@@ -12,8 +12,8 @@
 
 namespace orrery::evaluate {
 
-// The best value of each key that saves at least a hundredth of the step and fits where the scenario
-// does; the largest saving first. The step of `evaluation` is known.
+// The best value of each key that saves at least a hundredth of the step and fits where the
+// scenario does; the largest saving first. The step of `evaluation` is known.
 [[nodiscard]] std::vector<report::SwitchLever> switch_levers(
     const scenario::Scenario& scenario,
     const std::optional<hardware::ProfileSearch>& search,

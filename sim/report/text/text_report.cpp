@@ -46,8 +46,8 @@ std::string switch_text(const SwitchLever& lever) {
   return fmt::format("`{}: {}`", lever.key, lever.value);
 }
 
-// Keys that somebody can set first, then limits of what any change could bring: those worth most, in
-// dollars where there is a price, else in time.
+// Keys that somebody can set first, then limits of what any change could bring: those worth most,
+// in dollars where there is a price, else in time.
 std::vector<LeverLine> lever_lines(const Evaluation& evaluation) {
   const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
   std::vector<LeverLine> lines;

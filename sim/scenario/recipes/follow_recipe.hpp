@@ -4,8 +4,8 @@
 // (recipe_document.hpp) that hold for its model, machine, precision and layout.
 //
 // Entries are read in order, later ones over earlier ones; what the scenario states holds over all,
-// and `software: {recipe: plain}` follows none. Keys that a recipe sets are not stated: they have no
-// place in the file, and no warning says that they have no effect.
+// and `software: {recipe: plain}` follows none. Keys that a recipe sets are not stated: they have
+// no place in the file, and no warning says that they have no effect.
 
 #include <string_view>
 

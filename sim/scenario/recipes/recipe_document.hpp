@@ -11,7 +11,7 @@
 //       source: "NVIDIA-NeMo/Megatron-Bridge v0.4.0: ..."
 //
 // condition | holds for
-// ----------|---------------------------------------------------------------------------------------
+// ----------|--------------------------------------------------------------------------------------
 // model     | dense, moe, or a name that the model's begins with, case and separators aside
 // gpu       | an architecture, amd, or a name that the GPU profile's begins with
 // release   | the release that the scenario states, else `newest`
