@@ -161,14 +161,17 @@ TEST(Evaluate, AGivenStepTimeBeyondThePeakIsSaidWithTheLeastTime) {
 }
 
 TEST(Evaluate, AnswersSayWhatWasAssumedAndWhatTheOtherChoiceGives) {
-  EXPECT_TRUE(must_evaluate(kBase).assumed.empty());
+  const std::string plain = replaced(
+      kBase, "software: megatron-core\n", "software: {name: megatron-core, recipe: plain}\n");
+  EXPECT_TRUE(must_evaluate(plain).assumed.empty());
   const report::Evaluation calm =
-      must_evaluate(replaced(kBase, "failures: {node_rate: 0.05/d, job_rate: 0.1/d}\n", ""));
+      must_evaluate(replaced(plain, "failures: {node_rate: 0.05/d, job_rate: 0.1/d}\n", ""));
   ASSERT_EQ(calm.assumed.size(), 1U);
   EXPECT_NE(calm.assumed[0].find("nothing fails"), std::string::npos);
   EXPECT_NE(calm.assumed[0].find("with `failures: llama3-2024` the goodput is "), std::string::npos)
       << calm.assumed[0];
-  const report::Evaluation stack = must_evaluate(replaced(kBase, "software: megatron-core\n", ""));
+  const report::Evaluation stack =
+      must_evaluate(replaced(kBase, "software: megatron-core\n", "software: {recipe: plain}\n"));
   ASSERT_EQ(stack.assumed.size(), 1U);
   EXPECT_TRUE(stack.assumed[0].starts_with(
       "software megatron-core, the usual one for this layout, as none is stated; with nemo a step "

@@ -20,6 +20,7 @@ cluster:
     nics_per_node: 8
     tiers: [{name: leaf, nodes: 2, oversubscription: 2}, {name: spine, nodes: 8, latency: 2us}]
 layout: {tensor: 8, sequence_parallel: true}
+software: {name: megatron-core, recipe: plain}
 batch: {global: 64, micro: 1}
 overlap: {data: false}
 )";
