@@ -24,7 +24,7 @@ const std::string kScenario = R"(    model: {preset: llama3-8b, sequence_length:
     precision: {compute: fp8-tensorwise, parameters: fp8, gradient_dtype: bf16}
     recompute: full
     overlap: {data: false, tensor: true, pipeline: false, bucket: 1GiB}
-    software: nemo
+    software: generic
     software_options: {cuda_graphs: [attn], dropout: true}
 )";
 
@@ -104,7 +104,8 @@ TEST_F(MeasuredRuns, ReportTheirProblemsWithALine) {
             "runs.yaml:9:5: error: sofware: unknown key (did you mean `software`?)\n");
 }
 
-// Model, machine, layout, batch, precision, recomputation and the stack's name stay.
+// Model, machine, layout, batch, precision, recomputation and the stack's name stay; this stack has
+// no recipe that would fill in the rest.
 TEST_F(MeasuredRuns, AreStatedAsByAPersonOnDemand) {
   const auto full = read(entry_text(kScenario, "  measured: {step_time: 3s}\n"));
   const auto plain = read(entry_text(kScenario, "  measured: {step_time: 3s}\n"), true);
@@ -119,7 +120,7 @@ TEST_F(MeasuredRuns, AreStatedAsByAPersonOnDemand) {
   EXPECT_EQ(said.batch.micro, 2);
   EXPECT_EQ(said.step.precision.fp8_scaling, model::Fp8Scaling::tensorwise);
   EXPECT_EQ(said.step.recompute.policy, model::Recompute::full);
-  EXPECT_EQ(said.software, "nemo");
+  EXPECT_EQ(said.software, "generic");
   EXPECT_EQ(said.step.schedule, schedule::ScheduleKind::interleaved);
   EXPECT_TRUE(said.step.overlap.data);
   EXPECT_FALSE(said.step.overlap.tensor);
