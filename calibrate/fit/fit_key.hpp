@@ -1,6 +1,7 @@
 #pragma once
 
-// Which coefficients of a software profile may step times decide? One line of a table each.
+// Which coefficients of a software profile may step times decide? Those of stack_coefficients.hpp
+// with bounds for a fit.
 //
 // symbol | meaning                                                      | unit          | origin
 // -------|--------------------------------------------------------------|---------------|---------
@@ -23,23 +24,26 @@
 
 #include "sim/base/provenance.hpp"
 #include "sim/hardware/software_profile.hpp"
+#include "sim/hardware/stack_coefficients.hpp"
 
 namespace orrery::fit {
 
-enum class Scale { logarithmic, linear };
-enum class Unit { share, seconds, bytes };
+using Scale = hardware::FitScale;
 
-struct FitKey {
+struct FitKey : hardware::FitBounds {
+  explicit FitKey(const hardware::StackCoefficient& row)
+      : hardware::FitBounds(*row.fit), key(row.key), coefficient(&row) {}
+
   std::string_view key;  // as in the profile file
-  Unit unit;
-  double lower;
-  double upper;
-  double sigma;
-  Scale scale;
-  double offset;
-  std::optional<double> neutral;  // without effect: a profile with this value does without the key
-  double (*get)(const hardware::SoftwareProfile& profile);
-  void (*set)(hardware::SoftwareProfile& profile, double value, const Source& source);
+  const hardware::StackCoefficient* coefficient;
+
+  [[nodiscard]] double get(const hardware::SoftwareProfile& profile) const {
+    return coefficient->get(profile);
+  }
+
+  void set(hardware::SoftwareProfile& profile, double value, const Source& source) const {
+    coefficient->set(profile, value, source);
+  }
 };
 
 [[nodiscard]] std::span<const FitKey> fit_keys();

@@ -91,10 +91,10 @@ Plan start_plan(const PlanQuestion& question,
   }
   plan.counts = total(searched.clusters);
   plan.headroom = headroom_of(searched.bench);
-  if (const StackOffer* offer = searched.bench.offer) {
+  if (const auto& offer = searched.bench.offer) {
     plan.not_offered = {searched.bench.software.name,
                         lacks_of(*offer, question.spec, searched.bench.base.model.moe.has_value()),
-                        std::string(offer->source)};
+                        offer->source};
   }
   const std::size_t clusters =
       searched.space[Axis::gpu].size() * searched.space[Axis::nodes].size();

@@ -18,6 +18,13 @@ SourceLocation Scenario::where(std::string_view key) const {
   return whole != locations.end() ? whole->second : SourceLocation{file, 0, 0};
 }
 
+bool Scenario::names_stack() const {
+  constexpr std::string_view kBelow = "software.";
+  const auto below = locations.lower_bound(kBelow);
+  const bool mapping = below != locations.end() && below->first.starts_with(kBelow);
+  return locations.contains(mapping ? "software.name" : "software");
+}
+
 bool Scenario::is_set_by_recipe(std::string_view key) const {
   return std::any_of(recipe.settings.begin(),
                      recipe.settings.end(),

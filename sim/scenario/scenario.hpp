@@ -62,10 +62,11 @@ struct SilentSpecs {
 
 // How the stack is run, and what its recipes set (recipes/follow_recipe.hpp).
 struct RecipeUse {
-  std::string release;   // of the stack; empty: the newest that its profile knows
-  std::string context;   // who runs it; empty: its released recipes
-  bool plain = false;    // follows none
-  std::string followed;  // the release whose recipes hold
+  std::string release;                   // of the stack; empty: the newest that its profile knows
+  std::string context;                   // who runs it; empty: its released recipes
+  bool plain = false;                    // follows none
+  std::string followed;                  // the release whose recipes hold
+  bool combines_expert_overlap = false;  // and the schedule with it
   std::vector<RecipeSetting> settings;
   std::shared_ptr<const SilentSpecs> silent;  // nullptr: none was followed
 };
@@ -91,6 +92,9 @@ struct Scenario {
 
   // Place of the key, of the nearest enclosing mapping when the key is absent, or of the file.
   [[nodiscard]] SourceLocation where(std::string_view key) const;
+
+  // By text or in a mapping.
+  [[nodiscard]] bool names_stack() const;
 
   // So that nobody is warned of a key that is nowhere in the file.
   [[nodiscard]] bool is_set_by_recipe(std::string_view key) const;

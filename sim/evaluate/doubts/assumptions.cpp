@@ -17,7 +17,7 @@ namespace orrery::evaluate {
 std::optional<std::string> assumed_software(const scenario::Scenario& scenario,
                                             const std::optional<hardware::ProfileSearch>& search,
                                             const report::Evaluation& evaluation) {
-  if (scenario.locations.contains("software.name") || evaluation.step.given) {
+  if (scenario.names_stack() || evaluation.step.given) {
     return std::nullopt;
   }
   std::string text = fmt::format("software {}, the usual one for this layout, as none is stated",

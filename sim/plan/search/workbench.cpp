@@ -64,11 +64,11 @@ void add_automatic(Workbench& bench) {
   std::vector<RecomputeChoice>& choices = bench.recomputes;
   const scenario::Scenario& scenario = bench.base;
   for (const Recompute policy : {Recompute::none, Recompute::selective, Recompute::full}) {
-    if (policy != Recompute::selective || bench.offer == nullptr || bench.offer->selective) {
+    if (policy != Recompute::selective || !bench.offer || bench.offer->selective) {
       add_recompute(choices, {.policy = policy});
     }
   }
-  const bool some = bench.offer == nullptr || bench.offer->layers;
+  const bool some = !bench.offer || bench.offer->layers;
   for (std::int64_t layers = 1; some && layers < scenario.model.num_layers; layers *= 2) {
     add_recompute(choices, {.policy = Recompute::full, .layers = layers});
   }
@@ -254,9 +254,17 @@ std::optional<Workbench> make_workbench(const scenario::Scenario& scenario,
   if (!software || diagnostics.has_errors()) {
     return std::nullopt;
   }
-  const StackOffer* offer = spec.any_stack ? nullptr : offer_of(software->name);
-  Workbench bench{
-      scenario, *std::move(software), {}, {}, {}, offer, spec.constraints.memory_headroom};
+  std::optional<StackOffer> offer;
+  if (software->offers && !spec.any_stack) {
+    offer = StackOffer{*software->offers};
+  }
+  Workbench bench{scenario,
+                  *std::move(software),
+                  {},
+                  {},
+                  {},
+                  std::move(offer),
+                  spec.constraints.memory_headroom};
   const bool made = add_machines(bench, spec[Axis::gpu], where, diagnostics) &&
                     add_recomputes(bench, spec[Axis::recompute], diagnostics) &&
                     add_offloads(bench, spec[Axis::offload], diagnostics);

@@ -56,7 +56,7 @@ struct Workbench {
   std::vector<Machine> machines;            // the first is that of the scenario
   std::vector<RecomputeChoice> recomputes;  // in the order of the axis
   std::vector<OffloadChoice> offloads;
-  const StackOffer* offer = nullptr;   // what a search may try by itself; nullptr: everything
+  std::optional<StackOffer> offer;     // what a search may try by itself; absent: everything
   std::optional<Bytes> headroom = {};  // as it is asked for; absent: by the stack's error
 };
 

@@ -86,6 +86,18 @@ void add_recipe_values(const Scenario& planned, std::vector<scenario::KeyValue>&
   if (!read) {
     return;
   }
+  const bool says_schedule = written.locations.contains("layout.schedule");
+  Scenario probe = *read;
+  probe.step.schedule =
+      says_schedule ? planned.step.schedule : planned.recipe.silent->step.schedule;
+  if (scenario::run_schedule(probe) != planned.step.schedule) {
+    for (const char* key : {"layout.schedule", "overlap.expert"}) {
+      const auto value = scenario::value_of(planned, key);
+      if (value && written.locations.emplace(key, SourceLocation{}).second) {
+        changes.push_back({key, *value, {}});
+      }
+    }
+  }
   std::vector<scenario::RecipeSetting> settings = planned.recipe.settings;
   settings.insert(settings.end(), read->recipe.settings.begin(), read->recipe.settings.end());
   for (const scenario::RecipeSetting& setting : settings) {
@@ -158,8 +170,7 @@ std::vector<scenario::KeyValue> key_values(const Candidate& candidate, const Wor
     }
   }
   // A layout that another stack usually runs must name the one that the plan was made for.
-  if (!planned.locations.contains("software.name") &&
-      scenario::usual_stack(planned.layout).name != planned.software) {
+  if (!planned.names_stack() && scenario::usual_stack(planned.layout).name != planned.software) {
     const bool says_more = planned.locations.contains("software");
     changes.push_back({says_more ? "software.name" : "software", planned.software, {}});
   }

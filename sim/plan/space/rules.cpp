@@ -246,7 +246,7 @@ bool Rules::set_sharding(std::int64_t value, Candidate& candidate) const {
     // What the scenario states was said of its own kind of layout, with a pipeline or without.
     const bool own = candidate.sharding == bench_.base.layout.sharding &&
                      (candidate.pipeline > 1) == (bench_.base.layout.pipeline > 1);
-    return !automatic(Axis::sharding) || bench_.offer == nullptr || own ||
+    return !automatic(Axis::sharding) || !bench_.offer || own ||
            bench_.offer->offers(candidate.sharding, candidate.pipeline > 1);
   }
   // One rank shards nothing: all words mean the same.

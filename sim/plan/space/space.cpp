@@ -121,7 +121,7 @@ class Values {
   // Of what a search would try by itself what the stack offers: the rest is what the axis is where
   // it is not used, and what the scenario states.
   [[nodiscard]] AxisValues offered(Axis axis, AxisValues values) const {
-    if (bench_.offer == nullptr || bench_.offer->offers(axis)) {
+    if (!bench_.offer || bench_.offer->offers(axis)) {
       return values;
     }
     values = {values.front(), stated(axis)};
@@ -137,7 +137,7 @@ class Values {
         AxisValues kinds = {stated(axis)};
         for (const ScheduleKind kind :
              {ScheduleKind::none, ScheduleKind::one_f_one_b, ScheduleKind::interleaved}) {
-          if (bench_.offer == nullptr || bench_.offer->offers(kind)) {
+          if (!bench_.offer || bench_.offer->offers(kind)) {
             kinds.push_back(static_cast<std::int64_t>(kind));
           }
         }

@@ -120,11 +120,6 @@ void add_stack(std::vector<Key>& keys) {
                            .example = "torchtitan-fsdp2"},
                           ORRERY_AT(scenario.software));
   software.mapping = true;
-  software.read = [read = software.read](
-                      const yaml::Value& value, const std::string& path, Reading& reading) {
-    read(value, path, reading);
-    reading.draft.scenario.locations["software.name"] = value.where;
-  };
   keys.push_back(std::move(software));
   keys.push_back(text_key({.path = "software.name",
                            .note = kUsualStack,

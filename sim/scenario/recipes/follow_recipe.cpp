@@ -93,7 +93,7 @@ class Follower {
                                      entry.conditions.end(),
                                      [this](const auto& condition) { return meets(condition); });
       for (const RecipeValue& set : entry.sets) {
-        if (holds && !draft_.stated(set.key)) {
+        if (holds && !is_stated(set.key)) {
           apply(set, entry);
         }
       }
@@ -101,6 +101,12 @@ class Follower {
   }
 
  private:
+  // A schedule that is made to hide the exchange of experts says that it is hidden.
+  [[nodiscard]] bool is_stated(const std::string& key) const {
+    return draft_.stated(key) ||
+           (key == "overlap.expert" && schedule::traits_of(draft_.scenario.step.schedule).combines);
+  }
+
   [[nodiscard]] bool meets(const RecipeCondition& condition) const {
     return std::any_of(condition.words.begin(), condition.words.end(), [&](const auto& word) {
       return meets(condition, word);
@@ -287,7 +293,20 @@ void follow_recipe(Reading& reading) {
   use.silent = std::make_shared<const SilentSpecs>(SilentSpecs{scenario.model, scenario.step});
   Follower follower(draft, *recipes, reading.diagnostics);
   follower.follow();
+  use.combines_expert_overlap = recipes->combines_expert_overlap;
+  scenario.step.schedule = run_schedule(scenario);
   use.followed = follower.release();
+}
+
+schedule::ScheduleKind run_schedule(const Scenario& scenario) {
+  using schedule::ScheduleKind;
+  const ScheduleKind stated = scenario.step.schedule;
+  const bool combines = scenario.recipe.combines_expert_overlap && scenario.model.moe &&
+                        scenario.layout.expert > 1 && scenario.is_set_by_recipe("overlap.expert") &&
+                        scenario.step.overlap.expert.value_or(false);
+  return combines && (stated == ScheduleKind::none || stated == ScheduleKind::interleaved)
+             ? ScheduleKind::interleaved_combined
+             : stated;
 }
 
 std::optional<Scenario> with_stack(const Scenario& scenario, std::string_view stack) {
@@ -312,6 +331,9 @@ std::optional<Scenario> without_setting(const Scenario& scenario, std::string_vi
     if (other && setting.key != key) {
       other = with_value(*other, {setting.key, setting.value, {}}, found);
     }
+  }
+  if (other) {
+    other->step.schedule = run_schedule(*other);
   }
   return other;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "sim/scenario/scenario.hpp"
+#include "sim/schedule/schedule_spec.hpp"
 
 namespace orrery::scenario {
 
@@ -20,6 +21,10 @@ namespace orrery::scenario {
 // With the value that the key had without its recipe.
 [[nodiscard]] std::optional<Scenario> without_setting(const Scenario& scenario,
                                                       std::string_view key);
+
+// As its stack runs it: micro-batches of some are combined where a recipe, not the scenario, hides
+// the exchange of experts (combines_expert_overlap).
+[[nodiscard]] schedule::ScheduleKind run_schedule(const Scenario& scenario);
 
 // With what its recipes set as its layout and machine stand now, after they were changed.
 [[nodiscard]] std::optional<Scenario> with_recipes(const Scenario& scenario);

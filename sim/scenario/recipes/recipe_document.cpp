@@ -105,6 +105,7 @@ std::shared_ptr<const StackRecipes> read_recipes(const hardware::SoftwareProfile
   StackRecipes recipes;
   recipes.stack = profile.name;
   recipes.newest = profile.newest;
+  recipes.combines_expert_overlap = profile.combines_expert_overlap;
   if (profile.recipes != nullptr) {
     Diagnostics found;
     if (profile.recipes->kind != Value::Kind::sequence) {

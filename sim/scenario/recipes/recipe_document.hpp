@@ -54,8 +54,9 @@ struct RecipeEntry {
 struct StackRecipes {
   std::string stack;
   std::string newest;
-  std::vector<RecipeEntry> entries;   // later ones over earlier ones
-  std::vector<std::string> releases;  // that an entry names, and the newest
+  bool combines_expert_overlap = false;  // hardware/software_profile.hpp
+  std::vector<RecipeEntry> entries;      // later ones over earlier ones
+  std::vector<std::string> releases;     // that an entry names, and the newest
   std::vector<std::string> contexts;
 };
 

@@ -237,7 +237,7 @@ void finish_layout(Reading& reading) {
   }
   check_schedule(reading);
   check_expert_order(reading);
-  if (!reading.draft.stated("software.name")) {
+  if (!reading.draft.scenario.names_stack()) {
     Scenario& scenario = reading.draft.scenario;
     scenario.software = usual_stack(scenario.layout).name;
   }

@@ -135,9 +135,9 @@ TEST_F(Recipes, WhatTheScenarioStatesHoldsOverAll) {
   const Scenario scenario = read(
       scenario_text(kMoe,
                     "software: megatron-bridge\nsoftware_options: {expert_dispatcher: deepep}\n"
-                    "overlap: {bucket: 25MiB}\n"));
+                    "overlap: {bucket: 25MB}\n"));
   EXPECT_EQ(value_of(scenario, "software_options.expert_dispatcher"), "deepep");
-  EXPECT_EQ(value_of(scenario, "overlap.bucket"), "25MiB");
+  EXPECT_EQ(value_of(scenario, "overlap.bucket"), "25MB");
   EXPECT_EQ(value_of(scenario, "precision.gradient_dtype"), "bf16");  // not stated
 }
 
@@ -170,56 +170,56 @@ TEST_F(Recipes, AKeyThatARecipeSetsDoesNotWarnThatItHasNoEffect) {
 }
 
 TEST_F(Recipes, AReleaseWithoutRecipesFollowsTheNearestOne) {
-  write_stack("recipes:\n" + entry("release: [\"1.2\"]", "overlap.bucket: 1MiB") +
-              entry("release: [\"1.10\"]", "overlap.bucket: 10MiB"));
+  write_stack("recipes:\n" + entry("release: [\"1.2\"]", "overlap.bucket: 1MB") +
+              entry("release: [\"1.10\"]", "overlap.bucket: 10MB"));
   const auto bucket = [this](const std::string& release) {
     return value_of(
         read(scenario_text(kMoe, "software: {name: mine, release: \"" + release + "\"}\n")),
         "overlap.bucket");
   };
-  EXPECT_EQ(bucket("1.10"), "10MiB");
+  EXPECT_EQ(bucket("1.10"), "10MB");
   EXPECT_EQ(to_string(diagnostics_), "");
-  EXPECT_EQ(bucket("1.9"), "1MiB");
+  EXPECT_EQ(bucket("1.9"), "1MB");
   EXPECT_EQ(to_string(diagnostics_),
-            "test.yaml:5:35: warning: software.release: mine has no recipes for 1.9: those of 1.2 "
+            "test.yaml:5:33: warning: software.release: mine has no recipes for 1.9: those of 1.2 "
             "are followed (1.2, 1.10, 2)\n");
-  EXPECT_EQ(bucket("0.1"), "1MiB");
-  EXPECT_EQ(bucket("v1.11.3"), "10MiB");
+  EXPECT_EQ(bucket("0.1"), "1MB");
+  EXPECT_EQ(bucket("v1.11.3"), "10MB");
   EXPECT_EQ(bucket("3"), std::nullopt);  // the newest, 2, sets none
 }
 
 TEST_F(Recipes, UnknownReleasesAndContextsAreErrorsThatNameTheKnownOnes) {
   EXPECT_EQ(problem(scenario_text(kMoe, "software: {name: megatron-core, release: \"9\"}\n")),
-            "test.yaml:5:43: error: software.release: `9` is not known of megatron-core (main)\n");
+            "test.yaml:5:42: error: software.release: `9` is not known of megatron-core (main)\n");
   EXPECT_EQ(problem(scenario_text(kMoe, "software: {name: generic, context: benchmark}\n")),
             "test.yaml:5:36: error: software.context: `benchmark` is not known of generic "
             "(nothing: its profile tells none apart)\n");
 }
 
 TEST_F(Recipes, LaterEntriesHoldOverEarlierOnesWhereTheirConditionsDo) {
-  write_stack("recipes:\n" + entry("", "overlap.bucket: 1MiB, recompute: {modules: [mlp]}") +
-              entry("gpu: blackwell, release: [\"1\", \"2\"]", "overlap.bucket: 2MiB") +
-              entry("gpu: [hopper, amd]", "overlap.bucket: 3MiB") +
-              entry("layout.tensor: \">=2\"", "overlap.bucket: 4MiB, recompute: none") +
+  write_stack("recipes:\n" + entry("", "overlap.bucket: 1MB, recompute: {modules: [mlp]}") +
+              entry("gpu: blackwell, release: [\"1\", \"2\"]", "overlap.bucket: 2MB") +
+              entry("gpu: [hopper, amd]", "overlap.bucket: 3MB") +
+              entry("layout.tensor: \">=2\"", "overlap.bucket: 4MB, recompute: none") +
               entry("model: qwen3, cluster.gpus: \"<=64\"", "compile: true") +
               entry("model: dense", "compile: false"));
   const Scenario one = read(scenario_text(kMoe, "software: mine\n"));
-  EXPECT_EQ(value_of(one, "overlap.bucket"), "2MiB");
+  EXPECT_EQ(value_of(one, "overlap.bucket"), "2MB");
   EXPECT_EQ(value_of(one, "recompute"), "{modules: [mlp]}");
   EXPECT_TRUE(one.step.compile);
   EXPECT_EQ(one.recipe.settings.size(), 3U);
   const Scenario two = read(scenario_text(kMoe, "software: mine\nlayout: {tensor: 2}\n"));
-  EXPECT_EQ(value_of(two, "overlap.bucket"), "4MiB");
+  EXPECT_EQ(value_of(two, "overlap.bucket"), "4MB");
   EXPECT_EQ(value_of(two, "recompute"), "none");
 }
 
 TEST_F(Recipes, OneKeyOrTheWholeStackCanBeTakenBack) {
-  write_stack("recipes:\n" + entry("", "overlap.bucket: 1MiB, compile: true"));
+  write_stack("recipes:\n" + entry("", "overlap.bucket: 1MB, compile: true"));
   const Scenario scenario = read(scenario_text(kMoe, "software: mine\n"));
   const auto without = without_setting(scenario, "compile");
   ASSERT_TRUE(without);
   EXPECT_FALSE(without->step.compile);
-  EXPECT_EQ(value_of(*without, "overlap.bucket"), "1MiB");
+  EXPECT_EQ(value_of(*without, "overlap.bucket"), "1MB");
   const auto other = with_stack(scenario, "generic");
   ASSERT_TRUE(other);
   EXPECT_EQ(value_of(*other, "overlap.bucket"), std::nullopt);
