@@ -180,8 +180,8 @@ double open_choice(Seconds one, Seconds other) {
 report::StepBand step_band(const std::vector<MeasuredStep>& evidence,
                            const PredictedStep& predicted,
                            std::string_view own) {
-  constexpr double kDenseDrift = 0.03;
-  constexpr double kMixtureDrift = 0.06;
+  constexpr double kDenseDrift = 0.02;
+  constexpr double kMixtureDrift = 0.05;
   const StepKind& kind = predicted.kind;
   constexpr double kNothingAlike = 0.16;
   constexpr double kArchWeight = 3.0;

@@ -10,7 +10,7 @@
 //   b2 = (4 b1 + a(G)) / (4 + n(G))              G: the stack on this GPU, other models
 //   b3 = (b2 + sum of |e| of R) / (1 + n(R))     R: the stack, this GPU, this model
 //
-//   b4 = sqrt(b3^2 + r^2 + o^2)                  r: 0.03 dense, 0.06 mixtures; o: open switches
+//   b4 = sqrt(b3^2 + r^2 + o^2)                  r: 0.02 dense, 0.05 mixtures; o: open switches
 //
 // where all steps of A, G and R are of mixtures of experts if this one is, else of dense models; a
 // group is one model on one GPU, so that a model measured fifty times weighs as one measured once.

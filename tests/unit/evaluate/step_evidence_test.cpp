@@ -16,7 +16,7 @@ MeasuredStep measured(const char* id, double error, const StepKind& kind) {
   return {id, kind, error};
 }
 
-constexpr double kDenseDrift = 0.03;
+constexpr double kDenseDrift = 0.02;
 
 // Of measured steps, with what releases and sites move by.
 double drifting(double error) {
