@@ -61,7 +61,8 @@ std::vector<LeverLine> lever_lines(const Evaluation& evaluation) {
     const auto of_run = std::find_if(
         limits.begin(), limits.end(), [&text](const Lever& known) { return known.change == text; });
     if (of_run != limits.end()) {
-      saved += ", " + worth(*of_run, priced);
+      saved = fmt::format(
+          "{}; {} a step", worth(*of_run, priced), format_percent(lever.step_time / now - 1.0));
       limits.erase(of_run);
     }
     if (lines.size() < kMostSwitches) {
