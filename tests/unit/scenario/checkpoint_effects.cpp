@@ -69,6 +69,7 @@ std::vector<Effect> save_effects() {
       {"checkpoint.sharded", "false", "checkpoint.sharded = false"},
       {"checkpoint.device_to_host", "40GB/s", "checkpoint.device_to_host = 40 GB/s", async},
       {"checkpoint.data_reads", "20GB/s", "checkpoint.data_reads = 20 GB/s", async},
+      {"checkpoint.least_interval", "10min", "checkpoint.least_interval = 600 s"},
       {"checkpoint.stall", "40s", "checkpoint.stall = 40 s"},
       {"checkpoint.durable", "3min", "checkpoint.durable = 180 s"},
       {"checkpoint.final_save", "false", "checkpoint.final_save = false"},
@@ -129,6 +130,7 @@ void dump_checkpoint(Lines& lines, const run::CheckpointSpec& checkpoint) {
   lines.add("checkpoint.mass_restart_share", checkpoint.storage.mass_restart_share);
   lines.add("checkpoint.device_to_host", checkpoint.device_to_host);
   lines.add("checkpoint.data_reads", checkpoint.data_reads);
+  lines.add("checkpoint.least_interval", checkpoint.least_interval);
   lines.add("checkpoint.stall", checkpoint.stall);
   lines.add("checkpoint.durable", checkpoint.durable);
   lines.add("checkpoint.final_save", checkpoint.final_save);
