@@ -11,7 +11,6 @@
 #include "sim/hardware/profile_document.hpp"
 #include "sim/hardware/read_profile.hpp"
 #include "sim/hardware/stack_coefficients.hpp"
-#include "sim/layout/sharding_names.hpp"
 
 namespace orrery::hardware {
 
@@ -190,7 +189,7 @@ std::optional<StackOffers> read_offers(MappingReader& root) {
     }
   };
   using Words = std::vector<std::string_view>;
-  const Words shardings(layout::kShardingNames.begin(), layout::kShardingNames.end());
+  const Words shardings = {"none", "zero1", "zero2", "zero3", "hsdp"};
   words("splits", Words{"tensor", "sequence", "context"}, offers.splits);
   words("exchange", Words{"deepep", "hidden"}, offers.exchange);
   words("shardings", shardings, offers.shardings);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "sim/layout/sharding_names.hpp"
@@ -82,15 +83,16 @@ void add_recipe_values(const Scenario& planned, std::vector<scenario::KeyValue>&
   for (const scenario::KeyValue& change : changes) {
     written.locations.emplace(change.key, SourceLocation{});
   }
+  scenario::SilentSpecs silent = *planned.recipe.silent;
+  if (written.locations.contains("layout.schedule")) {
+    silent.step.schedule = planned.step.schedule;
+  }
+  written.recipe.silent = std::make_shared<const scenario::SilentSpecs>(std::move(silent));
   const std::optional<Scenario> read = scenario::with_recipes(written);
   if (!read) {
     return;
   }
-  const bool says_schedule = written.locations.contains("layout.schedule");
-  Scenario probe = *read;
-  probe.step.schedule =
-      says_schedule ? planned.step.schedule : planned.recipe.silent->step.schedule;
-  if (scenario::run_schedule(probe) != planned.step.schedule) {
+  if (read->step.schedule != planned.step.schedule) {
     for (const char* key : {"layout.schedule", "overlap.expert"}) {
       const auto value = scenario::value_of(planned, key);
       if (value && written.locations.emplace(key, SourceLocation{}).second) {

@@ -137,7 +137,7 @@ TEST_F(Recipes, WhatTheScenarioStatesHoldsOverAll) {
                     "software: megatron-bridge\nsoftware_options: {expert_dispatcher: deepep}\n"
                     "overlap: {bucket: 25MB}\n"));
   EXPECT_EQ(value_of(scenario, "software_options.expert_dispatcher"), "deepep");
-  EXPECT_EQ(value_of(scenario, "overlap.bucket"), "25MB");
+  EXPECT_EQ(value_of(scenario, "overlap.bucket"), "25 MB");
   EXPECT_EQ(value_of(scenario, "precision.gradient_dtype"), "bf16");  // not stated
 }
 
@@ -169,6 +169,31 @@ TEST_F(Recipes, AKeyThatARecipeSetsDoesNotWarnThatItHasNoEffect) {
   EXPECT_EQ(to_string(diagnostics_), "");
 }
 
+// Megatron Core hides the exchange of experts beside the other direction of another micro-batch.
+TEST_F(Recipes, AnExchangeThatARecipeHidesCombinesInterleavedChunks) {
+  write_stack("combines_expert_overlap: true\nrecipes:\n" + entry("", "overlap.expert: true"));
+  const auto schedule = [this](const std::string& layout, const std::string& more) {
+    const Scenario scenario = read(
+        scenario_text(kMoe, "layout: {expert: 4, " + layout + "}\n" + more + "software: mine\n"));
+    return value_of(scenario, "layout.schedule").value_or("");
+  };
+  const std::string chunks = "pipeline: 2, virtual_stages: 2, schedule: ";
+  EXPECT_EQ(schedule(chunks + "interleaved", ""), "interleaved_combined");
+  EXPECT_EQ(schedule("pipeline: 1", ""), "interleaved_combined");
+  EXPECT_EQ(schedule("pipeline: 2, schedule: 1f1b", ""), "1f1b");
+  EXPECT_EQ(schedule(chunks + "interleaved", "overlap: {expert: true}\n"), "interleaved");
+  EXPECT_EQ(schedule("pipeline: 1", "overlap: {expert: false}\n"), "none");
+}
+
+TEST_F(Recipes, NoRecipeTakesTheOverlapFromAScheduleThatIsMadeForIt) {
+  write_stack("recipes:\n" + entry("", "overlap.expert: false"));
+  const Scenario scenario = read(
+      scenario_text(kMoe,
+                    "layout: {expert: 4, pipeline: 2, virtual_stages: 2, schedule: dualpipev}\n"
+                    "software: mine\n"));
+  EXPECT_EQ(value_of(scenario, "overlap.expert"), std::nullopt);
+}
+
 TEST_F(Recipes, AReleaseWithoutRecipesFollowsTheNearestOne) {
   write_stack("recipes:\n" + entry("release: [\"1.2\"]", "overlap.bucket: 1MB") +
               entry("release: [\"1.10\"]", "overlap.bucket: 10MB"));
@@ -177,14 +202,14 @@ TEST_F(Recipes, AReleaseWithoutRecipesFollowsTheNearestOne) {
         read(scenario_text(kMoe, "software: {name: mine, release: \"" + release + "\"}\n")),
         "overlap.bucket");
   };
-  EXPECT_EQ(bucket("1.10"), "10MB");
+  EXPECT_EQ(bucket("1.10"), "10 MB");
   EXPECT_EQ(to_string(diagnostics_), "");
-  EXPECT_EQ(bucket("1.9"), "1MB");
+  EXPECT_EQ(bucket("1.9"), "1 MB");
   EXPECT_EQ(to_string(diagnostics_),
             "test.yaml:5:33: warning: software.release: mine has no recipes for 1.9: those of 1.2 "
             "are followed (1.2, 1.10, 2)\n");
-  EXPECT_EQ(bucket("0.1"), "1MB");
-  EXPECT_EQ(bucket("v1.11.3"), "10MB");
+  EXPECT_EQ(bucket("0.1"), "1 MB");
+  EXPECT_EQ(bucket("v1.11.3"), "10 MB");
   EXPECT_EQ(bucket("3"), std::nullopt);  // the newest, 2, sets none
 }
 
@@ -204,12 +229,12 @@ TEST_F(Recipes, LaterEntriesHoldOverEarlierOnesWhereTheirConditionsDo) {
               entry("model: qwen3, cluster.gpus: \"<=64\"", "compile: true") +
               entry("model: dense", "compile: false"));
   const Scenario one = read(scenario_text(kMoe, "software: mine\n"));
-  EXPECT_EQ(value_of(one, "overlap.bucket"), "2MB");
+  EXPECT_EQ(value_of(one, "overlap.bucket"), "2 MB");
   EXPECT_EQ(value_of(one, "recompute"), "{modules: [mlp]}");
   EXPECT_TRUE(one.step.compile);
   EXPECT_EQ(one.recipe.settings.size(), 3U);
   const Scenario two = read(scenario_text(kMoe, "software: mine\nlayout: {tensor: 2}\n"));
-  EXPECT_EQ(value_of(two, "overlap.bucket"), "4MB");
+  EXPECT_EQ(value_of(two, "overlap.bucket"), "4 MB");
   EXPECT_EQ(value_of(two, "recompute"), "none");
 }
 
@@ -219,7 +244,7 @@ TEST_F(Recipes, OneKeyOrTheWholeStackCanBeTakenBack) {
   const auto without = without_setting(scenario, "compile");
   ASSERT_TRUE(without);
   EXPECT_FALSE(without->step.compile);
-  EXPECT_EQ(value_of(*without, "overlap.bucket"), "1MB");
+  EXPECT_EQ(value_of(*without, "overlap.bucket"), "1 MB");
   const auto other = with_stack(scenario, "generic");
   ASSERT_TRUE(other);
   EXPECT_EQ(value_of(*other, "overlap.bucket"), std::nullopt);
