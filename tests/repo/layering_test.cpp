@@ -23,7 +23,8 @@ TEST(Layering, AnIncludeAgainstTheArrowsIsCaught) {
        "sim/run/bad.cpp:2: run may not include sim/step/a.hpp (*_result.hpp, base, engine, "
        "hardware)",
        "sim/scenario/bad.hpp:2: scenario may not include sim/cost/gemm.hpp (*_spec.hpp, "
-       "*presets.hpp, base, hardware/profile_search.hpp, yaml)",
+       "*presets.hpp, base, hardware/gpu_profile.hpp, hardware/profile_reader.hpp, "
+       "hardware/profile_search.hpp, hardware/software_profile.hpp, yaml)",
        "sim/surprise/new.hpp:1: sim/surprise is not in the table of arrows"});
 }
 

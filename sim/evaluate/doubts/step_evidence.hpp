@@ -16,11 +16,11 @@
 // group is one model on one GPU, so that a model measured fifty times weighs as one measured once.
 // Each level is pulled to the wider one: few measured steps say little. b0, the weights 3, 4, 1 and
 // the factor 1.6 of the band were chosen by the interval score on 725 measured steps, of which a
-// third or a whole source was left out at a time (docs/generalisation.md). r is what equal
-// recipes move by where nothing else is new: over one to three releases of Megatron-Bridge's
-// performance pages dense models by 1.9 to 4.2 % in the median, mixtures by 1.5 to 5.7 % with a tail
-// of 25 %; between sites by 8 to 9 %. o is the mean distance of the answers between which a scenario
-// leaves the choice. No band ends below the time that the FLOP of the step take at the rate of large
+// third or a whole source was left out at a time (docs/generalisation.md). r is what equal recipes
+// move by where nothing else is new: over one to three releases of Megatron-Bridge's performance
+// pages dense models by 1.9 to 4.2 % in the median, mixtures by 1.5 to 5.7 % with a tail of 25 %;
+// between sites by 8 to 9 %. o is the mean distance of the answers between which a scenario leaves
+// the choice. No band ends below the time that the FLOP of the step take at the rate of large
 // products.
 //
 // The steps are a file `evidence/steps.yaml` of the profiles, made by `orrery validate --evidence`.

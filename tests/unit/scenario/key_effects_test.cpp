@@ -435,7 +435,8 @@ TEST(KeyEffects, NoKeyOfTheTableIsLeftOut) {
     tested.insert(effect.key);
   }
   for (const Key& key : key_table()) {
-    if (!key.forms.empty() && !key.folded) {
+    // Names of presets: preset_library_test.cpp.
+    if (!key.forms.empty() && !key.folded && !tested.contains(key.path + ".preset")) {
       EXPECT_TRUE(tested.contains(key.path)) << key.path << " has no test of its effect";
     }
   }

@@ -185,5 +185,50 @@ TEST_F(PresetFiles, AScenarioIsToldOfTheFileThatItsPresetHasWrong) {
   EXPECT_TRUE(listed.has_errors());
 }
 
+// `failures: llama3-2024` is `failures: {preset: llama3-2024}`.
+TEST_F(PresetFiles, ASectionTakesTheNameOfAPreset) {
+  const auto value = [](const std::string& section, const std::string& stated) {
+    Diagnostics diagnostics;
+    ScenarioText text = base_text();
+    text.set("training", "{steps: 100}");
+    text.set(section, stated);
+    const auto scenario = load_text(text.yaml(), "test.yaml", diagnostics);
+    EXPECT_TRUE(scenario) << to_string(diagnostics);
+    return scenario ? value_of(*scenario, section + ".preset").value_or("none") : "no scenario";
+  };
+  for (const auto& [section, name] : {std::pair("failures", "llama3-2024"),
+                                      std::pair("recovery", "megascale-2024"),
+                                      std::pair("prices", "aws-p5-h100-2026")}) {
+    EXPECT_EQ(value(section, name), name);
+    EXPECT_EQ(value(section, std::string("{preset: ") + name + "}"), name);
+  }
+}
+
+TEST_F(PresetFiles, KeysAreAddedToASectionThatNamesAPreset) {
+  Diagnostics diagnostics;
+  ScenarioText text = base_text();
+  text.set("training", "{steps: 100}");
+  text.set("failures", "llama3-2024");
+  const auto base = ScenarioTemplate::from_text(text.yaml(), "test.yaml", diagnostics);
+  ASSERT_TRUE(base) << to_string(diagnostics);
+  const std::vector<KeyValue> changes = {{"failures.job_rate", "0.5/d", {"set", 0, 0}}};
+  const auto changed = base->with(changes, diagnostics);
+  ASSERT_TRUE(changed) << to_string(diagnostics);
+  EXPECT_EQ(value_of(*changed, "failures.preset"), "llama3-2024");
+  EXPECT_EQ(value_of(*changed, "failures.job_rate"), "0.5/d");
+}
+
+TEST_F(PresetFiles, AnUnknownNameOfASectionIsAnErrorOfItsPreset) {
+  Diagnostics diagnostics;
+  ScenarioText text = base_text();
+  text.set("training", "{steps: 100}");
+  text.set("failures", "lama3-2024");
+  EXPECT_FALSE(load_text(text.yaml(), "test.yaml", diagnostics));
+  EXPECT_NE(to_string(diagnostics).find("failures.preset"), std::string::npos)
+      << to_string(diagnostics);
+  EXPECT_NE(to_string(diagnostics).find("llama3-2024"), std::string::npos)
+      << to_string(diagnostics);
+}
+
 }  // namespace
 }  // namespace orrery::scenario
