@@ -64,28 +64,28 @@ inline hardware::GpuProfile ideal_gpu(const Ideal& ideal) {
 }
 
 inline hardware::SoftwareProfile ideal_software(const Ideal& ideal) {
-  return {.name = "ideal",
-          .version = "",
-          .file = "",
-          .gemm_efficiency = exactly(1.0),
-          .memory_efficiency = exactly(1.0),
-          .attention_efficiency = exactly(1.0),
-          .kernel_gap = exactly(Seconds{}),
-          .host_layer_time = exactly(Seconds{}),
-          .score_passes = exactly(1.0),
-          .nvlink_efficiency = exactly(1.0),
-          .network_efficiency = exactly(1.0),
-          .collective_overhead = exactly(Seconds{}),
-          .transfer_overhead = exactly(Seconds{}),
-          .tensor_exposed = exactly(1.0),
-          .communication_slowdown = exactly(0.0),
-          .loss_bytes_per_logit = exactly(bytes(1.0)),
-          .optimizer_traffic = exactly(Bytes{}),
-          .fixed_step_time = exactly(Seconds{}),
-          .jitter_per_doubling = exactly(0.0),
-          .memory_overhead = exactly(Bytes{}),
-          .fragmentation = exactly(0.0),
-          .attention = ideal.attention};
+  hardware::SoftwareProfile software;
+  software.name = "ideal";
+  software.gemm_efficiency = exactly(1.0);
+  software.memory_efficiency = exactly(1.0);
+  software.attention_efficiency = exactly(1.0);
+  software.kernel_gap = exactly(Seconds{});
+  software.host_layer_time = exactly(Seconds{});
+  software.score_passes = exactly(1.0);
+  software.nvlink_efficiency = exactly(1.0);
+  software.network_efficiency = exactly(1.0);
+  software.collective_overhead = exactly(Seconds{});
+  software.transfer_overhead = exactly(Seconds{});
+  software.tensor_exposed = exactly(1.0);
+  software.communication_slowdown = exactly(0.0);
+  software.loss_bytes_per_logit = exactly(bytes(1.0));
+  software.optimizer_traffic = exactly(Bytes{});
+  software.fixed_step_time = exactly(Seconds{});
+  software.jitter_per_doubling = exactly(0.0);
+  software.memory_overhead = exactly(Bytes{});
+  software.fragmentation = exactly(0.0);
+  software.attention = ideal.attention;
+  return software;
 }
 
 inline hardware::ClusterSpec ideal_cluster(const Ideal& ideal) {
