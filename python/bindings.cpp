@@ -35,7 +35,10 @@ namespace orrery::python {
 
 namespace {
 
-report::Evaluation run(const Scenario& asked,
+// Work beside the interpreter has a copy of the scenario, made under the interpreter's lock: another
+// thread may set keys of the scenario meanwhile.
+
+report::Evaluation run(Scenario asked,
                        int threads,
                        std::optional<std::int64_t> trials,
                        std::optional<std::uint64_t> seed,
@@ -97,7 +100,7 @@ sweep::Sweep make_sweep(const Scenario& asked,
   return sweep;
 }
 
-std::string run_sweep(const Scenario& asked,
+std::string run_sweep(Scenario asked,
                       const nb::list& vary,
                       const std::vector<std::string>& metrics,
                       bool zip,
@@ -120,7 +123,7 @@ std::string run_sweep(const Scenario& asked,
   });
 }
 
-std::string run_plan(const Scenario& asked,
+std::string run_plan(Scenario asked,
                      const Settings& settings,
                      int threads,
                      std::optional<std::int64_t> trials,
@@ -152,19 +155,38 @@ std::string run_plan(const Scenario& asked,
   });
 }
 
-// In the order of orrery.LoggedSteps.
-nb::tuple logged_steps(const std::string& name) {
+import_config::LoggedSteps read_log(const std::string& name) {
   const std::string text = import_config::read_plain_text(name);
   const auto format = import_config::recognise(text);
-  const auto steps = format ? import_config::steps_of_log(text, name, *format) : std::nullopt;
+  Diagnostics diagnostics;
+  const auto steps =
+      format ? import_config::steps_of_log(text, name, *format, diagnostics) : std::nullopt;
+  if (diagnostics.has_errors()) {
+    throw Problems{diagnostics};
+  }
   if (!steps) {
     throw Error(ErrorKind::io, name + ": holds no time of a step");
   }
-  return nb::make_tuple(steps->count,
-                        in_seconds(steps->median),
-                        in_seconds(steps->tenth),
-                        in_seconds(steps->ninetieth),
-                        steps->tflops);
+  return *steps;
+}
+
+// In the order of orrery.LoggedSteps.
+nb::tuple logged_steps(const std::string& name) {
+  const import_config::LoggedSteps steps =
+      attended(nb::none(), [&](const std::stop_token&, Progress&) { return read_log(name); });
+  return nb::make_tuple(steps.count,
+                        in_seconds(steps.median),
+                        in_seconds(steps.tenth),
+                        in_seconds(steps.ninetieth),
+                        steps.tflops);
+}
+
+Scenario imported(const std::vector<std::string>& names,
+                  const Settings& settings,
+                  const std::vector<std::string>& profiles) {
+  return attended(nb::none(), [&](const std::stop_token&, Progress&) {
+    return Scenario::imported(names, settings, profiles);
+  });
 }
 
 // Rows as (group, name, first, second, change, relative).
@@ -240,7 +262,7 @@ NB_MODULE(_core, m) {
   nb::class_<Scenario>(m, "Scenario")
       .def_static("named", &Scenario::named)
       .def_static("of_text", &Scenario::of_text)
-      .def_static("imported", &Scenario::imported)
+      .def_static("imported", &imported)
       .def("copy", [](const Scenario& scenario) { return Scenario(scenario); })
       .def("set", &Scenario::set)
       .def("get", &Scenario::get)

@@ -156,6 +156,61 @@ def test_threads_run_at_once_and_give_the_same_answer():
     assert len(answers) == 4 and len(set(answers.values())) == 1
 
 
+def test_keys_may_be_set_while_others_run_the_scenario():
+    legal = set()
+    for batch in (128, 256):
+        alone = orrery.load("one-gpu").set("batch.global", batch)
+        legal.add(orrery.run(alone, trials=2).metrics["step_time_s"])
+    shared = orrery.load("one-gpu").set("batch.global", 128)
+    seen, stop = set(), threading.Event()
+
+    def change():
+        turn = 0
+        while not stop.is_set():
+            turn += 1
+            shared["batch.global"] = (128, 256)[turn % 2]
+            shared["name"] = f"n{turn}" * (turn % 7 + 1)
+            shared["simulation.trials"] = 384
+
+    def work():
+        for _ in range(40):
+            seen.add(orrery.run(shared, trials=2, threads=1).metrics["step_time_s"])
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    changing = threading.Thread(target=change)
+    changing.start()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stop.set()
+    changing.join()
+    assert seen <= legal
+
+
+def test_an_import_leaves_the_interpreter_to_other_threads(tmp_path):
+    with open(LOG) as log:
+        text = log.read()
+    long = tmp_path / "long.log"
+    long.write_text(text + "\n".join(line for line in text.splitlines() if "tps:" in line) * 2000)
+    done = threading.Event()
+
+    def work():
+        orrery.logged_steps(long)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    begin = time.monotonic()
+    longest, last = 0.0, begin
+    while not done.is_set():
+        now = time.monotonic()
+        longest, last = max(longest, now - last), now
+    thread.join()
+    whole = time.monotonic() - begin
+    assert longest < max(0.5 * whole, 0.1)
+
+
 def test_progress_counts_up_to_all_trials():
     seen = []
     orrery.run("llama3-70b-64h100", trials=50, progress=lambda done, every: seen.append((done, every)))
@@ -202,6 +257,8 @@ def test_folders_of_ones_own_are_searched_first(tmp_path):
     mine = orrery.Scenario(text, profiles=tmp_path).set("prices.preset", "mine")
     assert mine["prices.preset"] == "mine"
     assert orrery.load("llama3-70b-64h100", profiles=[tmp_path]).set("prices.preset", "mine")
+    with pytest.raises(OSError, match="nowhere: is no folder"):
+        orrery.load("llama3-70b-64h100", profiles=[tmp_path / "nowhere"])
 
 
 def test_progress_may_be_a_bar():

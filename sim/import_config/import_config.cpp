@@ -142,7 +142,14 @@ class Importing {
 
   // What a run has measured stands beside what it had set.
   void take_steps(const ConfigFile& file, ConfigFormat format) {
-    const auto steps = steps_of_log(file.text, file.name, format);
+    Diagnostics found;
+    const auto steps = steps_of_log(file.text, file.name, format, found);
+    if (found.has_errors()) {
+      for (const Diagnostic& problem : found.all()) {
+        diagnostics_.add(problem);
+      }
+      return;
+    }
     if (!steps) {
       draft_.note(file.name + ": holds no time of a step");
       return;

@@ -7,6 +7,9 @@
 // settings that are printed again, or the next file. The time between the last step and the first
 // one after it, less the time of the steps that this line stands for, is the outage. What lies
 // between two steps without a restart - evaluation, a save, a hang that ended - is none.
+//
+// Ranks and nodes that write one log, or one log each, tell of one run: what lies at one time
+// belongs together, and an outage is read from one clock. A file without an overlap is the next.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,9 +34,11 @@ struct LoggedOutages {
   std::size_t dated_steps = 0;  // lines of steps with a date; without them nothing is known
   Seconds length;               // from the first of them to the last
   std::vector<LoggedOutage> outages;
+  std::vector<SourceLocation> set_back;  // steps before which the clock was set back
 };
 
-// Of all files that are logs, in the order of their dates.
+// Of all files that are logs, in the order of their dates. Linear in the lines of a log, times the
+// ranks that write it.
 [[nodiscard]] LoggedOutages outages_of_logs(std::span<const ConfigFile> files);
 
 // The text of a failure log: time_s, cause, outage_s.

@@ -1,5 +1,7 @@
 #include "sim/import_config/training_log.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -90,7 +92,7 @@ bool is_same(std::span<const LogPart> one, std::span<const LogPart> other) {
 }
 
 // Drops the steps of runs that had other settings than the last one, and the first step of every
-// run, which warms up, where it is not the only one.
+// run, which warms up, where there are others.
 void keep_last_run(std::string_view text,
                    const std::string& file,
                    const LogFlavour& flavour,
@@ -123,14 +125,48 @@ void keep_last_run(std::string_view text,
                 kept.begin() + static_cast<std::ptrdiff_t>(end),
                 char{0});
       left -= end - first;
-    } else if (first < end && left > 1) {
-      kept[first] = 0;
-      --left;
+    } else if (first < end) {
+      // Every rank that writes the log prints the first step.
+      const std::optional<std::int64_t> number = steps[first].number;
+      const bool counts =
+          std::any_of(steps.begin() + static_cast<std::ptrdiff_t>(first),
+                      steps.begin() + static_cast<std::ptrdiff_t>(end),
+                      [&](const LoggedStep& step) { return step.number != number; });
+      for (std::size_t at = first; at < end && left > 1; ++at) {
+        if (at == first || (counts && number && steps[at].number == number)) {
+          kept[at] = 0;
+          --left;
+        }
+      }
     }
     end = first;
   }
   std::size_t at = 0;
   std::erase_if(steps, [&](const LoggedStep&) { return kept[at++] == 0; });
+}
+
+// A time of 0 is of a step that was skipped, where there are others.
+bool are_times_of_steps(std::vector<LoggedStep>& steps,
+                        const std::string& file,
+                        Diagnostics& diagnostics) {
+  const Seconds shortest = microseconds(1.0);
+  const Seconds longest = days(30.0);
+  const auto took = [](const LoggedStep& step) { return seconds(step.seconds); };
+  const auto is_zero = [&](const LoggedStep& step) { return took(step) <= Seconds{}; };
+  if (!std::all_of(steps.begin(), steps.end(), is_zero)) {
+    std::erase_if(steps, is_zero);
+  }
+  const auto strange = std::find_if(steps.begin(), steps.end(), [&](const LoggedStep& step) {
+    return !(took(step) >= shortest && took(step) <= longest);
+  });
+  if (strange != steps.end()) {
+    diagnostics.error(
+        {file, strange->line, 1},
+        "",
+        fmt::format("a step of {:.6g} s is none that a GPU can take", strange->seconds),
+        "1 us to 30 d");
+  }
+  return strange == steps.end();
 }
 
 double quantile(std::vector<double> values, double share) {
@@ -152,9 +188,13 @@ std::vector<LogPart> settings_of_log(std::string_view text,
 
 std::optional<LoggedSteps> steps_of_log(std::string_view text,
                                         const std::string& file,
-                                        ConfigFormat format) {
+                                        ConfigFormat format,
+                                        Diagnostics& diagnostics) {
   const LogFlavour& flavour = flavour_of(format);
   std::vector<LoggedStep> steps = flavour.steps(text, file);
+  if (!are_times_of_steps(steps, file, diagnostics)) {
+    return std::nullopt;
+  }
   const bool with_first = steps.size() < 2;
   keep_last_run(text, file, flavour, steps);
   std::map<double, std::size_t> batches;

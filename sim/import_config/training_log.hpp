@@ -46,10 +46,11 @@ struct LoggedSteps {
 };
 
 // Nothing when no step with a time was printed. Where a program prints a rate, its own lines must
-// state the tokens or sequences of a step, too.
+// state the tokens or sequences of a step, too. A time that no step takes is an error.
 [[nodiscard]] std::optional<LoggedSteps> steps_of_log(std::string_view text,
                                                       const std::string& file,
-                                                      ConfigFormat format);
+                                                      ConfigFormat format,
+                                                      Diagnostics& diagnostics);
 
 // Line and seconds of every step whose time is printed.
 [[nodiscard]] std::vector<std::pair<int, double>> step_lines(std::string_view text,

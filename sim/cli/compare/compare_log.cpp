@@ -133,7 +133,13 @@ bool is_training_log(const std::string& name) {
 ExitCode compare_with_log(const LogComparison& asked, const InterruptWatch& watch) {
   const std::string text = import_config::read_plain_text(asked.log);
   const auto format = import_config::recognise(text);
-  const auto steps = format ? import_config::steps_of_log(text, asked.log, *format) : std::nullopt;
+  Diagnostics diagnostics;
+  const auto steps =
+      format ? import_config::steps_of_log(text, asked.log, *format, diagnostics) : std::nullopt;
+  if (diagnostics.has_errors()) {
+    message_block(to_string(diagnostics));
+    return ExitCode::invalid;
+  }
   if (!steps) {
     message(fmt::format("{}: holds no time of a step", asked.log));
     return ExitCode::invalid;

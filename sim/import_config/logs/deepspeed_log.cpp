@@ -137,10 +137,16 @@ std::vector<LoggedStep> deepspeed_log_steps(std::string_view text, const std::st
     // Until 2022 only the mean since the second step was printed.
     const auto current = number_behind(line.text, "CurrSamplesPerSec=");
     const auto rate = current ? current : number_behind(line.text, " SamplesPerSec=");
-    if (time && *time > 0.0) {
-      steps.push_back({.batch = batch, .seconds = *time, .line = line.number});
+    if (time) {
+      steps.push_back({.batch = batch,
+                       .seconds = *time,
+                       .line = line.number,
+                       .number = step_number(line.text)});
     } else if (rate && *rate > 0.0 && batch > 0.0) {
-      steps.push_back({.batch = batch, .seconds = batch / *rate, .line = line.number});
+      steps.push_back({.batch = batch,
+                       .seconds = batch / *rate,
+                       .line = line.number,
+                       .number = step_number(line.text)});
     }
   }
   return steps;

@@ -1,6 +1,7 @@
 #include "sim/import_config/logs/log_lines.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <utility>
@@ -43,27 +44,68 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// The number behind the first `words`, with commas between thousands; nothing without one.
+namespace {
+
+bool is_digit_at(std::string_view text, std::size_t at) {
+  return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+}
+
+// The number with which `text` begins, commas between thousands left out, and its length. Nothing
+// where the word that it begins is not a number and a unit: 419_104.0, 1.2.3, 0x10, 12-13.
+struct FrontNumber {
+  double value = 0.0;
+  std::size_t length = 0;
+};
+
+std::optional<FrontNumber> front_number(std::string_view text) {
+  std::string digits;
+  std::size_t at = 0;
+  const auto take_digits = [&](bool thousands) {
+    while (is_digit_at(text, at) ||
+           (thousands && at > 0 && text.substr(at, 1) == "," && is_digit_at(text, at + 1))) {
+      if (text[at] != ',') {
+        digits += text[at];
+      }
+      ++at;
+    }
+  };
+  take_digits(true);
+  if (at == 0) {
+    return std::nullopt;
+  }
+  if (text.substr(at, 1) == ".") {
+    digits += text[at++];
+    take_digits(false);
+  }
+  const std::size_t sign = text.find_first_of("+-", at) == at + 1 ? 1 : 0;
+  if ((text.substr(at, 1) == "e" || text.substr(at, 1) == "E") &&
+      is_digit_at(text, at + 1 + sign)) {
+    digits += text.substr(at, 1 + sign);
+    at += 1 + sign;
+    take_digits(false);
+  }
+  const std::string_view rest = text.substr(at);
+  const bool goes_on =
+      (!rest.empty() && (rest.front() == '_' || rest.front() == '.' || rest.front() == '-' ||
+                         rest.front() == '+')) ||
+      (!rest.empty() && std::isalpha(static_cast<unsigned char>(rest.front())) != 0 &&
+       is_digit_at(rest, 1));
+  FrontNumber number{0.0, at};
+  const auto [stop, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), number.value);
+  const bool whole = error == std::errc{} && stop == digits.data() + digits.size();
+  return whole && !goes_on ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<double> number_behind(std::string_view line, std::string_view words) {
   const std::size_t at = line.find(words);
   if (at == std::string_view::npos) {
     return std::nullopt;
   }
-  const std::string_view rest = trimmed(line.substr(at + words.size()));
-  std::string digits;
-  for (const char c : rest) {
-    if (c != ',' && std::isdigit(static_cast<unsigned char>(c)) == 0 && c != '.' && c != 'E' &&
-        c != 'e' && c != '+' && c != '-') {
-      break;
-    }
-    if (c != ',') {
-      digits += c;
-    }
-  }
-  double value = 0.0;
-  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return error == std::errc{} && stop != digits.data() && value >= 0.0 ? std::optional(value)
-                                                                       : std::nullopt;
+  const auto number = front_number(trimmed(line.substr(at + words.size())));
+  return number ? std::optional(number->value) : std::nullopt;
 }
 
 std::optional<double> short_number_behind(std::string_view line, std::string_view words) {
@@ -77,6 +119,18 @@ std::optional<double> short_number_behind(std::string_view line, std::string_vie
     return *value * kKilo;
   }
   return rest.starts_with("M") ? *value * kMega : *value;
+}
+
+std::optional<std::int64_t> step_number(std::string_view line) {
+  constexpr std::array<std::string_view, 6> kWords = {
+      "global_step=", "global_step:", "iteration:", " iteration ", "steps:", "step:"};
+  for (const std::string_view words : kWords) {
+    const auto number = number_behind(line, words);
+    if (number && *number < kPeta) {
+      return static_cast<std::int64_t>(*number);
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string_view> without_prefix(std::string_view line, std::string_view prefix) {

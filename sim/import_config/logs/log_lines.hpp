@@ -3,6 +3,7 @@
 // What do the readers of logs share: lines, numbers behind words, settings gathered on the way?
 // Internal to import_config/.
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,12 +26,16 @@ struct LogLine {
 
 [[nodiscard]] bool is_word(char c);
 
-// The number behind the first `words`, with commas between thousands; nothing without one.
+// The number behind the first `words`, with commas between thousands and perhaps a unit; nothing
+// without one, and where the word is no number as a whole, as 419_104.0.
 [[nodiscard]] std::optional<double> number_behind(std::string_view line, std::string_view words);
 
 // The same where thousands are K, millions M, as in 4.71K.
 [[nodiscard]] std::optional<double> short_number_behind(std::string_view line,
                                                         std::string_view words);
+
+// Of a line that tells of a step.
+[[nodiscard]] std::optional<std::int64_t> step_number(std::string_view line);
 
 // The line without `prefix`; nothing when it begins in another way.
 [[nodiscard]] std::optional<std::string_view> without_prefix(std::string_view line,
@@ -42,6 +47,7 @@ struct LoggedStep {
   double seconds = 0.0;
   std::optional<double> tflops = std::nullopt;
   int line = 0;
+  std::optional<std::int64_t> number = std::nullopt;
   bool whole_run = false;  // the mean of all steps with what lies between them
 };
 

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "sim/import_config/logs/log_lines.hpp"
@@ -82,19 +85,8 @@ std::optional<double> date_of(std::string_view line) {
   return std::nullopt;
 }
 
-std::optional<std::int64_t> step_number(std::string_view line) {
-  constexpr std::array<std::string_view, 6> kWords = {
-      "global_step=", "global_step:", "iteration:", " iteration ", "steps:", "step:"};
-  for (const std::string_view words : kWords) {
-    if (const auto number = number_behind(line, words)) {
-      return static_cast<std::int64_t>(*number);
-    }
-  }
-  return std::nullopt;
-}
-
-// What a program prints once, when it begins.
-bool begins_again(std::string_view line) {
+// What a program prints once, when it begins: the number of the mark.
+std::optional<std::size_t> begin_mark(std::string_view line) {
   constexpr std::array<std::string_view, 7> kMarks = {"using world size:",
                                                       "num_layers ....",
                                                       "Task Configuration -----",
@@ -102,88 +94,308 @@ bool begins_again(std::string_view line) {
                                                       " device mesh with ",
                                                       "DeepSpeedEngine configuration:",
                                                       "]: Config(general="};
-  return std::any_of(kMarks.begin(), kMarks.end(), [line](std::string_view mark) {
+  const auto* found = std::find_if(kMarks.begin(), kMarks.end(), [line](std::string_view mark) {
     return line.find(mark) != std::string_view::npos;
   });
+  return found == kMarks.end() ? std::nullopt
+                               : std::optional(static_cast<std::size_t>(found - kMarks.begin()));
 }
+
+// What tells ranks and nodes apart: `7:` of srun, `[rank7]:` of torchrun, `node-7:` of pdsh in front
+// of a line, `[Rank 7]` of DeepSpeed, `|DP=0|PP=7|TP=0` of nanotron. Empty where nothing does.
+std::string writer_of(std::string_view line) {
+  std::string writer;
+  for (std::string_view rest = trimmed(line); !rest.empty();) {
+    const std::string_view word = rest.substr(0, rest.find_first_of(" \t"));
+    const std::size_t end = word.find(':');
+    if (end == std::string_view::npos || end == 0 ||
+        (end + 1 < word.size() && word[end - 1] != ']') ||
+        !std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(end), [](char c) {
+          return is_word(c) || c == '[' || c == ']' || c == '|' || c == '-' || c == '.';
+        })) {
+      break;
+    }
+    writer += word.substr(0, end + 1);
+    rest = trimmed(rest.substr(end + 1));
+  }
+  for (const std::string_view mark : {"[Rank ", "|DP="}) {
+    const std::size_t at = line.find(mark);
+    if (at != std::string_view::npos) {
+      writer += line.substr(at, line.find(']', at) - at);
+    }
+  }
+  return writer;
+}
+
+// Dates are in whole seconds, and no job is begun again as quickly.
+constexpr double kSlack = 2.0;
 
 struct DatedStep {
   double date = 0.0;
   std::int64_t number = 0;
   double seconds = 0.0;  // of one step
-  bool anew = false;     // a restart was printed before it
+  std::size_t writer = 0;
+  bool anew = false;  // a restart was printed before it
   SourceLocation where;
 };
 
-std::vector<DatedStep> dated_steps(const ConfigFile& file, ConfigFormat format) {
+using Writers = std::map<std::pair<std::string, std::string>, std::size_t>;  // file, name
+
+std::vector<DatedStep> dated_steps(const ConfigFile& file, ConfigFormat format, Writers& writers) {
   std::map<int, double> times;
   for (const auto& [line, seconds] : step_lines(file.text, file.name, format)) {
     times[line] = seconds;
   }
   std::vector<DatedStep> steps;
-  bool anew = true;  // the next file
+  bool anew = true;                                       // the next file
+  std::set<std::pair<std::string, std::size_t>> printed;  // marks of this begin, by every writer
   for (const LogLine& line : log_lines(file.text)) {
-    anew = anew || begins_again(line.text);
+    if (const auto mark = begin_mark(line.text)) {
+      const auto [place, first] = printed.emplace(writer_of(line.text), *mark);
+      if (!first || printed.size() == 1) {
+        anew = true;
+        printed = {*place};
+      }
+    }
     const auto known = times.find(line.number);
     const auto date = known == times.end() ? std::nullopt : date_of(line.text);
     const auto number = date ? step_number(line.text) : std::nullopt;
     if (number) {
-      steps.push_back({*date, *number, known->second, anew, {file.name, line.number, 1}});
+      const std::size_t writer =
+          writers.emplace(std::pair(file.name, writer_of(line.text)), writers.size()).first->second;
+      steps.push_back({*date, *number, known->second, writer, anew, {file.name, line.number, 1}});
       anew = false;
     }
   }
   return steps;
 }
 
-// Steps that one line stands for: the commonest difference of their numbers.
-std::int64_t interval_of(const std::vector<DatedStep>& steps) {
-  std::map<std::int64_t, int> seen;
-  for (std::size_t i = 1; i < steps.size(); ++i) {
-    if (!steps[i].anew && steps[i].number > steps[i - 1].number) {
-      ++seen[steps[i].number - steps[i - 1].number];
+// Steps that one line stands for: the commonest distance of two numbers.
+std::int64_t interval_of(const std::vector<std::vector<DatedStep>>& logs) {
+  std::set<std::int64_t> numbers;
+  for (const std::vector<DatedStep>& log : logs) {
+    for (const DatedStep& step : log) {
+      numbers.insert(step.number);
     }
+  }
+  std::map<std::int64_t, int> seen;
+  for (auto it = numbers.begin(); it != numbers.end() && std::next(it) != numbers.end(); ++it) {
+    ++seen[*std::next(it) - *it];
   }
   const auto most = std::max_element(
       seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == seen.end() ? 1 : most->first;
 }
 
+// Steps that go on without a pause, as one rank has printed them.
+struct Stretch {
+  DatedStep first;
+  DatedStep last;
+  double shift = 0.0;  // by which a clock was set back before
+
+  // When its first step began at the latest.
+  [[nodiscard]] double begin() const {
+    return first.date - first.seconds;
+  }
+};
+
+// The stretches of one log. Several ranks may write one log, with or without their names: a step
+// that was before belongs to another rank, or is done again; whichever it is, a stretch begins.
+class Stretches {
+ public:
+  explicit Stretches(std::vector<SourceLocation>& set_back) : set_back_(set_back) {}
+
+  void add(const DatedStep& step) {
+    if (step.anew) {
+      open_.clear();
+    }
+    if (const auto place = continued_by(step)) {
+      continue_at(*place, step);
+    } else {
+      begin_with(step);
+    }
+  }
+
+  [[nodiscard]] std::vector<Stretch> take() {
+    return std::move(stretches_);
+  }
+
+ private:
+  [[nodiscard]] bool in_time(const Stretch& stretch, const DatedStep& step) const {
+    return step.date + stretch.shift >= stretch.last.date - kSlack;
+  }
+
+  // The place in open_ of the latest stretch that the step may continue; of one with a later date
+  // where there is no other.
+  [[nodiscard]] std::optional<std::size_t> continued_by(const DatedStep& step) const {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < open_.size(); ++i) {
+      const Stretch& stretch = stretches_[open_[i]];
+      if (stretch.last.writer == step.writer && stretch.last.number < step.number &&
+          (!best || std::pair(in_time(stretch, step), stretch.last.date) >
+                        std::pair(in_time(stretches_[open_[*best]], step),
+                                  stretches_[open_[*best]].last.date))) {
+        best = i;
+      }
+    }
+    return best;
+  }
+
+  void continue_at(std::size_t place, const DatedStep& step) {
+    Stretch& stretch = stretches_[open_[place]];
+    const DatedStep last = stretch.last;
+    const double expected = static_cast<double>(step.number - last.number) * step.seconds;
+    if (!in_time(stretch, step)) {
+      set_back_.push_back(step.where);
+      stretch.shift = last.date + expected - step.date;
+    }
+    DatedStep now = step;
+    now.date = std::max(now.date + stretch.shift, last.date);
+    if (now.date - last.date > expected + step.seconds + kSlack) {
+      open_[place] = stretches_.size();
+      stretches_.push_back({now, now, stretch.shift});
+    } else {
+      stretch.last = now;
+    }
+  }
+
+  void begin_with(const DatedStep& step) {
+    Stretch begun{step, step, 0.0};
+    bool idle = true;
+    for (const std::size_t i : open_) {
+      const Stretch& stretch = stretches_[i];
+      if (stretch.last.writer == step.writer && step.date >= stretch.last.date - stretch.shift) {
+        begun.shift = std::max(begun.shift, stretch.shift);
+      }
+    }
+    begun.first.date = begun.last.date = step.date + begun.shift;
+    for (const std::size_t i : open_) {
+      idle = idle && stretches_[i].last.date + kSlack < begun.begin();
+    }
+    if (idle) {
+      open_.clear();  // begun again: nothing of before goes on
+    }
+    open_.push_back(stretches_.size());
+    stretches_.push_back(begun);
+  }
+
+  std::vector<SourceLocation>& set_back_;
+  std::vector<Stretch> stretches_;
+  std::vector<std::size_t> open_;
+};
+
+// What ran at one time, from a begin of the job to its end.
+struct Life {
+  std::vector<Stretch> stretches;
+  DatedStep first;  // by date
+  DatedStep last;
+  std::int64_t highest = 0;
+
+  void add(const Stretch& stretch) {
+    first = stretches.empty() || stretch.first.date < first.date ? stretch.first : first;
+    last = stretches.empty() || stretch.last.date > last.date ? stretch.last : last;
+    highest = stretches.empty() ? stretch.last.number : std::max(highest, stretch.last.number);
+    stretches.push_back(stretch);
+  }
+};
+
+std::vector<Life> lives_of(std::vector<Stretch> stretches, std::int64_t interval) {
+  std::stable_sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) {
+    return a.begin() < b.begin();
+  });
+  std::vector<Life> at_once;
+  for (const Stretch& stretch : stretches) {
+    if (at_once.empty() || stretch.begin() > at_once.back().last.date + kSlack) {
+      at_once.emplace_back();
+    }
+    at_once.back().add(stretch);
+  }
+  std::vector<Life> lives;
+  for (Life& next : at_once) {
+    const bool goes_on =
+        !lives.empty() &&
+        std::all_of(next.stretches.begin(), next.stretches.end(), [&](const Stretch& stretch) {
+          const double pause = stretch.first.date - lives.back().last.date -
+                               stretch.first.seconds * static_cast<double>(interval);
+          return stretch.first.number > lives.back().highest &&
+                 (!stretch.first.anew || pause <= kSlack);
+        });
+    if (!goes_on) {
+      lives.push_back(std::move(next));
+      continue;
+    }
+    for (const Stretch& stretch : next.stretches) {
+      lives.back().add(stretch);
+    }
+  }
+  return lives;
+}
+
+// The last step before and the first one after a restart, of one clock where there is one: that of
+// the writer who came furthest, and back soonest.
+std::pair<DatedStep, DatedStep> around(const Life& before, const Life& after) {
+  const auto ends_of = [](const Life& life, bool last) {
+    std::map<std::size_t, DatedStep> ends;
+    for (const Stretch& stretch : life.stretches) {
+      const DatedStep& step = last ? stretch.last : stretch.first;
+      const auto [place, added] = ends.emplace(step.writer, step);
+      if (!added && (last ? step.date > place->second.date : step.date < place->second.date)) {
+        place->second = step;
+      }
+    }
+    return ends;
+  };
+  const std::map<std::size_t, DatedStep> ends = ends_of(before, true);
+  const DatedStep* furthest = nullptr;
+  const DatedStep* next = nullptr;
+  const std::map<std::size_t, DatedStep> begins = ends_of(after, false);
+  for (const auto& [writer, begin] : begins) {
+    const auto end = ends.find(writer);
+    if (end != ends.end() &&
+        (furthest == nullptr || std::pair(end->second.number, -begin.number) >
+                                    std::pair(furthest->number, -next->number))) {
+      furthest = &end->second;
+      next = &begin;
+    }
+  }
+  return furthest == nullptr ? std::pair(before.last, after.first) : std::pair(*furthest, *next);
+}
+
 }  // namespace
 
 LoggedOutages outages_of_logs(std::span<const ConfigFile> files) {
+  LoggedOutages found;
+  Writers writers;
   std::vector<std::vector<DatedStep>> logs;
   for (const ConfigFile& file : files) {
     const auto format = file.format ? file.format : recognise(file.text);
     if (format && is_log(*format)) {
-      logs.push_back(dated_steps(file, *format));
+      logs.push_back(dated_steps(file, *format, writers));
+      found.dated_steps += logs.back().size();
     }
   }
-  std::erase_if(logs, [](const std::vector<DatedStep>& steps) { return steps.empty(); });
-  std::stable_sort(logs.begin(), logs.end(), [](const auto& a, const auto& b) {
-    return a.front().date < b.front().date;
-  });
-  std::vector<DatedStep> steps;
-  for (const std::vector<DatedStep>& log : logs) {
-    steps.insert(steps.end(), log.begin(), log.end());
-  }
-  LoggedOutages found;
-  found.dated_steps = steps.size();
-  if (steps.empty()) {
+  if (found.dated_steps == 0) {
     return found;
   }
-  const std::int64_t interval = interval_of(steps);
+  const std::int64_t interval = interval_of(logs);
+  std::vector<Stretch> stretches;
+  for (const std::vector<DatedStep>& log : logs) {
+    Stretches of_log(found.set_back);
+    for (const DatedStep& step : log) {
+      of_log.add(step);
+    }
+    const std::vector<Stretch> more = of_log.take();
+    stretches.insert(stretches.end(), more.begin(), more.end());
+  }
+  const std::vector<Life> lives = lives_of(std::move(stretches), interval);
   const auto spent = [interval](const DatedStep& step) {
     return step.seconds * static_cast<double>(interval);
   };
-  const double begin = steps.front().date - spent(steps.front());
-  found.length = seconds(steps.back().date - begin);
-  for (std::size_t i = 1; i < steps.size(); ++i) {
-    const DatedStep& before = steps[i - 1];
-    const DatedStep& step = steps[i];
-    if (!step.anew && step.number > before.number) {
-      continue;
-    }
-    found.outages.push_back({seconds(before.date - begin),
+  const double begin = lives.front().first.date - spent(lives.front().first);
+  found.length = seconds(lives.back().last.date - begin);
+  for (std::size_t i = 1; i < lives.size(); ++i) {
+    const auto [before, step] = around(lives[i - 1], lives[i]);
+    found.outages.push_back({seconds(std::max(0.0, before.date - begin)),
                              seconds(std::max(0.0, step.date - spent(step) - before.date)),
                              std::max<std::int64_t>(0, before.number - (step.number - interval)),
                              step.where});

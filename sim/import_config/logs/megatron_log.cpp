@@ -128,16 +128,17 @@ std::vector<LoggedStep> megatron_log_steps(std::string_view text, const std::str
   for (const LogLine& line : log_lines(text)) {
     const auto thousandths = number_behind(line.text, "elapsed time per iteration (ms):");
     const auto whole = number_behind(line.text, "elapsed time per iteration (s):");
-    const Seconds time = thousandths ? milliseconds(*thousandths) : seconds(whole.value_or(0.0));
-    if (time <= Seconds{}) {
+    if (!thousandths && !whole) {
       continue;
     }
+    const Seconds time = thousandths ? milliseconds(*thousandths) : seconds(*whole);
     auto tflops = number_behind(line.text, "throughput per GPU (TFLOP/s/GPU):");
     tflops = tflops ? tflops : number_behind(line.text, "TFLOPs:");
     steps.push_back({number_behind(line.text, "global batch size:").value_or(0.0),
                      in_seconds(time),
                      tflops,
-                     line.number});
+                     line.number,
+                     step_number(line.text)});
   }
   return steps;
 }

@@ -54,11 +54,12 @@ std::vector<LoggedStep> nanotron_log_steps(std::string_view text, const std::str
   for (const LogLine& line : log_lines(text)) {
     // Until 2024 elapsed_time_per_iteration_ms, since then time_per_iteration_ms.
     const auto time = short_number_behind(line.text, "time_per_iteration_ms:");
-    if (time && *time > 0.0) {
+    if (time) {
       steps.push_back({.batch = short_number_behind(line.text, "global_batch_size:").value_or(0.0),
                        .seconds = in_seconds(milliseconds(*time)),
                        .tflops = number_behind(line.text, "model_tflops_per_gpu:"),
-                       .line = line.number});
+                       .line = line.number,
+                       .number = step_number(line.text)});
     }
   }
   return steps;

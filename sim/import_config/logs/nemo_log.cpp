@@ -87,11 +87,12 @@ std::vector<LoggedStep> nemo_log_steps(std::string_view text, const std::string&
     const auto time = number_behind(line.text.substr(at + kTime.size() + 1), "");
     auto number = number_behind(line.text, "global_step=");
     number = number ? number : number_behind(line.text, "global_step:");
-    const bool again = number && last && *number == *last;  // the bar is drawn anew
-    if ((sign == '=' || sign == ':') && time && *time > 0.0 && !again) {
+    const bool again = sign == '=' && number && last && *number == *last;  // the bar is drawn anew
+    if ((sign == '=' || sign == ':') && time && !again) {
       steps.push_back({.batch = number_behind(line.text, "global_batch_size:").value_or(0.0),
                        .seconds = *time,
-                       .line = line.number});
+                       .line = line.number,
+                       .number = step_number(line.text)});
       last = number;
     }
   }

@@ -222,9 +222,10 @@ std::vector<LoggedStep> torchtitan_log_steps(std::string_view text, const std::s
   std::vector<LoggedStep> steps;
   for (const LogLine& line : log_lines(text)) {
     const auto rate = number_behind(line.text, "tps:");
-    if (rate && *rate > 0.0 && tokens > 0.0 && number_behind(line.text, "step:")) {
+    const auto number = step_number(line.text);
+    if (rate && *rate > 0.0 && tokens > 0.0 && number) {
       steps.push_back(
-          {1.0, tokens / (*rate * gpus), number_behind(line.text, "tflops:"), line.number});
+          {1.0, tokens / (*rate * gpus), number_behind(line.text, "tflops:"), line.number, number});
     }
   }
   return steps;

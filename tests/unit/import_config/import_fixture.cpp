@@ -1,5 +1,7 @@
 #include "tests/unit/import_config/import_fixture.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -93,6 +95,13 @@ Imported import_texts(const std::vector<std::pair<std::string, std::string>>& fi
     configs.push_back({name, text, std::nullopt});
   }
   return import_all(configs, given);
+}
+
+std::optional<LoggedSteps> steps_in(const std::string& log, ConfigFormat format) {
+  Diagnostics diagnostics;
+  auto steps = steps_of_log(log, "a.log", format, diagnostics);
+  EXPECT_EQ(to_string(diagnostics), "");
+  return steps;
 }
 
 Imported import_as(const std::string& model_class, const std::string& text) {

@@ -2,11 +2,13 @@
 
 // Imports texts and the files under configs/, and asks what came of one key.
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/import_config/import_config.hpp"
+#include "sim/import_config/training_log.hpp"
 
 namespace orrery::import_config::testing {
 
@@ -38,6 +40,9 @@ using Given = std::vector<GivenKey>;
 // Texts as files: {name, text}.
 [[nodiscard]] Imported import_texts(const std::vector<std::pair<std::string, std::string>>& files,
                                     const Given& given = {});
+
+// The steps of a log that is called a.log. What is wrong with it fails the test.
+[[nodiscard]] std::optional<LoggedSteps> steps_in(const std::string& log, ConfigFormat format);
 
 // A config.json with --as.
 [[nodiscard]] Imported import_as(const std::string& model_class, const std::string& text);

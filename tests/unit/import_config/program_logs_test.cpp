@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/import_config/training_log.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
 namespace orrery::import_config::testing {
@@ -141,7 +140,7 @@ TEST(TrainerLog, OfAShortRunHasTheMeanOfTheRun) {
       "***** Running training *****\n  Total optimization steps = 10\n"
       "100%|##| 10/10 [00:08<00:00,  1.2it/s]\n"
       "{'train_runtime': '8.5', 'train_samples_per_second': '1.2', 'train_loss': '1.0'}\n";
-  const auto steps = steps_of_log(log, "a.log", ConfigFormat::trainer_log);
+  const auto steps = steps_in(log, ConfigFormat::trainer_log);
   ASSERT_TRUE(steps.has_value());
   EXPECT_TRUE(steps->whole_run);
   EXPECT_DOUBLE_EQ(in_seconds(steps->median), 0.85);
@@ -210,11 +209,10 @@ TEST(DeepSpeedLog, HoldsWhatWasSettled) {
 }
 
 TEST(DeepSpeedLog, OfAPipelinePrintsTheTime) {
-  const auto steps = steps_of_log(
+  const auto steps = steps_in(
       "[INFO] [config.py:964:print]   train_batch_size ............. 32\n"
       "steps: 1 loss: 10.7 iter time (s): 4.337 samples/sec: 7.378\n"
       "steps: 2 loss: 10.6521 iter time (s): 1.337 samples/sec: 23.934\n",
-      "a.log",
       ConfigFormat::deepspeed_log);
   ASSERT_TRUE(steps.has_value());
   EXPECT_DOUBLE_EQ(in_seconds(steps->median), 1.337);
@@ -226,7 +224,7 @@ TEST(DeepSpeedLog, OfEarlyReleasesPrintsTheMeanRate) {
       "[INFO] [timer.py:189:stop] 0/40, SamplesPerSec=83.5, MemAllocated=0.26GB\n"
       "[INFO] [timer.py:189:stop] 0/50, SamplesPerSec=83.5, MemAllocated=0.26GB\n";
   EXPECT_EQ(recognise(log), ConfigFormat::deepspeed_log);
-  const auto steps = steps_of_log(log, "a.log", ConfigFormat::deepspeed_log);
+  const auto steps = steps_in(log, ConfigFormat::deepspeed_log);
   ASSERT_TRUE(steps.has_value());
   EXPECT_DOUBLE_EQ(in_seconds(steps->median), 20.0);
 }
@@ -260,12 +258,11 @@ TEST(NemoLog, HoldsItsConfigurationAndTheBar) {
 }
 
 TEST(NemoLog, OfNemo2HasStepsAlone) {
-  const auto steps = steps_of_log(
+  const auto steps = steps_in(
       "Training epoch 0, iteration 9/14 | lr: 1.6e-06 | global_batch_size: 128 | global_step: 9 | "
       "reduced_train_loss: 11.97 | train_step_timing in s: 8.1 | consumed_samples: 1280\n"
       "Training epoch 0, iteration 10/14 | lr: 1.649e-06 | global_batch_size: 128 | global_step: "
       "10 | reduced_train_loss: 11.97 | train_step_timing in s: 3.684 | consumed_samples: 1408\n",
-      "a.log",
       ConfigFormat::nemo_log);
   ASSERT_TRUE(steps.has_value());
   EXPECT_DOUBLE_EQ(in_seconds(steps->median), 3.684);

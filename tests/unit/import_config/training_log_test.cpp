@@ -1,7 +1,6 @@
 // What a run has printed of itself becomes a scenario with its measured step.
 
-#include "sim/import_config/training_log.hpp"
-
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/import_config/import_fixture.hpp"
@@ -141,13 +140,52 @@ TEST(LoggedSteps, AreThoseOfTheCommonestBatch) {
     log += " iteration 1/ 9 | elapsed time per iteration (ms): 10" + std::to_string(i) +
            ".0 | throughput per GPU (TFLOP/s/GPU): 400.0 | global batch size: 8 |\n";
   }
-  const auto steps = steps_of_log(log, "a.log", ConfigFormat::megatron_log);
+  const auto steps = steps_in(log, ConfigFormat::megatron_log);
   ASSERT_TRUE(steps.has_value());
   EXPECT_EQ(steps->count, 9U);
   EXPECT_DOUBLE_EQ(in_seconds(steps->median), 0.104);
   EXPECT_DOUBLE_EQ(steps->tflops.value_or(0.0), 400.0);
   EXPECT_EQ(steps->first.line, 5);
-  EXPECT_FALSE(steps_of_log("nothing\n", "a.log", ConfigFormat::megatron_log).has_value());
+  EXPECT_FALSE(steps_in("nothing\n", ConfigFormat::megatron_log).has_value());
+}
+
+std::string timed(const std::string& time) {
+  return fmt::format(" iteration 1/ 9 | elapsed time per iteration (ms): {} |\n", time);
+}
+
+TEST(LoggedNumbers, AreWholeWords) {
+  const auto count_of = [](const std::string& time) {
+    const auto steps = steps_in(timed("9") + timed("5") + timed(time), ConfigFormat::megatron_log);
+    return steps ? steps->count : 0;
+  };
+  for (const char* whole : {"5", "5.25", "1,005.5", "5e1", "5.0ms", "5."}) {
+    EXPECT_EQ(count_of(whole), 2U) << whole;
+  }
+  for (const char* broken : {"419_104.0", "5.2.1", "0x10", "12-13", "5e1e1", "-5", "nan", ".5"}) {
+    EXPECT_EQ(count_of(broken), 1U) << broken;
+  }
+}
+
+TEST(LoggedNumbers, OfStepsAreTimesThatAStepTakes) {
+  const auto problem_of = [](const std::string& time) {
+    Diagnostics diagnostics;
+    EXPECT_FALSE(steps_of_log(timed(time), "a.log", ConfigFormat::megatron_log, diagnostics));
+    return to_string(diagnostics);
+  };
+  EXPECT_EQ(problem_of("1e308"),
+            "a.log:1:1: error: a step of 1e+305 s is none that a GPU can take (1 us to 30 "
+            "d)\n");
+  EXPECT_EQ(problem_of("0.0"),
+            "a.log:1:1: error: a step of 0 s is none that a GPU can take (1 us to 30 d)\n");
+  const Imported imported = import_texts({{"a.log", "using world size: 8\n" + timed("1e308")}});
+  EXPECT_NE(imported.problems().find("a step of 1e+305 s"), std::string::npos);
+}
+
+// Steps that were skipped are printed as 0.
+TEST(LoggedNumbers, OfZeroAreLeftOutBesideOthers) {
+  const auto steps = steps_in(timed("9") + timed("5") + timed("0.0"), ConfigFormat::megatron_log);
+  ASSERT_TRUE(steps);
+  EXPECT_EQ(steps->count, 1U);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <regex>
 
-#include "sim/import_config/training_log.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
 namespace orrery::import_config::testing {
@@ -43,7 +42,7 @@ std::string megatron_run(int layers, int steps, int milliseconds) {
 }
 
 std::optional<LoggedSteps> steps_of(const std::string& log) {
-  return steps_of_log(log, "a.log", ConfigFormat::megatron_log);
+  return steps_in(log, ConfigFormat::megatron_log);
 }
 
 TEST(RunsOfALog, WithOtherSettingsDoNotCount) {
