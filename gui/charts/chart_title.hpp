@@ -6,6 +6,11 @@
 
 namespace orrery::gui {
 
+// For QSvgGenerator, which writes a title as it is.
+[[nodiscard]] inline QString svg_title(const QString& text) {
+  return text.toHtmlEscaped();
+}
+
 class ChartTitle : public QCPTextElement {
  public:
   using QCPTextElement::QCPTextElement;

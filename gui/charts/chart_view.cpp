@@ -304,7 +304,7 @@ QString ChartView::write(const QString& path) {
     svg.setOutputDevice(&buffer);
     svg.setSize({kExportWidth, kExportHeight});
     svg.setViewBox(QRect(0, 0, kExportWidth, kExportHeight));
-    svg.setTitle(plot_.title);
+    svg.setTitle(svg_title(plot_.title));
     QCPPainter painter(&svg);
     painter.setMode(QCPPainter::pmVectorized);
     painter.setMode(QCPPainter::pmNoCaching);

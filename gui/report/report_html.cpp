@@ -3,6 +3,7 @@
 #include <QBuffer>
 #include <QSvgGenerator>
 
+#include "gui/charts/chart_title.hpp"
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/tables/answer_tables.hpp"
 #include "gui/models/tables/dashboard.hpp"
@@ -66,7 +67,7 @@ QByteArray plot_svg(const Plot& plot, ChartView& chart) {
   svg.setResolution(kBrowserDots);
   svg.setSize(size);
   svg.setViewBox(QRect({0, 0}, size));
-  svg.setTitle(plot.title);
+  svg.setTitle(svg_title(plot.title));
   svg.setDescription(plot.name);
   chart.show_plot(plot);
   QCPPainter painter(&svg);

@@ -7,6 +7,7 @@
 #include <QSvgGenerator>
 #include <algorithm>
 
+#include "gui/charts/chart_title.hpp"
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/jobs/answer_job.hpp"
 #include "gui/models/plots/answer_plot.hpp"
@@ -290,7 +291,7 @@ QByteArray report_svg(const ReportContent& content) {
   svg.setOutputDevice(&buffer);
   svg.setSize({kWidth, kHeight});
   svg.setViewBox(QRect(0, 0, kWidth, kHeight));
-  svg.setTitle(qt(content.outcome->evaluation->echo.name));
+  svg.setTitle(svg_title(qt(content.outcome->evaluation->echo.name)));
   QCPPainter painter(&svg);
   painter.fillRect(0, 0, kWidth, kHeight, Qt::white);
   paint_page(painter, content);

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "sim/base/text/json_text.hpp"
+#include "sim/base/text/unicode.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/program.hpp"
@@ -59,12 +60,12 @@ std::vector<evaluate::CatalogEntry> entries_of(const ListOptions& options,
 std::string to_text(const std::vector<evaluate::CatalogEntry>& entries) {
   std::size_t widest = 0;
   for (const evaluate::CatalogEntry& entry : entries) {
-    widest = std::max(widest, report::text_columns(entry.name));
+    widest = std::max(widest, report::text_columns(printable(entry.name)));
   }
   std::string text;
   for (const evaluate::CatalogEntry& entry : entries) {
-    text += report::pad_right(entry.name, widest) + "  " + entry.summary;
-    text += entry.origin.empty() ? "\n" : fmt::format("  [{}]\n", entry.origin);
+    text += report::pad_right(printable(entry.name), widest) + "  " + printable(entry.summary);
+    text += entry.origin.empty() ? "\n" : fmt::format("  [{}]\n", printable(entry.origin));
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QXmlStreamReader>
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -408,6 +409,19 @@ TEST(Report, HasTheFiguresInEveryForm) {
   EXPECT_NE(html.find("@media screen and (prefers-color-scheme:dark)"), std::string::npos);
   EXPECT_NE(html.find("<th class=\"number\">GPU-hours</th>"), std::string::npos);
   EXPECT_TRUE(report_svg(content).startsWith("<?xml"));
+  ReportContent named = content;
+  auto outcome = std::make_shared<Outcome>(*content.outcome);
+  auto evaluation = std::make_shared<report::Evaluation>(*outcome->evaluation);
+  evaluation->echo.name = "R&D <script>alert(1)</script>";
+  outcome->evaluation = evaluation;
+  named.outcome = outcome;
+  QXmlStreamReader xml(report_svg(named));
+  while (!xml.atEnd()) {
+    if (xml.readNext() == QXmlStreamReader::StartElement && xml.name() == QString("title")) {
+      EXPECT_EQ(xml.readElementText().toStdString(), evaluation->echo.name);
+    }
+  }
+  EXPECT_FALSE(xml.hasError()) << xml.errorString().toStdString();
   const QByteArray pdf = report_pdf(content);
   EXPECT_TRUE(pdf.startsWith("%PDF"));
   EXPECT_EQ(pdf.count("/Type /Page\n"), 1) << "one page";
