@@ -12,6 +12,7 @@
 #include "sim/base/text/format.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/hardware/profile_search.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/table/fields.hpp"
 
@@ -176,7 +177,7 @@ bool goes_together(const std::string& text, const std::string& name, Diagnostics
   Diagnostics found;
   const auto scenario = scenario::load_text(text, name, found);
   const bool sound = scenario &&
-                     evaluate::resolve(*scenario, evaluate::profile_search({}, {}), found) &&
+                     evaluate::resolve(*scenario, hardware::default_search({}), found) &&
                      !found.has_errors();
   problems.add(found);
   return sound;

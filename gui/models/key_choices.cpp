@@ -2,6 +2,7 @@
 
 #include "gui/models/tables/text.hpp"
 #include "sim/evaluate/catalog.hpp"
+#include "sim/hardware/profile_search.hpp"
 
 namespace orrery::gui {
 
@@ -12,7 +13,7 @@ std::optional<QStringList> catalog_names(std::string_view key, const std::string
     }
     QStringList names;
     Diagnostics ignored;
-    const auto search = evaluate::profile_search(scenario_file, {});
+    const auto search = hardware::default_search(scenario_file);
     for (const auto& entry : evaluate::catalog(kind.kind, search, ignored)) {
       names.push_back(qt(entry.name));
     }

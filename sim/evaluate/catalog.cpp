@@ -6,6 +6,7 @@
 #include <array>
 #include <system_error>
 
+#include "sim/base/error.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
@@ -188,6 +189,17 @@ std::vector<CatalogEntry> catalog(CatalogKind kind,
 
 hardware::ProfileSearch profile_search(const fs::path& scenario_file,
                                        const std::vector<fs::path>& extra) {
+  if (const auto missing = hardware::missing_in_environment(); !missing.empty()) {
+    throw Error(ErrorKind::io,
+                fmt::format("ORRERY_PROFILES names {}, which is no folder", missing.front()));
+  }
+  for (const fs::path& folder : extra) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error)) {
+      throw Error(ErrorKind::io,
+                  fmt::format("{}: is no folder, which profiles must be in", folder.string()));
+    }
+  }
   hardware::ProfileSearch search;
   search.directories = extra;
   const hardware::ProfileSearch standard = hardware::default_search(scenario_file);

@@ -11,6 +11,7 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/text/text.hpp"
 #include "sim/evaluate/catalog.hpp"
+#include "sim/hardware/profile_search.hpp"
 
 namespace orrery::evaluate {
 
@@ -25,7 +26,7 @@ constexpr std::size_t kMostSuggestions = 3;
 // The folders that hold the profiles of the standard search.
 std::vector<fs::path> scenario_folders() {
   std::vector<fs::path> folders;
-  for (const fs::path& profiles : profile_search({}, {}).directories) {
+  for (const fs::path& profiles : hardware::default_search({}).directories) {
     folders.push_back(profiles.parent_path());
   }
   return folders;

@@ -15,17 +15,19 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kExtension = ".yaml";
 
-// A directory with one of these is one of profiles.
 bool directory_exists(const fs::path& path) {
   std::error_code error;
   return fs::is_directory(path, error);
 }
 
+// A directory with one of these is one of profiles.
+constexpr std::array<std::string_view, 2> kProfileFolders = {"gpu", "software"};
+
 bool holds_profiles(const fs::path& directory) {
   const auto is_there = [&](std::string_view folder) {
     return directory_exists(directory / folder);
   };
-  return is_there("gpu") || is_there("software") ||
+  return std::any_of(kProfileFolders.begin(), kProfileFolders.end(), is_there) ||
          std::any_of(kPresetFolders.begin(), kPresetFolders.end(), is_there);
 }
 
@@ -37,16 +39,18 @@ void add_directory(ProfileSearch& search, const fs::path& directory) {
   }
 }
 
-void add_environment(ProfileSearch& search) {
+std::vector<std::string> environment() {
   const char* value = std::getenv("ORRERY_PROFILES");
   std::string_view rest = value == nullptr ? std::string_view() : std::string_view(value);
+  std::vector<std::string> entries;
   while (!rest.empty()) {
     const std::size_t colon = std::min(rest.find(':'), rest.size());
     if (colon > 0) {
-      add_directory(search, fs::path(rest.substr(0, colon)));
+      entries.emplace_back(rest.substr(0, colon));
     }
     rest.remove_prefix(std::min(colon + 1, rest.size()));
   }
+  return entries;
 }
 
 // scenarios/profiles and profiles in the folder of the scenario and in every folder above it.
@@ -102,10 +106,35 @@ std::string shown_name(const fs::path& path) {
 
 ProfileSearch default_search(const fs::path& scenario_file) {
   ProfileSearch search;
-  add_environment(search);
+  for (const std::string& entry : environment()) {
+    add_directory(search, entry);
+  }
   add_ancestors(search, scenario_file);
   add_program(search);
   return search;
+}
+
+bool is_profile_in(const std::vector<fs::path>& directories, const fs::path& file) {
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);
+  if (error || real.extension() != kExtension) {
+    return false;
+  }
+  return std::any_of(directories.begin(), directories.end(), [&](const fs::path& directory) {
+    return fs::equivalent(directory, real.parent_path().parent_path(), error);
+  });
+}
+
+std::vector<fs::path> shipped_directories() {
+  ProfileSearch search;
+  add_program(search);
+  return search.directories;
+}
+
+std::vector<std::string> missing_in_environment() {
+  std::vector<std::string> missing = environment();
+  std::erase_if(missing, [](const std::string& entry) { return directory_exists(entry); });
+  return missing;
 }
 
 std::vector<std::string> names_in(const ProfileSearch& search, std::string_view folder) {

@@ -33,6 +33,9 @@ struct ProfileSearch {
 // The standard directories for a scenario file (may be empty) and the running program.
 [[nodiscard]] ProfileSearch default_search(const std::filesystem::path& scenario_file);
 
+// Entries of $ORRERY_PROFILES that are no folders; the search passes over them.
+[[nodiscard]] std::vector<std::string> missing_in_environment();
+
 // The names of the files of one folder, in the order of the alphabet.
 [[nodiscard]] std::vector<std::string> names_in(const ProfileSearch& search,
                                                 std::string_view folder);
@@ -40,6 +43,13 @@ struct ProfileSearch {
 [[nodiscard]] std::optional<std::filesystem::path> file_named(const ProfileSearch& search,
                                                               std::string_view folder,
                                                               std::string_view name);
+
+// Whether the file is a profile or preset in one of these directories, by whatever way to it.
+[[nodiscard]] bool is_profile_in(const std::vector<std::filesystem::path>& directories,
+                                 const std::filesystem::path& file);
+
+// The directories that belong to this program: in its source tree, or where it is installed.
+[[nodiscard]] std::vector<std::filesystem::path> shipped_directories();
 
 // How a file is called in messages: below the working directory without the way to it.
 [[nodiscard]] std::string shown_name(const std::filesystem::path& path);

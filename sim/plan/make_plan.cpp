@@ -8,6 +8,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/files/stop_point.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/evaluate/inputs/failure_inputs.hpp"
 #include "sim/plan/finalists.hpp"
 #include "sim/plan/search/fronts.hpp"
 #include "sim/plan/search/pool.hpp"
@@ -332,6 +333,10 @@ std::optional<Plan> make_plan(const PlanQuestion& question,
     return std::nullopt;
   }
   check_question(question, *scenario, diagnostics);
+  if (scenario->run) {  // said before the search, not by every plan after it
+    run::FailureSpec failures = scenario->run->failures;
+    static_cast<void>(evaluate::add_failure_inputs(*scenario, failures, diagnostics));
+  }
   if (diagnostics.has_errors()) {
     return std::nullopt;
   }

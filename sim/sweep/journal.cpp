@@ -127,6 +127,7 @@ std::string journal_header(const Sweep& sweep, const std::string& version) {
                     {"version", version},
                     {"scenario", sweep.base.sha256()},
                     {"profiles", profiles_hash(sweep.search)},
+                    {"allow_foreign_profile", sweep.search.allow_foreign},
                     {"keys", json_list(sweep.axes, path)},
                     {"trials", sweep.trials},
                     {"seed", sweep.seed},
@@ -163,12 +164,16 @@ JournalFile::Rules Journal::rules(const std::string& header, const LineShape& sh
             if (text_member(found, "schema") != kSchema) {
               return "is no journal of a sweep by this version: choose another file";
             }
-            if (line != header) {
-              return fmt::format(
-                  "belongs to another sweep (it differs in: {}): remove it, or choose another",
-                  differences(found, read_json<Json>(header).value));
+            if (line == header) {
+              return {};
             }
-            return {};
+            const std::string names = differences(found, read_json<Json>(header).value);
+            return names.empty()
+                       ? "line 1 is damaged: remove the journal"
+                       : fmt::format(
+                             "belongs to another sweep (it differs in: {}): remove it, or "
+                             "choose another",
+                             names);
           },
           .accept =
               [this, shape](std::string_view line) {

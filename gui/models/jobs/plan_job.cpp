@@ -9,6 +9,7 @@
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/evaluate/catalog.hpp"
+#include "sim/hardware/profile_search.hpp"
 #include "sim/plan/result/plan_report.hpp"
 #include "sim/plan/result/winner_file.hpp"
 
@@ -159,7 +160,7 @@ PlanFile plan_file(const PlanFileRequest& request) {
                               plan,
                               *finalist,
                               asked.file_name,
-                              evaluate::profile_search(asked.file_name, {}),
+                              hardware::default_search(asked.file_name),
                               diagnostics)
           : plan::proposal_file(asked.text, plan, request.proposal, asked.file_name, diagnostics);
   if (text) {

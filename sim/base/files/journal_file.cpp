@@ -87,6 +87,11 @@ std::string JournalFile::content() const {
 }
 
 void JournalFile::check_header(std::string_view found, const Rules& rules) const {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (found.starts_with(kMark)) {
+    fail(
+        "begins with a byte-order mark, as some editors write it: remove the mark, or the journal");
+  }
   const std::optional<std::string> header = unsealed(found);
   const std::string problem = rules.header_problem(header ? std::string_view(*header) : found);
   if (!problem.empty()) {

@@ -63,7 +63,7 @@ std::vector<Candidate> catalog_words(evaluate::CatalogKind kind) {
   Diagnostics ignored;
   std::vector<Candidate> words;
   for (evaluate::CatalogEntry& entry :
-       evaluate::catalog(kind, evaluate::profile_search({}, {}), ignored)) {
+       evaluate::catalog(kind, hardware::default_search({}), ignored)) {
     words.push_back({std::move(entry.name), std::move(entry.summary)});
   }
   return words;

@@ -97,7 +97,7 @@ bool is_from_profiles(const evaluate::CatalogKindInfo& info) {
 
 std::vector<ProfileFolder> find_profiles() {
   std::vector<ProfileFolder> folders;
-  for (const fs::path& path : evaluate::profile_search({}, {}).directories) {
+  for (const fs::path& path : hardware::default_search({}).directories) {
     folders.push_back({.path = path,
                        .gpus = count_yaml(path / "gpu"),
                        .software = count_yaml(path / "software"),
@@ -152,18 +152,11 @@ std::optional<double> find_cpu_limit() {
   }
 }
 
-// Entries of $ORRERY_PROFILES that are no folders: the search passes over them in silence.
 void judge_environment(std::vector<Finding>& findings) {
-  const char* value = std::getenv("ORRERY_PROFILES");
-  std::istringstream entries(value == nullptr ? "" : value);
-  for (std::string entry; std::getline(entries, entry, ':');) {
-    std::error_code error;
-    if (!entry.empty() && !fs::is_directory(entry, error)) {
-      findings.push_back(
-          {.problem = true,
-           .text = fmt::format("ORRERY_PROFILES names {}, which is no folder", entry),
-           .remedy = "correct the variable"});
-    }
+  for (const std::string& entry : hardware::missing_in_environment()) {
+    findings.push_back({.problem = true,
+                        .text = fmt::format("ORRERY_PROFILES names {}, which is no folder", entry),
+                        .remedy = "correct the variable"});
   }
 }
 
@@ -183,7 +176,7 @@ void judge_profiles(const DoctorReport& report, std::vector<Finding>& findings) 
                    "ORRERY_PROFILES"});
   }
   Diagnostics diagnostics;
-  const hardware::ProfileSearch search = evaluate::profile_search({}, {});
+  const hardware::ProfileSearch search = hardware::default_search({});
   for (const evaluate::CatalogKindInfo& info : evaluate::catalog_kinds()) {
     if (is_from_profiles(info)) {
       static_cast<void>(evaluate::catalog(info.kind, search, diagnostics));

@@ -1,7 +1,8 @@
 #pragma once
 
 // What do failures need that the scenario does not spell out? The lines of the log it names, and
-// the nodes behind a switch or in a rack, which the network states. Internal to evaluate/.
+// the nodes behind a switch or in a rack, which the network states. For evaluate/, and for those
+// who ask before long work.
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/run/failures/failure_spec.hpp"
