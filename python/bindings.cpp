@@ -35,8 +35,8 @@ namespace orrery::python {
 
 namespace {
 
-// Work beside the interpreter has a copy of the scenario, made under the interpreter's lock: another
-// thread may set keys of the scenario meanwhile.
+// Work beside the interpreter has a copy of the scenario, made under the interpreter's lock:
+// another thread may set keys of the scenario meanwhile.
 
 report::Evaluation run(Scenario asked,
                        int threads,

@@ -27,6 +27,7 @@
 #include "sim/base/files/file.hpp"
 #include "sim/cli/commands/evaluating.hpp"
 #include "sim/cli/frame/interrupt.hpp"
+#include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
@@ -90,13 +91,18 @@ void add_options(CLI::App& app, CommandOptions& options) {
       ->type_name("PLACE")
       ->needs(collectives);
   app.add_option("--rank", options.group.rank, "Of this process, where no launcher says it")
+      ->check(cli::count_between(0, 1'000'000).description(""))
       ->needs(collectives);
-  app.add_option("--ranks", options.group.ranks, "Processes in all")->needs(collectives);
+  app.add_option("--ranks", options.group.ranks, "Processes in all")
+      ->check(cli::count_between(1, 1'000'000).description(""))
+      ->needs(collectives);
   app.add_option("--local-rank", options.group.local_rank, "Place among those of this node")
+      ->check(cli::count_between(0, 1'000'000).description(""))
       ->needs(collectives);
   app.add_option("--device", options.device, "Which GPU, counted from 0")
-      ->check(CLI::Range(0, 1023));
-  app.add_option("--seed", options.seed, "Of the order in which cases are measured");
+      ->check(cli::count_between(0, 1023));
+  app.add_option("--seed", options.seed, "Of the order in which cases are measured")
+      ->check(cli::count_between(0));
   app.add_option("--base", options.base, "GPU profile for what is not measured, else by its name")
       ->type_name("GPU");
   app.add_option("--network", options.network, "Preset of the wires that collectives ran on")
@@ -104,9 +110,10 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_option("--rig", options.rig, "Name of the machines, else that of the profile")
       ->type_name("NAME");
   app.add_option("--nvlink-domain", options.nvlink_domain, "GPUs that share NVLink, else a node's")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(cli::count_between(1, 1'000'000))
       ->type_name("N");
   app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
+      ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   app.add_flag("--json", options.json, "orrery-calibration/1 on standard output");
   app.add_flag("-q,--quiet", options.quiet, "No progress");

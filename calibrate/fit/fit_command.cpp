@@ -15,6 +15,7 @@
 #include "calibrate/fit/write_fit.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/frame/interrupt.hpp"
+#include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/evaluate/catalog.hpp"
@@ -87,12 +88,13 @@ void add_options(CLI::App& app, CommandOptions& options) {
          "medians of the other profiles")
       ->type_name("NAME");
   app.add_option("--prior", options.prior, "Strength of the pull towards the centre")
-      ->check(CLI::Range(0.0, 1.0e2));
+      ->check(cli::number_between(0.0, 1.0e2));
   app.add_flag("--exclude-suspicious", options.exclude_suspicious, "Score them, but do not fit");
   app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
+      ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   app.add_option("--threads", options.threads, "Threads, 0 for all cores")
-      ->check(CLI::Range(0, 4096));
+      ->check(cli::count_between(0, 4096));
   app.add_flag("--json", options.json, "orrery-fit/1, with --report orrery-generalisation/1");
   auto* report = app.add_flag(
       "--report", options.report, "All stacks: left out by model, by GPU and as a whole");

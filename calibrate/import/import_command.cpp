@@ -18,6 +18,7 @@
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/cli/commands/evaluating.hpp"
+#include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/evaluate/catalog.hpp"
@@ -68,7 +69,7 @@ std::vector<std::string> names_of(const std::array<hardware::NamedValue<E>, N>& 
 
 void add_rig_options(CLI::App& app, CommandOptions& options) {
   constexpr std::int64_t kMost = 10'000'000;
-  const CLI::Validator count = CLI::Range(std::int64_t{1}, kMost).description("");
+  const CLI::Validator count = cli::count_between(1, kMost).description("");
   app.add_option("--gpu", options.gpu, "GPU profile, where the log does not name the GPU")
       ->type_name("GPU");
   app.add_option("--operation", options.operation, "Operation, where the log does not name it")
@@ -110,6 +111,7 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_option("--as-of", options.as_of, "Date of the figures, else that of the log")
       ->type_name("DATE");
   app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
+      ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   app.add_flag("--as-samples",
                options.as_samples,

@@ -18,6 +18,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/frame/interrupt.hpp"
+#include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
@@ -64,10 +65,11 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_flag("--quick", options.quick, "One shape, in less than a minute");
   app.add_option("--loop", options.loop, "Time every step for so long, 5 s by default")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.1, 3600.0));
+      ->check(cli::number_between(0.1, 3600.0));
   app.add_option("--device", options.device, "Which GPU, counted from 0")
-      ->check(CLI::Range(0, 1023));
+      ->check(cli::count_between(0, 1023));
   app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
+      ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   app.add_flag("--allow-foreign-profile",
                options.allow_foreign,

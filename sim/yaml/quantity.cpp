@@ -270,7 +270,12 @@ Parsed<Bytes> parse_bytes(std::string_view text) {
 }
 
 Parsed<Seconds> parse_time(std::string_view text) {
-  return parse_quantity<Seconds>(text, kTimeRule, seconds);
+  Parsed<Seconds> parsed = parse_quantity<Seconds>(text, kTimeRule, seconds);
+  constexpr double kMostDays = 365'250'000.0;  // lives of parts may be longer than any run
+  if (parsed.value && *parsed.value > days(kMostDays)) {
+    return refuse<Seconds>(text, "is beyond the longest time, a million years", kTimeRule.allowed);
+  }
+  return parsed;
 }
 
 Parsed<BytesPerSecond> parse_bandwidth(std::string_view text) {

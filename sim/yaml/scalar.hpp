@@ -9,7 +9,7 @@
 // bool            | true, false                                    | yes, no, on, off, True, 1
 // fraction        | 0.38, 38%, 38 % (0 to 1)                       | 38, -0.1, 101%
 // bytes           | 80GiB, 2TB, 14B, 0                             | 80, 80Gib, 80KB, 80Gb
-// time            | 5min, 2d, 250 ms (ns us ms s min h d), 0       | 5m, 5, 5sec, 1h30min
+// time            | 5min, 2d, 250 ms (ns us ms s min h d), 0       | 5m, 5, 5sec, 1h30min, 1e305s
 // bandwidth       | 400Gbps, 25 Gbit/s (bits), 3.35TB/s (bytes), 0 | 400Gb/s, 25GBps, 25
 // FLOP rate       | 989TFLOP/s (M G T P E), 0                      | 989TFLOPS, 989
 // money           | $46.1M (k M B T), $12, 0                       | 46.1M, USD 12, $1,000

@@ -19,6 +19,7 @@
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/compare/compare_log.hpp"
 #include "sim/cli/compare/compare_traces.hpp"
+#include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/evaluate/compare/compare_calibrations.hpp"
@@ -371,7 +372,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->add_option("--tolerance",
                    options->tolerance,
                    "Exit 1 when the median of a group of kernels is slower by more percent in B")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_between(0.0))
       ->type_name("PERCENT");
   add_trace_options(*command, options->reading);
   add_output_option(*command, options->output);

@@ -6,11 +6,13 @@
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 #include <array>
+#include <limits>
 #include <memory>
 
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/compare/trace_export.hpp"
+#include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/report/export/chrome_trace.hpp"
@@ -180,6 +182,7 @@ void add_export_command(CLI::App& app, Action& action) {
           "operations as traces")
       ->type_name("PART");
   command->add_option("--trial", options->trial, "Trial of the run to trace (default 0)")
+      ->check(count_between(0, std::numeric_limits<std::uint32_t>::max()))
       ->type_name("N");
   add_trace_export_options(*command, options->trace);
   add_output_option(*command, options->output);

@@ -14,6 +14,7 @@
 
 #include "sim/cli/commands/evaluating.hpp"
 #include "sim/cli/commands/shared_options.hpp"
+#include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
@@ -122,6 +123,13 @@ bool import_failures(const ImportCommand& command,
                         in_seconds(outage.outage) / kSecondsPerMinute,
                         outage.lost_steps));
   }
+  for (const SourceLocation& where : found.set_back) {
+    message(
+        fmt::format("{}:{}: the clock was set back before this step; times go on from the "
+                    "step before",
+                    where.file,
+                    where.line));
+  }
   message(fmt::format("import: {} restart{} in {:.2f} h of logs",
                       found.outages.size(),
                       found.outages.size() == 1 ? "" : "s",
@@ -216,8 +224,7 @@ void add_import_command(CLI::App& app, Action& action) {
           ""))
       ->type_name("FORMAT");
   command->add_option("--gpu", options->gpu, "GPU profile (orrery list gpus)")->type_name("NAME");
-  constexpr std::int64_t kMost = 1'000'000;
-  const CLI::Validator count = CLI::Range(std::int64_t{1}, kMost).description("");
+  const CLI::Validator count = count_between(1, 1'000'000).description("");
   command->add_option("--nodes", options->nodes, "Hosts that the job runs on")
       ->check(count)
       ->type_name("N");
@@ -245,6 +252,7 @@ void add_import_command(CLI::App& app, Action& action) {
       ->allow_extra_args(false);
   command->add_option("--name", options->name, "Name of the scenario")->type_name("TEXT");
   command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
+      ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   command
       ->add_option("--failures",

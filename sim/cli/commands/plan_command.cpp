@@ -18,6 +18,7 @@
 #include "sim/cli/commands/evaluating.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/build_info.hpp"
+#include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
@@ -417,7 +418,7 @@ void add_goal_options(CLI::App& command, PlanOptions& options) {
       ->type_name("LIST")
       ->allow_extra_args(false);
   command.add_option("--finalists", options.finalists, "Plans that are ranked; default 8")
-      ->check(CLI::Range(1, 1000))
+      ->check(count_between(1, 1000))
       ->type_name("N");
   command.add_option("--deadline", options.deadline, "9 of 10 trials are done by then: 60d")
       ->type_name("TIME");
@@ -426,7 +427,7 @@ void add_goal_options(CLI::App& command, PlanOptions& options) {
   command.add_option("--headroom", options.headroom, "Memory that stays free on every GPU: 4GiB")
       ->type_name("SIZE");
   command.add_option("--gpus-at-most", options.gpus_at_most, "Largest cluster, spares apart")
-      ->check(CLI::PositiveNumber)
+      ->check(count_between(1))
       ->type_name("N");
   command.add_flag("--tensor-within-nvlink",
                    options.tensor_within_nvlink,

@@ -4,23 +4,23 @@
 #include <CLI/Validators.hpp>
 #include <string>
 
+#include "sim/cli/frame/number_option.hpp"
+
 namespace orrery::cli {
 
 void add_evaluation_options(CLI::App& command, EvaluationOptions& options) {
   constexpr std::int64_t kMostTrials = 10'000'000;
   constexpr int kMostThreads = 1024;
   command.add_option("--trials", options.trials, "Trials of the run, in place of the scenario's")
-      ->check(CLI::Range(std::int64_t{1}, kMostTrials))
+      ->check(count_between(1, kMostTrials))
       ->type_name("N");
   command
       .add_option("--seed", options.seed, "Seed of all random draws, in place of the scenario's")
-      ->check([](const std::string& text) {
-        return text.starts_with('-') ? std::string("is below 0") : std::string();
-      })
+      ->check(count_between(0))
       ->type_name("N");
   command
       .add_option("-j,--threads", options.threads, "Threads (0: all cores); the result is the same")
-      ->check(CLI::Range(0, kMostThreads))
+      ->check(count_between(0, kMostThreads))
       ->type_name("N");
   command
       .add_option("--set",

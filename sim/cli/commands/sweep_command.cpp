@@ -15,6 +15,7 @@
 #include "sim/cli/commands/evaluating.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/build_info.hpp"
+#include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
@@ -396,7 +397,7 @@ void add_points_options(CLI::App& command, SweepOptions& options) {
       command
           .add_option(
               "--random", options.random, "N points of a Latin hypercube; KEY=from:to will do")
-          ->check(CLI::Range(std::int64_t{1}, sweep::kMostPoints))
+          ->check(count_between(1, sweep::kMostPoints))
           ->type_name("N");
   grid->excludes(zip)->excludes(random);
   zip->excludes(random);
@@ -438,7 +439,7 @@ void add_answer_options(CLI::App& command, SweepOptions& options) {
       .add_option("--percent",
                   options.percent,
                   "sensitivity: low and high of everything without --vary KEY=LOW,HIGH; default 20")
-      ->check(CLI::Range(1.0, kMostPercent))
+      ->check(number_between(1.0, kMostPercent))
       ->type_name("P");
 }
 

@@ -8,6 +8,7 @@
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/interrupt.hpp"
+#include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/text/text_page.hpp"
@@ -149,7 +150,7 @@ void add_validate_command(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->type_name("METRIC");
   command->add_option("--threads", options->threads, "Threads, 0 for all cores")
-      ->check(CLI::Range(0, 4096));
+      ->check(count_between(0, 4096));
   command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
       ->type_name("DIR");
   add_output_option(*command, options->output);

@@ -2,8 +2,9 @@
 
 // May a command write where it is told to? Asked before the work, and before the writing.
 //
-// A file that the command reads is never its output, by whatever name (links, `..`): the answer
-// would replace the question. A folder that is not there is found before hours of simulation.
+// A file that the command reads is never its output, by whatever name (links, `..`, the name of a
+// profile): the answer would replace the question. Nor is a profile of this program. A folder that
+// is not there is found before hours of simulation.
 
 #include <optional>
 #include <string>
@@ -17,12 +18,12 @@ class App;
 
 namespace orrery::cli {
 
-// Looks at what was parsed: outputs (-o, --junit, --markdown, --write-baseline, --fragment) against
-// each other and against every other word that names a file. Throws UsageError, led by the name of
-// the command, or Error(io) where nothing can be written.
+// Looks at what was parsed: outputs (-o, --junit, --markdown, --write-baseline, --fragment,
+// --failures, --journal) against each other and against every other word that names a file. Throws
+// UsageError, led by the name of the command, or Error(io) where nothing can be written.
 void check_outputs(const CLI::App& command, std::string_view name);
 
-// The same for the files that a scenario names.
+// The same for the files that a scenario names, and for all profiles beside it: it may name any.
 void check_not_read(const std::optional<std::string>& output, const scenario::Scenario& scenario);
 
 }  // namespace orrery::cli

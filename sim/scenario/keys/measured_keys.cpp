@@ -5,6 +5,7 @@
 
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
+#include "sim/yaml/scalar.hpp"
 
 namespace orrery::scenario {
 
@@ -55,6 +56,23 @@ std::optional<MeasuredText> read_entry(const yaml::Entry& entry,
   return measured;
 }
 
+// A step takes time; other metrics may be 0.
+bool is_sound(const MeasuredText& measured, const std::string& path, Reading& reading) {
+  if (measured.metric != "step_time") {
+    return true;
+  }
+  const auto time = yaml::parse_time(measured.text);
+  if (time.value && *time.value > Seconds{}) {
+    return true;
+  }
+  yaml::report(reading.diagnostics,
+               measured.where,
+               path + "." + measured.metric,
+               time.value ? "is no time of a step" : time.message,
+               "12.3s");
+  return false;
+}
+
 void read_measured(const Value& value, const std::string& path, Reading& reading) {
   if (value.kind != Value::Kind::mapping) {
     yaml::report(reading.diagnostics,
@@ -65,7 +83,8 @@ void read_measured(const Value& value, const std::string& path, Reading& reading
     return;
   }
   for (const yaml::Entry& entry : value.entries) {
-    if (auto measured = read_entry(entry, path, reading)) {
+    auto measured = read_entry(entry, path, reading);
+    if (measured && is_sound(*measured, path, reading)) {
       reading.draft.scenario.measured.push_back(*std::move(measured));
     }
   }
