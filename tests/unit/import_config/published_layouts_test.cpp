@@ -99,7 +99,7 @@ TEST(PublishedLayouts, NemoOfGpt3) {
   EXPECT_EQ(imported.value("overlap.bucket"), "220MiB");
   EXPECT_EQ(imported.value("overlap.pipeline"), "false");
   EXPECT_EQ(imported.value("training.steps"), "75000");
-  EXPECT_EQ(imported.value("software"), "nemo");
+  EXPECT_EQ(imported.value("software.name"), "nemo");
   EXPECT_NEAR(static_cast<double>(imported.result.model->parameters), 174.6e9, 0.1e9);
 }
 
@@ -145,7 +145,7 @@ TEST(PublishedLayouts, SlurmScriptOfBloomBuildsItsCommandBehindBashC) {
   EXPECT_EQ(imported.value("layout.sharding"), "zero1");
   EXPECT_EQ(imported.value("recompute"), "full");
   EXPECT_EQ(imported.value("training.batch_ramp.samples"), "9765625");
-  EXPECT_EQ(imported.value("software"), "megatron-deepspeed");
+  EXPECT_EQ(imported.value("software.name"), "megatron-deepspeed");
 }
 
 TEST(PublishedLayouts, DeepSpeedBesideAModel) {
