@@ -22,6 +22,7 @@ namespace orrery::gui {
   constexpr std::array<int, step::kStepCategories> kHues = {kBlue,
                                                             kBlue + kLighter,
                                                             kSky,
+                                                            kPink + kLighter,
                                                             kRed + kLighter,
                                                             kGreen + kLighter,
                                                             kOrange,

@@ -219,19 +219,20 @@ TEST(MakePlan, SaysHowFarItCameWhenTheSearchIsStopped) {
   }
 }
 
-// Stopped before anything was bounded: what is known is the scenario as it stands.
-TEST(MakePlan, EstimatesTheScenarioWhateverItsSearchFound) {
+// Stopped before anything was bounded: the first answer is there, and the scenario beside it.
+TEST(MakePlan, HasAnAnswerHoweverSoonItIsStopped) {
   PlanQuestion asked = question(small_text() + "plan: {}\n");
   std::stop_source source;
   source.request_stop();
   asked.stop = source.get_token();
   const Plan plan = plan_of(asked);
   EXPECT_EQ(plan.counts.seen, 0);
-  ASSERT_EQ(plan.finalists.size(), 1U);
-  EXPECT_TRUE(plan.finalists.front().proposal.changes.empty());
+  ASSERT_FALSE(plan.finalists.empty());
+  ASSERT_TRUE(plan.current);
+  EXPECT_LE(plan.finalists.front().evaluation.step.step_time,
+            plan.current->evaluation.step.step_time);
   ASSERT_FALSE(plan.notes.empty());
-  EXPECT_NE(plan.notes.front().find("the scenario as it stands is the best so far"),
-            std::string::npos)
+  EXPECT_NE(plan.notes.front().find("estimated in full"), std::string::npos)
       << plan.notes.front();
 }
 
