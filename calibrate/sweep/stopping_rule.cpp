@@ -40,8 +40,7 @@ std::vector<std::pair<std::string, std::string>> protocol_lines() {
        "and "
        "clock are flat within 1 % for 40 ms after 160 ms of load, 1 s at most; bursts after 200 ms "
        "of idling"},
-      {"held_back",
-       "replays under a brake, or below 0.5 of the clock (bursts 0.75), are repeated"},
+      {"held_back", "replays under a brake, or below 0.5 of the clock (bursts 0.75), are repeated"},
       {"power",
        "the board's at that moment; of a kernel that moves memory after 0.35 s of its replays"}};
 }

@@ -162,9 +162,9 @@ class Saves {
   [[nodiscard]] SimTime stalls_of(std::int64_t cycles) const;  // of the next ones
 
   const CheckpointPlan& plan_;
-  const std::int64_t every_;  // steps between saves, or a number never reached
-  const bool alike_;          // one tier: every save is the first one
-  const bool alike_stall_;    // ... and durable when its stall is over
+  const std::int64_t every_;      // steps between saves, or a number never reached
+  const bool alike_;              // one tier: every save is the first one
+  const bool alike_stall_;        // ... and durable when its stall is over
   const SimTime least_training_;  // training between two saves below which copies may block a save
   SavedStates states_;
   const PlannedSave* save_ = nullptr;  // in progress

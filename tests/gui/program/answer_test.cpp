@@ -410,7 +410,7 @@ TEST(Report, HasTheFiguresInEveryForm) {
   EXPECT_NE(html.find("<th class=\"number\">GPU-hours</th>"), std::string::npos);
   EXPECT_TRUE(report_svg(content).startsWith("<?xml"));
   ReportContent named = content;
-  auto outcome = std::make_shared<Outcome>(*content.outcome);
+  auto outcome = std::make_shared<EvaluationOutcome>(*content.outcome);
   auto evaluation = std::make_shared<report::Evaluation>(*outcome->evaluation);
   evaluation->echo.name = "R&D <script>alert(1)</script>";
   outcome->evaluation = evaluation;

@@ -232,8 +232,7 @@ TEST(MakePlan, HasAnAnswerHoweverSoonItIsStopped) {
   EXPECT_LE(plan.finalists.front().evaluation.step.step_time,
             plan.current->evaluation.step.step_time);
   ASSERT_FALSE(plan.notes.empty());
-  EXPECT_NE(plan.notes.front().find("estimated in full"), std::string::npos)
-      << plan.notes.front();
+  EXPECT_NE(plan.notes.front().find("estimated in full"), std::string::npos) << plan.notes.front();
 }
 
 TEST(MakePlan, NamesTheHeadroomWhereItIsWhyNothingFits) {
