@@ -100,7 +100,8 @@ TEST(OwnRuns, AreRefusedAtTheirKey) {
        {Refused{own_run_text(""), "measured.step_time: is missing"},
         Refused{own_run_text("measured: {tokens_per_second: 5}\n"),
                 "measured.step_time: is missing"},
-        Refused{own_run_text("measured: {step_time: soon}\n"), "is no time of a step"},
+        Refused{own_run_text("measured: {step_time: soon}\n"), "does not begin with a number"},
+        Refused{own_run_text("measured: {step_time: 0s}\n"), "is no time of a step"},
         Refused{own_run_text("measured: {step_time: 1s}\n", "step: {time: 2s}\n"),
                 "states the time of its step"},
         Refused{own_run_text("measured: {step_time: 1s}\n", "layouts: 1\n"), "layouts"}}) {
