@@ -102,7 +102,8 @@ std::optional<std::size_t> begin_mark(std::string_view line) {
 }
 
 // What tells ranks and nodes apart: `7:` of srun, `[rank7]:` of torchrun, `node-7:` of pdsh in
-// front of a line, `[Rank 7]` of DeepSpeed, `|DP=0|PP=7|TP=0` of nanotron. Empty where nothing does.
+// front of a line, `[Rank 7]` of DeepSpeed, `|DP=0|PP=7|TP=0` of nanotron. Empty where nothing
+// does.
 std::string writer_of(std::string_view line) {
   std::string writer;
   for (std::string_view rest = trimmed(line); !rest.empty();) {
