@@ -95,7 +95,9 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
   }
   add_step_changes(evaluation.step, changes);
   const Seconds now = to_seconds(evaluation.step.step_time);
-  for (const report::SwitchLever& lever : evaluation.switches) {
+  constexpr std::size_t kMostSwitches = 2;  // each is a run of its own
+  for (std::size_t i = 0; i < std::min(kMostSwitches, evaluation.switches.size()); ++i) {
+    const report::SwitchLever& lever = evaluation.switches[i];
     changes.push_back(
         {fmt::format("`{}: {}`", lever.key, lever.value),
          [factor = lever.step_time / now](RunPlan& plan) { scale_step_time(plan, factor); }});

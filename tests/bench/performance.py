@@ -111,6 +111,21 @@ def slower(row, now):
     return 1.0 / times if row.get("faster") == "higher" else times
 
 
+def check(rows, binaries):
+    """By what a row is about: how many times as long it takes. What looks slow is measured again, since
+    others may have had the machine."""
+    times_of = {}
+    left = rows
+    for _ in range(4):
+        for row, now in zip(left, measure([dict(r) for r in left], binaries, 3)):
+            what = row["what"]
+            times_of[what] = min(times_of.get(what, float("inf")), slower(row, now))
+        left = [row for row in left if times_of[row["what"]] > STALE]
+        if not left:
+            break
+    return times_of
+
+
 def main():
     parser = argparse.ArgumentParser(prog="performance", description=__doc__)
     parser.add_argument("--update", action="store_true", help="write the rows and the page")
@@ -125,8 +140,9 @@ def main():
         if page_with(PAGE.read_text(encoding="utf-8"), rows) != PAGE.read_text(encoding="utf-8"):
             failed.append("docs/performance.md is not what tests/bench/rows.json says")
         quick = [row for row in rows if row.get("guard")]
-        for row, now in zip(quick, measure([dict(r) for r in quick], options.binaries, 3)):
-            times = slower(row, now)
+        times_of = check(quick, options.binaries)
+        for row in quick:
+            times = times_of[row["what"]]
             print(f"{times:5.2f} x {row['measured']:g} {row['unit']}: {row['what']}")
             if times > STALE:
                 failed.append(f"takes {times:.1f} times as long as the page says: {row['what']}")
