@@ -22,6 +22,22 @@ namespace {
 constexpr std::int64_t kTrials = 1000;
 constexpr double kTenThousandTrials = 10'000.0 / static_cast<double>(kTrials);
 
+// The plan of `spec` on 16,384 GPUs with a step of 6 s; `parameters` size the checkpoint.
+run::RunPlan plan_of(const run::RunSpec& spec, double parameters) {
+  const run::StepInput step{.step_time = to_sim_time(seconds(6.0)),
+                            .tokens_per_step = tokens(1.0),
+                            .gpus = 16384,
+                            .nodes = 2048,
+                            .gpus_per_node = 8,
+                            .parameters = parameters};
+  std::vector<run::RunProblem> problems;
+  const std::optional<run::RunPlan> plan = resolve_run(spec, step, problems);
+  ORRERY_CHECK(plan.has_value(),
+               "the plan of the benchmark is wrong: {}",
+               problems.empty() ? "" : problems.front().message);
+  return *plan;
+}
+
 run::RunPlan make_plan() {
   run::RunSpec spec;
   spec.training.duration = days(54.0);
@@ -29,16 +45,7 @@ run::RunPlan make_plan() {
   spec.checkpoint.interval = run::TimeInterval{seconds(600.0)};
   spec.checkpoint.stall = seconds(20.0);
   spec.recovery.stages[index_of(run::RecoveryStage::reschedule)] = run::fixed(seconds(480.0));
-  const run::StepInput step{.step_time = to_sim_time(seconds(6.0)),
-                            .tokens_per_step = tokens(1.0),
-                            .gpus = 16384,
-                            .nodes = 2048,
-                            .gpus_per_node = 8,
-                            .parameters = 0.0};
-  std::vector<run::RunProblem> problems;
-  const std::optional<run::RunPlan> plan = resolve_run(spec, step, problems);
-  ORRERY_CHECK(plan.has_value(), "the plan of the benchmark is wrong");
-  return *plan;
+  return plan_of(spec, 0.0);
 }
 
 void report(benchmark::State& state, double events, double goodput) {
@@ -203,18 +210,7 @@ run::RunPlan tiered_plan() {
     spec.checkpoint.tiers.push_back(tier);
   }
   spec.recovery.stages[index_of(run::RecoveryStage::reschedule)] = run::fixed(seconds(480.0));
-  const run::StepInput step{.step_time = to_sim_time(seconds(6.0)),
-                            .tokens_per_step = tokens(1.0),
-                            .gpus = 16384,
-                            .nodes = 2048,
-                            .gpus_per_node = 8,
-                            .parameters = 4e11};
-  std::vector<run::RunProblem> problems;
-  const std::optional<run::RunPlan> plan = resolve_run(spec, step, problems);
-  ORRERY_CHECK(plan.has_value(),
-               "the plan of the benchmark is wrong: {}",
-               problems.empty() ? "" : problems.front().message);
-  return *plan;
+  return plan_of(spec, 4e11);
 }
 
 void run_tiers(benchmark::State& state, bool event_by_event) {

@@ -135,7 +135,8 @@ void add_stack(std::vector<Key>& keys) {
       {.path = "software.context",
        .note = "as its released recipes do",
        .meaning = "Who runs the stack, in the words of its profile: benchmark (the project's own "
-                  "measurements), library, defaults (a plain script).",
+                  "measurements), scripts (its released training scripts), library, defaults (a "
+                  "plain script).",
        .example = "benchmark"},
       ORRERY_AT(scenario.recipe.context)));
   keys.push_back(choice_key<bool>(
