@@ -24,7 +24,8 @@ constexpr double kFewerFailures = 0.9;
 // A change of the plan and how it reads in a sentence.
 struct Change {
   std::string text;
-  std::function<void(RunPlan&)> apply;
+  std::function<void(RunPlan&)> apply = {};
+  double step_factor = 1.0;  // of the time of a step, in place of `apply`
 };
 
 struct Outcome {
@@ -33,12 +34,33 @@ struct Outcome {
   double cost = 0.0;
 };
 
-std::optional<Outcome> outcome(const RunPlan& plan, const LeverOptions& options) {
-  const auto run = run::simulate(plan, {.threads = options.threads, .stop = options.stop});
-  if (!run || run->finished < run->trials) {
+std::optional<Outcome> outcome_of(const run::MonteCarloResult& run) {
+  if (run.finished < run.trials) {
     return std::nullopt;
   }
-  return Outcome{run->wall.mean(), run->tokens.mean(), run->cost.mean()};
+  return Outcome{run.wall.mean(), run.tokens.mean(), run.cost.mean()};
+}
+
+std::optional<Outcome> outcome(const RunPlan& plan, const LeverOptions& options) {
+  const auto run = run::simulate(plan, {.threads = options.threads, .stop = options.stop});
+  return run ? outcome_of(*run) : std::nullopt;
+}
+
+// What a change is worth, for the same work.
+struct Delta {
+  double finish = 0.0;
+  double cost = 0.0;
+};
+
+std::optional<Delta> delta(const Outcome& before,
+                           const RunPlan& changed,
+                           const LeverOptions& options) {
+  const std::optional<Outcome> after = outcome(changed, options);
+  if (!after || after->tokens <= 0.0) {
+    return std::nullopt;
+  }
+  const double same_work = before.tokens / after->tokens;
+  return Delta{after->wall * same_work - before.wall, after->cost * same_work - before.cost};
 }
 
 // Takes `less` from the longest stage of every cause's recovery.
@@ -77,7 +99,7 @@ void add_step_changes(const step::StepResult& step, std::vector<Change>& changes
   }
   const auto add = [&changes](const char* text, double saved) {
     if (saved > 0.0) {
-      changes.push_back({text, [saved](RunPlan& plan) { scale_step_time(plan, 1.0 - saved); }});
+      changes.push_back({.text = text, .step_factor = 1.0 - saved});
     }
   };
   add("hiding all exposed communication",
@@ -90,17 +112,15 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
   std::vector<Change> changes;
   const double mfu = metric(evaluation, MetricId::mfu);
   if (mfu > 0.0) {
-    changes.push_back({"one point of MFU more",
-                       [mfu](RunPlan& plan) { scale_step_time(plan, mfu / (mfu + kOnePoint)); }});
+    changes.push_back({.text = "one point of MFU more", .step_factor = mfu / (mfu + kOnePoint)});
   }
   add_step_changes(evaluation.step, changes);
   const Seconds now = to_seconds(evaluation.step.step_time);
-  constexpr std::size_t kMostSwitches = 2;  // each is a run of its own
+  constexpr std::size_t kMostSwitches = 2;
   for (std::size_t i = 0; i < std::min(kMostSwitches, evaluation.switches.size()); ++i) {
     const report::SwitchLever& lever = evaluation.switches[i];
-    changes.push_back(
-        {fmt::format("`{}: {}`", lever.key, lever.value),
-         [factor = lever.step_time / now](RunPlan& plan) { scale_step_time(plan, factor); }});
+    changes.push_back({.text = fmt::format("`{}: {}`", lever.key, lever.value),
+                       .step_factor = lever.step_time / now});
   }
   const RunPlan& plan = *evaluation.plan;
   if (plan.mtbf) {
@@ -134,6 +154,19 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
   return changes;
 }
 
+double shortest_step(const std::vector<Change>& changes) {
+  double shortest = 1.0;
+  for (const Change& change : changes) {
+    shortest = std::min(shortest, change.step_factor);
+  }
+  return shortest;
+}
+
+RunPlan with_step(RunPlan plan, double factor) {
+  scale_step_time(plan, factor);
+  return plan;
+}
+
 }  // namespace
 
 void scale_step_time(RunPlan& plan, double factor) {
@@ -155,22 +188,34 @@ std::vector<report::Lever> find_levers(const report::Evaluation& evaluation,
                                        const LeverOptions& options) {
   std::vector<report::Lever> levers;
   RunPlan base = *evaluation.plan;
+  const bool all_trials = base.simulation.trials <= options.trials;
   base.simulation.trials = std::min(base.simulation.trials, options.trials);
-  const std::optional<Outcome> before = outcome(base, options);
+  const std::optional<Outcome> before =
+      all_trials ? outcome_of(*evaluation.run) : outcome(base, options);
   if (!before || before->tokens <= 0.0) {
     return levers;
   }
-  for (const Change& change : possible_changes(evaluation)) {
-    RunPlan changed = base;
-    change.apply(changed);
-    const std::optional<Outcome> after = outcome(changed, options);
-    if (!after || after->tokens <= 0.0) {
-      continue;
+  const std::vector<Change> changes = possible_changes(evaluation);
+  const double shortest = shortest_step(changes);
+  // What failures take is a share of the time of the run, so both deltas are proportional to what a
+  // step gets shorter: one run, at the shortest step, gives all of them.
+  const std::optional<Delta> at_shortest =
+      shortest < 1.0 ? delta(*before, with_step(base, shortest), options) : std::nullopt;
+  for (const Change& change : changes) {
+    std::optional<Delta> worth;
+    if (change.apply) {
+      RunPlan changed = base;
+      change.apply(changed);
+      worth = delta(*before, changed, options);
+    } else if (at_shortest) {
+      const double share = (1.0 - change.step_factor) / (1.0 - shortest);
+      worth = Delta{share * at_shortest->finish, share * at_shortest->cost};
     }
-    const double same_work = before->tokens / after->tokens;
-    levers.push_back({.change = change.text,
-                      .finish_delta = seconds(after->wall * same_work - before->wall),
-                      .cost_delta = dollars(after->cost * same_work - before->cost)});
+    if (worth) {
+      levers.push_back({.change = change.text,
+                        .finish_delta = seconds(worth->finish),
+                        .cost_delta = dollars(worth->cost)});
+    }
   }
   std::stable_sort(
       levers.begin(), levers.end(), [](const report::Lever& a, const report::Lever& b) {

@@ -22,7 +22,7 @@
 namespace orrery::evaluate {
 
 struct LeverOptions {
-  std::int64_t trials = 200;  // at most; never more than the run's own
+  std::int64_t trials = 100;  // at most; never more than the run's own
   int threads = 0;
   std::stop_token stop = {};
 };
