@@ -20,9 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<CatalogKindInfo, 12> kKinds = {{
+constexpr std::array<CatalogKindInfo, 13> kKinds = {{
     {CatalogKind::scenarios, "scenarios", "shipped scenarios, to be named in place of a file"},
     {CatalogKind::models, "models", "model presets, for model.preset", "model.preset"},
+    {CatalogKind::clusters,
+     "clusters",
+     "machines as sold or rented, for cluster.preset",
+     "cluster.preset"},
     {CatalogKind::gpus, "gpus", "GPU profiles, for cluster.gpu", "cluster.gpu"},
     {CatalogKind::software, "software", "profiles of training stacks, for software", "software"},
     {CatalogKind::networks,
@@ -163,6 +167,8 @@ std::vector<CatalogEntry> catalog(CatalogKind kind,
       return scenario_entries();
     case CatalogKind::models:
       return preset_entries(scenario::PresetKind::models, search, diagnostics);
+    case CatalogKind::clusters:
+      return preset_entries(scenario::PresetKind::clusters, search, diagnostics);
     case CatalogKind::gpus:
       return gpu_entries(search, diagnostics);
     case CatalogKind::software:

@@ -31,6 +31,7 @@ namespace orrery::evaluate {
 enum class CatalogKind {
   scenarios,
   models,
+  clusters,
   gpus,
   software,
   networks,

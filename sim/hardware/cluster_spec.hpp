@@ -114,6 +114,7 @@ struct MixedNodes {
 };
 
 struct ClusterSpec {
+  std::string preset;             // name, or empty: spelled out
   std::string gpu;                // profile name or path
   std::vector<MixedNodes> mixed;  // of the last nodes, in their order
   std::int64_t nodes = 1;

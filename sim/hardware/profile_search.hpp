@@ -17,8 +17,8 @@
 namespace orrery::hardware {
 
 // Beside gpu, software and collectives: the kinds of scenario/presets/preset_library.hpp.
-inline constexpr std::array<std::string_view, 7> kPresetFolders = {
-    "models", "networks", "failures", "recovery", "communicators", "storage", "prices"};
+inline constexpr std::array<std::string_view, 8> kPresetFolders = {
+    "models", "networks", "failures", "recovery", "communicators", "storage", "prices", "clusters"};
 
 class ProfileCache;
 [[nodiscard]] std::shared_ptr<ProfileCache> make_profile_cache();

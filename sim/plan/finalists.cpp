@@ -20,13 +20,16 @@ struct Entry {
   std::optional<TrialValues> trials;
 };
 
-// The step alone, which takes milliseconds: for plans that are wanted after a stop request.
+// The step alone, which takes milliseconds: for plans that are wanted after a stop request, and
+// with `levers` for how sure it is.
 std::optional<report::Evaluation> evaluate_step_only(scenario::Scenario scenario,
-                                                     const PlanQuestion& question) {
+                                                     const PlanQuestion& question,
+                                                     bool levers = false) {
   scenario.run.reset();
   scenario.expect.clear();
   evaluate::EvaluateOptions options;
-  options.levers = false;
+  options.levers = levers;
+  options.stop = question.stop;
   options.search = question.search;
   Diagnostics ignored;
   return evaluate::evaluate(scenario, options, ignored);
@@ -148,6 +151,19 @@ void judge(const Entry& winner, Entry& other, const PlanSpec& spec) {
                            {finalist.evaluation, finalist.facts});
 }
 
+// As `orrery run` says how sure the figures of the scenario are; the others only have to be told
+// apart from it.
+void add_band(Finalist& winner, const PlanQuestion& question) {
+  Diagnostics ignored;
+  const auto scenario = question.base.with(winner.proposal.changes, ignored);
+  const auto sure = scenario && !question.stop.stop_requested()
+                        ? evaluate_step_only(*scenario, question, true)
+                        : std::nullopt;
+  if (sure) {
+    winner.evaluation.band = sure->band;
+  }
+}
+
 }  // namespace
 
 Facts facts_of(const scenario::Scenario& scenario, const report::Evaluation& evaluation) {
@@ -182,6 +198,7 @@ std::vector<Finalist> make_finalists(const std::vector<std::size_t>& chosen,
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (i == 0) {
       entries[i].finalist.standing = Standing::best;
+      add_band(entries[i].finalist, question);
     } else {
       judge(entries.front(), entries[i], question.spec);
     }

@@ -12,6 +12,7 @@
 #include "sim/plan/finalists.hpp"
 #include "sim/plan/search/fronts.hpp"
 #include "sim/plan/search/pool.hpp"
+#include "sim/plan/search/switches.hpp"
 #include "sim/plan/search/workbench.hpp"
 #include "sim/plan/simulate.hpp"
 #include "sim/plan/space/neighbours.hpp"
@@ -27,11 +28,54 @@ constexpr std::size_t kMostNeighbours = 5;
 
 // All that the search leaves for the rest.
 struct Searched {
+  Workbench stated;  // as the scenario has its switches
   Workbench bench;
+  Switches switches;
   Space space;
   std::vector<ClusterSearch> clusters;
   Pool pool;
 };
+
+bool is_complete(const std::vector<ClusterSearch>& clusters) {
+  return std::all_of(clusters.begin(), clusters.end(), [](const ClusterSearch& cluster) {
+    return cluster.found.complete;
+  });
+}
+
+// Of all clusters, by score.
+std::vector<Ranked> best_of(const std::vector<ClusterSearch>& clusters) {
+  std::vector<Ranked> best;
+  for (const ClusterSearch& cluster : clusters) {
+    best.insert(best.end(), cluster.found.best.begin(), cluster.found.best.end());
+  }
+  std::stable_sort(
+      best.begin(), best.end(), [](const Ranked& a, const Ranked& b) { return a.score < b.score; });
+  return best;
+}
+
+// Once more with what makes the best of the first search faster; kept if the best of it is better.
+void search_with_switches(const PlanSpec& spec, PoolOptions options, Searched& searched) {
+  const std::vector<Ranked> best = best_of(searched.clusters);
+  if (spec.keeps_switches || best.empty() || !is_complete(searched.clusters)) {
+    return;
+  }
+  const auto switches = better_switches(searched.bench, best, options.stop);
+  if (switches.empty()) {
+    return;
+  }
+  const std::int64_t before = total(searched.clusters).layouts;
+  options.progress = [report = options.progress, before](std::int64_t done, std::int64_t all) {
+    report(before + done, before + all);
+  };
+  Workbench bench = with_switches(searched.bench, switches);
+  auto clusters = search_clusters(bench, searched.space, spec, options);
+  const std::vector<Ranked> better = best_of(clusters);
+  if (is_complete(clusters) && !better.empty() && better.front().score < best.front().score) {
+    searched.switches = {switches, in_seconds(to_seconds(best.front().estimate.step_time))};
+    searched.bench = std::move(bench);
+    searched.clusters = std::move(clusters);
+  }
+}
 
 std::optional<Searched> search_all(const PlanQuestion& question,
                                    const scenario::Scenario& scenario,
@@ -49,15 +93,16 @@ std::optional<Searched> search_all(const PlanQuestion& question,
   options.threads = question.threads;
   options.sequences = sequences_of(scenario);
   options.gpu_hours = gpu_hours_by_machine(question.spec, *bench);
-  options.stop = question.stop;
+  options.stop = question.search_stop.value_or(question.stop);
   options.team = &team;
   options.progress = [&question](std::int64_t done, std::int64_t all) {
     if (question.progress) {
       question.progress(Stage::search, done, all);
     }
   };
-  Searched searched{*std::move(bench), *std::move(space), {}, {}};
+  Searched searched{*bench, *bench, {}, *std::move(space), {}, {}};
   searched.clusters = search_clusters(searched.bench, searched.space, question.spec, options);
+  search_with_switches(question.spec, options, searched);
   searched.pool = make_pool(searched.clusters, searched.bench, question.spec);
   return searched;
 }
@@ -92,6 +137,7 @@ Plan start_plan(const PlanQuestion& question,
   }
   plan.counts = total(searched.clusters);
   plan.headroom = headroom_of(searched.bench);
+  plan.switches = searched.switches;
   if (const auto& offer = searched.bench.offer) {
     plan.not_offered = {searched.bench.software.name,
                         lacks_of(*offer, question.spec, searched.bench.base.model.moe.has_value()),
@@ -99,12 +145,10 @@ Plan start_plan(const PlanQuestion& question,
   }
   const std::size_t clusters =
       searched.space[Axis::gpu].size() * searched.space[Axis::nodes].size();
-  plan.searched_all = searched.clusters.size() == clusters &&
-                      std::all_of(searched.clusters.begin(),
-                                  searched.clusters.end(),
-                                  [](const ClusterSearch& one) { return one.found.complete; });
+  plan.searched_all = searched.clusters.size() == clusters && is_complete(searched.clusters);
+  plan.limited = !plan.searched_all && question.search_stop && !question.stop.stop_requested();
   plan.ranked_by = question.spec.objective;
-  if (!plan.searched_all) {
+  if (!plan.searched_all && !plan.limited) {
     rank_by_step(question.spec.objective, plan);
   }
   plan.pool = static_cast<std::int64_t>(searched.pool.proposals.size());
@@ -214,11 +258,13 @@ void note_interruption(const Searched& searched, bool estimates, Plan& plan) {
     const std::size_t sizes = searched.space[Axis::gpu].size() * searched.space[Axis::nodes].size();
     const std::string of_sizes =
         sizes > 1 ? fmt::format(" of {} of {} cluster sizes", searched.clusters.size(), sizes) : "";
-    plan.notes.push_back(fmt::format("interrupted during the search, after {} of {} layouts{}: {}",
-                                     format_integer(plan.counts.seen),
-                                     format_integer(plan.counts.layouts),
-                                     of_sizes,
-                                     best_so_far(plan)));
+    plan.notes.push_back(
+        fmt::format("{} during the search, after {} of {} layouts{}: {}",
+                    plan.limited ? "stopped as asked" : "interrupted",
+                    format_integer(plan.counts.seen),
+                    format_integer(plan.counts.layouts),
+                    of_sizes,
+                    plan.limited ? std::string("the best so far") : best_so_far(plan)));
   } else if (!plan.simulated_all) {
     plan.notes.push_back(
         fmt::format("interrupted after {} of {} plans were simulated: the best of those",
@@ -295,10 +341,12 @@ SimulatedPool unsimulated(const Searched& searched, const PlanQuestion& question
   SimulatedPool pool;
   pool.complete = false;
   Estimator estimator(searched.bench);
+  Estimator as_stated(searched.stated);
   for (const Proposal& proposal : searched.pool.proposals) {
     PoolPoint point;
     point.proposal = proposal;
-    const Estimate estimate = estimator.estimate(proposal.candidate);
+    const bool own = searched.pool.current == pool.points.size();
+    const Estimate estimate = (own ? as_stated : estimator).estimate(proposal.candidate);
     point.fits = estimate.verdict == Verdict::fits;
     point.problem = point.fits ? "" : "does not fit";
     point.step_time = in_seconds(to_seconds(estimate.step_time));
@@ -352,14 +400,14 @@ std::optional<Plan> make_plan(const PlanQuestion& question,
   }
   Plan plan = start_plan(question, *scenario, *searched);
   SimulatedPool simulated;
-  if (plan.searched_all) {
+  if (plan.searched_all || plan.limited) {
     simulated = simulate(searched->pool, points, question, searched->bench, team);
   } else {
     simulated = unsimulated(*searched, question);
   }
   plan.simulated = simulated.count;
   plan.simulated_all = simulated.complete;
-  const bool none = plan.searched_all && !simulated.complete &&
+  const bool none = (plan.searched_all || plan.limited) && !simulated.complete &&
                     ranking(simulated, searched->pool, question.spec.objective, false).empty();
   if (none) {  // stopped before one plan was done: its step is known all the same
     rank_by_step(question.spec.objective, plan);

@@ -47,6 +47,8 @@ struct PlanQuestion {
   bool stability = true;
   bool neighbours = true;
   std::stop_token stop = {};
+  // Ends the search alone: the best that it has found are simulated and ranked. Absent: `stop`.
+  std::optional<std::stop_token> search_stop = {};
   // Layouts or plans done of all; called by one thread at a time.
   std::function<void(Stage stage, std::int64_t done, std::int64_t all)> progress = {};
 };

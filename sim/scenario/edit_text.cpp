@@ -329,7 +329,15 @@ std::optional<TextEdit> set_key(std::string_view text,
       return edit;
     }
   }
-  diagnostics.error(change.where, change.key, "cannot be set here to this value", kByHand);
+  Diagnostics problems;  // what the reader has against the value, if that is it
+  if (const auto base = ScenarioTemplate::from_text(text, change.where.file, problems)) {
+    static_cast<void>(base->with(std::span(&change, 1), problems));
+  }
+  if (problems.has_errors()) {
+    diagnostics.add(problems);
+  } else {
+    diagnostics.error(change.where, change.key, "cannot be set here to this value", kByHand);
+  }
   return std::nullopt;
 }
 

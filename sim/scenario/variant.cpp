@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iterator>
 #include <utility>
@@ -179,7 +180,64 @@ bool apply(Value& root, const KeyValue& change, Diagnostics& diagnostics) {
   return true;
 }
 
+// Takes a key away that stands in mappings below the root.
+void remove(Value& root, std::string_view key) {
+  Value* at = &root;
+  std::string row;
+  for (const PathPart& part : path_parts(key)) {
+    const Key& found = *row_below(row, part.name);
+    const auto entry = std::find_if(at->entries.begin(),
+                                    at->entries.end(),
+                                    [&found](const Entry& one) { return found.is_named(one.key); });
+    if (entry == at->entries.end()) {
+      return;
+    }
+    if (found.path == key) {
+      at->entries.erase(entry);
+      return;
+    }
+    at = &entry->value;
+    row = found.path;
+  }
+}
+
+bool is_degree(std::string_view path) {
+  constexpr std::array<std::string_view, 6> kDegrees = {"layout.tensor",
+                                                        "layout.context",
+                                                        "layout.pipeline",
+                                                        "cluster.nodes",
+                                                        "cluster.gpus",
+                                                        "cluster.gpus_per_node"};
+  return std::find(kDegrees.begin(), kDegrees.end(), path) != kDegrees.end();
+}
+
 }  // namespace
+
+std::optional<Diagnostic> outdated_data(const Scenario& changed,
+                                        std::span<const KeyValue> changes) {
+  bool degree = false;
+  for (const KeyValue& change : changes) {
+    const std::optional<KeyFacts> facts = known_key(change.key);
+    if (facts && (facts->path == "layout.data" || facts->path == "layout")) {
+      return std::nullopt;
+    }
+    degree = degree || (facts && is_degree(facts->path));
+  }
+  const layout::LayoutSpec& layout = changed.layout;
+  const std::int64_t gpus = changed.cluster.nodes * changed.cluster.gpus_per_node;
+  const std::int64_t replica = layout.tensor * layout.context * layout.pipeline;
+  if (!degree || !layout.data || *layout.data * replica == gpus || gpus % replica != 0) {
+    return std::nullopt;
+  }
+  return Diagnostic{.severity = Severity::warning,
+                    .where = changed.where("layout.data"),
+                    .key = "layout.data",
+                    .message = fmt::format("is taken as {}: {}, as stated, does not go with the "
+                                           "changed keys",
+                                           gpus / replica,
+                                           *layout.data),
+                    .allowed = "changed as well, it is held"};
+}
 
 std::optional<KeyFacts> known_key(std::string_view key) {
   KeyFacts facts;
@@ -276,7 +334,17 @@ std::optional<Scenario> ScenarioTemplate::with(std::span<const KeyValue> changes
       return std::nullopt;
     }
   }
-  return read_tree(root, file_, sha256_, presets_, diagnostics);
+  Diagnostics found;
+  auto scenario = read_tree(root, file_, sha256_, presets_, found);
+  if (const auto outdated = scenario ? outdated_data(*scenario, changes) : std::nullopt) {
+    Diagnostics again;
+    again.add(*outdated);
+    std::swap(found, again);
+    remove(root, "layout.data");
+    scenario = read_tree(root, file_, sha256_, presets_, found);
+  }
+  diagnostics.add(found);
+  return scenario;
 }
 
 void ScenarioTemplate::check(const KeyValue& change, Diagnostics& diagnostics) const {

@@ -56,6 +56,12 @@ struct KeyFacts {
                                                  const KeyValue& change,
                                                  Diagnostics& diagnostics);
 
+// The data-parallel degree follows from the others. Where a change of one of them makes a stated
+// layout.data wrong, it is to be left out, and this says so: a warning at its place. Nothing where
+// the changes state it, it holds, or no whole number would.
+[[nodiscard]] std::optional<Diagnostic> outdated_data(const Scenario& changed,
+                                                      std::span<const KeyValue> changes);
+
 class ScenarioTemplate {
  public:
   using Search = std::optional<hardware::ProfileSearch>;  // of presets; default: that of the file
@@ -69,7 +75,8 @@ class ScenarioTemplate {
                                                                  Diagnostics& diagnostics,
                                                                  const Search& search = {});
 
-  // The scenario with these keys replaced, in order; nothing when `diagnostics` got an error.
+  // The scenario with these keys replaced, in order, and layout.data left out where that makes it
+  // wrong (outdated_data); nothing when `diagnostics` got an error.
   [[nodiscard]] std::optional<Scenario> with(std::span<const KeyValue> changes,
                                              Diagnostics& diagnostics) const;
 

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -107,6 +109,105 @@ TEST_F(PlanTest, RefusesWhatMakesNoSense) {
   const Finished deadline = run("plan small.yaml --objective fewest_gpus");
   EXPECT_EQ(deadline.code, 3);
   EXPECT_NE(deadline.err.find("fewest_gpus needs a deadline"), std::string::npos) << deadline.err;
+}
+
+// A recipe of the stack hides the collectives of tensor parallelism; this scenario follows none.
+std::string plain_tensor() {
+  return R"(format: orrery/1
+name: Plain
+model: llama3-8b
+cluster: {gpu: h100-sxm-80gb, nodes: 1}
+layout: {tensor: 4, sequence_parallel: true, sharding: zero1}
+batch: {global: 64}
+software: {name: megatron-bridge, recipe: plain}
+plan:
+  fix: [tensor, sequence_parallel, context, pipeline, schedule, virtual_stages, sharding, recompute,
+        offload]
+)";
+}
+
+TEST_F(PlanTest, SwitchesOnWhatRecipesOfTheStackHave) {
+  write("plain.yaml", plain_tensor());
+  const Finished done = run("plan plain.yaml --json -o best.yaml -o plan.json");
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Json plan = Json::parse(read("plan.json"));
+  EXPECT_EQ(plan["switches"]["changes"]["overlap.tensor"], "true");
+  const double step = plan["finalists"][0]["metrics"]["step_time_s"]["value"];
+  EXPECT_LT(step, plan["switches"]["step_time_s_before"].get<double>());
+  const Json alone = Json::parse(run("run --json best.yaml").out);
+  EXPECT_EQ(alone["metrics"]["step_time_s"]["value"], step);
+  const Finished page = run("plan plain.yaml");
+  EXPECT_NE(page.out.find("`overlap.tensor: true`"), std::string::npos) << page.out;
+}
+
+TEST_F(PlanTest, KeepsTheSwitchesThatAreFixed) {
+  write("plain.yaml", plain_tensor());
+  const Finished done = run("plan plain.yaml --fix switches --json");
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Json plan = Json::parse(done.out);
+  EXPECT_TRUE(plan["switches"]["changes"].empty()) << done.out;
+  for (const Json& finalist : plan["finalists"]) {
+    EXPECT_FALSE(finalist["changes"].contains("overlap.tensor")) << finalist.dump();
+  }
+}
+
+TEST_F(PlanTest, RanksTheBestThatItHasFoundWhenItsTimeIsOver) {
+  write("small.yaml", small_scenario());
+  const Finished done = run("plan small.yaml --time 1ms");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(done.out.find("stopped as asked during the search"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("simulated with failures"), std::string::npos) << done.out;
+  EXPECT_EQ(run("plan small.yaml --time 3x").code, 2);
+  EXPECT_EQ(run("plan small.yaml --time 0s").code, 2);
+}
+
+// What eight of ten such plans lie in, not the luck of one run.
+TEST_F(PlanTest, IsAsSureOfTheWinnerAsTheRunIs) {
+  write("small.yaml", planned());
+  ASSERT_EQ(run("plan small.yaml -o best.yaml -o plan.txt").code, 0);
+  const std::string page = run("run best.yaml").out;
+  const std::string plan = read("plan.txt");
+  const std::size_t at = plan.find("step ", plan.find("BEST"));
+  const std::string step = plan.substr(at + 5, plan.find(" in 8 of 10", at) - at - 5);
+  EXPECT_NE(page.find(step), std::string::npos) << step << page;
+}
+
+// Each machine with its GPUs, network and price; the best one is written with its cluster.
+TEST_F(PlanTest, SetsMachinesBesideOneAnother) {
+  write("small.yaml", planned());
+  const Finished done =
+      run("plan small.yaml --objective cost --clusters nebius-h100=8,nebius-b200=8 -o best.yaml "
+          "-o plan.json");
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Json plans = Json::parse(read("plan.json"));
+  EXPECT_EQ(plans["schema"], "orrery-plan-clusters/1");
+  ASSERT_EQ(plans["clusters"].size(), 2U);
+  std::set<std::string> prices;
+  for (const Json& one : plans["clusters"]) {
+    prices.insert(one["gpu_hour"].get<std::string>());
+    EXPECT_EQ(one["plan"]["schema"], "orrery-plan/1");
+  }
+  EXPECT_EQ(prices, (std::set<std::string>{"$4.50 (2026-10-10)", "$8.50 (2026-10-10)"}));
+  const Json& best = plans["clusters"][0];
+  const Json& other = plans["clusters"][1];
+  EXPECT_LE(best["plan"]["finalists"][0]["value"], other["plan"]["finalists"][0]["value"]);
+  const std::string preset = best["preset"];
+  EXPECT_NE(read("best.yaml").find("preset: " + preset), std::string::npos) << read("best.yaml");
+  const Json alone = Json::parse(run("run --json best.yaml").out);
+  EXPECT_EQ(alone["metrics"]["cost_usd"]["value"],
+            best["plan"]["finalists"][0]["metrics"]["cost_usd"]["value"]);
+  const Finished page =
+      run("plan small.yaml --objective cost --clusters nebius-h100=8,nebius-b200=8");
+  EXPECT_NE(page.out.find("nebius-b200"), std::string::npos) << page.out;
+}
+
+TEST_F(PlanTest, RefusesMachinesThatItDoesNotKnow) {
+  write("small.yaml", planned());
+  EXPECT_EQ(run("plan small.yaml --clusters nebius-h100").code, 2);
+  EXPECT_EQ(run("plan small.yaml --clusters nebius-h100=8 --search nodes=1,2").code, 2);
+  const Finished done = run("plan small.yaml --clusters nowhere=8");
+  EXPECT_EQ(done.code, 3);
+  EXPECT_NE(done.out.find("is no machine"), std::string::npos) << done.out << done.err;
 }
 
 TEST_F(PlanTest, SaysThatNothingFitsWithExitCodeFour) {

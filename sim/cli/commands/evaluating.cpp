@@ -18,6 +18,7 @@
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
 #include "sim/plan/result/winner_file.hpp"
+#include "sim/scenario/edit_text.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace orrery::cli {
@@ -40,8 +41,10 @@ std::optional<scenario::Scenario> load(const std::string& name,
                       : scenario::load_file(name, diagnostics, search);
   }
   constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
-  const auto text = with_settings(
-      from_input ? read_standard_input() : read_file(name, kMostBytes), options, diagnostics);
+  const auto text = with_settings(from_input ? read_standard_input() : read_file(name, kMostBytes),
+                                  shown,
+                                  options,
+                                  diagnostics);
   return text ? scenario::load_text(*text, shown, diagnostics, search) : std::nullopt;
 }
 
@@ -143,11 +146,26 @@ std::vector<scenario::KeyValue> settings_of(const std::vector<std::string>& text
 }
 
 std::optional<std::string> with_settings(std::string text,
+                                         const std::string& name,
                                          const EvaluationOptions& options,
                                          Diagnostics& diagnostics) {
   const std::vector<scenario::KeyValue> settings = settings_of(options.settings);
-  return settings.empty() ? std::optional(std::move(text))
-                          : plan::with_changes(text, settings, diagnostics);
+  if (settings.empty()) {
+    return text;
+  }
+  auto changed = plan::with_changes(text, settings, diagnostics);
+  Diagnostics unused;
+  const auto scenario = changed
+                            ? scenario::load_text(*changed, name, unused, search_for(name, options))
+                            : std::nullopt;
+  if (const auto outdated =
+          scenario ? scenario::outdated_data(*scenario, settings) : std::nullopt) {
+    if (const auto edit = scenario::remove_key(*changed, "layout.data", unused)) {
+      changed->replace(edit->begin, edit->length, edit->text);
+      diagnostics.add(*outdated);
+    }
+  }
+  return changed;
 }
 
 std::vector<InputFile> load_files(const std::vector<std::string>& names,

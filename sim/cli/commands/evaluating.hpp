@@ -65,6 +65,7 @@ struct InputFile {
 
 // The text of a scenario with --set; nothing after errors in `diagnostics`.
 [[nodiscard]] std::optional<std::string> with_settings(std::string text,
+                                                       const std::string& name,
                                                        const EvaluationOptions& options,
                                                        Diagnostics& diagnostics);
 

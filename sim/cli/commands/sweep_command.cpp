@@ -88,7 +88,7 @@ std::optional<scenario::ScenarioTemplate> load_base(const SweepOptions& options,
                                                     sweep::SweepFile& file,
                                                     Diagnostics& diagnostics) {
   const auto base_of = [&](const std::string& scenario, const std::string& name) {
-    const auto set = with_settings(scenario, options.evaluation, diagnostics);
+    const auto set = with_settings(scenario, name, options.evaluation, diagnostics);
     return set ? scenario::ScenarioTemplate::from_text(
                      *set, name, diagnostics, search_for(name, options.evaluation))
                : std::nullopt;

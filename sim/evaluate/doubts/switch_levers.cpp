@@ -1,40 +1,25 @@
 #include "sim/evaluate/doubts/switch_levers.hpp"
 
 #include <algorithm>
-#include <set>
 #include <string>
-#include <utility>
 
 #include "sim/evaluate/doubts/what_if_step.hpp"
-#include "sim/scenario/presets/preset_library.hpp"
-#include "sim/scenario/recipes/recipe_document.hpp"
+#include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::evaluate {
 
 namespace {
 
-using Value = std::pair<std::string, std::string>;  // key, value
-
-std::vector<Value> candidates(const scenario::Scenario& scenario) {
-  std::set<Value> values = {{"layout.sequence_parallel", "true"},
-                            {"overlap.data", "true"},
-                            {"overlap.pipeline", "true"},
-                            {"overlap.tensor", "true"},
-                            {"recompute", "none"},
-                            {"recompute", "selective"}};
-  Diagnostics unused;
-  if (const auto recipes = scenario::presets_of(scenario).recipes(scenario.software, {}, unused)) {
-    for (const scenario::RecipeEntry& entry : recipes->entries) {
-      for (const scenario::RecipeValue& set : entry.sets) {
-        // How a model routes and drops is not the stack's.
-        if (!set.key.starts_with("model.")) {
-          values.insert({set.key, set.text});
-        }
-      }
-    }
+std::vector<scenario::OfferedValue> candidates(const scenario::Scenario& scenario) {
+  std::vector<scenario::OfferedValue> values = scenario::offered_values(scenario);
+  for (const char* key :
+       {"layout.sequence_parallel", "overlap.data", "overlap.pipeline", "overlap.tensor"}) {
+    values.push_back({key, "true"});
   }
-  return {values.begin(), values.end()};
+  values.push_back({"recompute", "none"});
+  values.push_back({"recompute", "selective"});
+  return values;
 }
 
 }  // namespace

@@ -191,6 +191,12 @@ struct NotOffered {
   std::string source;
 };
 
+// What all plans but the scenario's own switch on beside the axes (search/switches.hpp).
+struct Switches {
+  std::vector<scenario::KeyValue> keys;
+  double before = 0.0;  // s: the step of the best layout without them
+};
+
 struct Plan {
   std::string name;  // of the scenario
   std::string file;
@@ -202,6 +208,7 @@ struct Plan {
   std::uint64_t seed = 0;
   SearchCounts counts;
   NotOffered not_offered = {};
+  Switches switches = {};
   Headroom headroom = {};
   std::int64_t simulated = 0;  // pool points done in full
   std::int64_t pool = 0;       // of so many
@@ -212,12 +219,13 @@ struct Plan {
   Stability stability;
   std::vector<std::string> notes;  // what a reader must know: interruption, constraints nobody met
   bool searched_all = true;        // false: stopped during the search
+  bool limited = false;            // the search, and nothing else, ended when it was to end
   bool simulated_all = true;       // false: stopped during the simulations
   bool examined = true;            // false: stopped when what stands beside the ranking was left
   Diagnostics diagnostics;         // warnings
 
   [[nodiscard]] bool complete() const {
-    return searched_all && simulated_all && examined;
+    return (searched_all || limited) && simulated_all && examined;
   }
 };
 

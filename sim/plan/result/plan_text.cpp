@@ -46,6 +46,10 @@ void add_best(TextPage& page, const Plan& plan) {
   for (const std::string& line : figure_lines(best)) {
     page.line(line);
   }
+  const std::string switches = switch_words(plan);
+  if (!switches.empty()) {
+    page.line(report::printable(switches));
+  }
   const std::string current = current_words(plan);
   if (!current.empty()) {
     page.line(report::printable(current));

@@ -9,6 +9,7 @@
 #include "sim/base/text/format.hpp"
 #include "sim/plan/search/objective.hpp"
 #include "sim/report/files/difference.hpp"
+#include "sim/report/metric_band.hpp"
 #include "sim/report/text/text_page.hpp"
 
 namespace orrery::plan {
@@ -91,6 +92,12 @@ std::string spread_words(const report::Evaluation& evaluation, MetricId id, std:
   }
   const Dimension dimension = report::info(id).dimension;
   std::string text = fmt::format("{} {}", name, report::format_value(dimension, value->value));
+  if (const auto band = report::metric_band(evaluation, id)) {
+    return fmt::format("{} ({} to {} in 8 of 10)",
+                       text,
+                       report::format_value(dimension, band->low),
+                       report::format_value(dimension, band->high));
+  }
   if (value->trials) {
     const std::string low = report::format_value(dimension, value->trials->quantile(0.1));
     const std::string high = report::format_value(dimension, value->trials->quantile(0.9));
@@ -148,7 +155,7 @@ std::vector<std::string> figure_lines(const Finalist& finalist) {
   const std::string goodput = metric_text(evaluation, MetricId::goodput);
   const std::string per_token = metric_text(evaluation, MetricId::cost_per_million_tokens);
   std::vector<std::string> lines;
-  add_joined({fmt::format("step {}", metric_text(evaluation, MetricId::step_time)),
+  add_joined({spread_words(evaluation, MetricId::step_time, "step"),
               fmt::format("MFU {}", metric_text(evaluation, MetricId::mfu)),
               memory},
              lines);
@@ -159,6 +166,20 @@ std::vector<std::string> figure_lines(const Finalist& finalist) {
               per_token.empty() ? "" : per_token + " per million tokens"},
              lines);
   return lines;
+}
+
+std::string switch_words(const Plan& plan) {
+  if (plan.switches.keys.empty() || plan.finalists.empty()) {
+    return {};
+  }
+  std::string keys;
+  for (const scenario::KeyValue& one : plan.switches.keys) {
+    keys += fmt::format("{}`{}: {}`", keys.empty() ? "" : ", ", one.key, one.value);
+  }
+  return fmt::format(
+      "with {}, as recipes of this stack have it; without, the best layout takes {} a step",
+      keys,
+      format_time(seconds(plan.switches.before)));
 }
 
 std::string current_words(const Plan& plan) {

@@ -314,11 +314,14 @@ std::string words_of(const Candidate& candidate, const Workbench& bench) {
 }
 
 Proposal propose(const Candidate& candidate, const Workbench& bench) {
+  std::vector<scenario::KeyValue> changes = bench.switches;
+  const std::vector<scenario::KeyValue> layout = key_values(candidate, bench);
+  changes.insert(changes.end(), layout.begin(), layout.end());
   return {.candidate = candidate,
           .tag = tag(candidate, bench),
           .words = words_of(candidate, bench),
           .traits = traits_of(candidate, bench),
-          .changes = key_values(candidate, bench),
+          .changes = std::move(changes),
           .gpus = gpus_of(candidate, bench)};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::plan {
@@ -71,6 +72,12 @@ void add_automatic(Workbench& bench) {
   const bool some = !bench.offer || bench.offer->layers;
   for (std::int64_t layers = 1; some && layers < scenario.model.num_layers; layers *= 2) {
     add_recompute(choices, {.policy = Recompute::full, .layers = layers});
+  }
+  for (const scenario::OfferedValue& offered : scenario::offered_values(scenario)) {
+    const auto spec = offered.key == kRecompute ? parse_recompute(offered.value) : std::nullopt;
+    if (spec) {
+      add_recompute(choices, *spec);
+    }
   }
   add_recompute(choices, scenario.step.recompute);
 }

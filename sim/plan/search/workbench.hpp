@@ -27,6 +27,7 @@
 #include "sim/plan/space/plan_spec.hpp"
 #include "sim/plan/space/stack_offers.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/scenario/variant.hpp"
 #include "sim/step/offload_spec.hpp"
 #include "sim/step/step_spec.hpp"
 
@@ -58,6 +59,8 @@ struct Workbench {
   std::vector<OffloadChoice> offloads;
   std::optional<StackOffer> offer;     // what a search may try by itself; absent: everything
   std::optional<Bytes> headroom = {};  // as it is asked for; absent: by the stack's error
+  // Keys of `base` that the search has set and the scenario does not state (switches.hpp).
+  std::vector<scenario::KeyValue> switches = {};
 };
 
 // What a plan leaves free where nothing is asked: the formula at the top.

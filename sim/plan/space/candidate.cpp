@@ -114,6 +114,10 @@ void add_recipe_values(const Scenario& planned, std::vector<scenario::KeyValue>&
 
 }  // namespace
 
+bool is_planned(std::string_view key) {
+  return std::find(kPlanned.begin(), kPlanned.end(), key) != kPlanned.end();
+}
+
 hardware::ExpertDispatcher stated_dispatcher(const Workbench& bench) {
   return bench.base.step.experts.over(bench.software.experts).dispatcher;
 }

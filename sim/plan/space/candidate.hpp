@@ -79,6 +79,9 @@ void apply(const Candidate& candidate, const Workbench& bench, scenario::Scenari
 [[nodiscard]] std::vector<scenario::KeyValue> key_values(const Candidate& candidate,
                                                          const Workbench& bench);
 
+// Whether it is a key of an axis.
+[[nodiscard]] bool is_planned(std::string_view key);
+
 [[nodiscard]] std::string tag(const Candidate& candidate, const Workbench& bench);
 
 // GPUs of the whole job.

@@ -21,6 +21,9 @@
 // shard_group            | layout.shard_group              | the whole; of hsdp every part
 // offload                | none, or words joined by +      | none and what the scenario offloads
 //
+// Then the switches of the stack: those of its recipes that make the best layout faster
+// (search/switches.hpp), unless `fix` names them.
+//
 // Offload words: optimizer, parameters (both in host memory), activations (all of them).
 
 #include <array>
@@ -80,6 +83,9 @@ inline constexpr std::array<std::string_view, kAxes> kAxisNames = {"gpu",
                                                                    "shard_group",
                                                                    "offload"};
 
+// Beside the axes, what `fix` may name: the switches of the stack's recipes.
+inline constexpr std::string_view kSwitches = "switches";
+
 [[nodiscard]] constexpr std::string_view to_string(Axis axis) {
   return kAxisNames[static_cast<std::size_t>(axis)];
 }
@@ -135,14 +141,22 @@ struct Constraints {
   std::optional<std::int64_t> most_gpus = {};
 };
 
+// One of the machines to choose from; a plan is made for each (result/cluster_plans.hpp).
+struct ClusterChoice {
+  std::string preset;
+  std::int64_t gpus = 0;
+};
+
 struct PlanSpec {
   std::array<AxisChoice, kAxes> search{};  // by Axis
   Objective objective = Objective::step_time;
   std::optional<Seconds> deadline = {};  // for fewest_gpus
   Constraints constraints;
-  bool any_stack = false;  // also what the training stack does not offer (stack_offers.hpp)
+  bool keeps_switches = false;  // tries no other switch of the stack's recipes (switches.hpp)
+  bool any_stack = false;       // also what the training stack does not offer (stack_offers.hpp)
   std::int64_t finalists = 8;
   std::array<AxisChoice, kRunAxes> run{};  // by RunAxis; listed or left alone
+  std::vector<ClusterChoice> clusters = {};  // empty: that of the scenario
   // Of each listed GPU type, in the order of the list; empty: the price of the scenario.
   std::vector<DollarsPerSecond> gpu_hours = {};
   double tie = 0.005;  // relative difference below which the model cannot tell two plans apart

@@ -10,6 +10,7 @@
 
 #include "sim/layout/sharding_names.hpp"
 #include "sim/plan/space/rules.hpp"
+#include "sim/scenario/recipes/recipe.hpp"
 
 namespace orrery::plan {
 
@@ -159,7 +160,7 @@ class Values {
       case Axis::expert_tensor:
         return base_.model.moe ? AxisValues{0, 1} : AxisValues{0};
       case Axis::expert_dispatcher:
-        return offered(axis, base_.model.moe ? AxisValues{0, 1} : AxisValues{stated(axis)});
+        return offered(axis, base_.model.moe ? dispatchers() : AxisValues{stated(axis)});
       case Axis::expert_overlap:
         return offered(axis, base_.model.moe ? AxisValues{kAsStated, 1} : AxisValues{kAsStated});
       case Axis::sequence_parallel:
@@ -177,6 +178,30 @@ class Values {
       default:
         return {stated(axis)};
     }
+  }
+
+  // The scenario's own beside the collective; where it has only that, what the stack's recipes have
+  // for this machine, else DeepEP. Two that skip copies differ in what their releases cost.
+  [[nodiscard]] AxisValues dispatchers() const {
+    constexpr auto kCollective = static_cast<std::int64_t>(hardware::ExpertDispatcher::alltoall);
+    AxisValues values = {kCollective, stated(Axis::expert_dispatcher)};
+    sort_unique(values);
+    if (values.size() > 1) {
+      return values;
+    }
+    for (const scenario::OfferedValue& offered : scenario::offered_values(base_)) {
+      const auto value = offered.key == "software_options.expert_dispatcher"
+                             ? parse(Axis::expert_dispatcher, offered.value)
+                             : std::nullopt;
+      if (value) {
+        values.push_back(*value);
+      }
+    }
+    sort_unique(values);
+    if (values.size() == 1) {
+      values.push_back(static_cast<std::int64_t>(hardware::ExpertDispatcher::deepep));
+    }
+    return values;
   }
 
   [[nodiscard]] AxisValues micro_sizes() const {

@@ -25,13 +25,25 @@ void add_machines(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "cluster",
                               .meaning = "Which machines the job runs on; spares come on top "
                                          "(capacity.spares).",
-                              .example = "{gpu: h100-sxm-80gb, nodes: 8}",
+                              .example = "{preset: dgx-h100, nodes: 8}",
                               .required = true}));
+  keys.push_back(preset_key(
+      {.path = "cluster.preset",
+       .note = "the cluster is spelled out",
+       .meaning = "A machine as it is sold or rented: its GPU, node and network, and its price "
+                  "where it has one; keys stated here replace its own.",
+       .example = "dgx-h100"},
+      PresetKind::clusters,
+      {[](Draft& draft, const PresetPtr& preset) {
+         draft.scenario.cluster = preset->cluster;
+         draft.offered = preset->prices.spec;
+       },
+       [](Draft& draft) { return draft.scenario.cluster.preset; }}));
   keys.push_back(
       text_key({.path = "cluster.gpu",
+                .note = "the preset's; required without one",
                 .meaning = "A GPU profile: a name that `orrery list` shows, or the path of a file.",
-                .example = "h100-sxm-80gb",
-                .required = true},
+                .example = "h100-sxm-80gb"},
                ORRERY_AT(scenario.cluster.gpu)));
   keys.push_back(count_key({.path = "cluster.nodes",
                             .aliases = {"num_nodes"},
@@ -49,7 +61,7 @@ void add_machines(std::vector<Key>& keys) {
                            ORRERY_AT(gpus)));
   keys.push_back(count_key({.path = "cluster.gpus_per_node",
                             .aliases = {"num_gpus_per_node"},
-                            .fallback = "8",
+                            .note = "the preset's, else 8",
                             .meaning = "GPUs of one host.",
                             .example = "4"},
                            {1, kMostGpusPerNode},

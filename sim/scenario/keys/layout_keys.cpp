@@ -277,7 +277,7 @@ void add_shapes(std::vector<Key>& keys) {
   }
   keys.push_back(choice_key<schedule::ScheduleKind>(
       {.path = "layout.schedule",
-       .fallback = "none",
+       .note = "1f1b with a pipeline, interleaved with virtual stages, else none",
        .meaning = "Order of forwards and backwards on the pipeline devices; a pipeline needs one "
                   "other than none.",
        .example = "1f1b"},

@@ -191,6 +191,7 @@ void add_axes(std::vector<Key>& keys) {
 
 void read_fix(const Value& value, const std::string& path, Reading& reading) {
   std::vector<std::string_view> words(plan::kAxisNames.begin(), plan::kAxisNames.end());
+  words.push_back(plan::kSwitches);
   if (value.kind != Value::Kind::sequence) {
     yaml::report(reading.diagnostics,
                  value.where,
@@ -204,6 +205,10 @@ void read_fix(const Value& value, const std::string& path, Reading& reading) {
     const std::string item = fmt::format("{}[{}]", path, i);
     const auto index = yaml::read_word(value.items[i], item, words, reading.diagnostics);
     if (!index) {
+      continue;
+    }
+    if (words[*index] == plan::kSwitches) {
+      spec.keeps_switches = true;
       continue;
     }
     AxisChoice& choice = spec.search[*index];
@@ -224,9 +229,12 @@ void read_fix(const Value& value, const std::string& path, Reading& reading) {
 void add_goal(std::vector<Key>& keys) {
   Key fix = key_of({.path = "plan.fix",
                     .note = "nothing is fixed",
-                    .meaning = "Axes that stay as the scenario states them.",
+                    .meaning = "Axes that stay as the scenario states them; `switches` keeps those "
+                               "of the stack's recipes as they are.",
                     .example = "[tensor, context]"});
-  fix.forms = {words_form({plan::kAxisNames.begin(), plan::kAxisNames.end()})};
+  std::vector<std::string> words(plan::kAxisNames.begin(), plan::kAxisNames.end());
+  words.emplace_back(plan::kSwitches);
+  fix.forms = {words_form(std::move(words))};
   fix.forms.front().list = true;
   fix.read = read_fix;
   keys.push_back(std::move(fix));
@@ -270,6 +278,32 @@ void add_goal(std::vector<Key>& keys) {
        .example = "1%"},
       yaml::between(0.0, kLargestTie),
       ORRERY_AT(scenario.plan->tie)));
+}
+
+void add_clusters(std::vector<Key>& keys) {
+  keys.push_back(list_key({.path = "plan.clusters",
+                           .note = "the cluster of the scenario",
+                           .meaning = "Machines to choose from, each planned by itself, at its "
+                                      "own price where its preset has one.",
+                           .example = "[{preset: dgx-h100, gpus: 1024}, {preset: gb300-nvl72, "
+                                      "gpus: 256}]"},
+                          ORRERY_AT(scenario.plan->clusters)));
+  keys.push_back(
+      preset_key({.path = "plan.clusters[].preset",
+                  .meaning = "A machine, as `cluster.preset` names it.",
+                  .example = "dgx-h100",
+                  .required = true},
+                 PresetKind::clusters,
+                 {[](Draft& draft, const PresetPtr& preset) {
+                    draft.scenario.plan->clusters.back().preset = preset->name;
+                  },
+                  [](Draft& draft) { return draft.scenario.plan->clusters.back().preset; }}));
+  keys.push_back(count_key({.path = "plan.clusters[].gpus",
+                            .meaning = "GPUs of the job.",
+                            .example = "1024",
+                            .required = true},
+                           {1, 10'000'000},
+                           ORRERY_AT(scenario.plan->clusters.back().gpus)));
 }
 
 void read_batch_range(const Value& value, const std::string& path, Reading& reading) {
@@ -388,6 +422,7 @@ std::vector<Key> plan_keys() {
                             ORRERY_AT(scenario.plan)));
   add_axes(keys);
   add_goal(keys);
+  add_clusters(keys);
   add_constraints(keys);
   add_prices(keys);
   return keys;

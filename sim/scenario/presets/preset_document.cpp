@@ -85,6 +85,16 @@ constexpr std::array<std::string_view, 9> kStorageKeys = {"checkpoint.storage.wr
 constexpr std::array<std::string_view, 3> kPriceKeys = {
     "prices.gpu_hour", "prices.spot_gpu_hour", "prices.as_of"};
 
+constexpr std::array<std::string_view, 9> kClusterKeys = {"cluster.gpu",
+                                                          "cluster.gpus_per_node",
+                                                          "cluster.network.preset",
+                                                          "cluster.network.nic_rate",
+                                                          "cluster.network.nics_per_node",
+                                                          "cluster.network.fabric",
+                                                          "prices.gpu_hour",
+                                                          "prices.spot_gpu_hour",
+                                                          "prices.as_of"};
+
 constexpr std::array<yaml::Choice<bool>, 1> kPresetFormats = {{{kPresetFormat, true}}};
 
 Keys keys_of(PresetKind kind) {
@@ -103,6 +113,8 @@ Keys keys_of(PresetKind kind) {
       return kStorageKeys;
     case PresetKind::prices:
       return kPriceKeys;
+    case PresetKind::clusters:
+      return kClusterKeys;
   }
   return {};
 }
@@ -159,6 +171,8 @@ std::optional<run::RepairLaw> repair_of(const run::CapacitySpec& capacity) {
 void take_parts(Draft&& draft, Preset& preset) {
   preset.model = std::move(draft.scenario.model);
   preset.model.name = preset.name;
+  preset.cluster = draft.scenario.cluster;
+  preset.cluster.preset = preset.name;
   preset.network = std::move(draft.scenario.cluster.network);
   preset.network.preset = preset.name;
   preset.failures.name = preset.name;
@@ -195,6 +209,9 @@ Preset read_keys_of(yaml::MappingReader& root, PresetKind kind, const std::strin
   if (kind == PresetKind::models) {
     draft.scenario.locations["model"] = root.value().where;
     finish_model(reading);
+  }
+  if (kind == PresetKind::clusters && draft.scenario.cluster.gpu.empty()) {
+    root.error("cluster", "names no GPU", "cluster: {gpu: h100-sxm-80gb, ...}");
   }
   if (kind == PresetKind::communicators) {
     check_rising(draft.run.recovery.communicator_points, root.value(), kPointsKey, diagnostics);

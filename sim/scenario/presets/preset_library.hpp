@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a named preset of models, networks, failures, recovery, prices or storage say? Files
+// What does a named preset of models, clusters, networks, failures, recovery, prices or storage say? Files
 // beside the profiles, each with a fragment of a scenario in the very keys of the format.
 //
 //   format: orrery-preset/1
@@ -32,7 +32,16 @@
 
 namespace orrery::scenario {
 
-enum class PresetKind { models, networks, failures, recovery, communicators, storage, prices };
+enum class PresetKind {
+  models,
+  networks,
+  failures,
+  recovery,
+  communicators,
+  storage,
+  prices,
+  clusters
+};
 
 // Only the part of its kind is filled.
 struct Preset {
@@ -47,6 +56,7 @@ struct Preset {
   run::CommunicatorPreset communicators;
   run::StorageSpec storage;
   run::PricePreset prices;
+  hardware::ClusterSpec cluster;  // the machine; its prices, if any, are `prices`
 };
 
 using PresetPtr = std::shared_ptr<const Preset>;

@@ -87,6 +87,17 @@ class Follower {
     return release_;
   }
 
+  // Whoever runs it and whatever its model is called.
+  [[nodiscard]] bool is_for_such_models(const RecipeEntry& entry) const {
+    return std::all_of(
+        entry.conditions.begin(), entry.conditions.end(), [this](const RecipeCondition& condition) {
+          const std::string& word = condition.words.front();
+          const bool named =
+              condition.subject == Subject::model && word != "moe" && word != "dense";
+          return named || condition.subject == Subject::context || meets(condition);
+        });
+  }
+
   void follow() {
     for (const RecipeEntry& entry : recipes_.entries) {
       const bool holds = std::all_of(entry.conditions.begin(),
@@ -336,6 +347,28 @@ std::optional<Scenario> without_setting(const Scenario& scenario, std::string_vi
     other->step.schedule = run_schedule(*other);
   }
   return other;
+}
+
+std::vector<OfferedValue> offered_values(const Scenario& scenario) {
+  Diagnostics unused;
+  const auto recipes = presets_of(scenario).recipes(scenario.software, {}, unused);
+  std::vector<OfferedValue> values;
+  if (recipes == nullptr) {
+    return values;
+  }
+  Draft draft = draft_of(scenario);
+  const Follower follower(draft, *recipes, unused);
+  for (const RecipeEntry& entry : recipes->entries) {
+    for (const RecipeValue& set : entry.sets) {
+      const bool known = std::any_of(values.begin(), values.end(), [&set](const auto& value) {
+        return value.key == set.key && value.value == set.text;
+      });
+      if (!known && !set.key.starts_with("model.") && follower.is_for_such_models(entry)) {
+        values.push_back({set.key, set.text});
+      }
+    }
+  }
+  return values;
 }
 
 std::optional<Scenario> with_recipes(const Scenario& scenario) {

@@ -17,6 +17,15 @@ using model::Dtype;
 using schedule::Chunks;
 using schedule::ScheduleKind;
 
+// As launchers do it: a pipeline runs 1f1b, one of several chunks per device interleaved.
+void usual_schedule(Reading& reading) {
+  Scenario& scenario = reading.draft.scenario;
+  if (!reading.draft.stated("layout.schedule") && scenario.layout.pipeline > 1) {
+    scenario.step.schedule =
+        scenario.layout.virtual_stages > 1 ? ScheduleKind::interleaved : ScheduleKind::one_f_one_b;
+  }
+}
+
 void check_schedule(Reading& reading) {
   const layout::LayoutSpec& layout = reading.draft.scenario.layout;
   const ScheduleKind kind = reading.draft.scenario.step.schedule;
@@ -169,6 +178,10 @@ void finish_cluster(Reading& reading) {
     return;
   }
   hardware::ClusterSpec& cluster = draft.scenario.cluster;
+  if (cluster.gpu.empty()) {
+    error(reading, "cluster.gpu", "is required but missing", "such as h100-sxm-80gb");
+    return;
+  }
   if (draft.nodes.has_value() == draft.gpus.has_value()) {
     error(reading,
           draft.nodes ? "cluster.gpus" : "cluster",
@@ -199,7 +212,7 @@ void finish_cluster(Reading& reading) {
           fmt::format("at most {} GPUs", kMostGpus));
     return;
   }
-  if (cluster.nodes > 1 && !draft.stated("cluster.network")) {
+  if (cluster.nodes > 1 && cluster.preset.empty() && !draft.stated("cluster.network")) {
     error(reading,
           "cluster.network",
           fmt::format("is required for {} nodes", cluster.nodes),
@@ -207,7 +220,8 @@ void finish_cluster(Reading& reading) {
     return;
   }
   for (const std::string_view key : {"cluster.network.nic_rate", "cluster.network.nics_per_node"}) {
-    if (cluster.nodes > 1 && cluster.network.preset.empty() && !draft.stated(key)) {
+    if (cluster.nodes > 1 && cluster.preset.empty() && cluster.network.preset.empty() &&
+        !draft.stated(key)) {
       error(reading,
             key,
             fmt::format("is required for {} nodes", cluster.nodes),
@@ -235,6 +249,7 @@ void finish_layout(Reading& reading) {
   if (is_broken(reading.diagnostics, "layout")) {
     return;
   }
+  usual_schedule(reading);
   check_schedule(reading);
   check_expert_order(reading);
   if (!reading.draft.scenario.names_stack()) {
@@ -284,6 +299,28 @@ void check_batch_ramp(Reading& reading) {
   }
 }
 
+namespace {
+
+// Those of the cluster's preset, where the scenario has none of its own for the GPUs.
+void take_offered_prices(Draft& draft) {
+  constexpr std::array<std::string_view, 5> kOwn = {"prices.preset",
+                                                    "prices.gpu_hour",
+                                                    "prices.owned",
+                                                    "prices.reserved",
+                                                    "prices.spot_gpu_hour"};
+  const bool own = std::any_of(
+      kOwn.begin(), kOwn.end(), [&draft](std::string_view key) { return draft.stated(key); });
+  if (own) {
+    return;
+  }
+  run::PriceSpec& prices = draft.run.prices;
+  prices.gpu_hour = draft.offered.gpu_hour;
+  prices.spot_gpu_hour = draft.offered.spot_gpu_hour;
+  prices.as_of = draft.offered.as_of;
+}
+
+}  // namespace
+
 void finish_run(Reading& reading) {
   Draft& draft = reading.draft;
   if (draft.stated("training") && !is_broken(reading.diagnostics, "training")) {
@@ -302,6 +339,7 @@ void finish_run(Reading& reading) {
     draft.run.checkpoint.bytes_per_parameter =
         bytes(kWeights) + draft.scenario.step.precision.optimizer_bytes;
   }
+  take_offered_prices(draft);
   if (draft.stated("training")) {
     draft.scenario.run = draft.run;
   }

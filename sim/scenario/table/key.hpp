@@ -77,6 +77,7 @@ struct Draft {
   std::optional<bool> gated_mlp;
   std::optional<std::int64_t> gpus;  // cluster.gpus
   std::optional<std::int64_t> nodes;
+  run::PriceSpec offered;        // prices of the cluster's preset
   bool expert_in_order = false;  // layout.order names ep, and where:
   bool expert_after_tensor_and_context = true;
   bool expert_before_data = true;

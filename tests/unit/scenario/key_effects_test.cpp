@@ -103,6 +103,7 @@ const std::vector<Effect>& model_effects() {
 
 const std::vector<Effect>& cluster_effects() {
   static const std::vector<Effect> effects = {
+      {"cluster.preset", "dgx-h100", "cluster.preset = dgx-h100"},
       {"cluster.gpu", "./our.yaml", "cluster.gpu = ./our.yaml"},
       {"cluster.nodes", "4", "cluster.nodes = 4"},
       {"cluster.gpus", "32", "cluster.nodes = 4", {{"cluster.nodes", ""}, {"cluster.gpus", "16"}}},

@@ -197,7 +197,7 @@ TEST(LoadScenario, DiagnosticsFollowTheOrderOfTheFile) {
       "format: orrery/1\n"
       "expect: 7\n"
       "batch: {}\n"
-      "layout: {pp: 4}\n"
+      "layout: {pp: 4, schedule: none}\n"
       "cluster: {gpu: x, nodes: 0}\n"
       "model: {preset: llama3-8}\n");
   EXPECT_NE(loaded.messages.find("test.yaml:2:9: error: expect: "), std::string::npos);
@@ -212,6 +212,24 @@ TEST(LoadScenario, DiagnosticsFollowTheOrderOfTheFile) {
     EXPECT_NE(found, std::string::npos) << part << " in\n" << loaded.messages;
     from = found == std::string::npos ? from : found;
   }
+}
+
+TEST(LoadScenario, APipelineRunsTheUsualSchedule) {
+  const auto schedule = [](const std::string& layout) {
+    Diagnostics diagnostics;
+    const auto scenario = load_text(
+        "format: orrery/1\nmodel: llama3-8b\ncluster: {gpu: h100-sxm-80gb, nodes: 1}\n"
+        "batch: {global: 64}\nlayout: " +
+            layout + "\n",
+        "test.yaml",
+        diagnostics);
+    EXPECT_TRUE(scenario) << to_string(diagnostics);
+    return scenario ? scenario->step.schedule : schedule::ScheduleKind::none;
+  };
+  EXPECT_EQ(schedule("{tensor: 4}"), schedule::ScheduleKind::none);
+  EXPECT_EQ(schedule("{pipeline: 4}"), schedule::ScheduleKind::one_f_one_b);
+  EXPECT_EQ(schedule("{pipeline: 4, virtual_stages: 2}"), schedule::ScheduleKind::interleaved);
+  EXPECT_EQ(schedule("{pipeline: 4, schedule: gpipe}"), schedule::ScheduleKind::gpipe);
 }
 
 TEST(LoadScenario, AMissingFileIsAnError) {

@@ -57,6 +57,7 @@ void dump_plan(Lines& lines, const plan::PlanSpec& spec) {
   lines.add("plan.deadline", spec.deadline);
   lines.add("plan.finalists", spec.finalists);
   lines.add("plan.any_stack", spec.any_stack);
+  lines.add("plan.keeps_switches", spec.keeps_switches);
   lines.add("plan.tie", spec.tie);
   lines.add("plan.memory_headroom", spec.constraints.memory_headroom);
   lines.add("plan.tensor_within_nvlink", spec.constraints.tensor_within_nvlink);
@@ -64,6 +65,10 @@ void dump_plan(Lines& lines, const plan::PlanSpec& spec) {
   lines.add("plan.least_batch", spec.constraints.least_batch);
   lines.add("plan.most_batch", spec.constraints.most_batch);
   lines.add("plan.most_gpus", spec.constraints.most_gpus);
+  for (std::size_t i = 0; i < spec.clusters.size(); ++i) {
+    lines.add(fmt::format("plan.clusters[{}].preset", i), spec.clusters[i].preset);
+    lines.add(fmt::format("plan.clusters[{}].gpus", i), spec.clusters[i].gpus);
+  }
   for (const DollarsPerSecond price : spec.gpu_hours) {
     lines.add("plan.gpu_hours", price);
   }
@@ -73,6 +78,7 @@ const std::vector<Effect>& plan_effects() {
   static const std::vector<Effect> effects = [] {
     std::vector<Effect> all = {
         {"plan.fix", "[tensor]", "plan.search.tensor = fixed", kPlan},
+        {"plan.fix", "[switches]", "plan.keeps_switches = true", kPlan},
         {"plan.objective", "cost", "plan.objective = #2", kPlan},
         {"plan.deadline", "60d", "plan.deadline = 5184000 s", kPlan},
         {"plan.finalists", "3", "plan.finalists = 3", {{"plan.objective", "cost"}}},
@@ -83,6 +89,16 @@ const std::vector<Effect>& plan_effects() {
          "true",
          "plan.tensor_within_nvlink = true",
          kPlan},
+        {"plan.clusters[].preset",
+         "[{preset: dgx-h200, gpus: 64}]",
+         "plan.clusters[0].preset = dgx-h200",
+         {{"plan.clusters", "[{preset: dgx-h100, gpus: 64}]"}},
+         "plan.clusters"},
+        {"plan.clusters[].gpus",
+         "[{preset: dgx-h100, gpus: 128}]",
+         "plan.clusters[0].gpus = 128",
+         {{"plan.clusters", "[{preset: dgx-h100, gpus: 64}]"}},
+         "plan.clusters"},
         {"plan.constraints.budget", "$3M", "plan.budget = 3000000 $", kPlan},
         {"plan.constraints.global_batch",
          "[128, 512]",

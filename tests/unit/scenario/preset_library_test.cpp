@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using enum PresetKind;
 
 constexpr PresetKind kAllKinds[] = {
-    models, networks, failures, recovery, communicators, storage, prices};
+    models, clusters, networks, failures, recovery, communicators, storage, prices};
 
 // A directory of profiles of its own, before the standard ones.
 class PresetFiles : public testing::Test {
@@ -87,7 +87,7 @@ TEST_F(PresetFiles, EveryShippedPresetReadsAndNamesItsSource) {
     }
     EXPECT_EQ(to_string(diagnostics), "");
   }
-  EXPECT_EQ(count, 95U);
+  EXPECT_EQ(count, 116U);
 }
 
 TEST_F(PresetFiles, AnUnknownNameIsNothingWithoutAWord) {
@@ -133,6 +133,35 @@ TEST_F(PresetFiles, AUsersPresetIsAsGoodAsAShippedOne) {
   const PresetLibrary library(search());
   EXPECT_NE(json_schema(library).find("\"mine\""), std::string::npos);
   EXPECT_NE(reference_markdown(library).find("`titan-reworked`, `mine`"), std::string::npos);
+}
+
+// A machine is its GPU, node, network and price; what stands beside it goes before.
+TEST_F(PresetFiles, AClusterIsTakenWithItsPrice) {
+  const auto read = [](const std::string& cluster, const std::string& prices) {
+    Diagnostics diagnostics;
+    auto scenario = load_text(
+        "format: orrery/1\nmodel: llama3-8b\nbatch: {global: 256}\ntraining: {steps: 100}\n"
+        "cluster: " +
+            cluster + "\n" + prices,
+        "test.yaml",
+        diagnostics);
+    EXPECT_TRUE(scenario) << to_string(diagnostics);
+    return scenario ? *std::move(scenario) : Scenario();
+  };
+  const Scenario rented = read("{preset: aws-p5en, nodes: 4}", "");
+  EXPECT_EQ(rented.cluster.gpu, "h200-sxm");
+  EXPECT_EQ(rented.cluster.network.nics_per_node, 16);
+  EXPECT_DOUBLE_EQ(in_dollars_per_hour(*rented.run->prices.gpu_hour), 7.912);
+  EXPECT_EQ(rented.run->prices.as_of, "2026-10-10");
+  const Scenario stated =
+      read("{preset: aws-p5en, nodes: 4, gpu: h100-sxm-80gb}", "prices: {gpu_hour: $2/h}\n");
+  EXPECT_EQ(stated.cluster.gpu, "h100-sxm-80gb");
+  EXPECT_DOUBLE_EQ(in_dollars_per_hour(*stated.run->prices.gpu_hour), 2.0);
+  EXPECT_EQ(stated.run->prices.as_of, "");
+  const Scenario rack = read("{preset: gb300-nvl72, gpus: 144}", "");
+  EXPECT_EQ(rack.cluster.nodes, 36);
+  EXPECT_EQ(rack.cluster.network.nvlink_domain, 72);
+  EXPECT_FALSE(rack.run->prices.gpu_hour);
 }
 
 TEST_F(PresetFiles, AVariantOfAScenarioFindsTheSamePresets) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -258,6 +259,26 @@ TEST_F(Recipes, WrongEntriesAreErrorsOfTheProfile) {
   EXPECT_NE(told.find("did you mean `overlap.bucket`?"), std::string::npos) << told;
   EXPECT_NE(told.find("layout.tensor: the layout is the scenario's own"), std::string::npos)
       << told;
+}
+
+bool offers(const Scenario& scenario, const std::string& key, const std::string& value) {
+  const auto values = offered_values(scenario);
+  return std::any_of(values.begin(), values.end(), [&](const OfferedValue& one) {
+    return one.key == key && one.value == value;
+  });
+}
+
+// What Blackwell's recipes switch on in MXFP8 is nothing to propose to Hopper, nor to bf16.
+TEST_F(Recipes, OffersWhatHoldsForSuchModelsOnThisMachine) {
+  const std::string stack = "software: {name: megatron-bridge, recipe: plain}\n";
+  const Scenario blackwell = read(scenario_text(kMoe, stack + "precision: mxfp8\n"));
+  EXPECT_TRUE(offers(blackwell, "software_options.grouped_gemm", "fused"));
+  EXPECT_TRUE(offers(blackwell, "overlap.expert", "true"));
+  const Scenario bf16 = read(scenario_text(kMoe, stack));
+  EXPECT_FALSE(offers(bf16, "software_options.grouped_gemm", "fused"));
+  for (const OfferedValue& value : offered_values(blackwell)) {
+    EXPECT_FALSE(value.key.starts_with("model.")) << value.key;
+  }
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ void dump_model(Lines& lines, const model::ModelSpec& model) {
 }
 
 void dump_cluster(Lines& lines, const hardware::ClusterSpec& cluster) {
+  lines.add("cluster.preset", cluster.preset);
   lines.add("cluster.gpu", cluster.gpu);
   lines.add("cluster.nodes", cluster.nodes);
   lines.add("cluster.gpus_per_node", cluster.gpus_per_node);

@@ -110,7 +110,7 @@ TEST(JsonSchema, RefusesWhatTheReaderRefuses) {
 }
 
 TEST(JsonSchema, MissesNoRequiredKey) {
-  for (const std::string key : {"format", "model", "cluster", "cluster.gpu", "batch.global"}) {
+  for (const std::string key : {"format", "model", "cluster", "batch.global"}) {
     ScenarioText text = base_text();
     text.set(key, "");
     EXPECT_NE(violations_of(text.yaml()), "") << key;

@@ -125,5 +125,31 @@ TEST(Variant, OfAShippedScenarioWithItsOwnValuesIsTheSameScenario) {
   EXPECT_GT(printed, 1000U);
 }
 
+// The data-parallel degree follows from the others: a stated one gives way where they change.
+TEST(Variant, AChangedDegreeLeavesNoWrongDataBehind) {
+  Diagnostics diagnostics;
+  const auto base = ScenarioTemplate::from_text(
+      "format: orrery/1\nmodel: llama3-70b\nbatch: {global: 256}\n"
+      "cluster: {preset: dgx-h100, nodes: 8}\nlayout: {tensor: 8, pipeline: 4, data: 2}\n",
+      "test.yaml",
+      diagnostics);
+  ASSERT_TRUE(base) << to_string(diagnostics);
+  const auto data = [&](const std::vector<KeyValue>& changes) {
+    diagnostics = {};
+    const auto scenario = base->with(changes, diagnostics);
+    EXPECT_TRUE(scenario) << to_string(diagnostics);
+    return scenario ? scenario->layout.data : std::nullopt;
+  };
+  EXPECT_EQ(data({{"batch.micro", "2", {}}}), 2);
+  EXPECT_EQ(to_string(diagnostics), "");
+  EXPECT_EQ(data({{"layout.tensor", "4", {}}}), std::nullopt);
+  EXPECT_EQ(to_string(diagnostics),
+            "test.yaml:5:43: warning: layout.data: is taken as 4: 2, as stated, does not go with "
+            "the changed keys (changed as well, it is held)\n");
+  EXPECT_EQ(data({{"cluster.nodes", "16", {}}}), std::nullopt);
+  EXPECT_EQ(data({{"layout.tensor", "4", {}}, {"layout.data", "2", {}}}), 2);
+  EXPECT_EQ(data({{"layout.tensor", "16", {}}, {"layout.pipeline", "2", {}}}), 2);
+}
+
 }  // namespace
 }  // namespace orrery::scenario

@@ -1,0 +1,214 @@
+#include "sim/plan/result/cluster_plans.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "sim/base/text/format.hpp"
+#include "sim/base/text/json_text.hpp"
+#include "sim/plan/result/plan_report.hpp"
+#include "sim/plan/result/plan_words.hpp"
+#include "sim/plan/result/winner_file.hpp"
+#include "sim/plan/search/objective.hpp"
+#include "sim/report/metric_band.hpp"
+#include "sim/report/table.hpp"
+#include "sim/scenario/edit_text.hpp"
+#include "sim/scenario/load.hpp"
+#include "sim/scenario/presets/preset_library.hpp"
+#include "sim/scenario/table/stated_keys.hpp"
+#include "sim/yaml/kinds.hpp"
+
+namespace orrery::plan {
+
+namespace {
+
+using report::MetricId;
+
+// What stands right below the section: cluster.network of cluster.network.nic_rate.
+std::set<std::string> keys_below(std::string_view text, std::string_view section) {
+  std::set<std::string> keys;
+  for (const scenario::StatedKey& stated : scenario::stated_keys(text)) {
+    if (stated.key.starts_with(section)) {
+      keys.insert(stated.key.substr(0, stated.key.find_first_of(".[", section.size())));
+    }
+  }
+  return keys;
+}
+
+bool remove(std::string& text, const std::string& key, Diagnostics& diagnostics) {
+  const auto edit = scenario::remove_key(text, key, diagnostics);
+  if (edit) {
+    text.replace(edit->begin, edit->length, edit->text);
+  }
+  return edit.has_value();
+}
+
+const Finalist* best_of(const ClusterPlan& one) {
+  return one.plan && !one.plan->finalists.empty() ? &one.plan->finalists.front() : nullptr;
+}
+
+// With the interval of eight in ten where it is what machines are ranked by.
+std::string figure(const Finalist& best, MetricId id, Objective objective) {
+  const report::Evaluation& evaluation = best.evaluation;
+  const report::MetricValue* value = evaluation.metrics.find(id);
+  if (value == nullptr) {
+    return "-";
+  }
+  const report::Dimension dimension = report::info(id).dimension;
+  std::string text = report::format_value(dimension, value->value);
+  const auto band =
+      metric_of(evaluation, objective) == id ? report::metric_band(evaluation, id) : std::nullopt;
+  if (band) {
+    text += fmt::format(" ({} to {})",
+                        report::format_value(dimension, band->low),
+                        report::format_value(dimension, band->high));
+  }
+  return text;
+}
+
+std::string gpus_of(const ClusterPlan& one) {
+  return fmt::format("{} x {}", format_integer(one.choice.gpus), one.choice.preset);
+}
+
+std::string why_not(const ClusterPlan& one) {
+  if (!one.problem.empty()) {
+    return one.problem;
+  }
+  return one.plan && !one.plan->notes.empty() ? one.plan->notes.front() : "no plan";
+}
+
+void add_cluster(report::TextPage& page, const ClusterPlan& one, bool first) {
+  const Finalist* best = best_of(one);
+  page.section(first ? "CLUSTERS" : "", page.paint(report::Ink::strong, gpus_of(one)), first);
+  page.line(report::printable(
+      one.price.empty() ? one.machine : one.machine + ", " + one.price + " per GPU-hour"));
+  if (best == nullptr) {
+    page.line(page.paint(report::Ink::bad, report::printable(why_not(one))));
+    return;
+  }
+  page.line(report::printable(best->proposal.words));
+  const std::string switches = switch_words(*one.plan);
+  if (!switches.empty()) {
+    page.line(report::printable(switches));
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> on_cluster(std::string_view text,
+                                      const ClusterChoice& choice,
+                                      const std::string& name,
+                                      const hardware::ProfileSearch& search,
+                                      Diagnostics& diagnostics) {
+  const scenario::PresetLibrary library(search);
+  const auto preset = library.find(scenario::PresetKind::clusters, choice.preset, diagnostics);
+  if (preset == nullptr) {
+    if (!diagnostics.has_errors()) {
+      diagnostics.error({},
+                        "plan.clusters",
+                        fmt::format("`{}` is no machine", choice.preset),
+                        "orrery list clusters shows all");
+    }
+    return std::nullopt;
+  }
+  const std::vector<scenario::KeyValue> machine = {
+      {"cluster.preset", choice.preset, {}}, {"cluster.gpus", fmt::format("{}", choice.gpus), {}}};
+  auto changed = with_changes(text, machine, diagnostics);
+  if (!changed) {
+    return std::nullopt;
+  }
+  for (const std::string& key : keys_below(*changed, "cluster.")) {
+    if (key != "cluster.preset" && key != "cluster.gpus" && !remove(*changed, key, diagnostics)) {
+      return std::nullopt;
+    }
+  }
+  const run::PriceSpec& offered = preset->prices.spec;
+  const std::set<std::string> prices = keys_below(*changed, "prices.");
+  if (offered.gpu_hour && !prices.empty()) {
+    changed =
+        with_changes(*changed,
+                     {{"prices.gpu_hour", yaml::kind::PriceRate::format(*offered.gpu_hour), {}},
+                      {"prices.as_of", offered.as_of, {}}},
+                     diagnostics);
+    if (!changed ||
+        (prices.contains("prices.preset") && !remove(*changed, "prices.preset", diagnostics))) {
+      return std::nullopt;
+    }
+  }
+  const auto scenario = scenario::load_text(*changed, name, diagnostics, search);
+  if (!scenario) {
+    return std::nullopt;
+  }
+  if (scenario::outdated_data(*scenario, machine) &&
+      !remove(*changed, "layout.data", diagnostics)) {
+    return std::nullopt;
+  }
+  return changed;
+}
+
+void rank(std::vector<ClusterPlan>& plans) {
+  const auto value = [](const ClusterPlan& one) {
+    const Finalist* best = best_of(one);
+    return best != nullptr ? best->value : std::numeric_limits<double>::infinity();
+  };
+  std::stable_sort(plans.begin(), plans.end(), [&](const ClusterPlan& a, const ClusterPlan& b) {
+    return value(a) < value(b);
+  });
+}
+
+std::string to_text(std::span<const ClusterPlan> plans, report::TextStyle style) {
+  report::TextPage page(style);
+  const auto planned = std::find_if(
+      plans.begin(), plans.end(), [](const ClusterPlan& one) { return one.plan.has_value(); });
+  if (planned != plans.end()) {
+    page.title(
+        page.paint(report::Ink::strong,
+                   report::printable(fmt::format("{}: machines by {}",
+                                                 planned->plan->name,
+                                                 best_words(planned->plan->spec.objective)))));
+  }
+  constexpr std::array<std::pair<const char*, MetricId>, 5> kFigures = {
+      {{"step", MetricId::step_time},
+       {"finish", MetricId::finish_time},
+       {"cost", MetricId::cost},
+       {"energy", MetricId::energy},
+       {"goodput", MetricId::goodput}}};
+  report::Table table = report::table_of({"cluster", "GPUs"});
+  for (const auto& [title, id] : kFigures) {
+    table.columns.push_back({{}, title});
+  }
+  for (const ClusterPlan& one : plans) {
+    table.rows.push_back({one.choice.preset, format_integer(one.choice.gpus)});
+    const Finalist* best = best_of(one);
+    for (const auto& [title, id] : kFigures) {
+      table.rows.back().emplace_back(best != nullptr ? figure(*best, id, one.plan->spec.objective)
+                                                     : std::string("-"));
+    }
+  }
+  std::string text = page.text() + "\n" + report::to_text(table, page);
+  report::TextPage rest(style);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    add_cluster(rest, plans[i], i == 0);
+  }
+  return text + rest.text();
+}
+
+std::string to_json(std::span<const ClusterPlan> plans) {
+  Json clusters = Json::array();
+  for (const ClusterPlan& one : plans) {
+    clusters.push_back({{"preset", one.choice.preset},
+                        {"gpus", one.choice.gpus},
+                        {"machine", one.machine},
+                        {"gpu_hour", one.price},
+                        {"problem", one.problem},
+                        {"plan", one.plan ? Json::parse(to_json(*one.plan)) : Json(nullptr)}});
+  }
+  return json_text({{"schema", kClusterPlansSchema}, {"clusters", std::move(clusters)}});
+}
+
+}  // namespace orrery::plan

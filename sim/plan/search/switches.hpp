@@ -1,0 +1,30 @@
+#pragma once
+
+// Switches of the training stack that make the best layouts faster: values that its recipes set
+// for other models of the kind on the same GPU and release (scenario/recipes/recipe.hpp), beside
+// those that are axes of the search.
+//
+// They are tried on the best few layouts, one more at a time as long as the step gets shorter by
+// kWorthSwitching and leaves the headroom. A switch changes which layout is the best, so the search
+// is made again with them.
+
+#include <stop_token>
+#include <vector>
+
+#include "sim/plan/search/search.hpp"
+#include "sim/scenario/variant.hpp"
+
+namespace orrery::plan {
+
+inline constexpr double kWorthSwitching = 0.005;  // of the time of a step
+
+// In the order in which they pay; none where none does. `best` by score.
+[[nodiscard]] std::vector<scenario::KeyValue> better_switches(const Workbench& bench,
+                                                              const std::vector<Ranked>& best,
+                                                              const std::stop_token& stop);
+
+// The workbench of the same scenario with these keys stated.
+[[nodiscard]] Workbench with_switches(Workbench bench,
+                                      const std::vector<scenario::KeyValue>& switches);
+
+}  // namespace orrery::plan
