@@ -95,13 +95,28 @@ Table keys_table(const ImportAnswer& answer) {
   return table;
 }
 
+QString effect_text(Effect effect) {
+  switch (effect) {
+    case Effect::unread:
+      return "could not be read";
+    case Effect::unknown:
+      return "not understood";
+    case Effect::large:
+      return "above the band";
+    case Effect::small:
+      return "below the band";
+    case Effect::none:
+      break;
+  }
+  return "none";
+}
+
 Table left_out_table(const import_config::ImportResult& result) {
   Table table{"Not in the scenario", {"effect on cost", "where", "key", "value", "why"}, {}};
-  for (const Effect effect : {Effect::unread, Effect::may_matter}) {
+  for (const Effect effect : {Effect::unread, Effect::unknown, Effect::large, Effect::small}) {
     for (const LeftOutKey& key : result.left_out) {
       if (key.effect == effect) {
-        table.rows.push_back({{.text = effect == Effect::unread ? "could not be read" : "possible",
-                               .tone = Tone::warning},
+        table.rows.push_back({{.text = effect_text(effect), .tone = Tone::warning},
                               {.text = place_text(key.where)},
                               tipped(key.key),
                               tipped(key.value),

@@ -190,7 +190,11 @@ void copy_known_counts(Import& import, std::string_view prefix, std::string_view
   }
 }
 
-void leave_out(Import& import, std::string_view path, Effect effect, std::string why) {
+void leave_out(Import& import,
+               std::string_view path,
+               Effect effect,
+               std::string why,
+               std::string_view states) {
   const SourceItem* item = import.keys.take(path);
   if (item == nullptr) {
     item = import.keys.find(path);
@@ -203,8 +207,12 @@ void leave_out(Import& import, std::string_view path, Effect effect, std::string
       return;
     }
   }
-  import.left_out.push_back(
-      {item->where, item->shown, value_text(item->value), effect, std::move(why)});
+  import.left_out.push_back({item->where,
+                             item->shown,
+                             value_text(item->value),
+                             effect,
+                             std::move(why),
+                             std::string(states)});
 }
 
 }  // namespace orrery::import_config

@@ -138,7 +138,12 @@ void keep_count(Import& import,
 // behind `prefix` (with its dot) in the files: num_hidden_layers is an alias of model.num_layers.
 void copy_known_counts(Import& import, std::string_view prefix, std::string_view section);
 
-// Marks a key as one that does, or may, change the cost, with the reason.
-void leave_out(Import& import, std::string_view path, Effect effect, std::string why);
+// Marks a key as one that does, or may, change the cost, with the reason; `states` is the key of
+// the scenario by which the user may say it.
+void leave_out(Import& import,
+               std::string_view path,
+               Effect effect,
+               std::string why,
+               std::string_view states = {});
 
 }  // namespace orrery::import_config

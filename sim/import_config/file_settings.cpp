@@ -29,7 +29,8 @@ std::optional<Value> tree_of(const ConfigFile& file,
   if (format == ConfigFormat::torchtitan) {
     return parse_toml(file.text, file.name, diagnostics);
   }
-  if (format != ConfigFormat::megatron_args && format != ConfigFormat::torchtitan_command) {
+  if (format != ConfigFormat::megatron_args && format != ConfigFormat::torchtitan_command &&
+      format != ConfigFormat::trainer_args) {
     std::optional<Value> tree = parse_yaml(file.text, file.name, diagnostics);
     if (tree) {
       follow_references(*tree);
@@ -39,7 +40,8 @@ std::optional<Value> tree_of(const ConfigFile& file,
   std::vector<PassedOver> passed_over;
   std::optional<Value> tree = parse_arguments(file.text, file.name, passed_over, diagnostics);
   for (PassedOver& over : passed_over) {
-    left_out.push_back({over.where, std::move(over.key), "", Effect::unread, std::move(over.why)});
+    left_out.push_back(
+        {over.where, std::move(over.key), "", Effect::unread, std::move(over.why), ""});
   }
   return tree;
 }

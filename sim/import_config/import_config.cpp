@@ -6,9 +6,8 @@
 #include <array>
 #include <tuple>
 
-#include "sim/import_config/effects.hpp"
 #include "sim/import_config/file_settings.hpp"
-#include "sim/import_config/hugging_face/class_keys.hpp"
+#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/training_log.hpp"
 #include "sim/import_config/trees/readers.hpp"
 #include "sim/import_config/usual_network.hpp"
@@ -43,11 +42,6 @@ constexpr std::array<Needed, 10> kNeeded = {
      {"batch.global", "sequences of one optimizer step", ""},
      {"precision.compute", "the precision: bf16, fp16, fp8-delayed, ...", ""}}};
 
-// Whether the settings are all that a program has, most of them never stated by anybody.
-bool prints_all(ConfigFormat format) {
-  return is_log(format) || format == ConfigFormat::megatron_bridge;
-}
-
 class Importing {
  public:
   Importing(const ImportOptions& options, Diagnostics& diagnostics)
@@ -65,19 +59,19 @@ class Importing {
         }
       }
     }
-    constexpr std::array<ConfigFormat, 10> kFirst = {ConfigFormat::hugging_face,
-                                                     ConfigFormat::megatron_yaml,
-                                                     ConfigFormat::nemo,
-                                                     ConfigFormat::megatron_args,
-                                                     ConfigFormat::megatron_log,
-                                                     ConfigFormat::megatron_bridge,
-                                                     ConfigFormat::gpt_neox,
-                                                     ConfigFormat::nanotron,
-                                                     ConfigFormat::trainer_yaml,
-                                                     ConfigFormat::trainer_log};
+    constexpr std::array<ConfigFormat, 8> kFirst = {ConfigFormat::hugging_face,
+                                                    ConfigFormat::megatron_yaml,
+                                                    ConfigFormat::nemo,
+                                                    ConfigFormat::megatron_args,
+                                                    ConfigFormat::megatron_log,
+                                                    ConfigFormat::megatron_bridge,
+                                                    ConfigFormat::gpt_neox,
+                                                    ConfigFormat::nanotron};
     for (const ConfigFormat format : kFirst) {
       read_format(parts, {format});
     }
+    read_format(parts, {ConfigFormat::trainer_yaml, ConfigFormat::trainer_args});
+    read_format(parts, {ConfigFormat::trainer_log});
     read_format(parts,
                 {ConfigFormat::torchtitan,
                  ConfigFormat::torchtitan_command,
@@ -89,6 +83,7 @@ class Importing {
     }
     if (!diagnostics_.has_errors()) {
       finish();
+      stop_at_open_keys();
     }
     return std::move(result_);
   }
@@ -102,6 +97,14 @@ class Importing {
                          "is a program in Python, which is not run",
                          "what it writes as JSON, YAML or TOML: torchtitan does with "
                          "--debug.save_config_file FILE.json");
+      return format;
+    }
+    if (!format && file.text.find("\"log_history\"") != std::string::npos) {
+      diagnostics_.error({file.name},
+                         "",
+                         "is the state of transformers' Trainer, which says neither its batch nor "
+                         "its settings",
+                         "the arguments of the run, or its log");
       return format;
     }
     if (!format) {
@@ -210,54 +213,41 @@ class Importing {
                   program_of(last),
                   options_.model_class};
     read_keys(import, last);
-    classify(keys, last);
+    judge_keys(import, last);
   }
 
-  [[nodiscard]] bool is_ignored(const SourceItem& item) const {
+  [[nodiscard]] bool is_ignored(const LeftOutKey& key) const {
     return std::any_of(options_.ignored.begin(), options_.ignored.end(), [&](const auto& name) {
-      return name == item.shown || normalised_key(name) == item.path;
+      return matches(name, key.key) || matches(normalised_key(name), normalised_key(key.key));
     });
   }
 
-  // What no reader took: unread, without effect, or perhaps with one.
-  void classify(SourceKeys& keys, ConfigFormat format) {
-    const bool sound = !diagnostics_.has_errors();
-    for (const SourceItem& item : keys.items()) {
-      const std::string reason = unread_reason(item.value);
-      if (item.used && !item.unread) {
-        continue;
+  // Whether the caller has stated what the key would say.
+  [[nodiscard]] bool is_stated(const LeftOutKey& key) const {
+    const auto& settings = draft_.settings();
+    return !key.states.empty() &&
+           std::any_of(settings.begin(), settings.end(), [&](const auto& entry) {
+             const std::string& path = entry.first;
+             return entry.second.origin.kind == OriginKind::given && path.starts_with(key.states) &&
+                    (path.size() == key.states.size() || path[key.states.size()] == '.');
+           });
+  }
+
+  // A key that matters, or that nobody understands, is never dropped in silence.
+  void stop_at_open_keys() {
+    for (LeftOutKey& key : result_.left_out) {
+      if (is_ignored(key) || is_stated(key)) {
+        key.why = is_ignored(key) ? "--ignore" : "stated as " + key.states;
+        key.effect = Effect::none;
+      } else if (key.effect == Effect::large || key.effect == Effect::unknown) {
+        diagnostics_.error(key.where,
+                           key.key,
+                           key.why,
+                           key.states.empty()
+                               ? std::string("--ignore KEY leaves it out")
+                               : fmt::format("--set {}=VALUE, or --ignore KEY", key.states));
+        result_.scenario.clear();
       }
-      const bool empty = item.value.kind == Value::Kind::null ||
-                         item.value.kind == Value::Kind::mapping ||
-                         (item.value.kind == Value::Kind::sequence && item.value.items.empty()) ||
-                         (item.value.kind == Value::Kind::scalar && item.value.text.empty());
-      std::string path = item.path;
-      if (format == ConfigFormat::megatron_yaml && path.find('.') != std::string::npos) {
-        path.erase(0, path.find('.') + 1);
-      }
-      // A log prints every default: most of the hundreds of names say nothing.
-      const bool idle = is_known_idle(format, item.path) || is_known_idle(format, path) ||
-                        (prints_all(format) && (is_off(item.value) || !sets_size(format, path)));
-      const bool unread = !reason.empty() && (item.used || !idle);
-      const Effect effect = unread                              ? Effect::unread
-                            : empty || idle || is_ignored(item) ? Effect::none
-                                                                : Effect::may_matter;
-      const bool forced = format == ConfigFormat::hugging_face && !options_.model_class.empty();
-      if (sound && effect == Effect::may_matter && !forced && !prints_all(format) &&
-          sets_size(format, path) && !is_off(item.value)) {
-        keys.error(item,
-                   "sets size or layout by its name, and this import does not know it",
-                   format == ConfigFormat::hugging_face
-                       ? "--ignore KEY leaves it out, --as TYPE takes the model as another class"
-                       : "--ignore KEY leaves it out");
-      }
-      result_.left_out.push_back({item.where,
-                                  item.shown,
-                                  value_text(item.value),
-                                  effect,
-                                  unread                         ? reason
-                                  : effect == Effect::may_matter ? "not known to this import"
-                                                                 : ""});
     }
   }
 
@@ -450,7 +440,8 @@ std::string_view to_string(OriginKind kind) {
 }
 
 std::string_view to_string(Effect effect) {
-  constexpr std::array<std::string_view, 3> kNames = {"none", "may_matter", "unread"};
+  constexpr std::array<std::string_view, 5> kNames = {
+      "none", "small", "large", "unknown", "unread"};
   return kNames[static_cast<std::size_t>(effect)];
 }
 

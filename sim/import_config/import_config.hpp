@@ -18,6 +18,7 @@
 // torchtitan-json| JSON with parallelism.data_parallel_shard_degree     | the same, every layer
 // gpt-neox       | YAML with pipe-parallel-size                         | the same
 // trainer-yaml   | YAML of Accelerate, LLaMA-Factory, Axolotl           | sharding, batch
+// trainer-args   | --per_device_train_batch_size and its kin            | the same
 // megatron-bridge| YAML with a _target_ of megatron.bridge              | the same
 // nanotron       | YAML with tokens, parallelism and model_config       | the same
 // *-log          | what a run has printed (training_log.hpp)            | the same, the step time
@@ -60,6 +61,7 @@ enum class ConfigFormat {
   torchtitan_saved,
   gpt_neox,
   trainer_yaml,
+  trainer_args,
   megatron_bridge,
   nanotron,
   megatron_log,
@@ -112,8 +114,9 @@ struct GivenKey {
 struct ImportOptions {
   std::string name;  // of the scenario; empty: of the first file
   std::vector<GivenKey> settings;
-  std::string model_class = {};           // take config.json as this class, whatever it says
-  std::vector<std::string> ignored = {};  // keys of the files that the caller knows not to matter
+  std::string model_class = {};  // take config.json as this class, whatever it says
+  std::vector<std::string> ignored =
+      {};  // keys of the files that are not to matter; `*` is any text
 };
 
 enum class OriginKind { read, derived, by_default, assumed, given };
@@ -134,7 +137,9 @@ struct ImportedSetting {
   Origin origin;
 };
 
-enum class Effect { none, may_matter, unread };
+// Keys that are not understood, and those that matter and have no place in a scenario, end the
+// import unless ImportOptions::ignored names them.
+enum class Effect { none, small, large, unknown, unread };
 
 [[nodiscard]] std::string_view to_string(Effect effect);
 
@@ -144,7 +149,8 @@ struct LeftOutKey {
   std::string key;
   std::string value;
   Effect effect = Effect::none;
-  std::string why;  // empty for keys without effect
+  std::string why;
+  std::string states;  // the key of a scenario that says it; may be empty
 };
 
 // One key of the scenario that the user must state.

@@ -169,7 +169,8 @@ Json left_out_json(const LeftOutKey& key) {
           {"value", key.value},
           {"effect", to_string(key.effect)},
           {"where", place_json(key.where)},
-          {"why", key.why}};
+          {"why", key.why},
+          {"states", key.states}};
 }
 
 Json asked_json(const AskedKey& key) {
@@ -196,7 +197,9 @@ std::string report_text(const ImportResult& result) {
   text += settings_text(result, "Assumed", {OriginKind::assumed});
   text += settings_text(result, "Given", {OriginKind::given});
   text += left_out_text(result, "Could not be read", Effect::unread);
-  text += left_out_text(result, "MAY affect cost, not in the scenario", Effect::may_matter);
+  text += left_out_text(result, "NOT understood, or not in the scenario", Effect::unknown);
+  text += left_out_text(result, "AFFECTS cost, not in the scenario", Effect::large);
+  text += left_out_text(result, "Affects cost by less than the band", Effect::small);
   text += idle_text(result);
   if (!result.notes.empty()) {
     text += fmt::format("What the scenario cannot say ({})\n", result.notes.size());

@@ -247,8 +247,17 @@ class Settling {
   }
 
   void settle_precision() {
-    if (draft_.find("precision.compute") != nullptr ||
-        draft_.open("precision.compute") != nullptr) {
+    // How a model's weights are kept does not count where a program says, or leaves open, in what
+    // it computes.
+    const ImportedSetting* known = draft_.find("precision.compute");
+    const bool open = draft_.open("precision.compute") != nullptr;
+    if (known != nullptr && known->origin.kind == OriginKind::assumed &&
+        (open || pending_.full_precision)) {
+      draft_.erase("precision.compute");
+    } else if (known != nullptr) {
+      return;
+    }
+    if (open) {
       return;
     }
     if (pending_.full_precision) {

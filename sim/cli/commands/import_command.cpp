@@ -156,7 +156,7 @@ ExitCode import_files(const ImportCommand& command, const InterruptWatch& watch)
     result = import_config::import_configs(files, options, diagnostics);
   }
   message_block(to_string(diagnostics));
-  if (!command.quiet && !result.scenario.empty()) {
+  if (!command.quiet && !result.settings.empty()) {
     message_block(import_config::report_text(result));
   }
   watch.check();
@@ -192,8 +192,8 @@ Examples:
 Logs of nccl-tests and nvbandwidth become tables of collectives and keys of a GPU profile, traces of
 training steps measured steps, with options of their own: orrery import --format nccl-tests --help
 
-Exit codes: 0 ok, 2 usage, 3 a file is broken or something is still to be stated, 6 input or
-output.)";
+Exit codes: 0 ok, 2 usage, 3 a file is broken, holds keys that are not understood, or something is
+still to be stated, 6 input or output.)";
 
 }  // namespace
 
@@ -247,7 +247,7 @@ void add_import_command(CLI::App& app, Action& action) {
       ->type_name("TYPE");
   command
       ->add_option(
-          "--ignore", options->ignored, "A key of the files that does not matter; repeatable")
+          "--ignore", options->ignored, "A key of the files that is not to matter, or KEY*")
       ->type_name("KEY")
       ->allow_extra_args(false);
   command->add_option("--name", options->name, "Name of the scenario")->type_name("TEXT");

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/base/text/text.hpp"
+#include "sim/import_config/key_fates.hpp"
 
 namespace orrery::import_config {
 
@@ -43,7 +43,7 @@ const SourceItem* find_any(SourceKeys& keys,
                            std::string_view prefix,
                            const std::array<std::string_view, N>& names) {
   for (const SourceItem& item : keys.items()) {
-    if (!item.path.starts_with(prefix) || is_off(item.value)) {
+    if (!item.path.starts_with(prefix) || is_neutral(item.value, "")) {
       continue;
     }
     const std::string_view name = first_part(std::string_view(item.path).substr(prefix.size()));
@@ -59,37 +59,12 @@ constexpr std::string_view kForce =
 
 }  // namespace
 
-bool is_off(const yaml::Value& value) {
-  using Kind = yaml::Value::Kind;
-  if (value.kind == Kind::scalar) {
-    const std::string word = lower_case(value.text);
-    return word.empty() || word == "false" || word == "0" || word == "0.0" || word == "none" ||
-           word == "null" || word == "-1";
-  }
-  return value.kind == Kind::null || (value.kind == Kind::sequence && value.items.empty()) ||
-         (value.kind == Kind::mapping && value.entries.empty());
-}
-
 const ModelClass* check_class(Import& import, std::string_view prefix, const std::string& type) {
   SourceKeys& keys = import.keys;
-  if (!import.model_class.empty()) {
-    const ModelClass* wanted = find_model_class(import.model_class);
-    if (wanted == nullptr) {
-      import.diagnostics.error(
-          {"--as"},
-          "",
-          fmt::format("{} is no class that is known", yaml::display(import.model_class)),
-          model_class_names());
-    } else if (find_model_class(type) != wanted) {
-      import.draft.note(fmt::format("{}: taken as {}, as --as says",
-                                    type.empty() ? "no model_type" : yaml::display(type),
-                                    wanted->type));
-    }
-    return wanted;
-  }
   const std::string path = std::string(prefix) + "model_type";
   const SourceItem* item = keys.find(path);
-  if (is_foreign_class(type)) {
+  const bool forced = !import.model_class.empty();
+  if (is_foreign_class(type) && !forced) {
     keys.error(*item,
                fmt::format("{} is not a decoder whose every layer attends to all keys: a "
                            "scenario cannot express it",
@@ -104,6 +79,21 @@ const ModelClass* check_class(Import& import, std::string_view prefix, const std
   if (const SourceItem* foreign = find_any(keys, prefix, kForeignKeys)) {
     keys.error(*foreign, "belongs to layers that a scenario cannot express");
     return nullptr;
+  }
+  if (forced) {
+    const ModelClass* wanted = find_model_class(import.model_class);
+    if (wanted == nullptr) {
+      import.diagnostics.error(
+          {"--as"},
+          "",
+          fmt::format("{} is no class that is known", yaml::display(import.model_class)),
+          model_class_names());
+    } else if (find_model_class(type) != wanted) {
+      import.draft.note(fmt::format("{}: taken as {}, as --as says",
+                                    type.empty() ? "no model_type" : yaml::display(type),
+                                    wanted->type));
+    }
+    return wanted;
   }
   if (const SourceItem* tower = find_any(keys, "", kTowers)) {
     keys.error(*tower, "belongs to a tower beside the decoder, which a scenario lacks", kForce);
@@ -191,34 +181,6 @@ void read_class_keys(Import& import, std::string_view prefix, const ModelClass& 
       keys.error(*keys.find(at("attn_type_list")), "holds layers without full attention");
     }
   }
-}
-
-bool sets_size(ConfigFormat format, std::string_view path) {
-  static constexpr std::array<std::string_view, 26> kModel = {
-      "num_",   "n_",          "_size",    "_dim",      "_rank",  "layer",  "head",
-      "expert", "moe",         "attn",     "attention", "window", "sparse", "linear",
-      "mamba",  "ssm",         "conv",     "pattern",   "block",  "group",  "ffn",
-      "mlp",    "multi_query", "parallel", "mtp",       "tower"};
-  static constexpr std::array<std::string_view, 13> kOthers = {"num_layers",
-                                                               "hidden_size",
-                                                               "_heads",
-                                                               "_experts",
-                                                               "vocab_size",
-                                                               "parallel_size",
-                                                               "parallel_degree",
-                                                               "parallel_shard",
-                                                               "batch_size",
-                                                               "zero_stage",
-                                                               "checkpoint_activations",
-                                                               "activation_checkpointing",
-                                                               "recompute"};
-  const auto contains = [path](std::string_view piece) {
-    return path.find(piece) != std::string_view::npos;
-  };
-  if (format == ConfigFormat::hugging_face) {
-    return std::any_of(kModel.begin(), kModel.end(), contains);
-  }
-  return std::any_of(kOthers.begin(), kOthers.end(), contains) && !contains("precompute");
 }
 
 }  // namespace orrery::import_config

@@ -23,10 +23,7 @@ namespace orrery::import_config {
 // Falcon, GLM, MPT, MiniMax: their own names for heads and widths.
 void read_class_keys(Import& import, std::string_view prefix, const ModelClass& known);
 
-// Whether a key of a config.json that no reader took sets a size or a layout, by its name.
-[[nodiscard]] bool sets_size(ConfigFormat format, std::string_view path);
-
-// A value that turns a key off: false, 0, an empty text or list.
-[[nodiscard]] bool is_off(const yaml::Value& value);
+// Experts, shared experts, and layers without them, if the model has any.
+void read_mixture(Import& import, std::string_view prefix, const ModelClass& family);
 
 }  // namespace orrery::import_config

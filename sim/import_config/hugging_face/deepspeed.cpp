@@ -150,28 +150,18 @@ void read_deepspeed_optimizer(Import& import) {
   } else {
     leave_out(import,
               "optimizer.type",
-              Effect::may_matter,
-              "an optimizer that a scenario does not know; state precision.optimizer.state_bytes");
+              Effect::large,
+              "an optimizer that a scenario does not know",
+              "precision.optimizer");
   }
 }
 
 }  // namespace
 
-void read_deepspeed(Import& import) {
+void read_zero(Import& import) {
   SourceKeys& keys = import.keys;
-  read_batch(import);
   read_zero_stage(import);
-  read_precision(import);
   read_offload(import);
-  read_deepspeed_optimizer(import);
-  const auto stages = keys.count("pipeline.stages");
-  if (stages) {
-    copy_count(import, "pipeline.stages", "layout.pipeline");
-    if (*stages > 1) {
-      import.draft.set("layout.schedule", "1f1b", default_of(import, "pipelines run 1F1B"));
-    }
-  }
-  copy_count(import, "tensor_parallel.autotp_size", "layout.tensor");
   const auto overlap = copy_flag(import, "zero_optimization.overlap_comm", "overlap.data");
   if (!overlap && !import.draft.is("layout.sharding", "none") &&
       !keys.is_unread("zero_optimization.overlap_comm")) {
@@ -190,12 +180,22 @@ void read_deepspeed(Import& import) {
         fmt::format("{}B", *bucket * kBytesOfElement),
         derived_from(*keys.find("zero_optimization.reduce_bucket_size"), "elements of two bytes"));
   }
-  if (keys.flag("activation_checkpointing.cpu_checkpointing").value_or(false)) {
-    leave_out(import,
-              "activation_checkpointing.cpu_checkpointing",
-              Effect::may_matter,
-              "kept activations wait on the host: state offload.activations");
+}
+
+void read_deepspeed(Import& import) {
+  SourceKeys& keys = import.keys;
+  read_batch(import);
+  read_zero(import);
+  read_precision(import);
+  read_deepspeed_optimizer(import);
+  const auto stages = keys.count("pipeline.stages");
+  if (stages) {
+    copy_count(import, "pipeline.stages", "layout.pipeline");
+    if (*stages > 1) {
+      import.draft.set("layout.schedule", "1f1b", default_of(import, "pipelines run 1F1B"));
+    }
   }
+  copy_count(import, "tensor_parallel.autotp_size", "layout.tensor");
   import.draft.note(
       "DeepSpeed's file does not say whether activations are recomputed: that is in the model's "
       "code; state `recompute` where they are");

@@ -26,7 +26,7 @@ class HuggingFace {
     }
     read_attention();
     read_mlp();
-    read_experts();
+    read_mixture(import_, prefix_, *family_);
     read_embeddings();
     copy_known_counts(import_, prefix_, "model");
     take_defaults();
@@ -79,9 +79,12 @@ class HuggingFace {
     copy_first({"n_layer", "n_layers", "num_layers"}, "model.num_layers");
     copy_first({"n_embd", "n_embed", "d_model"}, "model.hidden_size");
     copy_first({"n_head", "n_heads"}, "model.num_attention_heads");
-    if (keys_.flag(at("multi_query")).value_or(false) && family_->type != "falcon") {
-      import_.draft.set(
-          "model.num_query_groups", std::int64_t{1}, read_from(*keys_.find(at("multi_query"))));
+    const bool one_group = family_->type == "gpt_bigcode";  // unless the file says otherwise
+    if (keys_.flag(at("multi_query")).value_or(one_group) && family_->type != "falcon") {
+      const SourceItem* said = keys_.find(at("multi_query"));
+      import_.draft.set("model.num_query_groups",
+                        std::int64_t{1},
+                        said != nullptr ? read_from(*said) : of_class("multi_query is true"));
     }
     if (const SourceItem* rank = keys_.find(at("kv_lora_rank"))) {
       static_cast<void>(rank);
@@ -142,12 +145,19 @@ class HuggingFace {
 
   void read_mlp() {
     std::string activation;
-    for (const std::string_view name : {"hidden_act", "hidden_activation", "activation_function"}) {
+    for (const std::string_view name : {"hidden_act",
+                                        "hidden_activation",
+                                        "activation_function",
+                                        "mlp_hidden_act",
+                                        "activation"}) {
       const auto text = keys_.text(at(name));
       activation = activation.empty() && text ? *text : activation;
     }
     const bool relu = activation == "relu";
     std::string value(family_->activation);
+    if (!import_.model_class.empty() && type_ == nullptr && activation == "relu2") {
+      value = "squared_relu";  // the classes with it have no gate
+    }
     if (!family_->gated && relu) {
       value = "relu";
     } else if (!family_->gated && activation.starts_with("gelu")) {
@@ -155,8 +165,8 @@ class HuggingFace {
     } else if (!family_->gated && activation == "relu2") {
       value = "squared_relu";
     }
-    const bool other_gate = family_->gated && !activation.empty() && activation != "silu" &&
-                            activation != "swish" && activation != "swiglu";
+    const bool other_gate = family_->gated && value != "squared_relu" && !activation.empty() &&
+                            activation != "silu" && activation != "swish" && activation != "swiglu";
     if (other_gate) {
       import_.draft.note(fmt::format(
           "the gate of the MLP is {}: costed as SwiGLU, which moves and multiplies the same",
@@ -165,119 +175,6 @@ class HuggingFace {
     import_.draft.set("model.activation", value, of_class("MLP of the class"));
     static_cast<void>(keys_.flag(at("mlp_bias")));
     copy_first({"n_inner", "ffn_dim", "ffn_hidden_size"}, "model.ffn_hidden_size");
-  }
-
-  // Layers with a dense MLP by the keys of the classes; all figures of layers are counts.
-  void read_dense_layers(std::int64_t layers) {
-    std::int64_t dense = 0;
-    const SourceItem* from = nullptr;
-    const auto use = [&](std::string_view name, std::int64_t count) {
-      if (count > dense) {
-        dense = count;
-        from = keys_.find(at(name));
-      }
-    };
-    use("first_k_dense_replace", keys_.count(at("first_k_dense_replace")).value_or(0));
-    const auto step = keys_.count(at("decoder_sparse_step"));
-    if (step && *step > 1) {
-      use("decoder_sparse_step", layers - layers / *step);
-    }
-    const auto interleaved = keys_.count(at("interleave_moe_layer_step"));
-    if (interleaved && *interleaved > 1) {
-      use("interleave_moe_layer_step", layers - layers / *interleaved);
-    }
-    const auto only = keys_.texts(at("mlp_only_layers"));
-    if (!only.empty()) {
-      use("mlp_only_layers", dense + static_cast<std::int64_t>(only.size()));
-    }
-    const SourceItem* pattern = keys_.take(at("moe_layer_freq"));
-    if (pattern != nullptr && pattern->value.kind == yaml::Value::Kind::sequence) {
-      const auto kinds = keys_.texts(at("moe_layer_freq"));
-      use("moe_layer_freq", std::count(kinds.begin(), kinds.end(), "0"));
-    } else if (const auto every = keys_.count(at("moe_layer_freq")); every && *every > 1) {
-      use("moe_layer_freq", layers - layers / *every);
-    }
-    if (from == nullptr) {
-      return;
-    }
-    const bool leading = from->path == at("first_k_dense_replace");
-    import_.draft.set(
-        "model.moe.dense_layers",
-        dense,
-        leading ? read_from(*from) : derived_from(*from, "as many layers have a dense MLP"));
-    if (!leading) {
-      import_.draft.note(fmt::format(
-          "{}: {} layers with a dense MLP lie between those with experts; the scenario puts them "
-          "first, so that totals hold, but stages of a pipeline may differ",
-          from->shown,
-          dense));
-    }
-  }
-
-  [[nodiscard]] std::string expert_count() const {
-    for (const std::string_view name : {"n_routed_experts", "num_local_experts", "num_experts"}) {
-      if (keys_.find(at(name)) != nullptr) {
-        return at(name);
-      }
-    }
-    return {};
-  }
-
-  void read_experts() {
-    const std::string name = expert_count();
-    const auto experts = name.empty() ? std::nullopt : keys_.count(name);
-    if (!experts || *experts < 2) {
-      return;
-    }
-    import_.draft.set("model.moe.num_experts", *experts, read_from(*keys_.find(name)));
-    copy_first({"num_experts_per_tok", "top_k_experts", "experts_per_token"}, "model.moe.top_k");
-    copy_count(import_, at("moe_intermediate_size"), "model.moe.ffn_hidden_size");
-    if (family_->type == "llama4_text") {
-      copy_count(import_, at("intermediate_size"), "model.moe.ffn_hidden_size");
-      copy_count(import_, at("intermediate_size_mlp"), "model.ffn_hidden_size");
-      import_.draft.set(
-          "model.moe.shared", std::int64_t{1}, of_class("one shared expert in every MoE layer"));
-    } else if (import_.draft.find("model.moe.ffn_hidden_size") == nullptr) {
-      copy_count(import_, at("intermediate_size"), "model.moe.ffn_hidden_size");
-    }
-    read_shared();
-    const auto layers = keys_.count(at("num_hidden_layers"));
-    if (layers) {
-      import_.draft.set(
-          "model.num_layers", *layers, read_from(*keys_.find(at("num_hidden_layers"))));
-    }
-    read_dense_layers(layers.value_or(0));
-    const auto groups = keys_.count(at("n_group"));
-    const auto chosen = keys_.count(at("topk_group"));
-    if (groups && chosen && *chosen < *groups) {
-      import_.draft.set(
-          "model.moe.node_limit",
-          *chosen,
-          Origin{OriginKind::assumed,
-                 keys_.find(at("topk_group"))->where,
-                 keys_.find(at("topk_group"))->shown,
-                 fmt::format("each of the {} groups of experts on a node of its own", *groups)});
-    }
-  }
-
-  void read_shared() {
-    copy_count(import_, at("n_shared_experts"), "model.moe.shared");
-    const auto width = keys_.count(at("shared_expert_intermediate_size"));
-    const auto expert = import_.draft.count("model.moe.ffn_hidden_size");
-    if (!width || !expert || *width == 0) {
-      return;
-    }
-    const SourceItem& item = *keys_.find(at("shared_expert_intermediate_size"));
-    if (*width % *expert != 0) {
-      leave_out(import_,
-                item.path,
-                Effect::may_matter,
-                "a scenario counts shared experts of the width of the routed ones");
-      return;
-    }
-    import_.draft.set("model.moe.shared",
-                      *width / *expert,
-                      derived_from(item, fmt::format("{} / {}", *width, *expert)));
   }
 
   void read_embeddings() {
@@ -296,7 +193,7 @@ class HuggingFace {
     if (narrow && hidden && *narrow != *hidden) {
       leave_out(import_,
                 at("word_embed_proj_dim"),
-                Effect::may_matter,
+                Effect::large,
                 "a scenario has embeddings of the width of the model");
     }
     if (hidden) {
@@ -354,8 +251,8 @@ class HuggingFace {
     return kinds.empty() ? std::nullopt : std::optional<std::int64_t>(every);
   }
 
-  // What attention or output do that a scenario does not say.
-  void tell_limits() {
+  // Windows and chunks of keys that attention sees.
+  void read_windows() {
     const auto window = keys_.count(at("sliding_window"));
     const bool off = keys_.find(at("use_sliding_window")) != nullptr &&
                      !keys_.flag(at("use_sliding_window")).value_or(true);
@@ -369,6 +266,8 @@ class HuggingFace {
     std::optional<std::int64_t> every = windowed ? full_every(kinds) : std::nullopt;
     if (windowed && kinds.empty() && (pattern != nullptr || family_->full_every > 0)) {
       every = pattern != nullptr ? keys_.count(pattern->path) : family_->full_every;
+    } else if (windowed && kinds.empty() && keys_.find(at("use_sliding_window")) == nullptr) {
+      every = 0;  // every layer of such a class looks through the window
     }
     if (every == 1) {
       static_cast<void>(keys_.take(at("sliding_window")));  // no layer uses it
@@ -384,16 +283,11 @@ class HuggingFace {
     } else if (windowed && *window < longest_) {
       leave_out(import_,
                 at("sliding_window"),
-                Effect::may_matter,
+                Effect::large,
                 fmt::format("attention is costed over the whole sequence, so too high where "
                             "sequences are longer than {} tokens",
-                            *window));
-    }
-    if (const SourceItem* chunk = keys_.take(at("attention_chunk_size"))) {
-      leave_out(import_,
-                chunk->path,
-                Effect::may_matter,
-                "attention is costed over the whole sequence, not over chunks");
+                            *window),
+                "model.attention_window");
     }
     if (std::any_of(kinds.begin(), kinds.end(), [](const std::string& kind) {
           return kind.find("linear") != std::string::npos;
@@ -406,15 +300,33 @@ class HuggingFace {
       const auto narrow = std::count(kinds.begin(), kinds.end(), "sliding_attention");
       leave_out(import_,
                 at("layer_types"),
-                Effect::may_matter,
+                Effect::large,
                 fmt::format("{} of {} layers attend within a window; all are costed over the "
                             "whole sequence",
                             narrow,
-                            kinds.size()));
+                            kinds.size()),
+                "model.attention_window");
+    }
+  }
+
+  // What attention or output do that a scenario does not say.
+  void tell_limits() {
+    read_windows();
+    const auto chunk = keys_.count(at("attention_chunk_size"));
+    if (chunk && *chunk > 0 && import_.draft.find("model.attention_window.size") == nullptr) {
+      const SourceItem& item = *keys_.find(at("attention_chunk_size"));
+      import_.draft.set("model.attention_window.size", *chunk, read_from(item));
+      import_.draft.set("model.attention_window.full_every",
+                        keys_.count(at("no_rope_layer_interval")).value_or(4),
+                        of_class("each 4th layer sees the whole sequence"));
+      import_.draft.note(
+          fmt::format("{}: tokens see those of their chunk before them; costed as a window of as "
+                      "many, which is the same for sequences up to it and more beyond",
+                      item.shown));
     }
     for (const std::string_view name : {"attn_logit_softcapping", "final_logit_softcapping"}) {
       if (keys_.take(at(name)) != nullptr) {
-        leave_out(import_, at(name), Effect::may_matter, "soft-capping is not costed");
+        leave_out(import_, at(name), Effect::small, "soft-capping is not costed");
       }
     }
   }

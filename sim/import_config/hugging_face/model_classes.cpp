@@ -15,7 +15,7 @@ constexpr std::string_view kParallel =
     "with "
     "a norm each";
 
-constexpr std::array<ModelClass, 45> kFamilies = {{
+constexpr std::array<ModelClass, 50> kFamilies = {{
     {.type = "llama", .defaults = {32, 4096, 32, 32, 0, 11'008, 32'000}},
     {.type = "mistral", .defaults = {32, 4096, 32, 8, 0, 14'336, 32'000}},
     {.type = "mixtral"},
@@ -102,6 +102,11 @@ constexpr std::array<ModelClass, 45> kFamilies = {{
      .tied = true,
      .linear_bias = true},
     {.type = "nemotron", .activation = "squared_relu", .gated = false, .norm = "layer_norm"},
+    {.type = "arcee", .activation = "squared_relu", .gated = false},
+    {.type = "ernie4_5", .tied = true},
+    {.type = "ernie4_5_moe", .tied = true},
+    {.type = "dots1", .remark = kHeadNorm},
+    {.type = "granitemoe", .tied = true},
     {.type = "phi3"},
     {.type = "olmo", .norm = "layer_norm"},
     {.type = "olmo2", .remark = kHeadNorm},

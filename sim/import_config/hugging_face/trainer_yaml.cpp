@@ -5,12 +5,24 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
+#include "sim/base/text/text.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
 
 namespace {
+
+// The first of several names that the file states.
+std::string_view first_of(const Import& import, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (import.keys.find(name) != nullptr) {
+      return name;
+    }
+  }
+  return *names.begin();
+}
 
 void read_first(Import& import,
                 std::initializer_list<std::string_view> names,
@@ -22,41 +34,75 @@ void read_first(Import& import,
   }
 }
 
-// FULL_SHARD or 1, SHARD_GRAD_OP or 2, NO_SHARD or 3, HYBRID_SHARD or 4.
+// FSDP1 gathers nothing ahead in the backward unless it is told to (transformers/training_args.py,
+// accelerate/utils/dataclasses.py); FSDP2 always does.
+void read_prefetch(Import& import, bool second) {
+  const auto name =
+      first_of(import, {"fsdp_config.fsdp_backward_prefetch", "fsdp_config.backward_prefetch"});
+  const auto said = import.keys.text(name);
+  const std::string word = lower_case(said.value_or("NO_PREFETCH"));
+  if (second || import.draft.is("layout.sharding", "none")) {
+    return;
+  }
+  import.draft.set("overlap.fsdp.backward_prefetch",
+                   word.ends_with("pre")    ? "before"
+                   : word.ends_with("post") ? "after"
+                                            : "none",
+                   said ? read_from(*import.keys.find(name))
+                        : default_of(import, "backward_prefetch is NO_PREFETCH"));
+}
+
+// FULL_SHARD or 1, SHARD_GRAD_OP or 2, NO_SHARD or 3, HYBRID_SHARD or 4; of FSDP2 true and false.
 void read_fsdp(Import& import) {
   SourceKeys& keys = import.keys;
   const auto type = keys.text("distributed_type");
-  const bool fsdp = (type && *type == "FSDP") || keys.find("fsdp") != nullptr;
-  static_cast<void>(keys.take("fsdp"));
-  std::string strategy;
-  const SourceItem* from = nullptr;
+  std::string options;
+  for (const std::string& option : keys.texts("fsdp")) {
+    options += lower_case(option) + " ";
+  }
+  if (options == "true " || options == "false ") {
+    options = options == "true " ? "full_shard" : "";
+  }
+  const auto second = first_of(import, {"fsdp_config.fsdp_version", "fsdp_version"});
+  std::string strategy = options;
+  const SourceItem* from = keys.find("fsdp");
   for (const std::string_view name : {"fsdp_config.fsdp_sharding_strategy",
                                       "fsdp_config.sharding_strategy",
                                       "fsdp_config.fsdp_reshard_after_forward",
                                       "fsdp_config.reshard_after_forward"}) {
     if (const auto text = keys.text(name)) {
-      strategy = strategy.empty() ? *text : strategy;
-      from = from == nullptr ? keys.find(name) : from;
+      strategy = lower_case(*text);
+      from = keys.find(name);
+      break;
     }
   }
   const auto is = [&strategy](std::string_view word, std::string_view digit) {
-    return strategy == word || strategy == digit;
+    return strategy.find(word) != std::string::npos || strategy == digit;
   };
-  if (fsdp || from != nullptr) {
-    const bool sharded_gradients = is("SHARD_GRAD_OP", "2") || is("false", "False");
-    const char* sharding = is("NO_SHARD", "3")       ? "none"
-                           : sharded_gradients       ? "zero2"
-                           : is("HYBRID_SHARD", "4") ? "hsdp"
-                                                     : "zero3";
+  const bool kept = strategy == "false";
+  const bool new_one = keys.count(second).value_or(1) == 2 || kept || strategy == "true";
+  if ((type && *type == "FSDP") || !strategy.empty()) {
     import.draft.set(
         "layout.sharding",
-        sharding,
+        is("no_shard", "3")        ? "none"
+        : is("hybrid_shard", "4")  ? "hsdp"
+        : is("shard_grad_op", "2") ? "zero2"
+                                   : "zero3",
         from != nullptr ? read_from(*from) : default_of(import, "FSDP shards the parameters"));
+    if (kept) {
+      import.draft.set("overlap.fsdp.reshard", false, read_from(*from));
+    }
+    read_prefetch(import, new_one);
   } else if (type && (*type == "MULTI_GPU" || *type == "NO")) {
     import.draft.set("layout.sharding", "none", read_from(*keys.find("distributed_type")));
+  } else if (type && *type != "DEEPSPEED") {
+    keys.error(*keys.find("distributed_type"),
+               fmt::format("{} is not read", yaml::display(*type)),
+               "NO, MULTI_GPU, FSDP, DEEPSPEED; of Megatron its own arguments");
   }
-  for (const std::string_view name :
-       {"fsdp_config.fsdp_offload_params", "fsdp_config.offload_params"}) {
+  for (const std::string_view name : {"fsdp_config.fsdp_offload_params",
+                                      "fsdp_config.offload_params",
+                                      "fsdp_config.fsdp_cpu_offload"}) {
     if (keys.flag(name).value_or(false)) {
       import.draft.set("offload.optimizer", "cpu", read_from(*keys.find(name)));
       import.draft.set("offload.parameters", "cpu", read_from(*keys.find(name)));
@@ -67,7 +113,15 @@ void read_fsdp(Import& import) {
 void read_deepspeed_parts(Import& import) {
   SourceKeys& keys = import.keys;
   for (const std::string_view name : {"deepspeed", "deepspeed_config.deepspeed_config_file"}) {
-    if (const SourceItem* file = keys.take(name); file != nullptr && file->value.text != "false") {
+    const SourceItem* file = keys.take(name);
+    if (file == nullptr || file->value.text == "false") {
+      continue;
+    }
+    const std::string& text = file->value.text;
+    constexpr std::string_view kStage = "zero";
+    if (text.starts_with(kStage) && text.size() == kStage.size() + 1) {  // a preset of ms-swift
+      import.draft.set("layout.sharding", text == "zero0" ? "none" : text, read_from(*file));
+    } else {
       import.draft.leave_open("layout.sharding", *file, "give that file as a further one");
     }
   }
@@ -79,12 +133,20 @@ void read_deepspeed_parts(Import& import) {
   keys.rename("deepspeed_config.gradient_accumulation_steps", "gradient_accumulation_steps");
 }
 
-// Adapters leave the weights of the model frozen.
-bool trains_all_weights(Import& import) {
+// Adapters leave the weights of the model frozen; preferences need a second model.
+bool trains_all_weights(Import& import, TrainerProgram program) {
   SourceKeys& keys = import.keys;
-  for (const std::string_view name : {"finetuning_type", "adapter", "use_peft"}) {
+  for (const std::string_view name : {"finetuning_type",
+                                      "adapter",
+                                      "use_peft",
+                                      "use_peft_lora",
+                                      "use_lora",
+                                      "tuner_type",
+                                      "train_type",
+                                      "sft_type"}) {
     const auto kind = keys.text(name);
-    if (kind && *kind != "full" && *kind != "false" && !kind->empty()) {
+    if (kind && *kind != "full" && lower_case(*kind) != "false" && lower_case(*kind) != "none" &&
+        !kind->empty()) {
       keys.error(*keys.find(name),
                  fmt::format("{} trains adapters beside frozen weights, which a scenario cannot "
                              "express",
@@ -93,50 +155,179 @@ bool trains_all_weights(Import& import) {
       return false;
     }
   }
+  const bool factory = program == TrainerProgram::llama_factory;
+  const bool swift = program == TrainerProgram::swift;
+  const std::string_view kind =
+      factory ? "finetuning_type" : first_of(import, {"tuner_type", "train_type", "sft_type"});
+  if ((factory || swift) && keys.find(kind) == nullptr && !keys.items().empty()) {
+    import.diagnostics.error({keys.items().front().where.file},
+                             std::string(kind),
+                             "is not stated, and then adapters are trained (lora) beside frozen "
+                             "weights, which a scenario cannot express",
+                             "full");
+    return false;
+  }
+  for (const std::string_view name : {"stage", "rl", "rlhf_type"}) {
+    const auto task = keys.text(name);
+    if (task && !task->empty() && *task != "sft" && *task != "pt" && lower_case(*task) != "none" &&
+        lower_case(*task) != "false") {
+      keys.error(*keys.find(name),
+                 fmt::format("{} compares answers with a second model, or generates text between "
+                             "steps, which a scenario cannot express",
+                             yaml::display(*task)),
+                 "sft, pt");
+      return false;
+    }
+  }
   return true;
 }
 
-}  // namespace
-
-void read_trainer_yaml(Import& import) {
+// Of a training program: `mixed_precision: no` and neither bf16 nor fp16 are fp32.
+void read_trainer_precision(Import& import, TrainerProgram program) {
   SourceKeys& keys = import.keys;
-  if (!trains_all_weights(import)) {
-    return;
-  }
-  copy_count(import, "num_machines", "cluster.nodes");
-  keep_count(import, "num_processes", import.pending.ranks, "cluster.nodes");
-  read_first(import, {"cutoff_len", "sequence_len", "max_seq_length"}, "model.sequence_length");
-  read_first(import, {"per_device_train_batch_size", "micro_batch_size"}, "batch.micro");
-  read_deepspeed_parts(import);
-  keep_count(import, "gradient_accumulation_steps", import.pending.accumulation, "batch.global");
-  read_fsdp(import);
   const auto mixed = keys.text("mixed_precision");
+  bool stated = false;
   for (const std::string_view name : {"bf16", "fp16"}) {
-    const bool on = keys.text(name).value_or("false") == "true";
+    const std::string word = lower_case(keys.text(name).value_or("false"));
+    const bool on = word == "true" || word == "full" || word == "1";
     if (on || (mixed && *mixed == name)) {
       import.draft.set("precision.compute",
                        std::string(name),
                        read_from(*keys.find(on ? name : std::string_view("mixed_precision"))));
+      stated = true;
+    } else if (word == "auto") {
+      import.draft.leave_open(
+          "precision.compute", *keys.find(name), "`auto` is bf16 where the GPUs have it");
+      stated = true;
     }
   }
+  if (mixed && *mixed == "fp8") {
+    import.draft.leave_open("precision.compute",
+                            *keys.find("mixed_precision"),
+                            "fp8 of which recipe: fp8-delayed (Transformer Engine), "
+                            "fp8-tensorwise (torchao), ...");
+  }
+  import.pending.full_precision |=
+      !stated && (program != TrainerProgram::accelerate || (mixed && lower_case(*mixed) == "no") ||
+                  (mixed && lower_case(*mixed) == "false"));
+}
+
+void read_trainer_recompute(Import& import, TrainerProgram program) {
+  SourceKeys& keys = import.keys;
+  bool stated = false;
   for (const std::string_view name : {"gradient_checkpointing",
+                                      "activation_checkpointing",
                                       "fsdp_config.fsdp_activation_checkpointing",
                                       "fsdp_config.activation_checkpointing"}) {
-    if (keys.flag(name).value_or(false)) {
-      import.draft.set("recompute", "full", read_from(*keys.find(name)));
+    const auto word = keys.text(name);
+    stated |= word.has_value();
+    if (!word || lower_case(*word) == "false" || *word == "0") {
+      continue;
+    }
+    import.draft.set("recompute", "full", read_from(*keys.find(name)));
+    if (word->starts_with("offload")) {
+      import.draft.set("offload.activations", "1", read_from(*keys.find(name)));
     }
   }
-  const SourceItem* steps = keys.find("max_steps");
+  const bool off = keys.flag("disable_gradient_checkpointing").value_or(false);
+  const bool by_itself =
+      program == TrainerProgram::llama_factory ? !off : program == TrainerProgram::swift && !stated;
+  if (by_itself && import.draft.find("recompute") == nullptr) {
+    import.draft.set(
+        "recompute",
+        "full",
+        default_of(import,
+                   program == TrainerProgram::swift ? "gradient_checkpointing is true"
+                                                    : "disable_gradient_checkpointing is false"));
+  }
+}
+
+// What these programs take where their file is silent.
+void read_trainer_batch(Import& import, TrainerProgram program) {
+  read_first(import,
+             {"cutoff_len", "sequence_len", "max_seq_length", "block_size", "max_length"},
+             "model.sequence_length");
+  read_first(import, {"per_device_train_batch_size", "micro_batch_size"}, "batch.micro");
+  keep_count(import, "gradient_accumulation_steps", import.pending.accumulation, "batch.global");
+  if (program == TrainerProgram::accelerate) {
+    return;
+  }
+  const bool axolotl = program == TrainerProgram::axolotl;
+  const bool one = axolotl || program == TrainerProgram::swift;
+  if (import.draft.find("batch.micro") == nullptr) {
+    import.draft.set("batch.micro",
+                     std::int64_t{one ? 1 : 8},
+                     default_of(import, one ? "one sequence" : "8 sequences of each device"));
+  }
+  if (!import.pending.accumulation && program != TrainerProgram::swift &&
+      !import.keys.is_unread("gradient_accumulation_steps")) {
+    import.pending.accumulation =
+        PendingCount{1, default_of(import, "gradient_accumulation_steps is 1")};
+  }
+  const std::int64_t length = program == TrainerProgram::llama_factory ? 2048 : axolotl ? 512 : 0;
+  if (length > 0) {
+    import.draft.set("model.sequence_length", length, default_of(import, "the longest sequence"));
+  }
+}
+
+}  // namespace
+
+TrainerProgram trainer_program(const SourceKeys& keys) {
+  const auto any = [&keys](std::initializer_list<std::string_view> names) {
+    return std::any_of(names.begin(), names.end(), [&keys](std::string_view name) {
+      return keys.find(name) != nullptr;
+    });
+  };
+  if (any({"base_model"})) {
+    return TrainerProgram::axolotl;
+  }
+  if (any({"tuner_type", "train_type", "sft_type", "rlhf_type"})) {
+    return TrainerProgram::swift;
+  }
+  if (any({"finetuning_type", "stage", "cutoff_len", "template", "dataset_dir"})) {
+    return TrainerProgram::llama_factory;
+  }
+  const bool training = any({"per_device_train_batch_size", "model_name_or_path", "output_dir"});
+  return any({"distributed_type", "compute_environment"}) && !training
+             ? TrainerProgram::accelerate
+             : TrainerProgram::transformers;
+}
+
+void read_trainer_yaml(Import& import) {
+  SourceKeys& keys = import.keys;
+  const TrainerProgram program = trainer_program(keys);
+  constexpr std::array<std::string_view, 5> kNames = {
+      "transformers", "Accelerate", "Axolotl", "LLaMA-Factory", "ms-swift"};
+  import.program = std::string(kNames[static_cast<std::size_t>(program)]);
+  if (!trains_all_weights(import, program)) {
+    return;
+  }
+  read_launcher(import);
+  copy_count(import, "num_machines", "cluster.nodes");
+  keep_count(import, "num_processes", import.pending.ranks, "cluster.nodes");
+  read_deepspeed_parts(import);
+  read_trainer_batch(import, program);
+  read_fsdp(import);
+  if (program != TrainerProgram::accelerate && keys.find("distributed_type") == nullptr &&
+      import.draft.open("layout.sharding") == nullptr) {
+    import.draft.set(
+        "layout.sharding", "none", default_of(import, "without FSDP and DeepSpeed: DDP"));
+  }
+  read_trainer_precision(import, program);
+  read_trainer_recompute(import, program);
+  const SourceItem* steps = keys.take("max_steps");
   if (steps != nullptr && steps->value.text != "-1") {
     copy_count(import, "max_steps", "training.steps");
   }
-  for (const std::string_view name : {"sample_packing", "packing"}) {
+  for (const std::string_view name : {"sample_packing", "packing", "neat_packing"}) {
     if (keys.flag(name).value_or(false)) {
-      leave_out(import, name, Effect::may_matter, "state the lengths of documents: documents");
+      leave_out(import, name, Effect::small, "which documents share a sequence: state documents");
     }
   }
   import.draft.set("software", "generic", assumed_as("PyTorch without a stack of its own"));
 }
+
+namespace {
 
 // FULL_SHARD and its kin in the printed arguments; DeepSpeed's own lines say its sharding.
 void read_printed_sharding(Import& import) {
@@ -168,6 +359,8 @@ void read_printed_sharding(Import& import) {
                      derived_from(*keys.find("fsdp"), "neither FSDP nor DeepSpeed: DDP"));
   }
 }
+
+}  // namespace
 
 void read_trainer_log(Import& import) {
   SourceKeys& keys = import.keys;

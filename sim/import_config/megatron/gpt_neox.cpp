@@ -17,7 +17,7 @@ void rename_keys(SourceKeys& keys) {
       {"model_parallel_size", "tensor_model_parallel_size"},
       {"train_micro_batch_size_per_gpu", "micro_batch_size"},
       {"train_batch_size", "global_batch_size"},
-      {"zero_optimization.stage", "zero_stage"},
+      {"zero_stage", "zero_optimization.stage"},
       {"intermediate_size", "ffn_hidden_size"},
       {"num_kv_heads", "num_query_groups"},
       {"gas", "gradient_accumulation_steps"},
@@ -94,12 +94,7 @@ void read_gpt_neox(Import& import) {
       import.draft.set("precision.compute", std::string(name), read_from(*keys.find(enabled)));
     }
   }
-  const auto stage = keys.count("zero_stage");
-  if (stage) {
-    import.draft.set("layout.sharding",
-                     *stage == 0 ? std::string("none") : fmt::format("zero{}", *stage),
-                     read_from(*keys.find("zero_stage")));
-  }
+  read_zero(import);
   MegatronKeys megatron{import, {""}};
   read_megatron_model(megatron);
   read_megatron_layout(megatron);

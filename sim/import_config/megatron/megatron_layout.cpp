@@ -29,8 +29,11 @@ void read_uneven_stages(MegatronKeys& keys, std::int64_t stages) {
       keys.path({"decoder_last_pipeline_num_layers", "num_layers_in_last_pipeline_stage"});
   const auto first = source.count(first_path);
   const auto last = source.count(last_path);
-  const bool embedding = keys.on("account_for_embedding_in_pipeline_split");
-  const bool loss = keys.on("account_for_loss_in_pipeline_split");
+  // DeepSpeed's `type:transformer|embedding` counts embedding and output as a layer each.
+  const auto partition = source.text(keys.path("pp_partition_method")).value_or("");
+  const bool ends_count = partition.find("embed") != std::string::npos;
+  const bool embedding = ends_count || keys.on("account_for_embedding_in_pipeline_split");
+  const bool loss = ends_count || keys.on("account_for_loss_in_pipeline_split");
   const auto layers = keys.import.draft.count("model.num_layers");
   if ((!first && !last && !embedding && !loss) || !layers || stages < 2 || stages > kMostStages) {
     return;
@@ -56,8 +59,9 @@ void read_uneven_stages(MegatronKeys& keys, std::int64_t stages) {
       split.push_back((is_first ? *first : is_last ? *last : rest / middle) / chunks);
     }
   } else {
-    item = embedding ? keys.find("account_for_embedding_in_pipeline_split")
-                     : keys.find("account_for_loss_in_pipeline_split");
+    item = ends_count  ? keys.find("pp_partition_method")
+           : embedding ? keys.find("account_for_embedding_in_pipeline_split")
+                       : keys.find("account_for_loss_in_pipeline_split");
     const std::int64_t all = *layers + (embedding ? 1 : 0) + (loss ? 1 : 0);
     if (all % stages != 0) {
       source.error(*item, fmt::format("makes {} layers, no multiple of {} stages", all, stages));
@@ -216,6 +220,10 @@ void read_sharding(MegatronKeys& keys) {
         "layout.sharding", *source.find(path), unread_reason(source.find(path)->value));
   } else if (own_fsdp && strategy) {
     draft.set("layout.sharding", std::string(known->second), read_from(*source.find(path)));
+  } else if (own_fsdp) {
+    draft.set("layout.sharding",
+              "zero3",
+              default_of(keys.import, "data_parallel_sharding_strategy is optim_grads_params"));
   } else if (torch_fsdp) {
     draft.set("layout.sharding", "zero3", read_from(*keys.find("use_torch_fsdp2")));
   } else if (distributed) {
@@ -268,9 +276,11 @@ void read_batch(MegatronKeys& keys) {
   }
 }
 
+}  // namespace
+
 // What a launcher or the batch system says of the machines; a text that is no number says nothing.
-void read_machines(MegatronKeys& keys) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kNames = {
+void read_launcher(Import& import) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kNames = {
       {{"nnodes", "cluster.nodes"},
        {"num_nodes", "cluster.nodes"},
        {"sbatch.nodes", "cluster.nodes"},
@@ -278,23 +288,36 @@ void read_machines(MegatronKeys& keys) {
        {"nproc_per_node", "cluster.gpus_per_node"},
        {"num_gpus", "cluster.gpus_per_node"},
        {"sbatch.gpus_per_node", "cluster.gpus_per_node"},
+       {"sbatch.gres", "cluster.gpus_per_node"},
+       {"sbatch.ntasks_per_node", "cluster.gpus_per_node"},
        {"gpus_per_node", "cluster.gpus_per_node"}}};
   for (const auto& [name, target] : kNames) {
-    const SourceItem* item = keys.import.keys.take(name);
-    const bool number = item != nullptr && !item->value.text.empty() &&
-                        item->value.text.find_first_not_of("0123456789") == std::string::npos;
-    const ImportedSetting* known = keys.import.draft.find(target);
-    if (number && (known == nullptr || known->origin.kind == OriginKind::given)) {
-      copy_count(keys.import, name, target);
-    } else if (item == nullptr && keys.import.keys.is_unread(name)) {
-      const SourceItem& unread = *keys.import.keys.find(name);
-      keys.import.draft.leave_open(target, unread, unread_reason(unread.value));
+    const SourceItem* item = import.keys.take(name);
+    const ImportedSetting* known = import.draft.find(target);
+    const bool open = known == nullptr || known->origin.kind == OriginKind::given;
+    if (item == nullptr) {
+      if (import.keys.is_unread(name)) {
+        const SourceItem& unread = *import.keys.find(name);
+        import.draft.leave_open(target, unread, unread_reason(unread.value));
+      }
+      continue;
+    }
+    // gpu:h100:8 of the batch system; one task a node starts the processes of all its GPUs.
+    const bool batch = std::string_view(name).starts_with("sbatch.g");
+    const std::string figure =
+        batch ? item->value.text.substr(item->value.text.rfind(':') + 1) : item->value.text;
+    const bool number = !figure.empty() && figure.size() < 7 &&
+                        figure.find_first_not_of("0123456789") == std::string::npos;
+    const bool starter = name == "sbatch.ntasks_per_node" && figure == "1";
+    if (number && open && !starter) {
+      import.draft.set(target, static_cast<std::int64_t>(std::stoll(figure)), read_from(*item));
+    } else if (!number && open && !batch) {
+      import.draft.leave_open(
+          target, *item, fmt::format("{} is no number", yaml::display(item->value.text)));
     }
   }
-  keep_count(keys.import, "world_size", keys.import.pending.ranks, "cluster.nodes");
+  keep_count(import, "world_size", import.pending.ranks, "cluster.nodes");
 }
-
-}  // namespace
 
 void read_megatron_layout(MegatronKeys& keys) {
   read_degrees(keys);
@@ -303,7 +326,7 @@ void read_megatron_layout(MegatronKeys& keys) {
   read_schedule(keys);
   read_sharding(keys);
   read_batch(keys);
-  read_machines(keys);
+  read_launcher(keys.import);
 }
 
 }  // namespace orrery::import_config

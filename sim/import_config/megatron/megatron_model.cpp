@@ -112,20 +112,47 @@ void read_positions(MegatronKeys& keys) {
   }
 }
 
+// (left, right), left being how many keys before its own a query sees.
+void read_window(MegatronKeys& keys) {
+  SourceKeys& source = keys.import.keys;
+  const std::string path = keys.path("window_size");
+  const std::vector<std::string> sizes = source.texts(path);
+  if (sizes.empty()) {
+    return;
+  }
+  const std::size_t begin = std::min(sizes[0].find_first_of("0123456789-"), sizes[0].size());
+  const std::int64_t left = std::atoll(sizes[0].c_str() + begin);
+  const auto every = source.count(keys.path("window_attn_skip_freq"));
+  if (left > 0 && begin < sizes[0].size()) {
+    keys.import.draft.set("model.attention_window.size",
+                          left + 1,
+                          derived_from(*source.find(path), "and the key of the token itself"));
+    if (every && *every > 0) {
+      keys.import.draft.set("model.attention_window.full_every",
+                            *every,
+                            read_from(*keys.find("window_attn_skip_freq")));
+    }
+  }
+}
+
 void read_heads(MegatronKeys& keys) {
   SourceKeys& source = keys.import.keys;
   const std::string grouped = keys.path("group_query_attention");
-  const bool off = source.find(grouped) != nullptr && !source.flag(grouped).value_or(true);
-  if (off) {
-    static_cast<void>(source.take(keys.path("num_query_groups")));
+  const SourceItem* groups = source.find(keys.path("num_query_groups"));
+  // Of the command line they count with the switch alone (megatron/training/arguments.py).
+  const bool off = source.find(grouped) != nullptr
+                       ? !source.flag(grouped).value_or(true)
+                       : groups != nullptr && groups->shown.starts_with("--");
+  if (off && groups != nullptr) {
+    static_cast<void>(source.take(groups->path));
+    if (groups->value.text != "1") {
+      keys.import.draft.note(
+          fmt::format("{}: ignored without --group-query-attention, as by Megatron-LM: every query "
+                      "head has keys and values of its own",
+                      groups->shown));
+    }
   }
-  const auto window = source.take(keys.path("window_size"));
-  if (window != nullptr) {
-    leave_out(keys.import,
-              window->path,
-              Effect::may_matter,
-              "attention is costed over the whole sequence, not within a window");
-  }
+  read_window(keys);
   if (keys.on("multi_latent_attention")) {
     static_cast<void>(source.take(keys.path("kv_channels")));
     static_cast<void>(source.take(keys.path("num_query_groups")));
@@ -141,12 +168,13 @@ void read_heads(MegatronKeys& keys) {
 }
 
 void read_expert_layers(MegatronKeys& keys) {
-  const std::string path = keys.path("moe_layer_freq");
+  const std::string path = keys.path({"moe_layer_freq", "expert_interval"});
   const SourceItem* item = keys.import.keys.take(path);
   if (item == nullptr) {
     return;
   }
-  std::string text = item->value.text;
+  // Quotes of a shell may stand in the value.
+  std::string text(orrery::trimmed(item->value.text, " '\""));
   if (item->value.kind == yaml::Value::Kind::sequence) {
     text = "[";
     for (const yaml::Value& value : item->value.items) {
@@ -211,7 +239,7 @@ void read_experts(MegatronKeys& keys) {
   } else if (shared && *shared > 0) {
     leave_out(keys.import,
               shared_path,
-              Effect::may_matter,
+              Effect::large,
               "a scenario counts shared experts of the width of the routed ones");
   }
   read_expert_layers(keys);
@@ -261,7 +289,9 @@ void read_vocabulary(MegatronKeys& keys) {
   SourceKeys& source = keys.import.keys;
   Draft& draft = keys.import.draft;
   Pending& pending = keys.import.pending;
-  keep_count(keys.import, keys.path("vocab_size"), pending.vocab, "model.vocab_size");
+  const std::string own = keys.path({"override_vocab_size", "vocab_size"});
+  keep_count(keys.import, own, pending.vocab, "model.vocab_size");
+  static_cast<void>(source.take(keys.path("vocab_size")));
   const std::string padded = keys.path({"pad_vocab_size_to", "padded_vocab_size"});
   if (const auto rows = source.count(padded); rows && *rows > 0) {
     draft.set("model.vocab_size", *rows, read_from(*source.find(padded)));
@@ -271,6 +301,9 @@ void read_vocabulary(MegatronKeys& keys) {
              keys.path("make_vocab_size_divisible_by"),
              pending.vocab_divisor,
              "model.vocab_size");
+  if (keys.on("no_pad_vocab_size")) {
+    pending.vocab_divisor = PendingCount{1, read_from(*keys.find("no_pad_vocab_size"))};
+  }
   if (!pending.vocab_divisor) {
     constexpr std::int64_t kUsual = 128;
     pending.vocab_divisor = PendingCount{

@@ -95,18 +95,24 @@ void read_optimizer(MegatronKeys& keys) {
   } else if (name) {
     leave_out(keys.import,
               keys.path("optimizer"),
-              Effect::may_matter,
-              "an optimizer that a scenario does not know; state precision.optimizer.state_bytes");
+              Effect::large,
+              "an optimizer that a scenario does not know",
+              "precision.optimizer");
   }
   if (keys.on("use_precision_aware_optimizer")) {
-    double bytes = 0.0;
+    // Beside weights in bf16 an fp32 master copy is the 16 bits that they lack.
+    const bool remainders =
+        source.flag(keys.path("store_param_remainders")).value_or(true) && keys.on("bf16") &&
+        source.text(keys.path("main_params_dtype")).value_or("fp32").ends_with("32");
+    double bytes = remainders ? -2.0 : 0.0;
     for (const std::string_view part : {"main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype"}) {
       bytes += bytes_of(source.text(keys.path(part)).value_or("fp32"), 4.0);
     }
     draft.set("precision.optimizer.state_bytes",
               fmt::format("{}B", bytes),
               derived_from(*keys.find("use_precision_aware_optimizer"),
-                           "parameters and two moments in the stated types"));
+                           remainders ? "two moments, and of the parameters what bf16 lacks"
+                                      : "parameters and two moments in the stated types"));
   }
   if (keys.on("optimizer_cpu_offload")) {
     const double share = source.number(keys.path("optimizer_offload_fraction")).value_or(1.0);
@@ -115,7 +121,7 @@ void read_optimizer(MegatronKeys& keys) {
     } else {
       leave_out(keys.import,
                 keys.path("optimizer_offload_fraction"),
-                Effect::may_matter,
+                Effect::large,
                 "a scenario offloads the whole state of the optimizer or nothing");
     }
   }
@@ -129,15 +135,19 @@ void read_full_recompute(MegatronKeys& keys, const SourceItem& item) {
       keys.path({"recompute_num_layers", "activations_checkpoint_num_layers"});
   const auto method = source.text(method_path);
   const auto layers = source.count(layers_path);
-  if (method && *method == "block" && layers && *layers > 0) {
-    draft.set("recompute.layers", *layers, read_from(*source.find(layers_path)));
+  if (layers && (*layers == 0 || (method && *method == "block"))) {
+    if (*layers == 0) {
+      draft.set("recompute", "none", read_from(*source.find(layers_path)));
+    } else {
+      draft.set("recompute.layers", *layers, read_from(*source.find(layers_path)));
+    }
     return;
   }
   draft.set("recompute", "full", read_from(item));
   if (layers && *layers > 1) {
     leave_out(keys.import,
               layers_path,
-              Effect::may_matter,
+              Effect::small,
               "inputs are kept of groups of layers: a scenario keeps those of every layer");
   }
 }
@@ -169,13 +179,12 @@ void read_recompute(MegatronKeys& keys) {
   const std::vector<std::string> all = module_names(source.texts(modules_path));
   std::vector<std::string> modules = all;
   const bool short_form = keys.on("recompute_activations");
-  // Until 2022, and in Megatron-DeepSpeed, one switch for whole layers.
-  for (const std::string_view old :
-       {"checkpoint_activations", "deepspeed_activation_checkpointing"}) {
-    if (keys.on(old) && !granularity && draft.find("recompute") == nullptr) {
-      draft.set("recompute", "full", read_from(*keys.find(old)));
-    }
+  // Until 2022, and in Megatron-DeepSpeed and GPT-NeoX, one switch for whole layers. DeepSpeed's
+  // says by whose code, not whether.
+  if (keys.on("checkpoint_activations") && !granularity && draft.find("recompute") == nullptr) {
+    draft.set("recompute", "full", read_from(*keys.find("checkpoint_activations")));
   }
+  static_cast<void>(keys.on("deepspeed_activation_checkpointing"));
   static_cast<void>(keys.on("distribute_checkpointed_activations"));
   if (granularity && *granularity == "full") {
     read_full_recompute(keys, *source.find(path));
@@ -205,18 +214,33 @@ void read_dispatcher(MegatronKeys& keys) {
   const std::string dispatcher = keys.path("moe_token_dispatcher_type");
   const auto type = source.text(dispatcher);
   const auto backend = source.text(keys.path("moe_flex_dispatcher_backend"));
-  if (!type || keys.import.draft.find("model.moe.num_experts") == nullptr) {
+  const bool apart = keys.import.draft.count("layout.expert").value_or(1) > 1;
+  if (keys.import.draft.find("model.moe.num_experts") == nullptr) {
+    return;
+  }
+  if (!type) {
+    const std::string expert = keys.path({"expert_model_parallel_size", "moe_token_dispatcher"});
+    if (apart && keys.import.program == "Megatron-LM" && !source.is_unread(dispatcher) &&
+        !keys.on("moe_enable_deepep")) {
+      leave_out(keys.import,
+                expert,
+                Effect::large,
+                "without --moe-token-dispatcher-type Megatron-LM gathers all tokens, which a "
+                "scenario does not",
+                "software_options.expert_dispatcher");
+    }
     return;
   }
   if (*type == "alltoall" || *type == "flex") {
     keys.import.draft.set("software_options.expert_dispatcher",
                           *type == "flex" ? backend.value_or("deepep") : *type,
                           read_from(*source.find(dispatcher)));
-  } else {
+  } else if (apart) {
     leave_out(keys.import,
               dispatcher,
-              Effect::may_matter,
-              "a scenario sends tokens by all-to-all, not by gathering all of them");
+              Effect::large,
+              "a scenario sends tokens by all-to-all, not by gathering all of them",
+              "software_options.expert_dispatcher");
   }
 }
 
@@ -237,6 +261,13 @@ void read_overlap(MegatronKeys& keys) {
     draft.note(
         "gradients are reduced beside the backward, but parameters are not gathered beside the "
         "forward: a scenario hides both or none (overlap.data)");
+  }
+  const std::string bucket = keys.path({"ddp_bucket_size", "bucket_size"});
+  if (const auto size = source.count(bucket); size && *size > 0) {
+    const std::int64_t bytes = draft.is("precision.gradient_dtype", "bf16") ? 2 : 4;
+    draft.set("overlap.bucket",
+              fmt::format("{}B", *size * bytes),
+              derived_from(*source.find(bucket), fmt::format("parameters of {} bytes", bytes)));
   }
   const std::string tensor = keys.path({"tp_comm_overlap", "ub_tp_comm_overlap"});
   if (source.flag(tensor).value_or(false)) {
@@ -260,7 +291,10 @@ void read_run(MegatronKeys& keys) {
       keys.import, keys.path("train_samples"), keys.import.pending.samples, "training.tokens");
   const std::string interval = keys.path("save_interval");
   const auto steps = source.count(interval);
-  if (steps && *steps > 0) {
+  const SourceItem* save = keys.find("save_interval");
+  const bool nowhere =
+      save != nullptr && save->shown.starts_with("--") && keys.find("save") == nullptr;
+  if (steps && *steps > 0 && !nowhere) {
     keys.import.draft.set(
         "checkpoint.interval", fmt::format("{} steps", *steps), read_from(*source.find(interval)));
     const bool async = keys.on("async_save");
@@ -269,16 +303,11 @@ void read_run(MegatronKeys& keys) {
                           async ? read_from(*keys.find("async_save"))
                                 : default_of(keys.import, "saves stop the training"));
   }
-  for (const std::string_view name : {"eval_interval", "eval_iters"}) {
-    leave_out(keys.import,
-              keys.path(name),
-              Effect::may_matter,
-              "evaluation takes time: state evaluation: {every, duration}");
-  }
   leave_out(keys.import,
             keys.path("step_batch_size_schedule"),
-            Effect::may_matter,
-            "the batch rises in steps: state training.batch_ramp or training.phases");
+            Effect::large,
+            "the batch rises in steps",
+            "training");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/megatron/megatron_keys.hpp"
 
 namespace orrery::import_config {
@@ -23,10 +24,6 @@ void read_trainer(Import& import) {
   } else {
     copy_count(import, "trainer.max_steps", "training.steps");
   }
-  leave_out(import,
-            "trainer.val_check_interval",
-            Effect::may_matter,
-            "evaluation takes time: state evaluation: {every, duration}");
 }
 
 // The trainer's bf16 stands beside 8-bit formats of the model, which say more.
@@ -72,14 +69,40 @@ void read_nemo_sharding(Import& import) {
   }
 }
 
+// BERT, T5, adapters and towers have sections or keys of their own.
+bool is_plain_gpt(Import& import) {
+  SourceKeys& keys = import.keys;
+  for (const SourceItem& item : keys.items()) {
+    const auto below = [&item](std::string_view section) { return item.path.starts_with(section); };
+    const bool adapter = (below("model.peft.peft_scheme") || below("peft._target_") ||
+                          below("model.peft._target_")) &&
+                         !is_neutral(item.value, "");
+    const bool other = below("model.bert_binary_head") || below("model.encoder.") ||
+                       below("model.decoder.") || below("model.mm_cfg.") ||
+                       below("model.masked_softmax_bert") || below("model.unet_config.") ||
+                       below("model.dpo.") || below("model.rlhf.") || below("model.ppo.");
+    if (adapter || other) {
+      keys.error(item,
+                 adapter ? "trains adapters beside frozen weights, which a scenario cannot express"
+                         : "belongs to another model or task than a decoder that is trained on its "
+                           "next token, which a scenario cannot express");
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 void read_nemo(Import& import) {
+  if (!is_plain_gpt(import)) {
+    return;
+  }
   for (const std::string_view name : {"model._target_", "model.config._target_", "_target_"}) {
     if (import.keys.find(name) != nullptr) {
       leave_out(import,
                 name,
-                Effect::may_matter,
+                Effect::small,
                 "what this class sets by default is in NeMo's code, not in the file");
     }
   }

@@ -87,10 +87,6 @@ void read_parallelism(Import& import) {
               all_first ? "gpipe" : "1f1b",
               read_from(*keys.find("parallelism.pp_engine")));
   }
-  leave_out(import,
-            "parallelism.tp_recompute_allgather",
-            Effect::may_matter,
-            "inputs gathered over the tensor ranks are kept in a scenario, not gathered again");
   if (keys.flag("parallelism.recompute_layer").value_or(false)) {
     draft.set("recompute", "full", read_from(*keys.find("parallelism.recompute_layer")));
   }
@@ -185,7 +181,7 @@ void read_nanotron(Import& import) {
              "model.vocab_size");
   leave_out(import,
             "model.model_config.sliding_window_size",
-            Effect::may_matter,
+            Effect::large,
             "attention is costed over the whole sequence, not within a window");
   read_parallelism(import);
   read_ranks(import);

@@ -46,6 +46,8 @@ class Torchtitan {
         {"training.batch_size", "training.local_batch_size"},
         {"training.compile", "compile.enable"},
         {"training.enable_float8_linear", "float8.enable_float8_linear"},
+        {"float8.recipe_name", "quantize.linear.float8.recipe_name"},
+        {"checkpoint.enable_checkpoint", "checkpoint.enable"},
         {"experimental.pipeline_parallel_degree", "parallelism.pipeline_parallel_degree"},
         {"experimental.pipeline_parallel_schedule", "parallelism.pipeline_parallel_schedule"},
         {"experimental.pipeline_parallel_split_points", "parallelism.module_fqns_per_model_part"},
@@ -58,6 +60,7 @@ class Torchtitan {
     }
     saved_ = keys_.find("model_spec.name") != nullptr;
     command_ = saved_ || keys_.find("module") != nullptr || keys_.find("config") != nullptr;
+    read_launcher(import_);
     read_model();
     read_degrees();
     read_pipeline();
@@ -200,7 +203,6 @@ class Torchtitan {
   // -1 takes the ranks that the other degrees leave over: only known with the number of GPUs.
   void read_sharding() {
     import_.pending.fsdp = true;
-    keep_count(import_, "world_size", import_.pending.ranks, "cluster.nodes");  // of a log
     keep_count(import_,
                "parallelism.data_parallel_replicate_degree",
                import_.pending.replicate,
@@ -253,7 +255,7 @@ class Torchtitan {
     if (keys_.take("parallelism.module_fqns_per_model_part") != nullptr) {
       leave_out(import_,
                 "parallelism.module_fqns_per_model_part",
-                Effect::may_matter,
+                Effect::large,
                 "an explicit split of modules: state layout.stage_layers");
     }
   }

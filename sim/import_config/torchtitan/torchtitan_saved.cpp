@@ -297,7 +297,7 @@ void read_torchtitan_optimizer(Import& import) {
       leave_out(
           import,
           "optimizer.param_groups",
-          Effect::may_matter,
+          Effect::large,
           fmt::format("{}: the state of AdamW is counted in its place", yaml::display(name->text)));
       return;
     }

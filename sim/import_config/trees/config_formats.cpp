@@ -12,7 +12,7 @@ namespace orrery::import_config {
 
 namespace {
 
-constexpr std::array<ConfigFormatInfo, 19> kFormats = {
+constexpr std::array<ConfigFormatInfo, 20> kFormats = {
     {{ConfigFormat::hugging_face, "hugging-face", "config.json of a model (Hugging Face)"},
      {ConfigFormat::deepspeed, "deepspeed", "DeepSpeed configuration (JSON)"},
      {ConfigFormat::megatron_args, "megatron-args", "arguments of Megatron-LM (script or command)"},
@@ -25,6 +25,9 @@ constexpr std::array<ConfigFormatInfo, 19> kFormats = {
      {ConfigFormat::trainer_yaml,
       "trainer-yaml",
       "configuration of Accelerate, LLaMA-Factory or Axolotl (YAML)"},
+     {ConfigFormat::trainer_args,
+      "trainer-args",
+      "arguments of transformers' Trainer, LLaMA-Factory or ms-swift (script or command)"},
      {ConfigFormat::megatron_bridge, "megatron-bridge", "configuration of Megatron-Bridge (YAML)"},
      {ConfigFormat::nanotron, "nanotron", "configuration of nanotron (YAML)"},
      {ConfigFormat::megatron_log, "megatron-log", "log of Megatron-LM or Megatron-DeepSpeed"},
@@ -51,6 +54,12 @@ std::optional<ConfigFormat> recognise_json(std::string_view text) {
                                                           "\"train_batch_size\"",
                                                           "\"gradient_accumulation_steps\"",
                                                           "\"zero_allow_untested_optimizer\""};
+  if (has(text, "\"log_history\"") && has(text, "\"global_step\"")) {
+    return std::nullopt;  // trainer_state.json
+  }
+  if (has(text, "\"per_device_train_batch_size\"") && !has(text, "\"zero_optimization\"")) {
+    return ConfigFormat::trainer_yaml;  // JSON is YAML
+  }
   constexpr std::array<std::string_view, 6> kModel = {"\"model_type\"",
                                                       "\"architectures\"",
                                                       "\"hidden_size\"",
@@ -146,6 +155,13 @@ std::optional<ConfigFormat> recognise_log(std::string_view text) {
   return std::nullopt;
 }
 
+bool is_trainer_yaml(std::string_view text) {
+  return has_key(text, "distributed_type") || has_key(text, "per_device_train_batch_size") ||
+         (has_key(text, "model_name_or_path") &&
+          (has_key(text, "cutoff_len") || has_key(text, "finetuning_type"))) ||
+         (has_key(text, "base_model") && has_key(text, "micro_batch_size"));
+}
+
 std::optional<ConfigFormat> recognise_text(std::string_view text) {
   constexpr std::array<std::string_view, 6> kTables = {"[parallelism]",
                                                        "[training]",
@@ -162,9 +178,14 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
   if (const auto log = recognise_log(text)) {
     return log;
   }
+  constexpr std::array<std::string_view, 4> kTrainer = {"--per_device_train_batch_size",
+                                                        "--per-device-train-batch-size",
+                                                        "--gradient_accumulation_steps",
+                                                        "--gradient-accumulation-steps"};
   constexpr std::array<std::string_view, 4> kTitan = {
       "--parallelism.", "--training.", "--activation_checkpoint.", "--job.config_file"};
-  if (is_python(text) && !has_any(text, kMegatron) && !has_any(text, kTitan)) {
+  if (is_python(text) && !has_any(text, kMegatron) && !has_any(text, kTitan) &&
+      !has_any(text, kTrainer)) {
     return std::nullopt;
   }
   const bool tables = std::any_of(kTables.begin(), kTables.end(), [text](std::string_view name) {
@@ -186,10 +207,7 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
   if (has_key(text, "trainer") && (has_key(text, "model") || has_key(text, "exp_manager"))) {
     return ConfigFormat::nemo;
   }
-  const bool trainer = has_key(text, "distributed_type") ||
-                       (has_key(text, "model_name_or_path") && has_key(text, "cutoff_len")) ||
-                       (has_key(text, "base_model") && has_key(text, "micro_batch_size"));
-  if (trainer) {
+  if (is_trainer_yaml(text)) {
     return ConfigFormat::trainer_yaml;
   }
   const bool yaml = has_key(text, "num_layers") || has_key(text, "num-layers") ||
@@ -206,7 +224,10 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
   if (has_any(text, kTitan)) {
     return ConfigFormat::torchtitan_command;
   }
-  return has_any(text, kMegatron) ? std::optional(ConfigFormat::megatron_args) : std::nullopt;
+  if (has_any(text, kMegatron)) {
+    return ConfigFormat::megatron_args;
+  }
+  return has_any(text, kTrainer) ? std::optional(ConfigFormat::trainer_args) : std::nullopt;
 }
 
 // ECMA-48: ESC, [, parameters, and a letter that ends the sequence.

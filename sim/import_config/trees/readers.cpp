@@ -45,6 +45,7 @@ std::string program_of(ConfigFormat format) {
     case ConfigFormat::gpt_neox:
       return "GPT-NeoX";
     case ConfigFormat::trainer_yaml:
+    case ConfigFormat::trainer_args:
     case ConfigFormat::trainer_log:
       return "transformers";
     case ConfigFormat::torchtitan:
@@ -84,6 +85,7 @@ void read_keys(Import& import, ConfigFormat format) {
       read_trainer_log(import);
       return;
     case ConfigFormat::trainer_yaml:
+    case ConfigFormat::trainer_args:
       read_trainer_yaml(import);
       return;
     case ConfigFormat::torchtitan:

@@ -23,6 +23,16 @@ void read_megatron(Import& import, const std::vector<std::string>& prefixes);
 void read_nemo(Import& import);
 void read_gpt_neox(Import& import);
 void read_trainer_yaml(Import& import);
+
+// Whose the keys of a trainer are.
+enum class TrainerProgram { transformers, accelerate, axolotl, llama_factory, swift };
+[[nodiscard]] TrainerProgram trainer_program(const SourceKeys& keys);
+
+// Nodes and GPUs by torchrun, deepspeed, srun and sbatch.
+void read_launcher(Import& import);
+
+// Stage, buckets, overlap and offload below `zero_optimization`.
+void read_zero(Import& import);
 void read_trainer_log(Import& import);
 void read_nanotron(Import& import);
 void read_bridge(Import& import);

@@ -193,6 +193,14 @@ const std::string* SourceKeys::scalar(SourceItem& item, std::string_view what) {
     item.unread = true;
     return nullptr;
   }
+  // A number for every layer, all of them the same.
+  const auto& list = item.value.items;
+  if (item.value.kind == Value::Kind::sequence && list.size() > 1 && what == "a number" &&
+      std::all_of(list.begin(), list.end(), [&list](const Value& one) {
+        return one.kind == Value::Kind::scalar && one.text == list.front().text;
+      })) {
+    return &list.front().text;
+  }
   if (item.value.kind != Value::Kind::scalar) {
     error(item, fmt::format("is {} where {} is needed", yaml::describe(item.value.kind), what));
     return nullptr;

@@ -23,7 +23,7 @@ struct Imported {
   [[nodiscard]] int line(const std::string& path) const;
 
   [[nodiscard]] bool asks(const std::string& path) const;
-  // none, may_matter, unread; "" when the key is not among those left out.
+  // none, small, large, unknown, unread; "" when the key is not among those left out.
   [[nodiscard]] std::string effect(const std::string& key) const;
   [[nodiscard]] bool notes(const std::string& piece) const;
   [[nodiscard]] std::string problems() const;

@@ -147,12 +147,13 @@ TEST(HostileJson, WideAndDeepFilesEnd) {
 }
 
 TEST(Files, OfUnknownKindsAreRefusedWithTheKnownOnes) {
-  EXPECT_EQ(problems_of("notes.txt", "hello\n", std::nullopt),
-            "notes.txt: error: is no configuration that is known (--format with one of "
-            "hugging-face, deepspeed, megatron-args, megatron-yaml, nemo, torchtitan, "
-            "torchtitan-cli, torchtitan-json, gpt-neox, trainer-yaml, megatron-bridge, "
-            "nanotron, megatron-log, megatron-bridge-log, nemo-log, torchtitan-log, deepspeed-log, "
-            "trainer-log, nanotron-log)\n");
+  EXPECT_EQ(
+      problems_of("notes.txt", "hello\n", std::nullopt),
+      "notes.txt: error: is no configuration that is known (--format with one of "
+      "hugging-face, deepspeed, megatron-args, megatron-yaml, nemo, torchtitan, "
+      "torchtitan-cli, torchtitan-json, gpt-neox, trainer-yaml, trainer-args, megatron-bridge, "
+      "nanotron, megatron-log, megatron-bridge-log, nemo-log, torchtitan-log, deepspeed-log, "
+      "trainer-log, nanotron-log)\n");
   EXPECT_EQ(problems_of("config_registry.py",
                         "from torchtitan.trainer import Trainer\n\n\ndef llama3_8b() -> "
                         "Trainer.Config:\n    num_layers: int = 3\n",
@@ -176,7 +177,7 @@ TEST(GivenKeys, ThatAScenarioDoesNotHaveAreRefused) {
 TEST(HostileText, CannotLeaveItsComment) {
   const Imported imported =
       import_texts({{"config.json",
-                     R"({"model_type": "llama", "x\nname: other\nlayout: {tensor: 8}": "x",
+                     R"({"model_type": "llama", "x\nname: other\nlayout: {tensor: 8}_token_id": "x",
             "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
             "num_attention_heads": 32, "vocab_size": 32000})"}});
   EXPECT_EQ(imported.problems(), "");

@@ -71,7 +71,7 @@ TEST(Axolotl, StatesTheBatchAndFsdp) {
   EXPECT_EQ(imported.value("batch.global"), "64");
   EXPECT_EQ(imported.value("layout.sharding"), "zero3");
   EXPECT_EQ(imported.value("offload.parameters"), "cpu");
-  EXPECT_EQ(imported.effect("sample_packing"), "may_matter");
+  EXPECT_EQ(imported.effect("sample_packing"), "small");
 }
 
 }  // namespace

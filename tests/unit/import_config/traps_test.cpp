@@ -286,8 +286,7 @@ TEST(MegatronScripts, OfOtherModelsOrWithUnknownSizesAreRefused) {
       has(import_texts({{"run.sh", "python pretrain_bert.py --num-layers 24\n"}}).problems(),
           "run.sh:1:8: error: pretrain_bert: another model"));
   const std::string unknown = "--retro-num-layers 4 --moe-hidden-size 512";
-  EXPECT_TRUE(has(import_command(unknown).problems(),
-                  "--moe-hidden-size: sets size or layout by its name"));
+  EXPECT_TRUE(has(import_command(unknown).problems(), "--moe-hidden-size: not understood"));
 }
 
 TEST(Nemo, EightBitsStandBesideTheTrainersPrecision) {
@@ -343,11 +342,29 @@ TEST(Precision, OfFullWidthIsAskedFor) {
             "fp8-block");
 }
 
-TEST(UnknownKeys, AreThoseThatMayMatterUnlessKnownNotTo) {
-  const Imported imported = import_command("--lr 1e-4 --some-new-kernel --seed 1234");
-  EXPECT_EQ(imported.effect("--lr"), "none");
-  EXPECT_EQ(imported.effect("--seed"), "none");
-  EXPECT_EQ(imported.effect("--some-new-kernel"), "may_matter");
+TEST(UnknownKeys, StopTheImportUnlessTheyAreIgnored) {
+  const std::string text =
+      command("--lr 1e-4 --some-new-kernel --seed 1234 --attention-backend unfused");
+  const std::vector<ConfigFile> files = {{"run.sh", text, std::nullopt}};
+  Diagnostics diagnostics;
+  const ImportResult stopped = import_configs(files, {"", machines(8)}, diagnostics);
+  EXPECT_EQ(stopped.scenario, "");
+  EXPECT_FALSE(stopped.settings.empty());  // what was read is said all the same
+  EXPECT_TRUE(has(to_string(diagnostics), "--some-new-kernel: not understood"));
+  EXPECT_TRUE(has(to_string(diagnostics), "--attention-backend: attention that is not fused"));
+  EXPECT_FALSE(has(to_string(diagnostics), "--lr"));
+  Diagnostics none;
+  const ImportOptions options = {"", machines(8), "", {"--some-*", "attention_backend"}};
+  EXPECT_TRUE(import_configs(files, options, none).complete());
+  EXPECT_FALSE(none.has_errors());
+}
+
+TEST(UnknownKeys, AreResolvedByStatingWhatTheySay) {
+  const std::string muon = "--optimizer muon";
+  EXPECT_TRUE(has(import_command(muon).problems(), "--optimizer: an optimizer that"));
+  Given given = machines(8);
+  given.push_back({"precision.optimizer.state_bytes", "8B", "--set"});
+  EXPECT_EQ(import_command(muon, given).problems(), "");
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ OTHERS=(
     --split 949,50,1
     --log-interval 100
     --save-interval 10000
+    --save $CHECKPOINT_PATH
     --eval-interval 1000
     --eval-iters 10
 )

@@ -1,0 +1,211 @@
+// config.json of a model with experts, under the names of many classes.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "sim/import_config/hugging_face/class_keys.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+class Mixture {
+ public:
+  Mixture(Import& import, std::string_view prefix, const ModelClass& family)
+      : import_(import), keys_(import.keys), prefix_(prefix), family_(family) {}
+
+  void read() {
+    const std::string name = expert_count();
+    const auto experts = name.empty() ? std::nullopt : keys_.count(name);
+    if (!experts || *experts < 2) {
+      return;
+    }
+    import_.draft.set("model.moe.num_experts", *experts, read_from(*keys_.find(name)));
+    copy_first({"num_experts_per_tok",
+                "top_k_experts",
+                "experts_per_token",
+                "num_experts_per_token",
+                "moe_k",
+                "moe_topk",
+                "moe_top_k",
+                "moe_router_topk",
+                "num_selected_experts",
+                "top_k"},
+               "model.moe.top_k");
+    copy_first({"moe_intermediate_size",
+                "expert_ffn_hidden_size",
+                "moe_ffn_hidden_size",
+                "expert_intermediate_size",
+                "ffn_dim_expert"},
+               "model.moe.ffn_hidden_size");
+    if (family_.type == "llama4_text") {
+      copy_count(import_, at("intermediate_size"), "model.moe.ffn_hidden_size");
+      copy_count(import_, at("intermediate_size_mlp"), "model.ffn_hidden_size");
+      import_.draft.set("model.moe.shared",
+                        std::int64_t{1},
+                        default_of(import_, "one shared expert in every MoE layer"));
+    } else if (import_.draft.find("model.moe.ffn_hidden_size") == nullptr) {
+      copy_count(import_, at("intermediate_size"), "model.moe.ffn_hidden_size");
+    }
+    read_shared();
+    const auto layers = keys_.count(at("num_hidden_layers"));
+    if (layers) {
+      import_.draft.set(
+          "model.num_layers", *layers, read_from(*keys_.find(at("num_hidden_layers"))));
+    }
+    read_dense_layers(layers.value_or(0));
+    const auto groups = keys_.count(at("n_group"));
+    const auto chosen = keys_.count(at("topk_group"));
+    if (groups && chosen && *chosen < *groups) {
+      import_.draft.set(
+          "model.moe.node_limit",
+          *chosen,
+          Origin{OriginKind::assumed,
+                 keys_.find(at("topk_group"))->where,
+                 keys_.find(at("topk_group"))->shown,
+                 fmt::format("each of the {} groups of experts on a node of its own", *groups)});
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string at(std::string_view name) const {
+    return std::string(prefix_) + std::string(name);
+  }
+
+  void copy_first(std::initializer_list<std::string_view> names, std::string_view target) {
+    for (const std::string_view name : names) {
+      copy_count(import_, at(name), target);
+    }
+  }
+
+  // ERNIE: experts from one layer to another, in each n-th.
+  template <typename Use>
+  void read_range_of_experts(std::int64_t layers, const Use& use) {
+    const auto start = keys_.count(at("moe_layer_start_index"));
+    const SourceItem* last = keys_.take(at("moe_layer_end_index"));
+    const auto end = last != nullptr && last->value.text != "-1"
+                         ? keys_.count(at("moe_layer_end_index")).value_or(layers - 1)
+                         : layers - 1;
+    const std::int64_t every =
+        std::max<std::int64_t>(keys_.count(at("moe_layer_interval")).value_or(1), 1);
+    std::int64_t with = 0;
+    for (std::int64_t layer = start.value_or(0); layer <= end && layer < layers; ++layer) {
+      with += (layer + 1) % every == 0 ? 1 : 0;
+    }
+    if (start || last != nullptr || every > 1) {
+      use(start ? "moe_layer_start_index" : "moe_layer_interval", layers - with);
+    }
+  }
+
+  // Layers with a dense MLP by the keys of the classes; all figures of layers are counts.
+  void read_dense_layers(std::int64_t layers) {
+    std::int64_t dense = 0;
+    const SourceItem* from = nullptr;
+    const auto use = [&](std::string_view name, std::int64_t count) {
+      if (count > dense) {
+        dense = count;
+        from = keys_.find(at(name));
+      }
+    };
+    use("first_k_dense_replace", keys_.count(at("first_k_dense_replace")).value_or(0));
+    for (const std::string_view name : {"num_dense_layers", "n_dense_layers", "n_dense_first"}) {
+      use(name, keys_.count(at(name)).value_or(0));
+    }
+    read_range_of_experts(layers, use);
+    const auto step = keys_.count(at("decoder_sparse_step"));
+    if (step && *step > 1) {
+      use("decoder_sparse_step", layers - layers / *step);
+    }
+    const auto interleaved = keys_.count(at("interleave_moe_layer_step"));
+    if (interleaved && *interleaved > 1) {
+      use("interleave_moe_layer_step", layers - layers / *interleaved);
+    }
+    const auto only = keys_.texts(at("mlp_only_layers"));
+    if (!only.empty()) {
+      use("mlp_only_layers", dense + static_cast<std::int64_t>(only.size()));
+    }
+    const SourceItem* pattern = keys_.take(at("moe_layer_freq"));
+    if (pattern != nullptr && pattern->value.kind == yaml::Value::Kind::sequence) {
+      const auto kinds = keys_.texts(at("moe_layer_freq"));
+      use("moe_layer_freq", std::count(kinds.begin(), kinds.end(), "0"));
+    } else if (const auto every = keys_.count(at("moe_layer_freq")); every && *every > 1) {
+      use("moe_layer_freq", layers - layers / *every);
+    }
+    if (from == nullptr) {
+      return;
+    }
+    const bool leading = from->path == at("first_k_dense_replace") ||
+                         from->path.ends_with("_dense_layers") || from->path == at("n_dense_first");
+    import_.draft.set(
+        "model.moe.dense_layers",
+        dense,
+        leading ? read_from(*from) : derived_from(*from, "as many layers have a dense MLP"));
+    if (!leading) {
+      import_.draft.note(fmt::format(
+          "{}: {} layers with a dense MLP lie between those with experts; the scenario puts them "
+          "first, so that totals hold, but stages of a pipeline may differ",
+          from->shown,
+          dense));
+    }
+  }
+
+  [[nodiscard]] std::string expert_count() const {
+    for (const std::string_view name : {"n_routed_experts",
+                                        "num_local_experts",
+                                        "num_experts",
+                                        "moe_num_experts",
+                                        "n_experts",
+                                        "num_moe_experts",
+                                        "moe_num_primary_experts"}) {
+      if (keys_.find(at(name)) != nullptr) {
+        return at(name);
+      }
+    }
+    return {};
+  }
+
+  void read_shared() {
+    copy_first({"n_shared_experts",
+                "num_shared_experts",
+                "num_shared_expert",
+                "moe_num_shared_experts",
+                "shared_experts"},
+               "model.moe.shared");
+    std::string width_key = at("shared_expert_intermediate_size");
+    for (const std::string_view name : {"shared_intermediate_size",
+                                        "moe_shared_expert_intermediate_size",
+                                        "shared_expert_ffn_hidden_size"}) {
+      width_key = keys_.find(at(name)) != nullptr ? at(name) : width_key;
+    }
+    const auto width = keys_.count(width_key);
+    const auto expert = import_.draft.count("model.moe.ffn_hidden_size");
+    if (!width || !expert || *width == 0) {
+      return;
+    }
+    const SourceItem& item = *keys_.find(width_key);
+    if (*width % *expert != 0) {
+      leave_out(import_,
+                item.path,
+                Effect::large,
+                "a scenario counts shared experts of the width of the routed ones");
+      return;
+    }
+    import_.draft.set("model.moe.shared",
+                      *width / *expert,
+                      derived_from(item, fmt::format("{} / {}", *width, *expert)));
+  }
+
+  Import& import_;
+  SourceKeys& keys_;
+  std::string_view prefix_;
+  const ModelClass& family_;
+};
+
+}  // namespace
+
+void read_mixture(Import& import, std::string_view prefix, const ModelClass& family) {
+  Mixture(import, prefix, family).read();
+}
+
+}  // namespace orrery::import_config

@@ -1,0 +1,417 @@
+#include "sim/import_config/key_fates.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+
+#include "sim/base/text/text.hpp"
+#include "sim/import_config/trees/readers.hpp"
+
+namespace orrery::import_config {
+
+struct KeyTable {
+  std::string_view name;
+  std::map<std::string_view, KeyFate> keys;
+  std::vector<std::pair<std::string_view, KeyFate>> patterns;
+};
+
+namespace {
+
+using yaml::Value;
+
+constexpr std::array<std::pair<std::string_view, Fate>, 6> kFates = {{{"takes", Fate::takes},
+                                                                      {"sets", Fate::sets},
+                                                                      {"none", Fate::none},
+                                                                      {"small", Fate::small},
+                                                                      {"large", Fate::large},
+                                                                      {"refused", Fate::refused}}};
+
+// Up to the first `end`, which is taken as well.
+std::string_view cut(std::string_view& text, char end) {
+  const std::size_t at = std::min(text.find(end), text.size());
+  const std::string_view piece = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return piece;
+}
+
+// The line behind a fate: a reason; of `takes` a key, values, and perhaps `if` and another key.
+KeyFate fate_of(Fate fate, std::string_view line) {
+  if (fate != Fate::takes) {
+    return {fate, line, {}, {}, {}};
+  }
+  const std::string_view key = cut(line, ' ');
+  constexpr std::string_view kIf = " if ";
+  const std::size_t at = line.find(kIf);
+  return {fate,
+          key,
+          line.substr(0, at),
+          at == std::string_view::npos ? std::string_view() : line.substr(at + kIf.size()),
+          {}};
+}
+
+// A line that begins with a fate says why, those behind it with blanks before them the keys.
+KeyTable parse_table(const NamedTable& shipped) {
+  KeyTable table;
+  table.name = shipped.name;
+  KeyFate fate;
+  std::string_view rest = shipped.text;
+  while (!rest.empty()) {
+    std::string_view line = cut(rest, '\n');
+    if (line.empty() || line.front() == '#') {
+      continue;
+    }
+    if (line.front() != ' ') {
+      const std::string_view word = cut(line, ' ');
+      const auto* known = std::find_if(
+          kFates.begin(), kFates.end(), [word](const auto& one) { return one.first == word; });
+      fate = fate_of(known == kFates.end() ? Fate::large : known->second, line);
+      continue;
+    }
+    while (!line.empty()) {
+      std::string_view word = cut(line, ' ');
+      if (word.empty()) {
+        continue;
+      }
+      const std::string_view key = cut(word, '=');
+      fate.neutral = word;
+      if (key.find('*') != std::string_view::npos) {
+        table.patterns.emplace_back(key, fate);
+      } else {
+        table.keys.try_emplace(key, fate);
+      }
+    }
+  }
+  return table;
+}
+
+const KeyTable* table_of(std::string_view name) {
+  static const std::vector<KeyTable> tables = [] {
+    std::vector<KeyTable> all;
+    for (const NamedTable& shipped : key_tables()) {
+      all.push_back(parse_table(shipped));
+    }
+    return all;
+  }();
+  const auto found = std::find_if(
+      tables.begin(), tables.end(), [name](const KeyTable& table) { return table.name == name; });
+  return found == tables.end() ? nullptr : &*found;
+}
+
+std::optional<KeyFate> find_in(const KeyTable& table, std::string_view path) {
+  if (const auto found = table.keys.find(path); found != table.keys.end()) {
+    return found->second;
+  }
+  for (const auto& [pattern, fate] : table.patterns) {
+    if (matches(pattern, path)) {
+      return fate;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> names_of(ConfigFormat format, const SourceKeys& keys) {
+  switch (format) {
+    case ConfigFormat::hugging_face:
+      return {"hugging-face"};
+    case ConfigFormat::deepspeed:
+    case ConfigFormat::deepspeed_log:
+      return {"deepspeed"};
+    case ConfigFormat::nanotron:
+    case ConfigFormat::nanotron_log:
+      return {"nanotron"};
+    case ConfigFormat::megatron_bridge:
+    case ConfigFormat::megatron_bridge_log:
+      return {"megatron-bridge", "megatron-lm"};
+    case ConfigFormat::megatron_args:
+    case ConfigFormat::megatron_yaml:
+    case ConfigFormat::megatron_log:
+      return {"megatron-lm", "launchers"};
+    case ConfigFormat::gpt_neox:
+      return {"gpt-neox", "deepspeed", "megatron-lm"};
+    case ConfigFormat::trainer_yaml:
+    case ConfigFormat::trainer_log:
+    case ConfigFormat::trainer_args:
+      switch (trainer_program(keys)) {
+        case TrainerProgram::axolotl:
+          return {"axolotl", "hf-trainer", "accelerate", "launchers"};
+        case TrainerProgram::accelerate:
+          return {"accelerate", "hf-trainer", "launchers"};
+        case TrainerProgram::llama_factory:
+          return {"llama-factory", "hf-trainer", "accelerate", "launchers"};
+        case TrainerProgram::swift:
+          return {"ms-swift", "hf-trainer", "accelerate", "launchers"};
+        case TrainerProgram::transformers:
+          break;
+      }
+      return {"hf-trainer", "hf-scripts", "accelerate", "launchers"};
+    case ConfigFormat::nemo:
+    case ConfigFormat::nemo_log:
+      return {"nemo", "megatron-bridge", "megatron-lm"};
+    case ConfigFormat::torchtitan:
+    case ConfigFormat::torchtitan_command:
+    case ConfigFormat::torchtitan_saved:
+    case ConfigFormat::torchtitan_log:
+      return {"torchtitan", "launchers"};
+  }
+  return {};
+}
+
+// Where sections hold the keys of another program: Megatron's below `model.`.
+bool has_sections(ConfigFormat format) {
+  return format == ConfigFormat::nemo || format == ConfigFormat::nemo_log ||
+         format == ConfigFormat::megatron_bridge || format == ConfigFormat::megatron_bridge_log ||
+         format == ConfigFormat::megatron_yaml;
+}
+
+bool is_off(std::string_view text) {
+  constexpr std::array<std::string_view, 10> kOff = {
+      "", "false", "none", "null", "no", "off", "[]", "{}", "0", "0.0"};
+  const std::string word = lower_case(text);
+  return std::find(kOff.begin(), kOff.end(), word) != kOff.end();
+}
+
+std::optional<double> number_of(std::string_view text) {
+  double value = 0.0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && stop == text.data() + text.size() ? std::optional(value)
+                                                                   : std::nullopt;
+}
+
+// Behind the dot of an enumeration: `AttnBackend.auto`, `<AttnBackend.auto: 5>`.
+std::string_view without_class(std::string_view text) {
+  if (text.starts_with("<")) {
+    text = text.substr(1, text.find(':') - 1);
+  }
+  const std::size_t dot = text.rfind('.');
+  return dot == std::string_view::npos || number_of(text) ? text : text.substr(dot + 1);
+}
+
+bool is_empty(const Value& value) {
+  return value.kind == Value::Kind::null || value.kind == Value::Kind::mapping ||
+         (value.kind == Value::Kind::sequence && value.items.empty()) ||
+         (value.kind == Value::Kind::scalar &&
+          (value.text.empty() || value.text == "None" || value.text == "null"));
+}
+
+// A section whose own switch is off does nothing: {enabled: false, ...}.
+bool is_switched_off(const SourceKeys& keys, std::string_view path) {
+  for (std::size_t dot = path.rfind('.'); dot != std::string_view::npos;
+       dot = dot == 0 ? std::string_view::npos : path.rfind('.', dot - 1)) {
+    for (const std::string_view name : {"enabled", "enable"}) {
+      const SourceItem* item = keys.find(fmt::format("{}.{}", path.substr(0, dot), name));
+      if (item != nullptr && item->value.kind == Value::Kind::scalar && is_off(item->value.text)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t mark = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      mark = t;
+    } else if (p < pattern.size() && lower_case(pattern[p]) == lower_case(text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++mark;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') {
+    ++p;
+  }
+  return p == pattern.size();
+}
+
+bool is_neutral(const Value& value, std::string_view neutral) {
+  if (is_empty(value)) {
+    return true;
+  }
+  const bool one = value.kind == Value::Kind::sequence && value.items.size() == 1;
+  const std::string text = value_text(one ? value.items.front() : value);
+  if (neutral.empty()) {
+    const auto number = number_of(text);
+    return is_off(text) || (number && *number == 0.0);
+  }
+  while (!neutral.empty()) {
+    const std::string_view wanted = cut(neutral, '|');
+    const auto number = number_of(wanted);
+    if (matches(wanted, text) || matches(wanted, without_class(text)) ||
+        (number && number == number_of(text))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+KeyTables::KeyTables(ConfigFormat format, const SourceKeys& keys) : format_(format) {
+  for (const std::string_view name : names_of(format, keys)) {
+    if (const KeyTable* table = table_of(name)) {
+      tables_.push_back(table);
+    }
+  }
+}
+
+std::optional<KeyFate> KeyTables::find(std::string_view path) const {
+  constexpr std::string_view kText = "text_config.";
+  if (format_ == ConfigFormat::hugging_face && path.starts_with(kText)) {
+    path.remove_prefix(kText.size());
+  }
+  const std::size_t dot = has_sections(format_) ? path.rfind('.') : std::string_view::npos;
+  for (const KeyTable* table : tables_) {
+    if (const auto found = find_in(*table, path)) {
+      return found;
+    }
+  }
+  for (const KeyTable* table : tables_) {
+    if (dot == std::string_view::npos) {
+      break;
+    }
+    const std::string_view name = path.substr(dot + 1);
+    for (const std::string& place : {std::string(name), fmt::format("model.{}", name)}) {
+      if (const auto found = find_in(*table, place)) {
+        return found;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+class Judge {
+ public:
+  Judge(Import& import, ConfigFormat format)
+      : import_(import), format_(format), tables_(format, import.keys) {}
+
+  void run() {
+    for (SourceItem& item : import_.keys.items()) {
+      const auto fate = item.used ? std::nullopt : tables_.find(item.path);
+      if (fate && fate->fate == Fate::takes) {
+        take(item, *fate);
+      }
+    }
+    for (const SourceItem& item : import_.keys.items()) {
+      if (!item.used || item.unread) {
+        judge(item);
+      }
+    }
+  }
+
+ private:
+  // Whether the scenario has the key, with more than nothing or one.
+  [[nodiscard]] bool has(std::string_view path) const {
+    const ImportedSetting* setting = import_.draft.find(path);
+    return path.empty() || (setting != nullptr && setting->value != "1" &&
+                            setting->value != "none" && setting->value != "false");
+  }
+
+  void take(SourceItem& item, const KeyFate& fate) {
+    const std::string text = value_text(item.value);
+    if (!has(fate.needs) || is_empty(item.value)) {
+      return;
+    }
+    if (!unread_reason(item.value).empty()) {
+      import_.draft.leave_open(fate.why, item, unread_reason(item.value));
+      return;
+    }
+    std::string_view rest = fate.values;
+    while (!rest.empty()) {
+      std::string_view ours = orrery::trimmed(cut(rest, ';'), " ");
+      const std::string_view theirs = cut(ours, '=');
+      if (!matches(theirs, text) && !matches(theirs, without_class(text))) {
+        continue;
+      }
+      item.used = true;
+      std::string value(ours);
+      if (const std::size_t at = value.find("{}"); at != std::string::npos) {
+        value.replace(at, 2, text);
+      }
+      if (!value.empty()) {
+        import_.draft.set(fate.why, std::move(value), read_from(item));
+      }
+      return;
+    }
+  }
+
+  // The same key in another section, which a reader took: model.bf16 and optimizer.bf16.
+  [[nodiscard]] bool is_repeated(std::string_view path) const {
+    const std::string_view name = path.substr(path.rfind('.') + 1);
+    const auto& items = import_.keys.items();
+    return has_sections(format_) &&
+           std::any_of(items.begin(), items.end(), [name](const SourceItem& other) {
+             return other.used && std::string_view(other.path).ends_with(name) &&
+                    (other.path.size() == name.size() ||
+                     other.path[other.path.size() - name.size() - 1] == '.');
+           });
+  }
+
+  // Of experts that the model does not have.
+  [[nodiscard]] bool is_of_no_experts(std::string_view path) const {
+    const std::string_view name = path.substr(path.rfind('.') + 1);
+    return format_ != ConfigFormat::hugging_face && name.starts_with("moe_") &&
+           import_.draft.find("model.num_layers") != nullptr &&
+           import_.draft.find("model.moe.num_experts") == nullptr;
+  }
+
+  void judge(const SourceItem& item) {
+    const auto fate = tables_.find(item.path);
+    LeftOutKey key{item.where, item.shown, value_text(item.value), Effect::none, "", ""};
+    const std::string unread = unread_reason(item.value);
+    const bool set = fate && (fate->fate == Fate::sets || fate->fate == Fate::takes);
+    if (!unread.empty() && (item.used || !fate || fate->fate != Fate::none)) {
+      key.effect = Effect::unread;
+      key.why = unread;
+    } else if (is_empty(item.value) || is_switched_off(import_.keys, item.path) ||
+               (fate && unread.empty() && is_neutral(item.value, fate->neutral))) {
+      key.why = "as if it were absent";
+    } else if (!fate) {
+      const bool off = is_neutral(item.value, "");
+      key.effect = off ? Effect::small : Effect::unknown;
+      key.why = off ? std::string("not understood, but off")
+                    : fmt::format("not understood: no key of {} that is known", import_.program);
+    } else if (set && (is_repeated(item.path) || !has(fate->needs))) {
+      key.why = fate->needs.empty() ? "another section says the same"
+                                    : fmt::format("read with {} only", fate->needs);
+    } else if (is_of_no_experts(item.path)) {
+      key.why = "read with experts only";
+    } else if (set) {
+      key.effect = Effect::large;
+      key.states = fate->why.starts_with("precision.optimizer") ? "precision.optimizer"
+                                                                : std::string(fate->why);
+      key.why = fmt::format("is not read; a scenario says it by {}", fate->why);
+    } else {
+      key.effect = fate->fate == Fate::none    ? Effect::none
+                   : fate->fate == Fate::small ? Effect::small
+                                               : Effect::large;
+      key.why = fate->why;
+    }
+    import_.left_out.push_back(std::move(key));
+  }
+
+  Import& import_;
+  ConfigFormat format_;
+  KeyTables tables_;
+};
+
+}  // namespace
+
+void judge_keys(Import& import, ConfigFormat format) {
+  Judge(import, format).run();
+}
+
+}  // namespace orrery::import_config

@@ -1,0 +1,67 @@
+#pragma once
+
+// What does a key that no reader took do to the cost of training? Internal to import_config/.
+//
+// The answer stands in scenarios/imports, one table per program, which is compiled in. A key that
+// no table has is not understood; that it has no effect is never assumed.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/import_config/draft.hpp"
+
+namespace orrery::import_config {
+
+enum class Fate {
+  takes,   // sets a key of the scenario by the table alone
+  sets,    // a scenario has a key for it, which a reader sets
+  none,    // proved to change nothing
+  small,   // less than the band of a step
+  large,   // more than it
+  refused  // belongs to what no scenario expresses
+};
+
+struct KeyFate {
+  Fate fate = Fate::none;
+  std::string_view why;      // of `takes` and `sets` the key of the scenario
+  std::string_view values;   // of `takes`: theirs=ours; ...
+  std::string_view needs;    // of `takes`: only where the scenario has this key, and above 1
+  std::string_view neutral;  // values as if the key were absent, between bars; empty: off
+};
+
+struct KeyTable;
+
+// The tables of a format, the nearest program first.
+class KeyTables {
+ public:
+  KeyTables(ConfigFormat format, const SourceKeys& keys);
+
+  // Nothing for a key that is not understood.
+  [[nodiscard]] std::optional<KeyFate> find(std::string_view path) const;
+
+ private:
+  ConfigFormat format_;
+  std::vector<const KeyTable*> tables_;
+};
+
+// One table as it is shipped: "megatron-lm".
+struct NamedTable {
+  std::string_view name;
+  std::string_view text;
+};
+
+[[nodiscard]] const std::vector<NamedTable>& key_tables();
+
+// Whether the value is as if the key were absent.
+[[nodiscard]] bool is_neutral(const yaml::Value& value, std::string_view neutral);
+
+// Any text for each `*`, whatever the case.
+[[nodiscard]] bool matches(std::string_view pattern, std::string_view text);
+
+// Behind the reader of the format: sets what the tables alone say, and puts what nobody took, with
+// its effect, among the keys that are left out.
+void judge_keys(Import& import, ConfigFormat format);
+
+}  // namespace orrery::import_config
