@@ -191,9 +191,9 @@ Plot causes_plot(const report::Evaluation& evaluation) {
   plot.name = "Causes of failure";
   plot.title = "How often each cause strikes in a run, and the GPU time that it takes";
   plot.horizontal = true;
-  plot.y = {.label = "failures", .dimension = Dimension::count};
+  plot.y = {.label = "events", .dimension = Dimension::count};
   plot.second = PlotAxis{.label = "GPU-hours lost", .dimension = Dimension::count};
-  PlotSeries failures{.kind = PlotSeries::Kind::bars, .name = "failures", .written = true};
+  PlotSeries failures{.kind = PlotSeries::Kind::bars, .name = "events", .written = true};
   PlotSeries hours{.kind = PlotSeries::Kind::bars, .name = "GPU-hours lost"};
   hours.second = true;
   hours.written = true;
@@ -202,7 +202,7 @@ Plot causes_plot(const report::Evaluation& evaluation) {
     const double lost = in_hours(cause.gpu_time);
     plot.x.categories.push_back(qt(cause.cause));
     failures.x.push_back(at);
-    failures.y.push_back(cause.failures);
+    failures.y.push_back(cause.events);
     hours.x.push_back(at);
     hours.y.push_back(lost);
   }

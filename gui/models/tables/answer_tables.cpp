@@ -23,11 +23,11 @@ Cell money(const std::optional<Dollars>& cost) {
 }
 
 Table causes_table(const report::Evaluation& evaluation) {
-  Table table{"Causes of failure", {"cause", "failures", "GPU-hours", "dollars"}, {}};
+  Table table{"Causes of failure", {"cause", "events", "GPU-hours", "dollars"}, {}};
   for (const report::CauseRow& cause : cause_rows(evaluation)) {
     const double hours = in_hours(cause.gpu_time);
     table.rows.push_back({plain(cause.cause),
-                          number(Dimension::count, cause.failures),
+                          number(Dimension::count, cause.events),
                           {.text = qt(format_count(hours)), .order = hours},
                           money(cause.dollars)});
   }

@@ -63,17 +63,29 @@ std::optional<std::string> assumed_failures(const scenario::Scenario& scenario,
 }
 
 std::optional<std::string> impossible_step(const report::Evaluation& evaluation) {
-  const report::MetricValue* used = evaluation.metrics.find(report::MetricId::mfu_6nd);
-  if (!evaluation.step.given || used == nullptr || used->value <= 1.0) {
+  const auto share = [&evaluation](report::MetricId id) {
+    const report::MetricValue* metric = evaluation.metrics.find(id);
+    return metric == nullptr ? 0.0 : metric->value;
+  };
+  const double mfu = share(report::MetricId::mfu);
+  const double used = std::max(share(report::MetricId::mfu_6nd), share(report::MetricId::hfu));
+  if (!evaluation.step.given || std::max(mfu, used) <= 1.0) {
     return std::nullopt;
+  }
+  if (used <= 1.0) {
+    return fmt::format(
+        "an MFU of {} counts the half of the attention that causal kernels leave out: of what is "
+        "computed the GPUs would reach {} of their dense peak",
+        format_percent(mfu),
+        format_percent(used));
   }
   const Seconds time = to_seconds(evaluation.step.step_time);
   return fmt::format(
       "in a step of {}, as stated, the GPUs would work at {:.3g} times their dense peak: it takes "
       "at least {}",
       format_time(time),
-      used->value,
-      format_time(time * used->value));
+      used,
+      format_time(time * used));
 }
 
 std::optional<std::string> missing_spares(const report::Evaluation& evaluation) {

@@ -106,7 +106,10 @@ Json bill_json(const Evaluation& evaluation) {
 // Mean failures, GPU time and dollars per trial by cause, the costliest first.
 Json causes_json(const Evaluation& evaluation) {
   return json_list(cause_rows(evaluation), [](const CauseRow& row) {
-    return with_dollars({{"cause", row.cause}, {"failures", row.failures}, {"gpu_s", row.gpu_time}},
+    return with_dollars({{"cause", row.cause},
+                         {"events", row.events},
+                         {"failures", row.failures},
+                         {"gpu_s", row.gpu_time}},
                         "usd",
                         row.dollars);
   });

@@ -96,9 +96,12 @@ std::vector<CauseRow> cause_rows(const Evaluation& evaluation) {
   for (std::size_t i = 0; i < evaluation.plan->causes.size(); ++i) {
     const Seconds gpu_time =
         seconds(static_cast<double>(evaluation.run->gpu_time_by_cause[i]) * kNano / trials);
-    if (gpu_time > Seconds{} || evaluation.run->failures_by_cause[i] > 0.0) {
-      rows.push_back({.cause = evaluation.plan->causes[i].name,
-                      .failures = evaluation.run->failures_by_cause[i],
+    const run::PlannedCause& cause = evaluation.plan->causes[i];
+    const double events = evaluation.run->failures_by_cause[i];
+    if (gpu_time > Seconds{} || events > 0.0) {
+      rows.push_back({.cause = cause.name,
+                      .events = events,
+                      .failures = cause.effect == run::StrikeEffect::failure ? events : 0.0,
                       .gpu_time = gpu_time,
                       .dollars = price ? std::optional(*price * gpu_time) : std::nullopt});
     }
@@ -117,6 +120,7 @@ std::vector<CauseRow> main_cause_rows(const Evaluation& evaluation, std::size_t 
   CauseRow& rest = rows[most - 1];
   rest.cause = "all others";
   for (std::size_t i = most; i < rows.size(); ++i) {
+    rest.events += rows[i].events;
     rest.failures += rows[i].failures;
     rest.gpu_time += rows[i].gpu_time;
     if (rest.dollars) {

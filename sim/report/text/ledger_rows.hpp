@@ -44,10 +44,11 @@ struct LedgerRow {
 // nothing without prices.
 [[nodiscard]] std::optional<DollarsPerSecond> mean_price(const Evaluation& evaluation);
 
-// What the failures of one cause took, mean per trial: lost work, recovery, waiting for nodes.
+// What one cause took, mean per trial: lost work, recovery, waiting for nodes.
 struct CauseRow {
   std::string_view cause;
-  double failures = 0.0;
+  double events = 0.0;    // how often it struck
+  double failures = 0.0;  // of these, those that ended the job: all rows add up to the metric
   Seconds gpu_time;
   std::optional<Dollars> dollars;
 };

@@ -152,7 +152,6 @@ void RunSimulator::nodes_leave(std::int64_t nodes) {
     look_ahead();
     return;
   }
-  ++result_.failures_by_cause[static_cast<std::size_t>(cause)];
   note_failure(cause);
   if (action_ == Action::wait) {
     roll_back(cause, nodes);
@@ -163,6 +162,7 @@ void RunSimulator::nodes_leave(std::int64_t nodes) {
     return;
   }
   ++result_.failures;
+  ++result_.failures_by_cause[static_cast<std::size_t>(cause)];
   broken_ = std::min(broken_, pool_.job_nodes());
   roll_back(cause, nodes);
   change_nodes();

@@ -10,6 +10,7 @@
 #include "sim/scenario/table/idle.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
+#include "sim/scenario/table/limits.hpp"
 #include "sim/step/step_spec.hpp"
 
 namespace orrery::scenario {
@@ -171,7 +172,7 @@ std::vector<Key> software_keys() {
        .meaning = "Time of one optimizer step without failures; replaces the step model.",
        .example = "105.22s",
        .required = true},
-      yaml::at_least(nanoseconds(1.0)),
+      kPositiveSpan,
       ORRERY_AT(scenario.step.given_time)));
   return keys;
 }

@@ -207,7 +207,7 @@ TEST(Plots, OfCausesHaveCountsAndHoursSideBySide) {
   ASSERT_EQ(plot.series.size(), 2U);
   EXPECT_FALSE(plot.series[0].second);
   EXPECT_TRUE(plot.series[1].second);
-  EXPECT_EQ(plot.series[0].y[0], rows[0].failures);
+  EXPECT_EQ(plot.series[0].y[0], rows[0].events);
   EXPECT_EQ(plot.series[1].y[0], in_hours(rows[0].gpu_time));
 }
 

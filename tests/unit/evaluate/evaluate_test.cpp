@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <stop_token>
 
 #include "sim/base/error.hpp"
 #include "sim/report/files/json_report.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 #include "tests/unit/evaluate/evaluate_fixture.hpp"
 
 namespace orrery::evaluate::test {
@@ -31,6 +33,13 @@ TEST(Evaluate, EveryShippedScenarioMeetsItsExpectationsWithoutAWarning) {
     EXPECT_FALSE(evaluation->expectations.empty());
     for (const report::ExpectationResult& result : evaluation->expectations) {
       EXPECT_TRUE(result.passed()) << result.text << ": " << result.detail;
+    }
+    double failures = 0.0;
+    for (const report::CauseRow& row : report::cause_rows(*evaluation)) {
+      failures += row.failures;
+    }
+    if (evaluation->run) {
+      EXPECT_NEAR(failures, value(*evaluation, "failures"), 1e-6);
     }
   }
   EXPECT_GE(scenarios, 10);
@@ -73,6 +82,32 @@ TEST(Evaluate, AGivenStepTimeRestsOnTheScenario) {
   EXPECT_TRUE(evaluation.step.given);
   const auto given = static_cast<std::size_t>(SourceKind::given);
   EXPECT_DOUBLE_EQ(in_seconds(evaluation.step.by_source[given]), 640.0);  // 64 GPUs x 10 s
+}
+
+TEST(Evaluate, SaysWhenAStatedStepIsFasterThanThePeak) {
+  const auto says = [](const std::string& time, const std::string& words) {
+    const report::Evaluation evaluation = must_evaluate(replaced(
+        kBase, "software: megatron-core", "software: megatron-core\nstep: {time: " + time + "}"));
+    return std::any_of(
+        evaluation.caveats.begin(), evaluation.caveats.end(), [&](const std::string& caveat) {
+          return caveat.find(words) != std::string::npos;
+        });
+  };
+  const double whole =
+      10.0 *
+      value(must_evaluate(replaced(
+                kBase, "software: megatron-core", "software: megatron-core\nstep: {time: 10s}")),
+            "hfu");
+  EXPECT_TRUE(says(std::to_string(whole * 0.99) + "s", "times their dense peak"));
+  EXPECT_FALSE(says(std::to_string(whole * 1.5) + "s", "dense peak"));
+}
+
+TEST(Evaluate, AStatedStepHasALength) {
+  Diagnostics diagnostics;
+  const std::string text =
+      replaced(kBase, "software: megatron-core", "software: megatron-core\nstep: {time: 1e14s}");
+  EXPECT_FALSE(scenario::load_text(text, "a.yaml", diagnostics));
+  EXPECT_NE(to_string(diagnostics).find("step.time"), std::string::npos);
 }
 
 TEST(Evaluate, ThreadsDoNotChangeAnyByte) {

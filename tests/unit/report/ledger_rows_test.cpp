@@ -129,5 +129,19 @@ TEST(CauseRows, AddUpWhatHasNoRowOfItsOwn) {
   EXPECT_EQ(main_cause_rows(evaluation, 4).size(), 4U);
 }
 
+// A node that is slow for a while ends no job: it is an event, and no failure.
+TEST(CauseRows, CountAsFailuresWhatEndsAJob) {
+  Evaluation evaluation = testing::sample_evaluation();
+  const run::PlannedCause first = evaluation.plan->causes.front();
+  evaluation.plan->causes.assign(2, first);
+  evaluation.plan->causes[1].effect = run::StrikeEffect::slowdown;
+  evaluation.run->failures_by_cause = {1.0, 2.0};
+  evaluation.run->gpu_time_by_cause = {40, 30};
+  const auto rows = cause_rows(evaluation);
+  EXPECT_EQ(rows[0].failures, 1.0);
+  EXPECT_EQ(rows[1].events, 2.0);
+  EXPECT_EQ(rows[1].failures, 0.0);
+}
+
 }  // namespace
 }  // namespace orrery::report
