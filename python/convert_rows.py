@@ -108,7 +108,7 @@ WORDS = {
     },
     "software_options.token_drop": {True: {"model.moe.capacity": 1.0},
                                     False: {"model.moe.capacity": 0}},
-    "software_options.routing": {"natural": {"model.moe.imbalance": 1.35}, "balanced": {}},
+    "software_options.routing": {"natural": {}, "balanced": {}},  # see ROUTERS
     "software_options.expert_overlap": {True: {"overlap.expert": True},
                                         False: {"overlap.expert": False}},
 }
@@ -129,6 +129,23 @@ STACKS = {
     "metaseq": "metaseq-fsdp",
     "pytorch": "pytorch-ddp",
 }
+
+# Words of a row that name a stack more closely: field, phrase, stack of the row, profile.
+CLOSER_STACKS = [
+    ("source", "-megatron-deepspeed/README", "megatron-deepspeed", "megatron-deepspeed-fa2"),
+    ("source", "FlagOpen/FlagPerf", "megatron-core", "megatron-core-fa2"),
+    ("source", "PaddleNLP", "generic", "paddlenlp"),
+    ("source", "MaxText", "generic", "maxtext"),
+    ("source", "Gaudi", "generic", "habana-megatron-deepspeed"),
+    ("source", "ROCm/TransformerEngine", "pytorch-ddp", "pytorch-te"),
+    ("precision_as_stated", "TransformerEngine", "pytorch-ddp", "pytorch-te"),
+]
+
+# Share of the variance of the router's logits that all tokens have in common, where a row says that
+# tokens go where the router sends them, by the beginning of the model's name: by the balancing rule of
+# its public configuration, in the first hundred steps from scratch (docs/model.md, experts).
+ROUTERS = {"Mixtral": 0.02, "DeepSeek": 0.03, "Kimi": 0.03, "GPT-OSS": 0.9, "": 0.1}
+FINE_TUNED = 0.12  # from a checkpoint, whatever the rule
 
 # Words in the source of a row that name the stack's release of 2025, where it has a profile.
 RELEASES = ("2025-06", "202506")
@@ -158,6 +175,7 @@ PHRASES = [
     ("overlap_as_stated", "PP P2P overlap", {"overlap.pipeline": True}),
     ("overlap_as_stated", "torch.compile", {"compile": True}),
     ("overlap_as_stated", "eager", {"compile": False}),
+    ("source", "llm.c", {"compile": True}),  # kernels fused by hand
     ("overlap_as_stated", "all-to-all dispatch", {"software_options.expert_dispatcher": "alltoall"}),
     ("overlap_as_stated", "DeepEP dispatch", {"software_options.expert_dispatcher": "deepep"}),
     ("overlap_as_stated", "HybridEP dispatch", {"software_options.expert_dispatcher": "hybridep"}),
@@ -172,7 +190,6 @@ PHRASES = [
 
 MOE_PHRASES = [
     ("notes", "capacity factor 1.0", {"model.moe.capacity": 1.0}),
-    ("notes", "natural routing", {"model.moe.imbalance": 1.35}),
     ("overlap_as_stated", "MoE all-to-all overlap", {"overlap.expert": True}),
 ]
 
@@ -203,9 +220,13 @@ FAMILIES = {
 ASSUMED = {
     **{f"llama3-t4-{run}": {"layout.virtual_stages": 8}
        for run in ("g8192-s8192", "g16384-s8192", "g16384-s131072")},
-    **{f"megatron-core-r0.8-gpt-{run}": {"layout.virtual_stages": chunks}
-       for run, chunks in {"70B-h100-g768": 8, "119B-h100-g1536": 8, "177B-h100-g2304": 8,
-                           "314B-h100-g3072": 6, "462B-h100-g6144": 3}.items()},
+    # As `orrery plan` chooses them for the degrees that are stated.
+    **{f"megatron-core-r0.8-gpt-{run}": {"batch.micro": 4}
+       for run in ("1.7B-h100-g48", "7.1B-h100-g96", "16B-h100-g192", "32B-h100-g384")},
+    **{f"megatron-core-r0.8-gpt-{run}": {"layout.virtual_stages": chunks, "batch.micro": micro}
+       for run, (chunks, micro) in {"70B-h100-g768": (7, 2), "119B-h100-g1536": (8, 1),
+                                    "177B-h100-g2304": (8, 2), "314B-h100-g3072": (6, 1),
+                                    "462B-h100-g6144": (7, 2)}.items()},
     **{f"nanotron-oldbench-1b-{run}": {"layout.sharding": "zero1"}
        for run in ("dp16", "dp2pp8", "pp16", "tp8")},
     # As stated, 64 x 4 ranks do not fit the tensor x context x data of 256 GPUs in 8 stages.
@@ -332,6 +353,11 @@ def take_software(row, keys):
     """Whether the stack had to be guessed."""
     stack = row["stack"]
     known = stack if has_profile(stack) else STACKS.get(stack, "generic")
+    for field, phrase, base, closer in CLOSER_STACKS:
+        if known == base and phrase in str(row.get(field, "")):
+            known = closer
+    if known == "pytorch-te" and keys["cluster.gpu"].startswith("mi"):
+        known = "pytorch-te-rocm"
     newer = f"{known}-2025"
     released = any(words in row["source"] for words in RELEASES)
     name = newer if released and has_profile(newer) else known
@@ -341,6 +367,15 @@ def take_software(row, keys):
     else:
         keys["software.name"], keys["software.release"] = name, release
     return known == "generic" != stack
+
+
+def take_routing(row, keys):
+    notes = str(row.get("notes", ""))
+    natural = get(row, "software_options.routing") == "natural" or "natural routing" in notes
+    if natural and get(row, "software_options.routing") != "balanced":
+        name = row["model"]["name"]
+        rule = next(skew for family, skew in ROUTERS.items() if name.startswith(family))
+        keys["model.moe.router_skew"] = FINE_TUNED if "from a checkpoint" in notes else rule
 
 
 def release_of(row, software):
@@ -395,12 +430,12 @@ def idle_keys(row, keys):
     if keys["layout.pipeline"] == 1 and keys["layout.schedule"] == "none":
         yield "layout.schedule"
     if "moe" not in row["model"]:
-        yield from ("layout.expert", "layout.expert_tensor", "model.moe.imbalance",
+        yield from ("layout.expert", "layout.expert_tensor", "model.moe.router_skew",
                     "model.moe.capacity", "overlap.expert", "software_options.expert_dispatcher",
                     "software_options.grouped_gemm")
     else:
         if keys["layout.expert"] == 1:
-            yield "model.moe.imbalance"
+            yield "model.moe.router_skew"
         if not keys.get("model.moe.dense_layers"):
             yield "model.ffn_hidden_size"
     if "mla" in row["model"]:
@@ -415,6 +450,7 @@ def scenario_of(row):
     take_phrases(row, keys, PHRASES)
     if "moe" in row["model"]:
         take_phrases(row, keys, MOE_PHRASES)
+        take_routing(row, keys)
     assumed = dict(ASSUMED.get(row["id"], {}))
     keys.update(assumed)
     if take_software(row, keys):

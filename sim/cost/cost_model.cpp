@@ -81,6 +81,14 @@ CostModel::CostModel(hardware::GpuProfile gpu,
   if (gpu_.collective_slowdown) {
     software_.communication_slowdown = *gpu_.collective_slowdown;
   }
+  if (gpu_.host_factor) {  // times of a stack are those of a Xeon
+    for (Coefficient<Seconds>* time : {&software_.host_layer_time, &software_.host_launch_time}) {
+      *time = {time->value() * gpu_.host_factor->value(),
+               {weaker(time->kind(), gpu_.host_factor->kind()), time->source().citation},
+               time->residual(),
+               time->range()};
+    }
+  }
 }
 
 Cost CostModel::gemm(const model::GemmOp& op) const {

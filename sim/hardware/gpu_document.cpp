@@ -293,6 +293,7 @@ std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
   const std::optional<GpuArch> arch = reader.require_choice("arch", architecture_choices());
   const auto sm_count = reader.require<kind::Count>("sm_count", at_least<std::int64_t>(1));
   TopLevel top = read_top_level(reader);
+  auto host = read_optional<kind::Number>(reader, "host_factor", above(0.0));
   std::vector<GemmRate> gemm = read_gemm(reader);
   std::optional<AttentionRate> attention = read_attention(reader, gemm);
   std::vector<AttentionRate> kernels = read_attention_kernels(reader, gemm);
@@ -319,7 +320,8 @@ std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
                     .nvlink = std::move(nvlink),
                     .host_bandwidth = std::move(*top.host_bandwidth),
                     .pcie_bandwidth = std::move(*top.pcie_bandwidth),
-                    .power_watts = std::move(*top.power_watts)};
+                    .power_watts = std::move(*top.power_watts),
+                    .host_factor = std::move(host)};
 }
 
 }  // namespace

@@ -35,6 +35,8 @@
 //                     | peers reaches                          |        |
 // pcie_bandwidth      | GPU to GPU without NVLink, one way     | byte/s | NCCL source
 // host_bandwidth      | pinned copy GPU - host, one way        | byte/s | published, measured
+// host_factor         | launch time of the CPUs it is sold     | 1      | published;
+//                     | with / that of a Xeon of 2023          |        | absent: 1
 // collective_slowdown | time that a product gains beside a      | 1      | measured; absent:
 //                     | collective / its own                   |        | the stack's
 // sm_count            | SMs, compute units, or tiles of 256 x  | -      | datasheet
@@ -177,6 +179,7 @@ struct GpuProfile {
   Coefficient<BytesPerSecond> host_bandwidth;  // pinned copy GPU -> host, one direction
   Coefficient<BytesPerSecond> pcie_bandwidth;  // GPU -> GPU of one host where there is no NVLink
   Coefficient<double> power_watts;             // board power limit
+  std::optional<Coefficient<double>> host_factor = {};
   std::optional<Coefficient<double>> collective_slowdown = {};
   std::optional<CalibrationStamp> calibration = {};
   std::shared_ptr<const KernelTables> kernels = {};

@@ -36,6 +36,7 @@ struct MoeSpec {
   double capacity_factor = 0.0;   // 0: dropless; else rows per expert <= factor * average
   double imbalance = 1.0;         // rows of the busiest rank / average, >= 1
   double load_spread = 0.0;       // standard deviation of one expert's rows / average
+  double router_skew = 0.0;       // share of the router's variance that all tokens have in common
   std::int64_t node_limit = 0;    // most nodes a token is sent to; 0: no limit
 
   [[nodiscard]] bool drops_tokens() const {

@@ -28,33 +28,71 @@ void check_context(const ModelSpec& model, const ShardContext& shard) {
                shard.expert_tensor);
 }
 
-// Expected maximum of n >= 2 standard normal numbers (Blom 1958): the quantile of
-// (n - 0.375) / (n + 0.25), found by bisection.
-double expected_maximum(double n) {
+// Share of a standard normal number above `x`.
+double share_above(double x) {
+  return std::erfc(x / std::sqrt(2.0)) / 2.0;
+}
+
+// Where the share `above` lies above; by bisection.
+double normal_quantile_above(double above) {
   constexpr double kWidestQuantile = 8.0;
   constexpr int kHalvings = 40;
-  const double above = 1.0 - (n - 0.375) / (n + 0.25);
-  double low = 0.0;
+  double low = -kWidestQuantile;
   double high = kWidestQuantile;
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = (low + high) / 2.0;
-    (std::erfc(middle / std::sqrt(2.0)) / 2.0 > above ? low : high) = middle;
+    (share_above(middle) > above ? low : high) = middle;
   }
   return low;
 }
 
+// Expected maximum of n >= 2 standard normal numbers (Blom 1958).
+double expected_maximum(double n) {
+  return normal_quantile_above(1.0 - (n - 0.375) / (n + 0.25));
+}
+
+// Standard deviation of one expert's rows / average, where a share `skew` of the variance of the
+// router's logits is common to all tokens: an expert is chosen by the tokens whose logit lies above
+// the quantile that leaves top_k of the experts, and that quantile moves with the common part.
+double spread_of_skew(const MoeSpec& moe) {
+  constexpr double kMostSkew = 0.999;
+  constexpr double kFarthest = 6.0;  // deviations
+  constexpr int kSteps = 120;
+  const double chosen = product(moe.top_k) / product(moe.num_experts);
+  const double skew = std::min(moe.router_skew, kMostSkew);
+  const double threshold = normal_quantile_above(chosen);
+  double weights = 0.0;
+  double squares = 0.0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double common = kFarthest * (2.0 * i / kSteps - 1.0);
+    const double weight = std::exp(-common * common / 2.0);
+    const double load =
+        share_above((threshold - std::sqrt(skew) * common) / std::sqrt(1.0 - skew)) / chosen;
+    weights += weight;
+    squares += weight * load * load;
+  }
+  return std::sqrt(std::max(squares / weights - 1.0, 0.0));
+}
+
+double load_spread(const MoeSpec& moe) {
+  return moe.router_skew > 0.0 ? std::hypot(moe.load_spread, spread_of_skew(moe)) : moe.load_spread;
+}
+
 // Rows of the busiest rank relative to the average. One expert rank holds every expert, so that
-// nothing can be unbalanced; a capacity drops the rows beyond it. Independent loads of the experts
-// average out over those of one rank, and the busiest of all ranks counts.
+// nothing can be unbalanced; a capacity drops the rows beyond it. Loads of single experts average
+// out over those of a rank, whose sums are near log-normal, and the busiest of all ranks counts; no
+// rank gets more than all of them, or more than a copy of every token for each of its experts.
 double row_imbalance(const MoeSpec& moe, const ShardContext& shard) {
   if (shard.expert == 1) {
     return 1.0;
   }
   const double ranks = product(shard.expert);
   const double per_rank = std::max(product(moe.num_experts) / ranks, 1.0);
-  const double spread =
-      moe.load_spread > 0.0 ? moe.load_spread / std::sqrt(per_rank) * expected_maximum(ranks) : 0.0;
-  const double imbalance = std::max(moe.imbalance, 1.0 + spread);
+  const double spread = load_spread(moe);
+  const double variance = std::log1p(spread * spread / per_rank);
+  const double busiest = std::exp(std::sqrt(variance) * expected_maximum(ranks) - variance / 2.0);
+  const double most = std::min(ranks, product(moe.num_experts) / product(moe.top_k));
+  const double imbalance = std::max(moe.imbalance, std::clamp(busiest, 1.0, std::max(most, 1.0)));
   return moe.capacity_factor > 0.0 ? std::min(imbalance, moe.capacity_factor) : imbalance;
 }
 
@@ -72,7 +110,7 @@ void set_expert_dims(ShardDims& dims, const MoeSpec& moe, const ShardContext& sh
   const double average = product(copies) / product(shard.tensor, dims.experts);
   dims.rows_per_expert = static_cast<std::int64_t>(std::ceil(average * dims.row_imbalance));
   dims.expert_rows = dims.rows_per_expert * dims.experts;
-  dims.row_spread = std::hypot(moe.load_spread, 1.0 / std::sqrt(product(dims.rows_per_expert)));
+  dims.row_spread = std::hypot(load_spread(moe), 1.0 / std::sqrt(product(dims.rows_per_expert)));
 }
 
 }  // namespace

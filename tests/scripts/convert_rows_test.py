@@ -125,7 +125,33 @@ class ConvertRows(unittest.TestCase):
             "grouped_gemm": "fused"})
         self.assertEqual(found["overlap"], {"expert": True})
         self.assertEqual(found["layout"]["schedule"], "interleaved_combined")
-        self.assertEqual(found["model"]["moe"]["imbalance"], 1.35)
+        self.assertEqual(found["model"]["moe"]["router_skew"], 0.03)
+
+    def test_natural_routing_follows_the_rule_of_the_model(self):
+        def moe(name, **changes):
+            model = MIXTURE["model"] | {"name": name}
+            return scenario(**MIXTURE | {"model": model} | changes)["model"]["moe"]
+        natural = {"software_options": {"routing": "natural"}}
+        self.assertEqual(moe("Mixtral-8x7B", **natural)["router_skew"], 0.02)
+        self.assertEqual(moe("Qwen3-30B-A3B", **natural)["router_skew"], 0.1)
+        self.assertEqual(moe("GPT-OSS-120B", **natural)["router_skew"], 0.9)
+        self.assertEqual(moe("Qwen3-30B-A3B", notes="from a checkpoint", **natural)["router_skew"],
+                         0.12)
+        self.assertNotIn("router_skew", moe("Qwen3-30B-A3B", notes="natural routing",
+                                            software_options={"routing": "balanced"}))
+
+    def test_words_name_a_stack_more_closely(self):
+        def software(**row):
+            return scenario(**row)["software"]
+        flagperf = "FlagOpen/FlagPerf 1b5a0303 training/nvidia/"
+        self.assertEqual(software(stack="megatron-core", source=flagperf + "llama3_8B-megatron/README"),
+                         "megatron-core-fa2")
+        self.assertEqual(software(stack="generic", source=flagperf + "README (PaddleNLP 2.6)"),
+                         "paddlenlp")
+        self.assertEqual(software(stack="megatron-core", source="NVIDIA/Megatron-LM"),
+                         "megatron-core")
+        self.assertEqual(software(stack="pytorch-ddp", precision_as_stated="TransformerEngine FP8"),
+                         "pytorch-te")
 
     def test_shards_lie_inside_the_stated_group(self):
         def layout(**sharding):

@@ -180,10 +180,10 @@ double open_choice(Seconds one, Seconds other) {
 report::StepBand step_band(const std::vector<MeasuredStep>& evidence,
                            const PredictedStep& predicted,
                            std::string_view own) {
-  constexpr double kDenseDrift = 0.02;
-  constexpr double kMixtureDrift = 0.05;
+  constexpr double kDenseDrift = 0.03;
+  constexpr double kMixtureDrift = 0.06;
   const StepKind& kind = predicted.kind;
-  constexpr double kNothingAlike = 0.16;
+  constexpr double kNothingAlike = 0.13;
   constexpr double kArchWeight = 3.0;
   constexpr double kGpuWeight = 4.0;
   Groups other_gpus;

@@ -287,6 +287,17 @@ void add_moe_load(std::vector<Key>& keys) {
        .idle = {kOneExpertRank}},
       between(0.0, 10.0),
       ORRERY_AT(scenario.model.moe->load_spread)));
+  keys.push_back(value_key<kind::Number>(
+      {.path = "model.moe.router_skew",
+       .note = "the preset's; else 0",
+       .meaning = "Share of the variance of the router's logits that all tokens have in common; "
+                  "gives load_spread for any number of experts. 0 is balanced by force; 0.0005 "
+                  "biases, 0.02 an auxiliary loss late, 0.1 the same in the first hundred steps, "
+                  "0.13 fine-tuning, 0.5 to 0.9 no balancing at all.",
+       .example = "0.1",
+       .idle = {kOneExpertRank}},
+      between(0.0, 1.0),
+      ORRERY_AT(scenario.model.moe->router_skew)));
   keys.push_back(
       count_key({.path = "model.moe.node_limit",
                  .aliases = {"topk_group", "moe_router_group_topk"},

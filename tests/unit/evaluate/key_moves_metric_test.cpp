@@ -225,6 +225,7 @@ software_options: {expert_dispatcher: alltoall, grouped_gemm: per_expert}
 const std::vector<Change> kMixtureChanges = {
     {"imbalance: 1.0", "imbalance: 1.5", "step_time", Moves::up},
     {"imbalance: 1.0", "load_spread: 0.5", "step_time", Moves::up},
+    {"imbalance: 1.0", "router_skew: 0.1", "step_time", Moves::up},
     {"imbalance: 1.0", "imbalance: 1.5, capacity: 0.9", "step_time", Moves::down},
     {"imbalance: 1.0", "shared: 4", "step_time", Moves::up},
     {"compute: fp8-block", "compute: fp8-block, expert_dispatch: fp8", "step_time", Moves::down},

@@ -72,13 +72,17 @@ TEST(ShippedProfiles, AllPromisedNamesAreThere) {
   EXPECT_EQ(list_software_profiles(shipped()),
             (std::vector<std::string>{"automodel-fsdp2",
                                       "generic",
+                                      "habana-megatron-deepspeed",
                                       "hai-llm",
                                       "internevo",
                                       "llm-foundry-fsdp",
+                                      "maxtext",
                                       "megatron-bridge",
                                       "megatron-core",
+                                      "megatron-core-fa2",
                                       "megatron-core-no-overlap",
                                       "megatron-deepspeed",
+                                      "megatron-deepspeed-fa2",
                                       "megatron-deepspeed-vtrain",
                                       "megatron-lm",
                                       "meta-llama3",
@@ -87,7 +91,10 @@ TEST(ShippedProfiles, AllPromisedNamesAreThere) {
                                       "nanotron",
                                       "nemo",
                                       "nemo-mlperf",
+                                      "paddlenlp",
                                       "pytorch-ddp",
+                                      "pytorch-te",
+                                      "pytorch-te-rocm",
                                       "smp-mics",
                                       "torchtitan-fsdp2",
                                       "torchtitan-fsdp2-2025"}));
@@ -140,7 +147,7 @@ TEST(ShippedProfiles, EverySoftwareProfileIsWithinPhysicalBounds) {
     EXPECT_GE(profile.gemm_efficiency.value(), 0.5);
     EXPECT_LE(profile.gemm_efficiency.value(), 1.15);
     EXPECT_LE(in_microseconds(profile.kernel_gap.value()), 25.0);
-    EXPECT_LE(in_milliseconds(profile.host_layer_time.value()), 1.0);
+    EXPECT_LE(in_milliseconds(profile.host_layer_time.value()), 2.0);
     EXPECT_LE(in_seconds(profile.fixed_step_time.value()), 0.5);
     EXPECT_LE(profile.jitter_per_doubling.value(), 0.03);
     EXPECT_LE(in_gibibytes(profile.memory_overhead.value()), 4.0);

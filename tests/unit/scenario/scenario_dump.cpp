@@ -41,6 +41,7 @@ void dump_model(Lines& lines, const model::ModelSpec& model) {
     lines.add("model.moe.capacity_factor", model.moe->capacity_factor);
     lines.add("model.moe.imbalance", model.moe->imbalance);
     lines.add("model.moe.load_spread", model.moe->load_spread);
+    lines.add("model.moe.router_skew", model.moe->router_skew);
     lines.add("model.moe.node_limit", model.moe->node_limit);
   }
   if (model.attention_window) {
