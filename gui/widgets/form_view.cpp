@@ -2,6 +2,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QCompleter>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -50,6 +51,25 @@ class FormFilter : public QSortFilterProxyModel {
 
 namespace {
 
+// An arrow key opens the list, where it would otherwise take the next value at once.
+class ListOpener : public QObject {
+ public:
+  using QObject::QObject;
+
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    auto* box = qobject_cast<QComboBox*>(watched);
+    if (box == nullptr || event->type() != QEvent::KeyPress) {
+      return event->type() == QEvent::Wheel;
+    }
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    if (key != Qt::Key_Down && key != Qt::Key_Up && key != Qt::Key_F4) {
+      return false;
+    }
+    box->showPopup();
+    return true;
+  }
+};
+
 class ValueEditor : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -65,6 +85,9 @@ class ValueEditor : public QStyledItemDelegate {
     box->setEditable(true);
     box->setInsertPolicy(QComboBox::NoInsert);
     box->addItems(choices);
+    box->completer()->setCompletionMode(QCompleter::PopupCompletion);
+    box->completer()->setFilterMode(Qt::MatchContains);
+    box->installEventFilter(new ListOpener(box));
     // Queued: the key that chose the value is still on its way.
     QObject::connect(
         box,
@@ -82,7 +105,10 @@ class ValueEditor : public QStyledItemDelegate {
   void setEditorData(QWidget* editor, const QModelIndex& index) const override {
     const QString text = index.data(Qt::EditRole).toString();
     if (auto* box = qobject_cast<QComboBox*>(editor)) {
-      box->setCurrentText(text);
+      // The index too: losing the focus would otherwise count as a choice.
+      box->setCurrentIndex(box->findText(text));
+      box->setEditText(text);
+      box->lineEdit()->selectAll();
     } else if (auto* line = qobject_cast<QLineEdit*>(editor)) {
       line->setText(text);
       line->setPlaceholderText(index.data().toString());

@@ -203,8 +203,8 @@ void warn_of_the_step(const scenario::Scenario& scenario,
       step::gradient_reduction(input, costs) == hardware::GradientReduction::per_step) {
     diagnostics.warning(scenario.where("layout.sharding"),
                         "layout.sharding",
-                        "zero2 with gradients reduced once a step holds them whole until then and "
-                        "their shard beside them: more memory than zero1",
+                        "where gradients are reduced once per step, zero2 keeps all of them until then "
+                        "and their shard beside them: more memory than zero1",
                         "zero1, or overlap.reduction: per_micro_batch");
   }
   if (scenario.model.moe && scenario.model.moe->node_limit > 0 && scenario.layout.expert > 1 &&

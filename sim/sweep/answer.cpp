@@ -29,7 +29,7 @@ constexpr std::array<Entry, 7> kAnswers = {{
     {{"sensitivity", "what moves the end and the cost most"}, sensitivity},
     {{"finish-by", "how likely is it to be done by a date (--by)"}, done_by},
     {{"fan", "how far is the training at every date"}, progress_fan},
-    {{"spot", "up to which price and rate of preemptions do spot nodes pay"}, spot_break_even},
+    {{"spot", "the price and the rate of preemptions up to which spot nodes pay"}, spot_break_even},
 }};
 
 }  // namespace

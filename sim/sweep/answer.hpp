@@ -10,7 +10,7 @@
 // sensitivity         | what moves the end and the cost most: one thing at a time, low and high
 // finish-by           | how likely is it to be done by a date
 // fan                 | how far is the training at every date: quantiles over the trials
-// spot                | up to which price, and which rate of preemptions, do spot nodes pay
+// spot                | the price and the rate of preemptions up to which spot nodes pay
 //
 // An answer is a table of rows with named columns, facts (the numbers that answer the question) and
 // sentences. Text, CSV and JSON show the same. All points of an answer share the seed.

@@ -116,7 +116,7 @@ Offences headers_without_prologue(const Tree& tree) {
       offences.push_back(offence(file, 1, "a header starts with #pragma once"));
     } else if (lines.size() < 2 || !lines[1].starts_with("// ")) {
       offences.push_back(
-          offence(file, 2, "a comment after #pragma once says which question the header answers"));
+          offence(file, 2, "a comment after #pragma once says what the header is for"));
     }
   }
   return offences;

@@ -104,7 +104,7 @@ TEST(Shape, AHeaderWithoutPrologueIsCaught) {
                    {"sim/a/guard.hpp", "#ifndef GUARD\n#define GUARD\n#endif\n"}}};
   expect_offences(
       headers_without_prologue(tree),
-      {"sim/a/bad.hpp:2: a comment after #pragma once says which question the header answers",
+      {"sim/a/bad.hpp:2: a comment after #pragma once says what the header is for",
        "sim/a/guard.hpp:1: a header starts with #pragma once"});
 }
 

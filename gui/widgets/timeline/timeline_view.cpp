@@ -65,7 +65,12 @@ TimelineView::TimelineView(QWidget* parent)
 
 TimelineView::~TimelineView() = default;
 
-void TimelineView::set_levels(timeline::Levels levels) {
+void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
+  const bool outermost =
+      !view_.empty() && !levels.empty() && view_.levels().front().name == levels.front().name;
+  const bool near = outermost && view_.window() != view_.occurrence(0).range;
+  const auto place = keep_place && near ? std::optional(view_.window()) : std::nullopt;
+  const double scroll = near ? view_.rows().scroll() : 0.0;
   statistics_thread_ = {};
   search_->cancel();
   ++statistics_generation_;
@@ -79,6 +84,11 @@ void TimelineView::set_levels(timeline::Levels levels) {
   layout_regions();
   view_.frame_all();
   view_.set_readable_rows();
+  if (place && place->begin >= view_.occurrence(0).range.begin &&
+      place->end <= view_.occurrence(0).range.end) {
+    view_.set_window(*place);
+    view_.rows().set_scroll(scroll);
+  }
   changed();
   Q_EMIT level_changed(static_cast<int>(view_.empty() ? 0 : view_.level()));
 }

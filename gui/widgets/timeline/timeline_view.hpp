@@ -41,8 +41,9 @@ class TimelineView : public QWidget {
   explicit TimelineView(QWidget* parent = nullptr);
   ~TimelineView() override;
 
-  // Replaces what is shown; no levels: nothing.
-  void set_levels(timeline::Levels levels);
+  // Replaces what is shown; no levels: nothing. `keep_place`: what is looked at stays where it was,
+  // as long as there is such a place.
+  void set_levels(timeline::Levels levels, bool keep_place = false);
 
   // One more within the innermost; what the user looks at stays.
   void add_level(timeline::Level level);

@@ -280,7 +280,8 @@ void MainWindow::show_page() {
     shown_baseline_ = page->baseline();
     charts_->set_outcome(answered);
     tables_->set_outcome(answered);
-    timeline_->set_levels(answered ? answered->levels : timeline::Levels());
+    timeline_->set_levels(answered ? answered->levels : timeline::Levels(), page == shown_page_);
+    shown_page_ = page;
     if (answered) {
       const report::Evaluation* base =
           shown_baseline_ != answered ? shown_baseline_->evaluation.get() : nullptr;

@@ -210,7 +210,8 @@ class MainWindow : public QMainWindow {
   LatestTask exporting_;
   OutcomePtr shown_;
   OutcomePtr shown_baseline_;
-  bool problems_in_front_ = false;  // because of an error, not by the user
+  const DocumentPage* shown_page_ = nullptr;  // whose levels the timeline has
+  bool problems_in_front_ = false;            // because of an error, not by the user
   DockLayout* dock_layout_ = nullptr;
   QByteArray layout_;  // of the docks, while they are hidden
   bool docks_shown_ = false;

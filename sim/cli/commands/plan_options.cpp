@@ -269,7 +269,7 @@ void add_goal_options(CLI::App& command, PlanOptions& options) {
                   options.file,
                   "Scenario, with or without `plan:`: a file or a shipped name; - reads stdin")
       ->required();
-  command.add_option("--objective", options.objective, "What is to be as low as possible")
+  command.add_option("--objective", options.objective, "The figure to minimise")
       ->check(CLI::IsMember(
           std::vector<std::string>(plan::kObjectiveNames.begin(), plan::kObjectiveNames.end())))
       ->type_name("NAME");

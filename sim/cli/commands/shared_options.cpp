@@ -37,7 +37,7 @@ void add_evaluation_options(CLI::App& command, EvaluationOptions& options) {
       ->allow_extra_args(false);
   command.add_flag("--allow-foreign-profile",
                    options.allow_foreign,
-                   "Use calibration profiles of another GPU than they stand for");
+                   "Accept calibration profiles that were measured on another GPU");
   command.add_flag("-q,--quiet", options.quiet, "No progress and no messages but errors");
 }
 

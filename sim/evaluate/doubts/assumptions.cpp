@@ -97,7 +97,7 @@ std::optional<std::string> missing_spares(const report::Evaluation& evaluation) 
     return std::nullopt;
   }
   return fmt::format(
-      "{:.3g} nodes are in repair on average and {} {}, so the job stands still for want of nodes; "
+      "{:.3g} nodes are in repair on average and {} {}, so the job waits for nodes; "
       "{} spare{} would do 99 % of the time",
       load.mean,
       spares == 0 ? std::string("no spare") : format_integer(spares),

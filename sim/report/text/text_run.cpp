@@ -107,7 +107,7 @@ void add_distributions(TextPage& page, const Evaluation& evaluation, Detail deta
         Ink::faint,
         pad_right("", kNameWidth) + pad_left(band ? "8 of 10 from" : "P10", kValueWidth) +
             pad_left("P50", kValueWidth) + pad_left(band ? "to" : "P90", kValueWidth) +
-            (band ? pad_left("luck alone", kLuckWidth) : std::string())));
+            (band ? pad_left("chance alone", kLuckWidth) : std::string())));
   }
   const bool dated = evaluation.metrics.find(MetricId::finish_date) != nullptr;
   const bool windowed = !evaluation.plan->target_steps;

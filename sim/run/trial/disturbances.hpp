@@ -1,6 +1,7 @@
 #pragma once
 
-// What is slow, computes wrong results or trains in vain right now, and what comes of it when?
+// Slow nodes, degraded links, silent corruption and loss spikes of one trial: which act now, and when
+// each is noticed.
 //
 //   factor of a slowdown = 1 + (median - 1) * exp(sigma * z),  z ~ N(0, 1)
 //

@@ -244,7 +244,7 @@ void add_goal(std::vector<Key>& keys) {
   }
   keys.push_back(choice_key<plan::Objective>({.path = "plan.objective",
                                               .fallback = "step_time",
-                                              .meaning = "What is to be as low as possible.",
+                                              .meaning = "The figure to minimise.",
                                               .example = "cost"},
                                              std::move(objectives),
                                              ORRERY_AT(scenario.plan->objective)));
