@@ -24,6 +24,7 @@
 #include "sim/evaluate/levers.hpp"
 #include "sim/evaluate/spot_break_even.hpp"
 #include "sim/run/trial/run_simulator.hpp"
+#include "sim/scenario/presets/preset_library.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/step/costs/stage_costs.hpp"
 #include "sim/step/step_simulator.hpp"
@@ -193,6 +194,33 @@ void warn_of_the_run(const scenario::Scenario& scenario,
   }
 }
 
+// A superchip in larger nodes than those in which it is sold (scenarios/profiles/clusters).
+void warn_of_the_node(const scenario::Scenario& scenario,
+                      const hardware::GpuProfile& gpu,
+                      Diagnostics& diagnostics) {
+  const hardware::ClusterSpec& cluster = scenario.cluster;
+  if (!cluster.preset.empty() || gpu.arch != hardware::GpuArch::blackwell) {
+    return;
+  }
+  Diagnostics unused;
+  std::int64_t most = 0;
+  std::string sold_as;
+  for (const scenario::PresetPtr& preset :
+       scenario::presets_of(scenario).list(scenario::PresetKind::clusters, unused)) {
+    if (preset->cluster.gpu == gpu.name && preset->cluster.gpus_per_node > most) {
+      most = preset->cluster.gpus_per_node;
+      sold_as = preset->name;
+    }
+  }
+  if (most > 0 && cluster.gpus_per_node > most) {
+    diagnostics.warning(
+        scenario.where("cluster.gpus_per_node"),
+        "cluster.gpus_per_node",
+        fmt::format("is {}, and {} is sold in nodes of {}", cluster.gpus_per_node, gpu.name, most),
+        fmt::format("cluster.preset: {}", sold_as));
+  }
+}
+
 // Answers that are bounds rather than estimates, said where the key stands.
 void warn_of_the_step(const scenario::Scenario& scenario,
                       const step::StepInput& input,
@@ -201,11 +229,12 @@ void warn_of_the_step(const scenario::Scenario& scenario,
   const hardware::SoftwareProfile& software = costs.software();
   if (scenario.layout.sharding == layout::Sharding::zero2 && input.layout.virtual_stages == 1 &&
       step::gradient_reduction(input, costs) == hardware::GradientReduction::per_step) {
-    diagnostics.warning(scenario.where("layout.sharding"),
-                        "layout.sharding",
-                        "where gradients are reduced once per step, zero2 keeps all of them until then "
-                        "and their shard beside them: more memory than zero1",
-                        "zero1, or overlap.reduction: per_micro_batch");
+    diagnostics.warning(
+        scenario.where("layout.sharding"),
+        "layout.sharding",
+        "where gradients are reduced once per step, zero2 keeps all of them until then "
+        "and their shard beside them: more memory than zero1",
+        "zero1, or overlap.reduction: per_micro_batch");
   }
   if (scenario.model.moe && scenario.model.moe->node_limit > 0 && scenario.layout.expert > 1 &&
       scenario.locations.contains("model.moe.node_limit") &&
@@ -379,6 +408,7 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
   if (!run_step(scenario, *resolved, options, base, evaluation, diagnostics)) {
     return nullptr;
   }
+  warn_of_the_node(scenario, resolved->costs.gpu(), diagnostics);
   warn_of_the_step(scenario, step_input(scenario, *resolved), resolved->costs, diagnostics);
   fill_step_metrics(scenario,
                     mean_peak(scenario, *resolved),

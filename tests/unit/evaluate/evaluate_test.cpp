@@ -276,6 +276,23 @@ TEST(Evaluate, TooFewSparesAreSaidFirstWithTheNumberThatWouldDo) {
             "for want of nodes; 2 spares would do 99 % of the time");
 }
 
+TEST(Evaluate, ASuperchipInANodeThatNobodySellsIsSaid) {
+  const auto warnings = [](const std::string& cluster) {
+    Diagnostics diagnostics;
+    const auto scenario = scenario::load_text(
+        "format: orrery/1\nmodel: llama3-8b\nbatch: {global: 64}\ncluster: " + cluster + "\n",
+        "test.yaml",
+        diagnostics);
+    EXPECT_TRUE(scenario && evaluate(*scenario, {.levers = false}, diagnostics));
+    return to_string(diagnostics);
+  };
+  EXPECT_EQ(warnings("{gpu: gb300, nodes: 2, gpus_per_node: 8, network: infiniband-400g}"),
+            "test.yaml:4:43: warning: cluster.gpus_per_node: is 8, and gb300 is sold in nodes of 4 "
+            "(cluster.preset: gb300-nvl72)\n");
+  EXPECT_EQ(warnings("{gpu: gb300, nodes: 2, gpus_per_node: 4, network: nvl72}"), "");
+  EXPECT_EQ(warnings("{gpu: b200-sxm, nodes: 2, network: infiniband-400g}"), "");
+}
+
 TEST(Evaluate, AStopRequestEndsIt) {
   std::stop_source source;
   source.request_stop();
