@@ -46,6 +46,29 @@ std::optional<Value> tree_of(const ConfigFile& file,
   return tree;
 }
 
+// Primus: modules: {pre_trainer: {framework: megatron, model: NAME.yaml, overrides: {...}}}. What
+// it overrides are arguments of Megatron-LM; the others stand in files that it names.
+void lift_overrides(Value& tree) {
+  for (const yaml::Entry& entry : tree.entries) {
+    if (entry.key != "modules" || entry.value.entries.empty()) {
+      continue;
+    }
+    Value lifted;
+    lifted.kind = Value::Kind::mapping;
+    lifted.where = tree.where;
+    for (const yaml::Entry& part : entry.value.entries.front().value.entries) {
+      if (part.key == "overrides") {
+        lifted.entries.insert(
+            lifted.entries.end(), part.value.entries.begin(), part.value.entries.end());
+      } else {
+        lifted.entries.push_back(part);
+      }
+    }
+    tree = std::move(lifted);
+    return;
+  }
+}
+
 }  // namespace
 
 std::vector<LogPart> settings_of_file(const ConfigFile& file,
@@ -58,6 +81,9 @@ std::vector<LogPart> settings_of_file(const ConfigFile& file,
     tree.reset();
   }
   std::vector<LogPart> parts;
+  if (tree && format == ConfigFormat::megatron_yaml) {
+    lift_overrides(*tree);
+  }
   if (tree && format == ConfigFormat::nanotron) {
     parts = nanotron_parts(*std::move(tree));
   } else if (tree) {

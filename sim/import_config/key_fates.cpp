@@ -22,20 +22,13 @@ namespace {
 
 using yaml::Value;
 
-constexpr std::array<std::pair<std::string_view, Fate>, 6> kFates = {{{"takes", Fate::takes},
+constexpr std::array<std::pair<std::string_view, Fate>, 7> kFates = {{{"takes", Fate::takes},
                                                                       {"sets", Fate::sets},
                                                                       {"none", Fate::none},
                                                                       {"small", Fate::small},
                                                                       {"large", Fate::large},
+                                                                      {"beside", Fate::beside},
                                                                       {"refused", Fate::refused}}};
-
-// Up to the first `end`, which is taken as well.
-std::string_view cut(std::string_view& text, char end) {
-  const std::size_t at = std::min(text.find(end), text.size());
-  const std::string_view piece = text.substr(0, at);
-  text.remove_prefix(std::min(at + 1, text.size()));
-  return piece;
-}
 
 // The line behind a fate: a reason; of `takes` a key, values, and perhaps `if` and another key.
 KeyFate fate_of(Fate fate, std::string_view line) {
@@ -55,7 +48,7 @@ KeyFate fate_of(Fate fate, std::string_view line) {
 // A line that begins with a fate says why, those behind it with blanks before them the keys.
 KeyTable parse_table(const NamedTable& shipped) {
   KeyTable table;
-  table.name = shipped.name;
+  table.name = shipped.name.substr(0, shipped.name.rfind('.'));
   KeyFate fate;
   std::string_view rest = shipped.text;
   while (!rest.empty()) {
@@ -91,7 +84,9 @@ const KeyTable* table_of(std::string_view name) {
   static const std::vector<KeyTable> tables = [] {
     std::vector<KeyTable> all;
     for (const NamedTable& shipped : key_tables()) {
-      all.push_back(parse_table(shipped));
+      if (shipped.name.ends_with(".keys")) {
+        all.push_back(parse_table(shipped));
+      }
     }
     return all;
   }();
@@ -128,7 +123,7 @@ std::vector<std::string_view> names_of(ConfigFormat format, const SourceKeys& ke
     case ConfigFormat::megatron_args:
     case ConfigFormat::megatron_yaml:
     case ConfigFormat::megatron_log:
-      return {"megatron-lm", "launchers"};
+      return {"megatron-lm", "launchers", "primus"};
     case ConfigFormat::gpt_neox:
       return {"gpt-neox", "deepspeed", "megatron-lm"};
     case ConfigFormat::trainer_yaml:
@@ -211,6 +206,20 @@ bool is_switched_off(const SourceKeys& keys, std::string_view path) {
 }
 
 }  // namespace
+
+std::string_view cut(std::string_view& text, char end) {
+  const std::size_t at = std::min(text.find(end), text.size());
+  const std::string_view piece = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return piece;
+}
+
+std::string_view shipped_text(std::string_view name) {
+  const auto& all = key_tables();
+  const auto found = std::find_if(
+      all.begin(), all.end(), [name](const NamedTable& table) { return table.name == name; });
+  return found == all.end() ? std::string_view() : found->text;
+}
 
 bool matches(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
@@ -315,6 +324,12 @@ class Judge {
  private:
   // Whether the scenario has the key, with more than nothing or one.
   [[nodiscard]] bool has(std::string_view path) const {
+    if (path.starts_with("!")) {  // no such key in the file
+      const auto& items = import_.keys.items();
+      return std::none_of(items.begin(), items.end(), [path](const SourceItem& item) {
+        return std::string_view(item.path).ends_with(path.substr(1));
+      });
+    }
     const ImportedSetting* setting = import_.draft.find(path);
     return path.empty() || (setting != nullptr && setting->value != "1" &&
                             setting->value != "none" && setting->value != "false");
@@ -387,6 +402,8 @@ class Judge {
     } else if (set && (is_repeated(item.path) || !has(fate->needs))) {
       key.why = fate->needs.empty() ? "another section says the same"
                                     : fmt::format("read with {} only", fate->needs);
+    } else if (fate->fate == Fate::beside && !import_.model_class.empty()) {
+      key.why = "--as leaves it out";
     } else if (is_of_no_experts(item.path)) {
       key.why = "read with experts only";
     } else if (set) {

@@ -20,6 +20,7 @@ enum class Fate {
   none,    // proved to change nothing
   small,   // less than the band of a step
   large,   // more than it
+  beside,  // belongs to a part beside the decoder, which --as leaves out
   refused  // belongs to what no scenario expresses
 };
 
@@ -53,6 +54,11 @@ struct NamedTable {
 };
 
 [[nodiscard]] const std::vector<NamedTable>& key_tables();
+// The text of any file of scenarios/imports that is compiled in: "torchtitan.models".
+[[nodiscard]] std::string_view shipped_text(std::string_view name);
+
+// Up to the first `end`, which is taken as well.
+[[nodiscard]] std::string_view cut(std::string_view& text, char end);
 
 // Whether the value is as if the key were absent.
 [[nodiscard]] bool is_neutral(const yaml::Value& value, std::string_view neutral);

@@ -13,105 +13,40 @@ namespace orrery::import_config {
 namespace {
 
 // Sections and the keys in them, in the order in which people write them; others follow.
-constexpr std::array<std::string_view, 84> kOrder = {"model.preset",
-                                                     "model.name",
-                                                     "model.num_layers",
-                                                     "model.hidden_size",
-                                                     "model.num_attention_heads",
-                                                     "model.num_query_groups",
-                                                     "model.head_dim",
-                                                     "model.ffn_hidden_size",
-                                                     "model.vocab_size",
-                                                     "model.sequence_length",
-                                                     "model.activation",
-                                                     "model.norm",
-                                                     "model.position",
-                                                     "model.max_positions",
-                                                     "model.tie_embeddings",
-                                                     "model.linear_bias",
-                                                     "model.qkv_bias",
-                                                     "model.embedding_norm",
-                                                     "model.moe.num_experts",
-                                                     "model.moe.top_k",
-                                                     "model.moe.ffn_hidden_size",
-                                                     "model.moe.shared",
-                                                     "model.moe.dense_layers",
-                                                     "model.moe.capacity",
-                                                     "model.moe.node_limit",
-                                                     "model.attention_window.size",
-                                                     "model.attention_window.full_every",
-                                                     "model.mla.q_lora_rank",
-                                                     "model.mla.kv_lora_rank",
-                                                     "model.mla.qk_nope_head_dim",
-                                                     "model.mla.qk_rope_head_dim",
-                                                     "model.mla.v_head_dim",
-                                                     "model.mtp",
-                                                     "cluster.gpu",
-                                                     "cluster.gpus",
-                                                     "cluster.nodes",
-                                                     "cluster.gpus_per_node",
-                                                     "cluster.network",
-                                                     "cluster.network.preset",
-                                                     "layout.tensor",
-                                                     "layout.sequence_parallel",
-                                                     "layout.context",
-                                                     "layout.context_method",
-                                                     "layout.pipeline",
-                                                     "layout.virtual_stages",
-                                                     "layout.schedule",
-                                                     "layout.stage_layers",
-                                                     "layout.expert",
-                                                     "layout.expert_tensor",
-                                                     "layout.data",
-                                                     "layout.sharding",
-                                                     "layout.shard_group",
-                                                     "batch.global",
-                                                     "batch.micro",
-                                                     "precision.compute",
-                                                     "precision.gradient_dtype",
-                                                     "precision.deterministic",
-                                                     "precision.optimizer.name",
-                                                     "precision.optimizer.state_bytes",
-                                                     "recompute",
-                                                     "recompute.modules",
-                                                     "recompute.layers",
-                                                     "overlap.data",
-                                                     "overlap.tensor",
-                                                     "overlap.pipeline",
-                                                     "overlap.expert",
-                                                     "software_options.expert_dispatcher",
-                                                     "overlap.bucket",
-                                                     "overlap.fsdp.reshard",
-                                                     "overlap.fsdp.reshard_group",
-                                                     "offload.optimizer",
-                                                     "offload.parameters",
-                                                     "offload.nvme_read",
-                                                     "offload.nvme_write",
-                                                     "software",
-                                                     "software.name",
-                                                     "software.recipe",
-                                                     "compile",
-                                                     "training.steps",
-                                                     "training.tokens",
-                                                     "training.batch_ramp.start",
-                                                     "checkpoint.interval",
-                                                     "checkpoint.mode",
-                                                     "measured.step_time"};
+constexpr std::string_view kOrder =
+    "model.preset model.name model.num_layers model.hidden_size model.num_attention_heads "
+    "model.num_query_groups model.head_dim model.ffn_hidden_size model.vocab_size "
+    "model.sequence_length model.activation model.norm model.position model.max_positions "
+    "model.tie_embeddings model.linear_bias model.qkv_bias model.embedding_norm "
+    "model.moe.num_experts model.moe.top_k model.moe.ffn_hidden_size model.moe.shared "
+    "model.moe.dense_layers model.moe.capacity model.moe.node_limit "
+    "model.attention_window.size model.attention_window.full_every model.mla.q_lora_rank "
+    "model.mla.kv_lora_rank model.mla.qk_nope_head_dim model.mla.qk_rope_head_dim "
+    "model.mla.v_head_dim model.mtp cluster.gpu cluster.gpus cluster.nodes "
+    "cluster.gpus_per_node cluster.network cluster.network.preset layout.tensor "
+    "layout.sequence_parallel layout.context layout.context_method layout.pipeline "
+    "layout.virtual_stages layout.schedule layout.stage_layers layout.expert "
+    "layout.expert_tensor layout.data layout.sharding layout.shard_group batch.global "
+    "batch.micro precision.compute precision.gradient_dtype precision.deterministic "
+    "precision.optimizer.name precision.optimizer.state_bytes recompute recompute.modules "
+    "recompute.layers overlap.data overlap.tensor overlap.pipeline overlap.expert "
+    "overlap.bucket overlap.fsdp.reshard overlap.fsdp.reshard_group "
+    "software_options.expert_dispatcher offload.optimizer offload.parameters "
+    "offload.nvme_read offload.nvme_write software software.name software.recipe compile "
+    "training.steps training.tokens training.batch_ramp.start checkpoint.interval "
+    "checkpoint.mode measured.step_time ";
 
+// Where a key stands; one that is not listed behind the last that shares most of its path.
 std::size_t place_of(std::string_view path) {
-  const auto* found = std::find(kOrder.begin(), kOrder.end(), path);
-  if (found != kOrder.end()) {
-    return static_cast<std::size_t>(found - kOrder.begin());
+  const std::string order = " " + std::string(kOrder);
+  std::string part = " " + std::string(path) + " ";
+  std::size_t found = order.find(part);
+  while (found == std::string::npos && part.find('.') != std::string::npos) {
+    part.resize(part.rfind('.') + 1);
+    found = order.rfind(part);
+    part.resize(part.size() - 1);
   }
-  // A key that is not listed stands behind the last listed one of its section.
-  const std::string_view section = path.substr(0, path.find('.'));
-  std::size_t last = kOrder.size();
-  for (std::size_t i = 0; i < kOrder.size(); ++i) {
-    if (kOrder[i] == section || kOrder[i].starts_with(std::string(section) + ".")) {
-      last = i;
-    }
-  }
-  return last;
+  return std::min(found, order.size());
 }
 
 struct Line {

@@ -9,56 +9,6 @@
 
 namespace orrery::import_config {
 
-namespace {
-
-// Keys of layers that attend to chosen keys, or differ from one another, or are no attention.
-constexpr std::array<std::string_view, 14> kForeignKeys = {"block_configs",
-                                                           "index_topk",
-                                                           "compress_ratios",
-                                                           "linear_attn_config",
-                                                           "sparse_attention_config",
-                                                           "hybrid_override_pattern",
-                                                           "mamba_d_state",
-                                                           "ssm_cfg",
-                                                           "ssm_state_size",
-                                                           "full_attention_interval",
-                                                           "attn_layer_period",
-                                                           "global_head_dim",
-                                                           "lightning_attention",
-                                                           "layers_block_type"};
-
-constexpr std::array<std::string_view, 6> kTowers = {"vision_config",
-                                                     "audio_config",
-                                                     "mm_vision_tower",
-                                                     "vision_tower",
-                                                     "mm_projector_type",
-                                                     "thinker_config"};
-
-std::string_view first_part(std::string_view path) {
-  return path.substr(0, path.find('.'));
-}
-
-template <std::size_t N>
-const SourceItem* find_any(SourceKeys& keys,
-                           std::string_view prefix,
-                           const std::array<std::string_view, N>& names) {
-  for (const SourceItem& item : keys.items()) {
-    if (!item.path.starts_with(prefix) || is_neutral(item.value, "")) {
-      continue;
-    }
-    const std::string_view name = first_part(std::string_view(item.path).substr(prefix.size()));
-    if (std::find(names.begin(), names.end(), name) != names.end()) {
-      return &item;
-    }
-  }
-  return nullptr;
-}
-
-constexpr std::string_view kForce =
-    "--as TYPE takes the text model as that class and leaves this out";
-
-}  // namespace
-
 const ModelClass* check_class(Import& import, std::string_view prefix, const std::string& type) {
   SourceKeys& keys = import.keys;
   const std::string path = std::string(prefix) + "model_type";
@@ -76,9 +26,13 @@ const ModelClass* check_class(Import& import, std::string_view prefix, const std
                "a scenario cannot express an encoder beside the decoder");
     return nullptr;
   }
-  if (const SourceItem* foreign = find_any(keys, prefix, kForeignKeys)) {
-    keys.error(*foreign, "belongs to layers that a scenario cannot express");
-    return nullptr;
+  const KeyTables tables(ConfigFormat::hugging_face, keys);
+  for (const SourceItem& found : keys.items()) {
+    const auto fate = tables.find(found.path);
+    if (fate && fate->fate == Fate::refused && !is_neutral(found.value, fate->neutral)) {
+      keys.error(found, fate->why);
+      return nullptr;
+    }
   }
   if (forced) {
     const ModelClass* wanted = find_model_class(import.model_class);
@@ -94,10 +48,6 @@ const ModelClass* check_class(Import& import, std::string_view prefix, const std
                                     wanted->type));
     }
     return wanted;
-  }
-  if (const SourceItem* tower = find_any(keys, "", kTowers)) {
-    keys.error(*tower, "belongs to a tower beside the decoder, which a scenario lacks", kForce);
-    return nullptr;
   }
   const ModelClass* known = find_model_class(type);
   if (known == nullptr && item != nullptr) {

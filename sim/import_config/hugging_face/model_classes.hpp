@@ -3,18 +3,13 @@
 // What does a class of transformers do that the config.json of a model need not say? Internal to
 // import_config/.
 //
-// Facts of the classes: transformers, src/transformers/models/*/configuration_*.py and
-// modeling_*.py (Apache-2.0); of GPT-2, OPT, BLOOM and Llama also the papers named in
-// the presets of models.
+// The facts stand in scenarios/imports/hugging-face.classes.
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace orrery::import_config {
-
-inline constexpr std::string_view kHeadNorm =
-    "norms of queries and keys are neither counted nor costed (2 x head_dim parameters a layer)";
 
 // What the class takes for a dimension that the file does not state; 0: the file must state it.
 struct ClassDefaults {

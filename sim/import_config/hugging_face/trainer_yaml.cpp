@@ -70,10 +70,10 @@ void read_fsdp(Import& import) {
                                       "fsdp_config.sharding_strategy",
                                       "fsdp_config.fsdp_reshard_after_forward",
                                       "fsdp_config.reshard_after_forward"}) {
-    if (const auto text = keys.text(name)) {
+    const auto text = keys.text(name);
+    if (text && (strategy == options || lower_case(*text) == "false")) {
       strategy = lower_case(*text);
       from = keys.find(name);
-      break;
     }
   }
   const auto is = [&strategy](std::string_view word, std::string_view digit) {
@@ -81,7 +81,11 @@ void read_fsdp(Import& import) {
   };
   const bool kept = strategy == "false";
   const bool new_one = keys.count(second).value_or(1) == 2 || kept || strategy == "true";
-  if ((type && *type == "FSDP") || !strategy.empty()) {
+  const auto& items = keys.items();
+  const bool section = std::any_of(items.begin(), items.end(), [](const SourceItem& item) {
+    return item.path.starts_with("fsdp_config.") && item.path != "fsdp_config.fsdp_version";
+  });
+  if ((type && *type == "FSDP") || !strategy.empty() || (!type && section)) {
     import.draft.set(
         "layout.sharding",
         is("no_shard", "3")        ? "none"
@@ -188,28 +192,30 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
   const auto mixed = keys.text("mixed_precision");
   bool stated = false;
   for (const std::string_view name : {"bf16", "fp16"}) {
-    const std::string word = lower_case(keys.text(name).value_or("false"));
-    const bool on = word == "true" || word == "full" || word == "1";
+    const std::string said = lower_case(keys.text(name).value_or("false"));
+    const bool on = said == "true" || said == "full" || said == "1";
     if (on || (mixed && *mixed == name)) {
       import.draft.set("precision.compute",
                        std::string(name),
                        read_from(*keys.find(on ? name : std::string_view("mixed_precision"))));
       stated = true;
-    } else if (word == "auto") {
+    } else if (said == "auto") {
       import.draft.leave_open(
           "precision.compute", *keys.find(name), "`auto` is bf16 where the GPUs have it");
       stated = true;
     }
   }
-  if (mixed && *mixed == "fp8") {
+  const std::string word = lower_case(mixed.value_or("no"));
+  if (word != "no" && word != "false" && word != "bf16" && word != "fp16") {
     import.draft.leave_open("precision.compute",
                             *keys.find("mixed_precision"),
-                            "fp8 of which recipe: fp8-delayed (Transformer Engine), "
-                            "fp8-tensorwise (torchao), ...");
+                            word == "fp8" ? std::string("fp8 of which recipe: fp8-delayed "
+                                                        "(Transformer Engine), fp8-tensorwise "
+                                                        "(torchao), ...")
+                                          : yaml::display(word) + " is no precision that is known");
+    stated = true;
   }
-  import.pending.full_precision |=
-      !stated && (program != TrainerProgram::accelerate || (mixed && lower_case(*mixed) == "no") ||
-                  (mixed && lower_case(*mixed) == "false"));
+  import.pending.full_precision |= !stated && (program != TrainerProgram::accelerate || mixed);
 }
 
 void read_trainer_recompute(Import& import, TrainerProgram program) {

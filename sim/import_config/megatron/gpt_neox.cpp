@@ -28,6 +28,37 @@ void rename_keys(SourceKeys& keys) {
   }
 }
 
+// Of a gated MLP the file says three times its width (megatron/model/transformer.py).
+void read_mlp_width(Import& import) {
+  SourceKeys& keys = import.keys;
+  const auto stated = copy_count(import, "ffn_hidden_size", "model.ffn_hidden_size");
+  const auto factor = keys.number("expansion_factor");
+  const auto multiple = keys.count("mlp_multiple_of").value_or(1);
+  const auto hidden = copy_count(import, "hidden_size", "model.hidden_size");
+  const std::string activation = keys.text("activation").value_or("");
+  const bool llama = keys.text("mlp_type").value_or("") == "llama";  // until 2024
+  const bool gated = activation.ends_with("glu") || activation == "bilinear";
+  constexpr std::int64_t kMost = std::int64_t{1} << 30U;
+  if (!hidden || *hidden > kMost || stated.value_or(0) > kMost || multiple < 1 ||
+      multiple > kMost || (!gated && !llama && !factor && multiple == 1)) {
+    return;
+  }
+  const std::int64_t whole = stated ? *stated
+                             : factor
+                                 ? static_cast<std::int64_t>(*factor * static_cast<double>(*hidden))
+                                 : 4 * *hidden;
+  const std::int64_t width = gated ? whole * 2 / 3 / 2 : llama && !stated ? whole * 2 / 3 : whole;
+  import.draft.erase("model.ffn_hidden_size");
+  import.draft.set(
+      "model.ffn_hidden_size",
+      (width + multiple - 1) / multiple * multiple,
+      stated ? derived_from(
+                   *keys.find("ffn_hidden_size"),
+                   fmt::format(
+                       "{} of which a gate takes 2/3 / 2, up to a multiple of {}", whole, multiple))
+             : default_of(import, "from hidden_size, up to mlp_multiple_of"));
+}
+
 void read_model_words(Import& import) {
   SourceKeys& keys = import.keys;
   const auto norm = keys.text("norm");
@@ -58,6 +89,12 @@ void read_model_words(Import& import) {
   }
   if (const auto mlp = keys.text("mlp_type"); mlp && *mlp == "llama") {
     import.draft.set("model.activation", "swiglu", read_from(*keys.find("mlp_type")));
+  }
+  read_mlp_width(import);
+  if (keys.flag("use_bnb_optimizer").value_or(false)) {
+    import.draft.set(
+        "precision.optimizer.name", "adam-8bit", read_from(*keys.find("use_bnb_optimizer")));
+    static_cast<void>(keys.take("optimizer"));
   }
   if (const SourceItem* kinds = keys.take("attention_config")) {
     const std::string text = value_text(kinds->value);

@@ -92,6 +92,7 @@ void read_positions(MegatronKeys& keys) {
   Draft& draft = keys.import.draft;
   SourceKeys& source = keys.import.keys;
   const auto type = source.text(keys.path("position_embedding_type"));
+  source.rename("use_llama2_rotary_position_embeddings", "use_rotary_position_embeddings");
   const bool rotary = keys.on("use_rotary_position_embeddings");
   const auto rows = source.count(keys.path("max_position_embeddings"));
   static_cast<void>(source.flag(keys.path("no_position_embedding")));
@@ -151,6 +152,10 @@ void read_heads(MegatronKeys& keys) {
                       "head has keys and values of its own",
                       groups->shown));
     }
+  }
+  if (source.text(keys.path("attention_head_type")).value_or("") == "multiquery") {
+    keys.import.draft.set(
+        "model.num_query_groups", std::int64_t{1}, read_from(*keys.find("attention_head_type")));
   }
   read_window(keys);
   if (keys.on("multi_latent_attention")) {

@@ -186,13 +186,19 @@ void read_recompute(MegatronKeys& keys) {
   }
   static_cast<void>(keys.on("deepspeed_activation_checkpointing"));
   static_cast<void>(keys.on("distribute_checkpointed_activations"));
-  if (granularity && *granularity == "full") {
+  const SourceItem* method = keys.find("activations_checkpoint_method");
+  if (!granularity && !short_form && method != nullptr && draft.find("recompute") == nullptr) {
+    read_full_recompute(keys, *method);  // of 2021 and 2022
+  } else if (granularity && *granularity == "full") {
     read_full_recompute(keys, *source.find(path));
   } else if (short_form || (granularity && *granularity == "selective")) {
     std::erase(modules, "core_attn");
     const Origin origin =
         short_form ? read_from(*keys.find("recompute_activations")) : read_from(*source.find(path));
-    if (modules.empty()) {
+    if (keys.on("moe_layer_recompute")) {
+      draft.set(
+          "recompute.modules", "[core_attn, moe]", read_from(*keys.find("moe_layer_recompute")));
+    } else if (modules.empty()) {
       draft.set("recompute", "selective", origin);
     } else {
       draft.set("recompute.modules",
@@ -310,6 +316,25 @@ void read_run(MegatronKeys& keys) {
             "training");
 }
 
+// What the command line takes for what it does not say.
+void read_absent(MegatronKeys& keys) {
+  for (const std::string& prefix : keys.prefixes) {
+    keys.import.keys.rename(prefix + "cuda_graph_modules", prefix + "cuda_graph_scope");
+  }
+  if (keys.find("num_layers") == nullptr || keys.import.program != "Megatron-LM") {
+    return;
+  }
+  if (keys.find("hidden_dropout") == nullptr) {
+    keys.import.draft.set(
+        "software_options.dropout", true, default_of(keys.import, "hidden_dropout is 0.1"));
+  }
+  if (keys.find("num_experts") != nullptr && keys.find("moe_grouped_gemm") == nullptr) {
+    keys.import.draft.set("software_options.grouped_gemm",
+                          "per_expert",
+                          default_of(keys.import, "without moe_grouped_gemm one by one"));
+  }
+}
+
 }  // namespace
 
 void read_megatron_step(MegatronKeys& keys) {
@@ -325,6 +350,7 @@ void read_megatron_run(MegatronKeys& keys) {
 
 void read_megatron(Import& import, const std::vector<std::string>& prefixes) {
   MegatronKeys keys{import, prefixes};
+  read_absent(keys);
   read_megatron_model(keys);
   read_megatron_layout(keys);
   read_megatron_step(keys);

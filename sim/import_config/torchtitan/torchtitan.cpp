@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/torchtitan/torchtitan_flavors.hpp"
 #include "sim/import_config/torchtitan/torchtitan_saved.hpp"
 #include "sim/import_config/trees/readers.hpp"
@@ -76,37 +77,16 @@ class Torchtitan {
   }
 
  private:
-  void set_dimension(std::string_view path, std::int64_t value, const Origin& origin) {
-    if (value > 0) {
-      import_.draft.set(path, value, origin);
-    }
-  }
-
   void take_flavor(const TorchtitanFlavor& flavor, const SourceItem& item) {
-    const model::ModelSpec& spec = flavor.spec;
     const Origin origin =
         derived_from(item, fmt::format("torchtitan's {} {}", flavor.model, flavor.flavor));
-    set_dimension("model.num_layers", spec.num_layers, origin);
-    set_dimension("model.hidden_size", spec.hidden_size, origin);
-    set_dimension("model.num_attention_heads", spec.num_attention_heads, origin);
-    set_dimension("model.num_query_groups", spec.num_query_groups, origin);
-    set_dimension("model.head_dim", spec.head_dim, origin);
-    set_dimension("model.ffn_hidden_size", spec.ffn_hidden_size, origin);
-    set_dimension("model.vocab_size", spec.vocab_size, origin);
-    import_.draft.set("model.tie_embeddings", spec.tie_embeddings, origin);
-    if (spec.moe) {
-      set_dimension("model.moe.num_experts", spec.moe->num_experts, origin);
-      set_dimension("model.moe.top_k", spec.moe->top_k, origin);
-      set_dimension("model.moe.ffn_hidden_size", spec.moe->ffn_hidden_size, origin);
-      set_dimension("model.moe.shared", spec.moe->shared_experts, origin);
-      set_dimension("model.moe.dense_layers", spec.moe->dense_layers, origin);
-    }
-    if (spec.mla) {
-      set_dimension("model.mla.q_lora_rank", spec.mla->q_lora_rank, origin);
-      set_dimension("model.mla.kv_lora_rank", spec.mla->kv_lora_rank, origin);
-      set_dimension("model.mla.qk_nope_head_dim", spec.mla->qk_nope_head_dim, origin);
-      set_dimension("model.mla.qk_rope_head_dim", spec.mla->qk_rope_head_dim, origin);
-      set_dimension("model.mla.v_head_dim", spec.mla->v_head_dim, origin);
+    std::string_view rest = flavor.facts;
+    while (!rest.empty()) {
+      std::string_view value = cut(rest, ' ');
+      const std::string_view key = cut(value, '=');
+      if (!key.empty()) {
+        import_.draft.set(fmt::format("model.{}", key), std::string(value), origin);
+      }
     }
     if (!flavor.remark.empty()) {
       import_.draft.note(fmt::format("{} {}: {}", flavor.model, flavor.flavor, flavor.remark));

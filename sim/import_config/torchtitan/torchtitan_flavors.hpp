@@ -11,14 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/model/model_spec.hpp"
-
 namespace orrery::import_config {
 
 struct TorchtitanFlavor {
   std::string_view model;   // llama3
   std::string_view flavor;  // 8B
-  model::ModelSpec spec;    // without a sequence length
+  std::string_view facts;   // num_layers=32 hidden_size=4096 ...: keys below `model`
   std::string_view remark = {};
 };
 

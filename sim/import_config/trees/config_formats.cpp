@@ -212,7 +212,8 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
   }
   const bool yaml = has_key(text, "num_layers") || has_key(text, "num-layers") ||
                     has_key(text, "tensor_model_parallel_size") ||
-                    has_key(text, "tensor-model-parallel-size") || has_key(text, "MODEL_ARGS");
+                    has_key(text, "tensor-model-parallel-size") || has_key(text, "MODEL_ARGS") ||
+                    has(text, "framework: megatron\n");
   if (yaml) {
     const bool nested =
         has_key(text, "model") && (has(text, "\n  optim:") || has(text, "mcore_gpt"));
