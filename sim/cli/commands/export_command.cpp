@@ -15,6 +15,7 @@
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
+#include "sim/import_config/write_arguments.hpp"
 #include "sim/report/export/chrome_trace.hpp"
 #include "sim/report/export/operation_trace.hpp"
 #include "sim/report/export/perfetto_trace.hpp"
@@ -67,6 +68,8 @@ constexpr std::array<Export, 18> kExports = {{
     {"svg", "step", report::step_svg},
     {"svg", "schedule", report::schedule_svg},
 }};
+
+constexpr const char* kMegatron = "megatron";
 
 struct ExportOptions {
   std::string file;
@@ -122,7 +125,29 @@ std::string written(const Export& wanted,
   return data;
 }
 
+// The command line with which another program runs the scenario; nothing is evaluated.
+ExitCode export_arguments(const ExportOptions& options) {
+  if (!options.what.empty()) {
+    throw UsageError("export: --format megatron has no --what");
+  }
+  InputFile file = load_files({options.file}, options.evaluation).front();
+  if (!file.scenario) {
+    return file.code;
+  }
+  check_not_read(options.output, *file.scenario);
+  const auto text = import_config::megatron_arguments(*file.scenario, file.diagnostics);
+  message_block(to_string(file.diagnostics));
+  if (!text) {
+    return ExitCode::invalid;
+  }
+  deliver(*text, options.output);
+  return ExitCode::ok;
+}
+
 ExitCode export_file(const ExportOptions& options, const InterruptWatch& watch) {
+  if (options.format == kMegatron) {
+    return export_arguments(options);
+  }
   const Export& wanted = find_export(options);
   const report::TraceWindow window = parse_window(options.trace.window);
   std::vector<InputFile> files = load_files({options.file}, options.evaluation);
@@ -158,8 +183,8 @@ ExitCode export_file(const ExportOptions& options, const InterruptWatch& watch) 
 }  // namespace
 
 void add_export_command(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("export", "Traces, pictures, tables and JSON for other programs");
+  CLI::App* command = app.add_subcommand(
+      "export", "Traces, pictures, tables and launch scripts for other programs");
   const auto options = std::make_shared<ExportOptions>();
   command
       ->add_option("SCENARIO", options->file, "Scenario: a file or a shipped name; - reads stdin")
@@ -168,9 +193,10 @@ void add_export_command(CLI::App& app, Action& action) {
       ->add_option(
           "--format",
           options->format,
-          "perfetto or chrome-trace (for ui.perfetto.dev), svg, csv, jsonl (JSON Lines) or json")
+          "perfetto or chrome-trace (for ui.perfetto.dev), svg, csv, jsonl (JSON Lines), json, or "
+          "megatron (a launch script of Megatron-LM)")
       ->required()
-      ->check(CLI::IsMember({"perfetto", "chrome-trace", "svg", "csv", "jsonl", "json"}))
+      ->check(CLI::IsMember({"perfetto", "chrome-trace", "svg", "csv", "jsonl", "json", kMegatron}))
       ->type_name("FORMAT");
   command
       ->add_option(
@@ -193,7 +219,9 @@ void add_export_command(CLI::App& app, Action& action) {
       "  orrery export --format perfetto --what run --window 10d:12d -o run.pftrace \\\n"
       "    llama3-405b-whole-run\n"
       "  orrery export --format svg --what schedule -o picture.svg schedule-zb-v\n"
-      "  orrery export --format csv --what ledger gpt3-175b-1024");
+      "  orrery export --format csv --what ledger gpt3-175b-1024\n"
+      "  orrery plan -o best.yaml run.yaml && orrery export --format megatron -o train.sh "
+      "best.yaml");
   command->callback([options, &action] {
     action = [options](InterruptWatch& watch) { return export_file(*options, watch); };
   });
