@@ -1,6 +1,6 @@
 #pragma once
 
-// Is the program itself still right? Checks of programming errors, active in every build.
+// Checks of the program's own logic: a programming error aborts, in every build.
 //
 // ORRERY_CHECK(condition, "sentence with {}", values...) prints file, line, condition and the
 // sentence to stderr and aborts. User input must never reach a failing check: bad input becomes a

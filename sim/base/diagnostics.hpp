@@ -1,6 +1,6 @@
 #pragma once
 
-// What is wrong with the user's input, and where? A collector: all problems are reported at once.
+// Diagnostics on the user's input, each with its position. All problems are reported at once.
 //
 // Printed form, one line each, clickable in editors:
 //   file:line:column: error: key: what is wrong (allowed values)

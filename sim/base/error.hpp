@@ -1,6 +1,6 @@
 #pragma once
 
-// What went wrong outside the program? One exception for the environment: files, devices, signals.
+// The exception for failures of the environment: files, devices, signals.
 //
 // `what()` is one clear line that names the file or device. Bad user input is not an Error but a
 // set of Diagnostics (diagnostics.hpp).

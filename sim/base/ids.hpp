@@ -1,6 +1,6 @@
 #pragma once
 
-// Which thing is this index about? Integer identifiers that cannot be exchanged for one another.
+// Strongly typed indices: the identifiers of ranks, nodes, stages and tasks cannot be mixed up.
 //
 // A StrongId is a 32-bit index with a tag: RankId and NodeId are different types, comparable only
 // with themselves. `value` is the zero-based index.

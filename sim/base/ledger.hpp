@@ -1,6 +1,6 @@
 #pragma once
 
-// Where did every GPU-second go? Double-entry accounting of GPU time by category.
+// Double-entry accounting of GPU time: every GPU-second is booked to one category.
 //
 //   sum over categories of cells[c] == allocated GPUs integrated over wall time, exactly
 //

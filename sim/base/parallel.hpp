@@ -1,6 +1,6 @@
 #pragma once
 
-// How is independent work spread over cores? One interface: oneTBB, or std::thread under TSan.
+// Parallel loops over independent work: one interface over oneTBB, or std::thread under TSan.
 //
 // parallel_for splits [0, n) into chunks of `grain` and calls body(begin, end) for each, on at most
 // `threads` threads (0: all cores). Chunks are independent and write to their own slots, so results

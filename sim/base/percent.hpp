@@ -1,7 +1,7 @@
 #pragma once
 
-// How many percent are one? Shares are fractions everywhere; only what is printed is in percent.
-// In columns one digit behind the point, "4.1 %"; in sentences format_percent() of format.hpp.
+// Percentages for output only: everywhere else shares are fractions. In columns one digit behind
+// the point, "4.1 %"; in sentences format_percent() of format.hpp.
 
 #include <fmt/core.h>
 

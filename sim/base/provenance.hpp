@@ -1,6 +1,6 @@
 #pragma once
 
-// How far can this number be trusted? Coefficients that cannot exist without their source.
+// Coefficients with provenance: a value that cannot exist without its source.
 //
 // symbol    | meaning                                      | unit | origin
 // ----------|----------------------------------------------|------|----------------------------

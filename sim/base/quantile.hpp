@@ -1,6 +1,6 @@
 #pragma once
 
-// Where does the share q of sorted values lie, where it falls between two of them?
+// Quantiles of a sample by linear interpolation between order statistics.
 //
 //   x(r) = x[k] + (r - k) (x[k + 1] - x[k]),  k = floor r,  0 <= r <= n - 1
 //   quantile(q) = x((n - 1) q),  median = quantile(1/2)                          ("type 7")

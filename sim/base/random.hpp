@@ -1,7 +1,7 @@
 #pragma once
 
-// Which random number belongs to this question? Counter-based streams: the draw depends only on
-// (seed, trial, purpose, entity, index), never on who drew before.
+// Counter-based random streams: a draw depends only on (seed, trial, purpose, entity, index), never
+// on what was drawn before.
 //
 //   block(i) = Philox4x32-10(key = seed, counter = (i, entity, trial, purpose))
 //

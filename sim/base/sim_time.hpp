@@ -1,6 +1,6 @@
 #pragma once
 
-// When does it happen? Simulated time as an exact integer count of nanoseconds.
+// Simulated time as an exact integer count of nanoseconds.
 //
 // symbol | meaning                            | unit | origin
 // -------|------------------------------------|------|-------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is this number measured in? Dimensional quantities that cannot be mixed up.
+// Quantities with units: the compiler checks the dimensions, so they cannot be mixed up.
 //
 //   Quantity<S, B, F, T, D> = value * second^S * byte^B * FLOP^F * token^T * dollar^D
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does the command `orrery` do with its arguments? Everything but `main`, for tests to call.
-// What it shares with the other programs stands in frame/program.hpp.
+// The command `orrery`: everything but `main`, so that tests can call it. What it shares with the
+// other programs is in frame/program.hpp.
 
 namespace orrery::sweep {
 class Team;

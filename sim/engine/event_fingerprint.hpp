@@ -1,6 +1,6 @@
 #pragma once
 
-// Did two runs process the same events in the same order? A 64-bit hash over popped events.
+// A 64-bit hash over the popped events, to check that two runs processed the same ones in order.
 //
 //   h_0 = 0,  h_{i+1} = mix(mix(h_i + time_i) + priority_i * 2^32 + payload_i + 2^63)
 //

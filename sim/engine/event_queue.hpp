@@ -1,9 +1,9 @@
 #pragma once
 
-// What happens next? A deterministic priority queue of pending simulation events.
+// A deterministic priority queue of pending simulation events.
 //
-//   key = time * 2^65 + priority * 2^61 + sequence * 2^24 + payload      (one unsigned 128-bit
-//   word)
+//   key = time * 2^65 + priority * 2^61 + sequence * 2^24 + payload
+//                                                             (one unsigned 128-bit word)
 //
 // symbol   | meaning                                               | unit | origin
 // ---------|-------------------------------------------------------|------|-----------------------

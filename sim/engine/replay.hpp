@@ -1,9 +1,9 @@
 #pragma once
 
-// When does every task run? Two evaluations of a TaskGraph with given durations and delays.
+// Replay of a TaskGraph: the start and end of every task for given durations and delays.
 //
-//   start(t) = max(0, max over predecessors p of (end(p) + delay(p -> t))), end(t) = start +
-//   duration
+//   start(t) = max(0, max over predecessors p of (end(p) + delay(p -> t)))
+//   end(t)   = start(t) + duration(t)
 //
 // symbol    | meaning                                             | unit | origin
 // ----------|-----------------------------------------------------|------|---------------------

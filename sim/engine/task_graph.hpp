@@ -1,15 +1,15 @@
 #pragma once
 
-// Which task waits for which? The structure of a computation: tasks, resources and dependencies,
-// without any times, so that one graph serves every set of durations.
+// The structure of a computation: tasks, resources and dependencies, without any times, so that one
+// graph serves every set of durations.
 //
 //   start(t) = max over predecessors p of ( end(p) + delay(p -> t) ),  end(t) = start(t) + duration
 //
 // symbol   | meaning                                              | unit | origin
 // ---------|------------------------------------------------------|------|----------------------
 // task     | something that takes time; TaskId counts add_task    | -    | caller
-// resource | runs one task at a time, in the order of addition    | -    | caller, kNoResource:
-// none edge     | `after` may start once `before` has ended and the    | -    | caller
+// resource | runs one task at a time, in the order added  | -    | caller, or kNoResource
+// edge     | `after` may start once `before` has ended    | -    | caller
 //          | delay has passed                                     |      |
 // delay    | index into the table of delays given at replay       | -    | caller, kNoDelay: zero
 //

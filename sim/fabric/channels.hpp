@@ -1,6 +1,6 @@
 #pragma once
 
-// Which flows is a collective? One per channel: its edges push back on one another, so all of them
+// The flows of a collective, one per channel: its edges push back on one another, so all of them
 // run at the pace of the slowest, and the links are loaded as often as the channel crosses them.
 //
 // pattern              | flows                      | bytes of each     | weight on a link

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which flow ends next? A priority queue with one entry per flow whose time can be changed.
+// A priority queue of the ends of flows, with one entry per flow whose time can be changed.
 //
 // A 4-ary implicit heap ordered by (time, flow), with the place of every flow beside it. Engine's
 // EventQueue cannot move an entry, and nearly every solve moves some.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is a flow, and what does it load? The words that all of the fabric shares.
+// The vocabulary of the fabric: links, hops, and flows that load them.
 //
 // symbol | meaning                                                        | unit   | origin
 // -------|----------------------------------------------------------------|--------|-------

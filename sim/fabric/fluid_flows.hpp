@@ -1,6 +1,6 @@
 #pragma once
 
-// When has each flow sent its last byte, while others start and end and links change?
+// Fluid simulation of flows: when each sends its last byte as others come and go and links change.
 //
 //   left(t) = left(last) - rate (t - last);   end = last + left / rate, to the nearest nanosecond
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which rates are max-min fair? The plain algorithm over all flows, which the local solver
-// (rate_solver.hpp) is compared with.
+// Max-min fair rates by progressive filling over all flows: the plain algorithm with which the
+// local solver (rate_solver.hpp) is compared.
 //
 //   raise all rates together until a link is full or a flow at its bound; freeze; go on
 //   share(l) = (C(l) - sum of w r over the frozen) / (sum of w over the others)

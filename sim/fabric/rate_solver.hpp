@@ -1,7 +1,7 @@
 #pragma once
 
-// Which rate does each flow get now that some started, ended, or a link changed? Max-min fairness,
-// solved again only where the change reaches.
+// Incremental max-min fairness: the rates of all flows after some started or ended or a link
+// changed, solved again only where the change reaches.
 //
 //   every flow is at its bound or has a bottleneck: a full link on which no flow is faster
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which links does a cluster have, and which of them lie between two of its ports?
+// The links of a cluster, and the path between any two of its ports.
 //
 //   node --NIC--> leaf --up--> spine --up--> core, and down again; one link per direction
 //

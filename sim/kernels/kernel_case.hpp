@@ -1,9 +1,9 @@
 #pragma once
 
-// Which call of a kernel is measured, and what work does it do? A case is one row of one table:
-// operation, role, precision and the extent of each axis. Everything that handles measurements
-// (plan, samples, fits, profiles, predictions, reports) speaks of cases; only kernels/ knows how to
-// launch them.
+// A kernel case: the call of a kernel that is measured, and the work it does. A case is one row of
+// one table: operation, role, precision and the extent of each axis. Everything that handles
+// measurements (plan, samples, fits, profiles, predictions, reports) speaks of cases; only kernels/
+// knows how to launch them.
 //
 // symbol      | meaning                                                        | unit | origin
 // ------------|----------------------------------------------------------------|------|--------

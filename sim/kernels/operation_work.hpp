@@ -1,7 +1,7 @@
 #pragma once
 
-// What work does one call of each operation do? One formula per row of operation_table(), which
-// spells it out; kernel_case.hpp states what is counted. Used inside sim/kernels only.
+// The work of one call of each operation: FLOP and bytes. One formula per row of operation_table(),
+// which spells it out; kernel_case.hpp states what is counted. Used inside sim/kernels only.
 
 #include "sim/kernels/kernel_case.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How many GPUs of an NVLink domain of several hosts does a job use? As many as its groups fill.
+// How much of each multi-host NVLink domain a job uses: as many GPUs as its groups fill.
 //
 //   used = largest multiple of unit up to the domain that divides the job, where that is at least
 //          half a domain, else the largest multiple

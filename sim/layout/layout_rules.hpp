@@ -1,7 +1,7 @@
 #pragma once
 
-// Which degrees split a model, and how do stages lie on pipeline devices? Rules without words: the
-// resolver says what is wrong, the search of layouts asks them a million times.
+// Rules of parallel layouts: which degrees divide a model, and where virtual stages are placed. The
+// resolver puts a violation into words; the search of layouts asks the rules a million times.
 
 #include <cstdint>
 

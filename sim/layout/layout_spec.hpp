@@ -1,6 +1,6 @@
 #pragma once
 
-// How is the model split over the GPUs? The degrees of the parallel axes and what they shard.
+// The parallel layout: the degrees by which a model is split over GPUs, and what they shard.
 //
 //   gpus = tensor * context * pipeline * data
 //   expert_tensor * expert * expert_data = tensor * context * data

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which ranks talk to one another, and over which wires? Ranks, groups and where they lie.
+// Placement of ranks and groups on hosts and NVLink domains: which wires each group crosses.
 //
 //   rank = sum over axes of coordinate[axis] * stride[axis]; strides follow `order`, fastest first
 //   node = rank / gpus_per_node, NVLink domain = rank / nvlink_domain

@@ -1,6 +1,6 @@
 #pragma once
 
-// How many bytes of parameters, gradients and optimizer state does one rank hold?
+// The bytes of parameters, gradients and optimizer state that one rank holds.
 //
 //   unsharded: (b_p + b_g + b_o) N bytes; mixed-precision Adam 2 + 2 + 12 = 16 bytes per parameter
 //   ZeRO-1: b_o / n;  ZeRO-2: also b_g / n;  ZeRO-3: also b_p / n    (n = ranks of the shard group)

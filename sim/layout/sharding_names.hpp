@@ -1,6 +1,6 @@
 #pragma once
 
-// What are the kinds of sharding called, in scenarios and in answers?
+// The names of the sharding strategies, in scenarios and in answers.
 
 #include <array>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which layers does each pipeline device run, and where do the embedding and the loss sit?
+// Assignment of layers, embedding and loss to the stages of the pipeline.
 //
 //   auto: L layers over p v virtual stages. When p v divides L + 2 the embedding and the loss take
 //   a slot each (126 layers, 16 x 4 stages: 128 slots, two each, one layer on the first and last);
@@ -19,7 +19,7 @@
 //   Megatron Bridge.
 //
 // Placement: loop, vee or bidirectional (StagePlacement). A bidirectional plan has p stages, and
-// every layer stands on two devices.
+// every layer is held by two devices.
 // With 8 virtual stages those first and last stages hold no layer at all. Source: Llama 3 (arXiv
 // 2407.21783, section 3.3.2: one layer less on the first and last stage); Megatron-LM's
 // account_for_embedding_in_pipeline_split.

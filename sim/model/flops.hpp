@@ -1,7 +1,7 @@
 #pragma once
 
-// How many floating-point operations is one token of training worth? By stated convention only:
-// MFU is this number times tokens per second over the peak.
+// Model FLOP per token of training, by stated convention, as MFU needs it: MFU is this number times
+// tokens per second over the peak.
 //
 //   palm         6 N + 12 L H Q T     N: parameters that a token is multiplied with
 //   palm_causal  6 N +  6 L H Q T     half of the scores: what a causal kernel computes

@@ -1,8 +1,8 @@
 #pragma once
 
-// Which operations does each block of a layer append? Attention (MHA and GQA, or latent), then a
-// dense MLP or a mixture of experts. Backward functions append in the order in which they run, so a
-// layer's backward calls its blocks in reverse. Used inside model/ only.
+// The operations of each block of a layer: attention (MHA and GQA, or latent), then a dense MLP or
+// a mixture of experts. Backward functions append in the order in which they run, so a layer's
+// backward calls its blocks in reverse. Used inside model/ only.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How many bytes does one micro-batch leave behind on a rank until its backward has run?
+// Activation memory: the bytes that one micro-batch leaves on a rank until its backward has run.
 //
 //   one GPT layer, b sequences, 16-bit, with dropout:  s b h (34 + 5 a s / h)        (t = 1)
 //   tensor + sequence parallel:                        s b h (34 + 5 a s / h) / t

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is trained? The dimensions of a transformer, dense or mixture of experts.
+// The model that is trained: the dimensions of a transformer, dense or mixture of experts.
 //
 // symbol | meaning                                      | unit     | origin
 // -------|----------------------------------------------|----------|---------------------------

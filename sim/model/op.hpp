@@ -1,6 +1,6 @@
 #pragma once
 
-// What work does one rank do? Operations with shapes, FLOP counts and byte counts, no seconds.
+// The work of one rank as operations with shapes, FLOP counts and byte counts, without times.
 //
 // A pass (forward or backward of one layer, of the embedding or of the head, for one micro-batch on
 // one rank) is a list of operations in the order in which the rank runs them. Shapes are those of

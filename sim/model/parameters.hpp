@@ -1,6 +1,6 @@
 #pragma once
 
-// How many parameters does the model have, in all and per token, and on one rank's shard?
+// Parameter counts: of the whole model, active per token, and of one rank's shard.
 //
 //   dense layer = QKV (h (a + 2 g) d + biases) + output (a d h) + MLP (2 or 3 h f) + norms
 //   MoE layer   = attention + router h E + E experts + shared experts

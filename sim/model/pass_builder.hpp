@@ -1,6 +1,6 @@
 #pragma once
 
-// How is an operation appended to a pass? Linear layers with their three products, memory-bound
+// Builders that append operations to a pass: linear layers with their three products, memory-bound
 // operations, collectives, and the pairs of collectives around a tensor-parallel region.
 //
 //   fprop  Y[m, n]  = X[m, k] W[k, n]      2 m n k FLOP

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does it take to bring a 16-bit tensor to 8 or 4 bits, and what do its scales add?
+// Cost of quantizing a 16-bit tensor to 8 or 4 bits: memory traffic of the cast, and its scales.
 //
 // recipe     | format   | one scale for               | scale | bytes moved per element
 // -----------|----------|-----------------------------|-------|------------------------------------

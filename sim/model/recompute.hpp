@@ -1,6 +1,6 @@
 #pragma once
 
-// What is thrown away after the forward of a layer and computed again before its backward?
+// Activation recomputation: what is discarded after a forward and computed again for the backward.
 //
 //   none | selective | full | selective_operations | modules
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// What are a rank's own sizes? The model's dimensions divided by the degrees of the shard context.
+// The sizes on one rank: the model's dimensions divided by the degrees of the shard context.
 //
 // symbol       | meaning                                                 | unit     | origin
 // -------------|---------------------------------------------------------|----------|---------
@@ -16,7 +16,7 @@
 // expert_ffn   | f_expert / et                                           | elements | computed
 //
 // expert_rows follows from conservation: T k rows of width f_expert are shared by the t ranks of a
-// tensor group, and each row lies on et ranks. Used inside model/ only.
+// tensor group, and each row is held by et ranks. Used inside model/ only.
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which operations does one rank run for one layer, the embedding or the loss, and in which order?
+// The operations that one rank runs for a layer, the embedding or the loss, in execution order.
 //
 // The shard context says how the axes split a layer; shapes follow from it:
 //   T = b s / c tokens of a micro-batch on one rank (c = context degree)

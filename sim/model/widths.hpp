@@ -1,6 +1,6 @@
 #pragma once
 
-// How wide are the numbers that stay in full precision whatever the recipe says? Internal to
+// The width of numbers that stay in full precision whatever the recipe says. Internal to
 // model/.
 
 namespace orrery::model {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does this YAML file say, and where does it say it? An immutable tree with positions.
+// A parsed YAML file: an immutable tree in which every value has its position.
 //
 // A strict subset of YAML 1.2, on purpose: what is silently misread elsewhere is an error here.
 //

@@ -1,8 +1,8 @@
 #pragma once
 
-// How does a value of a document stand on one line? In flow style, as it would behind a key or
-// behind `--vary KEY=`: [1, 2], {kind: gdr, ranks: 8}; quoted words keep their quotes, and words
-// that would end early get some. Read again it is the same value.
+// A value of a document on one line, in flow style, as it would be written behind a key or behind
+// `--vary KEY=`: [1, 2], {kind: gdr, ranks: 8}; quoted words keep their quotes, and words that
+// would end early get some. Read again it is the same value.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What kind of value does a key hold? One small traits struct per scalar kind, for readers, tables
-// and schemas: its C++ type, its parser, what it is called in a message, and how a bound prints.
+// The kinds of scalar a key can hold: one small traits struct each, for readers, tables and
+// schemas, with its C++ type, its parser, what it is called in a message, and how a bound prints.
 //
 //   K::Type       the C++ type of the value
 //   K::kWhat      "a time": fills "... where a time is needed"

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where does the number end and the unit begin, and is the number written correctly? The grammar
+// Splits a text into a number and the unit behind it, and checks the number against the grammar
 // shared by all scalar parsers: -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?  Internal to yaml/.
 
 #include <string>

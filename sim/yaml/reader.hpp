@@ -1,8 +1,8 @@
 #pragma once
 
-// Which keys does this mapping hold, are their values right, and what is left over? Typed, strict
-// access to one mapping of a document. Every problem becomes a diagnostic with file, line, column
-// and dotted key path; the caller reads on, so that all problems are reported at once.
+// Typed, strict access to one mapping of a document: known keys, checked values, nothing left over.
+// Every problem becomes a diagnostic with file, line, column and dotted key path; the caller reads
+// on, so that all problems are reported at once.
 //
 //   MappingReader layout(value, diagnostics, "layout");
 //   auto tensor = layout.require<kind::Count>({"tensor", "tp"}, at_least<std::int64_t>(1));

@@ -1,7 +1,7 @@
 #pragma once
 
-// How does a parser say no? With the text as it stands in the file, the problem and what is
-// allowed. Internal to yaml/.
+// The refusal of a scalar: the text as written in the file, the problem and what is allowed.
+// Internal to yaml/.
 
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does this scalar mean? Exact rules from text to numbers, quantities, money and dates.
+// Exact rules from the text of a scalar to numbers, quantities, money and dates.
 //
 // kind            | accepted                                       | refused
 // ----------------|------------------------------------------------|-------------------------------
@@ -15,8 +15,8 @@
 // money           | $46.1M (k M B T), $12, 0                       | 46.1M, USD 12, $1,000
 // price rate      | $2.50/h ($ per s, min, h, d), 0                | 2.50/h, $2.50
 // event rate      | 0.0065/d (per s, min, h, d), 0                 | 0.0065, 1/5d
-// date            | 2024-04-01T00:00Z, ...:30Z, 2026-11-01         | local time, 2024-4-1,
-// 2023-02-29 steps or time   | 1000 steps, 1 step, 30min                      | 1000
+// date            | 2024-04-01T00:00Z, ...:30Z, 2026-11-01         | local time, 2023-02-29
+// steps or time   | 1000 steps, 1 step, 30min                      | 1000
 //
 // A number is an optional minus, digits without leading zero, an optional fraction and exponent
 // (the grammar of JSON). One space may stand between number and unit. Units are exact in case: a

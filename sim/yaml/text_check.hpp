@@ -1,6 +1,6 @@
 #pragma once
 
-// Is this text clean enough to parse, and which column is byte n of a line?
+// Checks that a text is clean enough to parse, and maps byte offsets to lines and columns.
 //
 // Clean: valid UTF-8 (no overlong forms, no surrogates) without NUL and control characters other
 // than tab, line feed, and carriage return before a line feed. For the readers of yaml/ and of

@@ -1,6 +1,6 @@
 #pragma once
 
-// How do files reach the disk without ever being half written?
+// Reading of whole files and atomic writing: no reader ever sees a file half written.
 //
 // write_file_atomically writes to a temporary file beside the target, syncs it, renames it over the
 // target and syncs the folder: a reader sees the old file or the new one, never a part, and the new

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which calls of the system do files go through? Those of POSIX, in one place where each can fail.
+// The POSIX calls behind files that must survive a crash, in one class that tests can make fail.
 //
 // Files that must survive a full disk, a killed program or a power cut are written through an
 // object of this class, so that a test can make the n-th call fail, cut a write in two, or take

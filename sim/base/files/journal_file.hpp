@@ -1,6 +1,6 @@
 #pragma once
 
-// What was finished already, whatever happened to the program? A file of lines that only grows.
+// A journal on disk: a file of lines that only grows, so that finished work survives a crash.
 //
 //   line 1   a header: whose results these are
 //   line n   one result

@@ -1,6 +1,6 @@
 #pragma once
 
-// Is this line of a journal the one that was written? A checksum that travels in the line.
+// A checksum inside each line of a journal, which shows whether the line is the one written.
 //
 //   {"a": 1}   ->   {"a": 1,"crc32":"fba18e97"}
 //

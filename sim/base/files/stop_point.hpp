@@ -1,6 +1,6 @@
 #pragma once
 
-// Where may long work be ended? At a stop point: it throws where somebody asked to stop.
+// Cancellation of long work: a stop point throws where somebody has asked to stop.
 //
 // Loops whose passes may add up to more than a second, and the phases between them, call it. It
 // costs a load. Everything on the way out is released as after any other Error(interrupted).

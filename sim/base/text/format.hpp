@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a quantity read in a report? Text with SI units, e.g. 6.21 s, 3.09 h, 3.35 TB/s, $46.1M.
+// Formatting of quantities for reports, with SI units: 6.21 s, 3.09 h, 3.35 TB/s, $46.1M.
 //
 // The unit is the largest one in which the rounded magnitude is at least 1 (time: s up to 120 s,
 // min up to 120 min, h up to 48 h, then d). Numbers carry `significant` digits, but integer parts

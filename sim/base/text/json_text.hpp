@@ -1,8 +1,8 @@
 #pragma once
 
-// How does JSON of ours look? Two spaces a level and a newline at the end, or one line; what is no
-// UTF-8 replaced. What is absent or no finite number is null; quantities are in base units, which
-// the name of a member states ("step_time_s").
+// JSON as this program writes it: indented by two spaces with a newline at the end, or on one line;
+// invalid UTF-8 is replaced. What is absent or no finite number is null; quantities are in base
+// units, which the name of a member states ("step_time_s").
 
 #include <nlohmann/json.hpp>
 #include <optional>

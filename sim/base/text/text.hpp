@@ -1,7 +1,7 @@
 #pragma once
 
-// What is a text without its case or the blanks around it, and which lines has it? In ASCII only:
-// names, keys and units are the same in every locale.
+// Text helpers: lower case, trimming and splitting into lines. ASCII only: names, keys and units
+// are the same in every locale.
 
 #include <cstddef>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which characters does a text hold, and which of them may a reader see as they are?
+// UTF-8 decoding, and which characters are safe to show to a reader.
 //
 // A text that came from a file (a name, a path, a key) can steer the terminal that shows it, and
 // can look different from what it is. `printable` replaces with `?`, and nothing else:

@@ -1,6 +1,6 @@
 #pragma once
 
-// How is JSON read that somebody else wrote? Within limits that hold before anything is built.
+// JSON from untrusted files, read within limits that are checked before anything is built.
 //
 // limit  | why
 // -------|------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a failure appear at its line in a pull request? Workflow commands of GitHub Actions.
+// Failures of `check` as annotations in a pull request: workflow commands of GitHub Actions.
 //
 //   ::error file=F,line=L,col=C,title=T::message
 //

@@ -1,8 +1,8 @@
 #pragma once
 
-// Which baseline does `check` compare with, and what does it write back? Files and their names.
+// Baselines of `check`: loading, comparing and updating the file of accepted answers.
 //
-// Scenarios stand in a baseline with the path from its folder, so that it serves from any working
+// A baseline names scenarios by their path from its folder, so that it serves from any working
 // directory. Updating keeps tolerances, and what was not checked this time while its file is there.
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a reader of a pull request see what `check` found? One page of Markdown, failures first.
+// The results of `check` as one page of Markdown for reviewers of a pull request, failures first.
 //
 // Made for $GITHUB_STEP_SUMMARY and for comments: tables of GitHub's Markdown, long lists folded,
 // at most kMostRows rows each, so that the page stays below the 1 MiB that a step summary may have.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What did `check` find in one file, and in all of them? What its reports are made from.
+// The outcome of `check` for one file and for all of them, from which its reports are built.
 //
 // verdict of a file | when
 // ------------------|---------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a CI server show what `check` found? JUnit XML: a suite per file, a case per
+// The results of `check` as JUnit XML for CI servers: one suite per file, one test case per
 // expectation.
 //
 // A metric that moved against the baseline is a case of its own, the others are one together.

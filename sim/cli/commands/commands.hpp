@@ -1,6 +1,6 @@
 #pragma once
 
-// Which commands are there? Each adds itself to the parser and says what to do when it is chosen.
+// The commands of `orrery`. Each adds itself to the parser and sets the action to run when chosen.
 //
 // command  | answers
 // ---------|-------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// How do the commands get from file names to evaluations? Loading, profiles, Ctrl-C, exit codes.
+// From file names to evaluations, for all commands: loading, profiles, Ctrl-C, exit codes.
 //
 // Problems go to stderr as they are found; one broken file does not keep the others from being
 // evaluated. "-" reads the scenario from standard input.

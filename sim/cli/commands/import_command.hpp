@@ -1,6 +1,6 @@
 #pragma once
 
-// `orrery import`: what do the configuration files of another stack say, as a scenario? One of the
+// `orrery import`: turns the configuration files of another stack into a scenario. One of the
 // commands of commands.hpp.
 
 #include "sim/cli/commands/commands.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `orrery plan` is asked: its options, and the question that they and the scenario make.
+// The options of `orrery plan`, and the planning problem that they and the scenario define.
 
 #include <CLI/App.hpp>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which part of a trace does the user want, in which format, and how big does it get? The options
-// of `export` for traces; the trace itself is report/trace.hpp.
+// Options of `export` for traces: time window and number of slices, and a summary of the result.
+// The trace itself is report/trace.hpp.
 
 #include <CLI/App.hpp>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is this program built from? Filled in by CMake from what it found (cmake/orrery_sbom.cmake).
+// Build information: version, compiler and libraries, filled in by CMake (cmake/orrery_sbom.cmake).
 
 #include <string_view>
 #include <vector>

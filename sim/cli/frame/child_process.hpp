@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a program use those beside it? It becomes one of them, or asks it about itself.
+// Running the programs installed beside this one: replacing this process, or capturing the output.
 
 #include <filesystem>
 #include <optional>

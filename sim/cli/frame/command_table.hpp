@@ -1,7 +1,7 @@
 #pragma once
 
-// Which commands, arguments and options are there? The parser's own tree as plain values, for
-// completion and manual pages, so that these say what the program does.
+// The commands, arguments and options of the parser as plain values, for completion and manual
+// pages, which therefore cannot disagree with the program.
 //
 // field      | meaning
 // -----------|------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does the command's exit status mean to a script? One code per kind of ending.
+// Exit codes of the command, for scripts: one per kind of ending.
 
 #include <algorithm>
 #include <iterator>

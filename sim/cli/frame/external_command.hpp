@@ -1,6 +1,6 @@
 #pragma once
 
-// Which commands are programs of their own? Those with a library that the simulator does without.
+// Commands that are programs of their own, because they need a library that the simulator does not.
 //
 // command   | program          | library
 // ----------|------------------|---------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// How do Ctrl-C and SIGTERM end a long simulation cleanly? They become a stop request.
+// Handling of Ctrl-C and SIGTERM: they become a stop request that ends a long simulation cleanly.
 //
 // While an object lives, both signals are blocked in its thread (and in those started later) and
 // read by a watcher thread: the first one requests the stop, a second one ends the process at once

@@ -1,6 +1,6 @@
 #pragma once
 
-// Is the word behind an option a number, and within bounds? Read as numbers of a scenario are
+// Validators for options that take a number: syntax and bounds. Read as numbers of a scenario are
 // (yaml/scalar.hpp): the whole word, decimal. CLI11 alone takes 010 for 8 and bounds what is larger
 // than its type. Every option with a number has one of these checks.
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where do answers and messages go? Data to stdout or a file, everything else to stderr.
+// Output of the commands: data to stdout or a file, messages to stderr.
 //
 // A write that fails is never silent: data that did not arrive is an Error(io), exit code 6. A
 // closed pipe (`orrery ... | head`) is no news to its reader and ends without a message.

@@ -1,6 +1,6 @@
 #pragma once
 
-// May a command write where it is told to? Asked before the work, and before the writing.
+// Checks of output paths, before the work and again before writing.
 //
 // A file that the command reads is never its output, by whatever name (links, `..`, the name of a
 // profile): the answer would replace the question. Nor is a profile of this program. A folder that

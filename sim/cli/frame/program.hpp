@@ -1,7 +1,7 @@
 #pragma once
 
-// What do the programs have in common? Arguments -> action -> exit code (exit_code.hpp), for
-// `orrery` and for the commands that are programs of their own.
+// The frame of every program: arguments -> action -> exit code (exit_code.hpp), for `orrery` and
+// for the commands that are programs of their own.
 //
 // Data goes to stdout, messages to stderr. Nothing leaves as an exception.
 

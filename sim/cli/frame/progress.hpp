@@ -1,6 +1,6 @@
 #pragma once
 
-// How far is a long simulation? One line on stderr, on a terminal only, after the first half
+// A progress line for long simulations, on stderr and on a terminal only, after the first half
 // second. The time left is what the rest takes at the pace so far.
 
 #include <chrono>

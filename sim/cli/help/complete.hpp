@@ -1,7 +1,7 @@
 #pragma once
 
-// What could stand at the end of this command line? The one place where completion is decided; the
-// scripts for bash, zsh and fish only ask and show.
+// Completion of a command line. All candidates are decided here; the scripts for bash, zsh and fish
+// only ask and show.
 //
 // what is typed             | what is offered
 // --------------------------|----------------------------------------------------------------------

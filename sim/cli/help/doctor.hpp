@@ -1,6 +1,6 @@
 #pragma once
 
-// Is this installation complete, and what can it do on this machine? What `orrery doctor` shows.
+// The report of `orrery doctor`: whether the installation is complete and what this machine can do.
 //
 // part     | question                                            | answered by
 // ---------|-----------------------------------------------------|--------------------------------
