@@ -8,8 +8,8 @@
 // symbol   | meaning                                              | unit | origin
 // ---------|------------------------------------------------------|------|----------------------
 // task     | something that takes time; TaskId counts add_task    | -    | caller
-// resource | runs one task at a time, in the order added  | -    | caller, or kNoResource
-// edge     | `after` may start once `before` has ended    | -    | caller
+// resource | runs one task at a time, in the order of addition    | -    | caller, or kNoResource
+// edge     | `after` may start once `before` has ended and the    | -    | caller
 //          | delay has passed                                     |      |
 // delay    | index into the table of delays given at replay       | -    | caller, kNoDelay: zero
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which names may a scenario use, and where do they come from? Lists for `orrery list` and the GUI.
+// The catalogue of names that a scenario may use, and their origin, for `orrery list` and the GUI.
 //
 // kind      | what is listed                                                    | origin
 // ----------|-------------------------------------------------------------------|------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is the answer to this scenario? The one entry point: Scenario -> Evaluation.
+// The entry point of every evaluation: Scenario -> Evaluation.
 //
 //   profiles -> layout -> step (or the given step time) -> run plan -> Monte Carlo -> metrics,
 //   levers, expectations

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which value does each metric of the registry have? The one place where metrics are computed.
+// The values of the metrics in the registry; the only place where metrics are computed.
 //
 //   mfu = FLOP per token (convention) * tokens per second / (GPUs * dense peak of the precision)
 //   hfu = the same with the FLOP that the kernels execute: recomputation, and of causal attention

@@ -1,6 +1,6 @@
 #pragma once
 
-// What would a better something be worth? The run again with one thing changed, same random draws.
+// The worth of improvements: the run again with one thing changed and the same random draws.
 //
 //   finish_delta = wall' * tokens / tokens' - wall      (time for the same work)
 //   cost_delta   = cost' * tokens / tokens' - cost      (dollars for the same work)

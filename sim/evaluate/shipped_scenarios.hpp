@@ -1,10 +1,10 @@
 #pragma once
 
-// Which scenarios come with the program, and which file does a word of the command line mean?
+// Scenarios that ship with the program, and the lookup of the file that a command line names.
 //
-// They stand beside the profile folders of the standard search: in the source tree, in the share
-// folder of an installation, beside $ORRERY_PROFILES. A file of the same name in an earlier folder
-// hides those in later ones, and a file that the word itself names goes before all of them.
+// They are stored beside the profile folders of the standard search: in the source tree, in the
+// share folder of an installation, beside $ORRERY_PROFILES. A file of the same name in an earlier
+// folder hides those in later ones, and a file that the word itself names goes before all of them.
 
 #include <filesystem>
 #include <string>

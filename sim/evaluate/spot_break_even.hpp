@@ -1,6 +1,6 @@
 #pragma once
 
-// Up to which price do spot nodes pay? The run with and without spot, same random draws.
+// The break-even price of spot nodes: the run with and without spot, on the same random draws.
 //
 //   cost(s) = A + B s:  A = cost(0),  B = cost($1/h) - cost(0)
 //   break even: cost(s) / tokens on spot = cost without spot / tokens without spot

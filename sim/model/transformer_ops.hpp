@@ -21,12 +21,12 @@
 // Context parallelism, c ranks of s / c tokens each, in one of three forms:
 //   all_gather  K and V are gathered, their gradients scattered; nothing hides it
 //   ring        K and V travel round the ring in c - 1 steps behind the c blocks of attention,
-//   their
-//               gradients a second time; partial results are merged in fp32
+//               their gradients a second time;
+//               partial results are merged in fp32
 //   all_to_all  every rank gets all tokens of heads / c heads (Ulysses): Q, K, V and the output
-//   cross
-//               once forward and once backward; K and V heads are copied when there are fewer than
-//               c
+//               cross once forward and once backward;
+//               K and V heads are copied when there are fewer than c of them,
+//               so that each rank has one
 // Causal masks leave the last rank (2c - 1) / c times the mean work unless the sequence is cut into
 // 2c pieces, an early and a late one per rank (zigzag).
 //

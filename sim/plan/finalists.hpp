@@ -1,9 +1,9 @@
 #pragma once
 
-// How do the best plans compare? Each evaluated as `orrery run` does, beside the winner.
+// Finalists of a plan: the best ones, each evaluated as `orrery run` does, beside the winner.
 //
 // A difference is a tie when its 95 % interval, trial by trial, holds zero, or when it is below
-// PlanSpec::tie of the winner's figure: that much the step model does not tell two layouts apart.
+// PlanSpec::tie of the winner's figure: the step model does not resolve smaller differences.
 
 #include <cstddef>
 #include <optional>

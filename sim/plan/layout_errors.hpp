@@ -1,6 +1,6 @@
 #pragma once
 
-// How far may the predicted difference of two layouts be off? Read from measured pairs.
+// The error of predicted differences between two layouts, from measured pairs.
 //
 //   d(i, j)  = | ln(predicted i / measured i) - ln(predicted j / measured j) |
 //   error(f) = the value below which kErrorShare of d(i, j) lie, over the pairs of one group of

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which layout, how many GPUs, which run? The one entry point of `orrery plan` and of the GUI.
+// The entry point of `orrery plan` and of the GUI: the best layout, number of GPUs and run.
 //
 //   space -> every layout estimated (search) -> the best of every cluster size, times the listed
 //   values of the run -> simulated in full under common random numbers -> ranked, ties called ties

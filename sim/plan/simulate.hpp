@@ -1,6 +1,6 @@
 #pragma once
 
-// How does every plan of the pool fare over the trials? Simulated in full, by whoever helps.
+// Full simulation of every plan of the pool, over all trials and on all processes that help.
 //
 // A plan is a point of a sweep: threads and processes share the points, a journal keeps those that
 // are done, and all of them draw the same random numbers. A plan is valid when it fits with the

@@ -1,9 +1,9 @@
 #pragma once
 
-// Would the winner still win if the prediction were a little off?
+// Stability of the ranking: whether the winner still wins when the predictions are a little off.
 //
-// Two questions. Of every other plan of the ranking: is it behind by more than predictions of such
-// differences err, as validated on measured pairs of layouts (layout_errors.hpp)?
+// Two checks. The first asks of every other plan of the ranking whether it is behind by more than
+// predictions of such differences err, as validated on measured pairs (layout_errors.hpp):
 //
 //   told apart = figure(other) / figure(winner) - 1 > error of the features in which they differ
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// What did every trial of a run come to, in the order of the trials?
+// The figures of every trial of a run, in the order of the trials, and paired differences of two.
 //
 //   d_r      = value of trial r of one candidate - value of trial r of another
 //   mean, ci95 = of the d_r: mean -+ t(0.975, n - 1) s / sqrt(n)

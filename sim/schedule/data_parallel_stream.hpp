@@ -1,7 +1,7 @@
 #pragma once
 
-// Which gathers and reductions does a device issue, and when? The data-parallel stream of one
-// device, written while its list is walked.
+// The data-parallel stream of one device: which gathers and reductions it issues, and when. Written
+// while the device's list is walked.
 //
 // symbol  | meaning                                                        | unit | origin
 // --------|----------------------------------------------------------------|------|-----------
@@ -12,7 +12,7 @@
 // has ended. Without gather_for_backward, only forwards are uses.
 //
 // Per use, gather j may start once use j - P - 1 has ended: its memory is free again. In the stream
-// it stands behind the reductions which that use released. A task that is not split (an overlapped
+// it comes after the reductions which that use released. A task that is not split (an overlapped
 // step) needs all its buckets at once: those beyond the prefetch start when the task before it has
 // ended.
 

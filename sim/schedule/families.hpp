@@ -1,7 +1,7 @@
 #pragma once
 
-// Which generator belongs to which schedule? What schedule_table.cpp gathers, one pair per
-// schedule: validate gives the refusal of a request, generate the lists of a request that is not
+// The generators of all schedules, which schedule_table.cpp gathers, one pair per schedule:
+// validate gives the refusal of a request, generate the lists of a request that is not
 // refused.
 
 #include <optional>

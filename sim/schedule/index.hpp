@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a device, chunk or micro-batch become the place in a vector? Internal to schedule/.
+// Conversion of devices, chunks and micro-batches to indices of vectors. Internal to schedule/.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What runs at the same time inside one combined forward and backward step of MoE layers? The task
-// graph of a chunk whose expert all-to-all hides behind the compute of the other direction.
+// The combined forward and backward step of MoE layers: the task graph of a chunk whose expert
+// all-to-all hides behind the compute of the other direction.
 //
 // Two streams run in order, layer pair by layer pair (forward layer k, backward layer L - 1 - k):
 //   comm     combine_b, dispatch_f, dispatch_b, combine_f

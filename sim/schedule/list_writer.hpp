@@ -1,7 +1,7 @@
 #pragma once
 
-// How is one device's list written? A list with the counters that the definitions of schedules use:
-// the next forward, backward and weight gradient of every chunk.
+// A writer for the list of one device, with the counters that the definitions of schedules use: the
+// next forward, backward and weight gradient of every chunk.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-// When does a device hold most? The moments of its list that no other moment of it exceeds.
+// Candidate moments of peak memory on a device: those of its list that no other moment exceeds.
 //
 // symbol    | meaning                                                        | unit | origin
 // ----------|----------------------------------------------------------------|------|--------

@@ -1,6 +1,6 @@
 #pragma once
 
-// In which order does every pipeline device run its forwards and backwards? Lists, without times.
+// Pipeline schedules: the order of forwards and backwards on every device, as lists without times.
 //
 // symbol | meaning                                                       | unit | origin
 // -------|---------------------------------------------------------------|------|----------

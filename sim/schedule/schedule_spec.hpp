@@ -1,6 +1,6 @@
 #pragma once
 
-// Which pipeline schedule runs, what is to be known of it, and how do its messages travel?
+// Kinds of pipeline schedules, their properties, and the modes in which their messages travel.
 //
 // P2pMode          | when a message from one device to another counts as delivered
 // -----------------|-----------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which virtual stage does a chunk of a device hold, and where do its messages go?
+// The map between virtual stages and the chunks of devices, and the neighbours of each stage.
 //
 // placement     | stage g of (device r, chunk c)                         | stages G
 // --------------|--------------------------------------------------------|---------

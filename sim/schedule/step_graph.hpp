@@ -1,6 +1,6 @@
 #pragma once
 
-// Which tasks make one optimizer step, and what does each wait for? Structure, without seconds.
+// The task graph of one optimizer step: tasks and their dependencies, without times.
 //
 // Streams of a device: compute (one resource), data-parallel communication (one resource), p2p
 // (the wires; a resource per directed pair only in P2pMode::link).

@@ -1,6 +1,6 @@
 #pragma once
 
-// Tasks of a step graph that differ in their micro-batches alone. They are made of the same
+// Tasks of a step graph that differ in their micro-batches alone. They consist of the same
 // operations, so whoever times, sums or replays a step does it by class: tens to hundreds in place
 // of up to hundreds of thousands of tasks.
 

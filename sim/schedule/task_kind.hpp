@@ -1,6 +1,6 @@
 #pragma once
 
-// Which task of a step does an operation of a schedule's list become?
+// The task of a step graph that an operation of a schedule's list becomes.
 
 #include "sim/schedule/step_graph.hpp"
 

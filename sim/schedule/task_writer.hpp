@@ -1,7 +1,7 @@
 #pragma once
 
-// How do tasks get into a step graph? The builder with what its parts share: the tasks by id, the
-// classes of messages, and for every device what the next thing on its compute stream waits for.
+// The builder of a step graph with what its parts share: the tasks by id, the classes of messages,
+// and for every device what the next task on its compute stream waits for.
 //
 // Resources: compute stream of device r: r; its data-parallel stream: p + r; the link from r to its
 // next device: 2p + 2r, to its previous device: 2p + 2r + 1.

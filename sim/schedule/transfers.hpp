@@ -1,6 +1,6 @@
 #pragma once
 
-// How do messages pass between devices? The point-to-point part of a step graph, by P2pMode.
+// Point-to-point messages between devices: their tasks and edges in a step graph, by P2pMode.
 //
 // none, latency  edges; link: a task per message on its link; occupying: one on the sender's
 // compute stream. Rendezvous: one task per message that starts when both sides have come to it, and

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a planner ask about a run, beyond a table of points? Questions with an answer each.
+// Answers to a planner's questions about a run, beyond a table of points.
 //
 // name                | question
 // --------------------|--------------------------------------------------------------------------

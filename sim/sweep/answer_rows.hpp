@@ -1,6 +1,6 @@
 #pragma once
 
-// What the questions share: points of their own, evaluated by the team. Internal to sweep/.
+// Helpers shared by the answers: points of their own, evaluated by the team. Internal to sweep/.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which values does one key take in a sweep?
+// An axis of a sweep: the values that one key takes.
 //
 //   KEY=V1,V2,...            these values, in the spelling of a scenario, flow style included
 //   KEY=from:to:steps        evenly spaced:  x_i = from + (to - from) i / (steps - 1)

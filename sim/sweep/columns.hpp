@@ -1,6 +1,6 @@
 #pragma once
 
-// Which numbers does a table of points show? Operands of the grammar of `expect:`.
+// The columns of a table of points: operands in the grammar of `expect:`.
 //
 //   goodput            where it varies over the trials: mean, p10, p50 and p90; else its value
 //   p99(finish_time)   one column;  mean(cost);  probability(finish_date <= 2026-12-01)

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which points are finished already, whatever happened to the program? A file of one line per
-// point.
+// The journal of a sweep: a file of one line per finished point, from which a sweep that was ended
+// resumes.
 //
 //   line 1   {"schema": "orrery-sweep-journal/2", what decides the figures of a point}
 //   line n   {"point": [values], "status": ..., "reason": ..., "cells": [...],

@@ -1,6 +1,6 @@
 #pragma once
 
-// How do processes that share work send each other texts? As MPI does, or a simulation of it.
+// Texts between processes that share work: over MPI, or over a simulation of it.
 //
 // Texts from one process to another arrive in the order in which they were sent. When a process
 // dies the launcher ends the others too (MPI_Abort, or a signal to all): nobody waits for the dead.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is the answer at one point? The scenario with the point's keys, evaluated.
+// The evaluation of one point of a sweep: the scenario with the point's keys.
 //
 // The step is simulated once for all points that differ in keys of the run alone. Points may be
 // evaluated by many threads at once; the result does not depend on who evaluates what.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What came out at one point of a sweep?
+// The result at one point of a sweep: its status and figures.
 //
 // status       | meaning
 // -------------|----------------------------------------------------------------------------------

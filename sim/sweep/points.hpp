@@ -1,6 +1,6 @@
 #pragma once
 
-// Which points does a sweep visit? Axes and a way to combine them.
+// The points that a sweep visits: axes and a way to combine them.
 //
 // mode   | points
 // -------|----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is swept? A scenario, the keys that vary, the points, and the figures of each.
+// A sweep: a scenario, the keys that vary, the points, and the figures of each.
 //
 // Every point is drawn with the seed of the scenario: points differ by their keys, not by luck
 // (common random numbers).

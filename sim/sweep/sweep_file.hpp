@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a file ask to be swept? The format `orrery-sweep/1`, for sweeps that live beside their
-// scenario and run in CI.
+// The file format of a sweep, `orrery-sweep/1`, for sweeps that are stored beside their scenario
+// and run in CI.
 //
 //   format: orrery-sweep/1
 //   scenario: llama3-405b-16k.yaml          # seen from this file

@@ -1,6 +1,6 @@
 #pragma once
 
-// How do people, spreadsheets and programs read a sweep?
+// A sweep as text for people, CSV for spreadsheets and JSON for programs.
 //
 // form | what
 // -----|------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 #pragma once
 
-// How do processes share work? Each item is done by one of them; process 0 leads, works as well,
-// and takes what all find.
+// Distribution of work over processes: each item is done by one of them; process 0 leads, works as
+// well, and takes what all find.
 //
 //   member -> leader   "R <identity>\n" + finds: asks for more
 //                      "E<kind> <why>\n" + finds: what went wrong, or a stop request

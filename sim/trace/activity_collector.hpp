@@ -1,7 +1,7 @@
 #pragma once
 
-// Which events of a trace matter for its steps? Takes all events, keeps those of the GPU, the calls
-// that launched them and the annotations.
+// A filter of trace events: keeps those of the GPU, the calls that launched them and the
+// annotations.
 //
 // Memory: 64 bytes per activity and 16 per launch; names and groups once.
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Does a name of a trace hold a part? Internal to trace/.
+// Whether the name of a trace event contains a given part. Internal to trace/.
 
 #include <string_view>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which events does a trace file hold? Chrome trace events, as PyTorch (Kineto), Perfetto and
-// `orrery export` write them, one after the other; .json or .json.gz.
+// A reader of trace files: Chrome trace events, as PyTorch (Kineto), Perfetto and `orrery export`
+// write them, one after the other; .json or .json.gz.
 //
 // The content decides, never the name of the file. The text is never in memory as a whole. A file
 // that is malformed, cut off, too large or no trace gives one sentence that says where and why; a

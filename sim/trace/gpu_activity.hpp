@@ -1,15 +1,15 @@
 #pragma once
 
-// What happened on the GPUs of one traced process? Kernels, copies and fills, with what the host
-// did about them.
+// The GPU activity of one traced process: kernels, copies and fills on the GPU, with the calls that
+// launched them and the annotations of the host.
 //
-// symbol      | meaning                                                       | unit | origin
-// ------------|---------------------------------------------------------------|------|-----------
-// activity    | kernel, copy or fill on a stream of a device                  | ns   | kernel,
-// gpu_memcpy, gpu_memset launch      | begin of the call that put it on its stream | ns   |
-// cuda_runtime, cuda_driver mark        | annotation that could be a step, or part of one | ns   |
-// user_annotation loading     | the host waits for its data loader                            | ns
-// | user_annotation "enumerate(DataLoader)..."
+// symbol   | meaning                                         | unit | origin
+// ---------|-------------------------------------------------|------|-----------------------------
+// activity | kernel, copy or fill on a stream of a device    | ns   | kernel, gpu_memcpy,
+//          |                                                 |      | gpu_memset
+// launch   | begin of the call that put it on its stream     | ns   | cuda_runtime, cuda_driver
+// mark     | annotation that could be a step, or part of one | ns   | user_annotation
+// loading  | the host waits for its data loader              | ns   | user_annotation (DataLoader)
 //
 // Times count from the clock of the trace. Activities are sorted by begin.
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which parallel axis does a collective serve? Tensor, context, expert, pipeline or data.
+// The rules that assign a collective to a parallel axis: tensor, context, expert, pipeline or data.
 //
 //   the axis is the first of these that answers:
 //     1. what the user says of the group:        --group NAME=tensor

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a GPU kernel do, judged by its name? A table, read from the top; the first row whose
-// word is in the name decides.
+// Classification of GPU kernels by name: a table, read from the top; the first row whose word is in
+// the name decides.
 //
 // symbol    | meaning                                                         | origin
 // ----------|-----------------------------------------------------------------|-------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where did the time of a measured step go, in the categories of the predicted ledger?
+// The time of a measured step, accounted for in the categories of the predicted ledger.
 //
 //   sum over categories = end - begin of the step, exactly (integer nanoseconds)
 //
@@ -8,8 +8,8 @@
 //
 //   1. compute       kernels of the model: GEMM, attention, routing, memory-bound, unknown
 //   2. optimizer     update, gradient norm
-//   3. exposed_*     communication that nothing above hides: tensor, context, expert, pipeline,
-//   data
+//   3. exposed_*     communication that nothing above hides, by axis: tensor, context, expert,
+//                    pipeline, data
 //   4. idle, bubble  of a collective, the part in which it waits for the last peer: known when the
 //                    traces of several ranks of the group are read together (peer_waiting.hpp)
 //   5. offload       copies between host and device

@@ -1,6 +1,6 @@
 #pragma once
 
-// What did training really do, step by step and rank by rank? Traces -> measured steps.
+// Measured steps from the traces of a training run, step by step and rank by rank.
 //
 // Several files are ranks of one job. What the answer rests on is said with it: how the steps were
 // found, which kernels no rule knows and how much time they take, which collectives were given an

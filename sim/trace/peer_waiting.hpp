@@ -1,6 +1,6 @@
 #pragma once
 
-// How long did a rank wait within a collective for the last of its peers?
+// The time that a rank waited within a collective for the last of its peers.
 //
 //   waiting of a rank = its duration - shortest duration over the ranks whose traces are at hand
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// When was at least one of these activities going on, and when did nothing else hide it?
+// Sets of time spans: when at least one activity was going on, and when nothing else hid it.
 //
 //   exposed = communication without compute;   hidden = communication in common with compute
 //

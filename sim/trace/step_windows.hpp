@@ -1,6 +1,6 @@
 #pragma once
 
-// Where in a trace do training steps begin and end, on the GPU?
+// The boundaries of training steps in a trace, on the GPU.
 //
 //   begin of a step = begin of the first activity that the host launched within its mark
 //   end of a step   = begin of the next one

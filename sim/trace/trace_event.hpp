@@ -1,6 +1,6 @@
 #pragma once
 
-// What does one event of a Chrome trace say? Its fields, as far as anybody here reads them.
+// One event of a Chrome trace: its fields, as far as this program reads them.
 //
 // field        | of the event            | meaning
 // -------------|-------------------------|------------------------------------------------------

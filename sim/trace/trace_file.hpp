@@ -1,6 +1,6 @@
 #pragma once
 
-// How do the bytes of a trace arrive? As a stream, unpacked on the way when the file is gzip.
+// The bytes of a trace as a stream, decompressed on the way when the file is gzip.
 //
 // symbol   | meaning                                                        | unit | origin
 // ---------|----------------------------------------------------------------|------|----------

@@ -1,6 +1,6 @@
 #pragma once
 
-// How is a baseline kept between two versions? YAML, `orrery-baseline/1`, made to be edited.
+// The file of a baseline, which outlives a version: YAML, `orrery-baseline/1`, meant to be edited.
 //
 //   format: orrery-baseline/1
 //   decide: interval                 # or point: judge metrics over trials by their means alone

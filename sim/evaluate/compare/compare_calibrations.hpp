@@ -1,7 +1,7 @@
 #pragma once
 
-// What has changed between two calibrations? A driver or a library that got slower shows in the
-// ratios of the cases that both have measured.
+// Comparison of two calibrations. A driver or a library that got slower shows in the ratios of the
+// cases that both have measured.
 //
 //   ratio = time in B / time in A  (above 1: B is slower)
 //

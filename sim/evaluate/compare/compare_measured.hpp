@@ -1,6 +1,6 @@
 #pragma once
 
-// How does the measured step differ from the predicted one, and where most?
+// Comparison of a measured step with the predicted one, category by category.
 //
 //   difference = measured - predicted, of a category per GPU and step
 //   both columns add up to their step time; the differences add up to its difference
@@ -12,7 +12,7 @@
 // measured  | mean over the steps and ranks of the traces                   | s    | trace/
 // error     | (predicted - measured) / measured of the step time            | 1    | computed
 //
-// Categories that names of kernels cannot tell apart stand in one row: compute with recomputation,
+// Categories that kernel names do not distinguish share a row: compute with recomputation,
 // messages of the pipeline with its bubble and imbalance. Kinds of kernels are compared beside
 // them: predicted is the busiest pipeline device.
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What did the scenario leave open that decides the answer, and what would the other likely choice
-// have given? And what makes the figures say less than they seem to?
+// Assumptions that decide the answer where the scenario is silent, and what the other likely choice
+// would have given; and conditions under which the figures mean less than they seem to.
 //
 // left open  | assumed         | the other choice that is tried
 // -----------|-----------------|----------------------------------------------------------------

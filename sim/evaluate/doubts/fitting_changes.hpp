@@ -1,6 +1,6 @@
 #pragma once
 
-// What would make a step fit in memory that does not: the smallest changes of one or two keys,
+// Remedies for a step that does not fit in memory: the smallest changes of one or two keys,
 // tried one by one, that a person would try first (sharding, recomputation, degrees of
 // parallelism).
 

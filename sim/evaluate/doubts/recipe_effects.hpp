@@ -1,6 +1,6 @@
 #pragma once
 
-// What did the recipes of the stack switch on, and what is each key worth? One estimate of the step
+// What the recipes of the stack switched on, and the effect of each key. One estimate of the step
 // for each key, with that key left as it is without recipes.
 
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which coefficients, if somebody measured them, would tell most about the step time?
+// Sensitivity of the step time to the coefficients of the stack: those most worth measuring.
 //
 //   effect = |T(knob up by its error) - T(knob down)| / 2 T
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which steps were measured, how far was the prediction of each off, and what does that say of
-// another prediction?
+// The error band of a predicted step time, from the errors of measured steps that resemble it in
+// stack, GPU and model.
 //
 //   e(i) = ln(predicted i / measured i)          a(S) = sum over S of the mean |e| of a group
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which one key of the stack would make the step shorter? Every value that a recipe of the stack
-// sets for some model or machine, and the switches that all stacks have, tried one by one.
+// Single keys of the stack that would shorten the step. Every value that a recipe of the stack sets
+// for some model or machine, and the switches that all stacks have, are tried one by one.
 
 #include <optional>
 #include <vector>

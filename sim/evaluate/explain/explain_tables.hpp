@@ -1,6 +1,6 @@
 #pragma once
 
-// The tables that explanations are made of: plain text, 100 columns, every number with its unit.
+// The tables of explanations: plain text, 100 columns, every number with its unit.
 
 #include <string>
 

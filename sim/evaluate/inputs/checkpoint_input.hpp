@@ -1,6 +1,6 @@
 #pragma once
 
-// What do checkpoints need to know of the layout and the network?
+// Inputs of the checkpoint model that follow from the layout and the network.
 //
 //   replicas of the whole state = data-parallel ranks / ranks that share it (layout.shard_group)
 //   replicated bytes            = all of it with such replicas, else what the sharding leaves

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long is a step when the job has shrunk? The step simulator, once per size that is possible.
+// Step times of a shrunken job, from the step simulator, once per possible size.
 //
 //   sizes: nodes of d' = d - 1, d - 2, ... whole data-parallel replicas that fill whole nodes
 //   micro-batches of the slowest replica = ceil(global / (micro * d'));  the global batch stays

@@ -1,6 +1,6 @@
 #pragma once
 
-// What do failures need that the scenario does not spell out? The lines of the log it names, and
+// Inputs of the failure model that the scenario only refers to: the lines of the log it names, and
 // the nodes behind a switch or in a rack, which the network states. For evaluate/, and for those
 // who ask before long work.
 

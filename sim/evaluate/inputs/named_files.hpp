@@ -1,8 +1,8 @@
 #pragma once
 
-// Which files decide the answer to a scenario, beside its own text and the profiles that are found
-// by name? Those that it names by path: profiles, tables of collectives, traces of spot nodes, logs
-// of failures. For those who keep answers, or must not overwrite a question.
+// Files that decide the answer beside the scenario's own text and the profiles that are found by
+// name: those that it names by path, such as profiles, tables of collectives, traces of spot nodes,
+// logs of failures. For those who keep answers, or must not overwrite an input.
 
 #include <vector>
 

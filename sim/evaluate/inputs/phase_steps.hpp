@@ -1,6 +1,6 @@
 #pragma once
 
-// How long is a step in each phase of the training? The step simulator, once per shape of the job.
+// Step times of the phases of training, from the step simulator, once per shape of the job.
 //
 //   step time of a phase = the stated one, else
 //                          simulated(phase) * given / simulated(scenario)   with a given step time

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which layout, on which hardware, with which software? The scenario's names and rules, resolved.
+// Resolution of a scenario's names and rules into layout, hardware profiles and cost model.
 //
 // Loads the profiles, resolves the layout against cluster and model, and builds the cost model. All
 // broken rules become diagnostics at the key that caused them.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What came out of a search? Ranked plans, why the others lose, what trades off, what nearly fits.
+// The result of a search: ranked plans, why the others lose, what trades off, what nearly fits.
 //
 // part        | meaning                                                      | origin
 // ------------|--------------------------------------------------------------|------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// How do people, spreadsheets and programs read a plan?
+// A plan as text for people, CSV for spreadsheets and JSON for programs.
 //
 // form | what
 // -----|------------------------------------------------------------------------------------------

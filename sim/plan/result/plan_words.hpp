@@ -1,8 +1,8 @@
 #pragma once
 
-// What is said of a plan in sentences, on the page of the terminal and in the window alike?
+// Sentences about a plan, shared by the page of the terminal and the window.
 //
-// Names from scenarios stand in them as they are: whoever prints to a terminal replaces control
+// Names from scenarios appear in them unchanged: whoever prints to a terminal replaces control
 // characters.
 
 #include <string>

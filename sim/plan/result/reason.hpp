@@ -1,6 +1,6 @@
 #pragma once
 
-// Why is one answer behind another? The ledgers, in the unit of the objective, side by side.
+// The reason why one answer is behind another: their ledgers compared in the unit of the objective.
 //
 //   amount(c) = objective * GPU time of category c / GPU time of all categories that count
 //   sum over c of (amount(c) of one - amount(c) of the other) = difference of the objectives

@@ -1,7 +1,7 @@
 #pragma once
 
-// How does a plan become a scenario file? The text of the scenario with the plan's keys set in it:
-// comments and everything else stay as they are.
+// A plan as a scenario file: the text of the scenario with the plan's keys set in it. Comments and
+// everything else stay as they are.
 //
 // The file is read again before it is handed out: it must give the plan's layout and, to the
 // nanosecond, the plan's step. Paths in a scenario are seen from its file, so a plan that is

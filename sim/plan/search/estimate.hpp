@@ -1,6 +1,6 @@
 #pragma once
 
-// How long is the step of a layout, and does it fit? The answer of `orrery run`, to the bit.
+// The estimated step time and memory of one layout, equal to the answer of `orrery run` to the bit.
 //
 // The estimate goes the way of every evaluation (layout rules, costs, step graph, replay, ledger,
 // memory); what is shared between layouts is only not done again. An estimator belongs to one

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is traded for what? Plans that no other beats in two figures at once.
+// Pareto fronts: plans that no other beats in two figures at once.
 //
 //   a point is on the front when no other is at most as large in both and smaller in one
 //

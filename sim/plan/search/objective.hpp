@@ -1,6 +1,6 @@
 #pragma once
 
-// What is a plan good for? Its objectives as numbers of an evaluation; lower is better in all.
+// The objectives of a plan as numbers of an evaluation; lower is better in all.
 //
 // objective      | number                                            | unit            | needs
 // ---------------|---------------------------------------------------|-----------------|----------

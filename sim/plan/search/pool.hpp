@@ -1,7 +1,7 @@
 #pragma once
 
-// Which plans are simulated in full? The best estimates of every cluster size, times the run's
-// values.
+// The pool of plans that are simulated in full: the best estimates of every cluster size, times the
+// values of the run.
 //
 //   pool = sum over (GPU type, nodes) of best k layouts, x listed intervals x spares x spot shares
 //   k    = finalists with one cluster size, else max(2, ceil(2 finalists / sizes))

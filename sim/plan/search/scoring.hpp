@@ -1,8 +1,8 @@
 #pragma once
 
-// How good is an estimate for the objective? Scores, fronts and the best few. Internal to plan/.
+// Scores of estimates by the objective, their front and the best few. Internal to plan/.
 //
-// The formulas are those of search.hpp. Lower is better; equal scores stand as they stood.
+// The formulas are those of search.hpp. Lower is better; equal scores keep their order.
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which layouts are the best? Every layout of the space is decided; the best few are kept.
+// The search for the best layouts: every layout of the space is decided, the best few are kept.
 //
 //   score(step_time)      = step time / global batch
 //   score(finish_time)    = the same: steps are as many as tokens need
@@ -12,9 +12,9 @@
 // happens; one that is stopped gives the best of that and of what it has seen. So it never ends
 // with less than one that was stopped earlier, nor with less than the scenario's own layout.
 //
-// These rank estimates of a run without failures; those that are close are for a full simulation to
-// tell apart. Ties stand in the order of the space. The result does not depend on the number of
-// threads or processes.
+// Scores rank estimates of a run without failures; layouts whose scores are close are left to the
+// full simulation of the pool. Ties keep the order of the space. The result does not depend on the
+// number of threads or processes.
 
 #include <cstdint>
 #include <functional>

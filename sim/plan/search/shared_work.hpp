@@ -1,6 +1,6 @@
 #pragma once
 
-// Who does the work of a search? The threads of this process, and of the others of its team.
+// Distribution of a search over the threads of this process and the other processes of its team.
 // Internal to plan/.
 //
 // Items are independent: each has its own slots for results, and whoever has an estimator at hand

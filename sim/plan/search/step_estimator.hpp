@@ -1,6 +1,6 @@
 #pragma once
 
-// What does `orrery run` say of the step of a scenario, asked again and again with other layouts?
+// The step of a scenario as `orrery run` predicts it, for repeated calls with other layouts.
 //
 // The answer of the estimator of plans (estimate.hpp): profiles, costs and what layouts share stay
 // from one call to the next. Scenarios that it does not know (several GPU types, a stated step

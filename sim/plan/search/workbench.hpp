@@ -1,6 +1,6 @@
 #pragma once
 
-// What do all layouts of one search share? The scenario, the profiles, the words of the axes.
+// What all layouts of one search share: the scenario, the profiles, the words of the axes.
 //
 // Profiles are read once. A machine is a GPU type with the stack as this scenario runs it; cost
 // models differ by machine and number of nodes.

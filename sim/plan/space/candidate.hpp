@@ -1,6 +1,6 @@
 #pragma once
 
-// What is one layout of the search, and how does a scenario say it?
+// A candidate layout of the search, and its spelling as keys of a scenario.
 //
 // symbol          | meaning                                                  | unit  | origin
 // ----------------|----------------------------------------------------------|-------|----------

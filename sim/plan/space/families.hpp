@@ -1,6 +1,6 @@
 #pragma once
 
-// Which layouts differ only in how their replicas share states? Internal to plan/.
+// Families of layouts that differ only in how their replicas share states. Internal to plan/.
 //
 //   family  = layouts alike in all but sharding, its group and offload, that all keep whole
 //             parameters (none, zero1, zero2) or all gather them (zero3, hsdp)

@@ -1,7 +1,7 @@
 #pragma once
 
-// In what do two layouts of one model on one cluster differ? So that errors that were validated on
-// measured pairs meet the plans that they speak of.
+// The features in which two layouts of one model on one cluster differ, so that errors validated on
+// measured pairs are applied to the plans that they describe.
 //
 // feature   | differs when
 // ----------|--------------------------------------------------------------------------------------

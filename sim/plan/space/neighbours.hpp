@@ -1,6 +1,6 @@
 #pragma once
 
-// Which layouts would win if they fitted, and what would make them fit?
+// Near misses: layouts that would win if they fitted in memory, and what would make them fit.
 //
 //   remedy = the fastest layout that fits and differs from the neighbour in one axis only
 //

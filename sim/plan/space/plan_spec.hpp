@@ -1,6 +1,6 @@
 #pragma once
 
-// What does the user want planned? Axes to search, what counts, and what must hold.
+// The specification of a plan: axes to search, the objective, and the constraints.
 //
 // axis                   | values of a scenario            | automatic: what can be valid
 // -----------------------|---------------------------------|-------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// Does the question have an answer? Rules between the plan, the scenario and the profiles.
+// Checks that a planning problem is well posed, given the scenario and the profiles.
 //
 // Internal to plan/.
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which values may follow on one axis once the axes before it are chosen? Internal to plan/.
+// The valid values of an axis once the axes before it are chosen. Internal to plan/.
 //
 //   data = GPUs / (tensor context pipeline), whole;  global batch = k micro data, k whole
 //   tensor divides heads and MLP width, and divides or is a multiple of the key-value groups

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which layouts are there to search? The axes with their values, and every combination that holds.
+// The search space of layouts: the axes with their values, and every combination that is valid.
 //
 //   grid   = product of the numbers of values
 //   layouts = combinations whose rules hold: degrees fill the cluster, heads, experts, layers and

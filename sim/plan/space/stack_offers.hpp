@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a training stack offer? So that a plan does not propose what nobody can start.
+// What a training stack offers, so that no plan is proposed that the stack cannot run.
 //
 // The `offers` of its profile (hardware/software_profile.hpp); one without them restricts nothing.
 // Only what a search tries by itself is restricted: values that the scenario states or a user lists
