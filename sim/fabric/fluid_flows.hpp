@@ -10,7 +10,7 @@
 // last   | when the rate changed last                     | ns     | computed
 // left   | what the flow had still to send at that time   | byte   | computed
 //
-// Time stands until advance_to(). Everything that happens at one nanosecond - ends, starts, changes
+// Time stops until advance_to(). Everything that happens at one nanosecond - ends, starts, changes
 // of links - is one solve, made when the next end is asked for. A flow's bytes are conserved:
 // rounding moves its end by at most half a nanosecond and never what it sent. Max-min fairness is
 // an upper bound on what a congested network delivers; docs/fabric.md names what is left out.

@@ -13,7 +13,7 @@
 // used   | GPUs of each domain; ranks fill one after the other              | GPUs  | computed
 //
 // A rack of 72 GPUs holds nine groups of 8, but launchers give a job of 256 GPUs 64 of each: 16 of
-// 18 hosts, so that all racks are alike and no group of 16, 32 or 64 ranks lies across two (Slurm's
+// 18 hosts, so that all racks are alike and no group of 16, 32 or 64 ranks spans two (Slurm's
 // topology/block plugin: --segment=16; NVIDIA's recipes for GB200 NVL72). A group larger than a
 // domain is cut into equal parts. Domains of one host, and jobs inside one domain, need no rule.
 

@@ -9,7 +9,7 @@
 //
 // symbol | meaning                          | unit       | origin
 // -------|----------------------------------|------------|-------------------
-// total  | all parameters (MTP apart)       | parameters | computed
+// total  | all parameters (without MTP)     | parameters | computed
 // active | parameters a token passes through | parameters | computed
 //
 // Published counts are the test: e.g. DeepSeek-V3 671B in all and 37B active (arXiv 2412.19437).

@@ -4,7 +4,7 @@
 //
 //   none | selective | full | selective_operations | modules
 //
-// By module, under the names of Megatron-Core's recompute modules. A module gives up what stands in
+// By module, under the names of Megatron-Core's recompute modules. A module gives up what is in
 // the second column; what it starts from is kept.
 //
 // module            | gives up                                    | runs again

@@ -5,7 +5,7 @@
 // Two checks. The first asks of every other plan of the ranking whether it is behind by more than
 // predictions of such differences err, as validated on measured pairs (layout_errors.hpp):
 //
-//   told apart = figure(other) / figure(winner) - 1 > error of the features in which they differ
+//   resolved = figure(other) / figure(winner) - 1 > error of the features in which they differ
 //
 // And of the coefficients of the stack (hardware/stack_knobs.hpp), one at a time, each moved by its
 // error up and down:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is the whole answer to one scenario? Every stage's product, ready to be shown.
+// The answer to one scenario: the results of every stage, ready to be shown.
 //
 // The terminal, JSON, CSV, traces, the GUI and expectations read this struct and recompute nothing.
 //

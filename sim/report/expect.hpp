@@ -1,6 +1,6 @@
 #pragma once
 
-// Does the evaluation meet what the scenario expects? Grammar and verdict of one `expect:` line.
+// Grammar and verdict of one `expect:` line: does the evaluation meet what the scenario asks for.
 //
 //   line     = term { "or" term }          term   = factor { "and" factor }
 //   factor   = "not" factor | "(" line ")" | flag | operand cmp value

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where does a figure of the answer lie in eight of ten cases, with the error of the step time and
-// the luck of the run together?
+// The band of a figure that eight of ten cases lie in, from the error of the step time and the luck
+// of the run together.
 //
 //   x = x_t exp(+-e),  e ~ Laplace(0, b)      F(x) = mean over t of L(ln(x / x_t) / b)
 //   low, high: F = 0.1, 0.9

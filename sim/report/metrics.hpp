@@ -1,6 +1,6 @@
 #pragma once
 
-// Which numbers does the program report, under which names and in which units? One registry.
+// The registry of metrics: the numbers that the program reports, with their names and units.
 //
 // A number that appears in the terminal, in JSON, in CSV or in an expectation comes from here. The
 // registry gives each metric its name, dimension, JSON key (unit in the key), one-line meaning and

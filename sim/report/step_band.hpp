@@ -1,7 +1,7 @@
 #pragma once
 
-// How sure is the step time? The band that eight of ten measured steps like this one lie in, and
-// the measured steps that are nearest.
+// The uncertainty of the step time: the band that eight of ten measured steps like this one lie in,
+// and the measured steps that are nearest.
 //
 // symbol  | meaning                                                             | unit | origin
 // --------|---------------------------------------------------------------------|------|----------

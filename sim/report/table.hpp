@@ -1,7 +1,7 @@
 #pragma once
 
-// How do numbers stand in rows and columns, whoever reads them? One table, written as text for
-// people, Markdown, CSV and JSON.
+// A table of numbers and texts in rows and columns, written as text for people, Markdown, CSV and
+// JSON alike.
 //
 // form     | cells
 // ---------|--------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// How far can the step time be trusted? Shares of it by the kind of source of its coefficients.
+// Trust in the step time: its shares by the kind of source of the coefficients it rests on.
 //
 //   share(kind) = GPU time that rests on the kind / GPU time of the step
 //

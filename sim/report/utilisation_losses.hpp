@@ -1,6 +1,6 @@
 #pragma once
 
-// What stands between the peak of the GPUs and their utilisation? A waterfall that adds up.
+// The losses between the peak of the GPUs and their utilisation, as a waterfall that adds up.
 //
 //   step:  1 - sum over c of share(c) - kernels + mask == mfu
 //          kernels = share(compute) - (mfu - mask);   mask = mfu - mfu_causal

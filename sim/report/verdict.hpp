@@ -1,6 +1,6 @@
 #pragma once
 
-// What is the answer in one sentence, and how good is it?
+// The answer in one sentence, and its standing from fine to impossible.
 //
 //   share of a loss of the step in the run = its share of the step * productive share of the run
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// How is a quantity spread over the trials, and how well is that known?
+// The distribution of a quantity over the trials, with confidence intervals.
 //
 //   quantile(q)      = x[h] + (h - floor h)(x[h + 1] - x[h]),  h = (n - 1) q     ("type 7")
 //   ci95_of_quantile = [x(l), x(u)] with P(l <= Binomial(n, q) < u) >= 0.95, tails <= 2.5 % each
@@ -18,7 +18,7 @@
 // outermost value stands in: the interval then covers less than 95 %. Sums run in trial order, so
 // the mean is the same for any number of threads.
 //
-// Equal values are held once, with their number, where a distribution is made of counts.
+// Equal values are stored once, with their number, where a distribution is built from counts.
 
 #include <algorithm>
 #include <cstddef>

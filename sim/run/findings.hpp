@@ -1,7 +1,7 @@
 #pragma once
 
-// What is wrong with the specs of a run? The findings of the functions that resolve them, each
-// under its key of the scenario, and the conditions they share.
+// Problems in the specs of a run: the findings of the functions that resolve them, each under its
+// key of the scenario, and the conditions they share.
 
 #include <cmath>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What do published GPU-hours contain? As scenarios and data sets say it.
+// What published GPU-hours contain: the kinds that scenarios and data sets distinguish.
 //
 // kind               | the published hours are
 // -------------------|-----------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// When is the run done, what does it cost and what is lost, as distributions over many trials?
+// The Monte Carlo simulation of a run: end, cost and losses as distributions over many trials.
 //
 // symbol     | meaning                                                    | unit   | origin
 // -----------|------------------------------------------------------------|--------|---------

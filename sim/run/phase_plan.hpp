@@ -1,6 +1,6 @@
 #pragma once
 
-// Which step belongs to which phase, how long does it take, and what is thrown away on purpose?
+// The phases of a run, with the time of their steps, and the work that is discarded on purpose.
 //
 //   steps(phase i)  = until_step[i] - until_step[i - 1]
 //   tokens(n steps) = sum over phases of the steps in it * tokens_per_step

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which keys of `training` decide about phases and rework? Internal to run/; see phase_plan.hpp.
+// Resolves the keys of `training` into phases and rework. Internal to run/; see phase_plan.hpp.
 
 #include "sim/run/findings.hpp"
 #include "sim/run/run_plan.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-// May the goodput of a run be read from the GPU-hours that were published for it?
+// Whether the goodput of a run may be read from the GPU-hours that were published for it.
 //
 //   goodput = productive GPU time / published GPU time,   only for billed hours
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which figures do publications print about failures that no simulation is needed for? Closed forms
-// under the names that the papers give them, so that theirs and ours can stand side by side.
+// Figures that publications print about failures and that need no simulation. Closed forms under
+// the names that the papers give them, so that theirs and ours can be compared.
 //
 //   lognormal sigma          sqrt(2 ln(mean / median))
 //   6ND                      6 * parameters * tokens

@@ -1,6 +1,6 @@
 #pragma once
 
-// Into which accounts does a whole run book its GPU time?
+// The accounts to which a whole run books its GPU time.
 //
 // category             | GPU time that
 // ---------------------|----------------------------------------------------------------------

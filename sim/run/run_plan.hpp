@@ -1,6 +1,6 @@
 #pragma once
 
-// What exactly will be simulated? The specs with all presets, defaults and formulas resolved.
+// The plan that is simulated: the specs with all presets, defaults and formulas resolved.
 //
 // symbol            | meaning                                                    | unit  | origin
 // ------------------|------------------------------------------------------------|-------|---------

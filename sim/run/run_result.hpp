@@ -1,6 +1,6 @@
 #pragma once
 
-// What came out of one simulated run?
+// The result of one simulated run.
 //
 //   goodput = productive GPU time / (GPUs of the job * wall)
 //   ettr    = productive GPU time / (GPUs of the job * wall - evaluation - planned maintenance)

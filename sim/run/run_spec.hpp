@@ -1,6 +1,6 @@
 #pragma once
 
-// What does the scenario say about the run as a whole? The specs that the run stage consumes.
+// The run as the scenario states it: the specs that the run stage consumes.
 //
 // symbol       | meaning                                                    | unit    | origin
 // -------------|------------------------------------------------------------|---------|---------

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does the run last, and what changes on its way? Targets, phases, rework, evaluations.
+// The training as the scenario states it: targets, phases, rework, evaluations.
 //
 // symbol          | meaning                                                  | unit    | origin
 // ----------------|----------------------------------------------------------|---------|---------

@@ -1,7 +1,7 @@
 #pragma once
 
-// How are the results of very many trials kept in little memory, and in the same bits for any
-// number of threads?
+// Storage of the results of very many trials in little memory, with the same bits for any number of
+// threads.
 //
 //   up to kMostExact trials  every value, in its slot: quantiles are exact
 //   beyond                   counts of the values rounded to 14 bits of mantissa: a quantile is off

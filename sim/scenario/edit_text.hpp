@@ -1,14 +1,14 @@
 #pragma once
 
-// Which characters of a scenario file change when one key gets another value? For editors: comments
-// and the layout of everything else stay as they are.
+// Edits of the text of a scenario file when one key gets another value, for editors: comments and
+// the layout of everything else stay as they are.
 //
 //   const auto edit = set_key(text, {"layout.tensor", "4", {}}, diagnostics);
 //   if (edit) { text.replace(edit->begin, edit->length, edit->text); }
 //
 // case                             | what is written
 // ---------------------------------|-------------------------------------------------------------
-// the key is stated                | its value is replaced where it stands
+// the key is stated                | its value is replaced in place
 // its section is stated            | a line after the section's last line, or an item of {...}
 // the section is missing too       | the section, at the end of the section above or of the file
 //

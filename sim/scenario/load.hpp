@@ -1,6 +1,6 @@
 #pragma once
 
-// Is this file a scenario, and what does it say? The strict reader of the format `orrery/1`.
+// The strict reader of scenario files in the format `orrery/1`.
 //
 // All problems are reported at once, with file, line, column, key and allowed values. Returns
 // nothing when there is any error; warnings alone do not stop it. Throws Error(io) when the file

@@ -1,6 +1,6 @@
 #pragma once
 
-// What did the user ask? A scenario file as typed specs: no YAML is left behind this door.
+// A scenario file as typed specs: what the user asked for, without any YAML left.
 //
 // Scenario only gathers the specs of the stages (each lives with the stage that consumes it).
 // `locations` remembers where every key stood, so that rules found later (divisibility, schedule,

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which training stack runs a layout where the scenario names none, and which is the other likely
-// choice?
+// The training stack that runs a layout where the scenario names none, and the other likely choice
+// for it.
 //
 // layout                                                  | stack            | the other choice
 // --------------------------------------------------------|------------------|------------------

@@ -1,12 +1,12 @@
 #pragma once
 
-// What does the scenario say with a few keys changed? For sweeps: one file, many variants.
+// Variants of a scenario with a few keys changed. For sweeps: one file, many variants.
 //
 //   const auto base = ScenarioTemplate::from_file("scenario.yaml", diagnostics);
 //   const auto scenario = base->with({{"capacity.spares", "16"}}, diagnostics);
 //
 // A key is a dotted path in the spelling of the reference or any alias, with [N] for the N-th item
-// of a list: `layout.tp`, `failures.causes[0].weight`. A value is the text that would stand behind
+// of a list: `layout.tp`, `failures.causes[0].weight`. A value is the text that would follow
 // the key in the file, mappings and lists in flow style included. It replaces what the file states
 // there; sections on the way are added. The result is read along the key table as every file is, so
 // that checks, messages and defaults are the same.

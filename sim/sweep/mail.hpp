@@ -3,7 +3,7 @@
 // Texts between processes that share work: over MPI, or over a simulation of it.
 //
 // Texts from one process to another arrive in the order in which they were sent. When a process
-// dies the launcher ends the others too (MPI_Abort, or a signal to all): nobody waits for the dead.
+// dies the launcher ends the others too (MPI_Abort, or a signal to all): none waits for it.
 // A simulation ends them by an Error(io) of the call in which they are, or of their next one.
 
 #include <optional>

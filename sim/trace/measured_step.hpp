@@ -23,7 +23,7 @@
 // busy   | an operation runs on at least one stream                           | ns   | trace
 // hidden | busy, in common with compute or optimizer                          | ns   | computed
 //
-// recompute is always zero: names of kernels do not tell a forward pass from its repetition.
+// recompute is always zero: kernel names do not distinguish a forward pass from its repetition.
 
 #include <array>
 #include <cstdint>

@@ -19,7 +19,7 @@
 // steps or time   | 1000 steps, 1 step, 30min                      | 1000
 //
 // A number is an optional minus, digits without leading zero, an optional fraction and exponent
-// (the grammar of JSON). One space may stand between number and unit. Units are exact in case: a
+// (the grammar of JSON). One space may separate number and unit. Units are exact in case: a
 // wrong case is an error that names the right spelling. Quantities are never negative. A bare
 // number where a unit is needed is an error, except 0. Prefixes: k M G T P are powers of 1000,
 // Ki Mi Gi Ti Pi of 1024; B is byte, bps is bit per second.

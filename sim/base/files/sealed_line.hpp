@@ -9,7 +9,7 @@
 // crc32  | CRC-32 of the bytes of the line without that member, as in ISO-HDLC  | -    | computed
 //
 // A sealed line is still one object of JSON, for other programs. The checksum finds every change of
-// up to 32 bits that stand together, so every changed byte; it is no protection against somebody
+// up to 32 adjacent bits, so every changed byte; it is no protection against somebody
 // who means harm.
 
 #include <optional>

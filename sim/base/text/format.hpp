@@ -5,7 +5,7 @@
 // The unit is the largest one in which the rounded magnitude is at least 1 (time: s up to 120 s,
 // min up to 120 min, h up to 48 h, then d). Numbers carry `significant` digits, but integer parts
 // are never rounded away (1500 d stays 1500 d); magnitudes of a million of the largest unit print
-// with an exponent. A minus stands first: -3.09 h, -$46.1M. The parsers of the scenario reader
+// with an exponent. A minus comes first: -3.09 h, -$46.1M. The parsers of the scenario reader
 // accept every non-negative result again.
 
 #include <cstdint>

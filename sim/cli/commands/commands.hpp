@@ -16,7 +16,7 @@
 // compare  | what differs between two calibrations of a machine, two scenarios, or a prediction
 //          | and traces of the real step
 // doctor   | what is installed, what is missing
-// completion | what may stand at the end of a command line: for shells
+// completion | candidates for the end of a command line: for shells
 // man      | the manual pages
 
 #include "sim/cli/frame/interrupt.hpp"

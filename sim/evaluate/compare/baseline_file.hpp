@@ -1,6 +1,6 @@
 #pragma once
 
-// The file of a baseline, which outlives a version: YAML, `orrery-baseline/1`, meant to be edited.
+// The file of a baseline: YAML, format `orrery-baseline/1`, written so that people can edit it.
 //
 //   format: orrery-baseline/1
 //   decide: interval                 # or point: judge metrics over trials by their means alone

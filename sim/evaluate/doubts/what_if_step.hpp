@@ -1,6 +1,6 @@
 #pragma once
 
-// One step of a scenario that was changed, for whoever asks what the change is worth.
+// One step of a changed scenario, to find what the change is worth.
 
 #include <optional>
 

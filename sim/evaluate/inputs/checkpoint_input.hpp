@@ -3,9 +3,9 @@
 // Inputs of the checkpoint model that follow from the layout and the network.
 //
 //   replicas of the whole state = data-parallel ranks / ranks that share it (layout.shard_group)
-//   replicated bytes            = all of it with such replicas, else what the sharding leaves
-//   whole:
-//                                 2 bytes of weights with zero1 and zero2, nothing with zero3
+//   replicated bytes            = all of it with such replicas, else what sharding leaves whole:
+//                                 2 bytes of weights per parameter with zero1 and zero2,
+//                                 nothing with zero3
 //   network of a node           = NICs * rate of one, one direction
 //
 // Internal to evaluate/.

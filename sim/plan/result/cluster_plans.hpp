@@ -1,6 +1,6 @@
 #pragma once
 
-// Plans of several machines beside one another: plan.clusters, or `orrery plan --clusters`.
+// Plans for several machines, side by side: plan.clusters, or `orrery plan --clusters`.
 //
 // Each machine is planned by itself: its own scenario text, recipes of its GPU, prices of its
 // preset. The table compares the best plans by the objective; those that meet no constraint come

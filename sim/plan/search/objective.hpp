@@ -8,7 +8,7 @@
 // finish_time    | mean over the trials                              | s               | a target
 // cost           | mean of the bill                                  | $               | prices
 // cost_per_token | mean of dollars per million tokens                | $               | prices
-// fewest_gpus    | GPUs of the job, spares apart, among those that   | GPUs            | deadline
+// fewest_gpus    | GPUs of the job without spares, among those that  | GPUs            | deadline
 //                | keep the deadline in 9 of 10 trials               |                 |
 // energy         | mean; of the site where prices.energy states one  | kWh             | training
 

@@ -3,7 +3,7 @@
 // Distribution of a search over the threads of this process and the other processes of its team.
 // Internal to plan/.
 //
-// Items are independent: each has its own slots for results, and whoever has an estimator at hand
+// Items are independent: each has its own slots for results, and any thread with a free estimator
 // fills them. All processes learn what all found (sweep::Team), so that every process goes on with
 // the same results and stops at the same place.
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does the step, or the run, look like in ui.perfetto.dev and chrome://tracing? A trace in the
-// Chrome trace event format (JSON).
+// A trace of the step or of the run in the Chrome trace event format (JSON), for ui.perfetto.dev
+// and chrome://tracing.
 //
 //   {"traceEvents": [...], "displayTimeUnit": "ms"}
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// What runs within every task of a step? The step as a trace (trace.hpp), down to its operations.
+// The step as a trace (trace.hpp), down to the operations within every task.
 //
 // process           | threads
 // ------------------|----------------------------------------------------------------------------

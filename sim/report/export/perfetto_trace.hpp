@@ -1,6 +1,6 @@
 #pragma once
 
-// How does Perfetto read a trace natively? Protocol buffers of TrackEvent (perfetto.protos.Trace).
+// A trace in Perfetto's own format: protocol buffers of TrackEvent (perfetto.protos.Trace).
 //
 // part of a trace | packets
 // ----------------|-----------------------------------------------------------------------------
@@ -12,7 +12,7 @@
 // flow            | its number at the begin of every slice of it, terminating at the last
 //
 // Names, categories and keys of arguments are interned in the first packet, so that an event holds
-// small numbers; times are nanoseconds as they are. Events stand track by track, in order of time
+// small numbers; times are nanoseconds as they are. Events are written by track, in order of time
 // within a track, an end before a begin at the same moment; readers sort by time and keep that
 // order. With arguments, flows and samples a slice takes 46 to 88 bytes, a third of Chrome JSON
 // (docs/exports.md).

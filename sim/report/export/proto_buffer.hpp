@@ -1,6 +1,6 @@
 #pragma once
 
-// How are protocol buffer messages written, when all that is needed is to append fields?
+// A minimal writer of protocol buffer messages, which only appends fields.
 //
 //   tag = field * 8 + wire type;  wire types: 0 varint, 1 eight bytes, 2 length and bytes
 //   varint: 7 bits a byte, the lowest first, high bit set on all bytes but the last

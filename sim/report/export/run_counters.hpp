@@ -1,6 +1,6 @@
 #pragma once
 
-// Which share of the run was productive so far?
+// The productive share of the run so far, as a counter over time.
 //
 //   share(t) = training up to t that no later failure took / (t - begin of the run)
 //

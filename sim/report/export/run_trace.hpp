@@ -1,6 +1,6 @@
 #pragma once
 
-// What happens in one trial of the run? The run as a trace (trace.hpp).
+// One trial of the run as a trace (trace.hpp).
 //
 // process | threads and counters
 // --------|--------------------------------------------------------------------------------------

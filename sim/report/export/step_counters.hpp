@@ -1,6 +1,6 @@
 #pragma once
 
-// How full is the memory of a stage in the course of a step?
+// Memory of a stage in the course of a step, as a counter over time.
 //
 //   memory(t) = peak - activations + activations * held(t) / max held
 //   held(t)   = passes whose forward has begun and whose last backward has not ended

@@ -1,6 +1,6 @@
 #pragma once
 
-// What happens within one step, and what causes what? The step as a trace (trace.hpp).
+// The step as a trace (trace.hpp): its tasks, and flows from cause to effect.
 //
 // process           | threads and counters
 // ------------------|----------------------------------------------------------------------------

@@ -1,14 +1,14 @@
 #pragma once
 
-// What is drawn on a time axis? One description of a trace that every writer reads: Chrome JSON,
-// Perfetto, JSON Lines.
+// The common description of a trace, from which every writer works: Chrome JSON, Perfetto and JSON
+// Lines.
 //
 //   process > thread > (thread below a thread ...)     counters belong to a process or thread
 //
 // part    | meaning                                                        | time
 // --------|----------------------------------------------------------------|---------------------
 // slice   | something that lasts on one thread; slices of one thread are   | begin, end
-//         | nested or apart, never half over each other                    |
+//         | nested or disjoint, never partly overlapping                   |
 // mark    | something that happens at a moment                             | at
 // sample  | value of a counter from a moment until its next sample         | at
 // flow    | slices in the order in which one causes the next               | theirs

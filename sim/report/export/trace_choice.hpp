@@ -1,6 +1,6 @@
 #pragma once
 
-// Which part of a trace is written, and how finely? A window of time and a limit on the slices.
+// Selection of the part of a trace that is written: a window of time and a limit on the slices.
 //
 //   slices that overlap [from, to) are kept, as long as they are; the rest is left out
 //   above `most` slices: neighbours on a track that are shorter than q and begin within the same q
@@ -9,13 +9,13 @@
 //
 // symbol | meaning                                                             | unit | origin
 // -------|---------------------------------------------------------------------|------|---------
-// q      | what is told apart: slices of q and more stay as they are           | ns   | computed
+// q      | the resolution: slices of q and more stay as they are               | ns   | computed
 //
 // What is merged still covers its time: no activity disappears, and a long slice is never touched.
 // A merged slice stays inside the slice that encloses its parts. A counter has one sample per q,
 // its greatest within. Marks are all kept: one failure among a million steps stays visible. Flows
-// through merged slices are left out. When even the whole length is told apart too finely (more
-// tracks than `most`), the coarsest choice is what there is.
+// through merged slices are left out. When even the coarsest q leaves more than `most` slices (more
+// tracks than `most`), it is used all the same.
 //
 // Complexity: O(slices) for each of at most 50 values of q.
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What are the activities of a step and of a run called on a time axis? One set of words for traces
-// and the desktop program.
+// The names of the activities of a step and of a run on a time axis, shared by traces and the
+// desktop program.
 
 #include <array>
 #include <string>

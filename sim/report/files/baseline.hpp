@@ -1,20 +1,20 @@
 #pragma once
 
-// What did each scenario answer when it was last accepted, and has that moved since?
+// The baseline of a scenario: its answer when last accepted, and whether that has moved since.
 //
 //   exact metric        moved when |after - before| > allowed
-//   metric over trials  moved when |after - before| > allowed + noise, allowed < ... <= allowed +
-//                       noise cannot be told from chance; decide: point leaves the noise out
+//   metric over trials  moved when |after - before| > allowed + noise; from allowed to
+//                       allowed + noise undecided; decide: point leaves the noise out
 //   allowed = max(absolute, relative * |before|, 1e-9)
 //   noise   = sqrt(half_before^2 + half_after^2)
 //
-// symbol       | meaning                                                      | unit | origin
-// -------------|--------------------------------------------------------------|------|-------------
-// before,after | values of the registry; the mean where a metric varies       | base units | both
-// relative     | 0.1 % for exact metrics, 0.5 % for those over trials, unless stated | 1 | baseline
-// absolute     | 0, for a date 1 h, unless stated                             | base units |
-// baseline half         | half of the 95 % confidence interval of the mean             | base units
-// | trials
+// symbol       | meaning                                              | unit       | origin
+// -------------|------------------------------------------------------|------------|-----------
+// before,after | values of the registry; the mean where it varies     | base units | both
+// relative     | 0.1 % for exact metrics, 0.5 % for those over trials | 1          | baseline
+// absolute     | 0, for a date 1 h                                    | base units | baseline
+// half         | half of the 95 % confidence interval of the mean     | base units | trials
+// relative and absolute are these unless the baseline states others.
 //
 // The baseline is a file of the user (`orrery-baseline/1`, evaluate/baseline_file.hpp). What it
 // holds must be there again: a metric or a scenario that is gone counts as moved, one that is new

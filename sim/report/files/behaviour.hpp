@@ -1,6 +1,6 @@
 #pragma once
 
-// Does the program still answer the same? One short hash over everything that it answers.
+// The behaviour signature: one short hash over everything that the program answers.
 //
 //   text      = a line per metric, ledger category and memory peak of an evaluation:
 //               "step_time_s 6.21340000", nine significant digits; quantiles over trials included

@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a spreadsheet read the answer? One table per call, with a header row.
+// The answer as CSV for spreadsheets: one table per call, with a header row.
 //
 // table   | columns
 // --------|-------------------------------------------------------------------------------------

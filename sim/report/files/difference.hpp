@@ -1,6 +1,6 @@
 #pragma once
 
-// How do two or more answers differ? Rows by metric and by ledger category, each against the first.
+// The differences of two or more answers, by metric and by ledger category, each from the first.
 //
 //   change = value - value of the first;   relative = change / |value of the first|
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a text stand in a table or a document of another format, whatever it holds?
+// Escaping of arbitrary text for a table or a document of another format.
 //
 // format       | what changes
 // -------------|--------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does an answer state? Its figures as rows, fresh from an evaluation or read back from what
-// `orrery run --json` once wrote: tables and comparisons take either.
+// The figures of an answer as rows, fresh from an evaluation or read back from what `orrery run
+// --json` once wrote: tables and comparisons take either.
 //
 // symbol     | meaning                                                     | unit       | origin
 // -----------|-------------------------------------------------------------|------------|-------

@@ -1,6 +1,6 @@
 #pragma once
 
-// How do data tools read the answer line by line? JSON Lines: one object per line.
+// The answer as JSON Lines for data tools: one object per line.
 //
 // table   | fields of a line
 // --------|-------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// How does another program read the answer? The schema `orrery-evaluation/1` as JSON text.
+// The answer as JSON for other programs, in the schema `orrery-evaluation/1`.
 //
 // key          | meaning
 // -------------|-------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What did `orrery run --json` once answer? A saved answer read back, for looking at and comparing.
+// A saved answer of `orrery run --json`, read back so that it can be shown and compared.
 //
 // Only what the file states is there: figures, ledgers, memory, levers, verdicts and messages.
 // Unknown keys are left alone; metrics and categories that this program does not know are left out.

@@ -1,6 +1,6 @@
 #pragma once
 
-// How are the values of the trials spread, for a bar chart?
+// A histogram of the values of the trials, for a bar chart.
 //
 //   share(bin) = trials with low <= x < high / all trials;  the last bin holds its upper end too
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// Is an operation limited by the memory or by the arithmetic of the GPU, and how close does it
-// come?
+// The roofline of the step's operations: whether memory or arithmetic of the GPU limits each of
+// them, and how close it comes.
 //
 //   intensity = FLOP / bytes;   achieved = FLOP / (time + hidden)
 //   roof(x)   = min(x * memory bandwidth, dense peak of the data type);  ridge = peak / bandwidth

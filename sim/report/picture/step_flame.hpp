@@ -1,6 +1,6 @@
 #pragma once
 
-// What takes the time of one step, nested, as bars to be drawn below each other? A flame view.
+// A flame view of one step: nested bars, drawn below each other, of what takes its time.
 //
 //   width of a bar == sum of the widths of the bars right below it;  the root is the step time
 //

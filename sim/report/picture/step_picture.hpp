@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a step look like, or the order of its schedule? SVG drawings of a timeline by stage.
+// SVG drawings of a step or of the order of its schedule, as a timeline by stage.
 //
 //   one row per pipeline device; a box per pass, its number is the micro-batch
 //

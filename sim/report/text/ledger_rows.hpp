@@ -1,6 +1,6 @@
 #pragma once
 
-// Which lines does a ledger have when it is shown? One form for terminal, JSON and CSV.
+// The rows of a ledger as they are shown: one form for terminal, JSON and CSV.
 //
 //   share = GPU time of the category / GPU time of all;   dollars = price * billed GPU time
 //

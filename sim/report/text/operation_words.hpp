@@ -1,6 +1,6 @@
 #pragma once
 
-// What is there to say about one operation of a step? Lines for people, in traces and on screen.
+// The description of one operation of a step in lines for people, in traces and on screen.
 //
 //   rate  = work / time that it takes on its stream
 //   share = booked time * runs / step time

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which quantiles of the trials does every form of a report show?
+// The quantiles of the trials that every form of a report shows.
 
 namespace orrery::report {
 

@@ -1,11 +1,11 @@
 #pragma once
 
-// How does text become a page for a terminal? Sections, aligned cells, bars, wrapping, colour.
+// Text for a terminal: sections, aligned cells, bars, wrapping, colour.
 //
 // symbol | meaning                                                            | unit    | origin
 // -------|--------------------------------------------------------------------|---------|--------
 // width  | of the page                                                        | columns | 100
-// indent | where the text of a section begins; its title stands before it     | columns | 11
+// indent | where the text of a section begins, to the right of its title      | columns | 11
 // bar    | filled columns = share * width of the bar, in eighths with Unicode | columns | share
 //
 // Widths count code points and leave escape sequences out. Control characters in text that came

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a person read? The answer and the reason on one screen, and one line per expectation.
+// The report for people: the answer and the reason on one screen, and one line per expectation.
 //
 // section   | says
 // ----------|-----------------------------------------------------------------------------------

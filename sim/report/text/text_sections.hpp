@@ -1,7 +1,7 @@
 #pragma once
 
-// Which sections does the screen of text_report.hpp have? Each adds itself to the page, or nothing
-// when the evaluation has no content for it. Internal to report/.
+// The sections of the screen of text_report.hpp. Each adds itself to the page, or nothing when the
+// evaluation has no content for it. Internal to report/.
 
 #include <functional>
 

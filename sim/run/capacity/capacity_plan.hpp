@@ -1,6 +1,6 @@
 #pragma once
 
-// Which nodes, spares, repairs, sizes and spot supply does a trial work with? CapacitySpec resolved
+// The capacity of a trial: nodes, spares, repairs, sizes and spot supply. CapacitySpec resolved
 // into whole nodes and nanoseconds.
 //
 // symbol      | meaning                                                         | unit  | origin

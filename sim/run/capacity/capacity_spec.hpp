@@ -1,6 +1,6 @@
 #pragma once
 
-// Which nodes can the job get beside the ones it runs on, how soon, and when do broken ones return?
+// The capacity that a scenario states: nodes beside those the job runs on, spot nodes and repairs.
 //
 //   nodes of the run = cluster.nodes + spares + warm + cold;  every node is in exactly one place:
 //   the job, a level of spares, repair, or retired

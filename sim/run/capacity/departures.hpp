@@ -1,6 +1,6 @@
 #pragma once
 
-// For which announced preemption does the job save next, and when must that save begin?
+// Announced preemptions: the one for which the job saves next, and the latest start of that save.
 //
 //   save_at = departure - (longest step in progress + save to the storage) - 1 ns, or now
 //

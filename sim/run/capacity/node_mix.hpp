@@ -1,6 +1,6 @@
 #pragma once
 
-// How many nodes, and how many of them are bad (lemons: they fail more often until repaired)?
+// A number of nodes, and how many of them are bad (lemons: they fail more often until repaired).
 //
 // symbol | meaning                                   | unit  | origin
 // -------|-------------------------------------------|-------|----------

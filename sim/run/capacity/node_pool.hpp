@@ -1,6 +1,6 @@
 #pragma once
 
-// Who holds which node right now? The nodes of the job, the spares, those in repair, those on spot.
+// The pool of nodes and their whereabouts: in the job, spare, in repair, on spot.
 //
 //   job + spares + repair + retired + parked = all nodes of the plan that are not spot, at any time
 //

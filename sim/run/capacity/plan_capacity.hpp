@@ -1,7 +1,7 @@
 #pragma once
 
-// Does the stated capacity make sense for this job, and what is it in whole nodes? Internal to
-// run/.
+// Resolves the stated capacity into whole nodes, and checks that it makes sense for this job.
+// Internal to run/.
 //
 // symbol | meaning                                            | unit | origin
 // -------|----------------------------------------------------|------|---------

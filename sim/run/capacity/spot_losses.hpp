@@ -1,7 +1,7 @@
 #pragma once
 
-// How often does a job on traces of spot capacity lose nodes? What `mtbf` and an automatic interval
-// of checkpoints reckon with.
+// The rate at which a job on traces of spot capacity loses nodes, for `mtbf` and automatic
+// intervals of checkpoints.
 //
 //   rate = losses / length of the longest trace
 //

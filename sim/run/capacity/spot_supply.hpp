@@ -1,11 +1,11 @@
 #pragma once
 
-// How many spot nodes can the job hold now, and when does that change? A rate of preemptions, or
+// The supply of spot nodes that the job can hold, and when it changes: a rate of preemptions, or
 // traces of several zones of which the job uses one at a time.
 //
-//   rate:  one node is preempted at rate 1 / mtbp; an event takes `burst` nodes, so that k nodes
-//   see
-//          k / (mtbp burst) events per second; each node can be had again after a draw of `returns`
+//   rate:  one node is preempted at rate 1 / mtbp; an event takes `burst` nodes, so that
+//          k nodes see k / (mtbp burst) events per second;
+//          each node can be had again after a draw of `returns`
 //   trace: the job holds min(wanted, available(t)); a drop below what it holds takes the difference
 //
 // symbol  | meaning                                                             | unit | origin
@@ -24,9 +24,9 @@
 // Assumptions
 // - A zone is left when it cannot supply what is wanted and another one can supply more.
 // - A loss is announced `notice` before it comes, however many are announced already; in a trace,
-// the
-//   loss of the next row only. A job that leaves a zone has nothing to fear from that zone any
-//   more.
+//   only the loss of the next row.
+//   A job that leaves a zone has nothing to fear from that zone
+//   any more.
 // - A node that fails is handed back, and another one can be had in its place.
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How many spot nodes could be had in a zone, and at which price, over time? A recorded trace.
+// A recorded trace of the spot nodes that could be had in a zone over time, and of their price.
 //
 //   available(t) = available of the last row at or before t;  a trace repeats after its length
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which saves does a trial make, what does each cost, and which copies can it come back from?
+// The saves of a trial, their costs, and the copies from which the job can come back.
 //
 //   the n-th save of the run (n = 1, 2, ...) writes a copy to tier i when n % every_saves[i] == 0;
 //   after going back to s steps the next save is number s / every_steps + 1

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long do a save and a load take on this storage? Bytes over the narrowest of three limits.
+// Times of a save and a load on a storage: bytes over the narrowest of three limits.
 //
 //   rate  = efficiency * min(aggregate - taken, per node * nodes, per client * clients)
 //   save  = max(size / rate, size / writers / device_to_host)

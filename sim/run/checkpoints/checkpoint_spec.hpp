@@ -1,6 +1,6 @@
 #pragma once
 
-// When is the state saved, how long does training stand still for it, and when does it protect?
+// Checkpoints as the scenario states them: interval, storage, and the stall and delay of a save.
 //
 //   size    = parameters * bytes_per_parameter + data-parallel ranks * data_state
 //   write   = efficiency * min(write - others, per node * nodes, per client * writers)

@@ -1,6 +1,6 @@
 #pragma once
 
-// How do size, times, copies and intervals of the saves get into the plan? Internal to run/.
+// Resolves size, times, copies and intervals of the saves into the plan. Internal to run/.
 //
 // Survival of a copy in memory or on a disk of the nodes, by cause: a strike that hits nodes
 // without taking them (a reboot) empties their memory but not their disks; one that takes nodes

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which states of the training could the job go back to right now?
+// The saved states of the training that the job could go back to at this moment.
 //
 // symbol  | meaning                                                         | unit  | origin
 // --------|-----------------------------------------------------------------|-------|----------

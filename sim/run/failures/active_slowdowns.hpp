@@ -1,6 +1,6 @@
 #pragma once
 
-// How much slower than planned is the job now? The slowdowns in progress, and the worst of them.
+// The slowdowns in progress, of which the worst decides how much slower the job is than planned.
 //
 // symbol | meaning                                                       | unit | origin
 // -------|---------------------------------------------------------------|------|--------------

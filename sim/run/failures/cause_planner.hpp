@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a cause of a spec become a cause of the plan? Units, nodes taken, law and stages of one
+// Resolves a cause of a spec into a cause of the plan: units, nodes taken, law and stages of one
 // cause at a time. Internal to run/.
 
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What can strike the run, resolved: laws, rates, who is hit, and what happens then.
+// The resolved failures of a run: laws, rates, who is hit, and what happens then.
 //
 //   units(cause)  = units_per_node * nodes held by the job   (scopes gpu ... power_domain)
 //                 = 1 while the job runs                      (scopes storage and job)

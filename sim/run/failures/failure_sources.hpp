@@ -1,6 +1,6 @@
 #pragma once
 
-// When does what strike next? All random failures, slowdowns, corruptions and spikes of one trial.
+// The random failures, slowdowns, corruptions and spikes of one trial, in order of time.
 //
 //   exponential causes: one merged process; the remaining hazard h ~ Exp(1) is used up at the rate
 //                       R = sum of the hazards of the causes, so the next strike is h / R away

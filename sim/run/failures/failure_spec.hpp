@@ -1,6 +1,6 @@
 #pragma once
 
-// What breaks, how often, and what does each kind of failure take with it?
+// Failures as the scenario states them: what breaks, how often, and what each kind takes with it.
 //
 //   rate of the job = nodes * node_rate + job_rate;   MTBF = 1 / rate
 //   node_rate = failures per 1,000 node-days / (1,000 node-days)
@@ -14,7 +14,7 @@
 // unitemised  | downtime per day that no cause explains                | s per d | scenario
 //
 // Times between failures are exponential. A cause that takes its node away needs a spare or a
-// repair before training resumes; the others resume on the same nodes. Nodes that stand idle, as
+// repair before training resumes; the others resume on the same nodes. Nodes that are idle, as
 // spares or in a job that waits, do not fail. A node here is a host of usually 8 GPUs; published
 // rates count such hosts.
 //

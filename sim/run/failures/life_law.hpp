@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does a component live? A law of the time between two of its failures.
+// Laws of the life of a component: of the time between two of its failures.
 //
 //   exponential: S(x) = exp(-x / mean)                 no memory: the age does not matter
 //   weibull:     S(x) = exp(-(x / scale)^shape)        mean = scale * Gamma(1 + 1 / shape)

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which causes does the plan have? The failure specs with their preset, resolved into laws and
-// rates of this job. Internal to run/.
+// Resolves the failure specs with their preset into the causes of the plan: laws and rates of this
+// job. Internal to run/.
 
 #include <array>
 #include <string_view>

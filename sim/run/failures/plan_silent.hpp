@@ -1,6 +1,6 @@
 #pragma once
 
-// What goes wrong without a crash, resolved: slowdowns, corruption and spikes. Internal to run/.
+// Resolves what goes wrong without a crash: slowdowns, corruption and spikes. Internal to run/.
 
 #include "sim/run/failures/cause_planner.hpp"
 

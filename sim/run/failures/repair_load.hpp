@@ -1,6 +1,6 @@
 #pragma once
 
-// How many nodes of the job are in repair at a time, and how many spares would do?
+// The mean number of nodes in repair, and the spares that would do.
 //
 //   rate = sum over causes of share / mtbf * nodes taken, of nodes that are not on spot
 //   load = nodes_in_repair(rate, mean repair)    (theory.hpp)

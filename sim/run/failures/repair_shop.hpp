@@ -1,6 +1,6 @@
 #pragma once
 
-// When does a broken node come back, and is it good then? Stages of repair with a queue for crews.
+// Repair of broken nodes: stages with a queue for crews, after which a node returns or is retired.
 //
 //   first stage -> (with probability `escalates`) queue -> manual stage -> back, or retired
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// What goes wrong without a crash? Silent corruption, slow nodes and links, loss spikes.
+// Failures without a crash: silent corruption, slow nodes and links, loss spikes.
 //
 // symbol    | meaning                                                         | unit | origin
 // ----------|-----------------------------------------------------------------|------|---------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What has been paid, and for what?
+// The bill of a run: dollars by category of cost, and energy and carbon.
 //
 // category    | dollars for
 // ------------|----------------------------------------------------------------------------

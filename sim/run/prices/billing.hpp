@@ -1,6 +1,6 @@
 #pragma once
 
-// What does one run cost, in dollars, kilowatt hours and kilograms? Held nodes times their price,
+// Billing of a run in dollars, kilowatt hours and kilograms: held nodes times their price,
 // integrated over time.
 //
 //   nodes = integral of (fixed held - reserved)+ * price(t) + reserved * price + spot * price(t)

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does each node cost at each moment, from what the scenario says? Internal to run/.
+// Resolves the prices of the scenario into the price of each node at each moment. Internal to run/.
 //
 // symbol | meaning                                            | unit | origin
 // -------|----------------------------------------------------|------|---------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does each node cost at each moment? PriceSpec resolved into dollars per node and second.
+// The price of each node at each moment: PriceSpec resolved into dollars per node and second.
 //
 // symbol   | meaning                                                          | unit | origin
 // ---------|------------------------------------------------------------------|------|-----------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What do nodes, energy, storage and people cost? What the scenario says about money.
+// Prices as the scenario states them: of nodes, energy, storage and people.
 //
 //   owned:  dollars per GPU and second = purchase ((1 - residual) / lifetime + maintenance / year)
 //   energy: (busy GPU time * busy power + other GPU time * idle power) / GPUs per node * PUE

@@ -1,7 +1,7 @@
 #pragma once
 
-// How do the stages of a recovery get into the plan? Stated by the cause, else by the job, else
-// from the preset, else (load) computed, else none. Internal to run/.
+// Resolves the stages of a recovery into the plan: stated by the cause, else by the job, else from
+// the preset, else (load) computed, else none. Internal to run/.
 //
 // A crash is noticed by `detect`. A hang is noticed when the watchdog runs out, or by the next
 // inspection when their period is not longer than that; an inspection finds crashes too, unless

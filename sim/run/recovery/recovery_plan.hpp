@@ -1,6 +1,6 @@
 #pragma once
 
-// How long is each stage of a recovery, for any cause and any size of the job?
+// The length of each stage of a recovery, for any cause and any size of the job.
 //
 //   stage of cause c on g GPUs: a draw of stages[c][s], times curve(g) / curve(GPUs of the plan)
 //   curve(g): log-log interpolation between measured points, constant outside them

@@ -1,6 +1,6 @@
 #pragma once
 
-// How does the job come back after a failure? Six stages, one after the other.
+// Recovery of the job after a failure: six stages, one after the other.
 //
 //   failure -> detect -> diagnose -> [wait for a node] -> reschedule -> communicator_init -> load
 //           -> warm_up -> training

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does one stage of a recovery take? A duration that is fixed or drawn from a law.
+// The duration of one stage of a recovery, fixed or drawn from a law.
 //
 //   fixed:       value
 //   exponential: mean * -ln(1 - u)

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does theory say about checkpoints, run time and spares? Closed forms, used for the automatic
-// interval, the report and as oracles of the simulation.
+// Theory of checkpoints, run time and spares: closed forms, used for the automatic interval, the
+// report and as oracles of the simulation.
 //
 //   Young             tau = sqrt(2 C M)
 //   Daly, higher      tau = sqrt(2CM) [1 + sqrt(C / 2M) / 3 + (C / 2M) / 9] - C for C < 2M, else M

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does a run with checkpoints in several tiers take? The closed form that chooses the
+// The expected time of a run with checkpoints in several tiers: the closed form that chooses the
 // intervals.
 //
 //   tiers          T(i, k) = D(i, k) / (1 - r(i, k)),  see below

@@ -1,6 +1,6 @@
 #pragma once
 
-// What can the job do in a trial, and as what is the time booked?
+// The actions of the job in a trial, and the accounts to which their time is booked.
 
 #include <array>
 #include <cstddef>

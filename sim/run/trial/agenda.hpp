@@ -1,6 +1,6 @@
 #pragma once
 
-// What beside training and saves is due at a step boundary, and when does the job have to look?
+// The agenda of the job: what is due at step boundaries beside training and saves, and at which.
 //
 //   step = min(target, evaluation, end of the phase, rework, save that a growth waits for)
 //   stop = min(maintenance, unitemised, save before a departure), or at once

@@ -1,7 +1,7 @@
 #pragma once
 
-// Slow nodes, degraded links, silent corruption and loss spikes of one trial: which act now, and when
-// each is noticed.
+// Disturbances of one trial: slow nodes, degraded links, silent corruption and loss spikes, which
+// of them act now, and when each is noticed.
 //
 //   factor of a slowdown = 1 + (median - 1) * exp(sigma * z),  z ~ N(0, 1)
 //

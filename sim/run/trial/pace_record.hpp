@@ -1,6 +1,6 @@
 #pragma once
 
-// At what pace was each step of the run made, and what is undone when it goes back?
+// The pace at which each step of the run was made, and what is undone when the run goes back.
 //
 //   consumed(step)   = pace * gpus
 //   productive(step) = min(planned, consumed)       degraded(step) = consumed - productive(step)

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which recovery is in progress, from which copy does it load, and which stage comes next?
+// The recovery in progress: its cause, the copy it loads from, and the stage that comes next.
 //
 //   length(stage) = (planned or drawn length) * scale(cause, stage, GPUs) + waits
 //

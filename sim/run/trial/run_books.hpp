@@ -1,6 +1,6 @@
 #pragma once
 
-// Where did the GPU time of a trial go, which cause took it, and what did it cost?
+// The accounts of a trial: where its GPU time went, which cause took it, and what it cost.
 //
 //   held = integral of (job + spares + nodes in repair) * GPUs per node = sum of the ledger
 //

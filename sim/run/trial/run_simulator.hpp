@@ -1,7 +1,7 @@
 #pragma once
 
-// What happens to the run in one trial? Training, saves, failures and recoveries as discrete
-// events.
+// Discrete-event simulation of one trial of the run: training, saves, failures and recoveries,
+// until the end of the run.
 //
 //   between two events training advances in closed form: n steps take n * pace, exactly
 //   lost work at a failure = time of the steps since the state it goes back to
@@ -15,7 +15,7 @@
 //
 // Assumptions
 // - A failure during recovery starts it again, unless the plan says that nothing fails then. While
-//   the job waits for nodes, those it still holds stand idle and, like idle spares, do not fail;
+//   the job waits for nodes, those it still holds are idle and, like idle spares, do not fail;
 //   only the failures of a log strike then.
 // - Several preemptions can be announced at a time; each has its own save (departures.hpp), where
 //   that ends before the nodes leave.

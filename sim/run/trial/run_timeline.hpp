@@ -1,6 +1,6 @@
 #pragma once
 
-// What happened when? The intervals of one trial, for drawing and for checking the ledger.
+// The timeline of one trial: its intervals, for drawing and for checking the ledger.
 //
 // symbol | meaning                                                    | unit | origin
 // -------|------------------------------------------------------------|------|-----------------

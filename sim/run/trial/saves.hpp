@@ -1,6 +1,6 @@
 #pragma once
 
-// When is the next save due, how long does it hold the job up, and which copies come of it?
+// The schedule of saves: when the next is due, how long it stalls the job, and its copies.
 //
 //   due at step saved + every, from the moment on at which no copy to its tiers is in flight
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// How much does a component age in an hour? Operational time: the integral of a multiplier of all
-// hazards, which maps every law through heat, burn-in and episodes exactly.
+// The aging of components in operational time: the integral of a multiplier of all hazards, which
+// maps every law through heat, burn-in and episodes exactly.
 //
 //   multiplier(t) = by_hour[hour of the day] * burn_in(t) * episode(t)
 //   burn_in(t)    = 1 + (first - 1) * exp(-(age + t) / decay)

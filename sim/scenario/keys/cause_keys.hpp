@@ -1,7 +1,7 @@
 #pragma once
 
-// How are the rows of `failures` written? The rows of one cause, of a life law, of an age, and the
-// two groups that failure_keys() is put together from. Internal to scenario/.
+// Builders of the rows of `failures`: the rows of one cause, of a life law, of an age, and the two
+// groups that failure_keys() consists of. Internal to scenario/.
 
 #include <functional>
 #include <string>

@@ -1,9 +1,9 @@
 #pragma once
 
-// Which failures did a run that is over have? A log of them, to be replayed instead of random ones.
+// The failures of a run that is over, from a log, to be replayed instead of random ones.
 //
 // A CSV file: a header line, then one line per failure, in any order; empty lines and lines that
-// begin with # are skipped; a field may stand in double quotes.
+// begin with # are skipped; a field may be in double quotes.
 //
 // column                        | meaning                                         | unit
 // ------------------------------|-------------------------------------------------|------

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a file of `capacity.spot.traces` say? A trace in one of two formats, told apart by the
-// first character.
+// Reader of the files of `capacity.spot.traces`: a trace in one of two formats, distinguished by
+// the first character.
 //
 // format | begins with | what it holds
 // -------|-------------|--------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which keys may a preset of each kind state, and what does its file say? Internal to scenario/.
+// Reader of a preset file, and the keys that each kind of preset may state. Internal to scenario/.
 
 #include <optional>
 #include <string>

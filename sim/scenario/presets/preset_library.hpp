@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a named preset of models, clusters, networks, failures, recovery, prices or storage say? Files
+// Named presets of models, clusters, networks, failures, recovery, prices and storage: files
 // beside the profiles, each with a fragment of a scenario in the very keys of the format.
 //
 //   format: orrery-preset/1

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which keys does the stack set where the scenario is silent? The recipes of its profile
+// The keys that the stack sets where the scenario is silent: from the recipes of its profile
 // (recipe_document.hpp) that hold for its model, machine, precision and layout.
 //
 // Entries are read in order, later ones over earlier ones; what the scenario states holds over all,

@@ -1,7 +1,7 @@
 #pragma once
 
-// What would the scenario be with another stack or another choice of its recipes' keys? For
-// scenarios that were changed after they were read.
+// The scenario with another stack, or another choice of its recipes' keys. For scenarios that were
+// changed after they were read.
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What do the released configurations of a training stack switch on? The `recipes` of its profile,
-// read; each sets keys of a scenario where its conditions hold.
+// The `recipes` of a training stack's profile: what its released configurations switch on. Each
+// sets keys of a scenario where its conditions hold.
 //
 //   newest: "26.06"
 //   recipes:

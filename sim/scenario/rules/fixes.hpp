@@ -1,6 +1,6 @@
 #pragma once
 
-// Which changes of the text would answer a diagnostic? Values that the message itself names.
+// Fixes for a diagnostic: changes of the text to values that the message itself names.
 //
 // message                                        | offered
 // -----------------------------------------------|----------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which rules need several keys of a scenario, and what follows from them?
+// Rules that need several keys of a scenario, and the defaults that follow from them.
 //
 // finish_* complete the specs (defaults that depend on other keys) and report what is wrong;
 // warn_about_idle_keys reports keys that are right but have no effect in this scenario. A rule

@@ -1,7 +1,7 @@
 #pragma once
 
-// Can anything fail, and can a node? What the specs of a run say before it is resolved, so that
-// keys without effect can be told.
+// Whether anything can fail in a run, and whether a node can, as its specs say before it is
+// resolved, so that keys without effect are found.
 
 #include <algorithm>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What could a form ask for this scenario? Every key that a single line can hold, with what the
-// file states now.
+// The fields of a form for this scenario: every key that a single line can hold, with what the file
+// states now.
 //
 // field    | meaning
 // ---------|--------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 #pragma once
 
-// When does a key change nothing? Conditions that rows of several sections share; a row states its
-// own beside its key. Internal to scenario/.
+// Conditions under which a key changes nothing, shared by rows of several sections; a row states
+// its own beside its key. Internal to scenario/.
 
 #include "sim/scenario/rules/what_fails.hpp"
 #include "sim/scenario/table/key.hpp"

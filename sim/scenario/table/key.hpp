@@ -1,6 +1,6 @@
 #pragma once
 
-// What is one key of a scenario? Its names, forms, default, meaning, and how it reaches the specs.
+// One key of a scenario: its names, forms, default, meaning, and how it reaches the specs.
 //
 // One table of keys (key_table.hpp) drives the reader, the JSON Schema and the reference, so that
 // the three cannot differ. Internal to scenario/.

@@ -1,7 +1,7 @@
 #pragma once
 
-// How is a row of the key table written? One function per shape of value; the kinds of yaml/ give
-// the parser, the bounds, the words of the messages and the pattern of the schema.
+// Makers of rows of the key table. One function per shape of value; the kinds of yaml/ give the
+// parser, the bounds, the words of the messages and the pattern of the schema.
 //
 //   value_key<kind::Count>({.path = "layout.tensor", .aliases = {"tp"}, .fallback = "1", ...},
 //                          between<std::int64_t>(1, 4096),

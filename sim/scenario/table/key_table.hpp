@@ -1,8 +1,8 @@
 #pragma once
 
-// Which keys does a scenario have? All of them, in the order in which they are read and described.
+// The table of all keys of a scenario, in the order in which they are read and described.
 //
-// A preset stands before the keys that override it. Internal to scenario/.
+// A preset comes before the keys that override it. Internal to scenario/.
 
 #include <span>
 #include <string_view>

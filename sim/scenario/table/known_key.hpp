@@ -1,7 +1,7 @@
 #pragma once
 
-// Is this the name of a key, under whichever alias? As find_key of variant.hpp, without a message:
-// for importers, which try the names of other programs.
+// Lookup of a key by its name or any alias, as find_key of variant.hpp, without a message: for
+// importers, which try the names of other programs.
 
 #include <optional>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which bounds do keys of several sections share? Internal to scenario/.
+// Bounds that keys of several sections share. Internal to scenario/.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does the mapping at the root of the file say? Walks it along the key table.
+// Reads the mapping at the root of a scenario file by walking along the key table.
 //
 // Stores every value through its row and remembers where it stood. Unknown, missing and repeated
 // keys become diagnostics. Rules that look at several keys follow in rules.hpp. Internal to

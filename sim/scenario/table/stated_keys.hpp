@@ -1,6 +1,6 @@
 #pragma once
 
-// Which keys does a file state, with which values, and where do two files differ?
+// The keys that a file states, with their values, and the differences between files.
 //
 // Keys are in the spelling of the reference whatever alias the file uses; a list of scalars is one
 // value in flow style, items of other lists are keys of their own: failures.causes[0].weight. A
