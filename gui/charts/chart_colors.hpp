@@ -1,9 +1,9 @@
 #pragma once
 
-// Which colours tell the series of a plot apart, also for the colour-blind?
+// Colours for the series of a plot that remain distinguishable with colour-blind vision.
 //
-// Kinds: eight hues, then the same lighter. Series in order: from dark to light through one scale,
-// less its end that the ground would hide.
+// Kinds get eight hues, then the same ones lighter. An ordered series runs from dark to light
+// through one scale, without the end of it that would vanish against the background.
 //
 // Sources: hues of M. Okabe, K. Ito, "Color Universal Design", 2008; the scale "viridis" of
 // S. van der Walt, N. Smith, 2015.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which ticks does an axis have, and how are they written? Round in the unit people read.
+// Ticks of an axis and their labels, at round values of a unit that suits the quantity.
 //
 //   step = round number of units near span / ticks;  unit: s, min, h, d for times, powers of two
 //   for bytes, one hundredth for fractions

@@ -1,7 +1,7 @@
 #pragma once
 
-// How is a plot drawn, how is it read, and how does it reach a file? QCustomPlot, dressed in the
-// colours of the window.
+// A QCustomPlot in the colours of the window: it draws a plot, lets the user read values with mouse
+// or keyboard, and exports it to a file.
 //
 // input                      | does
 // ---------------------------|-------------------------------------------------------------------
@@ -11,7 +11,7 @@
 // mouse over a point or bar  | says what it is
 // arrows, Home, End, PageUp  | the same from point to point; Escape ends it
 //
-// What is read with the keyboard is the accessible description of the widget.
+// A value read with the keyboard becomes the accessible description of the widget.
 
 #include <qcustomplot.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// How are bars drawn that begin and end where they like, with words in them or at their ends?
-// A plottable: bar i covers key +- width / 2 from low to high.
+// Floating bars with labels inside or beside them, as a QCustomPlot plottable: bar i covers key +-
+// width / 2 from low to high.
 
 #include <qcustomplot.h>
 

@@ -1,13 +1,13 @@
 #pragma once
 
-// What do configuration files of other training stacks say as a scenario, and what must the user
-// still state? As `orrery import` reads them: Hugging Face, DeepSpeed, Megatron-LM, NeMo,
+// Converts configuration files of other training stacks into a scenario and lists what the user has
+// to add. Uses the readers of `orrery import`: Hugging Face, DeepSpeed, Megatron-LM, NeMo,
 // torchtitan, several files together.
 //
 // table                   | holds
 // ------------------------|----------------------------------------------------------------------
 // Problems                | what is wrong with a file, with what is stated, or with both together
-// Keys                    | each key of the scenario, its value, and where that comes from
+// Keys                    | each key of the scenario, its value and its origin
 // Not in the scenario     | keys of the files that did not reach it: unread, or perhaps with effect
 // What it cannot say      | sentences
 // Without effect on cost  | the other keys of the files

@@ -1,14 +1,14 @@
 #pragma once
 
-// How is the scenario shown as a form? A tree of sections and keys over the same document.
+// Item model that presents a scenario document as a form: a tree of sections and keys.
 //
 // column | shows
 // -------|---------------------------------------------------------------------------------------
 // Key    | last parts of the path; bold when the file states it
-// Value  | what the file states, or the default in faint; editing it changes the text in place
+// Value  | what the file states, or the default in grey; editing it changes the text in place
 // Takes  | type and allowed values
 //
-// An empty value takes the key away, so that its default holds. Names of GPU and software profiles
+// An empty value removes the key, so that its default applies. Names of GPU and software profiles
 // come from the catalogue.
 
 #include <QAbstractItemModel>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which names does a key of the scenario take, where only the catalogue knows them?
+// Names from the catalogue that a key of the scenario accepts, for keys that take such names.
 
 #include <QStringList>
 #include <optional>

@@ -1,9 +1,9 @@
 #pragma once
 
-// What can be chosen before a plan is made? The keys of `plan:`, as the key table has them and the
-// scenario states them.
+// Options of a plan that the user can set before the search: the keys of `plan:`, with types from
+// the key table and values from the scenario.
 //
-// What is typed goes before the file for this plan only, as options of `orrery plan` do; the
+// What is typed overrides the file for this plan only, as options of `orrery plan` do; the
 // scenario stays as it is. An axis takes values as the command does: 1,2,4 or auto; `fixed` keeps
 // what the scenario has.
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which files were open lately? The newest first, kept in the settings; files that are gone are
-// left out.
+// The list of recently opened files, newest first, kept in the settings. Files that no longer exist
+// are left out.
 
 #include <QSettings>
 #include <QStringList>

@@ -1,8 +1,8 @@
 #pragma once
 
-// What is left of unsaved scenarios when the program is killed or the power fails?
+// Recovers unsaved scenarios after the program was killed or the power failed.
 //
-// A Recovery is one running program: a folder of its own below `folder`, held by a lock, with a
+// A Recovery stands for one running program: its own folder below `folder`, held by a lock, with a
 // file for each text that is not saved. A lock that nobody holds any more marks the texts of a
 // program that did not end as it should: take_lost() hands them out, to one program only.
 //

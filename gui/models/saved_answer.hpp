@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a saved answer show? Tables of what `orrery run --json` or "Save answer" once wrote.
+// Tables of a saved answer: a file written by `orrery run --json` or by "Save answer".
 
 #include <QString>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which text is being edited, and is it safe on disk? The document behind editor and form.
+// The text under edit and its file: the document behind editor and form.
 //
 // symbol   | meaning
 // ---------|-------------------------------------------------------------------------------------

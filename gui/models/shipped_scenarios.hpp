@@ -1,7 +1,7 @@
 #pragma once
 
-// Which scenarios come with the program, in the order in which the window offers them? Those of
-// evaluate/shipped_scenarios.hpp, by the question that they answer, the main one first.
+// The shipped scenarios of evaluate/shipped_scenarios.hpp in the order of the window: grouped by
+// the question that they answer, the main one first.
 
 #include <QString>
 #include <vector>

@@ -1,8 +1,8 @@
 #pragma once
 
-// What goes on the one page about a run? Cards with the figures, the main charts, expectations and
-// warnings, as PDF, SVG or HTML. The same content in all three; no display is needed, but a
-// QApplication (platform offscreen) for the text of the charts.
+// One-page report of a run as PDF, SVG or HTML: cards with the figures, the main charts,
+// expectations and warnings. The content is the same in all three. No display is needed, but the
+// text of the charts needs a QApplication (platform offscreen).
 //
 // ending | form
 // -------|---------------------------------------------------------------------------------------

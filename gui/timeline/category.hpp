@@ -1,14 +1,14 @@
 #pragma once
 
-// What kind of activity is a slice, and which kind wins where several share a pixel?
+// Categories of slices, and their precedence where several slices share a pixel.
 //
 // symbol   | meaning                                                       | unit | origin
 // ---------|---------------------------------------------------------------|------|----------
 // Category | colour and legend of a slice; fits in six bits                | -    | adapters
 //
-// Categories stand in the order of their rank: lost time above recovery, recovery above saves,
-// these above communication, communication above compute. Where many rows share a pixel the lowest
-// and the highest rank are shown, so that what costs the run stays visible when it is small.
+// Categories are declared in the order of their rank: lost time above recovery, recovery above
+// saves, these above communication, communication above compute. Where many rows share a pixel the
+// lowest and the highest rank are shown, so that what costs the run stays visible when it is small.
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where is the next slice with this name? In the level that is shown, else in those within it, else
-// in those around it.
+// Finds the next slice of a name: in the level that is shown, else in those within it, else in
+// those around it.
 //
 // symbol  | meaning                                                         | unit | origin
 // --------|-----------------------------------------------------------------|------|--------

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which colour has measured work? That of the simulated work which it is compared with.
+// Categories of measured work, the same as those of the simulated work it is compared with.
 
 #include "gui/timeline/category.hpp"
 #include "sim/trace/group_rules.hpp"

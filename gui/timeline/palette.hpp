@@ -1,13 +1,13 @@
 #pragma once
 
-// In which colours is the timeline drawn? Two sets, light and dark, that people with any common
-// colour blindness can tell apart.
+// Light and dark palettes of the timeline, with colours that remain distinguishable under any
+// common form of colour blindness.
 //
 //   shade = background + (colour - background) * (0.25 + 0.75 busy),   busy = 0: background
 //
 // symbol | meaning                                        | unit       | origin
 // -------|------------------------------------------------|------------|-----------
-// colour | of a category                                  | 0xffRRGGBB | see source
+// colour | the colour of a category                       | 0xffRRGGBB | see source
 // busy   | share of the pixel's time in slices, 64 levels | 1          | bins
 //
 // Source of the eight hues: M. Okabe, K. Ito, "Color Universal Design", 2008. Related categories

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which nanoseconds does a pixel column show?
+// Maps pixel columns to ranges of nanoseconds and back.
 //
 //   column x shows [edge(x), edge(x + 1)),   edge(x) = begin + floor((end - begin) x / width)
 //
@@ -9,7 +9,7 @@
 // begin  | left edge of the picture                            | ns    | view
 // width  | columns; end - begin >= width, so none is empty     | pixel | widget
 //
-// Exact for ranges of 292 years: quotient and remainder are scaled apart. at(t) is the column of a
+// Exact for ranges of 292 years: quotient and remainder scale separately. at(t) is the column of a
 // moment; it is exact too (a guess in double precision, corrected on the edges).
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How do rows become pixels? One scanline per track, written straight into an image.
+// Rasterises the rows of a view: one scanline per track, written straight into an image.
 //
 // height of a unit | drawn as
 // -----------------|--------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which row stands where? The tree of rows, flattened: pinned rows first, collapsed groups closed.
+// Vertical layout of the tree of rows, flattened: pinned rows first, collapsed groups closed.
 //
 //   y(row) = row_height * units before it - scroll
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// How do two timelines look on one time axis? One store with a group of rows for each, all of them
-// beginning at zero.
+// Puts timelines side by side on one time axis: one store with a group of rows for each, all of
+// them starting at zero.
 //
 //   time = time on the clock of the side - begin of its window
 //

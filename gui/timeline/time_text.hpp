@@ -1,7 +1,7 @@
 #pragma once
 
-// How does a moment or a duration read on the axis? Labels at round distances, from weeks to
-// nanoseconds.
+// Labels for moments and durations on the time axis,
+// at round distances from weeks to nanoseconds.
 //
 //   distance = least of the round distances with (end - begin) / distance <= most labels
 //
@@ -10,8 +10,8 @@
 // distance | 1, 2, 5 x 10^k ns up to 1 s; then 1, 2, 5, 10, 15, 30 s and    | ns   | this file
 //          | min; 1, 2, 3, 6, 12 h; 1, 2, 7, 14, 28 d, ...                  |      |
 //
-// A label tells at most six digits. Where that is not enough for the distance, labels are offsets
-// ("+120 us") from a round base that is told once. Where the calendar time of the origin is known,
+// A label has at most six digits. Where that is not enough for the distance, labels are offsets
+// ("+120 us") from a round base shown once. Where the calendar time of the origin is known,
 // labels from seconds on are dates and times of day in UTC.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does the user look at, and what does a key or a click change? The timeline without a widget.
+// State of the timeline view without a widget: what is visible, and what a key or a click changes.
 //
 //   window      = [begin, end) on the clock of level 0 (absolute time)
 //   local time  = absolute time - origin of the level that is shown

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which charts are there for this answer? A list and the chart that is chosen. Charts that need
-// many more runs are computed when they are looked at, on a worker thread.
+// Panel with a list of an answer's charts and the selected one. Charts that need many more runs are
+// computed on a worker thread when they are selected.
 
 #include <QWidget>
 #include <map>

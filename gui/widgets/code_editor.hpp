@@ -1,7 +1,7 @@
 #pragma once
 
-// Where is the scenario typed? A text editor with line numbers, colours of YAML, and marks under
-// what the reader objects to, with the message and the allowed values when the mouse rests there.
+// Text editor for the scenario with line numbers, YAML colours, and marks under what the reader
+// rejects; hovering over a mark shows the message and the allowed values.
 
 #include <QPlainTextEdit>
 #include <QSyntaxHighlighter>

@@ -1,10 +1,10 @@
 #pragma once
 
-// How do the open scenarios differ? A tick for each, their timelines on one axis, keys that differ,
+// Comparison of the open scenarios: a tick for each, their timelines on one axis, keys that differ,
 // and figures below.
 //
 // The steps come first; their operations, which can be millions, are put side by side on a thread
-// of their own and then are the level within the steps.
+// of their own and then become the level within the steps.
 
 #include <QWidget>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How is the answer shown at a glance? Cards in rows that follow the width of the window.
+// Shows the answer at a glance, as cards in rows that follow the width of the window.
 
 #include <QScrollArea>
 #include <vector>

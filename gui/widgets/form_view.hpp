@@ -1,7 +1,7 @@
 #pragma once
 
-// How is the scenario changed without knowing its format? A searchable tree of keys; a double click
-// or F2 on a value edits it in place, with a list where only certain words are allowed.
+// Form for a scenario: a searchable tree of keys. A double click or F2 edits a value in place, with
+// a list where only certain words are allowed.
 
 #include <QWidget>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which layout is best for this scenario? The plan of a document: what is asked on the left, what
-// came out on the right.
+// Panel for the plan of a scenario, its best layouts: the options of the search on the left, the
+// result on the right.
 //
 // The search runs on a worker thread with progress; Stop keeps the best so far. The scenario is
 // only read: a plan is opened as a scenario of its own.

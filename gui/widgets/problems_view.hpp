@@ -1,7 +1,7 @@
 #pragma once
 
-// What is wrong with the scenario, and what could be done about it? The table of problems, and a
-// button for each change that the chosen problem names.
+// Table of the scenario's problems, with a button for each change that the selected problem
+// suggests.
 
 #include <QWidget>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where does a chart go, and in which format? The same question for every chart of the window.
+// Asks for the file and the format to save a chart in, for every chart of the window.
 
 class QWidget;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a panel show that it belongs to an older text?
+// Veils a panel whose content belongs to an older text.
 
 class QWidget;
 

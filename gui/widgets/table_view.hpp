@@ -1,7 +1,7 @@
 #pragma once
 
-// How is a table of models/table.hpp shown? Sortable, with tones and bars; Ctrl+C copies the
-// selection, the menu saves all of it as CSV.
+// View of a table of models/table.hpp: sortable, with tones and bars. Ctrl+C copies the selection,
+// the menu saves all of it as CSV.
 
 #include <QSortFilterProxyModel>
 #include <QTableView>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which tables does the answer have? A tab for each, kept while the answer changes.
+// The tables of an answer, a tab for each; the tabs are kept while the answer changes.
 
 #include <QTabWidget>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is the answer to a question that takes many runs? sim/sweep's answers, on a worker thread.
+// Runs an answer of sim/sweep, which takes many evaluations, on a worker thread.
 
 #include <QString>
 #include <memory>

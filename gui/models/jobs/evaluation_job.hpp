@@ -1,8 +1,8 @@
 #pragma once
 
-// What is the answer to this text, found without stopping the window? Text -> EvaluationOutcome.
+// Evaluates the text of a scenario on a worker thread: text -> EvaluationOutcome.
 //
-// The outcome holds everything that views need, unchangeable and shared, so that it outlives the
+// The outcome holds everything that views need, immutable and shared, so that it outlives the
 // text. A text with errors has an outcome without evaluation; `failure` is a sentence about the
 // environment (a profile that cannot be read).
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// How does a part of an answer get to other programs? As a trace for ui.perfetto.dev, as
-// `orrery export` writes it.
+// Writes the timeline of an evaluation as a trace for ui.perfetto.dev, in the formats of
+// `orrery export`.
 //
 // ending       | format
 // -------------|----------------------------------

@@ -1,11 +1,11 @@
 #pragma once
 
-// How does work leave the thread of the window? One worker thread; the newest request wins.
+// Runs work on one background thread for the GUI thread; the newest request wins.
 //
-// start() asks what runs now to stop and replaces what waits. The work gets a stop token and a
-// function for its progress, and returns what is to be done with its result: that is called on the
-// thread of this object, unless a newer request or cancel() came first. Errors of the work become
-// failed(); an interruption becomes nothing.
+// start() asks the running task to stop and replaces the one waiting. The work gets a stop token
+// and a function for its progress, and returns what is to be done with its result: that is called
+// on the thread of this object, unless a newer request or cancel() came first. Errors of the work
+// become failed(); an interruption becomes nothing.
 
 #include <QObject>
 #include <condition_variable>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which layout is best for this text, found without stopping the window? Text -> PlanOutcome.
+// Searches for the best layout of a scenario's text on a worker thread: text -> PlanOutcome.
 //
 // keep_best() ends the search as Ctrl-C ends `orrery plan`: the best so far is delivered, and says
 // how far it got. cancel() wants no result.

@@ -1,9 +1,9 @@
 #pragma once
 
-// What do recorded traces show, beside a scenario's answer or alone? Files -> TraceFiles ->
-// TraceAnswer.
+// Reads recorded traces and tabulates them, alone or against the prediction of a scenario: files ->
+// TraceFiles -> TraceAnswer.
 //
-// Reading is done once and can be cancelled; the answer is asked for again whenever the scenario,
+// Reading is done once and can be cancelled; the answer is recomputed whenever the scenario,
 // its answer or the chosen step changes. Numbers are those of `orrery compare`: sim/trace measures,
 // sim/evaluate compares.
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What have all jobs in common that run on a worker thread? The newest request wins, progress, and
-// an end by cancel(). A job adds its request and the signal that brings its result.
+// Base class of the jobs on a worker thread: the newest request wins, progress is reported,
+// cancel() ends it. A derived job adds its request and the signal that delivers its result.
 
 #include <QObject>
 #include <QString>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How does an answer of sim/sweep become a chart? Fan, checkpoint interval, tornado.
+// Charts of the answers of sim/sweep: fan, checkpoint interval, tornado.
 
 #include <string>
 #include <vector>

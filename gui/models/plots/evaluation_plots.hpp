@@ -1,6 +1,6 @@
 #pragma once
 
-// Which charts does one evaluation give? Ledgers, waterfalls, memory, causes and spreads.
+// Charts of one evaluation: ledgers, waterfalls, memory, causes and spreads.
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which place in the colours of charts has a category of the step? The same in every chart, and
-// the hue that the timeline gives to it; related ones share a hue and differ in lightness.
+// Hues of the step categories, the same in every chart and on the timeline; related categories
+// share a hue and differ in lightness.
 
 #include <array>
 

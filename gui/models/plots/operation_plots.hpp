@@ -1,7 +1,7 @@
 #pragma once
 
-// Which charts do the operations of a step give? Flame views, communication, roofline. Empty when
-// the evaluation kept no operations.
+// Charts of the operations of a step: flame views, communication, roofline. They are empty when the
+// evaluation kept no operations.
 
 #include <QStringList>
 #include <cstdint>

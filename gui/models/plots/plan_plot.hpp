@@ -1,11 +1,11 @@
 #pragma once
 
-// How does a front of a plan become a scatter? Two figures of every plan, lower is better in both.
+// Scatter plot of a front of a plan: two figures of every plan, lower is better in both.
 //
 // series       | mark     | points
 // -------------|----------|------------------------------------------------------------
-// best         | star     | the plan that is chosen
-// tie          | diamond  | ranked, and not told apart from the best
+// best         | star     | the chosen plan
+// tie          | diamond  | ranked, and statistically level with the best
 // ranked       | disc     | ranked behind it
 // now          | square   | the scenario as it stands, where it is not ranked
 // others       | cross    | simulated or estimated, but not ranked

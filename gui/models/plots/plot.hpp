@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a chart show? Numbers in base units with their dimension; the widget only draws.
+// Data of a chart: numbers in base units with their dimension. The widget only draws them.
 //
 // series kind | x          | y               | low
 // ------------|------------|-----------------|-----------------------------------------------------

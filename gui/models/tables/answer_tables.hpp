@@ -1,6 +1,6 @@
 #pragma once
 
-// Which tables does an answer give, fresh or saved? One function each; every number is one of its
+// Tables of a fresh or saved answer, one function each; every number in them is one of the answer's
 // figures.
 
 #include "gui/models/tables/table.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-// How do two or more scenarios differ, in what they state, in what comes out, and in time? Two
-// tables, and their timelines on one axis.
+// Compares scenarios: a table of the keys that differ, a table of the results that differ, and
+// their timelines on one axis.
 
 #include <memory>
 #include <optional>

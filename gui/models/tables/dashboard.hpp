@@ -1,11 +1,11 @@
 #pragma once
 
-// What does a planner want to see first? A few cards with the answer, and what changed.
+// Cards of the dashboard: the key figures of an answer and their change against the baseline.
 //
 // card   | meaning
 // -------|---------------------------------------------------------------------------------------
 // value  | median over the trials where it varies, else the value
-// detail | the band with the error of the step, P10 to P90, or what belongs to it
+// detail | the band with the error of the step, P10 to P90, or a related figure
 // change | against the baseline, with its sign; empty without baseline or change
 // tone   | good, warning or bad; faint for figures of what cannot be
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a plan become tables? Rows in the order of the plan, and which proposal each row is.
+// Tables of a plan, with rows in the plan's order and the proposal behind each row.
 //
 // table     | a row is                                                    | proposal
 // ----------|-------------------------------------------------------------|------------------------

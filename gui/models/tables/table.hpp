@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a table reach a view? Cells that are ready to be shown, and a Qt model over them.
+// A table for a view: cells that are ready to be shown, and a Qt model over them.
 //
 // Tables are made by answer_tables.hpp and comparison.hpp from an evaluation; views only show them.
 // Sorting follows Cell::order where it is set, else the text.

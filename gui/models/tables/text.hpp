@@ -1,6 +1,6 @@
 #pragma once
 
-// How do the simulator's texts and numbers become texts of the window? Nothing is computed here.
+// Converts the simulator's texts and numbers to QString. Nothing is computed here.
 
 #include <QString>
 #include <string>

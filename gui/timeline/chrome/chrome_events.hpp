@@ -1,7 +1,7 @@
 #pragma once
 
-// What does one trace event mean for the store? Collects events; finish() resolves what needs all
-// of them: names of rows, flows, slices that never end. Used inside gui/timeline only.
+// Collects trace events for the store. finish() resolves what needs all of them: names of rows,
+// flows, slices that never end. Used inside gui/timeline only.
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a trace file show? Chrome trace events, as PyTorch (Kineto), Perfetto and `orrery
-// export` write them, read piece by piece into a store.
+// Reads a file of Chrome trace events, as PyTorch (Kineto), Perfetto and `orrery export` write
+// them, piece by piece into a store.
 //
 // event (ph)  | becomes
 // ------------|--------------------------------------------------------------------------------

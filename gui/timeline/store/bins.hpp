@@ -1,6 +1,6 @@
 #pragma once
 
-// What is shown of many slices that share a pixel? Summaries over time and over rows.
+// Summaries of many slices that share a pixel, over time and over rows.
 //
 //   busy   = time in slices / width of the bin, in 1/255, at least 1 when there is any slice
 //   shown  = the category with the most time in the bin (abnormal slices before all others)

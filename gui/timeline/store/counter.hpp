@@ -1,7 +1,7 @@
 #pragma once
 
-// Which values did a counter take within a stretch of time? Step functions with an index of least
-// and greatest values.
+// A counter: a step function of time, with an index of least and greatest values over any stretch
+// of time.
 //
 //   value(t) = value of the latest sample at or before t
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does the timeline of an evaluation show? The run, and within it the step, which repeats.
+// Levels of an evaluation's timeline: the run, and within it the step, which repeats.
 //
 // level | rows                                                | repeats
 // ------|-----------------------------------------------------|---------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where does one timeline lie within another? Run -> step -> operation, on one clock.
+// Nesting of timelines on one clock: run -> step -> operation.
 //
 //   time of the step timeline = time of the run - begin of the step
 //   begin of a step           = begin of its stretch + n * period

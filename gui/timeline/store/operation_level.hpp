@@ -1,6 +1,6 @@
 #pragma once
 
-// What runs within the tasks of a step? The innermost level of the timeline: operations.
+// The innermost level of the timeline: the operations within the tasks of a step.
 //
 //   begin of an operation = begin of its task + its place in it (step::place_operations)
 //

@@ -1,13 +1,13 @@
 #pragma once
 
-// How is a wide view drawn without touching every slice? Summaries at every scale of time, by row
-// and by blocks of 16, 32, 64, ... neighbouring tracks.
+// Pyramid of summaries that lets wide views be drawn without touching every slice: bins at every
+// scale of time, by row and by blocks of 16, 32, 64, ... neighbouring tracks.
 //
 //   bin i of a level covers [origin + i 2^shift, origin + (i + 1) 2^shift)
 //
 // symbol | meaning                                                         | unit | origin
 // -------|-----------------------------------------------------------------|------|-----------
-// shift  | log2 of the width of the finest bin; each level is twice as wide  | -    | slices
+// shift  | log2 of the width of the finest bin; widths double by level     | -    | slices
 // track  | slices of one row that do not overlap, sorted by time           | -    | store
 // block  | 2^v neighbouring tracks, v >= 4                                 | -    | this file
 //

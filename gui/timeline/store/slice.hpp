@@ -1,6 +1,6 @@
 #pragma once
 
-// What is stored of one activity? 16 bytes, so that ten million of them stay in memory.
+// A slice, one activity of the timeline, packed into 16 bytes so that ten million fit in memory.
 //
 // symbol   | meaning                                                        | bits | origin
 // ---------|----------------------------------------------------------------|------|----------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What happened in an area of the timeline? Count and durations of its slices, by name.
+// Statistics of an area of the timeline: count and durations of its slices, by name.
 //
 //   total      = sum of the parts of the slices that lie in the area
 //   mean, min, max, p50, p99 = of the whole durations of the slices that touch the area

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is on the timeline? Slices in rows, counters, marks and flows; immutable once built, so that
-// any thread may read it.
+// The contents of a timeline: slices in rows, counters, marks and flows; immutable once built, so
+// that any thread may read it.
 //
 // part    | meaning                                                      | order
 // --------|--------------------------------------------------------------|---------------------

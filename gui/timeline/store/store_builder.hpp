@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a store come about? Rows, slices, counters, marks and flows in any order, then build().
+// Builds a store: rows, slices, counters, marks and flows in any order, then build().
 //
 // step     | what it does
 // ---------|------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does one scanline show? Pixel columns of one track, or of a block of tracks.
+// Summarises one track, or a block of tracks, into the pixel columns of a scanline.
 //
 // source | used when                                                     | exact?
 // -------|---------------------------------------------------------------|----------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a new user see first? The shipped scenarios with a line each, and the files of late.
+// The welcome page: shipped scenarios with a line each, and recently opened files.
 
 #include <QStringList>
 #include <QWidget>

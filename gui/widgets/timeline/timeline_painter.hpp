@@ -1,7 +1,7 @@
 #pragma once
 
-// What of the timeline is drawn with a QPainter? Everything that is not a scanline: names, axis,
-// marks, labels, selection, arrows, legend. Used by TimelineView only.
+// Paints the parts of the timeline that are not scanlines, with a QPainter: names, axis, marks,
+// labels, selection, arrows, legend. Used by TimelineView only.
 
 #include <QPainter>
 #include <QRect>

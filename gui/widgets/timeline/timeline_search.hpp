@@ -1,7 +1,7 @@
 #pragma once
 
-// Where is the slice of this name? The search box of the timeline: it looks through all levels on
-// another thread, and tells how many slices there are and which of them is shown.
+// The search box of the timeline: looks for slices by name through all levels on another thread,
+// and shows how many there are and which one is selected.
 
 #include <QLineEdit>
 #include <thread>

@@ -1,7 +1,7 @@
 #pragma once
 
-// How does a user look at a timeline? The widget: it paints timeline::View and passes input on to
-// it. Its keys are those of gui/widgets/window/keys.cpp.
+// The timeline widget: it paints timeline::View and passes input on to it. Its keys are those of
+// gui/widgets/window/keys.cpp.
 //
 // The raster is kept until the view changes: moving the mouse repaints text and lines only.
 // Statistics of an area and searches run on another thread; the widget stays alive meanwhile.

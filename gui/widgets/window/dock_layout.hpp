@@ -1,6 +1,6 @@
 #pragma once
 
-// How much room has each dock, in a window of any size?
+// Distributes the room of the window over its docks, at any size.
 //
 // The answer's column and the docks below keep their share of the window when it grows or shrinks,
 // which QMainWindow leaves to its centre; a small window, where docks stand at their minimum, does

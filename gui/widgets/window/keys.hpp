@@ -1,7 +1,7 @@
 #pragma once
 
-// Which keys are there, and what does each do? One table, for the help in the window and for
-// docs/gui.md; a test holds the page to it.
+// The keyboard shortcuts and what each does, in one table for the help in the window and for
+// docs/gui.md; a test keeps the page in step with it.
 
 #include <QString>
 #include <span>

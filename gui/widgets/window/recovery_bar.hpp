@@ -1,6 +1,6 @@
 #pragma once
 
-// How does the user get unsaved scenarios of a program back that was killed?
+// Bar that offers unsaved scenarios of a program that was killed.
 
 class QToolBar;
 

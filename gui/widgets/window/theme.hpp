@@ -1,6 +1,6 @@
 #pragma once
 
-// Which colours does the window have? Those of the desktop, or a light or dark set of its own.
+// Colours of the window: those of the desktop, or a light or dark set of its own.
 
 #include <QString>
 
