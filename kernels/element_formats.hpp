@@ -1,7 +1,7 @@
 #pragma once
 
-// Which element stores a precision, and which format of the CPU references is an element? The two
-// only meet here: device code knows elements, references know formats.
+// Maps precisions to device elements, and elements to formats of the CPU references. They meet only
+// here: device code knows elements, references know formats.
 
 #include "kernels/device/element.hpp"
 #include "kernels/reference/number_format.hpp"

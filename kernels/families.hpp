@@ -1,6 +1,6 @@
 #pragma once
 
-// Which file launches which operation? The makers that prepare() chooses from; each allocates and
+// Factories of runnable cases, one per operation, that prepare() chooses from. Each allocates and
 // fills the operands of a case, or throws Unsupported.
 
 #include <memory>

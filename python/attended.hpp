@@ -1,7 +1,7 @@
 #pragma once
 
-// How does long work run beside the interpreter? In a thread of its own without the interpreter's
-// lock, while the caller's thread looks for Ctrl-C and calls the progress function a few times a
+// Runs long work beside the interpreter: it runs in a thread of its own without the interpreter's
+// lock, while the caller's thread checks for Ctrl-C and calls the progress function a few times a
 // second.
 
 #include <nanobind/nanobind.h>

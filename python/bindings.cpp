@@ -1,5 +1,5 @@
-// How does Python reach the simulator? Texts in, evaluations out: the key table reads what is set,
-// the entry points of sim/ answer, and the reports that the commands print carry the figures.
+// Python bindings of the simulator. Texts in, evaluations out: the key table reads what is set, the
+// entry points of sim/ answer, and the reports that the commands print carry the figures.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is a scenario in Python? The text of a file with keys replaced, as --set does, and the
-// folders that profiles and presets are looked for in.
+// A scenario in Python: the text of a file with keys replaced, as --set does, and the folders that
+// are searched for profiles and presets.
 
 #include <memory>
 #include <optional>

@@ -5,7 +5,7 @@
 //   orrery calibrate -o my-cluster.yaml            full sweep, then the profile
 //   orrery calibrate --quick -o my-cluster.yaml    under a minute
 //   orrery calibrate --scenario run.yaml ...       the exact shapes of its step first
-//   orrery calibrate --check                       is every kernel right?
+//   orrery calibrate --check                       checks every kernel's result
 //   orrery calibrate --list                        what would be measured; needs no GPU
 //   mpirun -np 8 orrery calibrate --collectives -o ...   NCCL between the GPUs, one process each
 //   ... --collectives --choices -o ...             then: algorithm and protocol of each of them

@@ -1,6 +1,6 @@
 #pragma once
 
-// Does every kernel compute what it says? Each case of check_cases() once, beside its reference.
+// Checks the kernels: runs each case of check_cases() once and compares it with its reference.
 
 #include <cstdint>
 #include <functional>

@@ -1,12 +1,12 @@
 #pragma once
 
-// What can be measured here? This build's parts and this machine's GPUs, for `orrery doctor`.
+// Reports what this build and this machine's GPUs can measure, for `orrery doctor`.
 //
 //   orrery calibrate --machine        JSON, "orrery-machine/1"; needs no GPU and no driver
 //
 // symbol  | meaning                                                    | origin
 // --------|------------------------------------------------------------|-----------------
-// cuda    | toolkit this build was made with; null without one         | CMake
+// cuda    | toolkit of this build; null without one                    | CMake
 // missing | libraries of CUDA that the program would need and the loader does not find
 // absent  | "libcudnn.so.9 is not on this machine: ...": opened when it is needed, not required
 // profile | shipped profile of a GPU by its name; null when none       | hardware/gpu_names

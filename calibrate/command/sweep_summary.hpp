@@ -1,7 +1,7 @@
 #pragma once
 
-// What did a calibration find, on one screen? Rates by family, the cost of the power limit, what
-// the machine does not offer, and how quiet it was.
+// One-screen summary of a calibration: rates by family, the cost of the power limit, what the
+// machine does not offer, and how quiet it was.
 //
 //   rate of a product or of attention = FLOP / median time; of the rest = bytes moved / median time
 //   of copy                           = rate / best rate of the device copies

@@ -1,6 +1,6 @@
 #pragma once
 
-// `orrery fit`: which coefficients of a software profile do measured steps ask for?
+// `orrery fit`: fits the coefficients of a software profile to measured steps.
 
 #include "sim/cli/frame/exit_code.hpp"
 

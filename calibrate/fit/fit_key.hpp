@@ -1,7 +1,7 @@
 #pragma once
 
-// Which coefficients of a software profile may step times decide? Those of stack_coefficients.hpp
-// with bounds for a fit.
+// The coefficients of a software profile that step times may determine: those of
+// stack_coefficients.hpp that have bounds for a fit.
 //
 // symbol | meaning                                                      | unit          | origin
 // -------|--------------------------------------------------------------|---------------|---------
@@ -9,7 +9,7 @@
 // u      | log(value + offset), or value on a linear scale              | 1             | computed
 // lower  | bounds of physics: a fit that rests on one says that a       | as value      | table
 // upper  | mechanism is missing, so it is printed                       |               |
-// sigma  | how far the value may lie from its centre before the rows    | as u          | table
+// sigma  | how far the value may move from its centre before the rows   | as u          | table
 //        | have to pay for it: one standard deviation                   |               |
 // z      | (u - u(centre)) / sigma, what the search moves               | 1             | computed
 //

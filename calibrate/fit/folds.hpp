@@ -1,6 +1,6 @@
 #pragma once
 
-// How good is a fit on what it has never seen? Rows left out together, fitted without, scored on.
+// Cross-validation of a fit: rows are left out together, fitted without, and predicted.
 //
 // A fold is one model (a model with fewer layers is the same model), one kind of GPU, one source
 // (the id up to its first hyphen) or one number of GPUs. Rows of a fold take no part in its fit,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Do the coefficients hold on runs that no fit has seen? One table over all stacks of the data.
+// Tests how coefficients generalise to runs that no fit has seen, in one table over all stacks.
 //
 // column        | the rows are predicted with
 // --------------|---------------------------------------------------------------------------------

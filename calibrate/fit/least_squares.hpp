@@ -1,6 +1,6 @@
 #pragma once
 
-// Which point explains the residuals best, without leaving its bounds or running after outliers?
+// Bounded least squares with a soft loss, so that outliers count less, and a prior:
 //
 //   objective(z) = sum_i w_i 2 (sqrt(1 + (r_i(z) / c)^2) - 1) + prior * |z|^2
 //

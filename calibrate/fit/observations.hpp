@@ -1,7 +1,7 @@
 #pragma once
 
-// Which measured steps may a fit learn from? The rows of measured-runs data sets, and runs of one's
-// own (own_runs.hpp), ready to be simulated again and again with other coefficients.
+// The measured steps that a fit learns from: rows of measured-runs data sets and the user's own
+// runs (own_runs.hpp), ready to be simulated repeatedly with other coefficients.
 //
 // Rows are read once (sim/validate/measured/measured_runs.hpp): a prediction costs no more than a
 // step. Only the logarithm of predicted / measured ever compares a row with what it measured.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which steps has somebody measured of their own? A scenario with `measured: {step_time: ...}`, or
-// a log of training, as rows of a fit.
+// Turns a user's own measurements into rows of a fit: a scenario with `measured: {step_time: ...}`,
+// or a training log.
 //
 // file                                 | the row
 // -------------------------------------|-----------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a fitted value reach the profile's file? In place: order and comments stay as they are.
+// Writes fitted values into the text of a profile in place; order and comments stay as they are.
 //
 // The block of each changed key (`key:` and the indented lines below it, or one line with a flow
 // mapping) is written anew with value, source, citation and residual; a key that the file lacks is

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which coefficients of one software profile explain the measured steps of all its stacks?
+// Fits the coefficients of one software profile to the measured steps of all its stacks.
 //
 //   residual of a row = log(predicted / measured); every stack weighs the same
 //
@@ -12,8 +12,8 @@
 //           | logarithmic scale, else absolute                                   |      |
 // effect    | root mean square change of log(predicted) for one prior deviation  | 1    | rows
 //
-// A coefficient that rows cannot tell (deviation above kUnidentified of the prior's) or that rests
-// on a bound is reported as such: it is an assumption, not a finding. Nothing here is per row.
+// A coefficient that the rows cannot identify (deviation above kUnidentified of the prior's) or
+// that ends on a bound is reported as such: it is an assumption, not a finding. Nothing is per row.
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 
-// How does a fit read? A table of rows and coefficients, JSON `orrery-fit/1`, and the new values
-// for the profile's file.
+// Output of a fit: a table of rows and coefficients, JSON `orrery-fit/1`, and the new values for
+// the profile's file.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Can the figures of a log be true? What physics and the tool's own arithmetic rule out is refused.
+// Validates the figures of a log: what physics or the tool's own arithmetic rules out is refused.
 //
 // refused                                             | why
 // ----------------------------------------------------|-----------------------------------------

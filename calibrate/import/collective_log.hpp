@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a log of nccl-tests say? One record per test, whatever the format it came in.
+// Contents of an nccl-tests log: one record per test, whatever the format it came in.
 //
 //   algbw = size / time,  busbw = algbw x factor
 //
@@ -15,7 +15,7 @@
 //        | all-to-all; 1 broadcast and send/receive                     |       | PERFORMANCE.md
 // wrong  | elements that failed the check; none where it did not run    | -     | log
 //
-// What a log does not say stays empty: rig_facts.hpp asks the user for it.
+// What a log does not state stays empty: rig_facts.hpp asks the user for it.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a log of nvbandwidth say? Rates of copies between the host and GPUs, and between GPUs.
+// Contents of an nvbandwidth log: rates of copies between the host and GPUs, and between GPUs.
 //
 //   rates[row][column] in GB/s (1e9); a missing pair (N/A, and 0.00 on old diagonals) is empty
 //

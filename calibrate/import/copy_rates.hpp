@@ -1,7 +1,7 @@
 #pragma once
 
-// Which coefficients of a GPU profile does nvbandwidth measure? The rate to the host, and, without
-// NVLink, the rate between GPUs.
+// Coefficients of a GPU profile from nvbandwidth: the rate to the host and, without NVLink, the
+// rate between GPUs.
 //
 //   host_bandwidth = min(median host_to_device_memcpy_ce, median device_to_host_memcpy_ce)
 //   pcie_bandwidth = median of device_to_device_memcpy_read_ce and ..._write_ce, no NVLink only

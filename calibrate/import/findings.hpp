@@ -1,6 +1,6 @@
 #pragma once
 
-// What was found in the files? Records of every kind that some format can hold.
+// Records found in the imported files, of every kind that some format can hold.
 //
 // A new kind of import (descriptions of models, say) adds a member here and a row to the table of
 // formats (formats.hpp).

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which program wrote this file? A table of formats; the content decides, never the file's name.
+// Table of log formats, which identifies a file by its content and never by its name.
 //
 // format            | recognised by                              | source file
 // ------------------|--------------------------------------------|--------------------

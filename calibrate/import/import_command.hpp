@@ -1,6 +1,6 @@
 #pragma once
 
-// `orrery import`: what do the benchmark logs of a cluster say, in a form that a scenario can use?
+// `orrery import`: converts the benchmark logs of a cluster into a form that a scenario can use.
 
 #include "sim/cli/frame/exit_code.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What was imported, in the words of a file and of a person? Tables and fragments as YAML, the
-// summary as text and as JSON (orrery-import/1).
+// Output of an import: tables and fragments as YAML, the summary as text and as JSON
+// (orrery-import/1).
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-// `orrery import TRACE...`: what did a training step measure, in the categories of the ledger? The
+// `orrery import TRACE...`: reports a measured training step in the categories of the ledger. The
 // prediction beside it is `orrery compare SCENARIO TRACE...`.
 
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How are values read from somebody else's JSON? With the type that is hoped for, or not at all.
+// Lenient reading of third-party JSON: a value of the expected type, or none.
 //
 // Programs write numbers as strings ("55.6"), booleans as "true", not-a-number as "nan"; a missing
 // key and a value of another type are the same here: nothing.

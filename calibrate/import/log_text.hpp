@@ -1,7 +1,7 @@
 #pragma once
 
-// How is one line of a program's log read, whatever stands around it? Without colours, launchers'
-// prefixes and carriage returns, and with the digits that a number was printed with.
+// Cleans a line of a program's log: strips colours, launchers' prefixes and carriage returns, and
+// keeps the precision that a number was printed with.
 //
 //   a number printed as 12.34 lies in 12.34 -+ half_step, half_step = 0.5 x 10^-2
 //

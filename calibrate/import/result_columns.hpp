@@ -1,6 +1,6 @@
 #pragma once
 
-// Which column of a table of results is what? From its heading, or from the row itself.
+// Identifies the columns of a table of results, from its heading or from a row itself.
 //
 //   size count type redop root | time algbw busbw #wrong | time algbw busbw #wrong
 //                                out of place               in place

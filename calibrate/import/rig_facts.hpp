@@ -1,7 +1,7 @@
 #pragma once
 
-// On which machines was a log measured? What the log says, else what the user says, else an error
-// that names the option.
+// Facts about the machines of a log: what the log says, else what the user says, else an error that
+// names the option.
 //
 // fact          | from the log                             | option            | else
 // --------------|------------------------------------------|-------------------|----------------

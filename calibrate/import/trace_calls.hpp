@@ -1,16 +1,16 @@
 #pragma once
 
-// Which case is a call of PyTorch's, by the operands that the profiler recorded? None is guessed:
-// what a case needs and the trace does not say refuses the call, with the reason.
+// Maps a PyTorch call to a kernel case by the operands that the profiler recorded. Nothing is
+// guessed: a call whose trace lacks what the case needs is refused, with the reason.
 //
 // call                                  | case                      | is taken from
 // --------------------------------------|---------------------------|------------------------------
 // aten::mm, aten::addmm                 | gemm in bf16, fp16        | sizes; the role from strides
 // aten::_scaled_mm                      | gemm in fp8_tensor        | the same, of one scale each
 // aten::_scaled_dot_product_flash_,     | attention forward and     | sizes of Q, K, V and the
-// value efficient_ and cudnn_attention        | backward                  | of is_causal
+// efficient_ and cudnn_attention        | backward                  | value of is_causal
 //
-//   role of a product A B, by which operand lies turned in memory (its first stride is 1)
+//   role of a product A B, by which operand is transposed in memory (its first stride is 1)
 //     y = x W^T: B    dx = dy W: none    dW = dy^T x: A
 //
 // Signatures: aten/src/ATen/native/native_functions.yaml of PyTorch.

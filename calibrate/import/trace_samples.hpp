@@ -1,8 +1,8 @@
 #pragma once
 
-// What did a traced training step measure of single kernels? The journal of a calibration from a
-// trace: for somebody who has a trace and no time on the machine (the method of vTrain: profile the
-// operators of one step, simulate whole runs from them).
+// Extracts kernel samples from a traced training step, as the journal of a calibration: for users
+// who have a trace but no time on the machine (the method of vTrain: profile the operators of one
+// step, simulate whole runs from them).
 //
 //   time of a call = sum of the kernels that it launched
 //   sample         = all calls of one case, in the order of the trace
@@ -15,7 +15,7 @@
 //        | External id                                                    |      | External id
 //
 // A traced kernel ran within a step: its caches are warm, its clock is that of the step and is not
-// known. Nothing is a sample whose shape the trace does not say; each reason is reported with the
+// known. A kernel whose shape the trace lacks gives no sample; each reason is reported with the
 // share of the kernel time that it costs.
 
 #include <cstdint>

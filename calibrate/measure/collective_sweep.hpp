@@ -1,7 +1,7 @@
 #pragma once
 
-// How long do collectives take between the GPUs of this job? One process per GPU, all of them in
-// step; rank 0 keeps the samples.
+// Times collectives between the GPUs of this job: one process per GPU, all of them in step; rank 0
+// keeps the samples.
 //
 //   sample = slowest rank's time per call, of `calls` in a row after a barrier
 //   calls  = 20 ms / time of a call, 5 to 200, the same on every rank

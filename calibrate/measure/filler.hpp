@@ -1,8 +1,8 @@
 #pragma once
 
-// What keeps the GPU busy while the host prepares the next case? Replays of a large product on a
-// stream of their own, from a thread of their own: without them every case would start from a clock
-// that an idle GPU has, and pass for a while at more than the power limit leaves later.
+// Keeps the GPU busy while the host prepares the next case: replays of a large product on a
+// separate stream, launched by a separate thread. Without them every case would start from the
+// clock of an idle GPU, and exceed for a while what the power limit allows later.
 //
 // Two replays of some 4 ms are enqueued ahead: memory may be freed meanwhile, which waits for them.
 

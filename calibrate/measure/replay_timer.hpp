@@ -1,7 +1,7 @@
 #pragma once
 
-// How long does one call of a kernel take on this GPU? Replays of a graph between two events, by
-// the protocol of calibrate/sweep/timing_protocol.hpp.
+// Times a kernel on this GPU by replays of a graph between two events, following the protocol of
+// calibrate/sweep/timing_protocol.hpp.
 //
 //   calls  = max(operand sets, replay / single), at most 2,000
 //   sample = (time between the events around one replay) / calls
@@ -15,11 +15,11 @@
 // Under a condition (calibrate/samples/condition.hpp)
 //   enqueued       2,000 calls in a row on the stream, without a graph: what the host can launch
 //   graph          a graph of exactly n calls; sample = time of one replay / n
-//   fewer, streaming
+//   multiprocessors removed, streaming
 //                  while an Occupier holds multiprocessors (kernels/device/occupier.hpp)
-//   beside         the other case is enqueued on a second stream so that its first call is over
-//   when
-//                  the replay begins and its last is not when the replay ends, which is checked;
+//   beside         the other case is enqueued on a second stream, so that its first call has ended
+//                  when the replay begins and its last has not when the replay ends;
+//                  which is checked;
 //                  15 samples
 //
 // While one replay runs the next is enqueued: the launch of a graph (some 10 us, half a per cent of

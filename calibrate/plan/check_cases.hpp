@@ -1,7 +1,7 @@
 #pragma once
 
-// Which cases show that every kernel computes what it says? Small ones with awkward extents, one or
-// more for each operation, role and precision of one GPU: `orrery calibrate --check`.
+// Cases that check the result of every kernel: small ones with awkward extents, one or more for
+// each operation, role and precision of one GPU. Used by `orrery calibrate --check`.
 //
 // Extents are small enough for a double-precision reference on the host, larger than one block of
 // threads, and not all multiples of 128, as far as the operation allows it.

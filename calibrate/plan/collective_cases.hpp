@@ -1,11 +1,11 @@
 #pragma once
 
-// Which collectives does a calibration measure between the GPUs of a machine or a job?
+// Collectives that a calibration measures between the GPUs of a machine or a job.
 //
 //   sizes  = 1 KiB x 4^i up to 1 GiB, of the largest buffer of a rank
-//   groups = all ranks; the ranks of one node where there are several nodes; halves, quarters ...
-//   of
-//            a node down to pairs; one rank of each node
+//   groups = all ranks; the ranks of one node where there are several nodes;
+//            halves, quarters ... of a node down to pairs;
+//            one rank of each node
 //            (rank r is in group r / (ranks x stride) x stride + r mod stride; the first is timed)
 //   at once: all halves of a node, and all groups of one rank of each node, from 1 MiB on; the
 //            slowest counts

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which few of many shapes should be measured? Those that leave no other shape far from all of
-// them.
+// Farthest-point selection of the shapes to measure: a few of many, so that no other shape is far
+// from all of them.
 //
 //   distance(a, b) = sqrt( sum_i (ln a_i - ln b_i)^2 )
 //   first = the candidate nearest to the mean of the logarithms, then again and again the candidate

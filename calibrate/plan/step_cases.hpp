@@ -1,7 +1,7 @@
 #pragma once
 
-// Which kernels does the step of a scenario call, with which shapes? The cases that a calibration
-// for this scenario measures first: an exact hit needs no fit.
+// Kernels and shapes of a scenario's training step: the cases that a calibration for this scenario
+// measures first, since an exact hit needs no fit.
 //
 //   share of a case = FLOP of its calls / FLOP of all cases, over the GPUs of all pipeline devices
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which cases does a sweep measure? Lists per family, chosen so that fits see the whole range of a
-// training step and no more: shapes spread evenly in the logarithm of their extents.
+// Cases of a sweep: lists per family, chosen so that fits see the whole range of a training step
+// and no more. Shapes are spread evenly in the logarithm of their extents.
 //
 // block         | full                                               | quick
 // --------------|----------------------------------------------------|------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What are the asymptotes, half length and ratios of the fused attention of this machine?
+// Fits the asymptotes, half length and ratios of this machine's fused attention.
 //
 //   the law of sim/cost/attention.hpp, fitted to log(time) of forward and backward together
 //
@@ -9,7 +9,7 @@
 // forward        | rate on long causal sequences             | there is a forward
 // half_length    | s0, at which half of it is left           | always
 // full_ratio     | s0 unmasked / causal                      | both were measured
-// head_64, 256   | rate at head dimension 64 and 256 / 128   | there are such
+// head_64, 256   | rate at head dimension 64 and 256 / 128   | there are points
 // backward       | rate counted with 2.5 x forward FLOP      | there is a backward
 // backward_ratio | s0 backward / forward                     | there is a backward
 // (8 bit)        | rates alone, on top of the 16-bit ratios  | there is a 16-bit fit

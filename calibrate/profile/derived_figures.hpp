@@ -1,6 +1,6 @@
 #pragma once
 
-// Which figures of a machine follow from several samples together? The `derived` part of a profile.
+// Figures of a machine that follow from several samples together: the `derived` part of a profile.
 //
 // figure                        | from
 // ------------------------------|-----------------------------------------------------------------

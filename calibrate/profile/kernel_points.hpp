@@ -1,6 +1,6 @@
 #pragma once
 
-// Which of the samples of a calibration are evidence for a fit, and what is each worth?
+// Selects the samples of a calibration that are evidence for a fit, and computes the work of each.
 //
 // left out                        | why
 // --------------------------------|-------------------------------------------------------------

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which line goes through the times of a kernel, how far do the points next to a case count, and
-// how far off is the prediction of what was not measured?
+// Fits a line to the times of a kernel, weighs it against the measured points next to a case, and
+// estimates the error of predictions for what was not measured.
 //
 //   minimise sum_i rho( (a + b F_i + c B_i) / t_i - 1 ),  a, b, c >= 0
 //   rho(r) = |r| where |r| > 1 %, else quadratic

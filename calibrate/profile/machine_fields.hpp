@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a profile call the machine of a journal? The same facts under the keys of a profile,
-// and one id for both: that of sim/hardware/fingerprint.hpp.
+// The machine of a journal under the keys of a profile: the same facts, and one id for both, that
+// of sim/hardware/fingerprint.hpp.
 
 #include <string>
 

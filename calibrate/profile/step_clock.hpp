@@ -1,6 +1,6 @@
 #pragma once
 
-// At which clock does a whole step run? Products alone hold a GPU at its power limit; in a step
+// The clock of a whole step. Products alone hold a GPU at its power limit; in a step the
 // memory-bound kernels between them draw less, and the clock rises until the mean power of the step
 // is the limit again. Times of products and attention are stated at that clock.
 //
@@ -10,10 +10,10 @@
 // ---------|----------------------------------------------------------------|------|--------------
 // f        | clock of the step, at most the highest that was sustained      | MHz  | computed
 // c, m     | kernels that follow the clock (products, attention); the rest  | -    | sim/hardware
-// t        | time of a kernel's calls in the step, alone, at its own clock  | s    | F / rate, B /
-// bandwidth P_c, P_m | power while a kernel of the kind ran alone: median of samples  | W    |
-// measured f_c      | clock while it ran alone: median of samples                    | MHz  |
-// measured limit    | of the board                                                   | W    | NVML
+// t        | time of a kernel's calls in the step, alone, at its own clock  | s    | base profile
+// P_c, P_m | power while a kernel of the kind ran alone: median of samples  | W    | measured
+// f_c      | clock while it ran alone: median of samples                    | MHz  | measured
+// limit    | power limit of the board                                       | W    | NVML
 //
 // The power of a clocked kernel goes with f^3 (f V^2, with V linear in f), its time with 1 / f. The
 // power that a memory-bound kernel draws is taken not to change with the clock. Which calls make a

@@ -1,6 +1,6 @@
 #pragma once
 
-// What was different about a measurement? A case is measured alone, call after call in a graph;
+// The condition of a measurement. A case is normally measured alone, call after call in a graph;
 // some figures of a machine need it under another condition.
 //
 // condition            | text                                     | times are of one call

@@ -1,9 +1,9 @@
 #pragma once
 
-// On what was a profile measured? Everything that may change a rate: GPU, driver, libraries, host.
+// Fingerprint of a measured machine: everything that may change a rate, from GPU to libraries.
 //
-// What a run only sees (clocks under load, date) is not part of it. What is not known is absent,
-// never 0. The board itself is part of it: two of one type differ by several per cent.
+// What varies from run to run (clocks under load, date) is not part of it. What is not known is
+// absent, never 0. The board itself is part of it: two of one type differ by several per cent.
 //
 // symbol    | meaning                                                            | unit | origin
 // ----------|--------------------------------------------------------------------|------|-------

@@ -1,7 +1,7 @@
 #pragma once
 
-// What was measured of one case? The raw evidence of a profile: every time, and the state of the
-// GPU while it was taken.
+// Measurements of one case, the raw evidence of a profile: every time, and the state of the GPU
+// while it was taken.
 //
 // symbol       | meaning                                                       | unit  | origin
 // -------------|---------------------------------------------------------------|-------|---------

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which points are measured already? The journal of one calibration: killed half-way, it resumes.
+// Journal of one calibration: records measured points, so that an interrupted one resumes.
 //
 //   line 1   {"schema": "orrery-samples/2", "fingerprint": {...}}
 //   line n   a sample (sample.hpp), or how clock and time settled (settling.hpp)

@@ -1,7 +1,7 @@
 #pragma once
 
-// How long does a GPU under load take until its clock and the time of a kernel stay what they are?
-// One case, replayed without pause from idle on.
+// Settling curve of a GPU under load, from which follows when its clock and the time of a kernel
+// are steady: one case, replayed without pause from idle on.
 //
 // symbol     | meaning                                                     | unit | origin
 // -----------|-------------------------------------------------------------|------|---------

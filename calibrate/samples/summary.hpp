@@ -1,6 +1,6 @@
 #pragma once
 
-// What is the time of a kernel, and how well is it known? Robust figures of repeated timings.
+// Robust statistics of repeated timings: the time of a kernel and its uncertainty.
 //
 //   error = (x(n/2 + sqrt(n)/2) - x(n/2 - sqrt(n)/2)) / (2 median)
 //

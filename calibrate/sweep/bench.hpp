@@ -1,10 +1,10 @@
 #pragma once
 
-// What does a sweep ask of a GPU? The line between the protocol, which needs none, and the device.
+// Interface of a sweep to a GPU: it separates the protocol, which needs no device, from the device.
 //
 // measure() times one case in one regime and under one condition. It and verify() throw
 // kernels::Unsupported where the library or the GPU does not offer the case, orrery::Error when the
-// device fails. Tests put a GPU of formulas here.
+// device fails. Tests substitute formulas for the GPU.
 
 #include <string>
 

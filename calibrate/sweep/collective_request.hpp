@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a sweep of collectives ask of a group of processes, one per GPU? As bench.hpp for one
-// GPU: the line between the command, which needs no device, and NCCL.
+// Interface of a sweep of collectives to a group of processes, one per GPU. Like bench.hpp for one
+// GPU, it separates the command, which needs no device, from NCCL.
 
 #include <cstdint>
 #include <functional>

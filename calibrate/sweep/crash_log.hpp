@@ -1,7 +1,7 @@
 #pragma once
 
-// During which cases did earlier processes end without a word? A file beside the journal that names
-// the case in progress: a kernel or a library that takes the process with it leaves its name there.
+// Log of the cases during which earlier processes crashed: a file beside the journal that names the
+// case in progress. A kernel or a library that takes the process with it leaves its name there.
 //
 //   line = a case (sim/kernels); the last is in progress, those before it ended a process
 //

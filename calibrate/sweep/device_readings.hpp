@@ -1,6 +1,6 @@
 #pragma once
 
-// In which state was the GPU while something ran on it? Readings of NVML, as medians.
+// State of the GPU while work runs on it: NVML readings, summarised by their medians.
 
 #include <optional>
 #include <set>

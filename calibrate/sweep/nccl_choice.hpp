@@ -1,6 +1,6 @@
 #pragma once
 
-// Which algorithm and protocol did NCCL run a collective with? NCCL tells its log, and nobody else:
+// Reads the algorithm and protocol of a collective from NCCL's log, their only source:
 //
 //   host:7:7 [0] NCCL INFO AllReduce: 4194304 Bytes -> Algo RING proto LL128
 //   channel{Lo..Hi}={0..15}

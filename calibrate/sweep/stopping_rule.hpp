@@ -1,6 +1,6 @@
 #pragma once
 
-// When has a kernel been timed often enough? When the median is known well, or the time is up.
+// Decides when to stop timing a kernel: its median is known well enough, or the time is up.
 //
 //   stop when n >= least and error < target, or the time is up and n >= fewest, or n = most
 //
@@ -11,7 +11,7 @@
 // target  | 0.005                                                       | 1    | protocol
 // least   | 10; fewest: 5; most: 40                                     | 1    | protocol
 //
-// Assumption: samples are independent; a slow drift is the anchor's business (sweep_runner.hpp).
+// Assumption: samples are independent; the anchor detects slow drift (sweep_runner.hpp).
 // Source: nvbench stops at a relative noise of 0.5 % after ten samples; order-statistic intervals
 // of a median: B. Arnold, N. Balakrishnan, H. Nagaraja, A First Course in Order Statistics,
 // section 7.

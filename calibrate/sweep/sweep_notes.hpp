@@ -1,7 +1,7 @@
 #pragma once
 
-// What must somebody know who uses these samples? Sentences for the screen and the warnings of a
-// profile, from the samples alone.
+// Caveats for users of the samples: sentences for the screen and the warnings of a profile, from
+// the samples alone.
 //
 // note                          | when
 // ------------------------------|---------------------------------------------------------------

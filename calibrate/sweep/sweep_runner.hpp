@@ -1,7 +1,7 @@
 #pragma once
 
-// In which order are the cases of a sweep measured, and is the GPU still the same at the end? The
-// protocol around single measurements.
+// Runs a sweep: the protocol around single measurements, which orders the cases and detects a drift
+// of the GPU.
 //
 //   bursts first, from an idle GPU; then soak; then blocks of `block_length` cases, an anchor
 //   before the first and after each: the exact shapes of scenarios, the cases on which a figure of
@@ -25,7 +25,7 @@
 // not offered                   | not supported, the library's status  | the next case
 // a wrong result                | not supported: "wrong result: ..."   | no other case of its kind
 // a failure of one case         | not supported: "failed: ..."         | the next case
-// the device answers no more    | not supported: "device lost: ..."    | ends; resumed without it
+// the device stops answering    | not supported: "device lost: ..."    | ends; resumed without it
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Was the GPU held back while a replay ran? Then its time says nothing, and it is taken again.
+// Detects that the GPU was throttled during a replay, whose time is then discarded and retaken.
 //
 //   held back when NVML names a brake (heat, hardware, power brake of the rack), or
 //   clock < share x most_clock, share by regime

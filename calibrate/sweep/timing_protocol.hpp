@@ -1,7 +1,7 @@
 #pragma once
 
-// How are replays of a kernel turned into its times? The protocol around a source of replays, which
-// is a GPU, or in tests a formula.
+// Timing protocol that turns replays of a kernel into its times. The replays come from a GPU or, in
+// tests, from a formula.
 //
 //   sustained   replays without a pause until the GPU has settled (settling_rule.hpp); then replays
 //               that count until the stopping rule ends them

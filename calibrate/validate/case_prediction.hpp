@@ -1,7 +1,7 @@
 #pragma once
 
-// How long should one call take: by the profile, and by three rules of thumb that a profile has to
-// beat?
+// Predicted time of one call: by the profile, and by three rules of thumb that a profile has to
+// beat.
 //
 // rule     | time
 // ---------|--------------------------------------------------------------------------------------

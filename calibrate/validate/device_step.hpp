@@ -1,7 +1,7 @@
 #pragma once
 
-// How does a GPU run a step program? Memory for its buffers, random parameters, and one launch for
-// each call.
+// Runs a step program on a GPU: memory for its buffers, random parameters, and one launch for each
+// call.
 //
 //   stored code = encode(value multiplier)      product = codes x codes / (multiplier multiplier)
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a step program compute, to the last digit that counts? Its operations in double
-// precision on the host, through kernels/reference, without rounding between them.
+// Executes a step program in double precision on the host, through kernels/reference and without
+// rounding between operations.
 //
 //   loss = mean over tokens of the cross entropy
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// How is a validation measured? Small steps against double precision, then every held-out step as a
-// whole and each of its kernels alone, in the sustained regime.
+// Measures a validation: small steps against double precision, then every held-out step as a whole
+// and each of its kernels alone, in the sustained regime.
 //
 //   check the small steps; soak; time a copy to the host; then for every shape its step, and those
 //   of its kernels that no earlier shape has
@@ -9,7 +9,7 @@
 // The record is kept after each of these shapes: a validation that is cut has the shapes before.
 // Where the gradients of a small step are wrong, steps of its kind (precision, dense or mixture)
 // are not timed: times of wrong results mean nothing. What the library does not offer and what
-// fails is recorded with its status; a GPU that answers no more ends the validation. A step and its
+// fails is recorded with its status; a GPU that stops answering ends the validation. A step and its
 // kernels follow each other without a pause, so that both run at the clock that the GPU sustains.
 
 #include <functional>

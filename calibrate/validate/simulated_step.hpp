@@ -1,6 +1,6 @@
 #pragma once
 
-// What does the whole simulator say of a validation step, as `orrery run` would?
+// Time of a validation step by the whole simulator, as `orrery run` would predict it:
 //
 //   the same model on one GPU of the profile, with a stack that adds nothing (neutral_stack.hpp)
 //

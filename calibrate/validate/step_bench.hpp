@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a validation ask of a GPU? Whole steps beside the single kernels of a Bench. Tests put
-// a GPU of formulas here.
+// Interface of a validation to a GPU: whole steps beside the single kernels of a Bench. Tests
+// substitute formulas for the GPU.
 //
 // time_step() and check_step() throw kernels::Unsupported where the library or the GPU does not
 // offer a call of the program, orrery::Error when the device fails.

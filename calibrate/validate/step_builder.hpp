@@ -1,7 +1,7 @@
 #pragma once
 
-// How is a step program written down? Buffers, parameters and calls, one after another. Used inside
-// validate/ only.
+// Builds a step program: buffers, parameters and calls, one after another. Used inside validate/
+// only.
 
 #include <map>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How well does a profile predict steps that it has not seen, and where does an error come from?
+// Compares a profile's predictions with steps it has not seen, and splits their error by origin:
 //
 //   interpolation = predicted kernel / the same kernel measured alone, at the profile's clock - 1
 //   composition   = sum of the kernels measured alone, at the step's clock / measured step - 1

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a validation step start from? Tokens, targets, routing and parameters by a seed, the
-// same on the host and on a GPU.
+// Initial state of a validation step: tokens, targets, routing and parameters from a seed, the same
+// on the host and on a GPU.
 //
 //   parameter i    = deviation normal(seed + parameter, i), rounded to bf16; 1 of a norm
 //   deviation      = 1 / sqrt(inputs) of a product's weights, so that results are of order 1; 1 of

@@ -1,8 +1,8 @@
 #pragma once
 
-// Which kernels make a training step, and what passes between them? A pre-norm decoder with
-// RMSNorm, rotary embedding, causal attention with grouped queries, SwiGLU and AdamW as a list of
-// calls on numbered buffers: the host executes it in double precision, a GPU with its kernels.
+// The kernels of a training step and the buffers between them: a pre-norm decoder with RMSNorm,
+// rotary embedding, causal grouped-query attention, SwiGLU and AdamW as a list of calls on numbered
+// buffers. The host executes it in double precision, a GPU with its kernels.
 //
 //   layer   x1 = x + O attention(rotary(QKV norm(x)))      x2 = x1 + down(swiglu(up norm(x1)))
 //   loss    mean over tokens of cross entropy(head norm(x)) of the given targets

@@ -1,6 +1,6 @@
 #pragma once
 
-// Of which transformer is a training step taken? The dimensions of a validation step, on one GPU.
+// Dimensions of the transformer whose training step is validated on one GPU.
 //
 // symbol          | meaning                                              | unit     | origin
 // ----------------|------------------------------------------------------|----------|--------------

@@ -1,7 +1,7 @@
 #pragma once
 
-// What did an independent program measure? Training steps of the same shapes and single calls of
-// the same cases in PyTorch, timed by calibrate/torch_step.py.
+// Measurements of an independent program: training steps of the same shapes and single calls of the
+// same cases in PyTorch, timed by calibrate/torch_step.py.
 //
 //   {"schema": "orrery-torch-step/2", "shape": "13b hidden=5120 ...", "mode": "eager",
 //    "median_us": 1.0, "p10_us": 0.9, "p90_us": 1.1, "count": 20, "sdpa_backend": "cudnn",

@@ -1,9 +1,9 @@
 #pragma once
 
-// `orrery validate --hardware PROFILE.yaml`: is a training step on this GPU what the profile says?
+// `orrery validate --hardware PROFILE.yaml`: checks a profile against training steps on this GPU.
 //
-//   orrery validate --hardware my-cluster.yaml             measures, compares, keeps what it
-//   measured orrery validate --hardware my-cluster.yaml --quick     one shape, under a minute
+//   orrery validate --hardware my-cluster.yaml             measures, compares, keeps the record
+//   orrery validate --hardware my-cluster.yaml --quick     one shape, under a minute
 //   orrery validate --hardware my-cluster.yaml --record my-cluster.validation.yaml
 //                                                          compares again, without a GPU
 //   ... --torch steps.json                                 beside calibrate/torch_step.py

@@ -1,7 +1,7 @@
 #pragma once
 
-// What was measured for a validation? Steps and their single kernels, as they are stored beside a
-// profile; the comparison is computed from them and the profile, again and on any machine.
+// Record of a validation: steps and their single kernels, as they are stored beside a profile. The
+// comparison is computed from them and the profile, at any time and on any machine.
 //
 //   schema: orrery-hardware-validation-record/1
 //   fingerprint: 3f..    gpu: NVIDIA H200    measured_at: 2026-11-20T12:00:00Z
@@ -10,7 +10,7 @@
 //   kernels:  - {case: gemm fprop bf16 m=3072 ..., us: 780.1, implementation: cublaslt,
 //                sm_clock_mhz: 1410}
 //
-// What the library does not offer, or fails, stands with its status in place of a time.
+// What the library does not offer, or what fails, has its status in place of a time.
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does every attention kernel share, whoever wrote it? Operands, their layout, and the check
-// of results.
+// What all implementations of attention share: operands, their layout, and the check of the
+// results.
 //
 //   Q, O, dO, dQ   [sequence, query, head, dim]          K, V, dK, dV  [sequence, key, group, dim]
 //   log_sum        [sequence, head, query], fp32: log of the sum of exp(scale q . k)

@@ -1,6 +1,6 @@
 #pragma once
 
-// How are the tensors of attention stored, and how far may their results be off?
+// Storage formats and scales of the tensors of attention, and the tolerances of its results.
 //
 //   value = element / scale
 //

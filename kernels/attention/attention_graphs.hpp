@@ -1,9 +1,9 @@
 #pragma once
 
-// How is attention described to cuDNN? As graphs of cudnn-frontend: one node that its headers
-// expand into products, masks and a softmax, in 16 bits or, with scales, in 8.
+// Describes attention to cuDNN as graphs of cudnn-frontend: one node that its headers expand into
+// products, masks and a softmax, in 16 bits or, with scales, in 8.
 //
-// tensors are named by numbers: Name for those of the case, NumberName for what 8 bits add, each
+// Tensors are named by numbers: Name for those of the case, NumberName for what 8 bits add, each
 // one fp32 number. Values are stored times a scale and read times its inverse; the largest
 // magnitudes are results.
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// What do the own attention kernels do? The device code of attention_own.hpp, without launches: on
-// the GPU it is compiled by nvcc, in tests it runs on an emulated warp (ORRERY_WARP_EMULATION).
+// Device code of attention_own.hpp, without launches: nvcc compiles it for the GPU, tests run it on
+// an emulated warp (ORRERY_WARP_EMULATION).
 //
 // symbol   | meaning                                              | unit | origin
 // ---------|------------------------------------------------------|------|-------

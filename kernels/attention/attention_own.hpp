@@ -1,6 +1,6 @@
 #pragma once
 
-// How is attention computed without cuDNN? Three kernels that keep the scores in registers.
+// Attention without cuDNN: three kernels that keep the scores in registers.
 //
 //   forward    a block takes 64 queries and walks over tiles of 64 keys with a running softmax
 //   delta      d_i = sum over dim of dO_i O_i
@@ -15,7 +15,7 @@
 //
 // Products are mma.m16n8k16 with fp32 sums, one warp to 16 rows. Backward computes seven products
 // where the fastest kernels compute five, and needs no atomics: results do not change from run to
-// run. It is right and of moderate speed: samples are marked with the implementation `own`.
+// run. It is correct but not fast: samples are marked with the implementation `own`.
 // Source: Dao 2023 (arXiv 2307.08691); fragments as in the PTX manual, mma.m16n8k16.
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which lane of a warp holds which element? Tiles in shared memory, and the fragments of
-// mma.m16n8k16 that are read from them.
+// Tiles in shared memory, and the fragments of mma.m16n8k16 that are read from them: which lane of
+// a warp holds which element.
 //
 //   lane = 4 g + t, g = 0..7 (`line`), t = 0..3 (`quad`)
 //   A (16 x 16): register 0: row g,     columns 2t, 2t+1      1: row g + 8, the same columns
@@ -12,7 +12,7 @@
 // symbol  | meaning                                                    | unit     | origin
 // --------|------------------------------------------------------------|----------|-------
 // kPad    | elements added to a row of a tile, so that the eight lines | element  | chosen
-//         | of a fragment lie in different banks                       |          |
+//         | of a fragment fall into different banks                    |          |
 //
 // C of one product, rounded, is A of the next: two neighbouring C of 8 columns make one A of 16.
 // Source: PTX manual, matrix fragments for mma.m16n8k16 with 16-bit elements.

@@ -1,6 +1,6 @@
 #pragma once
 
-// How are collectives run and checked between GPUs? NCCL, one process per GPU.
+// Runs and checks collectives between GPUs: NCCL, one process per GPU.
 //
 // operation      | buffers of a rank, bytes            | what rank r must hold afterwards
 // ---------------|-------------------------------------|-----------------------------------------
@@ -17,7 +17,7 @@
 // estimate | NCCL's own prediction of the call                           | s    | GroupSimulateEnd
 //
 // With one rank send_receive sends to itself; the others become copies. Two processes that share a
-// GPU (each with its own NCCL_HOSTID) are functional(): results are checked, times mean nothing.
+// GPU (each with its own NCCL_HOSTID) are functional(): results are checked, times are meaningless.
 //
 // Assumptions: every rank of a group makes the same calls in the same order. A rank that dies
 // leaves the others waiting: the launcher ends them.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which elements does a collective move, and what must come out? The host side of collective.hpp:
-// counts, where a buffer lies in place, and the values that check a result exactly.
+// Host side of collective.hpp: element counts, where a buffer starts when it is used in place, and
+// the values that check a result exactly.
 //
 //   value(rank, i) = integer(seed of rank, i mod period) in [0, values)
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// At which clock did the multiprocessors run between two points of a stream? Counted on the device,
-// because NVML's clock lags by tens of milliseconds.
+// Measures the clock of the multiprocessors between two points of a stream. It counts on the
+// device, because NVML's clock lags by tens of milliseconds.
 //
 //   clock = cycles of one multiprocessor / nanoseconds of the global timer
 //

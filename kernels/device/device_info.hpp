@@ -1,7 +1,7 @@
 #pragma once
 
-// On which GPU, with which libraries, does the program run? Everything that may change a measured
-// rate, for the fingerprint of a profile.
+// Describes the GPU and the libraries that the program runs on: everything that may change a
+// measured rate, for the fingerprint of a profile.
 //
 // symbol             | meaning                                          | unit  | origin
 // -------------------|--------------------------------------------------|-------|-----------------

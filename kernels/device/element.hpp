@@ -1,7 +1,7 @@
 #pragma once
 
-// How is a value stored in memory, and what does it become there? The storage formats of operands,
-// with CUDA's own conversions (round to nearest even, saturating), the same on host and GPU.
+// Storage formats of operands and conversions into them, the same on host and GPU. The conversions
+// are CUDA's own (round to nearest even, saturating).
 //
 // element | bits | largest | origin
 // --------|------|---------|--------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What do operands hold? Seeded random values made on the device, and the same values on the host.
+// Fills operands with seeded random values on the device, and computes the same ones on the host.
 //
 //   element i = encode(deviation normal(seed, first + i))       (random.hpp, element.hpp)
 //

@@ -1,13 +1,13 @@
 #pragma once
 
-// Which libraries does the program open only when something needs them? One that is missing costs
-// what needs it, and one line; everything else is measured.
+// Libraries that the program loads on demand. A missing one disables only what needs it and is
+// reported in one line; everything else is measured.
 //
 // library | file           | without it
 // --------|----------------|------------------------------------------------------------
 // nccl    | libnccl.so.2   | no collectives
-// cudnn   | libcudnn.so.9  | attention runs on kernels of our own, none in 8 bits
-// nvrtc   | libnvrtc.so.13 | kernels that cudnn-frontend would compile itself: none of ours
+// cudnn   | libcudnn.so.9  | attention runs on Orrery's kernels, none in 8 bits
+// nvrtc   | libnvrtc.so.13 | kernels that cudnn-frontend compiles at run time: none here
 //
 // Their functions are defined here under their own names (nccl_forward.cpp, cudnn_forward.cpp) and
 // ask the library, so that callers and the headers of cudnn-frontend are written as if it were

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which rank of how many is this process, and how do the ranks find each other? One process per
-// GPU, started by mpirun, srun, torchrun or by hand.
+// Determines the rank of this process and exchanges the communicator's id between the ranks: one
+// process per GPU, started by mpirun, srun, torchrun or by hand.
 //
 // source                                            | rank, ranks, place in the node
 // --------------------------------------------------|---------------------------------
@@ -17,7 +17,7 @@
 //   file:PATH        a file on a shared file system, written under another name and renamed
 //   tcp:HOST:PORT    rank 0 listens, the others connect
 //
-// Errors: orrery::Error of kind io when a rank does not appear in time. Numbers that are no whole
+// Errors: orrery::Error of kind io when a rank does not appear in time. Numbers that are not whole
 // numbers, or a rank outside the group, are reported by `problem`.
 
 #include <chrono>

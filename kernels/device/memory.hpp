@@ -1,6 +1,6 @@
 #pragma once
 
-// Where do operands live? Owners of device and pinned host memory, and how many operand sets fit.
+// Owners of device and pinned host memory for operands, and how many operand sets fit:
 //
 //   operand_sets(set, rotated, most) = max(1, min(ceil((rotated + 1) / set), floor(most / set)))
 //
@@ -10,7 +10,7 @@
 // rotated | bytes that the sets together exceed (4 x L2)             | byte | PrepareOptions
 // most    | device memory that may be taken                          | byte | memory_budget
 //
-// A device that is out of memory is no failure but a case that this GPU does not offer: Unsupported
+// A device that is out of memory is not a failure: this GPU does not offer the case. Unsupported
 // with the status cudaErrorMemoryAllocation. Sets are capped at kMostSets: small operands would
 // otherwise ask for thousands of them, and a call that small is not bound by memory.
 

@@ -1,15 +1,15 @@
 #pragma once
 
-// What does a kernel lose whose multiprocessors another one holds? A kernel that holds n of them
-// until it is told to end, as the kernel of a collective does.
+// Occupies n multiprocessors with a kernel that runs until it is told to end, as the kernel of a
+// collective does, to measure what other kernels lose.
 //
 //   one block per multiprocessor: it asks for all of the shared memory that a block may have, so
 //   that no block of a product fits beside it
 //
 // load     | what the blocks do meanwhile
 // ---------|--------------------------------------------------------------------------
-// spins    | sleep and look whether they shall end: only the multiprocessors are gone
-// streams  | copy memory: bandwidth is gone too; moved() says how much
+// spins    | sleep and poll for the end: only the multiprocessors are taken
+// streams  | copy memory: bandwidth is taken too; moved() says how much
 //
 // Assumption: products need shared memory, as all of cuBLAS's do on these GPUs. A kernel without
 // any may share a multiprocessor with a block that holds it.

@@ -1,8 +1,8 @@
 #pragma once
 
-// How is one function compiled for the host and for the GPU with the same result? By marking it
-// ORRERY_HD and by writing products and sums that must agree to the bit with rounded_mul and
-// rounded_add: nvcc may otherwise join them into one fused operation.
+// Functions that compile for the host and for the GPU with the same result: they are marked
+// ORRERY_HD, and write products and sums that must agree bit for bit with rounded_mul and
+// rounded_add, since nvcc may otherwise contract them into one fused operation.
 //
 // Assumptions: the host compiler rounds single precision as IEEE 754 says and does not contract
 // (-ffp-contract=off).

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which random number stands at index i? The same on host and GPU to the last bit, in any order, so
-// that a reference needs no copy of the operands.
+// Counter-based random numbers, the same on host and GPU to the last bit and in any order, so that
+// a reference needs no copy of the operands.
 //
 //   block(seed, b)     = Philox4x32-10(key = seed, counter = b)                 4 words of 32 bits
 //   normal(seed, i)    = sqrt(-2 ln u) cos or sin(angle) from words of block i / 4

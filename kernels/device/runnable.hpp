@@ -1,7 +1,7 @@
 #pragma once
 
-// How is a case run on a GPU and checked? The one interface between kernels and measurement: a
-// Runnable owns the device memory of a case and enqueues one call of it.
+// Runs and checks a case on a GPU, the one interface between kernels and measurement: a Runnable
+// owns the device memory of a case and enqueues one call of it.
 //
 // Rules that measurement relies on
 //   launch(stream, copy)  enqueues one call on operand set `copy`, 0 <= copy < copies(). It only

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does the status of a CUDA library mean for the program? Every call is checked; its status
-// becomes nothing, Unsupported (a result, kept in the profile) or orrery::Error (exit code 5).
+// Interprets the status codes of CUDA libraries. Every call is checked; its status becomes nothing,
+// Unsupported (a result, kept in the profile) or orrery::Error (exit code 5).
 //
 // library | fine | unsupported                         | no device                | failed
 // --------|------|-------------------------------------|--------------------------|---------

@@ -1,7 +1,7 @@
 #pragma once
 
-// How are calls enqueued, timed and repeated? Owners of a stream, of events and of a captured
-// graph.
+// Owners of a stream, of events and of a captured graph, with which calls are enqueued, timed and
+// repeated.
 //
 //   seconds_between(a, b) = time on the device between two recorded events, resolution 0.5 us
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which GPUs does this machine have? The answer of the driver's library NVML, loaded at run time.
+// Lists the GPUs of this machine through NVML, the driver's library, loaded at run time.
 //
 // symbol  | meaning                                          | unit | origin
 // --------|--------------------------------------------------|------|-------
@@ -9,8 +9,8 @@
 // cuda    | newest CUDA that the driver runs: "13.0"         | -    | NVML
 // absence | why there is no answer; empty when there is one  | -    | NVML
 //
-// A machine without a driver is no error: `installed` is false. A driver that does not answer is
-// one for whoever wants its GPUs: `installed` with an absence.
+// A machine without a driver is not an error: `installed` is false. A driver that does not answer
+// is one for whoever wants its GPUs: `installed` with an absence.
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 
-// At which clock, power and temperature did the GPU run? Read-only questions to NVML, which is
-// loaded at run time: the toolkit has neither its header nor a library to link, and a machine may
-// lack it.
+// Reads clock, power and temperature of a GPU from NVML,
+// read-only. NVML is loaded at run time: the toolkit has neither
+// its header nor a library to link, and a machine may lack it.
 //
 // symbol          | meaning                                         | unit  | origin
 // ----------------|-------------------------------------------------|-------|--------------------

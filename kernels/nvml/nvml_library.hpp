@@ -1,6 +1,6 @@
 #pragma once
 
-// How is the driver's library NVML opened, started and asked? Once, for all who ask it: it is
+// Loads, initialises and queries NVML, the driver's library; one instance serves all callers. It is
 // loaded at run time, because the toolkit has neither its header nor a library to link.
 //
 // absence | why there is no answer; empty when there is one

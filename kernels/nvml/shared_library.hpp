@@ -1,7 +1,7 @@
 #pragma once
 
-// Is a library here, and which functions does it have? One that is opened when it is first needed,
-// so that a program starts without it.
+// A shared library that is opened when it is first needed, so that a program starts without it, and
+// the lookup of its functions.
 //
 // absence | why it cannot be used; empty when it can
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How is the loss over the vocabulary launched? Formulas: kernels/reference/cross_entropy.hpp.
+// Launches cross-entropy over the vocabulary. Formulas: kernels/reference/cross_entropy.hpp.
 //
 // symbol   | meaning                                                      | unit | origin
 // ---------|--------------------------------------------------------------|------|---------

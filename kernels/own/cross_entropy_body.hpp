@@ -1,7 +1,7 @@
 #pragma once
 
-// What does each thread of a cross-entropy kernel do? Bodies of the kernels of cross_entropy.cu,
-// which also run on the host. Team: team.cuh; symbols: cross_entropy.hpp.
+// Per-thread bodies of the cross-entropy kernels in cross_entropy.cu, which also run on the host.
+// Team: team.cuh; symbols: cross_entropy.hpp.
 
 #include "kernels/own/cross_entropy.hpp"
 #include "kernels/own/vector.hpp"

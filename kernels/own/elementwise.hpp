@@ -1,6 +1,6 @@
 #pragma once
 
-// How are residual additions, rotary embedding and SwiGLU launched? Formulas:
+// Launches residual additions, rotary embedding and SwiGLU. Formulas:
 // kernels/reference/elementwise.hpp.
 //
 // symbol     | meaning                                                     | unit | origin
@@ -9,7 +9,7 @@
 // elements   | a multiple of 8                                             | 1    | operands
 // x, y       | rotary: [tokens, heads, dim]; dim a multiple of 16          | -    | operands
 // angles     | [positions, 2, dim / 2] cosines, then sines                 | -    | operands
-//            | token t stands at position t mod positions                  |      |
+//            | token t has position t mod positions                        |      |
 // gate_up    | [rows, 2, columns]: gate, then up; columns a multiple of 8  | -    | operands
 //
 // One pack of eight per thread and operand.

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does each thread of an elementwise kernel do? Bodies of the kernels of elementwise.cu, which
-// also run on the host. Team: team.cuh; symbols: elementwise.hpp.
+// Per-thread bodies of the elementwise kernels in elementwise.cu, which also run on the host. Team:
+// team.cuh; symbols: elementwise.hpp.
 
 #include "kernels/own/elementwise.hpp"
 #include "kernels/own/vector.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-// How many blocks does a kernel get? Streaming kernels: enough for one pack per thread. Kernels
-// that loop over rows: as many as the GPU holds at once.
+// Grid sizes of the kernels. Streaming kernels get enough blocks for one pack per thread, kernels
+// that loop over rows as many as the GPU holds at once.
 //
 //   streaming_blocks(packs) = ceil(packs / threads)
 //   resident_blocks(kernel) = multiprocessors x blocks of the kernel that fit into one

@@ -1,6 +1,6 @@
 #pragma once
 
-// How are RMSNorm and LayerNorm launched? Formulas: kernels/reference/norm.hpp.
+// Launches RMSNorm and LayerNorm. Formulas: kernels/reference/norm.hpp.
 //
 // symbol   | meaning                                             | unit | origin
 // ---------|-----------------------------------------------------|------|---------
@@ -16,7 +16,7 @@
 // shared memory, then over the blocks by a second kernel. columns: multiples of 8 up to
 // kMostNormColumns.
 //
-// Memory must be waited for by many: bytes in flight on a multiprocessor >= its share of the
+// Hiding the latency of memory takes bytes in flight on a multiprocessor >= its share of the
 // bandwidth x latency, 3.35 TB/s / 132 x 0.7 us = 18 kB on an H100. So two blocks of 512 threads at
 // least: 64 registers a thread (tests/unit/kernels/registers_test.cpp).
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How are the norm of a gradient and the AdamW update launched? Formulas:
+// Launches the norm of a gradient and the AdamW update. Formulas:
 // kernels/reference/optimizer.hpp.
 //
 // symbol     | meaning                                              | unit | origin
@@ -10,7 +10,7 @@
 // partial    | [blocks] sums of squares                             | -    | scratch
 // correction | 1 / (1 - beta^step), worked out on the host          | 1    | settings
 //
-// The norm adds in a fixed order: a thread its elements, a block its threads, one block the blocks.
+// The norm is summed in a fixed order: over each thread's elements, over a block, over the blocks.
 
 #include <cuda_bf16.h>
 

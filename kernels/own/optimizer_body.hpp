@@ -1,7 +1,7 @@
 #pragma once
 
-// What does each thread of an optimizer kernel do? Bodies of the kernels of optimizer.cu, which
-// also run on the host. Team: team.cuh; symbols: optimizer.hpp.
+// Per-thread bodies of the optimizer kernels in optimizer.cu, which also run on the host. Team:
+// team.cuh; symbols: optimizer.hpp.
 
 #include "kernels/own/elementwise_body.hpp"
 #include "kernels/own/optimizer.hpp"

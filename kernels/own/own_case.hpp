@@ -1,8 +1,8 @@
 #pragma once
 
-// How does an own kernel become a case that can be measured and checked? A Family knows the shape
-// of a case, the buffers of one operand set, how to launch on it and how to check the result; the
-// rest is the same for all.
+// Turns an own kernel into a case that can be measured and checked. A Family knows the shape of a
+// case, the buffers of one operand set, how to launch on it and how to check the result; the rest
+// is shared.
 //
 //   Family(kernel)               throws Unsupported for shapes that its kernel does not take
 //   std::int64_t set_bytes()     of one operand set

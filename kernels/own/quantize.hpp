@@ -1,7 +1,7 @@
 #pragma once
 
-// How are casts from bf16 to 8 and 4 bits launched, with and without the transposed copy? Scales
-// and codes: kernels/reference/quantize.hpp.
+// Launches casts from bf16 to 8 and 4 bits, with and without the transposed copy. Scales and codes:
+// kernels/reference/quantize.hpp.
 //
 // recipe | scales of codes              | group | transposed copy has scales
 // -------|------------------------------|-------|-------------------------------------
@@ -19,7 +19,7 @@
 // magnitude   | largest |x|: of the tensor; row with transpose: [columns]    | -    | result
 // multiplier  | tensor: 1 / scale, from an earlier step                      | -    | operands
 //
-// Scales lie as cuBLASLt's products read them (scale_layout.hpp), each copy as an operand whose
+// Scales have the layout of cuBLASLt's products (scale_layout.hpp), each copy as an operand whose
 // rows are reduced; padding of the layout is left as it is. Rows and columns are multiples of 128
 // (without the transpose: columns only); row: columns up to 32768.
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// What does each thread of a cast do? Bodies of the kernels of quantize.cu, which also run on the
-// host. Team: team.cuh; symbols: quantize.hpp. A thread casts eight neighbours; a group of 16 to
-// 128 values belongs to 2 to 16 neighbouring threads.
+// Per-thread bodies of the cast kernels in quantize.cu, which also run on the host. Team: team.cuh;
+// symbols: quantize.hpp. A thread casts eight neighbours; a group of 16 to 128 values belongs to 2
+// to 16 neighbouring threads.
 
 #include <cuda_fp4.h>
 #include <cuda_fp8.h>

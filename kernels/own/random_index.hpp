@@ -1,7 +1,7 @@
 #pragma once
 
-// Which token, expert or row does a random operand name? Indices made on the host: they are few
-// beside what they point at.
+// Random indices of tokens, experts or rows, made on the host: they are few beside the data they
+// point at.
 //
 //   index i = integer(seed, i, bound)     (device/random.hpp)
 //

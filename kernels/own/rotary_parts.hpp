@@ -1,14 +1,14 @@
 #pragma once
 
-// How do queries, keys and values leave the result of one product? The fused pass that turns
-// queries and keys and takes the three apart, and back: it moves what a rotary of heads + 2 groups
-// heads moves.
+// Splits the joint projection into queries, keys and values: one fused pass rotates queries and
+// keys and separates the three, another joins their gradients. It moves the bytes of a rotary of
+// heads + 2 groups heads.
 //
 // symbol  | meaning                                                       | unit | origin
 // --------|---------------------------------------------------------------|------|---------
 // joined  | [tokens, heads + 2 groups, dim]: queries, keys, values        | -    | operands
 // q       | [tokens, heads, dim]; k, v: [tokens, groups, dim]             | -    | operands
-// angles  | [positions, 2, dim / 2] cosines, then sines; token t stands   | -    | operands
+// angles  | [positions, 2, dim / 2] cosines, then sines; token t is       | -    | operands
 //         | at position t mod positions                                   |      |
 //
 // dim is a multiple of 16. Formula: kernels/reference/elementwise.hpp.

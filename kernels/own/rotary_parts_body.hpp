@@ -1,7 +1,7 @@
 #pragma once
 
-// What does each thread do to take queries, keys and values apart, or to join their gradients? The
-// body of the kernels of rotary_parts.cu, which also runs on the host. Team: team.cuh; symbols:
+// Per-thread body of the kernels in rotary_parts.cu that separate queries, keys and values or join
+// their gradients. It also runs on the host, for the tests. Team: team.cuh; symbols:
 // rotary_parts.hpp.
 
 #include "kernels/own/elementwise_body.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-// How do rows of tokens go out of a table, to their experts and back? Formulas:
-// kernels/reference/routing.hpp.
+// Launches the movement of token rows: embedding lookup, permutation to the experts and back.
+// Formulas: kernels/reference/routing.hpp.
 //
 // symbol  | meaning                                                        | unit | origin
 // --------|----------------------------------------------------------------|------|---------

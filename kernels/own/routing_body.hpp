@@ -1,7 +1,7 @@
 #pragma once
 
-// What does each thread of a routing kernel do? Bodies of the kernels of embedding.cu and
-// permute.cu, which also run on the host. Team: team.cuh; symbols: routing.hpp.
+// Per-thread bodies of the routing kernels in embedding.cu and permute.cu, which also run on the
+// host. Team: team.cuh; symbols: routing.hpp.
 
 #include "kernels/own/elementwise_body.hpp"
 #include "kernels/own/routing.hpp"

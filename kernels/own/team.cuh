@@ -1,14 +1,14 @@
 #pragma once
 
-// How do the threads of a block work together? The device's answer to what kernel bodies ask of
-// their Team; the tests answer with threads of the host, so that the very same bodies run there.
+// Cooperation of the threads of a block: the device's implementation of the Team that kernel bodies
+// use. The tests implement it with threads of the host, so that the very same bodies run there.
 //
 // A Team offers
 //   thread(), threads(), block(), blocks()   where this thread is; threads is a multiple of 32
 //   sum(values), maximum(value)              over the block; every thread gets the result, which
 //                                            does not depend on the order of execution
-//   group_sum(value, width), group_maximum   over `width` neighbouring threads, width 1, 2, 4 ..
-//   32;
+//   group_sum(value, width), group_maximum   over `width` neighbouring threads,
+//                                            width 1, 2, 4 .. 32;
 //                                            the whole group must take part
 //   barrier()                                all threads of the block
 //   raise(place, value)                      *place = max(*place, value), value >= 0, any thread

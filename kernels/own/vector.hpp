@@ -1,12 +1,12 @@
 #pragma once
 
-// How do kernels move eight 16-bit numbers at once? Loads and stores of 16 bytes, unpacked to fp32.
+// Loads and stores of eight 16-bit numbers at once, 16 bytes, unpacked to fp32.
 //
 //   a warp that loads one pack per thread asks for 512 consecutive bytes
 //
 // symbol | meaning                                | unit | origin
 // -------|----------------------------------------|------|---------
-// Pack   | eight 16-bit elements, as they lie     | -    | memory
+// Pack   | eight 16-bit elements, as stored       | -    | memory
 // Lanes  | the same as fp32, in order of address  | -    | computed
 //
 // The same code runs on the host, where the tests call it. Pointers are aligned to 16 bytes.

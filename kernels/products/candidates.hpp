@@ -1,6 +1,6 @@
 #pragma once
 
-// Which of a library's candidates for a call is the fastest, and which does not run at all?
+// Picks the fastest of a library's candidates for a call, skipping those that fail to run.
 //
 //   time of a candidate = median over rounds; a round times each candidate once, so that a clock
 //                         that moves meanwhile moves all of them
@@ -13,7 +13,7 @@
 //
 // The first call of a candidate loads its kernel, and does not count. A candidate that the library
 // offers and that fails when it runs loses only itself; one that the time did not reach is unknown,
-// and the library gives its best ones first. Only a device that answers no more ends the search.
+// and the library gives its best ones first. Only a device that stops answering ends it.
 
 #include <cstddef>
 #include <functional>

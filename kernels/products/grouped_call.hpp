@@ -1,8 +1,8 @@
 #pragma once
 
-// How are the products of all experts run as one call? By cuBLAS's grouped product, or by one
-// cuBLASLt product per group on several streams that leave the caller's stream and come back to it,
-// as training frameworks do: by what is faster where both are offered.
+// Runs the products of all experts as one call: by cuBLAS's grouped product, or by one cuBLASLt
+// product per group on several streams forked from the caller's and joined to it again, as training
+// frameworks do. Where both are offered, the faster is taken.
 //
 // way   | precisions            | results                     | implementation
 // ------|-----------------------|-----------------------------|-----------------

@@ -1,7 +1,7 @@
 #pragma once
 
-// How is a product described to cuBLAS and cuBLASLt? What the measured products (gemm.cpp,
-// grouped_gemm.cpp) and those of a whole step (product_call.cpp) have in common: the step calls the
+// Describes products to cuBLAS and cuBLASLt. Shared by the measured products (gemm.cpp,
+// grouped_gemm.cpp) and those of a whole step (product_call.cpp), so that the step calls the
 // library exactly as its measurement does.
 //
 // quantity  | meaning                                                    | unit | origin

@@ -1,6 +1,6 @@
 #pragma once
 
-// What did cuBLASLt choose? Number, tile, stages, split and cluster of an algorithm, for samples.
+// Describes the algorithm that cuBLASLt chose, for samples: number, tile, stages, split, cluster.
 //
 // name           | meaning                                                       | unit
 // ---------------|---------------------------------------------------------------|------

@@ -1,8 +1,8 @@
 #pragma once
 
-// What are the operands of a matrix product, and what must come out? The layouts that a training
-// framework gives to the products of a linear layer, the values of its random operands, and single
-// elements of the result in double precision.
+// Operands and results of a matrix product: the layouts that a training framework gives to the
+// products of a linear layer, the values of its random operands, and single elements of the result
+// in double precision.
 //
 //   D[i, j] = sum over l of b(i, l) a(j, l)  (+ C[i, j]),   i < m, j < n, l < k;  D row-major
 //

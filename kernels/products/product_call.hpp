@@ -1,6 +1,6 @@
 #pragma once
 
-// How is a product run on operands that the caller owns? The call that gemm.cpp measures, with the
+// Runs a product on operands that the caller owns: the call that gemm.cpp measures, with the
 // library's first choice, for whole training steps and for groups of products.
 //
 // symbol  | meaning                                                    | unit | origin

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where does the scale of an element stand in memory? The layouts that cuBLASLt prescribes for the
-// scales of 8-bit and 4-bit operands, and how many scales an operand needs.
+// Memory layouts that cuBLASLt prescribes for the scales of 8-bit and 4-bit operands, and how many
+// scales an operand needs.
 //
 //   operand: `outer` rows of `reduced` elements, reduced dimension contiguous
 //

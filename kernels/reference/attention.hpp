@@ -1,6 +1,6 @@
 #pragma once
 
-// What is the attention of one query head, and what are its gradients?
+// Reference for the attention of one query head and its gradients:
 //
 //   s_ij = scale q_i . k_j     p_ij = exp(s_ij - lse_i)     lse_i = log sum over j of exp(s_ij)
 //   o_i = sum over j of p_ij v_j
@@ -14,7 +14,7 @@
 //
 // A causal mask lets query i see keys j <= i. With grouped queries several query heads share keys
 // and values: their dk and dv are the sums over those heads, which the caller forms.
-// Rows are those of one head and stand `stride` apart, so that any layout of heads can be viewed.
+// Rows are those of one head, `stride` elements apart, so that any layout of heads can be viewed.
 // One query or one key at a time: large cases are checked on samples.
 //
 // Source: Vaswani et al. 2017 (arXiv 1706.03762); Dao 2023 (arXiv 2307.08691) for the gradients.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a token's loss come to, and what is the gradient of its logits?
+// Reference for the cross-entropy loss of a token and the gradient of its logits:
 //
 //   lse = log sum over j of exp(x_j)     loss = lse - x_target
 //   dx_j = (exp(x_j - lse) - [j = target]) g
@@ -10,7 +10,7 @@
 // x      | logits of one token over the vocabulary        | -    | operands
 // g      | gradient of the loss, e.g. 1 / tokens          | -    | operands
 //
-// The largest logit is taken out before exp, so no exponent overflows.
+// The largest logit is subtracted before exp, so that exp does not overflow.
 
 #include <cstddef>
 #include <span>

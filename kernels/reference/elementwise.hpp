@@ -1,9 +1,9 @@
 #pragma once
 
-// What do rotary embedding and SwiGLU make of a vector, and what are their gradients?
+// Reference for rotary embedding and SwiGLU of a vector, and their gradients:
 //
 //   rotary   y_i = x_i cos - x_(i + d/2) sin     y_(i + d/2) = x_(i + d/2) cos + x_i sin
-//            angle_i = position base^(-2 i / d), i < d / 2; the gradient is turned back by it
+//            angle_i = position base^(-2 i / d), i < d / 2; the gradient is rotated back by it
 //   SwiGLU   y = g s(g) u     s(g) = 1 / (1 + exp(-g))
 //            dg = dy u s(g) (1 + g (1 - s(g)))     du = dy g s(g)
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// What do RMSNorm and LayerNorm make of a row, and what are their gradients?
+// Reference for RMSNorm and LayerNorm of a row, and their gradients:
 //
 //   xh_j = (x_j - mean) r     r = 1 / sqrt(mean of (x - mean)^2 + epsilon)     y_j = xh_j w_j + b_j
 //   dx_j = r (g_j - mean(g) - xh_j mean(g xh))     g_j = dy_j w_j

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which number does a code of a narrow format stand for, and which code is nearest to a number?
+// Codecs of the narrow number formats: the value of a code, and the code nearest to a value.
 //
 //   value = (-1)^sign 2^(exponent - bias) (1 + mantissa / 2^m)     exponent > 0
 //   value = (-1)^sign 2^(1 - bias) mantissa / 2^m                  exponent = 0

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does one step of AdamW do to a weight, and what is the norm of a gradient?
+// Reference for one AdamW step of a weight, and for the norm of a gradient:
 //
 //   m' = b1 m + (1 - b1) c g     v' = b2 v + (1 - b2) (c g)^2
 //   w' = w - rate (m' / (1 - b1^t) / (sqrt(v' / (1 - b2^t)) + epsilon) + decay w)

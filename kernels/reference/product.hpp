@@ -1,6 +1,6 @@
 #pragma once
 
-// What is an element of a matrix product?
+// Reference for one element of a matrix product:
 //
 //   C(i, j) = sum over l of A(i, l) B(l, j)
 //
@@ -9,7 +9,7 @@
 // A      | i x l                       | -    | operands
 // B      | l x j                       | -    | operands
 //
-// A view tells where element (row, column) lies, so that transposed operands need no copy.
+// A view locates element (row, column) in memory, so that transposed operands need no copy.
 
 #include <cstddef>
 #include <span>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which scale and which codes does a cast to 8 or 4 bits give to a group of values?
+// Reference for casts to 8 or 4 bits: the scale of a group of values and their codes.
 //
 //   value ~ decode(code) scale
 //   tensor  scale is given (found from the largest magnitude of an earlier step)
@@ -15,8 +15,8 @@
 // group  | values that share a scale: row, 1 x 128 or 128 x 128  | -    | recipe
 //        | (block), 32 (mx), 16 (nvfp4)                          |      |
 //
-// Kernels find scales in fp32, so a value beside a tie may get the neighbouring code: codes_apart()
-// counts steps. Scales of mx are exact, and so are its codes.
+// Kernels compute scales in fp32, so a value near a tie may get the neighbouring code:
+// codes_apart() counts steps. Scales of mx are exact, and so are its codes.
 //
 // Source: OCP Microscaling Formats 1.0; NVIDIA, "Pretraining LLMs with NVFP4" (arXiv 2509.25149);
 // DeepSeek-V3 (arXiv 2412.19437, section 3.3) for 1 x 128 and 128 x 128.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where do the rows of tokens go: to their experts and back, and out of and into a table?
+// Reference for the movement of token rows: to their experts and back, and in and out of a table.
 //
 //   permute      y[place(t, c)] = x[t]              backward  dx[t] = sum over c of dy[place(t, c)]
 //   unpermute    z[t] = sum over c of w(t, c) y[place(t, c)]

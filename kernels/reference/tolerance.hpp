@@ -1,6 +1,6 @@
 #pragma once
 
-// How far may the result of a kernel be from the double-precision reference?
+// Bounds the error of a kernel's result against the double-precision reference:
 //
 //   |result - reference| <= relative |reference| + absolute
 //   relative = u + 2^-19

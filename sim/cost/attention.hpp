@@ -1,10 +1,10 @@
 #pragma once
 
-// How long does fused attention (FlashAttention, cuDNN) take on one GPU?
+// Time of fused attention (FlashAttention, cuDNN) on one GPU:
 //
 //   time = gap + max(imbalance F / rate, bytes / memory rate)
-//   rate = asymptote * generation * attention_efficiency * across * head * occupancy / (1 + s0' /
-//   s)
+//   rate = asymptote * generation * attention_efficiency * across * head * occupancy
+//          / (1 + s0' / s)
 //
 // symbol    | meaning                                                        | unit   | origin
 // ----------|----------------------------------------------------------------|--------|----------

@@ -1,14 +1,14 @@
 #pragma once
 
-// How long does a collective over a placed group take? NCCL's choice of algorithm (nccl_model.hpp),
-// timed with the rates that published measurements reach.
+// Time of a collective over a placed group: NCCL's choice of algorithm (nccl_model.hpp), timed with
+// the rates that published measurements reach.
 //
 //   time = call + latency + fill * S / (S + S_fill) + S / (algorithm bandwidth * stack efficiency)
 //
 // symbol    | meaning                                                        | unit   | origin
 // ----------|----------------------------------------------------------------|--------|----------
 // S         | larger of a rank's send and receive buffer (NCCL's nBytes)     | byte   | caller
-// call      | launch of the kernel and meeting of the ranks                  | s      | published
+// call      | launch of the kernel and synchronisation of the ranks          | s      | published
 // latency   | NCCL's latency of the chosen algorithm and protocol            | s      | NCCL
 // fill      | filling the pipeline of chunks, 2.7 * latency, Simple only     | s      | fit
 // S_fill    | size at which chunks have grown to half their limit: 24 MiB    | byte   | fit
@@ -23,9 +23,9 @@
 //   with the latency of its messages
 //
 // k is the number of NICs next to the group's ranks of a node; e is 1, for rings the stack's
-// ring_nic_exponent. A ring crosses a block's uplink once
-// however many of its nodes lie in the block, so a taper hurts it only when the sibling rings of
-// the block ask for more than the uplink has; an all-to-all sends most of its bytes across.
+// ring_nic_exponent. A ring crosses a block's uplink once however many of its nodes are in the
+// block, so a taper hurts it only when the sibling rings of the block ask for more than the uplink
+// has; an all-to-all sends most of its bytes across.
 //
 // With NICs down the worst node rules every collective, since all its ranks wait. Over PXN an
 // all-to-all sends its bytes for other rails over NVLink first; without it, over the spine.

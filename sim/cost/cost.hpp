@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does one operation take on one GPU, and how far can that be trusted?
+// Cost of one operation on one GPU, and the provenance of each part of it.
 //
 // symbol    | meaning                                                        | unit | origin
 // ----------|----------------------------------------------------------------|------|---------

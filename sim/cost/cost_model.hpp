@@ -1,8 +1,8 @@
 #pragma once
 
-// How long does each operation, collective and transfer take on this GPU, stack and network?
+// Cost model of one GPU, stack and network: the time of each operation, collective and transfer.
 //
-// One value that gathers the three profiles; all member functions are const and pure. The formulas
+// One value that combines the three profiles; all member functions are const and pure. The formulas
 // live in gemm.hpp, attention.hpp, memory_bound.hpp, collective.hpp and transfer.hpp; this class
 // only dispatches on the kind of operation and the axis of a collective.
 

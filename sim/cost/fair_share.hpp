@@ -1,7 +1,7 @@
 #pragma once
 
-// How much do flows that share a link take longer? Two closed forms of max-min fair sharing, for
-// steps in which a collective is one event; sim/fabric solves many flows on many links.
+// Slow-down of flows that share a link: two closed forms of max-min fair sharing, for steps in
+// which a collective is one event; sim/fabric solves many flows on many links.
 
 #include <cstddef>
 

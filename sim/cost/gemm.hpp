@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does a matrix product take on one GPU?
+// Time of a matrix product on one GPU, single or grouped:
 //
 //   time    = gap + max(busy + fill + 0.25 * memory, memory)
 //   grouped = gap + calls + max(busy + max(fill, 0.58 * memory), memory)

@@ -1,7 +1,7 @@
 #pragma once
 
-// How long does an all-to-all take that crosses the network once per node and is handed on over
-// NVLink there? Dispatch and combine of DeepEP-like libraries.
+// Time of a hierarchical all-to-all, which crosses the network once per node and fans out over
+// NVLink there, as in dispatch and combine of DeepEP-like libraries.
 //
 //   time = call + latency + max(bytes over the NIC / NIC rate, bytes over NVLink / link rate)
 //   latency = 8 us + (N - 1) * 5 us + 12 us + tier latencies, without the NIC's part when N = 1

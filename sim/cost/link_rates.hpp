@@ -1,6 +1,6 @@
 #pragma once
 
-// Which share of a wire do NCCL's kernels reach? Published shares, one place for all of them.
+// Shares of a link's rate that NCCL's kernels reach: the published figures, all in one place.
 //
 // symbol            | meaning                                                       | unit | source
 // ------------------|---------------------------------------------------------------|------|-------
@@ -19,9 +19,9 @@
 // 900, 8 A100 send/receive 195 of 300; MI300X 46.6 of 64 GB/s a pair (TransferBench, AMD), Gaudi 3
 // 509 of 525 GB/s (HCCL demo of its documentation). [5] 8 H200 361-367 of 370.8 GB/s, 8 A100 231.6
 // of 240, 8 B200 673-682 of 721.8 (ml-engineering, Azure); Volta as Ampere; of a mesh the profile
-// states the plateau itself. [6] NVIDIA/nccl v2.28.9. [7]
-// Floors of two-node all-reduces: 55 us over EFA (smol playbook), 123 us over TCPXO (a3mega log)
-// against 43.5 us over RoCE; TCP sockets assumed.
+// states the plateau itself. [6] NVIDIA/nccl v2.28.9.
+// [7] Floors of two-node all-reduces: 55 us over EFA (smol playbook), 123 us over TCPXO (a3mega
+// log) against 43.5 us over RoCE; TCP sockets assumed.
 
 #include "sim/base/units.hpp"
 #include "sim/hardware/cluster_spec.hpp"

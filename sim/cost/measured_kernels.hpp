@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does a kernel take that was measured on this machine, or one that is like it?
+// Time of a kernel by the measurements on this machine, of that very kernel or of similar ones:
 //
 //   exact hit    : the measured median
 //   inside       : line * exp( sum_i w_i log(time_i / fitted_i) / (sum_i w_i + trust) )

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does a kernel take that only moves bytes: norms, activations, casts, the optimizer?
+// Time of memory-bound kernels: norms, activations, casts, the optimizer.
 //
 //   time = kernels * gap + bytes / rate
 //   gap  = launch_latency of the GPU + kernel_gap of the stack

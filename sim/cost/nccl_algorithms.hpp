@@ -1,7 +1,7 @@
 #pragma once
 
-// What is an algorithm of NCCL: when can it do a collective, at what latency and bandwidth, and how
-// do its bytes cross the boundary of a node?
+// NCCL's algorithms: which collectives each can do, at what latency and bandwidth, and how its
+// bytes cross the boundary of a node.
 //
 //   time = latency + bytes / bandwidth        of one algorithm and protocol (nccl_model.hpp)
 //

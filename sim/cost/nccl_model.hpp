@@ -1,7 +1,7 @@
 #pragma once
 
-// Which algorithm and protocol does NCCL choose for a collective, and how long does it expect it to
-// take? NCCL's own tuning model, as of version 2.28.9.
+// NCCL's own tuning model, as of version 2.28.9: which algorithm and protocol it chooses for a
+// collective, and the time it expects.
 //
 //   time(algorithm, protocol) = latency + bytes / bandwidth; the smallest available one wins
 //
@@ -10,7 +10,7 @@
 // ranks          | members of the communicator (n)                            | ranks  | placement
 // nodes          | NVLink domains or hosts, NCCL's "node" (N)                 | nodes  | placement
 // ranks_per_node | n / N                                                      | ranks  | placement
-// ring_channels  | parallel rings the topology search lays (C)                | -      | computed
+// ring_channels  | parallel rings that the topology search finds (C)          | -      | computed
 // intra          | C * bwIntra of the ring: what one node's links carry       | byte/s | profile
 // inter          | C * bwInter of the ring: what one node's NICs carry        | byte/s | cluster
 // nvls_heads     | channels of the NVLink-SHARP graph                         | -      | computed

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which small conversions do all costs need? Internal to cost/.
+// Small conversions shared by all costs. Internal to cost/.
 
 #include <cstdint>
 

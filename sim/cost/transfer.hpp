@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does one point-to-point message take, or a copy between GPU and host?
+// Time of one point-to-point message, or of a copy between GPU and host:
 //
 //   message = call + latency + bytes / (rate * stack efficiency)
 //   over NVLink:      rate = link rate * direct_wire_share

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does the run read, and how full are its sequences?
+// Input of the run: what is read from storage, and how full its sequences are.
 //
 // symbol            | meaning                                           | unit     | origin
 // ------------------|---------------------------------------------------|----------|---------

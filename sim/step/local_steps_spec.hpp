@@ -1,6 +1,6 @@
 #pragma once
 
-// How often do islands of GPUs synchronise? Local steps in the manner of DiLoCo.
+// Local steps in the manner of DiLoCo: how often islands of GPUs synchronise, and how.
 //
 // symbol  | meaning                                                        | unit    | origin
 // --------|----------------------------------------------------------------|---------|---------

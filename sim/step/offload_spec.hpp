@@ -1,11 +1,11 @@
 #pragma once
 
-// What leaves the GPU between its uses? Optimizer, parameters and activations on host or NVMe.
+// What is offloaded between its uses: optimizer, parameters and activations, to host or NVMe.
 //
 // symbol         | meaning                                                      | unit   | origin
 // ---------------|--------------------------------------------------------------|--------|---------
-// optimizer      | where states live and are updated; nvme: updated by the host | -      | scenario
-// parameters     | where the 16-bit parameters live between their uses          | -      | scenario
+// optimizer      | where states are kept and updated; nvme: updated by the host | -      | scenario
+// parameters     | where the 16-bit parameters are kept between their uses      | -      | scenario
 // activations    | share of what a pass keeps that waits in host memory         | 1      | scenario
 // link           | copy rate between one GPU and its host, each direction       | byte/s | scenario
 // host_bandwidth | memory traffic that the host update of one node reaches      | byte/s | scenario

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is certain of a step before its graph is built? A time that it cannot beat, and its peak
-// memory. For searches: most layouts need no more than that.
+// Bounds of a step before its graph is built: a least time, and its peak memory. For searches, most
+// of whose layouts need no more than that.
 //
 //   least = max over devices d of (fill(d) + busy(d) + max(reduce(d), drain(d) + reduce(0)))
 //           + max over d of optimizer(d)

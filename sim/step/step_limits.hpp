@@ -1,6 +1,6 @@
 #pragma once
 
-// Can this step be simulated at all? Limits that legal but extreme input may exceed.
+// Limits of the simulation of a step, which legal but extreme input may exceed:
 //
 //   tasks   = passes x buckets x (1 + gather + reduction) <= 2^24
 //   seconds = tasks x longest task <= 100 years, so that integer nanoseconds cannot overflow
@@ -10,7 +10,7 @@
 // passes  | forwards and backwards of all devices                     | -     | schedule
 // buckets | groups of layers into which a pass is cut                 | -     | stage costs
 //
-// Both are answers for the user: the key that decides, the numbers and what to change.
+// Both are reported to the user: the key that decides, the numbers and what to change.
 
 #include <optional>
 #include <vector>

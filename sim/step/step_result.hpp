@@ -1,6 +1,6 @@
 #pragma once
 
-// How long is one step, where do its GPU-seconds go, and does it fit in memory?
+// Result of a simulated step: its time, a ledger of its GPU-seconds, and its memory.
 //
 //   ledger: sum over categories == gpus * step_time, exactly (integer nanoseconds)
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long is one step of this model, laid out like this, on this hardware and software?
+// Simulates one step of a model with a given layout on given hardware and software:
 //
 //   1. cost every operation of every chunk (cost/), by category of the step ledger
 //   2. generate the pipeline schedule and its step graph (schedule/): structure without seconds
@@ -10,7 +10,7 @@
 //      causes; sum must equal gpus * step time
 //
 // Input is a resolved layout (all divisibility rules hold). The result is deterministic. A schedule
-// that the layout cannot run is a StepProblem: an answer for the user, with the rule.
+// that the layout cannot run is a StepProblem, which tells the user the rule.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is one optimizer step, beyond model and layout? Recomputation, overlap and precision.
+// Spec of one optimizer step, beyond model and layout: recomputation, overlap, precision and more.
 //
 // symbol     | meaning                                                       | unit | origin
 // -----------|---------------------------------------------------------------|------|---------
@@ -14,7 +14,7 @@
 // compile    | kernels run through torch.compile                             | -    | scenario
 // bucket     | bytes of one data-parallel communication                      | byte | scenario
 // given_time | step time stated by the scenario; the step model is not used  | s    | scenario
-// offload    | what waits in host memory or on NVMe                          | -    | scenario
+// offload    | what is kept in host memory or on NVMe                        | -    | scenario
 // local_steps | how rarely islands of GPUs synchronise                       | -    | scenario
 // variation  | how unequal the GPUs are                                      | -    | scenario
 // data       | what is read, and how full the sequences are                  | -    | scenario

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which schedule does a step run, and how do its messages, gathers and reductions behave? From
-// layout, scenario and stack. Used inside step/ only.
+// Structure of a step from layout, scenario and stack: which schedule it runs, and how its
+// messages, gathers and reductions behave. Used inside step/ only.
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/schedule/schedule.hpp"

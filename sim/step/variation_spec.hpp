@@ -1,6 +1,6 @@
 #pragma once
 
-// How unequal are GPUs of one type? A distribution of their speeds.
+// Variation between GPUs of one type, as a distribution of their speeds:
 //
 //   time of a GPU's compute = nominal (1 + gpu_sigma Z_gpu + node_sigma Z_node) [slow_factor]
 //
@@ -10,7 +10,7 @@
 // node_sigma  | the same between nodes, shared by the GPUs of a node             | 1     | scenario
 // slow_share  | share of GPUs that are slow beyond that (throttled, degraded)    | 1     | scenario
 // slow_factor | how much longer those take                                       | 1     | scenario
-// draws       | sets of machines that are drawn                                  | -     | scenario
+// draws       | how many sets of machines are drawn                              | -     | scenario
 // seed        | of the draws                                                     | -     | scenario
 
 #include <cstdint>

@@ -1,12 +1,12 @@
 #pragma once
 
-// Which passes were costed before? For many layouts of one scenario on the same hardware.
+// Memo of costed passes, for many layouts of one scenario on the same hardware.
 //
-// The passes of a layer follow from its shapes on the rank and from where the groups of its
-// collectives lie: layouts that differ in pipeline, schedule, data parallelism or sharding share
-// them. A memo serves one model, one cost model and one step spec but for its recomputation,
-// schedule and offload; what it returns is what would be computed without it, to the bit. One per
-// thread.
+// The passes of a layer depend on its shapes on the rank and on the placement
+// of the groups of its collectives: layouts that differ in pipeline, schedule,
+// data parallelism or sharding share them. A memo serves one model, one cost
+// model and one step spec but for its recomputation, schedule and offload; what
+// it returns is what would be computed without it, to the bit. One per thread.
 
 #include <array>
 #include <cstddef>

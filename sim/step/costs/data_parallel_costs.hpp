@@ -1,7 +1,7 @@
 #pragma once
 
-// What does it cost to keep replicas in step? Gradient reduction, parameter gather and the sums
-// over copies of the same parameters on two pipeline devices. Used inside step/ only.
+// Cost of keeping replicas in step: gradient reduction, parameter gather and the sums over copies
+// of the same parameters on two pipeline devices. Used inside step/ only.
 //
 //   no sharding: all-reduce of the gradients over data x context
 //   ZeRO, FSDP:  reduce-scatter over the shard group, all-reduce of the shard over the replicas

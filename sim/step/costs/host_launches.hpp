@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does the host need to launch one pass of a layer, and how long does the pass take then?
+// Time that the host needs to launch one pass of a layer, and the resulting time of the pass:
 //
 //   host = (host_layer_time * r + host_launch_time * K) * e
 //          + host_launch_time * (experts' own launches)

@@ -1,6 +1,6 @@
 #pragma once
 
-// Can the input keep up with the step?
+// Time of the input supply, and how long the step stalls for it:
 //
 //   supply = max(T b / read_bandwidth, T / tokens_per_second)
 //   stall  = prefetch: max(0, supply - step); else supply

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is one pass of a layer, of the embedding or of the head made of? Used inside step/ only.
+// Costs of one pass of a layer, of the embedding or of the head. Used inside step/ only.
 //
 //   pass          = sum of its operations; a collective counts as far as the compute stream waits
 //   layer pass    = as host_launches.hpp joins it with the host's launches; the whole backward with

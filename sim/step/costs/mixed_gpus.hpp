@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a step cost on a cluster of unequal GPUs? The slowest type of each pipeline device.
+// Costs of a step on a cluster of unequal GPUs: those of the slowest type of each pipeline device.
 //
 //   device d    = costs of the type whose passes take longest among the GPUs of d
 //   its memory  = the smallest of those types

@@ -1,4 +1,4 @@
-// Which of a device's weights are multiplied in 8 or 4 bits?
+// Counts the weights of a device that are multiplied in 8 or 4 bits.
 
 #include <array>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-// How much longer do gradient reductions and parameter gathers take because other traffic wants the
-// same NICs at the same time?
+// Slow-down of gradient reductions and parameter gathers by other traffic that uses the same NICs
+// at the same time:
 //
 //   stretch = 1 + min(1, O / T)
 //
@@ -14,9 +14,9 @@
 // The law of two flows under max-min fair sharing (cost/fair_share.hpp, stretch_beside): a
 // collective stays one event. The passes' own time is not in it, so a faster GPU never lengthens a
 // reduction. The device with the largest stretch rules, since a reduction waits for its slowest
-// rank. Not modelled: the messages that meet a
-// running reduction take up to twice as long themselves, and what a stack measured together with
-// its own traffic (network_efficiency) holds part of this loss already.
+// rank. Not modelled: the messages that meet a running reduction take up to twice as long
+// themselves, and network_efficiency, where a stack measured it together with its own traffic,
+// contains part of this loss already.
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What do copies between a GPU and its host add to a pass and to the optimizer step? Used inside
+// Time that copies between a GPU and its host add to a pass and to the optimizer step. Used inside
 // step/ only.
 //
 //   copies of a pass = max(bytes out, bytes in) / rate, bytes from NVMe / (nvme_read / n) at least

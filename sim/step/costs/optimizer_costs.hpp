@@ -1,6 +1,6 @@
 #pragma once
 
-// What does the optimizer step of a pipeline device cost? Used inside step/ only.
+// Cost of the optimizer step of a pipeline device. Used inside step/ only.
 //
 //   on the GPU  = kernel over P parameters, traffic x (2 b_o + b_g + b_p) / (2 x 12 + b_g + b_p)
 //   on the host = offload.hpp

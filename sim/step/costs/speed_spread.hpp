@@ -1,6 +1,6 @@
 #pragma once
 
-// How much longer does the compute of each pipeline device take when GPUs are not alike?
+// Slow-down of the compute of each pipeline device when GPUs differ in speed:
 //
 //   time of a GPU    = 1 + gpu_sigma Z_gpu + node_sigma Z_node, x slow_factor for the slow ones
 //   lockstep group   = max over its GPUs: they meet in every layer

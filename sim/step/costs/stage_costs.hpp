@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does each task of the step graph take, and what is it made of?
+// Time of each kind of task of the step graph, and its composition:
 //
 //   forward(chunk)  = embedding? + sum of layers + head?
 //   backward(chunk) = recomputation + input gradients + weight gradients

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does every task of a step graph take? Costs of the stages, rounded once to nanoseconds.
+// Durations of all tasks of a step graph: costs of the stages, rounded once to nanoseconds.
 //
 //   duration(task) = sum of its parts, each rounded to a whole nanosecond; compute x slowest GPU
 //   stretch(task)  = slowdown * (time it shares its GPU with data-parallel communication)
@@ -9,9 +9,9 @@
 // ----------|----------------------------------------------------------|------|------------------
 // parts     | composition of a task by ledger category                 | ns   | stage costs
 // delays    | by delay index of the graph: messages between devices    | ns   | stage costs
-// slowdown  | how much communication kernels slow compute on the same SMs and memory | 1 | software
+// slowdown  | of compute by communication on the same SMs and memory   | 1    | software
 //
-// Classes of tasks (step_graph.hpp) that are made of the same share one composition.
+// Classes of tasks (step_graph.hpp) with the same contents share one composition.
 
 #include <span>
 #include <vector>

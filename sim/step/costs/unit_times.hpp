@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a schedule look without hardware? The step graph in ticks of layers.
+// Durations that show a schedule without hardware: the step graph in ticks of layers.
 //
 //   forward = layers, input gradients = layers, weight gradients = layers,
 //   full backward = 2 layers, combined step = the sum of its two; everything else takes no time

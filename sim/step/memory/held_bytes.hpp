@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a pipeline device hold beside states and activations: for communication, for casts, for
-// the stack's own sake? Part of the account of memory_account.hpp. Used inside step/ only.
+// Memory that a pipeline device holds beside states and activations: for communication, for casts,
+// for the stack itself. Part of the account of memory_account.hpp. Used inside step/ only.
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Does it fit? Peak memory of one GPU of each pipeline device, while its list of operations runs.
+// Peak memory of one GPU of each pipeline device while its list of operations runs:
 //
 //   peak     = states + max over the list of (activations in flight + working) + communication
 //              + overhead

@@ -1,6 +1,6 @@
 #pragma once
 
-// What do documents of unequal length do to the sequences of a batch?
+// Effect of documents of unequal length on the sequences of a batch:
 //
 //   pieces    = a document of L tokens is cut into floor(L / s) sequences and a rest
 //   useful    = padded: E[min(L, s)] / s; packed: 1

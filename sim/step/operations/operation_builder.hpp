@@ -1,6 +1,6 @@
 #pragma once
 
-// How does the timeline of operations of an executed step come about? Used inside step/ only.
+// Builds the timeline of operations of an executed step. Used inside step/ only.
 //
 //   1. sequences of the layers, edges, optimizer and buckets (operation_sequences.hpp)
 //   2. a task is the sequences of its layers in the order of the pass; what its parts hold beyond

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is an operation of a pass called, and what work is it? Used inside step/ only.
+// Name of each operation of a pass, and the work it does. Used inside step/ only.
 //
 //   GEMM: name and role; attention: direction; collectives and memory-bound kernels: their name;
 //   operations of a recomputation say so

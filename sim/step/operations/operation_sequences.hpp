@@ -1,7 +1,7 @@
 #pragma once
 
-// Which operations make the passes of a layer, of the embedding, of the head, the optimizer step
-// and the communication of a bucket? Used inside step/ only.
+// Sequences of operations: the passes of a layer, of the embedding and of the head, the optimizer
+// step and the communication of a bucket. Used inside step/ only.
 //
 //   booked(operation) = what it adds to the pass (layer_costs.hpp), launch gap apart
 //   pass              = its operations, fitted to the cost of the pass by category:

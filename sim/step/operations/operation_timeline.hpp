@@ -1,6 +1,6 @@
 #pragma once
 
-// Which operations run within each task of a step, in which order, and what does each of them cost?
+// Timeline of operations: those within each task of a step, in order, with the cost of each.
 //
 //   booked(operation) = part of the task's time that the operation takes: all of a kernel, of a
 //                       collective what compute waits for
@@ -20,7 +20,7 @@
 // Layers of one kind share one sequence, tasks that are alike share one entry, so that a step of
 // any number of GPUs takes kilobytes; place_operations() lays one task out in whole nanoseconds.
 // What a task takes beside its operations (host time that the launches need, waiting for the
-// slowest GPU, copies to the host) stands as an operation of its own at the end of its layer or
+// slowest GPU, copies to the host) appears as an operation of its own at the end of its layer or
 // bucket. A combined step runs a forward beside a backward on two streams (combined_step.hpp): its
 // kernels stand where the compute stream has them, as long as the all-to-all beside them makes
 // them; its all-to-all where the communication stream has them, booked as far as compute waits for

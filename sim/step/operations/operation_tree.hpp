@@ -1,7 +1,7 @@
 #pragma once
 
-// What takes the time of a step, nested: stage > chunk > layer > operation; and per operation
-// alone?
+// Breakdown of the time of a step as a tree, stage > chunk > layer > operation, and totals by
+// operation:
 //
 //   time(node)  = sum of the booked time of its operations over one step, on one GPU of the stage
 //   time(stage) = step time: tasks and waiting

@@ -1,12 +1,12 @@
 #pragma once
 
-// Which operations does one GPU of a pipeline device run in a step, and how often?
+// Operations that one GPU of a pipeline device runs in a step, and how often.
 //
 //   passes of its layers, embedding and head, recomputation included; a pass of a layer runs once
 //   per micro-batch (with two directions once per half of them)
 //
 // The order within a pass is that of the rank; passes are not in the order of the schedule. The
-// optimizer is no pass and not among them. Answers `explain` (operation_account) and calibration,
+// optimizer is no pass and not among them. Used by `explain` (operation_account) and calibration,
 // which measures exactly these shapes.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where did the step go? Books every nanosecond of every pipeline device to one category.
+// Books every nanosecond of every pipeline device of a step to one category.
 //
 //   busy time of a compute task -> its own parts; a message that its sender copies ->
 //                                  exposed_pipeline; stretch -> exposed_data

@@ -1,7 +1,7 @@
 #pragma once
 
-// How long does a forward take that runs together with a backward, when the experts' all-to-all of
-// each hides behind the compute of the other? Used inside step/ only.
+// Time of a forward that runs together with a backward, the experts' all-to-all of each hidden
+// behind the compute of the other. Used inside step/ only.
 //
 //   time   = makespan of the two streams of layer_overlap.hpp, + embedding and head, one by one
 //   hidden = compute + all-to-all - makespan  (one of the two streams is always busy)

@@ -1,6 +1,6 @@
 #pragma once
 
-// When does every task of the step run, and which replica is the slowest? Used inside step/ only.
+// Executes a step: start and end of every task, and the slowest replica. Used inside step/ only.
 //
 //   execution = one replay; where communication shares the GPU, a second one with stretched compute
 //   draw      = max over the lockstep groups of replicas of the makespan at their speeds

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is one step of an island, and what does the outer step cost?
+// Time of one step of an island, and the cost of the outer step:
 //
 //   island       = the job with data / K replicas, global batch / K, GPUs / K
 //   outer        = 2 (K - 1) / K * N bits / 8 / rate + 2 (K - 1) latency    (ring all-reduce)

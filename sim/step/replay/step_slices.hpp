@@ -1,6 +1,6 @@
 #pragma once
 
-// Which tasks of a step graph are shown? Those that take time; joins stand for waiting only.
+// Tasks of a step graph that are shown: those that take time; joins stand for waiting only.
 
 #include <cstddef>
 

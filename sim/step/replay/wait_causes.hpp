@@ -1,6 +1,6 @@
 #pragma once
 
-// Why does a pipeline device wait? The same step graph again, with one cause after another.
+// Causes of waiting of each pipeline device, by replays of the step with one cause after another.
 //
 //   replay    | a pass takes                        | messages | data-parallel communication
 //   ----------|-------------------------------------|----------|----------------------------
