@@ -1,7 +1,7 @@
 #pragma once
 
-// Where is the checkout that is tested, and where was it built? Answered by one source of its own,
-// so that all other tests are compiled alike in every checkout.
+// Paths of the checkout under test and of its build. A single source defines them, so that all
+// other tests compile alike in every checkout.
 
 namespace orrery {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What do the presets that come with the program say? For tests of stages that know no files.
+// The presets that come with the program, for tests of stages that do not read files themselves.
 
 #include <memory>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// How far is the engine from the limits of the machine?
+// Speed of the engine against the limits of the machine and against a peer.
 //
 // Hold model (pop one event, schedule one after an exponential delay) at a constant number of
 // pending events; limit: one dependent load at the footprint of the queue. Peer:

@@ -1,4 +1,4 @@
-// How fast are rates shared out anew when a flow ends and the next starts?
+// Speed of sharing out rates anew when a flow ends and the next starts.
 //
 // The traffic of fabric_traffic.hpp at 64 to 4,096 flows under way; peers: progressive filling over
 // all flows at each end (few messages: it is slow), and SimGrid where CMake finds it. `us_per_flow`

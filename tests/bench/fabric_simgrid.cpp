@@ -1,6 +1,6 @@
-// How long does SimGrid take for the same messages? One actor per host sends them one by one, over
-// SimGrid's own fat tree (routes by destination), with its fluid model without latency or
-// cross-traffic.
+// SimGrid's time for the same messages. One actor per host sends them
+// one by one, over SimGrid's own fat tree (routes by destination),
+// with its fluid model without latency or cross-traffic.
 
 #include <sys/wait.h>
 #include <unistd.h>

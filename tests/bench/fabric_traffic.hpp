@@ -1,6 +1,6 @@
 #pragma once
 
-// Which flows do the solvers of shared links compete on? Every host of a two-level fat tree without
+// Flows for benchmarks of the solvers of shared links. Every host of a two-level fat tree without
 // oversubscription always has one message to another host; each end starts the next.
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What could this machine do at best? Limits measured in the same process as the subject, so that a
-// benchmark reports a ratio that survives another machine and busy neighbours.
+// Limits of this machine, measured in the same process as the subject, so that a benchmark reports
+// a ratio that stays valid on another machine and beside busy neighbours.
 //
 // symbol         | meaning                                                    | unit | origin
 // ---------------|------------------------------------------------------------|------|---------

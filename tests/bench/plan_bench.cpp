@@ -1,5 +1,5 @@
-// How many layouts does a search decide in one second of CPU time, and how long does a whole space
-// take?
+// Speed of a search: layouts decided per second of CPU time,
+// and the time that a whole space takes.
 //
 // case           | what                                                                | bar
 // ---------------|---------------------------------------------------------------------|----------

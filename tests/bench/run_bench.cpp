@@ -1,4 +1,4 @@
-// How fast is the Monte Carlo of a whole run?
+// Speed of the Monte Carlo of a whole run.
 //
 // 54 days, MTBF 3 h, a save of 20 s after every 600 s of training, restart 480 s, all fixed: about
 // 419 failures and 15,000 events per trial. Bar: 10,000 trials, event by event, in 1 s of one core;

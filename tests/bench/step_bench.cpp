@@ -1,5 +1,5 @@
-// How long does the estimate of one layout take, in process: rules, placements, costs of every
-// operation, schedule, step graph, replay, ledger and memory?
+// Time of the estimate of one layout, in process: rules, placements, costs of every operation,
+// schedule, step graph, replay, ledger and memory.
 //
 // case   | what                                                                        | bar
 // -------|-----------------------------------------------------------------------------|------

@@ -1,5 +1,5 @@
-// Is the timeline smooth with ten million slices? Frames of 1600 x 900 pixels at random places, in
-// software, without a display.
+// Frame times of the timeline with ten million slices: frames of 1600 x 900 pixels at random
+// places, in software, without a display.
 //
 //   zoom   = share of the time that is visible; rows: all of them, or 18 pixels each
 //   median, p99 = of the time of one frame; limits: 16 ms and 33 ms

@@ -1,5 +1,5 @@
-// How big is a trace in Perfetto's format beside Chrome JSON and JSON Lines, and how fast is it
-// written? A million slices like those of a step: four words in turn, two arguments, a flow through
+// Size of a trace in Perfetto's format beside Chrome JSON and JSON Lines, and the speed of writing
+// it. A million slices like those of a step: four words in turn, two arguments, a flow through
 // every third, a counter sample for every second.
 //
 //   bytes_per_slice = size of the whole trace / slices

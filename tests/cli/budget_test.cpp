@@ -1,5 +1,5 @@
-// What memory may a command take, per byte of input and per trial? How soon a command ends is the
-// business of interrupt_test.cpp.
+// Limits on the memory of a command, per byte of input and per trial. How soon a command ends is
+// tested in interrupt_test.cpp.
 
 #include <fcntl.h>
 #include <sys/resource.h>

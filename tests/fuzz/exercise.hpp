@@ -1,8 +1,8 @@
 #pragma once
 
-// What must hold for any text given to the YAML reader? Runs parse(), the mapping reader and every
-// scalar parser on it and aborts (ORRERY_CHECK) when a promise of their headers is broken. Shared
-// by the libFuzzer target and by the test that replays its corpus.
+// Exercises the YAML reader with any text: runs parse(), the mapping reader and every scalar parser
+// on it and aborts (ORRERY_CHECK) when a promise of their headers is broken. Shared by the
+// libFuzzer target and by the test that replays its corpus.
 
 #include <string_view>
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// What must hold for the answer to any scenario that the reader accepts? Evaluates it with few
-// trials and aborts (ORRERY_CHECK) when the answer breaks a promise: ledgers that sum up exactly,
-// shares between 0 and 1, no figure that is not a number, a page that no terminal obeys. Scenarios
-// that ask for more work than a test can do are skipped.
+// Exercises the evaluation of any scenario that the reader accepts: evaluates it with few trials
+// and aborts (ORRERY_CHECK) when the answer breaks a promise: ledgers that sum up exactly, shares
+// between 0 and 1, no NaN, a page without control sequences for the terminal. Scenarios that ask
+// for more work than a test can do are skipped.
 
 #include <string_view>
 

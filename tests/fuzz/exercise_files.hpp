@@ -1,8 +1,8 @@
 #pragma once
 
-// What must hold for any file that the program reads beside scenarios? Each function reads a text
-// as one kind of file and aborts (ORRERY_CHECK) when a promise of its reader is broken. Shared by
-// the libFuzzer targets and by the test that replays seeds and what damage makes of them.
+// Exercises the readers of all other files of the program. Each function reads a text as one kind
+// of file and aborts (ORRERY_CHECK) when a promise of its reader is broken. Shared by the libFuzzer
+// targets and by the test that replays seeds and mutations of them.
 
 #include <array>
 #include <string_view>

@@ -1,8 +1,8 @@
 #pragma once
 
-// What must hold for any text given to the scenario reader? Runs load_text() on it and aborts
-// (ORRERY_CHECK) when a promise of load.hpp is broken. Shared by the libFuzzer target and by the
-// test that replays its corpus.
+// Exercises the scenario reader with any text: runs load_text() on it and aborts (ORRERY_CHECK)
+// when a promise of load.hpp is broken. Shared by the libFuzzer target and by the test that replays
+// its corpus.
 
 #include <string_view>
 

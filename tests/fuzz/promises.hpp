@@ -1,6 +1,6 @@
 #pragma once
 
-// What do the exercises of several kinds of file share? A text as a file; what messages promise.
+// Shared parts of the exercises of several kinds of file: a text as a file; promises of messages.
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Do all shipped scenarios still answer the same? Their signatures as committed; docs/ci.md.
+// Holds all shipped scenarios to their committed signatures; docs/ci.md.
 
 #include <gtest/gtest.h>
 

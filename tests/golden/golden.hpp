@@ -1,6 +1,6 @@
 #pragma once
 
-// Is this text exactly the one that was accepted? Files of tests/golden/.
+// Compares a text with the accepted one in a file of tests/golden/.
 
 #include <string>
 #include <string_view>

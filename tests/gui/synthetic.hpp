@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a timeline of any size look like for tests and benchmarks? Random slices, all the same
-// for the same seed.
+// A synthetic timeline of any size for tests and benchmarks: random slices, all the same for the
+// same seed.
 //
 // symbol   | meaning                                                  | unit | origin
 // ---------|----------------------------------------------------------|------|--------

@@ -1,5 +1,5 @@
-// Do simulated runs with asynchronous, tiered, replicated and just-in-time checkpoints take as long
-// as their closed forms say?
+// Checks the duration of simulated runs with asynchronous, tiered, replicated and just-in-time
+// checkpoints against closed forms.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Does the simulated run agree with what theory and published runs say?
+// Checks the simulated run against theory and published runs.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

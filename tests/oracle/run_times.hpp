@@ -1,7 +1,7 @@
 #pragma once
 
-// How long should a run take, in closed form? Oracles of the simulation and of the intervals that
-// it chooses; the product itself needs none of them.
+// Expected duration of a run in closed form. Oracles of the simulation and of the intervals that it
+// chooses; the product itself needs none of them.
 //
 //   Daly, first order   tau = sqrt(2 C M) - C
 //   synchronous         Tw = M e^(R/M) (e^((tau + C)/M) - 1) Ts / tau                       (Daly)

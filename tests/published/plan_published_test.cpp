@@ -1,4 +1,4 @@
-// Where do the layouts of published runs stand among all layouts of their cluster?
+// Ranks of the layouts of published runs among all layouts of their cluster.
 //
 // The axes are searched as far as the team could choose: what their stack did not have yet, or
 // their recipe fixed, is listed beside each case. Ranks are by estimated step time.

@@ -1,4 +1,4 @@
-// Would the plan have chosen as the measurements do? Sweeps of layouts that were really run.
+// Checks the choices of the plan against measurements: sweeps of layouts that were really run.
 //
 // BLOOM: 64 runs of the topology sweep on up to 384 A100 (BigScience, chronicles of the 176B
 // training; measured-runs data set), single iterations that repeat to about 3 %: repeats of one

@@ -1,4 +1,4 @@
-// Are the tables that the profiles ship what the commands make of the published data today?
+// Checks that the tables in the profiles are what the commands make of the published data today.
 
 #include <gtest/gtest.h>
 

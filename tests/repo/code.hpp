@@ -1,8 +1,8 @@
 #pragma once
 
-// What does a C++ file say, apart from its comments? Tokens, includes, functions and statements.
+// Lexical view of a C++ file without its comments: tokens, includes, functions and statements.
 //
-// A small lexer and a brace matcher, enough for the rules of the house: comments, strings and
+// A small lexer and a brace matcher, enough for the rules of the repository: comments, strings and
 // preprocessor lines are recognised, templates and constructor initialisers are told from function
 // bodies. It does not expand macros.
 

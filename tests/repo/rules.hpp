@@ -1,8 +1,8 @@
 #pragma once
 
-// What are the rules of the house? One function per rule; each returns all offences of a tree.
+// The repository's coding rules. One function per rule; each returns all offences of a tree.
 //
-// The reasons stand in CONTRIBUTING.md and docs/decisions/. Product means sim/, calibrate/, gui/
+// The reasons are in CONTRIBUTING.md and docs/decisions/. Product means sim/, calibrate/, gui/
 // and kernels/; tests are held to the looser limits that their rule states.
 
 #include "tests/repo/tree.hpp"

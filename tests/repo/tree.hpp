@@ -1,6 +1,6 @@
 #pragma once
 
-// Which text files does the repository hold? A snapshot that the rules of the house read.
+// A snapshot of the repository's text files, which the coding rules read.
 //
 // A rule is a function Tree -> Offences, one line per offence: "path:line: what is wrong". Rules
 // never touch the disk, so a made-up Tree proves that each of them can fail.

@@ -2,7 +2,7 @@
 
 // Summarises one track, or a block of tracks, into the pixel columns of a scanline.
 //
-// source | used when                                                     | exact?
+// source | used when                                                     | exact
 // -------|---------------------------------------------------------------|----------------------
 // slices | a column is narrower than the finest bin, or the track is      | yes: the slice with the
 //        | short                                                         | longest part in a column

@@ -2,7 +2,7 @@
 
 // Time of each kind of task of the step graph, and its composition:
 //
-//   forward(chunk)  = embedding? + sum of layers + head?
+//   forward(chunk)  = [embedding] + sum of layers + [head]
 //   backward(chunk) = recomputation + input gradients + weight gradients
 //   layer pass      = sum of its operations, or the host time to launch them (layer_costs.hpp)
 //

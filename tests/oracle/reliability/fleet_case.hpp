@@ -1,8 +1,8 @@
 #pragma once
 
-// How long does a job take on a fleet with lemons, standbys and two stages of repair? In the
-// process of AIReSim (arXiv 2603.07041): work until a failure is kept, nothing fails during a
-// recovery.
+// Duration of a job on a fleet with lemons, standbys and two stages
+// of repair. The process is that of AIReSim (arXiv 2603.07041):
+// work until a failure is kept, nothing fails during a recovery.
 //
 // symbol     | meaning                                                    | unit  | origin
 // -----------|------------------------------------------------------------|-------|-------

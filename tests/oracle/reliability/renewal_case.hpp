@@ -1,6 +1,6 @@
 #pragma once
 
-// How often does a system fail whose parts age and are renewed one by one?
+// Failure rate of a system whose parts age and are renewed one by one.
 //
 // symbol    | meaning                                                   | unit | origin
 // ----------|-----------------------------------------------------------|------|-------

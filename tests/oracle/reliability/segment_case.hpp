@@ -1,6 +1,6 @@
 #pragma once
 
-// What does one segment of Daly's run (interval and save) take on average? By Monte Carlo.
+// Mean time of one segment of Daly's run (interval and save), by Monte Carlo.
 
 #include "sim/base/units.hpp"
 #include "tests/oracle/run_times.hpp"

@@ -1,6 +1,6 @@
-// How far are predicted collectives from published nccl-tests logs? Every usable row, nothing
-// fitted per row: GPU, ranks, nodes and the words of the `nic` and `intra` columns are all that is
-// used.
+// Compares predicted collectives with published nccl-tests logs. Every usable row, nothing fitted
+// per row: GPU, ranks, nodes and the words of the `nic` and `intra` columns are the only inputs of
+// a prediction.
 
 #include <gtest/gtest.h>
 

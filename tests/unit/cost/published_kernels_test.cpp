@@ -1,5 +1,5 @@
-// How far are predicted kernel times from published kernel measurements? GEMM, grouped GEMM, fused
-// attention and norms, on the shipped GPU profiles and a stack that changes nothing.
+// Compares predicted kernel times with published measurements: GEMM, grouped GEMM, fused attention
+// and norms, on the shipped GPU profiles and a stack that changes nothing.
 
 #include <gtest/gtest.h>
 

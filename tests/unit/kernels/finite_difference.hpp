@@ -1,6 +1,6 @@
 #pragma once
 
-// Does a gradient agree with the function it belongs to? Central differences in double precision:
+// Checks a gradient against its function by central differences in double precision:
 //
 //   df/dx_i ~ (f(x + h e_i) - f(x - h e_i)) / (2 h)     error ~ h^2 f''' + eps f / h
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// Is there a GPU to test with?
+// Whether there is a GPU to test with.
 
 #include <cuda_runtime.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// How does the body of a kernel run without a GPU? The Team that kernels/own/team.cuh describes,
-// with a thread of the host for every thread of a block.
+// Runs the body of a kernel without a GPU: the Team that kernels/own/team.cuh describes, with a
+// thread of the host for every thread of a block.
 //
 //   run_blocks     threads of a block run at once and wait for each other where the body does
 //   run_threads    one thread after the other: for bodies that only share out work

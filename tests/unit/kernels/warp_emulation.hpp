@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a GPU block compute, seen from the CPU? Threads as fibres of one host thread, with the
-// operations that cross lanes: barriers, shuffles, and mma.m16n8k16 by the table of the PTX manual.
+// Emulates a GPU block on the CPU: threads as fibres of one host thread, with the operations that
+// cross lanes, namely barriers, shuffles, and mma.m16n8k16 by the table of the PTX manual.
 //
 // It includes the product's device code with ORRERY_WARP_EMULATION defined, so that index errors
 // show on a machine without a GPU. What it cannot show: races (fibres change only at operations

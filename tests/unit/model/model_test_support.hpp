@@ -1,6 +1,6 @@
 #pragma once
 
-// What do the model tests share? Presets by name, sums over passes, and small random models.
+// Helpers of the model tests: presets by name, sums over passes, and small random models.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Has a metric moved since it was accepted? Every verdict by hand, and the signature.
+// Tests the verdicts on whether a metric has moved since it was accepted, and the signature.
 
 #include "sim/report/files/baseline.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// How is a field of a scenario spelled in a dump? One line `field = value` per field; each part of
-// the scenario has its own function, in the file of its keys.
+// Lines of a scenario's dump, one `field = value` per field. Each part of the scenario has its own
+// function, in the file of its keys.
 
 #include <fmt/core.h>
 

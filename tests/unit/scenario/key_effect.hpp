@@ -1,6 +1,6 @@
 #pragma once
 
-// What does one changed key do to a scenario? The rows of the tests of key effects.
+// Effects of single keys on a scenario: the rows of the tests of key effects.
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a Scenario hold? Every field of every spec as one line "field = value", so that a test
-// can say which fields a key changes. Places and the digest are left out: they follow the text.
+// Dumps a Scenario: every field of every spec as one line "field = value", so that a test can say
+// which fields a key changes. Places and the digest are left out: they follow the text.
 
 #include <string>
 #include <vector>

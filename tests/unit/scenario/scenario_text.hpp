@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a test write a scenario? As dotted keys with their values, which become nested YAML.
+// Writes the text of a test's scenario: dotted keys with their values become nested YAML.
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Does this document obey the JSON Schema? The part of draft 7 that json_schema() uses, on the tree
-// of the YAML reader, with plain scalars typed as editors do: true, 8, 1.5, else text.
+// Validates a document against the JSON Schema: the part of draft 7 that json_schema() uses, on the
+// tree of the YAML reader, with plain scalars typed as editors do: true, 8, 1.5, else text.
 
 #include <nlohmann/json.hpp>
 #include <string>

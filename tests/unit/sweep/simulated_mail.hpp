@@ -1,7 +1,7 @@
 #pragma once
 
-// Processes under mpirun, played by threads: what if a message is late, a process dies, or somebody
-// asks it to stop, at the n-th call of its mail?
+// Simulates processes under mpirun by threads: a message is late, a process dies, or somebody asks
+// it to stop, at the n-th call of its mail.
 //
 // As with MPI the death of one ends the others: every call in which they are, or their next one,
 // throws. A test that hangs all the same is ended after a minute, and fails.
