@@ -7,7 +7,7 @@
 // -------|--------------------------------------------------------------|---------------|---------
 // value  | the coefficient                                              | s, byte or 1  | profile
 // u      | log(value + offset), or value on a linear scale              | 1             | computed
-// lower  | bounds of physics: a fit that rests on one says that a       | as value      | table
+// lower  | bounds of physics: a fit that ends on one means that a       | as value      | table
 // upper  | mechanism is missing, so it is printed                       |               |
 // sigma  | how far the value may move from its centre before the rows   | as u          | table
 //        | have to pay for it: one standard deviation                   |               |

@@ -10,9 +10,9 @@
 // ---------|----------------------------------------------------------------|--------|---------
 // expected | bus bandwidth that sim/cost gives this group on these wires,   | byte/s | computed
 //          | from NCCL's model and the shipped tables, without this log     |        |
-// 0.6      | healthy logs of one kind of machine agree within 40 %; the     | 1      | docs/col-
-//          | published misconfigured two-node H100 (155 of 444 GB/s,        |        | lectives
-//          | nccl-tests issue 290) is at 0.35                               |        | .md
+// 0.6      | healthy logs of one kind of machine agree within 40 %; the     | 1      | published
+//          | published misconfigured two-node H100 (155 of 444 GB/s,        |        |
+//          | nccl-tests issue 290) is at 0.35 (docs/collectives.md)         |        |
 //
 // A degraded table keeps its mark and its figures: it is used for its own rig and no other. Element
 // types: of one all-reduce, 8-bit types make a table of their own; of the others one type is

@@ -7,7 +7,7 @@
 // symbol | meaning                                                      | unit  | origin
 // -------|--------------------------------------------------------------|-------|-------
 // size   | nccl-tests' size column: the larger buffer of a rank; for    | byte  | log
-//        | all-gather and its kin the total over ranks                  |       |
+//        | all-gather and the like the total over ranks                 |       |
 // time   | mean of one operation                                        | us    | log
 // algbw  | as printed, two decimals or fewer                            | GB/s  | log
 // busbw  | as printed                                                   | GB/s  | log

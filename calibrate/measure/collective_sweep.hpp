@@ -9,7 +9,7 @@
 // With `choices` nothing is timed: one call of each case that the journal has, whose algorithm and
 // protocol NCCL logs, join its sample.
 //
-// Beside each time stands NCCL's own estimate (`nccl_estimate_us`). Ranks that share a GPU, and a
+// NCCL's own estimate is stored with each time (`nccl_estimate_us`). Ranks that share a GPU, and a
 // job of one rank, show that the calls work and no more: their samples are `functional`, and fits
 // refuse them. The first size of each operation is checked against the exact result.
 

@@ -23,10 +23,10 @@
 //                  15 samples
 //
 // While one replay runs the next is enqueued: the launch of a graph (some 10 us, half a per cent of
-// a replay) is part of no sample, and the GPU rests between none. In a burst the launch is part of
-// a sample, as it is under the condition `graph`, which measures it. The clock is counted over each
-// replay (clock_probe.hpp), what NVML knows is read while replays run; the medians are kept. Inside
-// a graph the gaps between calls are those of a captured training step.
+// a replay) is part of no sample, and the GPU never idles between two. In a burst the launch is
+// part of a sample, as it is under the condition `graph`, which measures it. The clock is counted
+// over each replay (clock_probe.hpp), what NVML knows is read while replays run; the medians are
+// kept. Inside a graph the gaps between calls are those of a captured training step.
 
 #include <functional>
 #include <vector>

@@ -9,10 +9,10 @@
 // under a condition               | not what a call takes by itself (condition.hpp)
 // functional                      | shows that it works, not how fast
 // error above 1                   | the result was wrong
-// repeats of an anchor            | a watch on the clock; one shape must not count 40 times
+// repeats of an anchor            | they monitor the clock; one shape must not count 40 times
 // drifted                         | the clock moved around it, twice: the same command measures it
 //                                 | again (SampleJournal::has)
-// other implementations           | one fit stands for one library; the vendor's before our own
+// other implementations           | one fit is for one library; the vendor's goes before ours
 //
 // symbol | meaning                                                         | unit | origin
 // -------|-----------------------------------------------------------------|------|----------------

@@ -15,11 +15,11 @@
 // f_c      | clock while it ran alone: median of samples                    | MHz  | measured
 // limit    | power limit of the board                                       | W    | NVML
 //
-// The power of a clocked kernel goes with f^3 (f V^2, with V linear in f), its time with 1 / f. The
-// power that a memory-bound kernel draws is taken not to change with the clock. Which calls make a
-// step, the caller says; the rates are those of the base profile: they only set shares.
-// What this leaves out, the validation shows: it prints this clock beside that of each step.
-// Source of f V^2: N. Weste, D. Harris, CMOS VLSI Design, 4th edition, section 5.2.
+// The power of a clocked kernel scales with f^3 (f V^2, with V linear in f), its time with 1 / f.
+// The power that a memory-bound kernel draws is taken not to change with the clock. Which calls
+// make a step, the caller says; the rates are those of the base profile: they only set shares. What
+// this leaves out, the validation shows: it prints this clock beside that of each step. Source of f
+// V^2: N. Weste, D. Harris, CMOS VLSI Design, 4th edition, section 5.2.
 
 #include <optional>
 #include <span>

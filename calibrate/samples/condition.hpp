@@ -9,11 +9,11 @@
 // enqueued             | enqueued                                 | of a row without a graph
 // graph of n calls     | graph calls=64                           | replay of n calls / n
 // fewer processors     | multiprocessors removed=16               | while a kernel spins on them
-// beside streaming     | multiprocessors streaming=16             | while a kernel on so many SMs
-//                      |                                          | copies memory all along
+// beside streaming     | multiprocessors streaming=16             | while a kernel on as many SMs
+//                      |                                          | copies memory throughout
 // concurrent groups    | concurrent groups=8                      | of a collective while as many
 //                      |                                          | groups run it at once
-// beside another case  | beside device_to_host bytes=268435456    | while the other runs all along
+// beside another case  | beside device_to_host bytes=268435456    | while the other runs throughout
 //
 // Only what was measured alone is evidence for the fit of a kernel; the others are for the derived
 // figures of a profile (calibrate/profile/derived_figures.hpp).

@@ -6,10 +6,10 @@
 //   line n   a sample (sample.hpp), or how clock and time settled (settling.hpp)
 //
 // The journal is the raw evidence beside a profile (`my-cluster.samples.jsonl`): every figure of
-// the profile can be computed from it again, on any machine. To go on with one of another machine,
+// the profile can be recomputed from it, on any machine. Resuming a journal of another machine,
 // board, driver or library is refused, with what differs: boards of one type differ by several per
-// cent, and one profile must not mix two. A point that stands twice counts once: the later one
-// holds. Every line carries a checksum. orrery-samples/1, which did not say which board ran, is
+// cent, and one profile must not mix two. Of a point that appears twice, the later one counts.
+// Every line carries a checksum. The schema orrery-samples/1, which did not say which board ran, is
 // refused by name.
 //
 // All functions throw Error(io).

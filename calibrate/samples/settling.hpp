@@ -1,7 +1,7 @@
 #pragma once
 
-// Settling curve of a GPU under load, from which follows when its clock and the time of a kernel
-// are steady: one case, replayed without pause from idle on.
+// Settling curve of a GPU under load, which shows when its clock and the time of a kernel are
+// steady: one case, replayed without pause from idle.
 //
 // symbol     | meaning                                                     | unit | origin
 // -----------|-------------------------------------------------------------|------|---------

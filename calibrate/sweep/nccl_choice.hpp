@@ -7,7 +7,7 @@
 //
 // Rank 0 of a communicator writes the line for every call that is no send or receive, with
 // NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=TUNING. That takes the host a while per call, so calls are
-// asked apart from those that are timed.
+// logged separately from those that are timed.
 // Source: src/enqueue.cc of NCCL 2.28, the same since 2.23.
 
 #include <optional>

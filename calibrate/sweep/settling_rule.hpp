@@ -1,7 +1,7 @@
 #pragma once
 
 // Decides whether the GPU has settled under load, since only then do replays count: a board runs
-// fast until its power limit acts, and slower from then on.
+// fast until its power limit acts, and slower afterwards.
 //
 //   settled when the load has lasted `least_load`, and within the last `window` of replays
 //     |median of the later half / median of the earlier half - 1| <= tolerance + noise

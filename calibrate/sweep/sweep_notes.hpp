@@ -6,8 +6,8 @@
 // note                          | when
 // ------------------------------|---------------------------------------------------------------
 // a burst below the sustained   | its median time is more than 2 % above the sustained one: the
-// rate                          | GPU was not at rest before it, or something else ran
-// attention of our own          | a sample of attention ran without cuDNN: training is faster
+// rate                          | GPU was not idle before it, or something else ran
+// Orrery's own attention        | a sample of attention ran without cuDNN: training is faster
 // not settled                   | the time or the clock of a case still moved at the cap
 // held back                     | replays were discarded in more than one case in twenty
 // a late host                   | the GPU rested between replays of more than one case in twenty

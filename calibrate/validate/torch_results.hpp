@@ -11,7 +11,7 @@
 //    "bytes": null, "sdpa_backend": null, "versions": {...}}
 //
 // One object or an array of them. A step has other kernels than ours (unfused norms, other
-// attention): its ledger stands beside ours, so that a difference shows where it comes from. Which
+// attention): its ledger is printed beside ours, so that the origin of a difference shows. Which
 // attention ran is part of the result: without its name a time of attention means nothing.
 
 #include <array>

@@ -14,8 +14,8 @@
 // Pinned rows stay in place above the others and are not shown again below. A change of what is
 // collapsed or pinned costs O(rows), everything else O(log rows).
 //
-// Below a group that stands for several ranks is a line that opens to them, each rank a line that
-// opens to the rows of the group: those of the group, which all its ranks share.
+// Below a group that stands for several ranks is a line that expands to them, each rank a line that
+// expands to the rows of the group: those of the group, which all its ranks share.
 
 #include <cstdint>
 #include <map>

@@ -3,7 +3,7 @@
 // Puts timelines side by side on one time axis: one store with a group of rows for each, all of
 // them starting at zero.
 //
-//   time = time on the clock of the side - begin of its window
+//   time = time on the clock of the side - start of its window
 //
 // side     | its rows
 // ---------|-------------------------------------------------------------------------------------
@@ -11,7 +11,7 @@
 // measured | the GPU of one rank: compute, a row for each axis of communication, copies: the rows
 //          | that a simulated step has as well
 //
-// What lies outside the window is left out, what reaches over its ends is cut there; rows without
+// What is outside the window is left out, what extends beyond its ends is cut there; rows without
 // anything left are not made. One store means one ruler, one zoom and one selection for all sides.
 
 #include <cstdint>

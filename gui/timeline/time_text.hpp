@@ -12,7 +12,7 @@
 //
 // A label has at most six digits. Where that is not enough for the distance, labels are offsets
 // ("+120 us") from a round base shown once. Where the calendar time of the origin is known,
-// labels from seconds on are dates and times of day in UTC.
+// labels of seconds and above are dates and times of day in UTC.
 
 #include <cstdint>
 #include <optional>

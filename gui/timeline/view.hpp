@@ -8,11 +8,11 @@
 // symbol    | meaning                                                        | unit  | origin
 // ----------|----------------------------------------------------------------|-------|----------
 // level     | the timeline that is drawn; follows the zoom unless held       | -     | view
-// origin    | begin of the occurrence that is drawn, on the absolute clock   | ns    | levels
+// origin    | start of the occurrence that is drawn, on the absolute clock   | ns    | levels
 // selection | one slice; area: time x rows; ruler: time                      | -     | user
 //
 // Zooming in beyond the longest window of the next level (one training step of the run; as many
-// operations as can be told apart) goes down to it, zooming out beyond 1.3 times that goes up
+// operations as can be distinguished) goes down to it, zooming out beyond 1.3 times that goes up
 // again, so the picture never flips back and forth.
 // The window is at least one nanosecond per column wide and overlaps the timeline by some columns.
 

@@ -33,7 +33,7 @@
 //        | amount; the other factor is about 1, four times the sum's root |      |
 // step   | smallest subnormal of the result / its scale                   | -    | number_format
 //
-// In 8 bits u is 1/16 (E4M3) or 1/8 (E5M2), so that the worst of thousands of results comes to
+// In 8 bits u is 1/16 (E4M3) or 1/8 (E5M2), so that the worst of thousands of results reaches
 // half the tolerance; a wrong mask, head or scale is off by the size of a row's elements, several
 // times the tolerance (attention_formats_test.cpp).
 //

@@ -8,7 +8,7 @@
 // symbol | meaning                                                        | unit | origin
 // -------|----------------------------------------------------------------|------|---------------
 // period | of the pattern; prime, so that parts of a buffer differ        | 1    | chosen
-// values | 4, or 2 from 65 ranks on: sums stay whole numbers that bf16     | 1    | chosen
+// values | 4, or 2 above 64 ranks: sums stay whole numbers that bf16      | 1    | chosen
 //        | holds exactly up to 256 ranks                                  |      |
 //
 // Sums of whole numbers do not depend on the order in which ranks are added.

@@ -10,7 +10,7 @@
 // first     | index of element 0 in the sequence, a multiple of 4 | 1    | caller
 //
 // An output is filled with bytes 0xFF before a checked call. That is a NaN in every format but
-// e8m0 and e2m1 (and NaN in e8m0, -6 in e2m1), which no kernel writes: what is left of it was never
+// e8m0 and e2m1 (and NaN in e8m0, -6 in e2m1), which no kernel writes: what remains of it was never
 // written.
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 //
 // Assumption: products need shared memory, as all of cuBLAS's do on these GPUs. A kernel without
 // any may share a multiprocessor with a block that holds it.
-// It ends by itself after kMostSeconds, so that a program that forgets it does not hang; what was
+// It ends itself after kMostSeconds, so that a program that forgets it does not hang; what was
 // timed is then no evidence, and end() throws.
 
 #include <chrono>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Per-thread bodies of the norm kernels in norm.cu, which also run on the host. Team: team.cuh;
-// symbols: norm.hpp. A thread holds `kPacks` packs of its row, threads apart.
+// symbols: norm.hpp. A thread holds `kPacks` packs of its row, one block of threads apart.
 
 #include "kernels/own/norm.hpp"
 #include "kernels/own/vector.hpp"

@@ -8,7 +8,7 @@
 // G          | type of the gradient: float or __nv_bfloat16         | -    | operands
 // elements   | any number; arrays are padded to a multiple of 8     | 1    | operands
 // partial    | [blocks] sums of squares                             | -    | scratch
-// correction | 1 / (1 - beta^step), worked out on the host          | 1    | settings
+// correction | 1 / (1 - beta^step), computed on the host            | 1    | settings
 //
 // The norm is summed in a fixed order: over each thread's elements, over a block, over the blocks.
 

@@ -7,7 +7,7 @@
 //
 // symbol | meaning                         | unit | origin
 // -------|---------------------------------|------|---------
-// bound  | indices lie in [0, bound)       | 1    | case
+// bound  | indices are in [0, bound)       | 1    | case
 
 #include <algorithm>
 #include <cstdint>

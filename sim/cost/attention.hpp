@@ -9,7 +9,7 @@
 // symbol    | meaning                                                        | unit   | origin
 // ----------|----------------------------------------------------------------|--------|----------
 // F         | op.hpp: causal counts half, backward counts 2.5 x forward      | FLOP   | operation
-// asymptote | rate on long sequences, forward and backward apart             | FLOP/s | profile
+// asymptote | rate on long sequences, forward and backward separately        | FLOP/s | profile
 // generation| 1 when the GPU's profile knows the kernel that the stack names | 1      | profile
 //           | (absent: its best one), else the ratio of the two generations  |        |
 //           | on an H100, at most 1: the GPU's best kernel is its limit      |        | assumed

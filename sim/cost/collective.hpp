@@ -18,7 +18,7 @@
 //
 //   NIC rate of one group on one node = min(k^e, NICs, NICs / sharing) * rate * 0.92 / taper
 //   taper of a ring over blocks of a tier = max(1, product of oversubscription / nodes in a block)
-//   static hashing: the fullest uplink of a block rules (fair_share.hpp) instead of the mean taper
+//   static hashing: the fullest uplink of a block decides (fair_share.hpp), not the mean taper
 //   all-to-all = max(bytes over NVLink / link rate, bytes over NICs / NIC rate), root-sum-square
 //   with the latency of its messages
 //
@@ -27,7 +27,7 @@
 // block, so a taper hurts it only when the sibling rings of the block ask for more than the uplink
 // has; an all-to-all sends most of its bytes across.
 //
-// With NICs down the worst node rules every collective, since all its ranks wait. Over PXN an
+// With NICs down the worst node limits every collective, since all its ranks wait. Over PXN an
 // all-to-all sends its bytes for other rails over NVLink first; without it, over the spine.
 //
 // Tables of measured collectives, where the cluster has them, then scale all terms

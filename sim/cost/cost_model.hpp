@@ -3,7 +3,7 @@
 // Cost model of one GPU, stack and network: the time of each operation, collective and transfer.
 //
 // One value that combines the three profiles; all member functions are const and pure. The formulas
-// live in gemm.hpp, attention.hpp, memory_bound.hpp, collective.hpp and transfer.hpp; this class
+// are in gemm.hpp, attention.hpp, memory_bound.hpp, collective.hpp and transfer.hpp; this class
 // only dispatches on the kind of operation and the axis of a collective.
 
 #include <array>

@@ -32,7 +32,7 @@
 // A product of a kind that was measured on this machine is predicted from those measurements
 // (measured_kernels.hpp), with the efficiency of the stack on top; this law is for all others.
 //
-// Grouped: the few tiles of a group cannot hide each other's loads and stores, whence the larger
+// Grouped: the few tiles of a group cannot hide each other's loads and stores, hence the larger
 // share; fill and stores run at the same time. One share for the loops of cuBLAS calls on B200 and
 // A100 and for DeepGEMM's single kernel on H800 (held out by shape: 8.3, 5.0 and 3.9 %). Where the
 // rows of the products differ (`row_spread`), whole tiles and whole waves are means over normal

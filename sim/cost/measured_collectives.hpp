@@ -13,7 +13,7 @@
 // d_i     | distance of the table, at least 0.03: 0.5 per doubling of nodes,  | 1    | assumed
 //         | 1 per doubling of ranks per node or of NIC rate, 1 for another    |      |
 //         | fabric, 0.3 for another GPU of the class, 0.4 for another rig     |      |
-//         | where one is asked for, 0.2 per doubling of size beyond its end  |      |
+//         | where one is asked for, 0.2 per doubling of size beyond its end   |      |
 // w_0     | weight of the model itself: d_0 = 1.2                             | 1    | assumed
 //
 // In a table's own fabric and sizes the ratio of the models is 1 and the result is the table. It is

@@ -20,7 +20,7 @@
 // residual  | expected relative error: 0 of an exact hit, the median of the  | 1    | fit
 //           | cross-validation inside, its 90th percentile outside           |      |
 //
-// The time is that of the library: what a stack loses or gains (gemm_efficiency and its kin of
+// The time is that of the library: what a stack loses or gains (gemm_efficiency and the like of
 // software_profile.hpp) divides it. It holds one launch, since kernels are measured back to back in
 // a graph. The same functions score the cross-validation of calibrate/profile: one formula.
 //

@@ -20,7 +20,7 @@
 //
 // Assumptions: one collective per group call (latCount = 1); no SHARP in the fabric (CollNet off);
 // balanced or split trees; default environment. NCCL chooses by this table; what the choice then
-// really takes is collective.hpp's matter. Source: NVIDIA/nccl v2.28.9, src/graph/tuning.cc,
+// really takes: collective.hpp. Source: NVIDIA/nccl v2.28.9, src/graph/tuning.cc,
 // src/graph/search.cc, src/graph/topo.h, src/enqueue.cc. Complexity: 15 closed forms per call.
 
 #include <array>

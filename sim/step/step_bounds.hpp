@@ -13,9 +13,9 @@
 // drain(d)  | last backward through the devices before d, with its messages    | s    | stage costs
 // reduce(d) | reductions that can only follow the last pass                    | s    | stage costs
 //
-// Why it holds: a device's tasks run one after another; its first waits for the forward of chunk 0
+// Proof: a device's tasks run one after another; its first waits for the forward of chunk 0
 // on every device before it, and its last is a backward of chunk 0 whose input gradient still
-// crosses those devices. Where stages do not lie in a loop, or passes are split or merged, the
+// crosses those devices. Where stages do not form a loop, or passes are split or merged, the
 // terms that no longer follow are left out. Stretching by overlapped communication only adds.
 // Rounding takes at most half a nanosecond of each part of each task: that much is subtracted.
 //

@@ -3,8 +3,8 @@
 // Lexical view of a C++ file without its comments: tokens, includes, functions and statements.
 //
 // A small lexer and a brace matcher, enough for the rules of the repository: comments, strings and
-// preprocessor lines are recognised, templates and constructor initialisers are told from function
-// bodies. It does not expand macros.
+// preprocessor lines are recognised, templates and constructor initialisers are told apart from
+// function bodies. It does not expand macros.
 
 #include <string>
 #include <string_view>

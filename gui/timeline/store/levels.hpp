@@ -2,8 +2,8 @@
 
 // Nesting of timelines on one clock: run -> step -> operation.
 //
-//   time of the step timeline = time of the run - begin of the step
-//   begin of a step           = begin of its stretch + n * period
+//   time of the step timeline = time of the run - start of the step
+//   start of a step           = start of its stretch + n * period
 //
 // symbol  | meaning                                                        | unit | origin
 // --------|----------------------------------------------------------------|------|---------

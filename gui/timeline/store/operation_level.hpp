@@ -2,12 +2,12 @@
 
 // The innermost level of the timeline: the operations within the tasks of a step.
 //
-//   begin of an operation = begin of its task + its place in it (step::place_operations)
+//   start of an operation = start of its task + its place in it (step::place_operations)
 //
 // row                     | slices
 // ------------------------|-----------------------------------------------------------------------
 // compute                 | kernels of all layers, one after the other
-// tensor, context, expert | collectives by axis: from their begin to their end, whether compute
+// tensor, context, expert | collectives by axis: from their start to their end, whether compute
 // and data parallel       | waits for them or they are hidden
 // pipeline                | messages to other stages
 // host and drives         | time in which the GPU waits for launches; copies

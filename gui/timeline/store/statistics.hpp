@@ -2,7 +2,7 @@
 
 // Statistics of an area of the timeline: count and durations of its slices, by name.
 //
-//   total      = sum of the parts of the slices that lie in the area
+//   total      = sum of the parts of the slices inside the area
 //   mean, min, max, p50, p99 = of the whole durations of the slices that touch the area
 //   p(q)       = duration of rank ceil(q count), counted from 1 (nearest rank, exact)
 //

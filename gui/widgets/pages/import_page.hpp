@@ -4,7 +4,7 @@
 // is still to be stated, and the text that comes of it.
 //
 // Reading is done on a worker thread, again after every change. "Open as a scenario" works also
-// while keys are missing: they stand in the text without a value, and the document's problems name
+// while keys are missing: they appear in the text without a value, and the document's problems name
 // them.
 
 #include <QWidget>

@@ -1,6 +1,6 @@
 #pragma once
 
-// A saved answer in the window: its figures and tables, read only. It stands in Compare beside the
+// A saved answer in the window: its figures and tables, read only. It appears in Compare beside the
 // open scenarios.
 
 #include <QWidget>

@@ -3,7 +3,7 @@
 // Distributes the room of the window over its docks, at any size.
 //
 // The answer's column and the docks below keep their share of the window when it grows or shrinks,
-// which QMainWindow leaves to its centre; a small window, where docks stand at their minimum, does
+// which QMainWindow leaves to its centre; a small window, where docks are at their minimum, does
 // not change the shares. Dragging a border does.
 
 #include <QByteArray>

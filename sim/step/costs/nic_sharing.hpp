@@ -13,7 +13,7 @@
 //
 // The law of two flows under max-min fair sharing (cost/fair_share.hpp, stretch_beside): a
 // collective stays one event. The passes' own time is not in it, so a faster GPU never lengthens a
-// reduction. The device with the largest stretch rules, since a reduction waits for its slowest
+// reduction. The device with the largest stretch decides, since a reduction waits for its slowest
 // rank. Not modelled: the messages that meet a running reduction take up to twice as long
 // themselves, and network_efficiency, where a stack measured it together with its own traffic,
 // contains part of this loss already.

@@ -3,7 +3,7 @@
 // Sequences of operations: the passes of a layer, of the embedding and of the head, the optimizer
 // step and the communication of a bucket. Used inside step/ only.
 //
-//   booked(operation) = what it adds to the pass (layer_costs.hpp), launch gap apart
+//   booked(operation) = what it adds to the pass (layer_costs.hpp), without its launch gap
 //   pass              = its operations, fitted to the cost of the pass by category:
 //                       communication that hides elsewhere in the layer is booked the less, host
 //                       time that the launches need is an entry of its own at the end

@@ -22,7 +22,7 @@
 // What a task takes beside its operations (host time that the launches need, waiting for the
 // slowest GPU, copies to the host) appears as an operation of its own at the end of its layer or
 // bucket. A combined step runs a forward beside a backward on two streams (combined_step.hpp): its
-// kernels stand where the compute stream has them, as long as the all-to-all beside them makes
+// kernels are placed where the compute stream has them, as long as the all-to-all beside them makes
 // them; its all-to-all where the communication stream has them, booked as far as compute waits for
 // them. The clock of the two streams is that of GPUs at nominal speed: where GPUs are unequal, it
 // runs as much slower as the kernels do.

@@ -17,7 +17,7 @@
 // How long a device waits for which cause is known of the step, not of a moment. For the timeline
 // its waits are divided so that their sums are those of the ledger: before a task, [end of the task
 // before, ready) is waiting for other stages as long as there is some left, and [ready, start) for
-// the communication that arrived last; what is left over is dealt out in the order of the
+// the communication that arrived last; what is left over is distributed in the order of the
 // categories.
 
 #include <span>

@@ -24,12 +24,12 @@
 // work    | all of a pass but idle and exposed communication                   | ns   | stage costs
 //
 // Each cause is charged with what it adds to those before it: of two that delay the same moment the
-// first pays, of two that cost time only together the second. So the bubble knows neither network
-// nor stages, and a wire that is slow where a stage is light anyway costs nothing.
-// The share of the passes' own collectives goes to tensor, context and experts as their times.
-// Orders are static, so a replay with one cause more is never shorter. A device may yet wait less
-// in it, when the time falls into waiting that it had: that is taken from the imbalance, then from
-// the causes before it, the latest first, and from the bubble last. The sum of a device is what it
+// first pays, of two that cost time only together the second. So the bubble depends on neither
+// network nor stages, and a wire that is slow where a stage is light anyway costs nothing. The
+// share of the passes' own collectives goes to tensor, context and experts as their times. Orders
+// are static, so a replay with one cause more is never shorter. A device may yet wait less in it,
+// when the time falls into waiting that it had: that is taken from the imbalance, then from the
+// causes before it, the latest first, and from the bubble last. The sum of a device is what it
 // waits in the executed step, exactly.
 
 #include <array>

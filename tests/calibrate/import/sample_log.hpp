@@ -1,6 +1,6 @@
 #pragma once
 
-// Logs of nccl-tests with figures of our own, in the layout of its releases.
+// Logs of nccl-tests with made-up figures, in the layout of its releases.
 
 #include <cstdint>
 #include <string>
