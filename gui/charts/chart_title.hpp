@@ -1,6 +1,6 @@
 #pragma once
 
-// The line above a plot. It never makes the plot wider than its place: what is too long is elided.
+// The title above a plot. It never makes the plot wider than its place: a long one is elided.
 
 #include <qcustomplot.h>
 

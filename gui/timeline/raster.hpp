@@ -4,7 +4,7 @@
 //
 // height of a unit | drawn as
 // -----------------|--------------------------------------------------------------------------
-// >= 1 pixel       | every track on lines of its own, with a gap from 4 pixels upwards
+// >= 1 pixel       | every track on lines of its own, with a gap of one pixel from 4 pixels up
 // < 1 pixel        | each line shows all tracks that fall on it; the odd one stays visible
 //
 // The image must be Format_RGB32 and as wide as the view has columns; pinned rows come first. Text,

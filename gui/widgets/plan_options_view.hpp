@@ -1,6 +1,6 @@
 #pragma once
 
-// What is asked of a plan: the keys of `plan:` as a form whose entries hold for this plan only.
+// The options of a plan: the keys of `plan:` as a form whose entries apply to this plan only.
 
 #include <QScrollArea>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What came out of a plan: the best one, a scatter of what is traded for what, and tables of the
-// ranking, the trade-off, what nearly fits and how firm it is.
+// The result of a plan: the best one, a scatter plot of the trade-off, and tables of the ranking,
+// the trade-off, what nearly fits and how firm it is.
 //
 // A row or a point that is chosen is chosen in all of them, and described beside the scatter; a
 // double click, Return or the buttons open it as a scenario.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Writes the timeline of an evaluation as a trace for ui.perfetto.dev, in the formats of
-// `orrery export`.
+// Writes one level of an evaluation's timeline (run, step or operations) as a trace for
+// ui.perfetto.dev, as `orrery export` writes it.
 //
 // ending       | format
 // -------------|----------------------------------

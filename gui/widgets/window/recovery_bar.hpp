@@ -1,6 +1,6 @@
 #pragma once
 
-// Bar that offers unsaved scenarios of a program that was killed.
+// Bar that offers to restore the unsaved scenarios of a program that was killed.
 
 class QToolBar;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A disk in memory, on which the n-th call fails or the power goes, and what is then left of it.
+// A disk in memory, on which the n-th call fails or the power goes, and its contents afterwards.
 //
 // As POSIX allows, and no kinder: what was written is there after a power cut only where the file
 // was synced; a name leads to its file only where the folder was synced. The rest may be there, in

@@ -1,7 +1,7 @@
 #pragma once
 
-// A change of a scenario's text and the metric that it moves. A key that is parsed but inert moves
-// nothing and fails.
+// Changes of a scenario's text, each with the metric that it moves. A key that is parsed but inert
+// moves nothing and fails.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Imports texts and the files under configs/, and asks what came of one key.
+// Imports texts and the files under configs/, and looks up the outcome of one key.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a parser says when it refuses a text. Test helper.
+// The message of a parser that refuses a text. Test helper.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A profile of known lines, a machine slower by a given factor, and what the gates say.
+// A profile of known lines, a machine slower by a given factor, and the verdicts of the gates.
 
 #include <string_view>
 
